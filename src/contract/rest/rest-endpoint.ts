@@ -2,14 +2,7 @@
 import * as z from "zod";
 import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
 import { GPU_TIERS, GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
-import {
-  EXECUTION_TIMEOUT_DEFAULT_MS,
-  IDLE_TIMEOUT_DEFAULT_SECONDS,
-  IDLE_TIMEOUT_MAX_SECONDS,
-  SCALER_VALUE_DEFAULT,
-  WORKERS_MAX_DEFAULT,
-  WORKERS_PER_ENDPOINT_MAX,
-} from "../limits.ts";
+import { EXECUTION_TIMEOUT_DEFAULT_MS } from "../limits.ts";
 import {
   blankIsAbsent,
   environmentSchema,
@@ -22,6 +15,13 @@ import {
   zeroIsAbsent,
 } from "./rest.ts";
 import { templateSchema } from "./rest-template.ts";
+import {
+  IDLE_TIMEOUT_DEFAULT_SECONDS,
+  IDLE_TIMEOUT_MAX_SECONDS,
+  SCALER_VALUE_DEFAULT,
+  WORKERS_MAX_DEFAULT,
+  WORKERS_PER_ENDPOINT_MAX,
+} from "../endpoint.ts";
 
 /** vCPUs of a CPU worker that asks for no number of them. */
 export const VCPU_COUNT_DEFAULT = 2;

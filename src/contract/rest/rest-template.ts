@@ -1,6 +1,5 @@
 /** Templates as REST v1 spells them. */
 import * as z from "zod";
-import { CONTAINER_DISK_DEFAULT_GB } from "../limits.ts";
 import {
   blankIsAbsent,
   environmentSchema,
@@ -12,6 +11,7 @@ import {
   stringsSchema,
   zeroIsAbsent,
 } from "./rest.ts";
+import { CONTAINER_DISK_DEFAULT_GB } from "../endpoint.ts";
 
 const imageSchema = stringSchema.trim().min(1, "must not be empty").meta({
   description: "Container image with its tag; `latest` when it has none.",

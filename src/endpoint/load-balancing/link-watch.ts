@@ -1,5 +1,6 @@
+import { LINK_BEAT_MS } from "../../link/link-messages.ts";
+
 /** Looks at the links while something would be lost with them; else no timer runs, so that the object may hibernate. */
-import { LINK_BEAT_MS } from "../../contract/limits.ts";
 
 export class LinkWatch {
   readonly #isNeeded: () => boolean;

@@ -1,7 +1,7 @@
 /** Sends the body of a request as its source yields it and the agent gives credit. */
-import { DIRECT_BODY_MAX_BYTES, LINK_FRAME_MAX_BYTES, LINK_WINDOW_MAX_BYTES } from "../../contract/limits.ts";
-import { NO_PAYLOAD } from "../../link/link-frame.ts";
-import { SendWindow } from "../../link/link-window.ts";
+import { DIRECT_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { NO_PAYLOAD, LINK_FRAME_MAX_BYTES } from "../../link/link-frame.ts";
+import { SendWindow, LINK_WINDOW_MAX_BYTES } from "../../link/link-window.ts";
 import type { RequestSource } from "./request-source.ts";
 
 /** unwanted: the answer was over before the body. aborted: the source failed. stopped: by `stop`. */

@@ -2,8 +2,8 @@
  * The body of a request that is not at hand, read once, piece by piece. As long as no worker has taken of it, what was
  * read is kept, so that another worker may get it from the beginning.
  */
-import { LINK_FRAME_MAX_BYTES } from "../../contract/limits.ts";
 import type { BodySource } from "./messages.ts";
+import { LINK_FRAME_MAX_BYTES } from "../../link/link-frame.ts";
 
 export class RequestSource {
   readonly #source: BodySource;

@@ -1,12 +1,12 @@
 /** Messages of a client on their way to the agent: sent in pieces, within the credit that the agent gives. */
-import { FLAG_FIN, type FRAME } from "../../link/link-frame.ts";
-import { SendWindow, type WindowBudget } from "../../link/link-window.ts";
+import { FLAG_FIN, type FRAME, LINK_FRAME_MAX_BYTES } from "../../link/link-frame.ts";
 import {
-  LINK_FRAME_MAX_BYTES,
+  SendWindow,
+  type WindowBudget,
   LINK_WINDOW_BYTES,
   LINK_WINDOW_MAX_BYTES,
-  WEBSOCKET_BACKLOG_MAX_BYTES,
-} from "../../contract/limits.ts";
+} from "../../link/link-window.ts";
+import { WEBSOCKET_BACKLOG_MAX_BYTES } from "../../contract/limits.ts";
 import type { StreamFrame } from "./stream.ts";
 
 type Message = { readonly type: typeof FRAME.TEXT | typeof FRAME.BINARY; readonly bytes: Uint8Array };

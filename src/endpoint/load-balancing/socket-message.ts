@@ -1,7 +1,7 @@
 /** Puts messages of a WebSocket together again that came in pieces. */
 import { FLAG_FIN, FRAME, type Frame } from "../../link/link-frame.ts";
 import type { WindowBudget } from "../../link/link-window.ts";
-import { WEBSOCKET_MESSAGE_MAX_BYTES } from "../../contract/limits.ts";
+import { WEBSOCKET_MESSAGE_MAX_BYTES } from "../../link/link-messages.ts";
 
 export type Gathered =
   | { readonly kind: "more" }

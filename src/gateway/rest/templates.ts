@@ -6,7 +6,6 @@ import {
   type RestTemplate,
   type TemplateUpdate,
 } from "../../contract/rest/rest-template.ts";
-import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/limits.ts";
 import { includeSchema } from "../../contract/rest/rest.ts";
 import { listTemplates, listUnboundTemplates, type TemplateRecord } from "../../db/templates.ts";
 import { readStartCommand, writeStartCommand } from "../../management/endpoints/start-command.ts";
@@ -19,6 +18,7 @@ import {
 } from "../../management/endpoints/templates.ts";
 import { changedJson, idOf, readInput, type RestContext } from "./context.ts";
 import { parsePatch, toMap, toPairs, splitList } from "./mapping.ts";
+import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
 
 const MOUNT_PATH_DEFAULT = "/workspace";
 

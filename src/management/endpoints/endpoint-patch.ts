@@ -3,10 +3,8 @@ import {
   EXECUTION_TIMEOUT_DEFAULT_MS,
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
-  IDLE_TIMEOUT_MAX_SECONDS,
   LIST_MAX_CHARACTERS,
   QUEUE_DEPTH_MAX,
-  WORKERS_PER_ENDPOINT_MAX,
 } from "../../contract/limits.ts";
 import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
@@ -22,6 +20,7 @@ import {
   wholeNumber,
 } from "../input-schemas.ts";
 import { inlineTemplateSchema } from "./template-patch.ts";
+import { IDLE_TIMEOUT_MAX_SECONDS, WORKERS_PER_ENDPOINT_MAX } from "../../contract/endpoint.ts";
 
 const COUNTRIES = ["CZ", "FR", "GB", "NO", "RO", "US"];
 const DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d{1,3}$/;

@@ -1,16 +1,15 @@
 /** Pure decisions about endpoints: what a patch makes of one, when workers must be replaced, when it may go. */
-import {
-  EXECUTION_TIMEOUT_DEFAULT_MS,
-  IDLE_TIMEOUT_DEFAULT_SECONDS,
-  QUEUE_DEPTH_MAX,
-  SCALER_VALUE_DEFAULT,
-  WORKERS_MAX_DEFAULT,
-} from "../../contract/limits.ts";
+import { EXECUTION_TIMEOUT_DEFAULT_MS, QUEUE_DEPTH_MAX } from "../../contract/limits.ts";
 import type { EndpointRecord, EndpointValues } from "../../db/endpoints.ts";
 import { requireStorable } from "../input-schemas.ts";
 import { OperationError } from "../errors.ts";
 import { inOrderOfKeys, withoutUndefined } from "./template-values.ts";
 import type { EndpointPatch } from "./endpoint-patch.ts";
+import {
+  IDLE_TIMEOUT_DEFAULT_SECONDS,
+  SCALER_VALUE_DEFAULT,
+  WORKERS_MAX_DEFAULT,
+} from "../../contract/endpoint.ts";
 
 export type EndpointSettings = Omit<EndpointValues, "templateId">;
 

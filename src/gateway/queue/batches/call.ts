@@ -1,10 +1,10 @@
 /** Asking the endpoint's object about a batch, and what is said when it refuses. */
 import type { BatchSummary } from "../../../contract/batch.ts";
-import { BATCH_REQUESTS_MAX } from "../../../contract/limits.ts";
 import type { BatchCall } from "../../../endpoint/batches/messages.ts";
 import { ApiError } from "../../api-error.ts";
 import type { QueueContext } from "../context.ts";
 import { callWithinLimits } from "../limits.ts";
+import { BATCH_REQUESTS_MAX } from "../../../contract/batch.ts";
 
 /** Carries out one operation; throws what a client is told when that cannot be. */
 export async function callBatch(

@@ -1,5 +1,5 @@
 /** A call of an OpenAI route: a job of a queue, or a request that a load-balanced worker answers itself. */
-import { IN_OBJECT_WAIT_MS, OPENAI_TTL_MS, RUNSYNC_RETENTION_MAX_MS } from "../../../contract/limits.ts";
+import { OPENAI_TTL_MS } from "../../../contract/limits.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import { errorBodyOf, errorOfCode, noWorkerError } from "../../../domain/openai/openai-error-details.ts";
 import { ApiError } from "../../api-error.ts";
@@ -13,6 +13,8 @@ import { OwnedJob } from "./owned-job.ts";
 import { bareInput, readInput, type OpenaiInput } from "./request-body.ts";
 import { answerStreamed } from "./streamed-answer.ts";
 import { answerWhole } from "./whole-answer.ts";
+import { RUNSYNC_RETENTION_MAX_MS } from "../../../domain/jobs/job-machine.ts";
+import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 
 /** The segments `/v2/<endpointId>/openai`. */
 const PREFIX_SEGMENTS = 3;
