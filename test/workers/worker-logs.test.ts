@@ -2,7 +2,8 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, test } from "vitest";
-import { LOG_FOLLOWERS_MAX, LOG_RETENTION_DAYS_DEFAULT } from "../../src/contract/limits.ts";
+import { LOG_RETENTION_DAYS_DEFAULT } from "../../src/contract/limits.ts";
+import { LOG_FOLLOWERS_MAX } from "../../src/endpoint/dispatch/log-followers.ts";
 import type { LogLine, LogPage, LogLineView } from "../../src/contract/agent/log.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { ScriptedAgent } from "./agent-client.ts";
