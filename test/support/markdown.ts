@@ -49,7 +49,7 @@ function parseDocument(path: string, text: string): MarkdownDocument {
       continue;
     }
     const end = lines.findIndex((other, index) => index > at && FENCE.test(other));
-    const before = prose.findLast((other) => other !== "") ?? "";
+    const before = lines.slice(0, at).findLast((other) => other !== "") ?? "";
     blocks.push({
       language: line.replaceAll(/[ `]/g, ""),
       text: lines.slice(at + 1, end).join("\n"),
