@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, test, vi } from "vitest";
-import { LEASE_MS } from "../../src/contract/limits.ts";
+import { LEASE_MS } from "../../src/endpoint/queue/queue.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { fireAlarm, passTime } from "./object.ts";
