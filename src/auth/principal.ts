@@ -79,7 +79,7 @@ type AuthEnv = Pick<Env, "DB" | "ROOT_API_KEY"> & RateEnv;
 
 /**
  * Finds the account behind an Authorization header or a bare API key. `network`: where the caller is; one with too
- * many wrong keys gets a RateLimitedError for keys that are not remembered here.
+ * many wrong keys gets rate_limited for keys that are not remembered here.
  */
 export async function authenticate(
   env: AuthEnv,

@@ -322,11 +322,6 @@ export const GRAPHQL_OBJECT_COST = 10;
 /** Endpoint objects that one request of the management API tells something at the same time. */
 export const ENDPOINT_CALLS_CONCURRENT_MAX = 20;
 
-// Messages
-
-/** Error messages are cut to this: they may repeat what the caller sent. */
-export const MESSAGE_MAX_CHARACTERS = 2_000;
-
 // Metrics and usage
 
 /** Objects of endpoints that one maintenance run asks for their usage. */

@@ -10,7 +10,7 @@ import { cutsAt } from "../../../json/raw-json.ts";
 import { BATCH_BODY_MAX_BYTES, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
 import { packRequests, type BatchPack, type BatchRequest } from "../../../domain/jobs/batch.ts";
 import type { BatchCall } from "../../../endpoint/batches/messages.ts";
-import { invalidInput } from "../../api-error.ts";
+import { invalidInput } from "../../../contract/validation-issues.ts";
 import { readCutJson } from "../../body.ts";
 import { dropPayload, storePayload } from "../../payloads.ts";
 import type { QueueContext } from "../context.ts";

@@ -136,6 +136,5 @@ function readLastEventId(context: QueueContext): number {
 }
 
 function notFoundBody(jobId: string) {
-  const { code, message } = jobNotFound(jobId);
-  return errorBody(code, message);
+  return errorBody("job_not_found", jobNotFound(jobId).message);
 }
