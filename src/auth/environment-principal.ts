@@ -4,7 +4,8 @@
  * Such a caller holds no permission at all: what the key opens is asked for by the environment's id.
  */
 import { ServiceError } from "../contract/errors.ts";
-import { CREDENTIAL_CACHE_MS, CREDENTIAL_REJECTION_CACHE_MS } from "../contract/limits.ts";
+import { CREDENTIAL_REJECTION_CACHE_MS } from "../contract/limits.ts";
+import { CREDENTIAL_CACHE_MS } from "../domain/accounts/permissions.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEnvironmentAccount } from "../db/flash/deployments.ts";
 import type { Env } from "../env.ts";

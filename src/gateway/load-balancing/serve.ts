@@ -4,16 +4,18 @@ import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import {
   DIRECT_BODY_MAX_BYTES,
-  DIRECT_HEADERS_MAX,
   DIRECT_INLINE_BODY_BYTES,
-  DIRECT_TARGET_MAX_CHARACTERS,
   DIRECT_TIME_LIMIT_MS,
 } from "../../contract/limits.ts";
+import {
+  DIRECT_HEADERS_MAX,
+  DIRECT_TARGET_MAX_CHARACTERS,
+  type RequestHead,
+} from "../../link/link-messages.ts";
 import { announcedLength } from "../../durable/request-body.ts";
 import type { ForwardCall } from "../../endpoint/load-balancing/messages.ts";
 import type { Env } from "../../env.ts";
 import { encodeJson } from "../../link/json-bytes.ts";
-import type { RequestHead } from "../../link/link-messages.ts";
 import { type ErrorFormat, loadBalancingFormat, renderLoadBalancingError } from "../errors.ts";
 import { readAffinity } from "./affinity.ts";
 import { type ClientConnection, openAnswer } from "./answer.ts";

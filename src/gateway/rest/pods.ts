@@ -1,8 +1,8 @@
 /** Pods, which clients take workers for: `/v1/pods`, and the logs of a worker at `/v1/pod/{podId}/logs`. */
 import { missingEndpointAccess } from "../../auth/access.ts";
-import type { LogSource, PodLogs } from "../../contract/agent/log.ts";
+import { LOG_TAIL_DEFAULT, type LogSource, type PodLogs } from "../../contract/agent/log.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { LOG_AHEAD_MAX_MS, LOG_TAIL_DEFAULT } from "../../contract/limits.ts";
+import { LOG_AHEAD_MAX_MS } from "../../contract/limits.ts";
 import { podCreateSchema, type RestPod } from "../../contract/rest/rest-pod.ts";
 import { listOwnEndpoints } from "../../management/endpoints/endpoints.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";

@@ -12,7 +12,6 @@ import {
   type EndpointValues,
 } from "../../db/endpoints.ts";
 import { deleteTemplateIfUnused, findTemplate } from "../../db/templates.ts";
-import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/limits.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
@@ -39,6 +38,7 @@ import {
   needsNewVersion,
   type EndpointSettings,
 } from "./endpoint-settings.ts";
+import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
 
 export type { EndpointRecord };
 

@@ -1,11 +1,11 @@
 /** Adds requests to a batch: validated like those of run, large inputs put into R2, the rest packed. */
-import { batchBodySchema } from "../../../contract/batch.ts";
+import { BATCH_REQUESTS_MAX, batchBodySchema } from "../../../contract/batch.ts";
 import {
   JOB_REQUEST_CUTS,
   type ReceivedJobRequest,
   receivedJobRequestSchema,
 } from "../../../contract/job.ts";
-import { BATCH_BODY_MAX_BYTES, BATCH_REQUESTS_MAX, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
+import { BATCH_BODY_MAX_BYTES, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
 import { invalidInput } from "../../../contract/validation-issues.ts";
 import { type BatchPack, type BatchRequest, packRequests } from "../../../domain/jobs/batch.ts";
 import type { BatchCall } from "../../../endpoint/batches/messages.ts";

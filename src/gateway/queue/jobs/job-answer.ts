@@ -1,5 +1,6 @@
 /** The answers that show a job, and the wait for its end. */
-import { CHANNEL_WAIT_MAX_MS, IN_OBJECT_WAIT_MS } from "../../../contract/limits.ts";
+import { CHANNEL_WAIT_MAX_MS } from "../../../contract/limits.ts";
+import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 import type { Payload } from "../../../domain/jobs/job-machine.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import { openPayload } from "../../../durable/stored-payload.ts";

@@ -1,12 +1,8 @@
 /** Operations on jobs. */
 import { ServiceError } from "../../../contract/errors.ts";
 import { flagSchema, remainingTtlSchema, requestsQuerySchema, waitSchema } from "../../../contract/job.ts";
-import {
-  IN_OBJECT_WAIT_MS,
-  RUN_BODY_MAX_BYTES,
-  RUNSYNC_BODY_MAX_BYTES,
-  WAIT_DEFAULT_MS,
-} from "../../../contract/limits.ts";
+import { RUN_BODY_MAX_BYTES, RUNSYNC_BODY_MAX_BYTES, WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
+import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 import { invalidInput } from "../../../contract/validation-issues.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import type { RedeliverOutcome, SlotRef } from "../../../endpoint/messages.ts";

@@ -1,7 +1,9 @@
 /** OpenAI's API on an endpoint: `/v2/<endpointId>/openai/v1/…`, whose workers know the routes. */
 import { Hono } from "hono";
 import { ServiceError } from "../../../contract/errors.ts";
-import { IN_OBJECT_WAIT_MS, OPENAI_TTL_MS, RUNSYNC_RETENTION_MAX_MS } from "../../../contract/limits.ts";
+import { OPENAI_TTL_MS } from "../../../contract/limits.ts";
+import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
+import { RUNSYNC_RETENTION_MAX_MS } from "../../../domain/jobs/job-machine.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import { noWorkerError } from "../../../domain/openai/openai-error-details.ts";
 import { openaiFormat, OpenaiJobError, renderOpenaiError } from "../../errors.ts";
