@@ -4,7 +4,7 @@ import {
   type RawExchangeRequest,
 } from "../../contract/agent/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
-import { EXCHANGE_BODY_MAX_BYTES, PROGRESS_MAX_BYTES, RESULT_MAX_BYTES } from "../../contract/limits.ts";
+import { RESULT_MAX_BYTES } from "../../contract/limits.ts";
 import { resultKey } from "../../domain/jobs/payload-key.ts";
 import type {
   Chunks,
@@ -22,6 +22,12 @@ import { endpointObject } from "../../management/objects.ts";
 import { dropPayload, storePayload, type MeasuredPayload } from "../payloads.ts";
 import { jsonResponse, mergeJson, spliceParts, storedPart, type JsonPart } from "../spliced-json.ts";
 import { holdWithin, type AgentContext } from "./context.ts";
+
+/** One progress value, as JSON text. */
+export const PROGRESS_MAX_BYTES = 256 * 1024;
+
+/** An exchange of an agent: EXCHANGE_REPORTS_MAX_BYTES, the held jobs with their progress, and some chunks. */
+export const EXCHANGE_BODY_MAX_BYTES = 10_000_000;
 
 type LeaseReport = RawExchangeRequest["held"][number];
 type ChunkBatch = RawExchangeRequest["chunks"][number];

@@ -1,13 +1,14 @@
 /** Log lines from hosts. */
-import { type LogLine, type LogReply, logRequestSchema, type WorkerLines } from "../../contract/agent/log.ts";
+import { LOG_AHEAD_MAX_MS, logRetentionDays } from "../../management/logs/log-retention.ts";
+import {
+  type LogLine,
+  type LogReply,
+  logRequestSchema,
+  type WorkerLines,
+  LOG_UNPACKED_MAX_BYTES,
+} from "../../contract/agent/log.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { type ErrorCode, hasErrorCode, ServiceError } from "../../contract/errors.ts";
-import {
-  LOG_AHEAD_MAX_MS,
-  LOG_BODY_MAX_BYTES,
-  LOG_CLOCK_TOLERANCE_MS,
-  LOG_UNPACKED_MAX_BYTES,
-} from "../../contract/limits.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
 import { readBytes } from "../../durable/byte-stream.ts";
@@ -15,12 +16,17 @@ import { announcedLength } from "../../durable/request-body.ts";
 import type { Env } from "../../env.ts";
 import type { WorkerOfEndpoint } from "../../fleet/messages.ts";
 import { hasMoreValues } from "../../json/raw-json.ts";
-import { logRetentionDays } from "../../management/logs/log-retention.ts";
 import { storeLines } from "../../management/logs/log-writer.ts";
 import { notJson, parseJson, validate } from "../body.ts";
 import { resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
 import { endpointObject, fleetObject } from "../../management/objects.ts";
 import type { AgentContext } from "./context.ts";
+
+/** A host's clock that is wrong by less is believed. */
+const LOG_CLOCK_TOLERANCE_MS = 5_000;
+
+/** One call of an agent with lines, as sent and unpacked. */
+const LOG_BODY_MAX_BYTES = 4_000_000;
 
 /** In as many bytes as a body may have there could be millions, which take a hundred times as much memory. */
 const LOG_VALUES_MAX = 1_000_000;

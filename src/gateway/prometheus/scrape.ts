@@ -8,11 +8,7 @@ import type { Context } from "hono";
 import { missingEndpointAccess, missingManagementAccess } from "../../auth/access.ts";
 import { authenticate, callerName, type Principal } from "../../auth/principal.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
-import {
-  ENDPOINT_CALLS_CONCURRENT_MAX,
-  SCRAPE_CACHE_MS,
-  SCRAPE_ENDPOINTS_MAX,
-} from "../../contract/limits.ts";
+import { ENDPOINT_CALLS_CONCURRENT_MAX } from "../../contract/limits.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { EXPOSITION_TYPE } from "../../domain/metrics/exposition.ts";
 import type { Env } from "../../env.ts";
@@ -20,6 +16,12 @@ import type { EndpointSnapshot } from "../../fleet/fleet-snapshot.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { endpointObject, fleetObject } from "../../management/objects.ts";
 import { exposeAccount, type MeasuredEndpoint } from "./families.ts";
+
+/** Endpoints whose objects one scrape asks; those with most workers first. */
+const SCRAPE_ENDPOINTS_MAX = 200;
+
+/** How long an edge location gives the same answer to those who scrape metrics. */
+const SCRAPE_CACHE_MS = 10_000;
 
 /** In characters. */
 const CACHE_MAX_WEIGHT = 4_000_000;

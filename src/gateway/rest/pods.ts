@@ -1,8 +1,8 @@
 /** Pods, which clients take workers for: `/v1/pods`, and the logs of a worker at `/v1/pod/{podId}/logs`. */
+import { LOG_AHEAD_MAX_MS, logRetentionDays } from "../../management/logs/log-retention.ts";
 import { missingEndpointAccess } from "../../auth/access.ts";
 import { LOG_TAIL_DEFAULT, type LogSource, type PodLogs } from "../../contract/agent/log.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { LOG_AHEAD_MAX_MS } from "../../contract/limits.ts";
 import { podCreateSchema, type RestPod } from "../../contract/rest/rest-pod.ts";
 import { listOwnEndpoints } from "../../management/endpoints/endpoints.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
@@ -10,7 +10,6 @@ import { podNotFound } from "../../management/catalog/absent-pods.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { listWorkers } from "../../management/endpoints/worker-pods.ts";
 import { findLines } from "../../management/logs/log-reader.ts";
-import { logRetentionDays } from "../../management/logs/log-retention.ts";
 import { idOf, type RestContext } from "./context.ts";
 import { readLooseInput } from "./input.ts";
 

@@ -5,7 +5,7 @@ import {
   type ReceivedJobRequest,
   receivedJobRequestSchema,
 } from "../../../contract/job.ts";
-import { BATCH_BODY_MAX_BYTES, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
+import { TTL_DEFAULT_MS } from "../../../contract/limits.ts";
 import { invalidInput } from "../../../contract/validation-issues.ts";
 import { type BatchPack, type BatchRequest, packRequests } from "../../../domain/jobs/batch.ts";
 import type { BatchCall } from "../../../endpoint/batches/messages.ts";
@@ -16,6 +16,9 @@ import { dropPayload, storePayload } from "../../payloads.ts";
 import type { QueueContext } from "../context.ts";
 import { readIdempotencyKey, readWebhook, workerOptions } from "../jobs/submission.ts";
 import { batchIdOf, callBatch } from "./call.ts";
+
+/** All requests of one call. */
+const BATCH_BODY_MAX_BYTES = 10 * 1024 * 1024;
 
 /** `POST /batch`: a draft with these requests; none of them starts yet. */
 export async function createBatch(context: QueueContext): Promise<Response> {

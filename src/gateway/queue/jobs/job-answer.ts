@@ -1,5 +1,5 @@
 /** The answers that show a job, and the wait for its end. */
-import { CHANNEL_WAIT_MAX_MS } from "../../../contract/limits.ts";
+import { awaitWakeUp, CHANNEL_WAIT_MAX_MS } from "../../wake-up.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 import type { Payload } from "../../../domain/jobs/job-machine.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
@@ -7,7 +7,6 @@ import { openPayload } from "../../../durable/stored-payload.ts";
 import type { SlotRef } from "../../../endpoint/messages.ts";
 import { endpointObject } from "../../../management/objects.ts";
 import { type JsonPart, jsonResponse, spliceParts } from "../../spliced-json.ts";
-import { awaitWakeUp } from "../../wake-up.ts";
 import { jobNotFound, type QueueContext } from "../context.ts";
 import { callWithinLimits, slotQuery } from "../limits.ts";
 

@@ -1,7 +1,6 @@
 /** OpenAI's API on an endpoint: `/v2/<endpointId>/openai/v1/…`, whose workers know the routes. */
 import { Hono } from "hono";
 import { ServiceError } from "../../../contract/errors.ts";
-import { OPENAI_TTL_MS } from "../../../contract/limits.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 import { RUNSYNC_RETENTION_MAX_MS } from "../../../domain/jobs/job-machine.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
@@ -16,6 +15,9 @@ import { OwnedJob } from "./owned-job.ts";
 import { bareInput, type OpenaiInput, readInput } from "./request-body.ts";
 import { answerStreamed } from "./streamed-answer.ts";
 import { answerWhole } from "./whole-answer.ts";
+
+/** Life of the job of an OpenAI request, whose client waits: one that left unnoticed leaves no job behind for long. */
+const OPENAI_TTL_MS = 60 * 60_000;
 
 /** Every route needs write: each is work for a worker. Those that engines have are listed; any other one goes there as well. */
 export function openaiRoutes(): Hono<QueueApi> {
