@@ -24,8 +24,8 @@ const LAYERS = {
   "src/auth": [...PURE, "src/db", "type:src"],
   "src/management": [...EDGE, ...OBJECTS],
   "src/maintenance": [...EDGE, "src/management"],
-  "src/graphql": [...EDGE, "src/management", ...OBJECTS],
-  // Management is the only way from a protocol to D1.
+  // D1 is read and written by management alone; GraphQL knows the types of its rows.
+  "src/graphql": [...PURE, "src/durable", "src/auth", "src", "type:src/db", "src/management", ...OBJECTS],
   "src/gateway": [...PURE, "src/durable", "src/auth", "src", "src/management", ...OBJECTS],
   src: [
     ...PURE,

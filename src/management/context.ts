@@ -1,6 +1,6 @@
 import type { Principal } from "../auth/principal.ts";
 import type { Author } from "../db/audit-log.ts";
-import { type Database, openDatabase } from "../db/database.ts";
+import { openDatabase, type Database } from "../db/database.ts";
 import { cutMessage } from "../contract/errors.ts";
 import { WARNINGS_MAX } from "../contract/limits.ts";
 import type { Env } from "../env.ts";
@@ -28,9 +28,12 @@ export type RequestContext = {
   readonly userAgent?: string;
 };
 
-/** The context of a request that begins now: it has its access to D1, and no warnings. */
-export function openRequest(request: Omit<RequestContext, "db" | "warnings">): RequestContext {
-  return { ...request, db: openDatabase(request.env.DB), warnings: [] };
+/** The context of a request, with its database. */
+export function openContext(
+  env: Env,
+  request: Omit<RequestContext, "env" | "db" | "warnings">,
+): RequestContext {
+  return { ...request, env, db: openDatabase(env.DB), warnings: [] };
 }
 
 /** Adds a warning that is not there yet; there is an end to their number and length, whatever the caller sends. */

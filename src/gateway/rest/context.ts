@@ -5,7 +5,7 @@ import { authenticate, callerName } from "../../auth/principal.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
 import type { Env } from "../../env.ts";
 import { requireManagementAccess } from "../../management/access.ts";
-import { openRequest, type RequestContext } from "../../management/context.ts";
+import { openContext, type RequestContext } from "../../management/context.ts";
 import { ServiceError } from "../../contract/errors.ts";
 
 export type RestApi = { Bindings: Env; Variables: { request: RequestContext } };
@@ -24,7 +24,7 @@ export const withAccess: MiddlewareHandler<RestApi> = async (context, next) => {
 
   const { origin } = new URL(context.req.url);
   const operation = operationOf(context);
-  const request = openRequest({ env, principal, now, operation, origin });
+  const request = openContext(env, { principal, now, operation, origin });
   requireManagementAccess(request, READING.has(context.req.method) ? "read" : "write");
   context.set("request", request);
   await next();

@@ -6,6 +6,7 @@ import {
   findTemplateByName,
   findTemplates,
   insertTemplateIfAllowed,
+  listPublicTemplates,
   listTemplates,
   listUnboundTemplates,
   updateTemplateIfUnchanged,
@@ -68,6 +69,14 @@ export async function requireServerlessTemplate(
     `templateId: template '${template.name}' is one of Pods; an endpoint needs a Serverless template: ` +
       "save it with isServerless true and volumeInGb 0, or name another one",
   );
+}
+
+/** Templates of the calling account that it has made public. */
+export async function listOwnPublicTemplates({
+  db,
+  principal,
+}: RequestContext): Promise<readonly TemplateRecord[]> {
+  return await listPublicTemplates(db, principal.accountId);
 }
 
 export async function createTemplate(context: RequestContext, patch: TemplatePatch): Promise<TemplateRecord> {

@@ -42,6 +42,7 @@ export const registryAuthCreationSchema = loginSchema.extend({ name: nameSchema 
 export const registryAuthUpdateSchema = loginSchema.extend({ id: idSchema });
 export const registryAuthDeletionSchema = z.object({ registryAuthId: idSchema });
 
+/** The credentials of the calling account without user names and passwords, the oldest first. */
 export async function listOwnRegistryAuths({
   db,
   principal,
