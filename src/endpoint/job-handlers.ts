@@ -1,25 +1,19 @@
 /** What clients do with jobs: each method is one operation of the queue API, limits included. */
-import { QUEUE_DEPTH_MAX } from "../../contract/limits.ts";
-import type { EndpointConfig } from "../../contract/endpoint.ts";
-import type { WebhookLogBody } from "../../contract/webhook.ts";
-import {
-  isFinal,
-  newExpiry,
-  retentionOf,
-  storedBytesOf,
-  type JobEvent,
-} from "../../domain/jobs/job-machine.ts";
-import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../../domain/jobs/job-view.ts";
-import { priorityOf } from "../../domain/jobs/priorities.ts";
-import { explainWait } from "../../domain/jobs/queue-reason.ts";
-import { timelineOf } from "../../domain/jobs/timeline.ts";
-import type { GroupCommit } from "../../durable/group-commit.ts";
-import type { Waiters } from "../../durable/waiters.ts";
-import type { AgentHandlers } from "../dispatch/agent-handlers.ts";
-import type { Dispatch } from "../dispatch/dispatch.ts";
-import type { EndpointFacts } from "../endpoint-facts.ts";
-import { findJob, publicId, randomNonce } from "./job-reference.ts";
-import type { StoredJob } from "./job-store.ts";
+import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
+import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { WebhookLogBody } from "../contract/webhook.ts";
+import { isFinal, newExpiry, retentionOf, storedBytesOf, type JobEvent } from "../domain/jobs/job-machine.ts";
+import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/jobs/job-view.ts";
+import { priorityOf } from "../domain/jobs/priorities.ts";
+import { explainWait } from "../domain/jobs/queue-reason.ts";
+import { timelineOf } from "../domain/jobs/timeline.ts";
+import type { GroupCommit } from "../durable/group-commit.ts";
+import type { Waiters } from "../durable/waiters.ts";
+import type { AgentHandlers } from "./dispatch/agent-handlers.ts";
+import type { Dispatch } from "./dispatch/dispatch.ts";
+import type { EndpointFacts } from "./endpoint-facts.ts";
+import { findJob, publicId, randomNonce } from "./queue/job-reference.ts";
+import type { StoredJob } from "./queue/job-store.ts";
 import type {
   CancelOutcome,
   ExpireOutcome,
@@ -35,12 +29,12 @@ import type {
   SubmitRequest,
   TimelineReply,
   Unconfigured,
-} from "../messages.ts";
-import type { JobStorage } from "./job-storage.ts";
-import type { QueueLedger } from "./queue-ledger.ts";
-import type { Queue } from "./queue.ts";
-import type { RunningTimes } from "./running-times.ts";
-import { queueFull, type RequestLimits, type RequestSlot } from "../limits/request-limits.ts";
+} from "./messages.ts";
+import type { JobStorage } from "./queue/job-storage.ts";
+import type { QueueLedger } from "./queue/queue-ledger.ts";
+import type { Queue } from "./queue/queue.ts";
+import type { RunningTimes } from "./queue/running-times.ts";
+import { queueFull, type RequestLimits, type RequestSlot } from "./limits/request-limits.ts";
 
 export type JobHandlersParts = {
   readonly facts: EndpointFacts;
