@@ -88,7 +88,7 @@ test("a login that nobody approves times out", async ({ expect }) => {
   const login = await startLogin(desk, ["--timeout", "1"]);
   expect(await login.ended).toBe(1);
   expect(/^✗ .*$/m.exec(login.output())?.[0]).toMatchInlineSnapshot(
-    `"✗ Login timed out: nobody approved it in the browser."`,
+    `"✗ Login timed out: it was not approved in the browser."`,
   );
 });
 
