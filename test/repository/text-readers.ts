@@ -59,7 +59,7 @@ import { requestHead } from "../../src/gateway/load-balancing/request-head.ts";
 import { exceededTextLimit } from "../../src/graphql/documents/text-limits.ts";
 import { publicMessage } from "../../src/graphql/public-message.ts";
 import { readRequest } from "../../src/graphql/request.ts";
-import { templatePatchSchema } from "../../src/management/endpoints/template-patch.ts";
+import { templatePatchSchema } from "../../src/management/nouns/template.ts";
 
 export type TextReader = {
   readonly name: string;
@@ -180,7 +180,7 @@ export const TEXT_READERS: readonly TextReader[] = [
   reader("src/auth/encryption-keys.ts", "readKeyRing", (text) =>
     readEncryptionKeys({ ENCRYPTION_KEYS: text }),
   ),
-  reader("src/management/endpoints/template-patch.ts", "templatePatchSchema", (text) =>
+  reader("src/management/nouns/template.ts", "templatePatchSchema", (text) =>
     templatePatchSchema.safeParse({ name: text, imageName: text, ports: text, volumeMountPath: text }),
   ),
   reader("node-agent/logs/masks.ts", "Masks", (text) => masks.apply(text)),
