@@ -22,7 +22,7 @@ test("a burst spreads over the GPUs of all hosts, and leaves nothing when it is 
     results.map((_, index) => ({ status: "COMPLETED", output: index })),
   );
   expect(
-    samples.some(({ placed }) => placed["fixture"] === 2 && placed["rack"] === 4 && placed["lab"] === 1),
+    samples.some(({ placed }) => placed["desk"] === 2 && placed["rack"] === 4 && placed["lab"] === 1),
   ).toBe(true);
   expect(samples.at(-1)).toMatchObject({ completed: JOBS, inQueue: 0, inProgress: 0 });
   expect(picture(samples)).toContain("<svg");
