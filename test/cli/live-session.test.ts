@@ -280,7 +280,7 @@ test("what a killed process has left is gone on with where nobody can be asked",
     fixture.service(),
     await findLeftovers(fixture.cli(), fixture.service()),
   );
-  await fixture.shown(new RegExp(`^! .* has left 1 live endpoint: live-one \\(${left}\\)`));
+  await fixture.shown(new RegExp(`^! .* left 1 live endpoint: live-one \\(${left}\\)`));
   const session = await fixture.session({ leftovers });
   expect(await session.placeAll([declared("one")], () => undefined)).toEqual([
     { name: "one", outcome: "cached" },
