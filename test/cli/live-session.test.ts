@@ -272,7 +272,7 @@ async function killed(fixture: LiveFixture): Promise<string> {
   return id;
 }
 
-test("what a killed process has left is gone on with where nobody can be asked", async ({ expect }) => {
+test("endpoints of a killed process are used again without a terminal", async ({ expect }) => {
   await using fixture = await LiveFixture.open(edge);
   const left = await killed(fixture);
   const leftovers = await offerRemoval(
@@ -292,7 +292,7 @@ test("what a killed process has left is gone on with where nobody can be asked",
   expect(other.left()).toEqual([]);
 });
 
-test("what a killed process has left is deleted when that is wanted", async ({ expect }) => {
+test("endpoints of a killed process are deleted on request", async ({ expect }) => {
   await using fixture = await LiveFixture.open(edge);
   await killed(fixture);
   const cli = fixture.cli({ isYes: true });
