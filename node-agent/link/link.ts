@@ -9,9 +9,9 @@ import { WebSocket } from "ws";
 import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { WindowBudget } from "../../src/link/link-window.ts";
 import type { EdgeContext } from "../edge/edge-context.ts";
-import { Backoff } from "../async/backoff.ts";
-import { Schedule } from "../async/schedule.ts";
-import type { AdmissionControl } from "../worker/admission.ts";
+import { Backoff } from "../core/backoff.ts";
+import { Schedule } from "../core/schedule.ts";
+import type { AdmissionControl } from "./admission.ts";
 import type { BufferedMessages } from "./message-buffer.ts";
 import { LinkSession } from "./link-session.ts";
 

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
 import { type RequestHead, responseHeadSchema } from "../../src/link/link-messages.ts";
-import { encodeJson } from "./json-bytes.ts";
+import { encodeJson } from "../../src/link/json-bytes.ts";
 
 type Headers = readonly (readonly [string, string])[];
 

@@ -4,12 +4,11 @@ import { WebSocket } from "ws";
 import { LINK_FRAME_MAX_BYTES, WEBSOCKET_MESSAGE_MAX_BYTES } from "../../src/contract/limits.ts";
 import { FLAG_FIN, FRAME, type Frame } from "../../src/link/link-frame.ts";
 import { type Close, closeSchema } from "../../src/link/link-messages.ts";
-import { forwardResponse } from "./response.ts";
+import { forwardResponse, failRequest, headFailure } from "./worker-failure.ts";
 import { BufferShare } from "./message-buffer.ts";
-import { decodeJson } from "./json-bytes.ts";
+import { decodeJson } from "../../src/link/json-bytes.ts";
 import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
 import { responseHead, upgradeHeaders } from "./message-headers.ts";
-import { failRequest, headFailure } from "./worker-failure.ts";
 
 const TOO_LARGE: Close = { code: 1009, reason: "The message is too large." };
 const TOO_MUCH =

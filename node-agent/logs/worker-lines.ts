@@ -16,7 +16,7 @@ import {
   LOG_OVERLAP_MS,
 } from "../../src/contract/limits.ts";
 import type { OutputPlace } from "../journal/journal.ts";
-import { TokenBucket } from "../async/token-bucket.ts";
+import { TokenBucket } from "../core/token-bucket.ts";
 
 type BufferedLine = {
   readonly line: LogLine;
