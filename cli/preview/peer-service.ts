@@ -12,13 +12,10 @@ import { errorBody, ERROR_STATUS, type ErrorCode } from "../../src/contract/erro
 import { FLASH_ENDPOINT_HEADER, FLASH_ENDPOINT_ID } from "../../src/contract/flash/flash-names.ts";
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import { DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
-import { detailResponse } from "../server/requests/responses.ts";
-import type { CallLog } from "../server/requests/call-log.ts";
-import { readJob } from "../server/requests/job-json.ts";
-import { answerObserved } from "../server/requests/observed-call.ts";
-import { parseOperation, searchOf } from "../server/requests/queue-operations.ts";
-import { readBody } from "../server/requests/request-body.ts";
-import type { EndpointCalls, ServedEndpoint } from "../server/requests/served-app.ts";
+import { detailResponse, answerObserved } from "../server/requests/responses.ts";
+import type { CallLog, EndpointCalls, ServedEndpoint } from "../server/requests/served-app.ts";
+import { readJob, readBody } from "../server/requests/request-body.ts";
+import { parseOperation, searchOf } from "../server/requests/queue-call.ts";
 import { endpointIdOf } from "./worker-plan.ts";
 
 export type PeerSettings = {

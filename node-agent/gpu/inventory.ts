@@ -19,6 +19,8 @@ const SIMULATED_DISK_MB = 10_000_000;
 export type InventoryRequest = {
   readonly runtimeKind: Inventory["runtime"];
   readonly simulateGpus: boolean;
+  /** How many simulated GPUs of each tier there are. */
+  readonly simulatedPerTier?: number | undefined;
   /** The inventory has the free space of its file system. */
   readonly diskDirectory: string;
   readonly dataCenterId?: string | undefined;
@@ -30,7 +32,7 @@ export async function readInventory(request: InventoryRequest): Promise<Inventor
   const cudaVersion = request.simulateGpus ? undefined : await readCudaVersion();
   const networkVolumeIds = await request.volumes?.offered();
   return {
-    gpus: [...(request.simulateGpus ? simulatedGpus() : await realGpus())],
+    gpus: [...(request.simulateGpus ? simulatedGpus(request.simulatedPerTier) : await realGpus())],
     cpuCount: availableParallelism(),
     memoryMb: memoryForWorkersMb(Math.floor(totalmem() / MEGABYTE)),
     diskFreeMb: isMadeUp(request) ? SIMULATED_DISK_MB : await diskFreeMb(request.diskDirectory),
@@ -73,8 +75,8 @@ async function diskFreeMb(directory: string): Promise<number> {
 const SIMULATED_GPUS_PER_TIER = 4;
 
 /** GPUs of every tier for a machine that has none, so that endpoints written for real ones run on it. */
-export function simulatedGpus(): readonly Gpu[] {
-  const tiers = GPU_TIER_NAMES.flatMap((tier) => Array.from({ length: SIMULATED_GPUS_PER_TIER }, () => tier));
+export function simulatedGpus(perTier = SIMULATED_GPUS_PER_TIER): readonly Gpu[] {
+  const tiers = GPU_TIER_NAMES.flatMap((tier) => Array.from({ length: perTier }, () => tier));
   return tiers.map((tier, index) => ({
     index,
     name: GPU_TIERS[tier].models[0],

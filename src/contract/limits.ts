@@ -59,8 +59,6 @@ export const EXCHANGE_REPORTS_MAX_BYTES = 4 * MEGABYTE;
 export const EXCHANGE_PROGRESS_MAX_BYTES = 2 * MEGABYTE;
 /** One progress value, as JSON text. */
 export const PROGRESS_MAX_BYTES = 256 * 1024;
-/** Progress values of running jobs that an endpoint remembers; the oldest go first. */
-export const PROGRESS_CACHE_MAX_BYTES = 16 * MEGABYTE;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
 /** A GraphQL request without a key: many times what the catalog and the login need. */
 export const GRAPHQL_OPEN_BODY_MAX_BYTES = 16 * 1024;
@@ -86,9 +84,6 @@ export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 /** Nesting of a payload, whatever its size. Readers of JSON in other languages take half of it. */
 export const JSON_DEPTH_MAX = 2_000;
 
-/** An answer to an agent brings no further job once the inputs in it are together of this size. */
-export const ANSWER_INPUTS_MAX_BYTES = 20 * MEGABYTE;
-
 // Queue
 
 /** Jobs that may wait at once in one endpoint, unless its configuration says otherwise. */
@@ -99,8 +94,6 @@ export const QUEUE_DEPTH_MAX = 1_000_000;
  */
 export const LOW_PRIORITY_EVERY = 20;
 
-/** What jobs of one endpoint may take, in GB, unless ENDPOINT_STORAGE_GB says otherwise; see domain/endpoint-storage.ts. */
-export const ENDPOINT_STORAGE_DEFAULT_GB = 50;
 /** The platform writes nothing more into the database of an object that has so many. */
 export const OBJECT_DATABASE_MAX_BYTES = 10_000 * MEGABYTE;
 /** What the end of a running job may add to the database: its result, its error, its row. */
@@ -108,16 +101,7 @@ export const RUNNING_JOB_RESERVE_BYTES = 500_000;
 
 // Batches
 
-/** Drafts, and batches of which something still waits or runs; so at most 50,000 of their requests wait. */
-export const ACTIVE_BATCHES_MAX = 10;
 export const BATCH_REQUESTS_MAX = 5_000;
-/** Batches of an endpoint that are remembered; beyond, the oldest that have ended are forgotten early. */
-export const BATCHES_RETAINED_MAX = 500;
-/**
- * How long a draft is kept that nobody touches, and the result of a batch's job after its end: whoever hands
- * in a night's work looks at it in the morning.
- */
-export const BATCH_RETENTION_MS = DAY;
 
 // Webhooks
 
@@ -133,14 +117,8 @@ export const WEBHOOK_LOG_MAX = 12;
 /** Open calls of one endpoint. The platform allows six that wait for an answer; one is left for the rest. */
 export const WEBHOOK_CALLS_MAX = 5;
 export const WEBHOOK_CALLS_PER_HOST = 4;
-/** A receiver that needs longer for its answer, or gives none, is suspect. */
-export const WEBHOOK_SLOW_MS = 2 * SECOND;
 /** Open calls of one endpoint to suspect receivers. */
 export const WEBHOOK_SUSPECT_CALLS = 2;
-/** Deliveries of one endpoint that may be pending: they are held in memory. Above it they fail unsent. */
-export const WEBHOOK_PENDING_MAX = 100_000;
-/** Time after which pending deliveries are looked at again, should the object have lost its memory. */
-export const WEBHOOK_RECHECK_MS = MINUTE;
 
 /** What one row of the management API may hold: D1 keeps no larger one than 2 MB. */
 export const ROW_MAX_BYTES = 1_500_000;
@@ -172,8 +150,6 @@ export const REQUESTS_PAGE_MAX = 500;
 
 // Leases, agents and hosts
 
-/** A lease that no exchange has extended for this long is lost. */
-export const LEASE_MS = 2 * MINUTE;
 /** Dispatches after the first that a job gets when its worker is lost. */
 export const RESCUE_LIMIT = 1;
 
@@ -242,16 +218,8 @@ export const DIRECT_WAIT_MS = 2 * MINUTE;
 export const DIRECT_STRICT_WAIT_MS = 5 * MINUTE;
 /** Time until a worker begins its answer, and between two pieces of it. */
 export const DIRECT_TIME_LIMIT_MS = 5.5 * MINUTE;
-/** Requests of an endpoint that workers have at once, and that wait for one. */
-export const DIRECT_REQUESTS_MAX = 1_000;
-export const DIRECT_WAITING_MAX = 2_000;
-/** Scaling looks at requests that began or ended at least this often, while there are any. */
-export const SCALING_INTERVAL_MS = 25;
-/** A message of a WebSocket, and what may wait for one side to read it. */
+/** One message of a WebSocket. */
 export const WEBSOCKET_MESSAGE_MAX_BYTES = 16 * MEGABYTE;
-export const WEBSOCKET_BACKLOG_MAX_BYTES = 8 * MEGABYTE;
-/** What waits on all WebSockets of an endpoint, and parts of messages that are not whole. */
-export const WEBSOCKETS_BUFFER_MAX_BYTES = 32 * MEGABYTE;
 /** The same on a host, of all endpoints. */
 export const AGENT_WEBSOCKETS_BUFFER_MAX_BYTES = 64 * MEGABYTE;
 
@@ -314,15 +282,6 @@ export const MOVE_FORGIVEN_MS = 6 * HOUR;
 export const SCALE_DOWN_INTERVAL_MS = SECOND;
 /** Of many workers that may leave at once, one of so many does. */
 export const SCALE_DOWN_SHARE = 8;
-/**
- * How long idle workers of an older release are given no job, so that the next one sees the change; longer than
- * most containers take to start, and short enough to wait for when they do not.
- */
-export const ROLLOUT_HOLD_MS = 30 * SECOND;
-/** Time after which another worker may make room for a new release, though none has come for the one before. */
-export const EVICTION_RETRY_MS = MINUTE;
-/** An idle endpoint notes since when its workers are free before it may hibernate, which it does after 10 s. */
-export const IDLE_STORE_AFTER_MS = 8 * SECOND;
 
 // FLASHBOOT
 
@@ -401,7 +360,6 @@ export const LOG_AHEAD_MAX_MS = MINUTE;
 export const LOG_LIVE_DELAY_MS = 200;
 /** Lines that were kept this shortly before somebody began to follow are sent once more. */
 export const LOG_OVERLAP_MS = 10 * SECOND;
-export const LOG_FOLLOWERS_MAX = 32;
 /** What waits for one slow follower; beyond it his stream ends, and he may go on from where he was. */
 export const LOG_FOLLOWER_BUFFER_BYTES = 2 * MEGABYTE;
 export const LOG_PAGE_DEFAULT = 200;
@@ -509,19 +467,11 @@ export const MESSAGE_MAX_CHARACTERS = 2_000;
 
 // Metrics and usage
 
-/** Minutes of activity that share one row. */
-export const ACTIVITY_PAGE_MS = 10 * MINUTE;
-/** Pages of an endpoint that are kept: those of the last hour, of the one being written, and one to spare. */
-export const ACTIVITY_PAGES_RETAINED = 8;
-/** Hours of an endpoint that are kept: a week, and as long as usage may go without being collected. */
-export const ACTIVITY_HOURS_RETAINED = 240;
-/** Of an endpoint it is noted this often at most that its workers changed, unless that is written anyway. */
-export const ACTIVITY_CHECKPOINT_MS = MINUTE;
 /** Objects of endpoints that one maintenance run asks for their usage. */
 export const USAGE_CALLS_MAX = 100;
 /** Hours of usage that one maintenance run collects of workers, and the most that one question covers. */
 export const USAGE_HOURS_MAX = 24;
-/** How far back usage is still collected; less than ACTIVITY_HOURS_KEPT hours. */
+/** How far back usage is still collected; less than the hours that endpoints retain. */
 export const USAGE_REACH_MS = 9 * DAY;
 export const USAGE_RETENTION_MS = 400 * DAY;
 /** Clocks of objects may differ: an hour is complete when it is over by this. */

@@ -1,6 +1,6 @@
 /** What follows from a turn of the Endpoint object: jobs handed out, waiters told, all of it in the same commit. */
 import type { EndpointConfig } from "../contract/endpoint.ts";
-import { ANSWER_INPUTS_MAX_BYTES } from "../contract/limits.ts";
+import { ANSWER_INPUTS_MAX_BYTES } from "./dispatch/dispatch.ts";
 import { resultKey } from "../domain/jobs/payload-key.ts";
 import type { FleetPort } from "../durable/ports.ts";
 import type { EndpointParts } from "./composition.ts";

@@ -14,12 +14,12 @@ import { RequestTracker } from "./load-balancing/request-tracker.ts";
 import { openLoadBalancing } from "./load-balancing/load-balancing.ts";
 import { Dispatch } from "./dispatch/dispatch.ts";
 import { EndpointNotifier } from "./dispatch/notifier.ts";
-import { EndpointFacts } from "./endpoint-facts.ts";
+import { EndpointFacts, WorkerLookup } from "./endpoint-facts.ts";
 import { Followers } from "./dispatch/log-followers.ts";
-import { JobHandlers } from "./queue/job-handlers.ts";
+import { JobHandlers } from "./job-handlers.ts";
 import { JobStorage } from "./queue/job-storage.ts";
 import { JobStore } from "./queue/job-store.ts";
-import { CurrentGauges } from "./metrics/current-gauges.ts";
+import { CurrentGauges } from "./metrics/health-report.ts";
 import { QueueLedger } from "./queue/queue-ledger.ts";
 import { Queue } from "./queue/queue.ts";
 import { RequestLimits } from "./limits/request-limits.ts";
@@ -32,8 +32,7 @@ import { WebhookHandlers } from "./webhooks/webhook-handlers.ts";
 import { WebhookOutbox } from "./webhooks/webhook-outbox.ts";
 import { WebhookSender } from "./webhooks/webhook-sender.ts";
 import { WebhookStore } from "./webhooks/webhook-store.ts";
-import { WorkerLookup } from "./dispatch/worker-lookup.ts";
-import { WorkerConcurrency } from "./scaling/concurrency.ts";
+import { WorkerConcurrency } from "./scaling/worker-set.ts";
 import { Workload } from "./scaling/workload.ts";
 
 export type EndpointEnv = {

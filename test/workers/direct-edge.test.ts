@@ -1,13 +1,14 @@
 /** Requests of load-balanced endpoints from their clients, through the whole edge, to an agent's link and back. */
+import edge from "../../src/index.ts";
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { beforeEach, afterEach, describe, test, vi } from "vitest";
 import { FRAME } from "../../src/link/link-frame.ts";
 import type { RequestHead } from "../../src/link/link-messages.ts";
-import { DIRECT_REQUESTS_MAX, DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../src/contract/limits.ts";
+import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../src/contract/limits.ts";
+import { DIRECT_REQUESTS_MAX } from "../../src/endpoint/load-balancing/forward-handlers.ts";
 import { findAnyEndpoint } from "../../src/gateway/endpoint-directory.ts";
 import { WorkerSearch } from "../../src/gateway/load-balancing/worker-search.ts";
-import edge from "../../src/index.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { direct, headOf, LB, linkedEndpoint, ScriptedLink, text } from "./link-client.ts";

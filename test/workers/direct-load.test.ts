@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { Assignment, WorkerReport } from "../../src/contract/agent/agent.ts";
 import { FLAG_END, FRAME } from "../../src/link/link-frame.ts";
-import { ACTIVITY_CHECKPOINT_MS, IDLE_STORE_AFTER_MS } from "../../src/contract/limits.ts";
+import { ACTIVITY_CHECKPOINT_MS } from "../../src/endpoint/metrics/activity-counters.ts";
+import { IDLE_STORE_AFTER_MS } from "../../src/endpoint/scaling/idle-tracker.ts";
 import type { RequestMetrics, WorkerMetrics } from "../../src/contract/metrics.ts";
 import type { Affinity } from "../../src/endpoint/load-balancing/messages.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";

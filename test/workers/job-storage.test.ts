@@ -2,7 +2,8 @@
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { DispatchedJob } from "../../src/contract/agent/agent.ts";
-import { BATCH_RETENTION_MS, RUN_RETENTION_MS } from "../../src/contract/limits.ts";
+import { RUN_RETENTION_MS } from "../../src/contract/limits.ts";
+import { BATCH_RETENTION_MS } from "../../src/endpoint/batches/batch-index.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { inputs, warmBatchClient } from "./batch-client.ts";
 import { EdgeClient } from "./edge-client.ts";

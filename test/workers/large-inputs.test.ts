@@ -1,13 +1,13 @@
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import {
-  ANSWER_INPUTS_MAX_BYTES,
   INLINE_PAYLOAD_MAX_BYTES,
   JSON_DEPTH_MAX,
   RUN_BODY_MAX_BYTES,
   RUN_RETENTION_MS,
   RUNSYNC_BODY_MAX_BYTES,
 } from "../../src/contract/limits.ts";
+import { ANSWER_INPUTS_MAX_BYTES } from "../../src/endpoint/dispatch/dispatch.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { configure, fireAlarm, passTime } from "./object.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { DispatchedJob } from "../../src/contract/agent/agent.ts";
-import { LEASE_MS } from "../../src/contract/limits.ts";
+import { LEASE_MS } from "../../src/endpoint/queue/queue.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";

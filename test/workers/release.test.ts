@@ -1,6 +1,6 @@
 /** What a changed endpoint or template does to its workers: they are replaced one by one, and no job is lost. */
 import { describe } from "vitest";
-import { ROLLOUT_HOLD_MS } from "../../src/contract/limits.ts";
+import { ROLLOUT_HOLD_MS } from "../../src/endpoint/scaling/rollout.ts";
 import { bellOf, fleetObject, passTime } from "./object.ts";
 import { test, type FleetHarness, type TestEndpoint } from "./support/fleet-harness.ts";
 import { notYet, until } from "./support/until.ts";

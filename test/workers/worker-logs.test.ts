@@ -4,11 +4,11 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, test } from "vitest";
 import {
   LOG_BATCH_MAX_BYTES,
-  LOG_FOLLOWERS_MAX,
   LOG_PAGE_MAX,
   LOG_PAGE_MAX_BYTES,
   LOG_RETENTION_DAYS_DEFAULT,
 } from "../../src/contract/limits.ts";
+import { LOG_FOLLOWERS_MAX } from "../../src/endpoint/dispatch/log-followers.ts";
 import type { LogLine, LogPage, LogLineView } from "../../src/contract/agent/log.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { ScriptedAgent } from "./agent-client.ts";

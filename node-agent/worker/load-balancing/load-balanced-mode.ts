@@ -189,7 +189,7 @@ export class LoadBalancedMode {
     const { container, outline } = this.#worker;
     const { server } = container;
     if (server === null) throw new Error("The port of its server is not known.");
-    return { ...server, host: await this.#options.runtime.addressOf(outline.workerId) };
+    return { ...server, ...(await this.#options.runtime.locateServer(outline.workerId, server)) };
   }
 
   async #probed(

@@ -2,11 +2,16 @@
  * The batches of an endpoint, kept in memory as their rows say. What a turn changes is written at its end,
  * one row for each batch that changed.
  */
-import { BATCH_RETENTION_MS, BATCHES_RETAINED_MAX } from "../../contract/limits.ts";
 import { decodeBatchId, isAtWork, type Batch } from "../../domain/jobs/batch.ts";
 import type { Job } from "../../domain/jobs/job-machine.ts";
 import { SeqOwners } from "../../domain/jobs/seq-ranges.ts";
 import type { BatchStore } from "./batch-store.ts";
+
+/** Batches of an endpoint that are retained; beyond it the oldest that have ended are removed early. */
+const BATCHES_RETAINED_MAX = 500;
+
+/** How long an untouched draft is kept, and the result of a batch's job: until the morning after a night's work. */
+export const BATCH_RETENTION_MS = 24 * 3_600_000;
 
 export class BatchIndex {
   readonly store: BatchStore;
@@ -79,6 +84,11 @@ export class BatchIndex {
     this.#storedBytes += batch.storedBytes - (before?.storedBytes ?? 0);
     this.#batches.set(batch.number, batch);
     this.#changed.add(batch.number);
+  }
+
+  /** Whether this turn changed the batch: `touchedAt` then still is the time of an earlier change. */
+  hasChanged(number: number): boolean {
+    return this.#changed.has(number);
   }
 
   forget(number: number): void {

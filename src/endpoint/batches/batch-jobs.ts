@@ -3,7 +3,7 @@ import { isActive, unstartedCount, type Batch, type BatchProgress } from "../../
 import { priorityOf } from "../../domain/jobs/priorities.ts";
 import type { SeqRange } from "../../domain/jobs/seq-ranges.ts";
 import type { BatchIndex } from "./batch-index.ts";
-import type { RangeCounts, JobRanges } from "../queue/job-ranges.ts";
+import type { RangeCounts, JobRanges } from "../queue/job-store.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 
 export class BatchJobs {

@@ -2,7 +2,7 @@
  * What batches do over several turns, in steps of a bounded size. Every step leaves behind a state from which
  * the next one goes on, so an eviction in between costs nothing: the alarm goes on.
  */
-import { BATCH_RETENTION_MS } from "../../contract/limits.ts";
+import { BATCH_RETENTION_MS, type BatchIndex } from "./batch-index.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import {
   batchIdOf,
@@ -13,12 +13,11 @@ import {
   type BatchRequest,
 } from "../../domain/jobs/batch.ts";
 import { withSeqs, type SeqRange } from "../../domain/jobs/seq-ranges.ts";
-import type { BatchIndex } from "./batch-index.ts";
 import { boundsOf, type BatchJobs } from "./batch-jobs.ts";
 import type { BatchStore, Pack } from "./batch-store.ts";
 import type { EndpointFacts } from "../endpoint-facts.ts";
 import { randomNonce } from "../queue/job-reference.ts";
-import type { JobRanges } from "../queue/job-ranges.ts";
+import type { JobRanges } from "../queue/job-store.ts";
 import type { Queue } from "../queue/queue.ts";
 
 /** Somebody who called for the work does it at once; this is when the alarm does, if nobody has. */
@@ -67,7 +66,7 @@ export class BatchWork {
     const { batchIndex, jobs } = this.#parts;
     if (batchIndex.dueAt === null || now < batchIndex.dueAt) return;
     for (const batch of batchIndex.newestFirst) {
-      if (now < batch.touchedAt + BATCH_RETENTION_MS) continue;
+      if (now < batch.touchedAt + BATCH_RETENTION_MS || batchIndex.hasChanged(batch.number)) continue;
       if (batch.state === "draft") batchIndex.put({ ...batch, state: "cancelling" });
       else if (batch.state === "starting" || batch.state === "cancelling" || jobs.hasRows(batch)) {
         batchIndex.put(batch);

@@ -6,7 +6,7 @@ import { BatchHandlers } from "./batch-handlers.ts";
 import { BatchJobs } from "./batch-jobs.ts";
 import { BatchWork } from "./batch-work.ts";
 import type { EndpointFacts } from "../endpoint-facts.ts";
-import { JobRanges } from "../queue/job-ranges.ts";
+import { JobRanges } from "../queue/job-store.ts";
 import type { JobStorage } from "../queue/job-storage.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { Queue } from "../queue/queue.ts";

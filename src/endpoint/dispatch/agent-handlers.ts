@@ -2,10 +2,9 @@
 import type { StopReason } from "../../contract/agent/agent.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { decodeJobId } from "../../domain/jobs/job-id.ts";
-import { ANSWER_INPUTS_MAX_BYTES, PROGRESS_CACHE_MAX_BYTES } from "../../contract/limits.ts";
+import { ANSWER_INPUTS_MAX_BYTES, slotsInTurn, type Dispatch } from "./dispatch.ts";
 import type { JobEvent, Payload } from "../../domain/jobs/job-machine.ts";
 import type { Appended, ChunkStore } from "../streams/chunk-store.ts";
-import { slotsInTurn, type Dispatch } from "./dispatch.ts";
 import { publicId } from "../queue/job-reference.ts";
 import type { StoredJob, JobRequest } from "../queue/job-store.ts";
 import type {
@@ -25,7 +24,10 @@ import type { JobStorage } from "../queue/job-storage.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { RunningTimes } from "../queue/running-times.ts";
-import type { WorkerConcurrency } from "../scaling/concurrency.ts";
+import type { WorkerConcurrency } from "../scaling/worker-set.ts";
+
+/** Progress values of running jobs that are kept in memory; the oldest go first. */
+const PROGRESS_CACHE_MAX_BYTES = 16_000_000;
 
 export type AgentHandlersParts = {
   readonly queue: Queue;

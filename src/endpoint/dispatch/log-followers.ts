@@ -1,3 +1,5 @@
+/** Sockets that follow the logs of one endpoint at once. */
+export const LOG_FOLLOWERS_MAX = 32;
 /**
  * Who follows the logs of an endpoint. A follower is a hibernatable socket, which stands open for as long as he
  * follows, so nothing is lost with memory. Lines pass through; none is kept.
@@ -5,7 +7,6 @@
  * The agents are told a number, `follow`: 0 for nobody, or one that grows with each new follower, so that they
  * send what they have not handed over yet to him as well.
  */
-import { LOG_FOLLOWERS_MAX } from "../../contract/limits.ts";
 
 type Follower = { readonly follow: number };
 

@@ -1,24 +1,22 @@
 /** Requests that go straight to workers: each gets a worker and a stream on the link of its host, or has to wait. */
 import { WindowBudget } from "../../link/link-window.ts";
 import type { Reset, ResetReason } from "../../link/link-messages.ts";
-import {
-  DIRECT_REQUESTS_MAX,
-  DIRECT_WAITING_MAX,
-  LINK_WINDOW_BYTES,
-  LINK_WINDOWS_BUDGET_BYTES,
-} from "../../contract/limits.ts";
+import { LINK_WINDOW_BYTES, LINK_WINDOWS_BUDGET_BYTES } from "../../contract/limits.ts";
+import { DIRECT_WAITING_MAX, type WaitingRequests, type WaitingRequest } from "./waiting-requests.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
-import type { WaitingRequests, WaitingRequest } from "./waiting-requests.ts";
 import type { RequestTracker } from "./request-tracker.ts";
 import { HttpStream, type HttpReply } from "./http-stream.ts";
-import type { Link } from "./link.ts";
+import type { Link } from "./links.ts";
 import type { Affinity, NoWorker, ForwardCall, ForwardFailure, ForwardReply } from "./messages.ts";
 import type { OpenWorker, OpenWorkers } from "./open-workers.ts";
-import { RequestSource } from "./request-source.ts";
+import { RequestSource } from "./request-body.ts";
 import type { Sockets } from "./sockets.ts";
 import type { PlacedRequest, Streams } from "./streams.ts";
 import { UpgradeStream, type Opened } from "./upgrade-stream.ts";
+
+/** Requests of an endpoint that workers have at once. */
+export const DIRECT_REQUESTS_MAX = 1_000;
 
 export type ForwardHandlersParts = {
   readonly scaling: Pick<Autoscaler, "availabilityOf" | "resume">;

@@ -13,8 +13,7 @@ import { DIRECT_BODY_MAX_BYTES, LINK_FRAME_MAX_BYTES } from "../../contract/limi
 import { decodeJson } from "../../link/json-bytes.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { ForwardFailure, ForwardReply } from "./messages.ts";
-import { RequestBody } from "./request-body.ts";
-import type { RequestSource } from "./request-source.ts";
+import { RequestBody, type RequestSource } from "./request-body.ts";
 import { resetFrame, type Stream, type StreamEnd, type StreamPort } from "./stream.ts";
 
 /** returned: the worker never had the request, all of which is still at hand; `why` in case nobody else takes it. */

@@ -1,6 +1,6 @@
 /** What the links of an endpoint say and where they end, and who has to hear of it. */
+import { LINK_BEAT_MS } from "../../contract/limits.ts";
 import type { WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
-import { LinkWatch } from "./link-watch.ts";
 import { lossOf, type Links } from "./links.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Streams } from "./streams.ts";
@@ -79,3 +79,33 @@ export class LinkHandlers {
 }
 
 const WORKER_GONE = "the worker is gone, or its host is unreachable.";
+
+/** Looks at the links while something would be lost with them; else no timer runs, so that the object may hibernate. */
+
+export class LinkWatch {
+  readonly #isNeeded: () => boolean;
+  readonly #check: () => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(isNeeded: () => boolean, check: () => void) {
+    this.#isNeeded = isNeeded;
+    this.#check = check;
+  }
+
+  start(): void {
+    this.#timer ??= setTimeout(() => this.#tick(), LINK_BEAT_MS);
+  }
+
+  /** Something is over: ends the timer at once when nothing is left. */
+  rest(): void {
+    if (this.#timer === undefined || this.#isNeeded()) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #tick(): void {
+    this.#timer = undefined;
+    this.#check();
+    if (this.#isNeeded()) this.start();
+  }
+}

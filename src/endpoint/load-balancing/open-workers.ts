@@ -7,8 +7,7 @@ import { explainAbsence } from "../../domain/jobs/request-wait.ts";
 import type { EndpointFacts } from "../endpoint-facts.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
 import type { RequestTracker } from "./request-tracker.ts";
-import type { Link } from "./link.ts";
-import type { Links } from "./links.ts";
+import type { Link, Links } from "./links.ts";
 import type { Affinity, NoWorker } from "./messages.ts";
 
 export type OpenWorkersParts = {

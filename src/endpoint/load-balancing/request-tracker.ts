@@ -2,11 +2,10 @@
  * The requests that go straight to workers, in memory: how many each worker has, how many wait for one, and how they
  * end. No row is written for a request.
  */
-import { IDLE_STORE_AFTER_MS } from "../../contract/limits.ts";
+import { IDLE_STORE_AFTER_MS } from "../scaling/idle-tracker.ts";
 import { coldStartBy } from "../../domain/jobs/timeline.ts";
-import type { ActivityCounters } from "../metrics/activity-counters.ts";
+import type { ActivityCounters, RequestEnd } from "../metrics/activity-counters.ts";
 import type { EndpointFacts } from "../endpoint-facts.ts";
-import type { RequestEnd } from "./request-end.ts";
 
 export type RequestTrackerParts = {
   readonly activity: Pick<ActivityCounters, "requested" | "answered">;

@@ -1,12 +1,10 @@
 /** An open WebSocket of a client on a link. What must outlast the object's memory is in its attachment. */
-import { decodeCredit, encodeCredit, FRAME, type Frame } from "../../link/link-frame.ts";
 import { closeSchema, resetSchema, type Close, type Reset } from "../../link/link-messages.ts";
+import { decodeCredit, encodeCredit, FRAME, type Frame } from "../../link/link-frame.ts";
 import type { WindowBudget } from "../../link/link-window.ts";
 import { LINK_FRAME_MAX_BYTES, WEBSOCKET_MESSAGE_MAX_BYTES } from "../../contract/limits.ts";
 import { decodeJson, encodeJson } from "../../link/json-bytes.ts";
-import { SocketBacklog } from "./socket-backlog.ts";
-import { closeSocket, CLOSE_CODE, sendable } from "./socket-close.ts";
-import { SocketMessage } from "./socket-message.ts";
+import { SocketBacklog, SocketMessage } from "./socket-buffers.ts";
 import { resetFrame, type Stream, type StreamEnd, type StreamPort } from "./stream.ts";
 
 export type SocketAttachment = {
@@ -183,4 +181,42 @@ const OVERRUN: Reset = { reason: "worker_failed", detail: "The worker does not r
 function closeOf({ reason, detail }: Reset): Close {
   const code = reason === "too_large" ? CLOSE_CODE.tooLarge : CLOSE_CODE.internal;
   return { code, reason: detail };
+}
+
+/** Closing WebSockets: which codes may be sent, and what becomes of the others. */
+
+export const CLOSE_CODE = {
+  normal: 1000,
+  goingAway: 1001,
+  protocolError: 1002,
+  tooLarge: 1009,
+  internal: 1011,
+  tryLater: 1013,
+} as const;
+
+/** What a side sees that was told nothing, that lost the connection, or whose TLS failed. */
+const NO_STATUS = 1005;
+const NEVER_SENT = new Set([1004, 1006, 1015]);
+const REASON_MAX_BYTES = 123;
+
+/** A close as it may be sent on. */
+export function sendable({ code, reason }: Close): Close {
+  if (code === NO_STATUS) return { code: CLOSE_CODE.normal, reason: "" };
+  if (NEVER_SENT.has(code)) return { code: CLOSE_CODE.goingAway, reason: cut(reason) };
+  return { code, reason: cut(reason) };
+}
+
+/** Closes a socket that may be closed already. */
+export function closeSocket(socket: WebSocket, close: Close): void {
+  const { code, reason } = sendable(close);
+  try {
+    socket.close(code, reason);
+  } catch {
+    // It has just closed.
+  }
+}
+
+function cut(reason: string): string {
+  const { read } = encoder.encodeInto(reason, new Uint8Array(REASON_MAX_BYTES));
+  return reason.slice(0, read);
 }

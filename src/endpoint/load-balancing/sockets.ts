@@ -1,9 +1,10 @@
 /** The open WebSockets of clients. Each knows by its attachment which stream of which host's link it is. */
 import { WindowBudget } from "../../link/link-window.ts";
-import { WEBSOCKETS_BUFFER_MAX_BYTES } from "../../contract/limits.ts";
-import { closeSocket, CLOSE_CODE } from "./socket-close.ts";
-import { SocketStream, type SocketAttachment } from "./socket-stream.ts";
+import { closeSocket, CLOSE_CODE, SocketStream, type SocketAttachment } from "./socket-stream.ts";
 import type { StreamPort } from "./stream.ts";
+
+/** What waits on all WebSockets of an endpoint, incomplete messages included. */
+const WEBSOCKETS_BUFFER_MAX_BYTES = 32_000_000;
 
 const TAG = "socket";
 

@@ -1,12 +1,13 @@
 /** The streams of an endpoint, by request: each is put on a link, and in the book from its begin to its end. */
-import { SCALING_INTERVAL_MS } from "../../contract/limits.ts";
 import type { Reset } from "../../link/link-messages.ts";
 import type { FinalState } from "../../domain/jobs/job-machine.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
 import type { RequestTracker } from "./request-tracker.ts";
-import type { Link } from "./link.ts";
-import type { Links } from "./links.ts";
+import type { Link, Links } from "./links.ts";
 import type { Stream, StreamEnd, StreamPort } from "./stream.ts";
+
+/** While requests begin and end, scaling reviews them at least this often. */
+const SCALING_INTERVAL_MS = 25;
 
 export type StreamsParts = {
   readonly links: Links;

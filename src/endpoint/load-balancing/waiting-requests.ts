@@ -2,6 +2,9 @@
 import { WakeUpChannels, type WakeUpChannel } from "../../durable/wake-up-channels.ts";
 import type { Affinity } from "./messages.ts";
 
+/** Requests of an endpoint that wait for a worker at once. */
+export const DIRECT_WAITING_MAX = 2_000;
+
 export type WaitingRequest = {
   readonly requestId: string;
   readonly affinity: Affinity | null;

@@ -12,19 +12,20 @@
  *     ACTIVITY_NOTE_MS after the first of them, or when they have become quiet, as the book of requests says. What was
  *     not noted an object forgets that dies; one that hibernates has noted all.
  */
-import { ACTIVITY_CHECKPOINT_MS, ACTIVITY_PAGE_MS, ACTIVITY_PAGES_RETAINED } from "../../contract/limits.ts";
+import { isFinal, type FinalState, type Job } from "../../domain/jobs/job-machine.ts";
+import { ACTIVITY_PAGE_MS, ACTIVITY_PAGES_RETAINED, type ActivityStore } from "./activity-store.ts";
 import {
   Activity,
   spansOf,
   type ActivityRecord,
   type ActivitySegment,
 } from "../../domain/metrics/activity.ts";
-import { isFinal, type Job } from "../../domain/jobs/job-machine.ts";
 import { gaugesOfJobs, type JobSpan } from "../../domain/metrics/job-gauges.ts";
 import { isSameGauges, isSameWorkers, ZERO_GAUGES, type Gauges } from "../../domain/metrics/gauges.ts";
 import { coldStartOf } from "../../domain/jobs/timeline.ts";
-import type { ActivityStore } from "./activity-store.ts";
-import type { RequestEnd } from "../load-balancing/request-end.ts";
+
+/** Changes of workers are written at most this often, unless a checkpoint is written anyway. */
+export const ACTIVITY_CHECKPOINT_MS = 60_000;
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
@@ -268,3 +269,17 @@ export class ActivityCounters {
     return [...hours.map((activity) => ({ activity, lengthMs: HOUR_MS })), ...minutes];
   }
 }
+
+/**
+ * How a request ended; times are epoch ms.
+ * completed: the worker's answer went through to its end, whatever its status; a WebSocket was closed.
+ * failed: the worker or its host refused it or broke off, or a body was too large.
+ * timed_out: no worker came, or the worker did not answer, in time. cancelled: the client is gone.
+ */
+export type RequestEnd = {
+  readonly outcome: FinalState;
+  readonly receivedAt: number;
+  /** When a worker got it; null when none did. */
+  readonly startedAt: number | null;
+  readonly endedAt: number;
+};

@@ -1,7 +1,15 @@
 /** All SQL about what an endpoint did: pages of minutes, and hours. */
 import type { ActivityRecord } from "../../domain/metrics/activity.ts";
-import { ACTIVITY_HOURS_RETAINED, ACTIVITY_PAGE_MS, ACTIVITY_PAGES_RETAINED } from "../../contract/limits.ts";
 import type { ObjectDatabase } from "../../durable/sql.ts";
+
+/** Minutes of activity that share one row. */
+export const ACTIVITY_PAGE_MS = 10 * 60_000;
+
+/** Pages that are retained: those of the last hour, the one being written, and one spare. */
+export const ACTIVITY_PAGES_RETAINED = 8;
+
+/** Hours that are retained: a week, plus the time that usage may stay uncollected. */
+const ACTIVITY_HOURS_RETAINED = 240;
 
 const HOUR_MS = 3_600_000;
 

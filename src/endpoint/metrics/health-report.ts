@@ -1,13 +1,17 @@
 /** What `health` and `metrics` say of an endpoint: read from memory, nothing is counted. */
+import { workerGauges, type Gauges, type WorkerGauges } from "../../domain/metrics/gauges.ts";
+import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
+import type { EndpointFacts } from "../endpoint-facts.ts";
+import type { Autoscaler } from "../scaling/autoscaler.ts";
+import type { Workload } from "../scaling/workload.ts";
 import type { HealthBody, MetricsBody } from "../../contract/job.ts";
-import { DIRECT_WAITING_MAX, QUEUE_DEPTH_MAX } from "../../contract/limits.ts";
+import { QUEUE_DEPTH_MAX } from "../../contract/limits.ts";
+import { DIRECT_WAITING_MAX } from "../load-balancing/waiting-requests.ts";
 import { LIMITED_OPERATIONS, RATE_WINDOW_MS, type LimitedOperation } from "../../contract/rate-limits.ts";
 import { measureWorkers } from "../../domain/metrics/worker-counts.ts";
 import { startObstacleOf } from "../../domain/rollouts/rollout-progress.ts";
-import type { EndpointFacts } from "../endpoint-facts.ts";
 import type { RequestLimits } from "../limits/request-limits.ts";
 import type { Rollout } from "../scaling/rollout.ts";
-import type { Workload } from "../scaling/workload.ts";
 
 export type HealthParts = {
   readonly facts: EndpointFacts;
@@ -51,4 +55,36 @@ function depthMaxOf(config: EndpointFacts["config"]): number {
 function forEachOperation<Value>(describe: (operation: LimitedOperation) => Value) {
   const entries = LIMITED_OPERATIONS.map((operation) => [operation, describe(operation)] as const);
   return Object.fromEntries(entries) as Record<LimitedOperation, Value>;
+}
+
+/** How many workers do what and how many jobs or requests wait, now. Costs nothing while Fleet says nothing new. */
+
+export type GaugeSources = {
+  readonly facts: Pick<EndpointFacts, "report">;
+  readonly work: Pick<Workload, "busy" | "waiting" | "running">;
+  readonly scaling: Pick<Autoscaler, "desired">;
+};
+
+export class CurrentGauges {
+  readonly #sources: GaugeSources;
+  #counted: { readonly report: FleetReport; readonly workers: WorkerGauges } | undefined;
+
+  constructor(sources: GaugeSources) {
+    this.#sources = sources;
+  }
+
+  /** A worker with work counts as busy whatever else it is, so of many at once `idle` may be one too few. */
+  read(): Gauges {
+    const { facts, work, scaling } = this.#sources;
+    const { starting, ready, throttled, unhealthy } = this.#workers(facts.report);
+    const busy = work.busy.size;
+    const { waiting: queued, running } = work;
+    const idle = Math.max(0, ready - busy);
+    return { starting, busy, idle, throttled, unhealthy, queued, running, wanted: scaling.desired };
+  }
+
+  #workers(report: FleetReport): WorkerGauges {
+    if (this.#counted?.report !== report) this.#counted = { report, workers: workerGauges(report) };
+    return this.#counted.workers;
+  }
 }

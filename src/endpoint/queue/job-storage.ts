@@ -1,5 +1,4 @@
 /** What the jobs of an Endpoint object take, against what they may; the rules are in domain/endpoint-storage.ts. */
-import { ENDPOINT_STORAGE_DEFAULT_GB } from "../../contract/limits.ts";
 import type { LimitedOperation } from "../../contract/rate-limits.ts";
 import {
   isFullForChunks,
@@ -13,6 +12,9 @@ import type { BatchIndex } from "../batches/batch-index.ts";
 import type { RateLimited } from "../messages.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import { storageFull } from "../limits/request-limits.ts";
+
+/** What jobs of one endpoint may take unless ENDPOINT_STORAGE_GB says otherwise. */
+const ENDPOINT_STORAGE_DEFAULT_GB = 50;
 
 export type JobStorageParts = {
   readonly sql: Pick<SqlStorage, "databaseSize">;

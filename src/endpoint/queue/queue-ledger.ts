@@ -36,7 +36,7 @@ import {
   type JobState,
 } from "../../domain/jobs/job-machine.ts";
 import type { ActivityCounters, ActivityCheckpoint } from "../metrics/activity-counters.ts";
-import type { StoredIdleTimes } from "../scaling/idle-times.ts";
+import type { StoredIdleTimes } from "../scaling/idle-tracker.ts";
 import {
   CLAIMS_FACT_PREFIX,
   unwrittenClaimsIn,

@@ -2,7 +2,7 @@
  * The queue of one Endpoint object: jobs in their order, their transitions, their deadlines.
  * Everything here is synchronous, so what one call does is one step; `now` comes from the caller.
  */
-import { LEASE_MS, RUN_RETENTION_MS, RUNSYNC_RETENTION_MS } from "../../contract/limits.ts";
+import { RUN_RETENTION_MS, RUNSYNC_RETENTION_MS } from "../../contract/limits.ts";
 import {
   isExpired,
   isFinal,
@@ -32,6 +32,9 @@ import type { ClaimKind, Lease, QueueLedger } from "./queue-ledger.ts";
 import type { RunningTimes } from "./running-times.ts";
 import { SegmentDeadlines } from "./segment-deadlines.ts";
 import type { WebhookOutbox } from "../webhooks/webhook-outbox.ts";
+
+/** A lease that no exchange has extended for this long is lost. */
+export const LEASE_MS = 120_000;
 
 const SWEEP_SEGMENTS = 16;
 const REBUILD_ROWS = 20_000;

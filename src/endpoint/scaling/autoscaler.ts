@@ -1,5 +1,5 @@
 /** The endpoint's wish for workers: sampled, decided in the domain, told to Fleet until it has heard. */
-import { IDLE_STORE_AFTER_MS } from "../../contract/limits.ts";
+import { IDLE_STORE_AFTER_MS, IdleTracker } from "./idle-tracker.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
 import type { RolloutWorker, RolloutPlan } from "../../domain/rollouts/rollout-plan.ts";
@@ -13,13 +13,11 @@ import {
   type ScaleDown,
 } from "../../domain/scaling/scaling-plan.ts";
 import type { EndpointFacts } from "../endpoint-facts.ts";
-import { IdleTracker } from "./idle-tracker.ts";
 import type { JobStore } from "../queue/job-store.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { Rollout } from "./rollout.ts";
-import { WorkerSet } from "./worker-set.ts";
-import type { WorkerConcurrency } from "./concurrency.ts";
+import { WorkerSet, type WorkerConcurrency } from "./worker-set.ts";
 import type { Workload } from "./workload.ts";
 
 const RESEND_AFTER_MS = 2_000;

@@ -3,10 +3,11 @@
  * the object's memory needs it. A note is true as long as the work has the same mark. Requests leave no mark: the first
  * one after a note takes it back.
  */
-import { IDLE_STORE_AFTER_MS } from "../../contract/limits.ts";
-import type { IdleTimes } from "./idle-times.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { Workload } from "./workload.ts";
+
+/** An idle endpoint stores its idle times after this time: before it may hibernate, which it does after 10 s. */
+export const IDLE_STORE_AFTER_MS = 8_000;
 
 export type IdleTrackerParts = {
   readonly ledger: Pick<QueueLedger, "idle" | "storeIdle">;
@@ -67,3 +68,13 @@ export class IdleTracker {
 function latestOf({ idleSinceAt, freeSince }: IdleTimes): number {
   return Math.max(idleSinceAt ?? 0, ...freeSince.map(([, at]) => at));
 }
+
+/** Since when workers are free; times are epoch ms. */
+export type IdleTimes = {
+  /** Since when there is no work at all; null while there is. */
+  readonly idleSinceAt: number | null;
+  readonly freeSince: readonly (readonly [workerId: string, at: number])[];
+};
+
+/** The clocks as a checkpoint has them: true as long as the work has the same mark. */
+export type StoredIdleTimes = IdleTimes & { readonly mark: string };

@@ -1,11 +1,19 @@
 /** The rolling release that is under way: since when, what it waits for, and whether it may make room. */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { RolloutBody } from "../../contract/job.ts";
-import { ROLLOUT_HOLD_MS, EVICTION_RETRY_MS } from "../../contract/limits.ts";
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
 import { planRollout, type RolloutWorker, type RolloutPlan } from "../../domain/rollouts/rollout-plan.ts";
 import { describeRollout, obstacleOf } from "../../domain/rollouts/rollout-progress.ts";
 import type { JobStore } from "../queue/job-store.ts";
+
+/**
+ * How long idle workers of an older version get no job, so that the next job runs on the new one: longer than most
+ * containers take to start, and short enough to wait for when they do not.
+ */
+export const ROLLOUT_HOLD_MS = 30_000;
+
+/** Time after which a rollout evicts another worker although no new one has come for the last. */
+const EVICTION_RETRY_MS = 60_000;
 
 type RolloutState = {
   readonly since: number;

@@ -22,8 +22,13 @@ import {
   type Delivery,
   type WebhookAttempt,
 } from "../../domain/webhooks/webhook-delivery.ts";
-import { WEBHOOK_RECHECK_MS, WEBHOOK_PENDING_MAX } from "../../contract/limits.ts";
 import type { PageRow, WebhookStore } from "./webhook-store.ts";
+
+/** Pending deliveries of one endpoint, all in memory; further ones fail without a call. */
+const WEBHOOK_PENDING_MAX = 100_000;
+
+/** Time after which pending deliveries are checked again, in case the object has lost its memory. */
+export const WEBHOOK_RECHECK_MS = 60_000;
 
 const PAGE_DELIVERIES = 64;
 const SWEEP_PAGES = 1_000;

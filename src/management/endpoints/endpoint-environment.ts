@@ -5,7 +5,7 @@ import { findPinnedBuild } from "../../db/flash/pinned-builds.ts";
 import type { RequestContext } from "../context.ts";
 import { requireOpenEnvironment } from "../flash/open-environment.ts";
 import { OperationError } from "../errors.ts";
-import type { EndpointPatch } from "./endpoint-patch.ts";
+import type { EndpointPatch } from "../nouns/endpoint.ts";
 import type { EndpointSettings } from "./endpoint-settings.ts";
 
 type Membership = Pick<EndpointSettings, "flashEnvironmentId" | "name">;

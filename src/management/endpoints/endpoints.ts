@@ -17,7 +17,6 @@ import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { OperationError } from "../errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
-import type { InlineTemplate } from "./template-patch.ts";
 import {
   planTemplateChange,
   refuseTakenName,
@@ -29,7 +28,8 @@ import { warnOfMissingSecrets } from "../secrets/secret-warnings.ts";
 import { attachedIds, requireAttachable } from "./attached-volumes.ts";
 import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
 import { findNamesake, requireMembership, withBuild } from "./endpoint-environment.ts";
-import type { EndpointPatch } from "./endpoint-patch.ts";
+import type { EndpointPatch } from "../nouns/endpoint.ts";
+import type { InlineTemplate } from "../nouns/template.ts";
 import {
   changesVolumes,
   createSettings,

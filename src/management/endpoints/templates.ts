@@ -8,6 +8,7 @@ import {
   updateTemplateIfUnchanged,
   type TemplateChange,
   type TemplateRecord,
+  type TemplateValues,
 } from "../../db/templates.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
@@ -16,8 +17,10 @@ import { OperationError } from "../errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
 import { requireRegistryAuth } from "../secrets/registry-auths.ts";
 import { warnOfMissingSecrets } from "../secrets/secret-warnings.ts";
-import type { TemplatePatch } from "./template-patch.ts";
-import { changesContainers, mergeTemplate } from "./template-values.ts";
+import { requireStorable } from "../input-schemas.ts";
+import { changesOf, defaultsOf, replacesWorkers } from "../nouns/field.ts";
+import { templateFields, type TemplatePatch } from "../nouns/template.ts";
+import { isImageReference } from "../templates/image-reference.ts";
 
 /** Finds a template of the calling account, or refuses. */
 export async function requireTemplate(
@@ -90,7 +93,7 @@ export async function planTemplateChange(
   await requireNamedCredential(context, patch);
   const values = mergeTemplate(read, patch);
   if (read.isServerless && !values.isServerless) await refuseLoss(context, read);
-  return { read, values, isNewVersion: changesContainers(read, values) };
+  return { read, values, isNewVersion: replacesWorkers(templateFields, read, values) };
 }
 
 /** Stores the template that came inline with an endpoint; a name of another inline one is taken over. */
@@ -171,4 +174,38 @@ function nameTaken(name: string): OperationError {
     "TEMPLATE_NAME_TAKEN",
     `name: a template named '${name}' already exists; choose another name, or send its id to change it`,
   );
+}
+
+const CREATION_FIELDS = ["name", "imageName", "containerDiskInGb", "volumeInGb"] as const;
+
+/**
+ * Merges a patch into a stored template, or into the defaults when there is none yet. The image of a Pod template
+ * may be any text: some clients store a placeholder there and name the image with each pod.
+ */
+function mergeTemplate(stored: TemplateValues | undefined, patch: TemplatePatch): TemplateValues {
+  const values: Partial<TemplateValues> = {
+    ...(stored ?? defaultsOf(templateFields)),
+    ...changesOf(templateFields, patch),
+  };
+  if (!isComplete(values)) {
+    const missing = CREATION_FIELDS.filter((field) => values[field] === undefined);
+    throw new OperationError("INVALID_INPUT", `${missing.join(", ")}: required to create a template`);
+  }
+  if (values.isServerless && values.volumeInGb !== 0) {
+    throw new OperationError("INVALID_INPUT", "volumeInGb: must be 0 for a Serverless template");
+  }
+  const isNamed = patch.imageName !== undefined || patch.isServerless !== undefined;
+  if (isNamed && values.isServerless && !isImageReference(values.imageName)) {
+    throw new OperationError(
+      "INVALID_INPUT",
+      `imageName: '${values.imageName}' is no reference to an image; it must have the form ` +
+        "[registry/]repository[:tag][@digest] with a repository in lower case, such as ghcr.io/acme/worker:1.4",
+    );
+  }
+  requireStorable(values);
+  return values;
+}
+
+function isComplete(values: Partial<TemplateValues>): values is TemplateValues {
+  return CREATION_FIELDS.every((field) => values[field] !== undefined);
 }

@@ -1,0 +1,282 @@
+/** What clients do with jobs: each method is one operation of the queue API, limits included. */
+import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
+import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { WebhookLogBody } from "../contract/webhook.ts";
+import { isFinal, newExpiry, retentionOf, storedBytesOf, type JobEvent } from "../domain/jobs/job-machine.ts";
+import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/jobs/job-view.ts";
+import { priorityOf } from "../domain/jobs/priorities.ts";
+import { explainWait } from "../domain/jobs/queue-reason.ts";
+import { timelineOf } from "../domain/jobs/timeline.ts";
+import type { GroupCommit } from "../durable/group-commit.ts";
+import type { Waiters } from "../durable/waiters.ts";
+import type { AgentHandlers } from "./dispatch/agent-handlers.ts";
+import type { Dispatch } from "./dispatch/dispatch.ts";
+import type { EndpointFacts } from "./endpoint-facts.ts";
+import { findJob, publicId, randomNonce } from "./queue/job-reference.ts";
+import type { StoredJob } from "./queue/job-store.ts";
+import type {
+  CancelOutcome,
+  ExpireOutcome,
+  Limited,
+  ListCall,
+  ListOutcome,
+  PurgeOutcome,
+  RateLimited,
+  RetryOutcome,
+  SlotRef,
+  StatusOutcome,
+  SubmitOutcome,
+  SubmitRequest,
+  TimelineReply,
+  Unconfigured,
+} from "./messages.ts";
+import type { JobStorage } from "./queue/job-storage.ts";
+import type { QueueLedger } from "./queue/queue-ledger.ts";
+import type { Queue } from "./queue/queue.ts";
+import type { RunningTimes } from "./queue/running-times.ts";
+import { queueFull, type RequestLimits, type RequestSlot } from "./limits/request-limits.ts";
+
+export type JobHandlersParts = {
+  readonly facts: EndpointFacts;
+  readonly queue: Queue;
+  readonly ledger: QueueLedger;
+  readonly times: RunningTimes;
+  /** Attempts to deliver the webhook of a job's last end. */
+  readonly webhookAttempts: (stored: StoredJob) => WebhookLogBody["attempts"];
+  readonly dispatch: Dispatch;
+  readonly agents: AgentHandlers;
+  readonly limits: RequestLimits;
+  readonly storage: JobStorage;
+  readonly commit: GroupCommit;
+  readonly waiters: Waiters<number, "look">;
+};
+
+export class JobHandlers {
+  readonly #parts: JobHandlersParts;
+
+  constructor(parts: JobHandlersParts) {
+    this.#parts = parts;
+  }
+
+  /** Queues a job; waits a moment for its result when asked to and when the object is hot anyway. */
+  submit(request: SubmitRequest): Promise<Limited<SubmitOutcome>> {
+    const { limits, commit, queue } = this.#parts;
+    return limits.admit<SubmitOutcome>(operationOf(request), Date.now(), async (slot) => {
+      const submitted = await commit.run(() => this.#submitOnce(request, Date.now()));
+      if (submitted.kind !== "stored") return submitted;
+      const { stored, isNew } = submitted;
+      if (request.holdMs > 0 && !isFinal(stored.job.state)) await this.#hold(stored.seq, request.holdMs);
+      const latest = queue.get(stored.seq) ?? stored;
+      const keptSlot = request.holdMs > 0 || request.keepsSlot ? slot : null;
+      return { kind: "submitted", isNew, ...this.#show(latest, keptSlot, request.keepsSlot) };
+    });
+  }
+
+  /**
+   * A job as it stands; with `holdMs`, after a moment in which it may have ended. Who has waited before
+   * brings the slot that it was given then.
+   */
+  status(jobId: string, holdMs: number, keptSlot: SlotRef | null): Promise<Limited<StatusOutcome>> {
+    const { limits } = this.#parts;
+    const read = async (slot: RequestSlot) => this.#read(jobId, holdMs, slot);
+    if (keptSlot) return limits.resume<StatusOutcome>(keptSlot, read);
+    return limits.admit<StatusOutcome>("status", Date.now(), read);
+  }
+
+  /** Gives a job so many ms to live from now on; the request goes on with a look at the job. */
+  expireIn(jobId: string, ttlMs: number): Promise<Limited<ExpireOutcome>> {
+    const { limits, commit, queue } = this.#parts;
+    const work = (slot: RequestSlot): ExpireOutcome => {
+      const now = Date.now();
+      const stored = findJob(queue, jobId, now);
+      if (!stored) return NOT_FOUND;
+      queue.setExpiry(stored.seq, newExpiry(stored.job, ttlMs, now));
+      return { kind: "done", slot: slot.keep(now) };
+    };
+    return limits.admit<ExpireOutcome>("status", Date.now(), (slot) => commit.run(() => work(slot)));
+  }
+
+  cancel(jobId: string): Promise<Limited<CancelOutcome>> {
+    const { limits, commit } = this.#parts;
+    return limits.admit("cancel", Date.now(), () => commit.run(() => this.#cancelNow(jobId)));
+  }
+
+  /** Cancels a job whose only client has gone; part of the request that queued it. */
+  abandon(jobId: string): Promise<CancelOutcome> {
+    return this.#parts.commit.run(() => this.#cancelNow(jobId));
+  }
+
+  #cancelNow(jobId: string): CancelOutcome {
+    const { queue } = this.#parts;
+    const now = Date.now();
+    const stored = findJob(queue, jobId, now);
+    if (!stored) return NOT_FOUND;
+    const applied = queue.apply(stored, CANCEL, now);
+    const { state } = applied.kind === "moved" ? applied.job : stored.job;
+    return { kind: "done", id: jobId, status: wireStatusOf(state) };
+  }
+
+  retry(jobId: string): Promise<Limited<RetryOutcome>> {
+    const { limits, commit, queue } = this.#parts;
+    const work = (): RetryOutcome => {
+      const now = Date.now();
+      const stored = findJob(queue, jobId, now);
+      if (!stored) return NOT_FOUND;
+      const applied = queue.apply(stored, RETRY, now);
+      if (applied.kind === "moved") return { kind: "done", id: jobId };
+      return { kind: "not_retryable", status: wireStatusOf(stored.job.state) };
+    };
+    return limits.admit("retry", Date.now(), () => commit.run(work));
+  }
+
+  /** Cancels every job that waits; `onPurged` tells those who wait for one. */
+  purge(onPurged: (now: number) => void): Promise<Limited<PurgeOutcome>> {
+    const { limits, commit, queue } = this.#parts;
+    const work = (): PurgeOutcome => {
+      const now = Date.now();
+      const removed = queue.purge(now);
+      onPurged(now);
+      return { kind: "purged", removed };
+    };
+    return limits.admit("purge-queue", Date.now(), () => commit.run(work));
+  }
+
+  /** A page of the jobs that are still there, the newest first. */
+  list({ status, offset, limit }: ListCall): Promise<Limited<ListOutcome>> {
+    const { limits, queue, ledger } = this.#parts;
+    return limits.admit<ListOutcome>("requests", Date.now(), async () => {
+      const state = status && stateOf(status);
+      const now = Date.now();
+      const found = [
+        ...queue
+          .newestFirst(state, now)
+          .drop(offset)
+          .take(limit + 1),
+      ];
+      const requests = found.slice(0, limit).map((stored) => listJob(publicId(stored), stored.job, now));
+      const hasMore = found.length > limit;
+      // Jobs whose time is over count until they are swept; a last page shows how many are really there.
+      const isLast = !hasMore && (offset === 0 || found.length > 0);
+      const total = isLast ? offset + found.length : ledger.countIn(state);
+      return { kind: "jobs", page: { requests, total, offset, limit, hasMore } };
+    });
+  }
+
+  /** What happened to a job. */
+  timeline(jobId: string): TimelineReply {
+    const { queue, times, webhookAttempts } = this.#parts;
+    const stored = findJob(queue, jobId, Date.now());
+    if (!stored) return NOT_FOUND;
+    const { seq, job } = stored;
+    const attempts = webhookAttempts(stored).map(({ at, statusCode, error }) => ({
+      event: "webhook_attempted" as const,
+      at,
+      ...(statusCode !== undefined && { statusCode }),
+      ...(error !== undefined && { reason: error }),
+    }));
+    return { kind: "timeline", events: timelineOf(job, times.of(seq, job.attempt, job.workerId), attempts) };
+  }
+
+  /** A job as its reader sees it. */
+  view(stored: StoredJob): JobView {
+    const queue = stored.job.state === "queued" ? this.#explain(stored.seq) : null;
+    return viewJob(publicId(stored), stored.job, {
+      progress: this.#parts.agents.progressOf(stored.seq),
+      queue,
+      now: Date.now(),
+    });
+  }
+
+  // Submitting, inside a turn
+
+  #submitOnce(request: SubmitRequest, now: number): Submitted {
+    const { facts, queue, ledger, storage } = this.#parts;
+    const { config } = facts;
+    if (!config || (request.hasWebhook && !facts.canSign)) return { kind: "unconfigured" };
+    const known = request.idempotencyKey ? queue.findByKey(request.idempotencyKey, now) : undefined;
+    if (known) return { kind: "stored", stored: known, isNew: false };
+    const depthMax = config.queueDepthMax ?? QUEUE_DEPTH_MAX;
+    if (ledger.queued >= depthMax) return queueFull(operationOf(request), depthMax);
+    const limited = storage.refuse(operationOf(request), sizeOfRequest(request));
+    if (limited) return limited;
+    return { kind: "stored", stored: this.#submitNow(request, config, now), isNew: true };
+  }
+
+  #submitNow(request: SubmitRequest, config: EndpointConfig, now: number): StoredJob {
+    const { facts, queue, ledger, dispatch, agents, storage } = this.#parts;
+    facts.recordWork(now);
+    const slot = ledger.queued === 0 && !storage.isHoldingBack ? dispatch.takeSlot() : undefined;
+    const order = { input: request.input, optionsJson: request.optionsJson };
+    const stored = queue.submit(
+      {
+        nonce: randomNonce(),
+        isSync: request.isSync,
+        priority: request.isLowPriority ? "low" : "normal",
+        ttlMs: request.ttlMs,
+        executionTimeoutMs: request.executionTimeoutMs ?? config.executionTimeoutMs,
+        retentionMs: retentionOf(request.isSync, request.waitMs ?? null),
+        order,
+        idempotencyKey: request.idempotencyKey ?? null,
+        hasWebhook: request.hasWebhook ?? false,
+      },
+      slot && { workerId: slot.workerId, hostId: slot.hostId },
+      now,
+    );
+    slot?.give(agents.dispatched(stored, order), stored.seq);
+    return stored;
+  }
+
+  // Reading
+
+  async #read(jobId: string, holdMs: number, slot: RequestSlot): Promise<StatusOutcome> {
+    const { queue } = this.#parts;
+    const stored = findJob(queue, jobId, Date.now());
+    if (!stored) return NOT_FOUND;
+    if (holdMs === 0 || isFinal(stored.job.state)) return { kind: "found", ...this.#show(stored, null) };
+
+    await this.#hold(stored.seq, holdMs);
+    const latest = findJob(queue, jobId, Date.now());
+    return latest ? { kind: "found", ...this.#show(latest, slot) } : NOT_FOUND;
+  }
+
+  /** Waits for the job's end while the object is hot. */
+  async #hold(seq: number, requestedMs: number): Promise<void> {
+    const holdMs = this.#parts.facts.holdMs(requestedMs, Date.now());
+    if (holdMs > 0) await this.#parts.waiters.wait(seq, holdMs);
+  }
+
+  /** The job for its caller, who keeps its slot while there is something to wait for, or to read. */
+  #show(stored: StoredJob, slot: RequestSlot | null, readsOn = false) {
+    const isEnded = isFinal(stored.job.state);
+    const keptSlot = slot && (!isEnded || readsOn) ? slot.keep(Date.now()) : null;
+    return { view: this.view(stored), isFinal: isEnded, slot: keptSlot };
+  }
+
+  #explain(seq: number) {
+    const { facts, queue, storage } = this.#parts;
+    const why = explainWait({
+      isLowPriority: priorityOf(seq) === "low",
+      isStorageFull: storage.isHoldingBack,
+      workersMax: facts.config?.workersMax ?? 0,
+      report: facts.report,
+    });
+    return { position: queue.positionOf(seq), ...why };
+  }
+}
+
+type Submitted =
+  | { readonly kind: "stored"; readonly stored: StoredJob; readonly isNew: boolean }
+  | Unconfigured
+  | RateLimited;
+
+const NOT_FOUND = { kind: "not_found" } as const;
+const CANCEL: JobEvent = { kind: "cancel" };
+const RETRY: JobEvent = { kind: "retry" };
+
+function sizeOfRequest({ input, optionsJson }: SubmitRequest): number {
+  return (input.kind === "inline" ? input.json.length : storedBytesOf(input)) + optionsJson.length;
+}
+
+function operationOf({ operation, isSync }: SubmitRequest): "run" | "runsync" | "openai" {
+  return operation ?? (isSync ? "runsync" : "run");
+}
