@@ -1,8 +1,7 @@
 /** What went wrong between the agent and a worker's server. */
 import type { ForwardedRequest } from "./link-stream.ts";
 import type { IncomingMessage } from "node:http";
-import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
-import { FRAME } from "../../src/link/link-frame.ts";
+import { FRAME, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
 import type { Channel } from "./channel.ts";
 import { responseHead } from "./message-headers.ts";
 

@@ -1,9 +1,8 @@
 /** The log of one worker: makes lines of what it prints and of what happens to it. */
-import type { LogLine } from "../../src/contract/agent/log.ts";
+import { type LogLine, LOG_FIELD_MAX_CHARACTERS } from "../../src/contract/agent/log.ts";
 import type { OutputLine, OutputPart } from "../runtime/interface/output.ts";
 import { TokenBucket } from "../core/token-bucket.ts";
 import { LINE_BYTES, WorkerLines } from "./worker-lines.ts";
-import { LOG_FIELD_MAX_CHARACTERS } from "../../src/contract/limits.ts";
 
 type Reading = { readonly stop: AbortController; readonly ended: Promise<void> };
 

@@ -1,20 +1,18 @@
 /** How arguments are read: a schema per input, and errors that name the field at fault. */
 import * as z from "zod";
-import { toDotPath } from "zod/v4/core";
-import "../contract/issue-message.ts";
+import { invalidInput } from "../contract/validation-issues.ts";
 import { ENVIRONMENT_VARIABLES_MAX, ROW_MAX_BYTES } from "../contract/limits.ts";
 import { nameSchema as restNameSchema, stringSchema } from "../contract/rest/rest.ts";
 import { START_LIMIT_VARIABLE, startLimitIssue } from "../domain/scaling/start-limit.ts";
-import { OperationError } from "./errors.ts";
+import { ServiceError } from "../contract/errors.ts";
 
 export { oneOf, stringSchema, wholeNumber } from "../contract/rest/rest.ts";
 
-/** Reads an argument, or throws the refusal that names every field at fault. */
+/** Reads an argument, or throws an error that names all invalid fields. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const parsed = schema.safeParse(input ?? {});
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map((issue) => `${toDotPath(issue.path)}: ${issue.message}`);
-  throw new OperationError("INVALID_INPUT", issues.join("; "));
+  throw invalidInput(parsed.error);
 }
 
 /** An omitted or null field of a patch: the stored value stays. */
@@ -43,8 +41,8 @@ export function requireStorable(values: object): void {
   const bytes = sizes.reduce((sum, size) => sum + size.bytes, 0);
   if (bytes <= ROW_MAX_BYTES) return;
   const largest = sizes.toSorted((a, b) => b.bytes - a.bytes)[0]?.field ?? "";
-  throw new OperationError(
-    "INVALID_INPUT",
+  throw new ServiceError(
+    "invalid_input",
     `${largest}: makes the whole ${bytes} bytes large; at most ${ROW_MAX_BYTES} are kept`,
   );
 }

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { membersOf } from "../../../src/json/json-members.ts";
-import { JSON_DEPTH_MAX } from "../../../src/contract/limits.ts";
 import { randomJson, seededRandom } from "../../../test/support/json-texts.ts";
 import { RequestError } from "./responses.ts";
 import { jobBody, readJob } from "./request-body.ts";
+import { JSON_DEPTH_MAX } from "../../../src/json/json-carver.ts";
 
 function refusal(body: Buffer): string {
   try {

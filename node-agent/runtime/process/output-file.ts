@@ -10,9 +10,9 @@
  */
 import { watch } from "node:fs";
 import { open, stat, truncate, writeFile } from "node:fs/promises";
-import { LOG_LINE_MAX_BYTES } from "../../../src/contract/limits.ts";
 import { type OutputLine, type OutputReader, decodeLine, lastLinesOf } from "../interface/output.ts";
 import type { WorkerDirectory } from "./worker-directory.ts";
+import { LOG_LINE_MAX_BYTES } from "../../../src/contract/agent/log.ts";
 
 const LOG_MAX_BYTES = 10_000_000;
 const LOG_TAIL_BYTES = 1_000_000;

@@ -1,7 +1,7 @@
 /** REST spells some things in its own way; here they meet the patches of the management API. */
 import type * as z from "zod";
 import { toDotPath } from "zod/v4/core";
-import { OperationError } from "../../management/errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 /**
  * Reads a patch that was made of a REST body. What it refuses is told under the name that the field has in
@@ -18,5 +18,5 @@ export function parsePatch<Schema extends z.ZodType>(
     const name = restNames[String(field)] ?? String(field);
     return `${toDotPath([name, ...rest])}: ${message}`;
   });
-  throw new OperationError("INVALID_INPUT", issues.join("; "));
+  throw new ServiceError("invalid_input", issues.join("; "));
 }

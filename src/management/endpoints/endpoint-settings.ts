@@ -1,7 +1,7 @@
 /** Pure decisions about endpoints: what a patch makes of one, when workers must be replaced, when it may go. */
 import type { EndpointRecord, EndpointValues } from "../../db/endpoints.ts";
 import { requireStorable } from "../input-schemas.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { endpointFields, type EndpointPatch } from "../nouns/endpoint.ts";
 import { changesOf, defaultsOf, replacesWorkers } from "../nouns/field.ts";
 
@@ -17,8 +17,8 @@ export function createSettings(patch: EndpointPatch): EndpointSettings {
     ...(patch.templateId === undefined && patch.template === undefined ? ["templateId"] : []),
   ];
   if (patch.name === undefined || missing.length > 0) {
-    throw new OperationError(
-      "INVALID_INPUT",
+    throw new ServiceError(
+      "invalid_input",
       `${missing.join(", ")}: required to create an endpoint (a CPU endpoint has instanceIds instead of gpuIds, ` +
         "and an inline template may stand for templateId)",
     );
@@ -33,21 +33,18 @@ export function createSettings(patch: EndpointPatch): EndpointSettings {
 /** Merges a patch into an endpoint's settings; what the patch omits stays. */
 export function mergeSettings(stored: EndpointSettings, patch: EndpointPatch): EndpointSettings {
   if (patch.type !== undefined && patch.type !== stored.type) {
-    throw new OperationError("INVALID_INPUT", `type: is fixed at creation; this endpoint is ${stored.type}`);
+    throw new ServiceError("invalid_input", `type: is fixed at creation; this endpoint is ${stored.type}`);
   }
   const { templateId: _, ...changes } = changesOf(endpointFields, { ...patch, ...volumeChanges(patch) });
   const merged: EndpointSettings = { ...stored, ...changes, ...mergeCompute(stored, patch) };
   if (merged.workersMin > merged.workersMax) {
-    throw new OperationError(
-      "INVALID_INPUT",
+    throw new ServiceError(
+      "invalid_input",
       `workersMin: ${merged.workersMin} must not be above workersMax, which is ${merged.workersMax}`,
     );
   }
   if (merged.type === "LB" && merged.scalerType !== "REQUEST_COUNT") {
-    throw new OperationError(
-      "INVALID_INPUT",
-      "scalerType: must be REQUEST_COUNT for a load-balanced endpoint",
-    );
+    throw new ServiceError("invalid_input", "scalerType: must be REQUEST_COUNT for a load-balanced endpoint");
   }
   requireStorable(merged);
   return merged;
@@ -74,7 +71,7 @@ function mergeCompute(stored: Compute, patch: EndpointPatch): Compute {
   if (patch.gpuIds === undefined && instanceIds.length > 0) return { gpuIds: null, gpuCount: 0, instanceIds };
 
   const gpuCount = patch.gpuCount ?? (stored.gpuCount || 1);
-  if (gpuCount === 0) throw new OperationError("INVALID_INPUT", "gpuCount: must be at least 1");
+  if (gpuCount === 0) throw new ServiceError("invalid_input", "gpuCount: must be at least 1");
   return { gpuIds: patch.gpuIds ?? stored.gpuIds, gpuCount, instanceIds: [] };
 }
 

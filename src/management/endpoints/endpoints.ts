@@ -11,11 +11,10 @@ import {
   type EndpointValues,
 } from "../../db/endpoints.ts";
 import { deleteTemplateIfUnused, findTemplate } from "../../db/templates.ts";
-import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/limits.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
 import {
   planTemplateChange,
@@ -38,6 +37,7 @@ import {
   needsNewVersion,
   type EndpointSettings,
 } from "./endpoint-settings.ts";
+import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
 
 // Saving
 
@@ -193,14 +193,14 @@ export async function requireEndpoint(
 ): Promise<EndpointRecord> {
   const endpoint = await findOwnEndpoint(context.db, context.principal.accountId, endpointId);
   if (endpoint === undefined) {
-    throw new OperationError("ENDPOINT_NOT_FOUND", `${field}: endpoint '${endpointId}' was not found`);
+    throw new ServiceError("endpoint_not_found", `${field}: endpoint '${endpointId}' was not found`);
   }
   return endpoint;
 }
 
-function hasWorkers(endpointId: string): OperationError {
-  return new OperationError(
-    "ENDPOINT_HAS_WORKERS",
+function hasWorkers(endpointId: string): ServiceError {
+  return new ServiceError(
+    "endpoint_has_workers",
     `Endpoint ${endpointId} cannot be deleted: set workersMin and workersMax to 0 first.`,
   );
 }

@@ -13,7 +13,7 @@ import {
 import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { announceEndpoints } from "./endpoint-announcement.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
 import { requireRegistryAuth } from "../secrets/registry-auths.ts";
 import { warnOfMissingSecrets } from "../secrets/secret-warnings.ts";
@@ -30,7 +30,7 @@ export async function requireTemplate(
 ): Promise<TemplateRecord> {
   const template = await findTemplate(context.db, context.principal.accountId, templateId);
   if (template === undefined) {
-    throw new OperationError("TEMPLATE_NOT_FOUND", `${field}: template '${templateId}' was not found`);
+    throw new ServiceError("template_not_found", `${field}: template '${templateId}' was not found`);
   }
   return template;
 }
@@ -42,8 +42,8 @@ export async function requireServerlessTemplate(
 ): Promise<TemplateRecord> {
   const template = await requireTemplate(context, templateId);
   if (template.isServerless) return template;
-  throw new OperationError(
-    "INVALID_INPUT",
+  throw new ServiceError(
+    "invalid_input",
     `templateId: template '${template.name}' is one of Pods; an endpoint needs a Serverless template: ` +
       "save it with isServerless true and volumeInGb 0, or name another one",
   );
@@ -116,7 +116,7 @@ export async function deleteTemplateByName(context: RequestContext, name: string
   await deleteFound(context, async () => {
     const template = await findTemplateByName(context.db, context.principal.accountId, name);
     if (template !== undefined) return template;
-    throw new OperationError("TEMPLATE_NOT_FOUND", `templateName: template '${name}' was not found`);
+    throw new ServiceError("template_not_found", `templateName: template '${name}' was not found`);
   });
 }
 
@@ -138,8 +138,8 @@ async function refuseLoss({ db, principal }: RequestContext, { id, name }: Templ
   const users = await listEndpointsOfTemplate(db, principal.accountId, id);
   if (users.length === 0) return;
   const userIds = users.map((user) => user.id).join(", ");
-  throw new OperationError(
-    "TEMPLATE_IN_USE",
+  throw new ServiceError(
+    "template_in_use",
     `isServerless: must stay true while endpoint ${userIds} uses template '${name}'`,
   );
 }
@@ -148,8 +148,8 @@ async function refuseUsed({ db, principal }: RequestContext, { id, name }: Templ
   const users = await listEndpointsOfTemplate(db, principal.accountId, id);
   if (users.length === 0) return;
   const userIds = users.map((user) => user.id).join(", ");
-  throw new OperationError(
-    "TEMPLATE_IN_USE",
+  throw new ServiceError(
+    "template_in_use",
     `Template '${name}' is in use by endpoint ${userIds}: delete the endpoint or give it another template first.`,
   );
 }
@@ -169,9 +169,9 @@ export async function refuseTakenName(
   if (holder !== undefined && holder.id !== templateId) throw nameTaken(name);
 }
 
-function nameTaken(name: string): OperationError {
-  return new OperationError(
-    "TEMPLATE_NAME_TAKEN",
+function nameTaken(name: string): ServiceError {
+  return new ServiceError(
+    "template_name_taken",
     `name: a template named '${name}' already exists; choose another name, or send its id to change it`,
   );
 }
@@ -189,15 +189,15 @@ function mergeTemplate(stored: TemplateValues | undefined, patch: TemplatePatch)
   };
   if (!isComplete(values)) {
     const missing = CREATION_FIELDS.filter((field) => values[field] === undefined);
-    throw new OperationError("INVALID_INPUT", `${missing.join(", ")}: required to create a template`);
+    throw new ServiceError("invalid_input", `${missing.join(", ")}: required to create a template`);
   }
   if (values.isServerless && values.volumeInGb !== 0) {
-    throw new OperationError("INVALID_INPUT", "volumeInGb: must be 0 for a Serverless template");
+    throw new ServiceError("invalid_input", "volumeInGb: must be 0 for a Serverless template");
   }
   const isNamed = patch.imageName !== undefined || patch.isServerless !== undefined;
   if (isNamed && values.isServerless && !isImageReference(values.imageName)) {
-    throw new OperationError(
-      "INVALID_INPUT",
+    throw new ServiceError(
+      "invalid_input",
       `imageName: '${values.imageName}' is no reference to an image; it must have the form ` +
         "[registry/]repository[:tag][@digest] with a repository in lower case, such as ghcr.io/acme/worker:1.4",
     );

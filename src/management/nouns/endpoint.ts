@@ -7,13 +7,8 @@ import {
   EXECUTION_TIMEOUT_DEFAULT_MS,
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
-  IDLE_TIMEOUT_DEFAULT_SECONDS,
-  IDLE_TIMEOUT_MAX_SECONDS,
   LIST_MAX_CHARACTERS,
   QUEUE_DEPTH_MAX,
-  SCALER_VALUE_DEFAULT,
-  WORKERS_MAX_DEFAULT,
-  WORKERS_PER_ENDPOINT_MAX,
 } from "../../contract/limits.ts";
 import {
   blankIsAbsent,
@@ -37,6 +32,13 @@ import {
 } from "../input-schemas.ts";
 import { patchShape, restInput, restOutput, type Fields } from "./field.ts";
 import { environmentField, inlineTemplateSchema, templateSchema } from "./template.ts";
+import {
+  IDLE_TIMEOUT_DEFAULT_SECONDS,
+  IDLE_TIMEOUT_MAX_SECONDS,
+  SCALER_VALUE_DEFAULT,
+  WORKERS_MAX_DEFAULT,
+  WORKERS_PER_ENDPOINT_MAX,
+} from "../../contract/endpoint.ts";
 
 const COUNTRIES = ["CZ", "FR", "GB", "NO", "RO", "US"];
 const DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d{1,3}$/;

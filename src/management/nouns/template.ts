@@ -1,6 +1,5 @@
 /** What clients set of a template. */
 import * as z from "zod";
-import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/limits.ts";
 import {
   blankIsAbsent,
   environmentSchema as restEnvironmentSchema,
@@ -22,6 +21,7 @@ import {
   wholeNumber,
 } from "../input-schemas.ts";
 import { patchShape, restInput, restOutput, type Fields } from "./field.ts";
+import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
 
 const PORT_MAX = 65_535;
 const CATEGORIES = ["CPU", "GPU", "NVIDIA", "AMD"] as const;

@@ -1,6 +1,6 @@
 import { test } from "vitest";
 import * as z from "zod";
-import "./issue-message.ts";
+import "./validation-issues.ts";
 
 const schema = z.object({
   id: z.string().min(2).max(3),

@@ -1,8 +1,26 @@
 /**
- * What is said of a value that a schema refuses, where the schema has no message of its own: what would be right,
- * in words that follow the name of the field. Importing this file sets it for every schema of the program.
+ * Validation issues as every API describes them. Importing this file sets, for every schema of the program, the
+ * message of issues for which the schema has none of its own: what would be valid, to follow the name of the field.
  */
 import * as z from "zod";
+import { ServiceError } from "./errors.ts";
+
+/** An error message has no room for more. */
+const ISSUES_MAX = 50;
+
+/** The error that names all invalid fields: `requests[3].policy.ttl: must be at least 10000; name: must not be empty`. */
+export function invalidInput(error: z.ZodError): ServiceError {
+  return new ServiceError("invalid_input", formatIssues(error));
+}
+
+/** `within`: the path or name of the validated value; empty where it is the whole body. */
+export function formatIssues({ issues }: z.ZodError, within = ""): string {
+  const described = issues.slice(0, ISSUES_MAX).map(({ path, message }) => {
+    const place = within === "" ? z.core.toDotPath(path) : z.core.toDotPath([within, ...path]);
+    return `${place === "" ? "body" : place}: ${message}`;
+  });
+  return described.join("; ");
+}
 
 const NAMES: ReadonlyMap<string, string> = new Map(
   Object.entries({
