@@ -65,7 +65,7 @@ async function showOne(context: RestContext, endpoint: EndpointRecord): Promise<
   return context.json((await withIncluded(context, [endpoint]))[0]);
 }
 
-/** Endpoints with what the query asks to include, loaded for all of them together. */
+/** Endpoints with the templates and workers that the query includes, loaded for all of them together. */
 async function withIncluded(context: RestContext, endpoints: readonly EndpointRecord[]): Promise<object[]> {
   const request = context.get("request");
   const isIncluded = (name: string) => includeSchema.parse(context.req.query(name)) ?? false;
@@ -90,11 +90,11 @@ function endpointIdOf(context: RestContext): string {
   return idOf(context, "endpointId");
 }
 
-// How REST spells endpoints
+// Conversion from and to REST
 
 type Stored = Pick<EndpointRecord, "gpuIds" | "instanceIds">;
 
-/** What a REST body asks of an endpoint; `stored` is the one that it changes, undefined for a new one. */
+/** The patch in a REST body; `stored` is the endpoint that it changes, undefined for a new one. */
 function toEndpointPatch(input: EndpointUpdate, stored: Stored | undefined): EndpointPatch {
   const fields = fromRest(endpointFields, input, stored === undefined ? "creation" : "update");
   const patch = { ...fields, ...computeOf(input, stored) };
@@ -111,7 +111,7 @@ function computeOf(requested: RequestedCompute, stored: Stored | undefined): Com
     : gpusOf(requested, stored !== undefined && !isCpu);
 }
 
-/** Undefined when the body does not say. */
+/** Undefined when the body does not tell. */
 function requestsCpu({ computeType, gpuTypeIds, cpuFlavorIds }: RequestedCompute): boolean | undefined {
   if (computeType) return computeType === "CPU";
   if (gpuTypeIds?.length) return false;

@@ -21,7 +21,7 @@ export async function getHost(context: RestContext): Promise<Response> {
   return context.json(toRestHost(await requireHost(context.get("request"), hostIdOf(context))));
 }
 
-/** `PATCH /v1/hosts/{id}`: cordons or drains, or lifts that. */
+/** `PATCH /v1/hosts/{id}`: cordons or drains a host, or undoes it. */
 export async function patchHost(context: RestContext): Promise<Response> {
   const { cordoned, drained } = await readInput(context, hostUpdateSchema, hostSchema);
   const patch = parseInput(hostPatchSchema, { id: hostIdOf(context), cordoned, drained });
@@ -47,7 +47,7 @@ function toRestHost({ record, seen }: Host): RestHost {
 
 type LiveState = Omit<RestHost, "id" | "name" | "createdAt" | "apiKeyId" | "expiresAt">;
 
-/** Of a host that has not spoken yet. */
+/** The state of a host that has not connected yet. */
 const NEVER_SEEN: LiveState = {
   dataCenterId: null,
   isPresent: false,

@@ -57,7 +57,7 @@ export async function removeTemplate(context: RestContext): Promise<Response> {
   return context.body(null, 204);
 }
 
-/** What a template is in REST. */
+/** A template as REST shows it. */
 export function toRestTemplate(template: TemplateRecord): object {
   const { entrypoint, command } = readStartCommand(template.dockerArgs);
   return {

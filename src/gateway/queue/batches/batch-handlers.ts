@@ -23,7 +23,7 @@ export function serveBatches(serve: ServeJobs): void {
   serve("DELETE batch/:batchId/requests/:requestId", removeBatchRequest);
 }
 
-/** `GET /batch?offset=&limit=`: the endpoint's batches, the newest first. */
+/** `GET /batch?offset=&limit=`: the endpoint's batches, newest first. */
 export async function listBatches(context: QueueContext): Promise<Response> {
   const query = batchPageSchema.safeParse(context.req.query());
   if (!query.success) throw invalidInput(query.error);
@@ -48,12 +48,12 @@ export async function finalizeBatch(context: QueueContext): Promise<Response> {
   return answer(context, { kind: "finalize", batchId: batchIdOf(context) });
 }
 
-/** `POST /batch/<id>/cancel`: what waits is cancelled, what runs may finish. */
+/** `POST /batch/<id>/cancel`: cancels queued requests; running ones may finish. */
 export async function cancelBatch(context: QueueContext): Promise<Response> {
   return answer(context, { kind: "cancel", batchId: batchIdOf(context) });
 }
 
-/** `DELETE /batch/<id>/requests/<request>`: takes a request out of a draft. */
+/** `DELETE /batch/<id>/requests/<request>`: removes a request from a draft. */
 export async function removeBatchRequest(context: QueueContext): Promise<Response> {
   const requestId = context.req.param("requestId") ?? "";
   return answer(context, { kind: "remove_request", batchId: batchIdOf(context), requestId });

@@ -1,6 +1,6 @@
 /**
- * The requests of a batch, with their outputs. A page may hold gigabytes, so it is written while it is read:
- * never more than one message of the object and one output from R2 are in memory.
+ * The requests of a batch, with their outputs. A page may hold gigabytes, so it is streamed: at most one reply of the
+ * object and one output from R2 are in memory.
  */
 import { batchPageSchema, type BatchRequestRow } from "../../../contract/batch.ts";
 import type { BatchRequestsReply, BatchRequestView } from "../../../endpoint/batches/messages.ts";
@@ -16,7 +16,7 @@ import { batchIdOf, batchNotFound } from "./call.ts";
 type Page = { readonly offset: number; readonly limit: number };
 type Part = Extract<Exclude<BatchRequestsReply, Unconfigured | RateLimited>, { kind: "batch_requests" }>;
 
-/** `GET /batch/<id>/requests?offset=&limit=`: its requests in their order, as far as they are still kept. */
+/** `GET /batch/<id>/requests?offset=&limit=`: its stored requests in their order. */
 export async function batchRequests(context: QueueContext): Promise<Response> {
   const query = batchPageSchema.safeParse(context.req.query());
   if (!query.success) throw invalidInput(query.error);
