@@ -25,10 +25,10 @@ export type Upload = {
   readonly manifest: unknown;
 };
 
-export type Uploaded = { readonly buildId: string; readonly wasThere: boolean; readonly sentBytes: number };
+type Uploaded = { readonly buildId: string; readonly wasThere: boolean; readonly sentBytes: number };
 
 /** Uploads an artifact and creates its build; the same artifact and manifest give the same build. */
-export async function uploadBuild(
+async function uploadBuild(
   service: Service,
   { appId, artifact, manifest }: Upload,
   step: Step,
