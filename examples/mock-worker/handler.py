@@ -84,7 +84,7 @@ async def wait_until_stopped(job):
 
 
 async def wait_deaf(seconds):
-    """Waits that long, whoever stops it."""
+    """Waits that long, ignoring attempts to stop it."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         try:

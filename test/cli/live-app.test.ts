@@ -230,7 +230,7 @@ describe("processes", () => {
     await project.hasGot("begun");
     project.interrupt();
     await expect(opening).rejects.toThrow("Ctrl+C");
-    // Whoever was killed last is gone a moment later.
+    // The last killed process ends a moment later.
     await vi.waitFor(() => expect(project.processes()).toEqual([]));
   });
 

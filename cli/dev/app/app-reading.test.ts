@@ -135,7 +135,7 @@ describe("a change", () => {
     expect(changeBetween(read([endpoint("a")]), other)).toEqual({ ...names, changed: ["a"] });
   });
 
-  test("of resources configures anew", () => {
+  test("of resources reconfigures", () => {
     const after = read([endpoint("a", { resource: { workersMax: 3 } })]);
     expect(changeBetween(read([endpoint("a")]), after)).toEqual({ ...names, reconfigured: ["a"] });
   });

@@ -6,7 +6,7 @@ import { RequestError } from "./responses.ts";
 import { jobBody, readJob } from "./request-body.ts";
 import { JSON_DEPTH_MAX } from "../../../src/json/json-carver.ts";
 
-function refusal(body: Buffer): string {
+function outcomeOf(body: Buffer): string {
   try {
     readJob(body);
     return "read";
@@ -47,15 +47,15 @@ test("a body that is no job is refused with what is wrong", () => {
   expect(readJob(undefined)).toEqual({ input: undefined, options: "{}" });
   expect(readJob(Buffer.from(" \n"))).toEqual({ input: undefined, options: "{}" });
   expect(readJob(Buffer.from('\uFEFF{"input":1}'))).toEqual({ input: "1", options: "{}" });
-  expect(refusal(Buffer.from("{"))).toBe("422 json_invalid");
-  expect(refusal(Buffer.from('{"input":NaN}'))).toBe("422 json_invalid");
-  expect(refusal(Buffer.from([0x22, 0xff, 0x22]))).toBe("422 json_invalid");
-  expect(refusal(Buffer.from("[1]"))).toBe("422 dict_type");
-  expect(refusal(Buffer.from('{"input":1,"input":1}'))).toBe("422 duplicate");
+  expect(outcomeOf(Buffer.from("{"))).toBe("422 json_invalid");
+  expect(outcomeOf(Buffer.from('{"input":NaN}'))).toBe("422 json_invalid");
+  expect(outcomeOf(Buffer.from([0x22, 0xff, 0x22]))).toBe("422 json_invalid");
+  expect(outcomeOf(Buffer.from("[1]"))).toBe("422 dict_type");
+  expect(outcomeOf(Buffer.from('{"input":1,"input":1}'))).toBe("422 duplicate");
 });
 
 test("a body nests as deep as the service takes it, whatever its size", () => {
-  expect(refusal(nested(JSON_DEPTH_MAX))).toBe("read");
-  expect(refusal(nested(JSON_DEPTH_MAX + 1))).toBe("400");
-  expect(refusal(nested(1_000_000))).toBe("400");
+  expect(outcomeOf(nested(JSON_DEPTH_MAX))).toBe("read");
+  expect(outcomeOf(nested(JSON_DEPTH_MAX + 1))).toBe("400");
+  expect(outcomeOf(nested(1_000_000))).toBe("400");
 });
