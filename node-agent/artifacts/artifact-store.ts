@@ -7,6 +7,7 @@
  * A3  What an assigned worker may request, a worker uses, or is being downloaded is never removed. Of the rest the
  *     least recently used goes first when the disk gets full.
  */
+import { errorMessage } from "../../src/std/errors.ts";
 import type { Artifact } from "../../src/contract/agent/artifact.ts";
 import { ARTIFACT_DISK_FACTOR, ARTIFACT_STALL_MS } from "../../src/contract/flash/flash-limits.ts";
 import { PULL_PROGRESS_MS } from "../../src/contract/limits.ts";
@@ -165,6 +166,6 @@ function failureMessage(error: unknown): string {
   if (error instanceof DownloadError) return error.message;
   if (error instanceof ArchiveError) return `The app's archive is not unpacked: it ${error.message}.`;
   if (isNoSpace(error)) return "The app's files do not fit on this host's disk. Free space on it.";
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorMessage(error);
   return `The app's files could not be put on this host's disk: ${reason}.`;
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../../src/std/errors.ts";
 import type Dockerode from "dockerode";
 import { type AgentListener, Firewall } from "./firewall.ts";
 import type { AgentLog } from "../../core/log.ts";
@@ -77,7 +78,7 @@ export class GuardedNetwork {
 
   /** Once, not every minute. */
   #logFailure(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     if (reason === this.#lastError) return;
     this.#lastError = reason;
     this.#log?.warn("network_unguarded", { reason, mayRun: this.#settings.isOpenAllowed });

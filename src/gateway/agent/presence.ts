@@ -2,6 +2,7 @@
  * A host's presence: a WebSocket that ends in this script, for which waiting is free, and beats. The Fleet object
  * hears of it only when it falls silent, so a host that is there costs no call of an object.
  */
+import { ignoreFailure } from "../../std/errors.ts";
 import { PRESENCE_BEAT, PRESENCE_REPLACED, presenceQuerySchema } from "../../contract/agent/agent.ts";
 import { PRESENCE_SILENCE_MS } from "../../contract/limits.ts";
 import { ServiceError } from "../../contract/errors.ts";
@@ -25,7 +26,7 @@ export function presence(context: AgentContext): Response {
   listen(server, (silentSince) => {
     // A fault here only delays the news until the host's next sync is overdue.
     const report = fleetStub(context.env).hostSilent(hostId, query.data.id, silentSince);
-    context.executionCtx.waitUntil(report.catch(() => {}));
+    context.executionCtx.waitUntil(report.catch(ignoreFailure));
   });
   return new Response(null, { status: 101, webSocket: client });
 }

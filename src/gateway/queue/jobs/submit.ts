@@ -1,4 +1,5 @@
 /** What run and runsync have in common: a validated body becomes a queued job. */
+import { ignoreFailure } from "../../../std/errors.ts";
 import { IDEMPOTENCY_KEY_MAX_LENGTH, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import type { SlotRef, SubmitRequest } from "../../../endpoint/messages.ts";
@@ -33,7 +34,7 @@ export async function submitJob(
     queueJob(context, options, idempotencyKey, received),
   );
   // Goes on when the client hangs up: between R2 and the queue a payload would be left behind.
-  if (!isSmall(request)) context.executionCtx.waitUntil(submitted.catch(() => {}));
+  if (!isSmall(request)) context.executionCtx.waitUntil(submitted.catch(ignoreFailure));
   return submitted;
 }
 

@@ -1,4 +1,5 @@
 /** A call of an OpenAI route: a job of a queue, or a request that a load-balanced worker answers itself. */
+import { ignoreFailure } from "../../../std/errors.ts";
 import { OPENAI_TTL_MS } from "../../../contract/limits.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import { noWorkerError } from "../../../domain/openai/openai-error-details.ts";
@@ -24,7 +25,7 @@ export async function serveOpenai(context: QueueContext): Promise<Response> {
   if (endpoint.type !== "QB") return serveRequest(context, endpoint, place, openaiFormat);
   const answer = askWorker(context, place.target);
   // Goes on when the client hangs up: a job that is being queued must be found, and cancelled.
-  context.executionCtx.waitUntil(answer.catch(() => {}));
+  context.executionCtx.waitUntil(answer.catch(ignoreFailure));
   return answer;
 }
 
