@@ -259,7 +259,14 @@ const LAYERS = {
     "cli/server/requests",
   ],
   // A command loads what it runs with import(), so that others start fast.
-  "cli/commands": [...SHARED, "cli/core", "cli/project", "type:cli/apps", "type:cli/deploy"],
+  "cli/commands": [
+    ...SHARED,
+    "cli/core",
+    "cli/project",
+    "type:cli/apps",
+    "type:cli/build",
+    "type:cli/deploy",
+  ],
   cli: [...SHARED, "cli/core", "cli/terminal", "cli/commands"],
 
   console: SHARED,

@@ -223,7 +223,7 @@ describe("with either tool", () => {
   test("--no-deps installs what is listed alone", async () => {
     const project = projectOf({ "app.py": app(["left"]) });
     const environment = environmentOf({ name: "left", requires: ["right"] }, { name: "right" });
-    const { artifact } = await built(project, { environment, withDependenciesOfDependencies: false });
+    const { artifact } = await built(project, { environment, deps: false });
     expect(installed(artifact.path)).toEqual(["left-1.0"]);
   });
 

@@ -211,10 +211,10 @@ test("a file in the way of a generated one is named", async () => {
 
 test("--keep-build keeps the directory, and the next build begins with an empty one", async () => {
   const project = projectOf({ "app.py": HELLO });
-  await built(project, { keepsBuildDirectory: true });
+  await built(project, { keepBuild: true });
   expect(existsSync(join(project, ".flash/.build/app/app.py"))).toBe(true);
   writeFileSync(join(project, ".flash/.build/app/left-over.py"), "");
-  const { artifact } = await built(project, { keepsBuildDirectory: true });
+  const { artifact } = await built(project, { keepBuild: true });
   expect(pathsIn(artifact.path)).not.toContain("left-over.py");
 });
 

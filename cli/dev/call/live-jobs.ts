@@ -1,7 +1,6 @@
 /** Jobs of live endpoints. */
 import { errorMessage } from "../../../src/std/errors.ts";
-import type { CallLine, QueueCall } from "../../server/requests/served-app.ts";
-import type { JobJson } from "../../server/requests/request-body.ts";
+import type { CallLine, QueueCall, JobJson } from "../../server/requests/served-app.ts";
 import { type CallContext, type CallDependencies, EndpointNotFound, withPlace } from "./call-context.ts";
 import { endLine, JobCalls, answerWith, type JobReply, lacksModules } from "../../calls/job-calls.ts";
 import { functionCall, hashesOf } from "./live-request.ts";

@@ -1,3 +1,4 @@
+import type { JobJson } from "./served-app.ts";
 import { expect, test } from "vitest";
 import type {
   ManifestFunction,
@@ -5,7 +6,7 @@ import type {
   ManifestResource,
 } from "../../../src/contract/flash/flash-manifest.ts";
 import { RequestError } from "./responses.ts";
-import { type JobJson, readJob } from "./request-body.ts";
+import { readJob } from "./request-body.ts";
 import { checkedJob } from "./queue-input.ts";
 
 function parameter(name: string, more: Partial<ManifestParameter> = {}): ManifestParameter {

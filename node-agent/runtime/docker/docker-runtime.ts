@@ -45,7 +45,7 @@ import {
   type WorkerExit,
   type WorkerSpec,
 } from "../interface/runtime.ts";
-import { KeyedMutex } from "../../core/keyed-mutex.ts";
+import { KeyedMutex } from "../../../src/std/keyed-mutex.ts";
 
 /** Pause before a log stream that broke off is opened again. */
 const OUTPUT_RETRY_MS = 200;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
-import { configurationHash, toLiveInput } from "./live-endpoint-input.ts";
+import { configurationHash, toLiveInput } from "./live-session.ts";
 
 const resource: ManifestResource = {
   is_load_balanced: false,
