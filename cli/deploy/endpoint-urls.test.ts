@@ -79,7 +79,7 @@ describe("a call that is shown", () => {
     expect(body(call)).toEqual({ input: { method: "load", path: "hello" } });
   });
 
-  test("of a route has no wrapper, and arguments where the route wants them", () => {
+  test("of a route has its arguments where the route expects them", () => {
     const [process, item, said] = exampleCalls(manifest, "api", "http://x/lb/a");
     expect(body(process)).toEqual({ input_data: { message: "hello" } });
     expect(argumentsOf(item ?? "")).toContain("http://x/lb/a/items/1?q=hello");

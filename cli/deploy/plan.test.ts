@@ -44,24 +44,24 @@ const actions = (plan: ReturnType<typeof planDeployment>) =>
   ]);
 
 describe("a deployment", () => {
-  plainTest("creates what is not there, and lists what is no longer in the app", () => {
+  plainTest("creates missing endpoints and lists those that are no longer in the app", () => {
     const old = present({ ...gpuWorker, name: "old_worker" });
     const plan = planDeployment([{ input: gpuWorker, buildId: "build-1" }], [old]);
     expect(actions(plan)).toEqual([["gpu_worker", "create"]]);
     expect(plan.removed.map(({ name }) => name)).toEqual(["old_worker"]);
   });
 
-  plainTest("changes nothing where nothing is different", () => {
+  plainTest("changes nothing without a difference", () => {
     const plan = planDeployment([{ input: gpuWorker, buildId: "build-1" }], [present(gpuWorker)]);
     expect(actions(plan)).toEqual([["gpu_worker", "unchanged"]]);
   });
 
-  plainTest("takes another build of the same sources for other code", () => {
+  plainTest("treats another build of the same sources as other code", () => {
     const plan = planDeployment([{ input: gpuWorker, buildId: "build-2" }], [present(gpuWorker)]);
     expect(actions(plan)).toEqual([["gpu_worker", "update", "code"]]);
   });
 
-  plainTest("leaves an image of one's own alone when only the code of others changed", () => {
+  plainTest("does not update a custom image when only other code changed", () => {
     const plan = planDeployment([{ input: gpuWorker, buildId: null }], [present(gpuWorker)]);
     expect(actions(plan)).toEqual([["gpu_worker", "unchanged"]]);
   });
@@ -127,7 +127,7 @@ const input = fc
     ),
   );
 
-test.prop([input, input])("once done, a deployment has nothing left to do", (before, after) => {
+test.prop([input, input])("a repeated deployment changes nothing", (before, after) => {
   const desired = [{ input: after, buildId: "build-1" }];
   const [planned] = planDeployment(desired, [present(before)]).endpoints;
   const done = planDeployment(desired, [present(planned?.input ?? after)]);

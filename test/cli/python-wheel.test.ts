@@ -48,7 +48,7 @@ describe("the wheel of the Python package", () => {
     expect(await digest(served)).toBe(await digest(wheel));
   });
 
-  test("gives a flash command that needs no Node of the computer", async ({ expect }) => {
+  test("has a flash command that needs no installed Node", async ({ expect }) => {
     const { stdout } = await execa(join(bin, "flash"), ["--version"], bare());
     expect(stdout).toContain(EDGERUN_VERSION);
   });
@@ -59,9 +59,7 @@ describe("the wheel of the Python package", () => {
     expect(run.stderr).toContain("no-such-command");
   });
 
-  test("holds the package, its marker of types, what flash needs beside it, and no tests", async ({
-    expect,
-  }) => {
+  test("holds the package, py.typed and the files of flash, but no tests", async ({ expect }) => {
     const script = "import sys, zipfile; print('\\n'.join(zipfile.ZipFile(sys.argv[1]).namelist()))";
     const { stdout } = await execa("python3", ["-c", script, wheel]);
     const names = stdout.split("\n");

@@ -72,7 +72,7 @@ test.each<[string, ManifestResource, unknown, readonly string[]]>([
   expect(problems(of, { input })).toEqual(expected.map((one) => `body.input.${one}`));
 });
 
-test("a body, and an input, are objects", () => {
+test("body and input must be objects", () => {
   const one = declared(parameter("a"));
   expect(problems(one, [])).toEqual(["body dict_type"]);
   expect(problems(one, { input: "text" })).toEqual(["body.input dict_type"]);

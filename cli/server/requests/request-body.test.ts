@@ -20,7 +20,7 @@ function outcomeOf(body: Buffer): string {
 const nested = (levels: number): Buffer =>
   Buffer.from(`{"input":${"[".repeat(levels)}${"]".repeat(levels)}}`);
 
-test("the input is the text that was sent, whatever stands beside it and between", () => {
+test("the input is the JSON that was sent, whatever surrounds it", () => {
   const property = fc.property(fc.integer(), fc.nat(5_000), (seed, sizeBytes) => {
     const random = seededRandom(seed);
     const input = randomJson(random, sizeBytes);
@@ -32,7 +32,7 @@ test("the input is the text that was sent, whatever stands beside it and between
   fc.assert(property);
 });
 
-test("members are cut as they are written, and repeated ones stay", () => {
+test("members are cut unchanged, and repeated ones stay", () => {
   const text = '{ "a\\u0022": "}\\\\" , "b":[{"c":"]"}],"b" : -0.0e+5,"__proto__":{}}';
   expect(membersOf(text)).toEqual([
     { name: 'a"', value: '"}\\\\"', source: '"a\\u0022": "}\\\\"' },
@@ -43,7 +43,7 @@ test("members are cut as they are written, and repeated ones stay", () => {
   for (const other of ["[1]", '"{}"', "1", "null"]) expect(membersOf(other)).toBeUndefined();
 });
 
-test("a body that is no job is refused with what is wrong", () => {
+test("a body that is not a job is rejected with the reason", () => {
   expect(readJob(undefined)).toEqual({ input: undefined, options: "{}" });
   expect(readJob(Buffer.from(" \n"))).toEqual({ input: undefined, options: "{}" });
   expect(readJob(Buffer.from('\uFEFF{"input":1}'))).toEqual({ input: "1", options: "{}" });
@@ -54,7 +54,7 @@ test("a body that is no job is refused with what is wrong", () => {
   expect(outcomeOf(Buffer.from('{"input":1,"input":1}'))).toBe("422 duplicate");
 });
 
-test("a body nests as deep as the service takes it, whatever its size", () => {
+test("bodies of any size have the nesting limit of the service", () => {
   expect(outcomeOf(nested(JSON_DEPTH_MAX))).toBe("read");
   expect(outcomeOf(nested(JSON_DEPTH_MAX + 1))).toBe("400");
   expect(outcomeOf(nested(1_000_000))).toBe("400");
