@@ -85,7 +85,7 @@ test("an app is found with the bundled package, with one message", async ({ expe
     },
   ]);
   const shown = await place.shown();
-  expect(shown.match(/has no package edgerun/g)).toHaveLength(1);
+  expect(shown.match(/does not have the package edgerun/g)).toHaveLength(1);
   expect(shown).not.toContain("printed by the app");
 });
 
