@@ -24,7 +24,8 @@ const LAYERS = {
   "src/auth": [...PURE, "src/db", "type:src"],
   "src/management": [...EDGE, ...OBJECTS],
   "src/maintenance": [...EDGE, "src/management"],
-  "src/graphql": [...EDGE, "src/management", ...OBJECTS],
+  // D1 is read and written by management alone; the protocols know the types of its rows.
+  "src/graphql": [...PURE, "src/durable", "src/auth", "src", "type:src/db", "src/management", ...OBJECTS],
   "src/gateway": [...EDGE, "src/management", ...OBJECTS],
   src: [
     ...PURE,

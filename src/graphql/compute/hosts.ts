@@ -1,3 +1,15 @@
+import * as z from "zod";
+import { ageOfAgent, type AgentAge } from "../../domain/placement/agent-support.ts";
+import { changeHost, hostPatchSchema, removeHost, type Host } from "../../management/hosts/hosts.ts";
+import {
+  createJoinToken,
+  joinTokenSchema,
+  listOpenJoinTokens,
+  revokeJoinToken,
+} from "../../management/hosts/join-tokens.ts";
+import { stringSchema } from "../../management/input-schemas.ts";
+import { withInput, withoutArguments } from "../context.ts";
+
 export const hostSdl = /* GraphQL */ `
   type Mutation {
     "Makes a token with which one host can join; it is shown this once."
@@ -118,3 +130,43 @@ export const hostSdl = /* GraphQL */ `
     free: Int
   }
 `;
+
+const removalSchema = z.object({ id: stringSchema.min(1, "must not be empty") });
+
+export const hostResolvers = {
+  Mutation: {
+    joinTokenCreate: withInput(joinTokenSchema, createJoinToken),
+    joinTokenRevoke: withInput(removalSchema, (context, { id }) => revokeJoinToken(context, id)),
+    hostUpdate: withInput(hostPatchSchema, changeHost),
+    hostRemove: withInput(removalSchema, (context, { id }) => removeHost(context, id)),
+  },
+
+  User: {
+    hosts: withoutArguments(({ loaders }) => loaders.hosts.load()),
+    joinTokens: withoutArguments(listOpenJoinTokens),
+  },
+
+  Host: {
+    id: ({ record }: Host): string => record.id,
+    name: ({ record }: Host): string => record.name,
+    createdAt: ({ record }: Host): number => record.createdAt,
+    apiKeyId: ({ record }: Host): string | null => record.apiKeyId,
+    expiresAt: ({ record }: Host): number | null => record.expiresAt,
+    dataCenterId: ({ seen }: Host): string | null => (seen?.agentVersion ? seen.dataCenterId : null),
+    isPresent: ({ seen }: Host): boolean => seen?.isPresent ?? false,
+    agentVersion: ({ seen }: Host): string | null => seen?.agentVersion || null,
+    isAgentOutdated: ({ seen }: Host): boolean => agentAge(seen) !== "current",
+    isAgentRefused: ({ seen }: Host): boolean => agentAge(seen) === "refused",
+    gpus: ({ seen }: Host) => (seen?.gpus ?? []).map(({ model, ...gpus }) => ({ ...gpus, name: model })),
+    workers: ({ seen }: Host): number => seen?.workers ?? 0,
+    cordoned: ({ seen }: Host): boolean => seen?.isCordoned ?? false,
+    drained: ({ seen }: Host): boolean => seen?.isDrained ?? false,
+    telemetry: ({ seen }: Host) => seen?.telemetry ?? null,
+    lastSeenAt: ({ seen }: Host): number | null => seen?.lastSeenAt ?? null,
+  },
+};
+
+/** A host that has not spoken yet has nothing to upgrade. */
+function agentAge(seen: Host["seen"]): AgentAge {
+  return seen?.agentVersion ? ageOfAgent(seen.agentVersion) : "current";
+}

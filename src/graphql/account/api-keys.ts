@@ -1,3 +1,25 @@
+import * as z from "zod";
+import { endpointKey } from "../../auth/derived-keys/endpoint-key.ts";
+import type { ApiKeyRecord } from "../../db/credentials/api-keys.ts";
+import type { EndpointRecord } from "../../db/endpoints.ts";
+import {
+  accessToEndpoint,
+  levelOf,
+  type Access,
+  type PermissionLevel,
+} from "../../domain/accounts/permissions.ts";
+import { keyChangeSchema, newKeySchema } from "../../management/accounts/api-key-input.ts";
+import {
+  changeApiKey,
+  createApiKey,
+  listOwnApiKeys,
+  revokeApiKey,
+} from "../../management/accounts/api-keys.ts";
+import type { RequestContext } from "../../management/context.ts";
+import type { Host } from "../../management/hosts/hosts.ts";
+import { optional, stringSchema } from "../../management/input-schemas.ts";
+import { withArguments, withInput, withoutArguments, type GraphqlContext } from "../context.ts";
+
 export const keySdl = /* GraphQL */ `
   type Query {
     "The keys of the account, revoked and expired ones included, the newest first. The same as myself { apiKeys }."
@@ -117,3 +139,56 @@ export const keySdl = /* GraphQL */ `
     access: ApiKeyAccess!
   }
 `;
+
+const revocationSchema = z.object({
+  id: stringSchema.min(1, "must not be empty"),
+  keepHosts: optional(z.boolean()),
+});
+
+type NamedAccess = { readonly endpointId: string; readonly access: Access };
+type PermissionsView = {
+  readonly graphql: Access;
+  readonly allEndpoints: Access | null;
+  readonly endpoints: readonly NamedAccess[] | null;
+};
+
+export const keyResolvers = {
+  ApiKeyAccess: { NONE: "none", READ: "read", WRITE: "write" },
+
+  Query: { apiKeys: withoutArguments(listOwnApiKeys) },
+  User: { apiKeys: withoutArguments(listOwnApiKeys) },
+
+  Mutation: {
+    createApiKey: withInput(newKeySchema, createApiKey),
+    updateApiKey: withInput(keyChangeSchema, changeApiKey),
+    revokeApiKey: withArguments(revocationSchema, revokeApiKey),
+  },
+
+  ApiKey: {
+    level: ({ permissions }: ApiKeyRecord): PermissionLevel => levelOf(permissions),
+    permissions: ({ permissions: { graphql, endpoints } }: ApiKeyRecord): PermissionsView =>
+      typeof endpoints === "string"
+        ? { graphql, allEndpoints: endpoints, endpoints: null }
+        : { graphql, allEndpoints: null, endpoints: listOf(endpoints) },
+    hosts: async ({ id }: ApiKeyRecord, _args: unknown, { loaders }: GraphqlContext): Promise<Host[]> =>
+      (await loaders.hosts.load()).filter(({ record }) => record.apiKeyId === id),
+    isCurrent: ({ id }: ApiKeyRecord, _args: unknown, { principal }: RequestContext): boolean =>
+      id === principal.apiKeyId,
+  },
+
+  Endpoint: {
+    /** Opens the endpoint for writing and has no end, so it is shown to whoever may do that anyhow, without an end. */
+    aiKey: async (
+      { id }: EndpointRecord,
+      _args: unknown,
+      { env, principal }: RequestContext,
+    ): Promise<string | null> => {
+      const mayWrite = accessToEndpoint(principal.permissions, id) === "write";
+      return (mayWrite && principal.expiresAt === null ? await endpointKey(env, id) : undefined) ?? null;
+    },
+  },
+};
+
+function listOf(endpoints: Readonly<Record<string, Access>>): NamedAccess[] {
+  return Object.entries(endpoints).map(([endpointId, access]) => ({ endpointId, access }));
+}

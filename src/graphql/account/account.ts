@@ -1,3 +1,13 @@
+import type { AccountRecord } from "../../db/accounts.ts";
+import {
+  accountSettingsSchema,
+  allAccounts,
+  changeAccountSettings,
+  createAccount,
+} from "../../management/accounts/accounts.ts";
+import type { RequestContext } from "../../management/context.ts";
+import { withInput, withoutArguments } from "../context.ts";
+
 export const accountSdl = /* GraphQL */ `
   type Query {
     "The account of the calling key."
@@ -62,3 +72,28 @@ export const accountSdl = /* GraphQL */ `
     expirationDate: DateTime
   }
 `;
+
+const never = (): boolean => false;
+
+export const accountResolvers = {
+  Query: {
+    myself: withoutArguments(({ loaders }) => loaders.account.load()),
+    accounts: withoutArguments(allAccounts),
+  },
+  Mutation: {
+    updateUserSettings: withInput(accountSettingsSchema, changeAccountSettings),
+    accountCreate: async (
+      _parent: unknown,
+      { input }: { input?: unknown },
+      context: RequestContext,
+    ): Promise<{ readonly account: AccountRecord; readonly apiKey: string }> =>
+      await createAccount(context, input),
+  },
+  User: {
+    authId: ({ id }: AccountRecord): string => id,
+    notifyPodsStale: never,
+    notifyPodsGeneral: never,
+    notifyLowBalance: never,
+    serverlessDiscount: (): null => null,
+  },
+};

@@ -1,3 +1,6 @@
+import { auditSelectionSchema, readAuditLog } from "../../management/accounts/audit-log.ts";
+import { withInput } from "../context.ts";
+
 export const auditSdl = /* GraphQL */ `
   type User {
     "Who changed what, and when: the newest first. Kept for 400 days."
@@ -33,3 +36,5 @@ export const auditSdl = /* GraphQL */ `
     fields: [String!]!
   }
 `;
+
+export const auditResolvers = { User: { auditLog: withInput(auditSelectionSchema, readAuditLog) } };

@@ -1,11 +1,29 @@
 import type { WebhookSecret } from "../../contract/webhook.ts";
-import type { AccountRecord } from "../../db/accounts.ts";
 import { suffices } from "../../domain/accounts/permissions.ts";
-import { authorOf, type RequestContext } from "../../management/context.ts";
+import { authorOf } from "../../management/context.ts";
 import { announceWebhookSecrets } from "../../management/endpoints/endpoint-announcement.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { rotateWebhookSecret } from "../../management/secrets/webhook-secrets.ts";
-import type { GraphqlContext } from "../context.ts";
+import { withoutArguments } from "../context.ts";
+
+export const webhookSdl = /* GraphQL */ `
+  type Mutation {
+    "Makes a new secret for the webhooks of the account. Calls carry a signature of the old one for another 24 hours."
+    webhookSecretRotate: WebhookSecret
+  }
+
+  type User {
+    "With what receivers verify the calls of the account's webhooks, as in Standard Webhooks. Null unless the key may write (graphql: WRITE), since whoever has the secret can sign."
+    webhookSecret: WebhookSecret
+  }
+
+  type WebhookSecret {
+    secret: String
+    createdAt: DateTime
+    "Until when calls are signed with the secret before this one as well."
+    previousValidUntil: DateTime
+  }
+`;
 
 type WebhookSecretView = {
   readonly secret: string;
@@ -15,24 +33,17 @@ type WebhookSecretView = {
 
 export const webhookResolvers = {
   User: {
-    /** Whoever has it can sign in our name, so it is shown to whoever may make a new one anyhow. */
-    webhookSecret: async (
-      _account: AccountRecord,
-      _args: unknown,
-      { loaders, principal }: GraphqlContext,
-    ): Promise<WebhookSecretView | null> =>
+    /** Its holder can sign for the account, so only a key that may rotate it sees it. */
+    webhookSecret: withoutArguments(async ({ loaders, principal }) =>
       suffices(principal.permissions.graphql, "write") ? toView(await loaders.webhookSecrets.load()) : null,
+    ),
   },
   Mutation: {
-    webhookSecretRotate: async (
-      _parent: unknown,
-      _args: unknown,
-      context: RequestContext,
-    ): Promise<WebhookSecretView | null> => {
+    webhookSecretRotate: withoutArguments(async (context) => {
       const secrets = await rotateWebhookSecret(context.env, authorOf(context));
       await announceWebhookSecrets(context, secrets);
       return toView(secrets);
-    },
+    }),
   },
 };
 

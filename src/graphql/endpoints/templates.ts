@@ -1,5 +1,15 @@
+import * as z from "zod";
+import type { TemplateRecord } from "../../db/templates.ts";
+import {
+  changeTemplate,
+  createTemplate,
+  deleteTemplateByName,
+  listOwnPublicTemplates,
+} from "../../management/endpoints/templates.ts";
+import { nameSchema } from "../../management/input-schemas.ts";
 import { inputSdl, typeSdl } from "../../management/nouns/field.ts";
-import { templateFields } from "../../management/nouns/template.ts";
+import { templateFields, templatePatchSchema } from "../../management/nouns/template.ts";
+import { withArguments, withInput, withoutArguments, type GraphqlContext } from "../context.ts";
 
 export const templateSdl = /* GraphQL */ `
   type Query {
@@ -66,3 +76,32 @@ export const templateSdl = /* GraphQL */ `
     name: String
   }
 `;
+
+const deletionSchema = z.object({ templateName: nameSchema });
+
+export const templateResolvers = {
+  Query: {
+    podTemplate: async (
+      _parent: unknown,
+      { id }: { id?: string | null },
+      { loaders }: GraphqlContext,
+    ): Promise<TemplateRecord | undefined> => await loaders.template.load(id ?? ""),
+    podTemplates: async (
+      _parent: unknown,
+      { input }: { input?: { isRunpod?: boolean | null } | null },
+      context: GraphqlContext,
+    ): Promise<readonly TemplateRecord[]> => (input?.isRunpod ? [] : await listOwnPublicTemplates(context)),
+  },
+  Mutation: {
+    saveTemplate: withInput(templatePatchSchema, async (context, { id, ...patch }) =>
+      id === undefined ? await createTemplate(context, patch) : await changeTemplate(context, id, patch),
+    ),
+    deleteTemplate: withArguments(deletionSchema, (context, { templateName }) =>
+      deleteTemplateByName(context, templateName),
+    ),
+  },
+  User: { podTemplates: withoutArguments(({ loaders }) => loaders.unboundTemplates.load()) },
+  PodTemplate: {
+    isRunpod: (): boolean => false,
+  },
+};

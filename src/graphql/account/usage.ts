@@ -1,3 +1,13 @@
+import type { MetricsWindow } from "../../contract/metrics.ts";
+import type { EndpointRecord } from "../../db/endpoints.ts";
+import {
+  reportMetrics,
+  reportUsage,
+  usageSelectionSchema,
+  type UsageSpan,
+} from "../../management/accounts/usage-report.ts";
+import { withInput, type GraphqlContext } from "../context.ts";
+
 export const usageSdl = /* GraphQL */ `
   type User {
     "What endpoints used, deleted ones included; by default the days of the last week."
@@ -62,3 +72,36 @@ export const usageSdl = /* GraphQL */ `
     cost: Float
   }
 `;
+
+type GpuUsage = UsageSpan["gpus"][number];
+
+export const usageResolvers = {
+  MetricsWindow: {
+    LAST_5_MINUTES: "5m",
+    LAST_HOUR: "1h",
+    LAST_24_HOURS: "24h",
+    LAST_7_DAYS: "7d",
+  },
+
+  User: {
+    usage: withInput(usageSelectionSchema, reportUsage),
+  },
+
+  Endpoint: {
+    metrics: async (
+      { id }: EndpointRecord,
+      { window }: { window?: MetricsWindow | null },
+      context: GraphqlContext,
+    ) => await reportMetrics(context, id, window ?? "1h"),
+  },
+
+  Usage: {
+    delaySeconds: ({ delayMs }: UsageSpan): number => delayMs / 1_000,
+    executionSeconds: ({ executionMs }: UsageSpan): number => executionMs / 1_000,
+    workerSeconds: ({ workerMs }: UsageSpan): number => workerMs / 1_000,
+  },
+
+  GpuUsage: {
+    seconds: ({ ms }: GpuUsage): number => ms / 1_000,
+  },
+};

@@ -1,9 +1,9 @@
 /**
  * What the resolvers of one request load: each row once, rows of one kind together.
  *
- * L1  A query asks D1 as often for fifty endpoints, or fifty aliases, as for one.
+ * L1  A query costs as many reads of D1 for fifty endpoints, or fifty aliases, as for one.
  * L2  Fleet is asked once for the workers of all endpoints.
- * L3  After a mutation everything is loaded anew.
+ * L3  After a mutation everything is loaded again.
  */
 import DataLoader from "dataloader";
 import { findAccount } from "../db/accounts.ts";
@@ -14,11 +14,11 @@ import { listFlashEnvironments } from "../db/flash/environments.ts";
 import { findNetworkVolumes } from "../db/network-volumes.ts";
 import { findTemplates, listUnboundTemplates } from "../db/templates.ts";
 import { FLASH_MANIFESTS_AT_ONCE } from "../contract/flash/flash-limits.ts";
-import type { RequestContext } from "../management/context.ts";
-import { listWorkers } from "../management/endpoints/worker-pods.ts";
-import { listOwnHosts } from "../management/hosts/hosts.ts";
+import type { RequestContext } from "./context.ts";
+import { listWorkers } from "./endpoints/worker-pods.ts";
+import { listOwnHosts } from "./hosts/hosts.ts";
 import { ServiceError } from "../contract/errors.ts";
-import { ensureWebhookSecrets } from "../management/secrets/webhook-secrets.ts";
+import { ensureWebhookSecrets } from "./secrets/webhook-secrets.ts";
 
 export type Loaders = ReturnType<typeof createLoaders>;
 

@@ -1,3 +1,14 @@
+import {
+  changeRegistryAuth,
+  createRegistryAuth,
+  deleteRegistryAuth,
+  listOwnRegistryAuths,
+  registryAuthCreationSchema,
+  registryAuthDeletionSchema,
+  registryAuthUpdateSchema,
+} from "../../management/secrets/registry-auths.ts";
+import { withArguments, withInput, withoutArguments } from "../context.ts";
+
 export const registryAuthSdl = /* GraphQL */ `
   type Mutation {
     "Keeps a login of an image registry encrypted; templates name it by containerRegistryAuthId."
@@ -34,3 +45,14 @@ export const registryAuthSdl = /* GraphQL */ `
     password: String
   }
 `;
+
+export const registryAuthResolvers = {
+  Mutation: {
+    saveRegistryAuth: withInput(registryAuthCreationSchema, createRegistryAuth),
+    updateRegistryAuth: withInput(registryAuthUpdateSchema, changeRegistryAuth),
+    deleteRegistryAuth: withArguments(registryAuthDeletionSchema, (context, { registryAuthId }) =>
+      deleteRegistryAuth(context, registryAuthId),
+    ),
+  },
+  User: { containerRegistryCreds: withoutArguments(listOwnRegistryAuths) },
+};

@@ -1,5 +1,8 @@
+/** Reading the audit log. */
 import * as z from "zod";
 import { AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX } from "../../contract/limits.ts";
+import { listAuditEntries, type AuditRecord } from "../../db/audit-log.ts";
+import type { RequestContext } from "../context.ts";
 import { optionalNonEmpty, stringSchema, wholeNumber } from "../input-schemas.ts";
 
 /** Which entries of the audit log are asked for. */
@@ -16,3 +19,11 @@ export const auditSelectionSchema = z.object({
   operation: optionalNonEmpty(stringSchema),
   apiKeyId: optionalNonEmpty(stringSchema),
 });
+
+/** Entries of the calling account, the newest first. */
+export async function readAuditLog(
+  { db, principal }: RequestContext,
+  selection: z.output<typeof auditSelectionSchema>,
+): Promise<readonly AuditRecord[]> {
+  return await listAuditEntries(db, principal.accountId, selection);
+}
