@@ -75,6 +75,24 @@ describe("names", () => {
     expect(missing).toEqual([]);
   });
 
+  test("every name in the life of a job is in the file of its row, and the files are counted", ({
+    expect,
+  }) => {
+    const { prose } = readDocument("docs/explanation/life-of-a-job.md");
+    const rows = [...prose.matchAll(/^\|([^|]*)\| *`([^`]+\.(?:ts|py))` *\|([^|]*)\|/gm)];
+    const missing = rows.flatMap(([, , path = "", names = ""]) => {
+      const source = exists(path) ? readFileSync(join(ROOT, path), "utf8") : "";
+      return [...names.matchAll(/`([^`]+)`/g)]
+        .map(([, name = ""]) => name)
+        .filter((name) => !new RegExp(`(?<![\\w$])${name}(?![\\w$])`).test(source))
+        .map((name) => `${path}: ${name}`);
+    });
+    expect(missing).toEqual([]);
+    const steps = rows.filter(([, step = ""]) => /^ *\d+ *$/.test(step));
+    const [, count] = /passes \*\*(\d+) files\*\*/.exec(prose) ?? [];
+    expect(new Set(steps.map(([, , path]) => path)).size).toBe(Number(count));
+  });
+
   test("titles of decisions are those of the index, and name the numbers of their files", ({ expect }) => {
     const index = readDocument("docs/decisions/README.md").prose;
     const titles = globSync("docs/decisions/0*.md", { cwd: ROOT }).map((path) => {
