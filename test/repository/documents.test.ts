@@ -216,6 +216,14 @@ describe("samples", () => {
     }
   });
 
+  test("every Python block parses", ({ expect }) => {
+    const blocks = blocksOf(/^python$/).map(([document, block]) => [place(document, block), block.text]);
+    const program = "import ast, json, sys\nfor where, text in json.load(sys.stdin): ast.parse(text, where)";
+    const run = () =>
+      execFileSync("python3", ["-c", program], { input: JSON.stringify(blocks), stdio: "pipe" });
+    expect(run).not.toThrow();
+  });
+
   test("the sample test of CONTRIBUTING is a file that runs", ({ expect }) => {
     const { blocks } = readDocument("CONTRIBUTING.md");
     const file = readFileSync(join(ROOT, "test/workers/example.test.ts"), "utf8").trimEnd();
