@@ -93,6 +93,29 @@ describe("names", () => {
     expect(new Set(steps.map(([, , path]) => path)).size).toBe(Number(count));
   });
 
+  /** Variables of runpodctl, and references to secrets. */
+  const FOREIGN = /^(?:RUNPOD_(?:API|GRAPHQL)_URL|SECRET_\w+)$/;
+
+  test("every variable and error code that a document names is in the code", ({ expect }) => {
+    const list = ["ls-files", "-z", "*.ts", "*.mjs", "*.py", "*.toml", "*.sh"];
+    const paths = execFileSync("git", list, { cwd: ROOT, encoding: "utf8" }).split("\0");
+    const sources = paths.filter(
+      (path) => path !== "" && exists(path) && !path.endsWith("documents.test.ts"),
+    );
+    const code = sources
+      .map((path) => readFileSync(join(ROOT, path), "utf8"))
+      .join("\n")
+      .toLowerCase();
+    const words = new Set(code.match(/\w+/g));
+    const unknown = current.flatMap((document) =>
+      inlineCode(document)
+        .flatMap((inline) => inline.match(/\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g) ?? [])
+        .filter((name) => !FOREIGN.test(name) && !words.has(name.toLowerCase()))
+        .map((name) => `${document.path}: ${name}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
   test("titles of decisions are those of the index, and name the numbers of their files", ({ expect }) => {
     const index = readDocument("docs/decisions/README.md").prose;
     const titles = globSync("docs/decisions/0*.md", { cwd: ROOT }).map((path) => {
