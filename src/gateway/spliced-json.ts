@@ -1,4 +1,5 @@
 /** JSON that is spliced from strings and from payloads in R2, which are streamed. */
+import { ignoreFailure } from "../std/errors.ts";
 import type { Context } from "hono";
 import { openPayload, type StoredPayload } from "../durable/stored-payload.ts";
 
@@ -77,7 +78,7 @@ async function writeAll(
     }
     await writable.close();
   } catch (error) {
-    await writable.abort(error).catch(() => {}); // the client has gone, or sees that the body is incomplete
+    await writable.abort(error).catch(ignoreFailure); // the client has gone, or sees that the body is incomplete
   }
 }
 

@@ -1,4 +1,5 @@
 /** Finds a worker for one request: calls the object until there is one, or the time limit is over. */
+import { ignoreFailure } from "../../std/errors.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
 import type { ResetReason } from "../../link/link-messages.ts";
@@ -64,7 +65,7 @@ export class WorkerSearch {
   abort(reason: ResetReason): void {
     const { env, endpoint, executionCtx } = this.#options;
     const abortCall = endpointObject(env, endpoint.endpointId).abortForwarded(this.requestId, reason);
-    executionCtx.waitUntil(abortCall.catch(() => {})); // an unreachable object has lost the request
+    executionCtx.waitUntil(abortCall.catch(ignoreFailure)); // an unreachable object has lost the request
   }
 
   /** The object finds a worker at once or not at all, so the duration of the call is that of the worker. */

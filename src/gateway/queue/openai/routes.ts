@@ -2,6 +2,7 @@
  * OpenAI's API on an endpoint: `/v2/<endpointId>/openai/v1/…`. A call is a job of a queue, or a request to a
  * load-balanced worker; the workers implement the routes.
  */
+import { ignoreFailure } from "../../../std/errors.ts";
 import { Hono } from "hono";
 import { ServiceError } from "../../../contract/errors.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
@@ -47,7 +48,7 @@ export async function serveOpenai(context: QueueContext): Promise<Response> {
   if (endpoint.type !== "QB") return serveRequest(context, endpoint, place, openaiFormat);
   const answer = askWorker(context, place.target);
   // Continues when the client hangs up, so that the job that is being queued is cancelled.
-  context.executionCtx.waitUntil(answer.catch(() => {}));
+  context.executionCtx.waitUntil(answer.catch(ignoreFailure));
   return answer;
 }
 
