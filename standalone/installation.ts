@@ -64,7 +64,9 @@ export class Installation {
     state.update({ url: this.#url });
   }
 
-  async startAgent(settings: Pick<AgentSettings, "program" | "runtime" | "workerPython">): Promise<void> {
+  async startAgent(
+    settings: Pick<AgentSettings, "program" | "runtime" | "workerPython" | "desktopNetwork">,
+  ): Promise<void> {
     const { state, apiKey } = this.#settings;
     const api = managementApi(this.#url, apiKey);
     const place = { stateDirectory: state.file("agent"), logPath: state.file("agent.log") };

@@ -39,13 +39,13 @@ async function start(
     ENCRYPTION_KEYS: state.encryptionKeys(),
     WEBHOOK_ALLOW_PRIVATE: "true", // all of it is the person's own computer
   };
-  const { packages, port = 0, runtime, python, pythonPackage } = settings;
+  const { packages, port = 0, runtime, python, pythonPackage, desktopNetwork } = settings;
   await installation.startEdge({ build: await readEdgeBuild(EDGE), packages, port, bindings });
   // No other command uses this state, so they are of killed ones, and their jobs would run with the code of then.
   if (settings.port === undefined) await endSessions(managementApi(installation.url, apiKey));
   send({ kind: "ready", port: Number(new URL(installation.url).port), apiKey });
   const workerPython = { interpreter: python, packageDirectory: pythonPackage };
-  await installation.startAgent({ program: AGENT, runtime, workerPython });
+  await installation.startAgent({ program: AGENT, runtime, workerPython, desktopNetwork });
 }
 
 function failureOf(error: unknown): StandaloneMessage {

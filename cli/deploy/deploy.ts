@@ -44,14 +44,17 @@ export async function deployApp(
   });
 }
 
-/** The same build, run on this computer; no service and no key are needed. */
-export async function previewApp(cli: Cli, options: DeployOptions, port: number): Promise<void> {
+/** Deploys the same build to an edge on this computer; no service and no key are needed. */
+export async function previewApp(
+  cli: Cli,
+  options: DeployOptions & { readonly port: number; readonly waitSeconds: number },
+): Promise<void> {
   const { openDocker } = await import("../preview/docker-access.ts");
-  const { runPreview, tidy } = await import("../preview/preview.ts");
+  const { runPreview } = await import("../preview/preview.ts");
   const appName = await appNameOf(cli, options.app);
   const docker = await openDocker(cli);
-  await tidy(cli, docker);
-  await runPreview(cli, docker, { ...(await build(cli, appName, options)), port });
+  const { port, waitSeconds } = options;
+  await runPreview(cli, docker, { ...(await build(cli, appName, options)), port, waitSeconds });
 }
 
 async function build(cli: Cli, appName: string, options: DeployOptions): Promise<BuildResult> {

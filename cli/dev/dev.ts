@@ -1,8 +1,10 @@
 /** What `flash dev` does, from its start to Ctrl+C. */
 import { once } from "node:events";
+import { join } from "node:path";
 import type { Cli } from "../core/cli.ts";
 import { openService } from "../configuration/service-access.ts";
 import { type LocalEdge, openLocalEdge } from "../local/local-edge.ts";
+import { FLASH_DIRECTORY } from "../project/flash-directory.ts";
 import { startLocalServer } from "../server/local-server.ts";
 import { showStartupTable } from "../server/startup-table.ts";
 import { openCallLog } from "../server/terminal-call-log.ts";
@@ -66,7 +68,7 @@ async function serve(cli: Cli, options: DevOptions, opened: Opened): Promise<voi
   };
   // Nothing is fetched and started for a folder without an app.
   const localApp = options.local && (await openApp());
-  const edge = options.local && (await openLocalEdge(cli, { ...options.local, python }));
+  const edge = options.local && (await openDevEdge(cli, options.local.runtime, python));
   if (edge) opened.push(async () => await edge.close());
   const service = await serviceOf(cli, edge);
   const leftovers = await offerRemoval(cli, service, await findLeftovers(cli, service));
@@ -101,6 +103,19 @@ async function removeUndeclared({ terminal }: Cli, app: LiveApp, session: LiveSe
   } catch (error) {
     terminal.warn(error instanceof Error ? error.message : String(error));
   }
+}
+
+async function openDevEdge(
+  cli: Cli,
+  runtime: "docker" | "process",
+  python: string | undefined,
+): Promise<LocalEdge> {
+  const workers =
+    runtime === "docker" ? "Workers run in Docker." : "Workers are plain processes, which nothing isolates.";
+  cli.terminal.say("--local: edge and workers run on this computer alone; no other service is used.");
+  cli.terminal.say(`${workers} GPUs are simulated: no card is used.`);
+  const stateDirectory = join(cli.directory, FLASH_DIRECTORY, "local");
+  return await openLocalEdge(cli, { command: "flash dev --local", stateDirectory, runtime, python });
 }
 
 async function serviceOf(cli: Cli, edge: LocalEdge | undefined): Promise<Service> {

@@ -24,13 +24,16 @@ export type StandaloneHandle = SupervisedProcess & { readonly port: number; read
 
 export type StandaloneStart = {
   readonly cli: Cli;
+  /** The command that starts it, for messages. */
+  readonly command: string;
   /** The Node that runs it. */
   readonly node: string;
   readonly settings: StandaloneSettings;
 };
 
 /** Resolves once the edge answers; throws a Failure where it does not start. */
-export async function startStandalone({ cli, node, settings }: StandaloneStart): Promise<StandaloneHandle> {
+export async function startStandalone(start: StandaloneStart): Promise<StandaloneHandle> {
+  const { cli, node, settings } = start;
   cli.signal.throwIfAborted();
   const child = spawn(cli, node, settings);
   const ended = child.then(({ signal, exitCode }) => signal ?? `exit code ${exitCode ?? "unknown"}`);
@@ -43,7 +46,7 @@ export async function startStandalone({ cli, node, settings }: StandaloneStart):
   const onAbort = (): void => void stop();
   cli.signal.addEventListener("abort", onAbort, { once: true });
   try {
-    const { port, apiKey } = await readUntilReady(cli, child, settings);
+    const { port, apiKey } = await readUntilReady(start, child);
     // It may be ready just as it is told to end.
     cli.signal.throwIfAborted();
     return { pid: child.pid ?? 0, ended, stop, port, apiKey };
@@ -85,17 +88,17 @@ type Child = ReturnType<typeof spawn>;
 type Ready = Extract<StandaloneMessage, { kind: "ready" }>;
 
 /** What comes later is told as well: the output is read until it ends. */
-async function readUntilReady(cli: Cli, child: Child, settings: StandaloneSettings): Promise<Ready> {
+async function readUntilReady(start: StandaloneStart, child: Child): Promise<Ready> {
   return await new Promise((resolve, reject) => {
     const read = async (): Promise<void> => {
       for await (const line of child.iterable()) {
         const message = standaloneMessageSchema.safeParse(parsed(line)).data;
         if (message?.kind === "ready") resolve(message);
-        else if (message?.kind === "said") cli.terminal.warn(message.line);
-        else if (message) reject(failureOf(message, settings));
+        else if (message?.kind === "said") start.cli.terminal.warn(message.line);
+        else if (message) reject(failureOf(message, start));
       }
-      const advice = [`Its last words are in ${logOf(settings)}.`];
-      reject(new Failure("The local edge has ended before it was ready.", advice));
+      const advice = [`Its log is ${logOf(start.settings)}.`];
+      reject(new Failure("The local edge ended before it was ready.", advice));
     };
     read().catch(reject);
   });
@@ -103,14 +106,14 @@ async function readUntilReady(cli: Cli, child: Child, settings: StandaloneSettin
 
 function failureOf(
   message: Exclude<StandaloneMessage, { kind: "ready" | "said" }>,
-  { stateDirectory }: StandaloneSettings,
+  { command, settings: { stateDirectory } }: StandaloneStart,
 ): Failure {
   if (message.kind === "failed") return new Failure(message.whatHappened, message.howToSolve);
   const { pid, url } = message;
   return new Failure(
     `A local edge already runs in this project (process ${pid}${url === "" ? "" : `, ${url}`}).`,
     [
-      "End the other `flash dev --local` first, with Ctrl+C in its terminal. One project has one local edge at a time:",
+      `End the other \`${command}\` first, with Ctrl+C in its terminal. A project has one at a time:`,
       `its data is in ${stateDirectory}.`,
     ],
   );

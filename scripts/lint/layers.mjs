@@ -123,15 +123,18 @@ const LAYERS = {
     "cli/dev/session",
     "cli/dev/call",
   ],
-  // A preview is a host of one app and a queue in front of it, made of parts of the agent.
+  // Secret references are read by the rules of the edge that fills them.
   "cli/preview": [
     ...PURE,
-    "node-agent",
     "cli/core",
     "cli/terminal",
     "cli/configuration",
+    "cli/project",
+    "cli/service",
+    "cli/calls",
     "cli/build",
     "cli/deploy",
+    "cli/local",
     "cli/server",
     "cli/server/requests",
   ],
