@@ -1,4 +1,4 @@
-/** Headers that pass between a caller of the local server and whoever answers it. */
+/** Headers that pass between a caller of the local server and the endpoint that answers. */
 
 /** Of the connection with the local server. */
 const REQUEST_HOP_HEADERS = ["connection", "content-length", "host", "transfer-encoding", "expect"];

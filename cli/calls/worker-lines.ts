@@ -1,7 +1,7 @@
 /** What workers of live endpoints print, shown with the calls that made them print it. */
 import { setTimeout as delay } from "node:timers/promises";
 import { LOG_LIVE_DELAY_MS } from "../../src/contract/limits.ts";
-import type { CallLine } from "../server/requests/call-log.ts";
+import type { CallLine } from "../server/requests/served-app.ts";
 import type { Service } from "../service/service.ts";
 import { type LogLine, readEndpointLog } from "./endpoint-log.ts";
 

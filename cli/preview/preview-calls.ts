@@ -1,11 +1,9 @@
 /** Calls of the local server, answered by the endpoints that a preview has deployed to its edge. */
 import { WAIT_DEFAULT_MS } from "../../src/contract/limits.ts";
 import { forwardedHeaders, responseHeaders } from "../calls/forwarded-headers.ts";
-import { endLine, JobCalls } from "../calls/job-calls.ts";
-import { answerWith, type JobReply } from "../calls/job-reply.ts";
-import type { CallLine } from "../server/requests/call-log.ts";
-import type { JobJson } from "../server/requests/job-json.ts";
-import type { EndpointCalls, QueueCall, ServedEndpoint } from "../server/requests/served-app.ts";
+import { answerWith, endLine, JobCalls, type JobReply } from "../calls/job-calls.ts";
+import type { JobJson } from "../server/requests/request-body.ts";
+import type { CallLine, EndpointCalls, QueueCall, ServedEndpoint } from "../server/requests/served-app.ts";
 import type { Service } from "../service/service.ts";
 
 /** A job that was only submitted is followed for its line in the log. */

@@ -1,10 +1,10 @@
 /** What an endpoint's object knows of its endpoint: configuration, workers, and how busy it is. */
-import { IN_OBJECT_WAIT_MS } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
 import { openSlots, acceptsJobs, type OfferedSlot } from "../domain/scaling/open-slots.ts";
 import { NO_REPORT, type FleetReport, type WorkerSnapshot } from "../domain/jobs/queue-reason.ts";
 import type { JobStore } from "./queue/job-store.ts";
+import { IN_OBJECT_WAIT_MS } from "../durable/waiters.ts";
 
 /** The object is hot, and lets calls wait inside it, for this long after the last work. */
 const HOT_FOR_MS = 2_000;

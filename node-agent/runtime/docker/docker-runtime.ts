@@ -50,6 +50,8 @@ import { KeyedMutex } from "../../async/keyed-mutex.ts";
 
 /** Pause before a log stream that broke off is opened again. */
 const OUTPUT_RETRY_MS = 200;
+/** How long a removal by another call is awaited before this one tries again. */
+const REMOVAL_WAIT_MS = 1_000;
 /** Docker's own name server inside of each container. */
 const DOCKER_RESOLVER = "127.0.0.11";
 const NETWORK_NAME = "edgerun-workers";
@@ -334,15 +336,25 @@ export class DockerRuntime implements Runtime {
     });
   }
 
+  /** Tries again while another call removes the container: a wait that begins just after a removal never ends. */
   async #removeContainer(workerId: string): Promise<void> {
-    const container = this.#container(workerId);
+    while (!(await this.#tryRemove(workerId))) {
+      const abortSignal = AbortSignal.timeout(REMOVAL_WAIT_MS);
+      const container = this.#streams.getContainer(containerName(workerId));
+      const isOver = (error: unknown) => abortSignal.aborted || isNotFound(error);
+      await ignoring(isOver, container.wait({ condition: "removed", abortSignal }));
+    }
+  }
+
+  /** Removes the container; false when another call does so at this moment. */
+  async #tryRemove(workerId: string): Promise<boolean> {
     try {
-      await container.remove({ force: true, v: true });
+      await this.#container(workerId).remove({ force: true, v: true });
+      return true;
     } catch (error) {
-      if (isNotFound(error)) return;
-      if (!isConflict(error)) throw error;
-      // Somebody else removes it at this moment.
-      await ignoring(isNotFound, container.wait({ condition: "removed" }));
+      if (isNotFound(error)) return true;
+      if (isConflict(error)) return false;
+      throw error;
     }
   }
 

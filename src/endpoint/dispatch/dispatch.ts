@@ -6,10 +6,10 @@
  * D3  A claimed job that its agent does not list, though the reply that carried it is no longer open, never
  *     arrived; it goes back to the queue and no attempt of the job is blamed.
  */
-import { IN_OBJECT_WAIT_MS } from "../../contract/limits.ts";
 import { sizeOf } from "../../domain/jobs/job-machine.ts";
 import type { Taker } from "../queue/queue.ts";
 import type { Dispatched, ExchangeCall, Slots } from "../messages.ts";
+import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
 
 /** An answer to an agent brings no further job once the inputs in it have this size together. */
 export const ANSWER_INPUTS_MAX_BYTES = 20_000_000;

@@ -1,7 +1,7 @@
 /** Exchanges with agents: one turn of the queue, then a moment in which a job may come. */
-import { IN_OBJECT_WAIT_MS } from "../../contract/limits.ts";
 import type { EndpointParts } from "../composition.ts";
 import type { ExchangeAnswer, ExchangeCall, ExchangeReply, Slots } from "../messages.ts";
+import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
 
 type ExchangeParts = Pick<
   EndpointParts,

@@ -1,7 +1,6 @@
 /** Requests that go straight to workers: each gets a worker and a stream on the link of its host, or has to wait. */
-import { WindowBudget } from "../../link/link-window.ts";
+import { WindowBudget, LINK_WINDOW_BYTES, LINK_WINDOWS_BUDGET_BYTES } from "../../link/link-window.ts";
 import type { Reset, ResetReason } from "../../link/link-messages.ts";
-import { LINK_WINDOW_BYTES, LINK_WINDOWS_BUDGET_BYTES } from "../../contract/limits.ts";
 import { DIRECT_WAITING_MAX, type WaitingRequests, type WaitingRequest } from "./waiting-requests.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";

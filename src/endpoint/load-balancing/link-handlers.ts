@@ -1,9 +1,9 @@
 /** What the links of an endpoint say and where they end, and who has to hear of it. */
-import { LINK_BEAT_MS } from "../../contract/limits.ts";
 import type { WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
 import { lossOf, type Links } from "./links.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Streams } from "./streams.ts";
+import { LINK_BEAT_MS } from "../../link/link-messages.ts";
 
 export type LinkHandlersParts = {
   readonly links: Links;
