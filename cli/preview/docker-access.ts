@@ -72,7 +72,7 @@ function explained({ environment }: Cli, error: unknown, place: Place): Failure 
   ]);
 }
 
-/** Empties a directory of this computer, whoever its files belong to, by a container of an image that is here. */
+/** Empties a directory of this computer as root, in a container of an image that is here. */
 export async function removeAsRoot(docker: Dockerode, image: string, directory: string): Promise<void> {
   const container = await docker.createContainer({
     Image: image,
