@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import Docker from "dockerode";
 import { execa } from "execa";
-import type { Desk } from "../cli/support/flash-command.ts";
+import type { CommandFixture } from "../cli/support/flash-command.ts";
 
 export type PreviewedEndpoint = {
   readonly name: string;
@@ -23,14 +23,14 @@ export class PreviewRun {
   #errors = "";
   readonly ended: Promise<Ended>;
 
-  constructor(desk: Desk, ...options: readonly string[]) {
-    this.#network = `flash-preview-${createHash("sha256").update(desk.project).digest("hex").slice(0, 6)}`;
+  constructor(fixture: CommandFixture, ...options: readonly string[]) {
+    this.#network = `flash-preview-${createHash("sha256").update(fixture.project).digest("hex").slice(0, 6)}`;
     this.#child = execa(
-      join(desk.commands, "flash"),
+      join(fixture.commands, "flash"),
       ["deploy", "--preview", "--python-version", "3.11", "--json", ...options],
       {
-        cwd: desk.project,
-        env: desk.environment,
+        cwd: fixture.project,
+        env: fixture.environment,
         extendEnv: false,
         stdin: "ignore",
         reject: false,
