@@ -13,7 +13,6 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { generateEncryptionKey } from "./encryption-key.ts";
 import { makeUsable } from "./usable-directory.ts";
 import { identify, isRunning, type ProcessIdentity } from "./process-identity.ts";
 
@@ -123,4 +122,9 @@ export class StateDirectory {
     writeFileSync(this.file("running.json.new"), `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
     renameSync(this.file("running.json.new"), this.file("running.json"));
   }
+}
+
+/** Generates a key for ENCRYPTION_KEYS, with an id that no other key has. */
+export function generateEncryptionKey(): string {
+  return `k${randomBytes(4).toString("hex")}:${randomBytes(32).toString("base64")}`;
 }

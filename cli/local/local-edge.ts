@@ -8,8 +8,7 @@ import { ensureFlashDirectory } from "../project/project.ts";
 import { findInterpreter, sdkDirectory } from "../discovery/interpreter.ts";
 import { secondsSince } from "../core/format.ts";
 import { ensureLocalPackages } from "./local-packages.ts";
-import { standaloneDirectory } from "./standalone-directory.ts";
-import { type StandaloneHandle, startStandalone } from "./standalone-process.ts";
+import { standaloneDirectory, type StandaloneHandle, startStandalone } from "./standalone-process.ts";
 
 export interface LocalEdge {
   readonly url: string;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { identify } from "../../standalone/process-identity.ts";
 import { isWhole, seal, use } from "./package-directory.ts";
-import { removeUnused } from "./unused-packages.ts";
+import { removeUnused } from "./package-directory.ts";
 
 const [OWN, OTHER, NODE] = [
   "miniflare-linux-x64-0123456789ab",

@@ -1,7 +1,8 @@
 /** The process in which the local edge is kept running. It ends when its input does, so with this command at the latest. */
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import {
   type StandaloneMessage,
@@ -12,7 +13,6 @@ import type { SupervisedProcess } from "../../standalone/supervised-process.ts";
 import { compiledDirectory } from "../core/cache-directory.ts";
 import type { Cli } from "../core/cli.ts";
 import { Failure } from "../core/failure.ts";
-import { standaloneDirectory } from "./standalone-directory.ts";
 
 /** It has little to do once all runs: requests go past it. They save 90 MB. */
 const NODE_OPTIONS = ["--optimize-for-size", "--max-semi-space-size=2"];
@@ -125,4 +125,15 @@ function parsed(line: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Beside the bundled command, or as the repository lays it out. */
+const PLACES = ["./standalone/", "../../dist/cli/standalone/"];
+
+/** What scripts/bundle/standalone-bundle.ts has laid out. */
+export function standaloneDirectory(): string {
+  const places = PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  const found = places.find((place) => existsSync(place));
+  if (found === undefined) throw new Error(`the local edge is in none of ${places.join(", ")}`);
+  return found;
 }

@@ -159,7 +159,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "A2",
-    "outcome.status === 404 && !hasWorkers()",
+    "outcome.status === 404 && !this.#hasWorkers()",
     "outcome.status === 404",
     "agent-edge",
     "agent-removed",
