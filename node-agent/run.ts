@@ -1,3 +1,4 @@
+import { errorMessage } from "../src/std/errors.ts";
 import { chmod, mkdir } from "node:fs/promises";
 import type { Inventory } from "../src/contract/agent/agent.ts";
 import { Agent } from "./agent.ts";
@@ -126,7 +127,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
 async function removeOwnNetwork(runtime: Runtime, { network }: RunSettings, log: AgentLog): Promise<void> {
   if (network.networkName === undefined || !(runtime instanceof DockerRuntime)) return;
   await runtime.removeNetwork().catch((error: unknown) => {
-    log.warn("network_not_removed", { reason: error instanceof Error ? error.message : String(error) });
+    log.warn("network_not_removed", { reason: errorMessage(error) });
   });
 }
 
@@ -163,7 +164,7 @@ async function serveStatus(
   try {
     return await StatusServer.start(stateDir, () => ({ ...facts, ...agent.overview() }));
   } catch (error) {
-    log.warn("agent_status_silent", { detail: error instanceof Error ? error.message : String(error) });
+    log.warn("agent_status_silent", { detail: errorMessage(error) });
     return undefined;
   }
 }

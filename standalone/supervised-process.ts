@@ -5,6 +5,7 @@
  * K2  Restarts of a process that does not stay up back off, up to RETRY_MAX_MS.
  * K3  After `stop` the process has ended and is not started again.
  */
+import { errorMessage } from "../src/std/errors.ts";
 import { setTimeout as delay } from "node:timers/promises";
 
 const RETRY_MIN_MS = 250;
@@ -48,7 +49,7 @@ export async function supervise({ name, start, onStarted, say }: SupervisorOptio
         say(`${name}: running again (process ${child.pid})`);
         return ends;
       } catch (error) {
-        say(`${name}: could not be started: ${error instanceof Error ? error.message : String(error)}`);
+        say(`${name}: could not be started: ${errorMessage(error)}`);
       }
     }
   }

@@ -1,4 +1,5 @@
 /** The process in which the local edge is kept running. It ends when its input does, so with this command at the latest. */
+import { parseJson } from "../../src/std/json.ts";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -92,7 +93,7 @@ async function readUntilReady(start: StandaloneStart, child: Child): Promise<Rea
   return await new Promise((resolve, reject) => {
     const read = async (): Promise<void> => {
       for await (const line of child.iterable()) {
-        const message = standaloneMessageSchema.safeParse(parsed(line)).data;
+        const message = standaloneMessageSchema.safeParse(parseJson(line)).data;
         if (message?.kind === "ready") resolve(message);
         else if (message?.kind === "said") start.cli.terminal.warn(message.line);
         else if (message) reject(failureOf(message, start));
@@ -118,15 +119,6 @@ function failureOf(
     ],
   );
 }
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Beside the bundled command, or as the repository lays it out. */
 const PLACES = ["./standalone/", "../../dist/cli/standalone/"];
 

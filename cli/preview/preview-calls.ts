@@ -2,7 +2,7 @@
 import { WAIT_DEFAULT_MS } from "../../src/contract/limits.ts";
 import { forwardedHeaders, responseHeaders } from "../calls/forwarded-headers.ts";
 import { answerWith, endLine, JobCalls, type JobReply } from "../calls/job-calls.ts";
-import type { JobJson } from "../server/requests/request-body.ts";
+import type { JobJson } from "../server/requests/served-app.ts";
 import type { CallLine, EndpointCalls, QueueCall, ServedEndpoint } from "../server/requests/served-app.ts";
 import type { Service } from "../service/service.ts";
 
