@@ -1,6 +1,6 @@
 /** Looks at a host as it is; every look is bounded in time and none throws. */
 import { lookup } from "node:dns/promises";
-import { isInsecureUrl } from "../../src/net/insecure-url.ts";
+import { isInsecureUrl } from "../../src/net/public-host.ts";
 import { readArtifactUsage } from "../artifacts/artifact-usage.ts";
 import { keyIssue, PINNED_KEY } from "../host/agent-signature.ts";
 import { fetchSignature } from "../commands/upgrade.ts";

@@ -1,5 +1,5 @@
 import type { Gpu } from "../../src/contract/agent/agent.ts";
-import { GPU_TIER_NAMES, GPU_TIERS } from "../../src/catalog/gpu-tiers.ts";
+import { GPU_TIER_NAMES, GPU_TIERS } from "../../src/catalog/gpu-cards.ts";
 
 export const SIMULATED_GPUS_PER_TIER = 4;
 

@@ -1,20 +1,19 @@
 /** The Fleet object: which hosts there are, and which worker runs where. */
 import { DurableObject } from "cloudflare:workers";
-import { shardName } from "../durable/object-name.ts";
-import { limitsOf } from "./placement/worker-limits.ts";
+import { endpointObjectName } from "../durable/ports.ts";
+import { limitsOf } from "../domain/placement/host-capacity.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
-import { WakeUpChannels } from "../durable/wake-up-channels.ts";
+import { WakeUpChannels } from "../durable/waiters.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
 import type { HostStock } from "../domain/placement/stock.ts";
 import type { EndpointPort, DesiredWorkersUpdate } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import type { FleetReport } from "../domain/jobs/queue-reason.ts";
-import { takeFleetSnapshot, type FleetSnapshot } from "./fleet-snapshot.ts";
+import { takeFleetSnapshot, type FleetSnapshot, reportedWorkers, viewWorkers } from "./fleet-snapshot.ts";
 import { fleetParts, type FleetParts } from "./composition.ts";
 import type { FleetStore } from "./fleet-store.ts";
 import type { Heard } from "./hosts/host-presence.ts";
 import { HostRegistry } from "./hosts/host-registry.ts";
-import { reportedWorkers, viewWorkers } from "./worker-views.ts";
 import type {
   AssignmentsReply,
   FleetSyncReply,
@@ -250,7 +249,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     const content = this.#describe(endpointId);
     const json = JSON.stringify(content);
     if (this.#sentReports.get(endpointId) !== json) {
-      const stub = this.env.ENDPOINT.getByName(shardName(endpointId, 0));
+      const stub = this.env.ENDPOINT.getByName(endpointObjectName(endpointId));
       const revision = this.#nextReportRevision();
       const acknowledged = await stub.fleetReport({ ...content, revision });
       if (acknowledged > revision) {

@@ -2,9 +2,9 @@
 import type { Inventory, WorkerReport, WorkerState } from "../contract/agent/agent.ts";
 import type { HostTelemetry } from "../contract/agent/telemetry.ts";
 import type { GpuStock } from "../domain/placement/stock.ts";
-import type { WorkerLimits } from "./placement/worker-limits.ts";
+import type { WorkerLimits } from "../domain/placement/host-capacity.ts";
 import type { WorkerStart } from "../domain/jobs/timeline.ts";
-import type { SeenTelemetry } from "./hosts/telemetry-cache.ts";
+import type { SeenTelemetry } from "./hosts/host-presence.ts";
 
 export type SyncCall = {
   readonly hostId: string;

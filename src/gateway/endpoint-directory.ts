@@ -6,7 +6,7 @@ import { openDatabase } from "../db/database.ts";
 import { findEndpoint, toEndpointConfig } from "../db/endpoints.ts";
 import { findTemplate } from "../db/templates.ts";
 import { BoundedMap } from "../domain/limits/bounded-map.ts";
-import { shardName } from "../durable/object-name.ts";
+import { endpointObjectName } from "../durable/ports.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { FleetObject } from "../fleet/fleet-object.ts";
 import { FLEET_NAME } from "../durable/ports.ts";
@@ -127,7 +127,7 @@ async function refuseDeleted(env: Env, stub: EndpointStub, endpointId: string): 
 }
 
 export function endpointStub(env: Env, endpointId: string): EndpointStub {
-  return env.ENDPOINT.getByName(shardName(endpointId, 0)) as unknown as EndpointStub;
+  return env.ENDPOINT.getByName(endpointObjectName(endpointId)) as unknown as EndpointStub;
 }
 
 export function fleetStub(env: Env): FleetStub {

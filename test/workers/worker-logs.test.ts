@@ -5,7 +5,7 @@ import { beforeEach, describe, test } from "vitest";
 import { LOG_RETENTION_DAYS_DEFAULT } from "../../src/contract/limits.ts";
 import { LOG_FOLLOWERS_MAX } from "../../src/endpoint/dispatch/log-followers.ts";
 import type { LogLine, LogPage, LogLineView } from "../../src/contract/agent/log.ts";
-import { maintain } from "../../src/maintenance/maintain.ts";
+import { maintain } from "../../src/maintenance/tasks.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount } from "./accounts.ts";
 import { EdgeClient, type ServerEvent } from "./edge-client.ts";

@@ -19,8 +19,7 @@ import * as z from "zod";
 import { artifactSchema } from "./artifact.ts";
 import { lenientList, dropItem } from "../lenient-list.ts";
 import { EACH } from "../../json/json-carver.ts";
-import { cutsAt, rawJsonSchema } from "../../json/raw-json.ts";
-import { jsonValueSchema } from "../../json/json-value.ts";
+import { cutsAt, rawJsonSchema, jsonValueSchema } from "../../json/raw-json.ts";
 import {
   AGENT_HOLD_MAX_MS,
   EXECUTION_TIMEOUT_MAX_MS,

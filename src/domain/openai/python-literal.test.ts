@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import type { JsonValue } from "../../json/json-value.ts";
+import type { JsonValue } from "../../json/raw-json.ts";
 import { readPythonLiteral } from "./python-literal.ts";
 
 /** What Python's `repr` says of a value. */

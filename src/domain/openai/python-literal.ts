@@ -2,7 +2,7 @@
  * Reads the text form that Python gives its values (`repr`): what a worker's SDK makes of an error that is a dict.
  * Dicts, lists, tuples, sets, texts, bytes, numbers, True, False, None, and members of enums for their values.
  */
-import type { JsonValue } from "../../json/json-value.ts";
+import type { JsonValue } from "../../json/raw-json.ts";
 
 /** Far more than any error has; keeps the recursion shallow. */
 const DEPTH_MAX = 64;

@@ -1,7 +1,7 @@
 /** The rooms of the hosts that are there, account by account, kept in step with the store. */
 import type { CandidateHost } from "../../domain/placement/host-capacity.ts";
 import { HostPool } from "../../domain/placement/host-pool.ts";
-import { isDraining } from "./draining.ts";
+import { isDraining } from "../../domain/placement/agent-support.ts";
 import type { FleetStore, HostRecord } from "../fleet-store.ts";
 
 export class HostPools {
@@ -83,3 +83,38 @@ export class HostPools {
 }
 
 const DISK_STEP_MB = 1_000;
+
+/** Revisions of what hosts should have: one more, and one row, for all that a step changes on a host. */
+
+export class HostRevisions {
+  readonly #store: FleetStore;
+  #touched = new Set<string>();
+  #changed = new Set<string>();
+
+  constructor(store: FleetStore) {
+    this.#store = store;
+  }
+
+  /** The host has something new to do; returns the revision that says so. */
+  touch(hostId: string): number {
+    const host = this.#store.hosts.get(hostId);
+    if (!host) return 0;
+    if (this.#touched.has(hostId)) return host.revision;
+    this.#touched.add(hostId);
+    this.#changed.add(hostId);
+    const revision = host.revision + 1;
+    this.#store.saveHost({ ...host, revision });
+    return revision;
+  }
+
+  /** What comes after may be seen by a host apart from what was before. */
+  endStep(): void {
+    this.#touched = new Set();
+  }
+
+  takeChanged(): ReadonlySet<string> {
+    const changed = this.#changed;
+    this.#changed = new Set();
+    return changed;
+  }
+}

@@ -1,3 +1,5 @@
+import type { HostTelemetry } from "../../contract/agent/telemetry.ts";
+
 /** When each host was last heard, and until when its silence is fine. Lost with memory, by design. */
 
 /** Silence beyond the promised next sync after which a host is lost. */
@@ -80,4 +82,25 @@ export class HostPresence {
 
 function dueAt({ at, holdMs }: Heard): number {
   return at + holdMs + HOST_GRACE_MS;
+}
+
+/** How much of each host is in use: the latest that it told. In memory only; the next sync brings it again. */
+
+/** `at`: when it was read, in ms of the edge's clock. */
+export type SeenTelemetry = Omit<HostTelemetry, "ago"> & { readonly at: number };
+
+export class TelemetryCache {
+  readonly #latest = new Map<string, SeenTelemetry>();
+
+  record(hostId: string, { ago, ...telemetry }: HostTelemetry, now: number): void {
+    this.#latest.set(hostId, { ...telemetry, at: now - ago });
+  }
+
+  of(hostId: string): SeenTelemetry | null {
+    return this.#latest.get(hostId) ?? null;
+  }
+
+  forget(hostId: string): void {
+    this.#latest.delete(hostId);
+  }
 }

@@ -4,18 +4,16 @@
  * An endpoint is planned when its wish or its workers have changed; one that is short of workers also when hosts
  * of its account have. A plan writes one row for each worker and one for each host that it changes.
  */
-import { serveFairly, type Need } from "../../domain/scaling/fair-share.ts";
-import { planWorkers, type Rank } from "../../domain/placement/fleet-plan.ts";
+import { serveFairly, type Need, planWorkers, type Rank } from "../../domain/placement/fleet-plan.ts";
 import { type Moves, movesAfter, shouldMove } from "../../domain/placement/worker-moves.ts";
 import type { HostPool, Place, PlacementFailure } from "../../domain/placement/host-pool.ts";
 import type { RolloutObstacle } from "../../domain/jobs/queue-reason.ts";
 import { randomId } from "../../domain/accounts/random-id.ts";
 import { explainPlacementFailure } from "../../domain/placement/placement-failure.ts";
 import { epochOf, workerOfEpoch } from "../../domain/placement/standby.ts";
-import { isDraining } from "../hosts/draining.ts";
+import { isDraining } from "../../domain/placement/agent-support.ts";
 import type { FleetStore, DesiredWorkersRecord, WorkerRecord } from "../fleet-store.ts";
-import type { HostPools } from "../hosts/host-pools.ts";
-import type { HostRevisions } from "../hosts/host-revisions.ts";
+import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import { evictionSetsOf } from "./eviction-sets.ts";
 import type { Standbys } from "./standbys.ts";
 

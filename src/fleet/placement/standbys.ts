@@ -11,10 +11,9 @@ import {
   type StandbyWorker,
   FLASHBOOT_RETENTION_MS,
 } from "../../domain/placement/standby.ts";
-import { isDraining } from "../hosts/draining.ts";
+import { isDraining } from "../../domain/placement/agent-support.ts";
 import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
-import type { HostPools } from "../hosts/host-pools.ts";
-import type { HostRevisions } from "../hosts/host-revisions.ts";
+import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import type { WorkerUsage } from "../worker-usage.ts";
 
 type StandbyRecord = WorkerRecord & StandbyWorker;

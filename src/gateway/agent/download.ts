@@ -1,5 +1,5 @@
 /** What a machine needs to become a host: the script that installs the agent, and the agent itself. */
-import { publicOrigin } from "../../net/insecure-url.ts";
+import { publicOrigin } from "../../net/public-host.ts";
 import { shellWord } from "../../management/hosts/shell-word.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import type { AgentContext } from "./context.ts";

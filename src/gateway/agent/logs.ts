@@ -11,9 +11,8 @@ import { type ErrorCode, ServiceError, hasErrorCode } from "../../contract/error
 import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
 import { logRetentionDays } from "../../management/logs/log-retention.ts";
 import { storeLines } from "../../management/logs/log-writer.ts";
-import { announcedLength } from "../../durable/request-body.ts";
+import { announcedLength, readBytes } from "../../durable/request-body.ts";
 import { validate, notJson, parseJson } from "../body.ts";
-import { readBytes } from "../../durable/byte-stream.ts";
 import { endpointStub, requireEndpoint } from "../endpoint-directory.ts";
 import type { AgentContext } from "./context.ts";
 import { ownWorkers } from "./host-workers.ts";

@@ -1,12 +1,11 @@
 import { uploadParamsSchema, type UploadReply } from "../../contract/agent/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { RESULT_MAX_BYTES } from "../../contract/limits.ts";
-import { resultKey } from "../../domain/jobs/payload-key.ts";
+import { resultKey } from "../../durable/stored-payload.ts";
 import type { UploadRef } from "../../endpoint/messages.ts";
 import { hasErrorCode } from "../../contract/errors.ts";
-import { announcedLength } from "../../durable/request-body.ts";
+import { announcedLength, discardBody } from "../../durable/request-body.ts";
 import { validate, readChunks } from "../body.ts";
-import { discardBody } from "../../durable/discarded-body.ts";
 import { callEndpoint, requireEndpoint } from "../endpoint-directory.ts";
 import { cutsAt } from "../../json/raw-json.ts";
 import { ingestPayload } from "../payload-ingest.ts";

@@ -1,8 +1,7 @@
 /** Bytes of an artifact on their way into R2, looked at as they pass. */
 import { ServiceError } from "../../contract/errors.ts";
-import { announcedLength } from "../../durable/request-body.ts";
+import { announcedLength, readBytes } from "../../durable/request-body.ts";
 import { unbroken } from "../body.ts";
-import { readBytes } from "../../durable/byte-stream.ts";
 
 const GZIP_MAGIC = [0x1f, 0x8b];
 

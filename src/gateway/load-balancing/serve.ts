@@ -3,7 +3,7 @@ import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
 import type { RequestHead } from "../../link/link-messages.ts";
 import { clientAddress } from "../../auth/client-address.ts";
-import { encodeJson } from "../../link/json-bytes.ts";
+import { encodeJson, DIRECT_HEADERS_MAX, DIRECT_TARGET_MAX_CHARACTERS } from "../../link/link-messages.ts";
 import type { Env } from "../../env.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { type ErrorFormat, loadBalancingFormat, renderLoadBalancingError } from "../errors.ts";
@@ -15,7 +15,6 @@ import { requestBody } from "./request-body.ts";
 import { isUpgrade, requestHead } from "./request-head.ts";
 import { requestUpgrade, openUpgrade } from "./upgrade.ts";
 import { WorkerSearch } from "./worker-search.ts";
-import { DIRECT_HEADERS_MAX, DIRECT_TARGET_MAX_CHARACTERS } from "../../link/link-messages.ts";
 
 /** What is needed of a route's context. */
 export type ServeContext = {

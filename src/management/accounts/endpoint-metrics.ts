@@ -1,7 +1,7 @@
 import type { MetricsWindow } from "../../contract/metrics.ts";
 import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
 import type { ActivityReport } from "../../endpoint/messages.ts";
-import { shardName } from "../../durable/object-name.ts";
+import { endpointObjectName } from "../../durable/ports.ts";
 import { logFailure } from "../../failure-log.ts";
 import type { RequestContext } from "../context.ts";
 
@@ -11,7 +11,7 @@ export async function reportMetrics(
   endpointId: string,
   window: MetricsWindow,
 ): Promise<ActivityReport | null> {
-  const name = shardName(endpointId, 0);
+  const name = endpointObjectName(endpointId);
   const stub = env.ENDPOINT.getByName(name) as unknown as Pick<EndpointObject, "activity">;
   try {
     const reply = await stub.activity(window);

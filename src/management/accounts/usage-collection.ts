@@ -21,7 +21,7 @@ import {
   type JobTotals,
   type OpenUsage,
 } from "../../db/usage.ts";
-import { shardName } from "../../durable/object-name.ts";
+import { endpointObjectName } from "../../durable/ports.ts";
 import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
 import type { JobHour } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
@@ -80,7 +80,10 @@ export async function collectJobsOf(
   now: number,
 ): Promise<number> {
   const { endpointId, since } = endpoint;
-  const stub = env.ENDPOINT.getByName(shardName(endpointId, 0)) as unknown as Pick<EndpointObject, "usage">;
+  const stub = env.ENDPOINT.getByName(endpointObjectName(endpointId)) as unknown as Pick<
+    EndpointObject,
+    "usage"
+  >;
   const reply = await stub.usage(since);
   const hours = reply.kind === "usage" ? reply.hours : []; // an object that was emptied has told before
   if (hours.length > 0) await saveJobTotals(db, endpoint, hours.map(totalsOf), now);

@@ -7,7 +7,7 @@
 import { ENDPOINT_CALLS_CONCURRENT_MAX, USAGE_REACH_MS } from "../../contract/limits.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
-import { shardName } from "../../durable/object-name.ts";
+import { endpointObjectName } from "../../durable/ports.ts";
 import {
   closeEndpointRemoval,
   findOwnEndpoints,
@@ -34,7 +34,7 @@ export function endpointObject(
   context: Pick<Place, "env">,
   endpointId: string,
 ): DurableObjectStub<EndpointObject> {
-  return context.env.ENDPOINT.getByName(shardName(endpointId, 0));
+  return context.env.ENDPOINT.getByName(endpointObjectName(endpointId));
 }
 
 /** Brings the object of a written endpoint up to date with D1. */
