@@ -24,7 +24,7 @@ export const WAIT_MIN_MS = SECOND;
 export const WAIT_MAX_MS = 5 * MINUTE;
 export const WAIT_DEFAULT_MS = 90 * SECOND;
 
-/** Longest wait on one doorbell, after which who waits looks by himself: a ring may have been lost. */
+/** Longest wait on one wake-up channel, after which the waiter polls: a notification may have been lost. */
 export const CHANNEL_WAIT_MAX_MS = 90 * SECOND;
 
 /**

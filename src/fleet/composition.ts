@@ -1,4 +1,4 @@
-/** What a Fleet object is made of, beside its doorbells and its alarm. */
+/** The parts of a Fleet object beside its wake-up channels and its alarm. */
 import type { ObjectDatabase } from "../durable/sql.ts";
 import { FleetStore } from "./fleet-store.ts";
 import { HostPools, HostRevisions } from "./hosts/host-pools.ts";

@@ -1,4 +1,4 @@
-/** Who is there of one account, for those who measure: its hosts, and its endpoints with workers. */
+/** Views of the fleet: workers for users and endpoints, and the hosts and endpoints of an account for metrics. */
 import type { WorkerState } from "../contract/agent/agent.ts";
 import type { FleetParts } from "./composition.ts";
 import type { WorkerRecord, FleetStore } from "./fleet-store.ts";
@@ -12,7 +12,7 @@ export type HostSnapshot = {
   readonly hostId: string;
   readonly name: string;
   readonly isPresent: boolean;
-  /** Those on standby take no room and are not among them. */
+  /** Without those on standby, which take no capacity. */
   readonly workers: number;
   readonly gpus: { readonly total: number; readonly taken: number };
   readonly telemetry: SeenTelemetry | null;
@@ -28,14 +28,14 @@ export type EndpointSnapshot = {
 
 export type FleetSnapshot = {
   readonly hosts: readonly HostSnapshot[];
-  /** Those that want workers, have some, or had some a short while ago. */
+  /** Those that should have workers, have some, or had some recently. */
   readonly endpoints: readonly EndpointSnapshot[];
 };
 
-/** How long after its last worker an endpoint is still looked at. */
+/** How long after its last worker an endpoint is still measured. */
 const RECENT_MS = 15 * 60_000;
 
-/** Counts in memory; of the rows only those of workers that ended a short while ago are read. */
+/** Counts in memory; only rows of recently ended workers are read. */
 export function takeFleetSnapshot(
   { store, presence, telemetry, placer, usage }: FleetParts,
   accountId: string,
@@ -77,8 +77,6 @@ function countStates(workers: readonly WorkerRecord[]): EndpointSnapshot["worker
   return Object.fromEntries(groups.map(([state, group]) => [state, group.length]));
 }
 
-/** Workers as people see them, with the host behind each. */
-
 /** The workers of these endpoints, the oldest first. */
 export function viewWorkers(store: FleetStore, endpointIds: readonly string[]): WorkerView[] {
   return [...new Set(endpointIds)]
@@ -87,7 +85,7 @@ export function viewWorkers(store: FleetStore, endpointIds: readonly string[]): 
     .map((worker) => viewOf(store, worker));
 }
 
-/** The workers of an endpoint, as its object is told of them. */
+/** The workers of an endpoint, as reported to its object. */
 export function reportedWorkers(store: FleetStore, endpointId: string): readonly WorkerSnapshot[] {
   return store.workersOf(endpointId).map((worker) => {
     const { workerId, hostId, version, start, revivals } = worker;
@@ -96,7 +94,7 @@ export function reportedWorkers(store: FleetStore, endpointId: string): readonly
   });
 }
 
-/** What a worker is, for people: one on standby is called so from the moment on that nobody gives it jobs any more. */
+/** The state of a worker for users: standby as soon as it gets no more jobs, unless it is being removed. */
 export function stateOf({ state, standbyAt, retiredIn }: WorkerRecord): WorkerRecord["state"] {
   return standbyAt !== null && retiredIn === null ? "standby" : state;
 }

@@ -137,3 +137,11 @@ test("only ready workers count as running", ({ expect }) => {
   const workers = states.map((state) => ({ workerId: state, hostId: "h", state, detail: null }));
   expect(runningWorkers({ revision: 1, workers, missing: 0, shortage: null })).toBe(2);
 });
+
+test("a request of any earlier window is forgotten, however long the pause", ({ expect }) => {
+  for (let pauseMs = RATE_WINDOW_MS * 1.001; pauseMs <= RATE_WINDOW_MS * 3; pauseMs += 1) {
+    const window = new RateWindow();
+    window.admit(1, START);
+    expect(window.used(START + pauseMs), `after ${pauseMs} ms`).toBe(0);
+  }
+});

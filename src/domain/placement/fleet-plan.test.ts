@@ -29,13 +29,13 @@ test("only those on drained hosts go, and without an older one all that are miss
 
 test("beside older workers no more come than workersMax and one allow, nor more than are desired", () => {
   fc.assert(
-    fc.property(workers, goal, (given, wish) => {
-      const { retire, add } = planWorkers(given, wish);
+    fc.property(workers, goal, (given, demand) => {
+      const { retire, add } = planWorkers(given, demand);
       const staying = given.filter(({ workerId, isRetired }) => !isRetired && !retire.includes(workerId));
       const current = staying.filter(({ version }) => version === 2).length;
       const hasOlder = staying.length > current;
-      const isWithin = !hasOlder || add === 0 || staying.length + add <= wish.workersMax + 1;
-      return isWithin && (add === 0 || current + add <= wish.desired);
+      const isWithin = !hasOlder || add === 0 || staying.length + add <= demand.workersMax + 1;
+      return isWithin && (add === 0 || current + add <= demand.desired);
     }),
   );
 });
@@ -109,18 +109,18 @@ test("nobody gets more than is desired, and no two of those who wait differ by m
 }) => {
   const needs = fc
     .array(fc.nat(8), { minLength: 1, maxLength: 6 })
-    .map((wishes) => wishes.map((desired, index) => need(String(index), desired)));
+    .map((demands) => demands.map((desired, index) => need(String(index), desired)));
   fc.assert(
-    fc.property(needs, fc.nat(30), (wishes, places) => {
-      const given = turnsOf(wishes, places);
-      const counts = wishes.map(({ endpointId }) => given.split(endpointId).length - 1);
+    fc.property(needs, fc.nat(30), (demands, places) => {
+      const given = turnsOf(demands, places);
+      const counts = demands.map(({ endpointId }) => given.split(endpointId).length - 1);
       expect(given).toHaveLength(
         Math.min(
           places,
-          wishes.reduce((sum, { desired }) => sum + desired, 0),
+          demands.reduce((sum, { desired }) => sum + desired, 0),
         ),
       );
-      const unserved = counts.filter((count, index) => count < (wishes[index]?.desired ?? 0));
+      const unserved = counts.filter((count, index) => count < (demands[index]?.desired ?? 0));
       for (const count of unserved) expect(Math.max(...counts) - count).toBeLessThanOrEqual(1);
     }),
   );
