@@ -19,6 +19,10 @@ function mayImport(path: string, from: string): PlantedFile {
   return { ...imports(path, from), rule: undefined };
 }
 
+function importsType(path: string, from: string): PlantedFile {
+  return { ...mayImportType(path, from), rule: LAYERS };
+}
+
 function mayImportType(path: string, from: string): PlantedFile {
   const source = `import type { Thing } from "${from}";\nexport type Copy = Thing;\n`;
   return { path, source, rule: undefined };
@@ -57,15 +61,30 @@ const FORBIDDEN_IMPORTS: readonly PlantedFile[] = [
   imports("src/maintenance/imports-gateway.ts", "../gateway/thing.ts"),
   imports("src/fleet/imports-management.ts", "../management/thing.ts"),
   imports("src/gateway/imports-graphql.ts", "../graphql/thing.ts"),
+  imports("src/gateway/imports-db.ts", "../db/thing.ts"),
+  importsType("src/gateway/rest/imports-db-type.ts", "../../db/thing.ts"),
   imports("src/gateway/queue/imports-graphql.ts", "../../graphql/thing.ts"),
   imports("src/gateway/queue/imports-object.ts", "../../endpoint/endpoint-object.ts"),
   imports("src/graphql/imports-gateway.ts", "../gateway/thing.ts"),
+  imports("src/graphql/imports-db.ts", "../db/thing.ts"),
   imports("src/graphql/endpoints/imports-object.ts", "../../fleet/fleet-object.ts"),
   imports("node-agent/imports-domain.ts", "../src/domain/thing.ts"),
   imports("node-agent/edge/imports-domain.ts", "../../src/domain/thing.ts"),
   imports("node-agent/edge/imports-docker.ts", "dockerode"),
   imports("node-agent/worker/imports-processes.ts", "node:child_process"),
   imports("node-agent/runtime/imports-edge.ts", "../../src/endpoint/thing.ts"),
+  imports("node-agent/core/imports-edge.ts", "../edge/thing.ts"),
+  imports("node-agent/edge/imports-journal.ts", "../journal/thing.ts"),
+  imports("node-agent/journal/imports-worker.ts", "../worker/thing.ts"),
+  imports("node-agent/journal/imports-exchange.ts", "../exchange/thing.ts"),
+  imports("node-agent/worker/imports-exchange.ts", "../exchange/thing.ts"),
+  imports("node-agent/worker/lifecycle/imports-queue.ts", "../queue/thing.ts"),
+  imports("node-agent/runtime/docker/imports-worker.ts", "../../worker/thing.ts"),
+  imports("node-agent/runtime/images/imports-docker.ts", "../docker/thing.ts"),
+  imports("node-agent/artifacts/imports-runtime.ts", "../runtime/interface/thing.ts"),
+  imports("node-agent/logs/imports-worker.ts", "../worker/thing.ts"),
+  imports("node-agent/link/imports-worker.ts", "../worker/thing.ts"),
+  imports("node-agent/doctor/imports-commands.ts", "../commands/thing.ts"),
   imports("cli/imports-gateway.ts", "../src/gateway/thing.ts"),
   imports("cli/imports-docker.ts", "dockerode"),
   imports("cli/deploy/imports-agent.ts", "../../node-agent/thing.ts"),
@@ -93,14 +112,18 @@ const ALLOWED_IMPORTS: readonly PlantedFile[] = [
   mayImport("src/auth/allowed-db.ts", "../db/thing.ts"),
   mayImport("src/management/keys/allowed-db.ts", "../../db/thing.ts"),
   mayImport("src/graphql/keys/allowed-management.ts", "../../management/keys/thing.ts"),
+  mayImportType("src/graphql/endpoints/allowed-row-type.ts", "../../db/thing.ts"),
   mayImport("src/gateway/rest/allowed-management.ts", "../../management/keys/thing.ts"),
-  mayImport("src/gateway/queue/allowed-db.ts", "../../db/thing.ts"),
   mayImport("src/gateway/allowed-auth.ts", "../auth/thing.ts"),
   mayImportType("src/gateway/queue/allowed-object-type.ts", "../../endpoint/endpoint-object.ts"),
   mayImportType("src/graphql/endpoints/allowed-object-type.ts", "../../endpoint/endpoint-object.ts"),
   mayImportType("src/env.ts", "./fleet/fleet-object.ts"),
   mayImport("node-agent/edge/allowed-contract.ts", "../../src/contract/thing.ts"),
   mayImport("node-agent/runtime/allowed-docker.ts", "dockerode"),
+  mayImport("node-agent/exchange/allowed-journal.ts", "../journal/thing.ts"),
+  mayImport("node-agent/worker/queue/allowed-journal.ts", "../../journal/thing.ts"),
+  mayImport("node-agent/runtime/docker/allowed-images.ts", "../images/thing.ts"),
+  mayImportType("node-agent/logs/allowed-runtime-type.ts", "../runtime/interface/thing.ts"),
   mayImport("node-agent/gpu/allowed-processes.ts", "node:child_process"),
   mayImport("node-agent/host/allowed-processes.ts", "node:child_process"),
   mayImport("cli/allowed-contract.ts", "../src/contract/thing.ts"),
@@ -108,7 +131,7 @@ const ALLOWED_IMPORTS: readonly PlantedFile[] = [
   mayImport("cli/local/allowed-messages.ts", "../../standalone/messages.ts"),
   mayImport("standalone/allowed-contract.ts", "../src/contract/thing.ts"),
   mayImport("cli/preview/allowed-docker.ts", "dockerode"),
-  mayImport("cli/preview/allowed-agent.ts", "../../node-agent/runtime/thing.ts"),
+  mayImport("cli/preview/allowed-agent.ts", "../../node-agent/runtime/interface/thing.ts"),
   mayImport("cli/preview/allowed-domain.ts", "../../src/domain/thing.ts"),
   mayImport("src/domain/allowed.test.ts", "fast-check"),
 ];

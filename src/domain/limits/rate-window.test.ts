@@ -139,7 +139,11 @@ test("only ready workers count as running", ({ expect }) => {
 });
 
 test("a request of any earlier window is forgotten, however long the pause", ({ expect }) => {
-  for (let pauseMs = RATE_WINDOW_MS * 1.001; pauseMs <= RATE_WINDOW_MS * 3; pauseMs += RATE_WINDOW_MS / 1_000) {
+  for (
+    let pauseMs = RATE_WINDOW_MS * 1.001;
+    pauseMs <= RATE_WINDOW_MS * 3;
+    pauseMs += RATE_WINDOW_MS / 1_000
+  ) {
     const window = new RateWindow();
     window.admit(1, START);
     expect(window.used(START + pauseMs), `after ${pauseMs} ms`).toBe(0);

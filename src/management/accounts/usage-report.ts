@@ -2,10 +2,14 @@
 import * as z from "zod";
 import { findGpuCard, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
 import { GPU_PRICE_PER_GB_HOUR, USAGE_RETENTION_MS, USAGE_SPANS_MAX } from "../../contract/limits.ts";
+import type { MetricsWindow } from "../../contract/metrics.ts";
+import type { ActivityReport } from "../../endpoint/messages.ts";
+import { logFailure } from "../../failure-log.ts";
 import { listUsage, type UsageRecord } from "../../db/usage.ts";
 import { addGpuTimes, type GpuTime } from "../../domain/metrics/worker-usage.ts";
 import { gpuPrice, readGpuPrices, type GpuPrices } from "../catalog/prices.ts";
 import type { RequestContext } from "../context.ts";
+import { endpointObject } from "../objects.ts";
 import { oneOf, stringSchema } from "../input-schemas.ts";
 import { ServiceError } from "../../contract/errors.ts";
 
@@ -114,5 +118,20 @@ function spanOf(hour: number, bucket: Bucket): number {
       return Date.UTC(year, month);
     case "year":
       return Date.UTC(year, 0);
+  }
+}
+
+/** What an endpoint of the calling account did; null when its object has no configuration or cannot be reached. */
+export async function reportMetrics(
+  { env }: Pick<RequestContext, "env">,
+  endpointId: string,
+  window: MetricsWindow,
+): Promise<ActivityReport | null> {
+  try {
+    const reply = await endpointObject(env, endpointId).activity(window);
+    return reply.kind === "activity" ? { requests: reply.requests, workers: reply.workers } : null;
+  } catch (cause) {
+    logFailure("metrics_not_read", { endpointId }, cause);
+    return null;
   }
 }

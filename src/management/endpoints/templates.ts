@@ -4,7 +4,11 @@ import {
   deleteTemplateIfUnused,
   findTemplate,
   findTemplateByName,
+  findTemplates,
   insertTemplateIfAllowed,
+  listPublicTemplates,
+  listTemplates,
+  listUnboundTemplates,
   updateTemplateIfUnchanged,
   type TemplateChange,
   type TemplateRecord,
@@ -22,7 +26,25 @@ import { changesOf, defaultsOf, replacesWorkers } from "../nouns/field.ts";
 import { templateFields, type TemplatePatch } from "../nouns/template.ts";
 import { isImageReference } from "../templates/image-reference.ts";
 
-/** Finds a template of the calling account, or refuses. */
+export type { TemplateRecord };
+
+/** The templates of the calling account, with or without those that belong to one endpoint. */
+export async function listOwnTemplates(
+  { db, principal }: RequestContext,
+  includesBound: boolean,
+): Promise<readonly TemplateRecord[]> {
+  return await (includesBound ? listTemplates : listUnboundTemplates)(db, principal.accountId);
+}
+
+/** Those of the templates that the calling account has. */
+export async function findOwnTemplates(
+  { db, principal }: RequestContext,
+  templateIds: readonly string[],
+): Promise<readonly TemplateRecord[]> {
+  return await findTemplates(db, principal.accountId, templateIds);
+}
+
+/** A template of the calling account; throws template_not_found. */
 export async function requireTemplate(
   context: RequestContext,
   templateId: string,
@@ -47,6 +69,14 @@ export async function requireServerlessTemplate(
     `templateId: template '${template.name}' is one of Pods; an endpoint needs a Serverless template: ` +
       "save it with isServerless true and volumeInGb 0, or name another one",
   );
+}
+
+/** Templates of the calling account that it has made public. */
+export async function listOwnPublicTemplates({
+  db,
+  principal,
+}: RequestContext): Promise<readonly TemplateRecord[]> {
+  return await listPublicTemplates(db, principal.accountId);
 }
 
 export async function createTemplate(context: RequestContext, patch: TemplatePatch): Promise<TemplateRecord> {

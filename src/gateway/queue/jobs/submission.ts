@@ -1,0 +1,100 @@
+/** A validated body becomes a queued job. */
+import { ServiceError } from "../../../contract/errors.ts";
+import type { ReceivedJobRequest } from "../../../contract/job.ts";
+import { IDEMPOTENCY_KEY_MAX_LENGTH, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
+import type { JobView } from "../../../domain/jobs/job-view.ts";
+import { webhookUrlIssue } from "../../../domain/webhooks/webhook-url.ts";
+import type { SlotRef, SubmitRequest } from "../../../endpoint/messages.ts";
+import type { Env } from "../../../env.ts";
+import { dropPayload } from "../../payloads.ts";
+import { spliceJson } from "../../spliced-json.ts";
+import type { QueueContext } from "../context.ts";
+import { callWithinLimits } from "../limits.ts";
+import { isSmall, type JobOptions, readRequest, type ReceivedRequest } from "./job-request.ts";
+
+type QueueOptions = Pick<SubmitRequest, "isSync" | "holdMs" | "operation" | "keepsSlot"> & {
+  readonly waitMs: number | null;
+};
+type SubmitOptions = QueueOptions & { readonly maxBytes: number };
+export type SubmittedJob = {
+  readonly view: JobView;
+  readonly isFinal: boolean;
+  readonly isNew: boolean;
+  readonly slot: SlotRef | null;
+};
+
+/** Queues the job that the body describes. */
+export async function submitJob(
+  context: QueueContext,
+  { maxBytes, ...options }: SubmitOptions,
+): Promise<SubmittedJob> {
+  const idempotencyKey = readIdempotencyKey(context);
+  const request = context.req.raw;
+  const place = { bucket: context.env.PAYLOADS, endpointId: context.get("endpoint").endpointId };
+  const submitted = readRequest(request, maxBytes, place).then((received) =>
+    queueJob(context, options, idempotencyKey, received),
+  );
+  // Goes on when the client hangs up: between R2 and the queue a payload would be left behind.
+  if (!isSmall(request)) context.executionCtx.waitUntil(submitted.catch(() => {}));
+  return submitted;
+}
+
+/** Queues a job of which all is known. Its input is removed from R2 when it is refused. */
+export async function queueJob(
+  context: QueueContext,
+  queueOptions: QueueOptions,
+  idempotencyKey: string | null,
+  { options, input }: ReceivedRequest,
+): Promise<SubmittedJob> {
+  const call = (webhook: string | null): SubmitRequest => ({
+    ...queueOptions,
+    isLowPriority: options.policy?.lowPriority ?? false,
+    ttlMs: options.policy?.ttl ?? TTL_DEFAULT_MS,
+    executionTimeoutMs: options.policy?.executionTimeout ?? null,
+    input,
+    optionsJson: workerOptions(options, webhook),
+    hasWebhook: webhook !== null,
+    idempotencyKey,
+  });
+  const bucket = context.env.PAYLOADS;
+  try {
+    const request = call(readWebhook(context.env, options));
+    const submitted = await callWithinLimits(context, (stub) => stub.submit(request));
+    if (!submitted.isNew) context.executionCtx.waitUntil(dropPayload(bucket, input));
+    return submitted;
+  } catch (error) {
+    context.executionCtx.waitUntil(dropPayload(bucket, input));
+    throw error;
+  }
+}
+
+/** The `Idempotency-Key` header; null when there is none. */
+export function readIdempotencyKey(context: QueueContext): string | null {
+  const key = context.req.header("Idempotency-Key");
+  if (key === undefined || key === "") return null;
+  if (key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return key;
+  throw new ServiceError(
+    "invalid_input",
+    `Idempotency-Key has ${key.length} characters; at most ${IDEMPOTENCY_KEY_MAX_LENGTH} are allowed.`,
+  );
+}
+
+/** The members beside `input` that reach the worker, and nobody else: a JSON object. */
+export function workerOptions({ policy, s3Config }: JobOptions, webhook: string | null): string {
+  const options = { ...(webhook && { webhook }), ...(policy && { policy }) };
+  return s3Config ? spliceJson(options, "s3Config", s3Config.json) : JSON.stringify(options);
+}
+
+/** The address to call at the job's end; null for none. Throws invalid_input when it may not be called; `path` leads to the request. */
+export function readWebhook(
+  env: Env,
+  request: Pick<ReceivedJobRequest, "webhook" | "webhookV2">,
+  path = "",
+): string | null {
+  const name = request.webhook ? "webhook" : "webhookV2";
+  const webhook = request[name];
+  if (!webhook) return null;
+  const issue = webhookUrlIssue(new URL(webhook), env.WEBHOOK_ALLOW_PRIVATE === "true");
+  if (issue !== null) throw new ServiceError("invalid_input", `${path}${name} ${issue}.`);
+  return webhook;
+}
