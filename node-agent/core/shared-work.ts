@@ -6,6 +6,9 @@
  * U3  Progress is told at most once per interval, whatever the work says; what was said last is told at the end.
  */
 
+/** Minimum interval between two progress messages: each costs a row for each worker that waits. */
+export const PULL_PROGRESS_MS = 5_000;
+
 export type SharedOptions = {
   /** Calls the work off. */
   readonly signal: AbortSignal;

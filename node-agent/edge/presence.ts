@@ -5,10 +5,16 @@
 import { trimEndOf } from "../../src/net/trimming.ts";
 import { randomUUID } from "node:crypto";
 import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent/agent.ts";
-import { PRESENCE_BEAT_MS, PRESENCE_MAX_AGE_MS, PRESENCE_SILENCE_MS } from "../../src/contract/limits.ts";
+import { PRESENCE_SILENCE_MS } from "../../src/contract/limits.ts";
 import type { Timing } from "../core/timing.ts";
 import { Backoff } from "../core/backoff.ts";
 import { Schedule } from "../core/schedule.ts";
+
+/** A presence is replaced before the script that holds it has used up its CPU time. */
+const PRESENCE_MAX_AGE_MS = 3_600_000;
+
+/** Interval between two beats of a presence. */
+const PRESENCE_BEAT_MS = 3_000;
 
 export type PresenceOptions = {
   readonly edgeUrl: string;

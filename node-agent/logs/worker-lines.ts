@@ -6,16 +6,24 @@
  * L3  Lines are numbered by time, and grow; read again from the same place they get the same numbers.
  */
 import type { LogLine, LogSource } from "../../src/contract/agent/log.ts";
-import {
-  LOG_BATCH_AFTER_MS,
-  LOG_BATCH_BURST,
-  LOG_BATCH_EVERY_MS,
-  LOG_BUFFER_MAX_BYTES,
-  LOG_OVERLAP_MS,
-} from "../../src/contract/limits.ts";
 import type { OutputPlace } from "../journal/journal.ts";
 import { LOG_BATCH_LINES_MAX, LOG_BATCH_MAX_BYTES } from "../../src/contract/agent/log.ts";
 import { TokenBucket } from "../core/token-bucket.ts";
+
+/** How long stored lines are buffered, to be sent once more to a new follower. */
+export const LOG_OVERLAP_MS = 10_000;
+
+/** Batches of a worker that may follow each other without that interval. */
+export const LOG_BATCH_BURST = 10;
+
+/** Long-term interval between two batches of a worker, each of which is an object in R2. */
+const LOG_BATCH_EVERY_MS = 60_000;
+
+/** How long the oldest line waits for more lines to share its batch. */
+export const LOG_BATCH_AFTER_MS = 2_000;
+
+/** Lines of one worker that wait for the edge; above it the oldest are dropped. */
+export const LOG_BUFFER_MAX_BYTES = 4 * 1_000_000;
 
 type BufferedLine = {
   readonly line: LogLine;

@@ -1,6 +1,6 @@
 /** Logs: what workers print and what happens to them reaches the edge, each line once, whatever fails. */
+import { LOG_BURST_BYTES } from "../../node-agent/logs/worker-logs.ts";
 import { describe, test } from "vitest";
-import { LOG_BURST_BYTES } from "../../src/contract/limits.ts";
 import type { LogLine } from "../../src/contract/agent/log.ts";
 import { AgentFixture } from "../support/agent-fixture.ts";
 import type { ScriptedEdge } from "../support/scripted-edge.ts";

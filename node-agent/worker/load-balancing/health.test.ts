@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { HEALTH_FAILURES_MAX, HEALTH_PROBE_EAGER_FOR_MS } from "../../../src/contract/limits.ts";
-import { type Health, applyProbe, type ProbeAnswer, probePauseMs, UNPROBED } from "./health.ts";
+import {
+  type Health,
+  applyProbe,
+  type ProbeAnswer,
+  probePauseMs,
+  UNPROBED,
+  HEALTH_FAILURES_MAX,
+  HEALTH_PROBE_EAGER_FOR_MS,
+} from "./health.ts";
 
 const status = (code: number): ProbeAnswer => ({ kind: "status", status: code });
 const after = (answers: readonly ProbeAnswer[], first = UNPROBED): Health =>
