@@ -1,6 +1,6 @@
 /**
- * Says to the edge all the time that this host is there, so that its silence is noticed within seconds although
- * syncs are held for long. It carries nothing else; an edge that knows no presence only hears of the host less often.
+ * Shows the edge continuously that this host is alive, so that its silence is noticed within seconds although syncs
+ * are held for long. It carries nothing else. An edge without presences only hears of the host less often.
  */
 import { trimEndOf } from "../../src/net/trimming.ts";
 import { randomUUID } from "node:crypto";
@@ -22,7 +22,7 @@ export type PresenceOptions = {
   readonly timing: Timing;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** It was opened anew, or lost. */
+  /** It was opened or lost. */
   readonly onChange: () => void;
 };
 
@@ -116,7 +116,7 @@ export class Presence {
   }
 }
 
-/** Closing waits for the other end, which may be gone; nobody waits for that. */
+/** Closing waits for the other end, which may be gone, so it is not awaited. */
 function closeSocket(socket: WebSocket): void {
   try {
     socket.close();

@@ -1,9 +1,9 @@
 /**
  * Lines of one worker on their way to the edge.
  *
- * L1  Lines are held until the edge has kept them, within a bound: then the oldest go, and their number is told.
- * L2  A place in the output counts as read when the edge has kept the lines up to it.
- * L3  Lines are numbered by time, and grow; read again from the same place they get the same numbers.
+ * L1  Lines are buffered until the edge has stored them, up to a limit: above it the oldest are dropped and counted.
+ * L2  A position in the output counts as read when the edge has stored the lines up to it.
+ * L3  Lines have ascending numbers from their times; read again from the same position they get the same numbers.
  */
 import type { LogLine, LogSource } from "../../src/contract/agent/log.ts";
 import type { OutputPlace } from "../journal/journal.ts";
@@ -96,7 +96,7 @@ export class WorkerLines {
     if (last && !last.storedAt) last.place = { position, seq: last.line.seq };
   }
 
-  /** The output begins anew: what was reached in the old one means nothing there. */
+  /** A new output begins, in which earlier positions mean nothing. */
   clearPlaces(): void {
     for (const buffered of this.#buffer) delete buffered.place;
   }
@@ -140,7 +140,7 @@ export class WorkerLines {
     return place;
   }
 
-  /** What those who follow have not been sent. */
+  /** Lines that followers have not got yet. */
   nextLive(): Batch {
     return this.#batchFrom(Math.max(this.#liveEnd, this.#begin));
   }
@@ -149,7 +149,7 @@ export class WorkerLines {
     this.#liveEnd = Math.max(this.#liveEnd, end);
   }
 
-  /** Somebody new follows: he is sent what is held, and what was kept a moment ago. */
+  /** A new follower gets the buffered lines, and those that were stored a moment ago. */
   beginLive(now: number): void {
     this.#trim(now);
     this.#liveEnd = this.#begin;

@@ -96,7 +96,7 @@ describe("lines of a worker", () => {
   });
 });
 
-describe("an agent that is started anew", () => {
+describe("an agent that is restarted", () => {
   test("goes on reading where the edge has the lines, and doubles none", async ({ expect }) => {
     await using fixture = await AgentFixture.start();
     const { edge, stateDir } = fixture;
@@ -116,7 +116,7 @@ describe("an agent that is started anew", () => {
     edge.submit(ENDPOINT, { id: "job-2", input: { mock_print: ["after"] } });
     await lineOf(edge, "after");
     expect(printed(edge)).toEqual(["before", "meanwhile", "after"]);
-    expect(await lineOf(edge, "The agent was started anew")).toMatchObject({ source: "system" });
+    expect(await lineOf(edge, "The agent was restarted")).toMatchObject({ source: "system" });
   });
 
   test("reads again what an agent that died had not handed over", async ({ expect }) => {

@@ -25,7 +25,7 @@ describe("the presence of a host", () => {
     expect(host.edge.syncs.some(({ holdMs }) => holdMs === BUSY_SYNC_HOLD_MS)).toBe(false);
   });
 
-  test("is opened anew when it breaks, under another name", async ({ expect }) => {
+  test("is opened again when it breaks, under another name", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await host.readyWorker();
     const [first = ""] = await host.edge.until(
