@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { DIRECT_WAITING_MAX } from "../../src/endpoint/load-balancing/waiting-requests.ts";
+import { DIRECT_WAITING_MAX } from "../../src/endpoint/limits/request-limits.ts";
 import type { Affinity } from "../../src/endpoint/load-balancing/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";

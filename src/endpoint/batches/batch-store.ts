@@ -74,7 +74,7 @@ export class BatchStore {
     return row && { first: row.first, requests: unpackRequests(row.requests) };
   }
 
-  /** Takes the first pack out, with the length of its text. */
+  /** Removes the first pack and returns it, with the length of its JSON. */
   takePack(batch: number): (Pack & { readonly characters: number }) | undefined {
     const row = this.#statements.firstPack.first({ batch });
     if (!row) return undefined;
@@ -86,7 +86,7 @@ export class BatchStore {
     };
   }
 
-  /** Writes a pack anew; one without requests is removed. */
+  /** Replaces a pack; one without requests is removed. */
   replacePack(batch: number, { first, requests }: Pack): void {
     const live = requests.filter((request) => request !== null).length;
     this.#statements.removePack.run({ batch, first });

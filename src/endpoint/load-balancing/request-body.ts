@@ -1,4 +1,4 @@
-/** Sends the body of a request as its source yields it and the agent gives credit. */
+/** The body of a request: read from its source, and sent as the agent gives credit. */
 import { LINK_FRAME_MAX_BYTES, DIRECT_BODY_MAX_BYTES, LINK_WINDOW_MAX_BYTES } from "../../contract/limits.ts";
 import type { BodySource } from "./messages.ts";
 import { NO_PAYLOAD } from "../../link/link-frame.ts";
@@ -29,7 +29,7 @@ export class RequestBody {
     this.#isSent = true;
   }
 
-  /** False when nobody gives so much credit. */
+  /** False when that is more credit than an agent may give. */
   credited(bytes: number): boolean {
     this.#window.credited(bytes);
     return this.#window.open <= LINK_WINDOW_MAX_BYTES;
@@ -114,7 +114,7 @@ export class RequestSource {
   #isTaken = false;
   #isEnded = false;
 
-  /** Small pieces wait for more only when the length is known: whoever streams may wait for an answer to each. */
+  /** Small pieces wait for more only when the length is known: a client that streams may wait for an answer to each. */
   constructor(source: BodySource, isLengthKnown: boolean) {
     this.#source = source;
     this.#leastBytes = isLengthKnown ? LINK_FRAME_MAX_BYTES / 2 : 1;
@@ -150,13 +150,13 @@ export class RequestSource {
     else this.#at += 1;
   }
 
-  /** Nobody wants the rest. */
+  /** The rest is not needed. */
   cancel(): void {
     this.#isEnded = true;
     void this.#reader?.cancel().catch(() => {});
   }
 
-  /** The runtime itself would hand out pieces of 4 KB. */
+  /** Reads large pieces; those of the runtime itself have 4 KB. */
   async #read(): Promise<void> {
     this.#reader ??= (await this.#source.open()).getReader({ mode: "byob" });
     if (this.#isEnded) return this.cancel(); // while it was being opened

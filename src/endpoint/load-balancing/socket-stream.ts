@@ -28,7 +28,7 @@ export class SocketStream implements Stream {
   readonly #port: StreamPort;
   readonly #toAgent: SocketBacklog;
   readonly #toClient: SocketMessage;
-  /** The client has closed; the agent is told after the messages before that. */
+  /** The client has closed; sent to the agent after the messages before that. */
   #closing: Close | undefined;
   #isOver = false;
 
@@ -49,7 +49,7 @@ export class SocketStream implements Stream {
     return this.#attachment.workerId;
   }
 
-  /** Something is in memory only. */
+  /** Data is in memory only. */
   get isUnderway(): boolean {
     return !this.#isOver && (!this.#toAgent.isEmpty || this.#toClient.isBegun);
   }
@@ -77,7 +77,7 @@ export class SocketStream implements Stream {
   }
 
   settle(): void {
-    // Nothing waits for the end of a message of the link.
+    // Nothing depends on the end of a message of the link.
   }
 
   break(reset: Reset): void {
@@ -194,7 +194,7 @@ export const CLOSE_CODE = {
   tryLater: 1013,
 } as const;
 
-/** What a side sees that was told nothing, that lost the connection, or whose TLS failed. */
+/** Codes that stand for no code, a lost connection or failed TLS, and are never sent. */
 const NO_STATUS = 1005;
 const NEVER_SENT = new Set([1004, 1006, 1015]);
 const REASON_MAX_BYTES = 123;

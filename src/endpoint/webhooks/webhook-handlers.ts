@@ -1,10 +1,9 @@
-/** What clients do with webhooks of jobs: reading the log of a delivery, and having it sent once more. */
+/** The operations on webhooks of jobs: reads the log of a delivery, and sends it once more. */
 import { isFinal } from "../../domain/jobs/job-machine.ts";
 import type { WebhookLogBody } from "../../contract/webhook.ts";
 import { stateOfDelivery, type Delivery } from "../../domain/webhooks/webhook-delivery.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
-import { findJob, publicId } from "../queue/job-reference.ts";
-import type { StoredJob } from "../queue/job-store.ts";
+import { publicId, type StoredJob } from "../queue/job-store.ts";
 import type { Limited, RedeliverOutcome, WebhookLogOutcome } from "../messages.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { RequestLimits } from "../limits/request-limits.ts";
@@ -27,7 +26,7 @@ export class WebhookHandlers {
   log(jobId: string): Promise<Limited<WebhookLogOutcome>> {
     const { limits, queue } = this.#parts;
     return limits.admit<WebhookLogOutcome>("webhooks", Date.now(), async () => {
-      const stored = findJob(queue, jobId, Date.now());
+      const stored = queue.find(jobId, Date.now());
       return stored ? { kind: "log", log: this.logOf(stored) } : NOT_FOUND;
     });
   }
@@ -36,7 +35,7 @@ export class WebhookHandlers {
     const { limits, queue, outbox, commit } = this.#parts;
     const work = (): RedeliverOutcome => {
       const now = Date.now();
-      const stored = findJob(queue, jobId, now);
+      const stored = queue.find(jobId, now);
       if (!stored) return NOT_FOUND;
       const { seq, job } = stored;
       const { url, page } = queue.webhookOf(seq);
