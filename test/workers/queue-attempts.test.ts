@@ -99,6 +99,17 @@ describe("attempts", () => {
     expect(await status()).not.toHaveProperty("retries");
   });
 
+  test("a job that goes back is queued and not passed over after a loss of memory", async ({ expect }) => {
+    const { endpointId, agent, workerId, status } = await startedJob();
+    await agent.exchange(endpointId, { held: [] });
+    expect(await status()).toMatchObject({ status: "IN_QUEUE" });
+    await evict(endpointId);
+    const { body } = await call("GET", `/v2/${endpointId}/health`);
+    expect(body["jobs"]).toMatchObject({ inQueue: 1, inProgress: 0 });
+    const { jobs } = await agent.exchange(endpointId, { held: [], slots: [{ workerId, free: 1 }] });
+    expect(jobs).toMatchObject([{ attempt: 2 }]);
+  });
+
   test("a job in a reply that is still open is on its way, not lost", async ({ expect }) => {
     const { endpointId, agent, status } = await startedJob();
     await agent.exchange(endpointId, { held: [], openTurns: [1] });

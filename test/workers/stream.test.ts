@@ -43,6 +43,15 @@ async function rowsOf(endpointId: string, table: "chunk" | "drained"): Promise<n
 }
 
 describe("a stream that is drained by polls", () => {
+  test("is empty when its job is retried, before the new attempt yields", async ({ expect }) => {
+    const { endpointId, agent, job, drain, yields } = await startedJob();
+    await yields(1, "a", "b");
+    await agent.report(endpointId, { kind: "failed", ...refOf(job), error: "after two" });
+    await call("POST", `/v2/${endpointId}/retry/${job.id}`);
+    expect(await rowsOf(endpointId, "chunk")).toBe(0);
+    expect(await drain()).toEqual({ status: "IN_QUEUE", stream: [] });
+  });
+
   test("gives each chunk once, in order, as it was yielded", async ({ expect }) => {
     const { endpointId, agent, job, drain } = await startedJob();
     const values = ["a", { token: "é", n: 1.5 }, null, [1, [2]], 0, false];

@@ -197,6 +197,21 @@ test("hosts take turns, however many deliveries one of them has", async ({ expec
   });
 });
 
+test("pages are numbered on after a loss of memory, also when the clock has gone back", async ({
+  expect,
+}) => {
+  await withPages(({ store }) => {
+    const history = new History(store);
+    history.take({ kind: "end", count: 64, host: "a.example" }); // one full page
+    const { now } = history;
+    history.now -= 1_000;
+    history.take({ kind: "forget" });
+    expect(history.outbox.pageFor(history.now)).toBe(now + 1);
+    history.take({ kind: "end", count: 1, host: "a.example" });
+    expect([1, 65].map((seq) => history.stateOf(seq))).toEqual(["pending", "pending"]);
+  });
+});
+
 test("what there is no room for has failed, says why, and can be redelivered", async ({ expect }) => {
   await withPages(({ store }) => {
     const history = new History(store);

@@ -13,7 +13,7 @@ import type { Fact } from "../facts/fact-store.ts";
 export const ROLLOUT_HOLD_MS = 30_000;
 
 /** Time after which a rollout evicts another worker although no new one has come for the last. */
-const EVICTION_RETRY_MS = 60_000;
+export const EVICTION_RETRY_MS = 60_000;
 
 export type RolloutState = {
   readonly since: number;
