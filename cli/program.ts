@@ -1,25 +1,18 @@
 /**
- * The command line of `flash`: one file of `commands/` for each command.
+ * The command line of `flash`: the commands are declared in `commands/`.
  *
- * Such a file exports `<name>Command(cli: Cli): Command`, which declares arguments and options and whose action calls
- * one function with `cli` and what was given; it loads it then, so that no command waits for what others need. It ends
- * by returning, or by throwing a Failure. `--json`, `--yes` and `--force` of any command are known to `cli.terminal`: a
- * command declares them, and need not pass them on.
+ * Each `<name>Command(cli)` declares arguments and options. Its action imports the function that does the work only
+ * when it runs, so that no command loads what others need. It ends by returning or by throwing a Failure.
+ * `cli.terminal` knows `--json`, `--yes` and `--force` of every command, so that commands declare them only.
  */
 import { Command } from "commander";
 import type { Cli } from "./core/cli.ts";
-import { appCommand } from "./commands/app.ts";
-import { authCommand } from "./commands/auth.ts";
-import { buildCommand } from "./commands/build.ts";
-import { deployCommand } from "./commands/deploy.ts";
-import { devCommand } from "./commands/dev.ts";
-import { envCommand } from "./commands/env.ts";
-import { initCommand } from "./commands/init.ts";
-import { loginCommand } from "./commands/login.ts";
-import { undeployCommand } from "./commands/undeploy.ts";
-import { updateCommand } from "./commands/update.ts";
+import { appCommand, envCommand } from "./commands/app.ts";
+import { authCommand, loginCommand } from "./commands/login.ts";
+import { buildCommand, devCommand, initCommand } from "./commands/develop.ts";
+import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy.ts";
 import { addCompletion } from "./commands/completion.ts";
-import { FLASH_VERSION } from "./core/version.ts";
+import { EDGERUN_VERSION } from "../src/contract/version.ts";
 
 /** What the command line says that concerns every command. */
 export type CommonOptions = {
@@ -52,7 +45,7 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
 export function flashProgram({ cli, configure, writeOutput, writeErrors }: ProgramSettings): Command {
   const program = new Command("flash")
     .description("Turns Python functions into serverless endpoints.")
-    .version(`flash ${FLASH_VERSION}`, "-v, --version", "print name and version")
+    .version(`flash ${EDGERUN_VERSION}`, "-v, --version", "print name and version")
     .helpOption("-h, --help", "print this help")
     .option("--insecure", "send the API key to an address without https")
     .option("--install-completion [shell]", "complete commands by the Tab key, in bash, zsh or fish")

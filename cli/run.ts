@@ -10,7 +10,7 @@ import { Interruptions } from "./core/interruption.ts";
 import { flashProgram } from "./program.ts";
 import { ServiceWarnings } from "./core/service-warnings.ts";
 import { ConsoleTerminal } from "./terminal/console-terminal.ts";
-import { FLASH_VERSION } from "./core/version.ts";
+import { EDGERUN_VERSION } from "../src/contract/version.ts";
 
 /** Stands for a command, and for none that can be completed. */
 const INSTALL_COMPLETION = "--install-completion";
@@ -136,7 +136,7 @@ function showBug(cli: Cli, terminal: ConsoleTerminal, error: unknown): number {
   if (isDebug) terminal.advise(shownError.stack ?? "");
   else terminal.advise("Run it again with FLASH_DEBUG=1 to see where.");
   terminal.advise(
-    `Please report it to those from whom you have Edgerun, with the command and the version (flash ${FLASH_VERSION}).`,
+    `Please report it to those from whom you have Edgerun, with the command and the version (flash ${EDGERUN_VERSION}).`,
   );
   return EXIT_FAILURE;
 }

@@ -10,6 +10,7 @@ export type AgentEvent =
   | "runtime_chosen"
   | "runtime_outdated"
   | "worker_environment_changed"
+  | "network_not_removed"
   | "network_unguarded"
   | "disk_watch_failed"
   | "worker_over_disk"

@@ -21,6 +21,7 @@ type RunFlags = {
   runtime?: RunSettings["runtimeKind"];
   pythonPackage?: string;
   simulateGpus: boolean;
+  desktop: boolean;
   name: string;
   dataCenter?: string;
   ephemeral: boolean;
@@ -64,6 +65,11 @@ program
     ).env("EDGERUN_PYTHON_PACKAGE"),
   )
   .option("--simulate-gpus", "offer GPUs of every tier that are not there", false)
+  .option(
+    "--desktop",
+    "on a developer's computer: containers share its GPUs, run apps on linux/amd64, and Docker may run in a virtual machine",
+    false,
+  )
   .addOption(new Option("--name <name>", "name of this host").env("EDGERUN_NAME").default(hostname()))
   .addOption(
     new Option("--data-center <id>", "where this host is, such as EU-RO-1")
@@ -128,6 +134,7 @@ program
       runtimeKind: flags.runtime,
       pythonPackage: flags.pythonPackage === undefined ? undefined : resolve(flags.pythonPackage),
       simulateGpus: flags.simulateGpus,
+      isDesktop: flags.desktop,
       name: flags.name,
       dataCenterId: flags.dataCenter,
       isEphemeral: flags.ephemeral,

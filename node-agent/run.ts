@@ -12,6 +12,7 @@ import { readJoinTokenFile, removeJoinTokenFile } from "./edge/join-token-file.t
 import { readInventory } from "./gpu/inventory.ts";
 import { type AgentLog, createLog } from "./log.ts";
 import { FatalError } from "./fatal-error.ts";
+import { Desktop, readDesktopGpus } from "./runtime/docker/desktop.ts";
 import { areOnOneDisk, dockerRoot } from "./runtime/docker/docker-root.ts";
 import {
   chooseRuntime,
@@ -19,8 +20,10 @@ import {
   type RuntimeKind,
   type RuntimeSettings,
 } from "./runtime/create-runtime.ts";
+import { DockerRuntime } from "./runtime/docker/docker-runtime.ts";
 import { describeEscape, escapesOf, type ComponentVersion } from "./runtime/docker/known-escapes.ts";
 import { readRuntimeVersions } from "./runtime/docker/component-versions.ts";
+import type { Runtime } from "./runtime/runtime.ts";
 import { StatusServer } from "./host/status-server.ts";
 import { StopRequest } from "./stop-request.ts";
 import { AGENT_VERSION } from "./version.ts";
@@ -34,6 +37,8 @@ export type RunSettings = {
   /** Holds the package `edgerun`; undefined: the interpreters have it themselves, or there are no live workers. */
   readonly pythonPackage: string | undefined;
   readonly simulateGpus: boolean;
+  /** A developer's computer: containers share its GPUs, and Docker may run in a virtual machine. */
+  readonly isDesktop: boolean;
   readonly name: string;
   readonly dataCenterId: string | undefined;
   readonly isEphemeral: boolean;
@@ -51,6 +56,8 @@ export type RunSettings = {
 /** It holds the host's token, inputs and results. */
 const OWNER_ONLY = 0o700;
 const GIGABYTE = 1_000_000_000;
+/** Workers share the real GPUs of a desktop, so it offers enough for any app. */
+const DESKTOP_GPUS_PER_TIER = 16;
 /** As the inventory counts. */
 const MEGABYTE = 1024 * 1024;
 
@@ -65,11 +72,16 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   const diskDirectory = (runtimeKind === "docker" ? await dockerRoot() : null) ?? settings.stateDir;
   const volumes = new Volumes(settings.volumes);
   const read = (): Promise<Inventory> => {
-    const { simulateGpus, dataCenterId } = settings;
-    return readInventory({ runtimeKind, simulateGpus, diskDirectory, dataCenterId, volumes });
+    const { simulateGpus, isDesktop, dataCenterId } = settings;
+    const simulatedPerTier = isDesktop ? DESKTOP_GPUS_PER_TIER : undefined;
+    return readInventory({
+      ...{ runtimeKind, simulateGpus, simulatedPerTier },
+      ...{ diskDirectory, dataCenterId, volumes },
+    });
   };
   const inventory = await read();
-  const hasRealGpus = inventory.gpus.some((gpu) => !gpu.isSimulated);
+  const desktopGpus = settings.isDesktop && runtimeKind === "docker" ? await readDesktopGpus() : [];
+  const hasRealGpus = desktopGpus.length > 0 || inventory.gpus.some((gpu) => !gpu.isSimulated);
   const versions = runtimeKind === "docker" ? await readRuntimeVersions(hasRealGpus) : [];
   requireIsolation(versions, settings.allowsOldRuntime, log);
   const credential = await credentialOf(settings, inventory, log, stopRequest.signal);
@@ -84,6 +96,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
     log,
     diskReserveBytes: settings.diskReserveGb * GIGABYTE,
     isStateBesideImages: await areOnOneDisk(diskDirectory, settings.stateDir),
+    desktop: settings.isDesktop ? new Desktop(desktopGpus) : undefined,
     ...settings.network,
   });
   const agent = await Agent.start({
@@ -106,9 +119,18 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   await status?.close();
   // Nobody waits for the work of a host that the edge does not know any more.
   await agent.stop({ removeWorkers: settings.isEphemeral || reason === "unauthorized" });
+  if (settings.isEphemeral && settings.network.networkName !== undefined) await removeNetwork(runtime, log);
   if (reason !== "unauthorized") return 0;
   await setCredentialAside(settings.stateDir);
   throw await unauthorizedError(settings);
+}
+
+/** A network that was named for this agent alone is not needed any longer. */
+async function removeNetwork(runtime: Runtime, log: AgentLog): Promise<void> {
+  if (!(runtime instanceof DockerRuntime)) return;
+  await runtime.removeNetwork().catch((error: unknown) => {
+    log.warn("network_not_removed", { reason: error instanceof Error ? error.message : String(error) });
+  });
 }
 
 /** Throws a Refusal where an image of anybody is known to become root on this host. */

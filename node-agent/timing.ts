@@ -4,13 +4,13 @@ import {
   DRAIN_GRACE_MS,
   HEALTH_PROBE_MS,
   HEALTH_PROBE_START_MS,
-  LINK_BEAT_MS,
   LINK_PING_MS,
   PORT_HINT_AFTER_MS,
   STOP_GRACE_MS,
   WORKER_BODY_LIMIT_MS,
   WORKER_SILENCE_LIMIT_MS,
 } from "../src/contract/limits.ts";
+import { LINK_BEAT_MS } from "../src/link/link-messages.ts";
 
 /** The waits of the agent; tests shorten some of them. */
 export type Timing = {

@@ -21,7 +21,7 @@ export type Env = RateEnv & {
   CATALOG_REQUIRES_KEY?: string;
   /** Prices of the catalog, as JSON: see management/catalog/prices.ts. */
   GPU_PRICES?: string;
-  /** Hosts below which load-balanced endpoints have theirs, as a comma list; see docs/load-balancing.md. */
+  /** Hosts below which load-balanced endpoints have theirs, as a comma list; see docs/reference/load-balancing.md. */
   LB_HOSTS?: string;
   /** How long a request of a load-balanced endpoint waits for a worker; see contract/limits.ts for the default. */
   LB_WAIT_SECONDS?: string;
@@ -31,7 +31,7 @@ export type Env = RateEnv & {
   ALLOW_PLAIN_HTTP?: string;
   /** "true": no header says truly who the client is; see auth/client-address.ts. */
   WITHOUT_CLOUDFLARE?: string;
-  /** With all four, whoever announces no SHA-256 uploads straight to R2: see docs/flash-apps.md. */
+  /** With all four, whoever announces no SHA-256 uploads straight to R2: see docs/reference/flash-apps.md. */
   ARTIFACTS_S3_ENDPOINT?: string;
   ARTIFACTS_S3_BUCKET?: string;
   ARTIFACTS_S3_ACCESS_KEY_ID?: string;

@@ -1,5 +1,5 @@
 /** The edge: one Worker script with its Durable Objects. */
-import { ERROR_STATUS, errorBody } from "./contract/errors.ts";
+import { ERRORS, errorBody } from "./contract/errors.ts";
 import { problemOfRootKey } from "./contract/root-key.ts";
 import type { Env } from "./env.ts";
 import { refusedTransport, withHsts } from "./gateway/transport.ts";
@@ -15,7 +15,7 @@ const routes = edgeRoutes();
 function refusedConfiguration({ ROOT_API_KEY }: Env): Response | null {
   const problem = problemOfRootKey(ROOT_API_KEY);
   if (problem === undefined) return null;
-  return Response.json(errorBody("not_configured", problem), { status: ERROR_STATUS.not_configured });
+  return Response.json(errorBody("not_configured", problem), { status: ERRORS.not_configured.status });
 }
 
 export default {

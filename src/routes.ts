@@ -3,7 +3,8 @@ import { Hono } from "hono";
 import type { Env } from "./env.ts";
 import { agentRoutes } from "./gateway/agent/routes.ts";
 import { artifactRoutes } from "./gateway/artifacts/routes.ts";
-import { ApiError, renderError } from "./gateway/api-error.ts";
+import { ServiceError } from "./contract/errors.ts";
+import { renderError } from "./gateway/errors.ts";
 import { openApi } from "./gateway/docs/openapi/route.ts";
 import { homeRoutes } from "./gateway/docs/home-routes.ts";
 import { loginRoutes } from "./gateway/docs/login-routes.ts";
@@ -33,7 +34,7 @@ export function edgeRoutes(): Hono<{ Bindings: Env }> {
   routes.route("/flash", loginRoutes());
   routes.route("/graphql", graphqlRoutes());
   routes.notFound((context) => {
-    throw new ApiError("not_found", `There is nothing at ${context.req.path}.`);
+    throw new ServiceError("not_found", `There is nothing at ${context.req.path}.`);
   });
   routes.onError(renderError);
   return routes;

@@ -5,7 +5,7 @@ import { FleetRig } from "../../test/support/rig/fleet-rig.ts";
 import { type BurstFigures, runBurst } from "./burst.ts";
 import { picture } from "./picture.ts";
 
-const PICTURE = resolve(import.meta.dirname, "../../docs/scaling.svg");
+const PICTURE = resolve(import.meta.dirname, "../../docs/explanation/scaling.svg");
 const SETTINGS = {
   jobs: 500,
   jobSeconds: 0.5,

@@ -1,6 +1,6 @@
 /**
  * Two ways to bring a client's request from the edge to an agent, as small complete prototypes, beside the worker
- * itself: `node bench/lb-transport/main.ts [rounds]`. What came out is in docs/decisions/0027.
+ * itself: `node bench/lb-transport/main.ts [rounds]`. What came out is in docs/decisions/0027-load-balanced-requests-share-one-websocket.md.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { compare, type Way } from "../http-load/comparison.ts";

@@ -6,12 +6,12 @@ import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { startAgent } from "../../standalone/agent.ts";
 import { createJoinToken } from "../../standalone/management-api.ts";
-import { RUNSYNC_RETENTION_MS } from "../../src/contract/limits.ts";
 import { createEndpoint, type Edge } from "../contestants/edge.ts";
 import { callsBetween, readMeters, startMeteredEdge, usageBetween } from "../metered-edge/metered-edge.ts";
 import { receiveWebhooks } from "./webhook-receiver.ts";
 import { type Bench, note, type Scenario } from "./bench.ts";
 import { priceOf, type Usage } from "./price.ts";
+import { RUNSYNC_RETENTION_MS } from "../../src/domain/jobs/job-machine.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const WORKERS = 4;

@@ -1,13 +1,13 @@
 /** What `flash app` does. */
 import type { Cli } from "../core/cli.ts";
-import { openService } from "../configuration/service-access.ts";
+import { openService } from "../configuration/settings.ts";
 import { findApp } from "../deploy/target.ts";
 import { Failure } from "../core/failure.ts";
-import { checkedName } from "../project/app-name.ts";
+import { checkedName } from "../project/project.ts";
 import * as operations from "../service/flash-operations.ts";
 import type { FlashApp } from "../service/flash-operations.ts";
 import { ServiceError, type Service } from "../service/service.ts";
-import { counted } from "../terminal/counted.ts";
+import { counted } from "../core/format.ts";
 import { removeEnvironments } from "./removal.ts";
 
 const BUILDS_SHOWN = 3;

@@ -1,6 +1,6 @@
 /** What `flash env` does. */
 import type { Cli } from "../core/cli.ts";
-import { openService } from "../configuration/service-access.ts";
+import { openService } from "../configuration/settings.ts";
 import { endpointUrl } from "../deploy/endpoint-urls.ts";
 import { ensureTarget, findApp } from "../deploy/target.ts";
 import { Failure } from "../core/failure.ts";
@@ -11,11 +11,10 @@ import {
   type FlashEnvironment,
   lasting,
   stateOf,
+  gpuName,
 } from "../service/flash-operations.ts";
-import { gpuName } from "../service/gpu-name.ts";
 import type { Service } from "../service/service.ts";
-import { ago } from "../core/format.ts";
-import { counted } from "../terminal/counted.ts";
+import { ago, counted } from "../core/format.ts";
 import { appNamed } from "./apps.ts";
 import { removeEnvironments } from "./removal.ts";
 

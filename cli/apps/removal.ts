@@ -4,7 +4,7 @@ import { Failure } from "../core/failure.ts";
 import { removeEndpoint } from "../service/endpoint-operations.ts";
 import { deleteEnvironment, environmentDetails } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
-import { counted } from "../terminal/counted.ts";
+import { counted } from "../core/format.ts";
 
 type Named = { readonly id: string; readonly name: string };
 

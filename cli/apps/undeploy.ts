@@ -1,6 +1,6 @@
 /** What `flash undeploy` does. */
 import type { Cli } from "../core/cli.ts";
-import { openService } from "../configuration/service-access.ts";
+import { openService } from "../configuration/settings.ts";
 import { environmentNotFound } from "./environments.ts";
 import { removeEndpoints } from "./removal.ts";
 import { chooseEnvironment, findApp } from "../deploy/target.ts";
@@ -16,7 +16,7 @@ import {
   trackedSessions,
   withoutIds,
 } from "../project/tracked-resources.ts";
-import { counted } from "../terminal/counted.ts";
+import { counted } from "../core/format.ts";
 
 const LIST = "list";
 const CONFIRMATION = "DELETE ALL";

@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import ignore from "ignore";
-import { ensureFlashDirectory, FLASH_DIRECTORY } from "../project/flash-directory.ts";
+import { ensureFlashDirectory, FLASH_DIRECTORY } from "../project/project.ts";
 import { processExists } from "../project/process-owner.ts";
 
 const BUILD_DIRECTORY = ".build";

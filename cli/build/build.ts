@@ -1,6 +1,6 @@
 /** Turns a project into an artifact and its manifest. */
 import { mkdir, rename, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, join, relative } from "node:path";
 import prettyBytes from "pretty-bytes";
 import writeFileAtomic from "write-file-atomic";
 import {
@@ -13,13 +13,12 @@ import type { Cli } from "../core/cli.ts";
 import { discover } from "../discovery/discovery.ts";
 import type { DiscoveryReport } from "../discovery/discovery-report.ts";
 import { Failure } from "../core/failure.ts";
-import { FLASH_DIRECTORY } from "../project/flash-directory.ts";
-import { runtimeImages } from "../manifest/images.ts";
-import { toManifest } from "../manifest/manifest.ts";
+import { FLASH_DIRECTORY } from "../project/project.ts";
+import { runtimeImages, toManifest } from "../manifest/manifest.ts";
 import { choosePythonVersion } from "../manifest/python-version.ts";
-import { secondsSince } from "../terminal/seconds.ts";
+import { secondsSince } from "../core/format.ts";
 import { type Dependencies, installDependencies } from "../requirements/app-dependencies.ts";
-import { checkNamesFree, copyApp, writeHandlers } from "./app-files.ts";
+import { checkNamesFree, copyApp, writeHandlers, handlerFiles, copySdk } from "./app-files.ts";
 import { type Archive, packDirectory } from "./archive.ts";
 import { endBuildDirectory, freshBuildDirectory, ignoreFlashDirectory } from "./build-directory.ts";
 import {
@@ -28,13 +27,15 @@ import {
   exclusionsOf,
   exclusionWarnings,
 } from "../requirements/exclusions.ts";
-import { declarationWarnings } from "./declaration-warnings.ts";
-import { sourceFingerprint } from "./fingerprint.ts";
-import { handlerFiles } from "./handler-files.ts";
-import { importWarnings } from "./warnings.ts";
+import { declarationWarnings, importWarnings } from "./warnings.ts";
+import {
+  sourceFingerprint,
+  type Project,
+  type ProjectFile,
+  readProject,
+  shippedFiles,
+} from "./project-files.ts";
 import type { StoredManifest } from "./local-build.ts";
-import { type Project, type ProjectFile, readProject, shippedFiles } from "./project-files.ts";
-import { copySdk } from "./sdk-package.ts";
 
 export type BuildOptions = {
   readonly appName: string;
@@ -251,4 +252,23 @@ function tooLarge(largest: readonly { readonly name: string; readonly bytes: num
     ...largest.map(({ name, bytes }) => `${prettyBytes(bytes)} of it, unpacked, are ${name}.`),
     "Leave packages out that the image has (--exclude), name large files in .gitignore, and keep models on a network volume.",
   ]);
+}
+
+export function showBuild({ directory, terminal }: Cli, result: BuildResult): void {
+  const { appName, artifact, fileCount, packages, excluded, seconds } = result;
+  const path = relative(directory, artifact.path);
+  terminal.say(`  Files         ${fileCount}`);
+  terminal.say(`  Dependencies  ${packages.length === 0 ? "none" : packages.join(", ")}`);
+  terminal.say(`  Archive       ${path} (${prettyBytes(artifact.sizeBytes)})`);
+  terminal.say(`  SHA-256       ${artifact.sha256}`);
+  terminal.json({
+    app: appName,
+    endpoints: Object.keys(result.manifest.resources),
+    artifact: { ...artifact, path },
+    files: fileCount,
+    packages,
+    excluded,
+    warnings: result.warnings,
+    seconds,
+  });
 }

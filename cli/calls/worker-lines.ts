@@ -4,7 +4,7 @@ import { EventSourceParserStream } from "eventsource-parser/stream";
 import * as z from "zod";
 import { LOG_LIVE_DELAY_MS } from "../../src/contract/limits.ts";
 import { Failure } from "../core/failure.ts";
-import type { CallLine } from "../server/requests/call-log.ts";
+import type { CallLine } from "../server/requests/served-app.ts";
 import type { Service } from "../service/service.ts";
 
 const lineSchema = z.looseObject({

@@ -1,5 +1,7 @@
-import { Command } from "commander";
+/** `flash app` and `flash env`. */
+import { Command, Option } from "commander";
 import type { Cli } from "../core/cli.ts";
+import { appNameOf, checkedName } from "../project/project.ts";
 
 const apps = async () => await import("../apps/apps.ts");
 
@@ -27,4 +29,51 @@ export function appCommand(cli: Cli): Command {
     .option("--json", "print JSON")
     .action(async (name: string) => (await apps()).deleteApp(cli, name));
   return app;
+}
+
+const environments = async () => await import("../apps/environments.ts");
+
+type EnvironmentFlags = { readonly app?: string };
+
+export function envCommand(cli: Cli): Command {
+  const env = new Command("env").description("List, make and delete environments of an app.");
+  env
+    .command("list")
+    .description("List the environments of an app.")
+    .addOption(appOption())
+    .option("--json", "print JSON")
+    .action(async ({ app }: EnvironmentFlags) =>
+      (await environments()).listEnvironments(cli, await appNameOf(cli, app)),
+    );
+  env
+    .command("create <name>")
+    .description("Make an environment, and its app where there is none.")
+    .addOption(appOption())
+    .option("--json", "print JSON")
+    .action(async (name: string, { app }: EnvironmentFlags) => {
+      const { createEnvironment } = await environments();
+      await createEnvironment(cli, await appNameOf(cli, app), await checkedName("environment", name));
+    });
+  env
+    .command("get <name>")
+    .description("Show what runs in an environment.")
+    .addOption(appOption())
+    .option("--json", "print JSON")
+    .action(async (name: string, { app }: EnvironmentFlags) =>
+      (await environments()).showEnvironment(cli, await appNameOf(cli, app), name),
+    );
+  env
+    .command("delete <name>")
+    .description("Delete an environment with all its endpoints.")
+    .addOption(appOption())
+    .option("-y, --yes", "do not ask")
+    .option("--json", "print JSON")
+    .action(async (name: string, { app }: EnvironmentFlags) =>
+      (await environments()).deleteEnvironment(cli, await appNameOf(cli, app), name),
+    );
+  return env;
+}
+
+function appOption(): Option {
+  return new Option("-a, --app <name>", "app (default: name of this directory)");
 }

@@ -1,9 +1,18 @@
+/** `flash deploy`, `flash update` and `flash undeploy`. */
 import { Command, Option } from "commander";
 import type { Cli } from "../core/cli.ts";
 import type { DeployOptions } from "../deploy/deploy.ts";
-import { listOption } from "./list-option.ts";
-import { portOption, storedSettings } from "./options.ts";
-import { addWaitOptions, type WaitFlags, waitLimitOf } from "./wait-options.ts";
+import {
+  listOption,
+  portOption,
+  storedSettings,
+  addWaitOptions,
+  type WaitFlags,
+  waitLimitOf,
+} from "./options.ts";
+import type { UpdateOptions } from "../deploy/update.ts";
+import { appNameOf } from "../project/project.ts";
+import type { UndeployOptions } from "../apps/undeploy.ts";
 
 export function deployCommand(cli: Cli): Command {
   const command = new Command("deploy")
@@ -32,5 +41,40 @@ export function deployCommand(cli: Cli): Command {
         const stored = await storedSettings(cli, command);
         await previewApp(cli, options, stored.port ?? options.port);
       } else await deployApp(cli, { ...options, waitSeconds: waitLimitOf(options) });
+    });
+}
+
+export function updateCommand(cli: Cli): Command {
+  const command = new Command("update")
+    .description("Bring the endpoints in line with the last build, without building.")
+    .option("-e, --env <name>", "environment (default: the app's only one, or production)")
+    .option("-a, --app <name>", "app (default: name of this directory)")
+    .option("--prune", "delete endpoints that the app no longer has");
+  return addWaitOptions(command)
+    .option("-y, --yes", "do not ask")
+    .option("--json", "print JSON")
+    .action(async (options: UpdateOptions & WaitFlags) => {
+      const { updateEndpoints } = await import("../deploy/update.ts");
+      await updateEndpoints(cli, { ...options, waitSeconds: waitLimitOf(options) });
+    });
+}
+
+type UndeployFlags = Omit<UndeployOptions, "app" | "name"> & { readonly app?: string };
+
+export function undeployCommand(cli: Cli): Command {
+  return new Command("undeploy")
+    .description("Delete deployed endpoints.")
+    .argument("[name]", "name or id of an endpoint; `list` shows them")
+    .option("-a, --app <name>", "app (default: name of this directory)")
+    .option("-e, --env <name>", "environment (default: the app's only one)")
+    .option("--all", "delete all endpoints of the environment")
+    .option("-i, --interactive", "choose from a list")
+    .option("--cleanup-stale", "forget endpoints that the service no longer has")
+    .option("-f, --force", "do not ask; with --yes not even for --all")
+    .option("-y, --yes", "do not ask")
+    .option("--json", "print JSON")
+    .action(async (name: string | undefined, { app, ...flags }: UndeployFlags) => {
+      const { undeploy } = await import("../apps/undeploy.ts");
+      await undeploy(cli, { ...flags, name, app: await appNameOf(cli, app) });
     });
 }

@@ -1,6 +1,7 @@
+/** `flash login` and `flash auth`. */
 import { Command } from "commander";
 import type { Cli } from "../core/cli.ts";
-import { readSeconds } from "./wait-options.ts";
+import { readSeconds } from "./options.ts";
 
 const DEFAULT_TIMEOUT_SECONDS = 600;
 
@@ -22,4 +23,16 @@ export function loginCommand(cli: Cli): Command {
       const { logIn } = await import("../configuration/login.ts");
       await logIn(cli, { url, opensBrowser: open, timeoutSeconds: timeout });
     });
+}
+
+export function authCommand(cli: Cli): Command {
+  const auth = new Command("auth").description("What commands use to call the service.");
+  auth
+    .command("token")
+    .description("Print the API key, for use as $(flash auth token).")
+    .action(async () => {
+      const { printToken } = await import("../configuration/login.ts");
+      await printToken(cli);
+    });
+  return auth;
 }

@@ -1,4 +1,4 @@
-/** The option --port of commands that serve an app on this computer. */
+/** Options that several commands have. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { portIssue } from "../../src/net/port.ts";
 import type { Cli } from "../core/cli.ts";
@@ -32,4 +32,34 @@ function readPort(value: string): number {
   const problem = portIssue(value);
   if (problem !== undefined) throw new InvalidArgumentError(problem);
   return Number(value);
+}
+
+/** Reads a comma list, and adds it to what the option brought before. */
+export function listOption(value: string, before: readonly string[]): readonly string[] {
+  const names = value.split(",").map((word) => word.trim());
+  return [...before, ...names.filter((word) => word !== "")];
+}
+
+/** Longer than a worker may take to start. */
+const TIMEOUT_SECONDS = 600;
+
+export type WaitFlags = { readonly wait: boolean; readonly timeout: number };
+
+/** The options of a command that waits for workers. */
+export function addWaitOptions(command: Command): Command {
+  return command
+    .option("--no-wait", "do not wait until workers are ready")
+    .option("--timeout <seconds>", "how long to wait for them", readSeconds, TIMEOUT_SECONDS);
+}
+
+/** 0 where nothing is waited for. */
+export function waitLimitOf({ wait, timeout }: WaitFlags): number {
+  return wait ? timeout : 0;
+}
+
+/** Throws where it is no whole number above 0. */
+export function readSeconds(value: string): number {
+  const seconds = Number(value);
+  if (Number.isInteger(seconds) && seconds > 0) return seconds;
+  throw new InvalidArgumentError("It must be a whole number of seconds above 0.");
 }

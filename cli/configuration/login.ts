@@ -1,11 +1,10 @@
-/** What `flash login` does. */
+/** `flash login` and `flash auth token`. */
 import { setTimeout } from "node:timers/promises";
-import open from "open";
 import { loginCodeOf } from "../../src/contract/flash/login-code.ts";
 import type { Cli } from "../core/cli.ts";
-import { readSettings, type Settings } from "./settings.ts";
+import { readSettings, type Settings, openService } from "./settings.ts";
 import { Failure } from "../core/failure.ts";
-import { completeRequirements } from "./package-requirement.ts";
+import { completeRequirements } from "./init.ts";
 import { authRequestStatus, createAuthRequest } from "../service/flash-operations.ts";
 import { Service } from "../service/service.ts";
 
@@ -27,7 +26,7 @@ export async function logIn(cli: Cli, { url, opensBrowser, timeoutSeconds }: Log
   cli.terminal.say(`Open this page to log in:  ${page}`);
   cli.terminal.say(`It must show the code      ${loginCodeOf(request.id)}`);
   // Where there is no browser the address has been printed.
-  if (opensBrowser) await open(page).catch(() => {});
+  if (opensBrowser) await openPage(page).catch(() => {});
   const apiKey = await approvedKey(cli, service, request.id, deadline);
   await settings.file.write({
     url: settings.url,
@@ -41,6 +40,12 @@ export async function logIn(cli: Cli, { url, opensBrowser, timeoutSeconds }: Log
       "requirements.txt has the address of the Python package: pip install -r requirements.txt",
     );
   }
+}
+
+/** Loaded when it is needed: `flash auth token` must start fast. */
+async function openPage(url: string): Promise<void> {
+  const { default: open } = await import("open");
+  await open(url);
 }
 
 async function mayReplace(cli: Cli, { keys, file }: Settings): Promise<boolean> {
@@ -79,4 +84,10 @@ function warnOfOthers(cli: Cli, { keys, file }: Settings, apiKey: string): void 
   const [first] = keys.filter(({ source }) => source !== file.path);
   if (!first || first.apiKey === apiKey) return;
   cli.terminal.warn(`${first.source} holds another API key and goes before the stored one.`);
+}
+
+/** Hands over the key that every command would use here, and refuses where they would refuse. */
+export async function printToken(cli: Cli): Promise<void> {
+  const { apiKey = "" } = await openService(cli);
+  cli.terminal.writeResult(apiKey);
 }

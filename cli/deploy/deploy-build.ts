@@ -3,13 +3,15 @@ import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import type { Cli } from "../core/cli.ts";
 import { Failure } from "../core/failure.ts";
 import type { Service } from "../service/service.ts";
-import { writeContext } from "./context-file.ts";
 import { deploy, type Deployment } from "./deployment.ts";
-import { secondsSince } from "../terminal/seconds.ts";
+import { secondsSince } from "../core/format.ts";
 import { type DeploymentDocument, showDeployment } from "./deployment-report.ts";
-import { ownHostOf } from "./own-host.ts";
+import { ownHostOf } from "./endpoint-urls.ts";
 import type { Target } from "./target.ts";
-import { awaitWorkers, type ReadyEndpoint } from "./waiting.ts";
+import { awaitWorkers, type ReadyEndpoint } from "./readiness.ts";
+import { join } from "node:path";
+import writeFileAtomic from "write-file-atomic";
+import { ensureFlashDirectory } from "../project/project.ts";
 
 export type BuildDeployment = {
   readonly target: Target;
@@ -88,4 +90,10 @@ function requireReady(workers: readonly ReadyEndpoint[]): void {
     ...reasons,
     "Workers of the version before go on where there are any. Correct it and deploy again; --no-wait ends sooner.",
   ]);
+}
+
+export async function writeContext(directory: string, { app, environment }: Target): Promise<void> {
+  const path = join(await ensureFlashDirectory(directory), "context.json");
+  const context = { app: app.name, environment: environment.name };
+  await writeFileAtomic(path, `${JSON.stringify(context, null, 2)}\n`);
 }

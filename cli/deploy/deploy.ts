@@ -1,11 +1,11 @@
 /** `flash deploy`: builds the app, brings it to the service, and makes its endpoints what it says. */
 import { buildApp, type BuildResult } from "../build/build.ts";
 import type { Cli } from "../core/cli.ts";
-import { openService } from "../configuration/service-access.ts";
-import { appNameOf, checkedName } from "../project/app-name.ts";
+import { openService } from "../configuration/settings.ts";
+import { appNameOf, checkedName } from "../project/project.ts";
 import { deployBuildToEnvironment } from "./deploy-build.ts";
 import { chooseEnvironment, ensureTarget, findApp } from "./target.ts";
-import { uploadWithProgress } from "./upload-step.ts";
+import { uploadWithProgress } from "./upload.ts";
 
 export type DeployOptions = {
   readonly env?: string;

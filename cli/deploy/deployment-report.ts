@@ -2,10 +2,9 @@
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import type { Palette } from "../core/palette.ts";
 import type { Terminal } from "../core/terminal.ts";
-import { exampleCalls } from "./endpoint-urls.ts";
-import { type GroupedEndpoint, showEndpointGroups } from "./endpoint-group.ts";
+import { exampleCalls, type Route } from "./endpoint-urls.ts";
 import type { DeployedEndpoint, Deployment, RemovedEndpoint } from "./deployment.ts";
-import type { ReadyEndpoint } from "./waiting.ts";
+import type { ReadyEndpoint } from "./readiness.ts";
 
 export function showDeployment(
   terminal: Terminal,
@@ -86,3 +85,37 @@ export type DeploymentDocument = {
   readonly warnings: readonly string[];
   readonly seconds: number;
 };
+
+export type GroupedEndpoint = {
+  /** What stands in its first line. */
+  readonly head: string;
+  readonly type: "QB" | "LB";
+  /** Where it is called; none where it could not be made. */
+  readonly urls: readonly string[];
+  readonly routes: readonly Route[];
+};
+
+/** Shows endpoints with their addresses and routes, those of each type under a title of their own. */
+export function showEndpointGroups(terminal: Terminal, endpoints: readonly GroupedEndpoint[]): void {
+  showGroup(terminal, "Load-balanced endpoints", endpoints, "LB");
+  showGroup(terminal, "Queue-based endpoints", endpoints, "QB");
+}
+
+function showGroup(
+  terminal: Terminal,
+  title: string,
+  endpoints: readonly GroupedEndpoint[],
+  type: GroupedEndpoint["type"],
+): void {
+  const group = endpoints.filter((endpoint) => endpoint.type === type);
+  if (group.length === 0) return;
+  const { bold, cyan } = terminal.palette;
+  terminal.say();
+  terminal.say(bold(title));
+  for (const { head, urls, routes } of group) {
+    terminal.say(`  ${head}`);
+    for (const url of urls) terminal.say(`    ${cyan(url)}`);
+    if (urls.length === 0) continue;
+    for (const { method, path } of routes) terminal.say(`    ${method.padEnd(6)} ${path}`);
+  }
+}

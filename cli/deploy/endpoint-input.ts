@@ -1,6 +1,7 @@
 /** What an endpoint of a manifest shall be, in the words of the management API. */
-import { EXECUTION_TIMEOUT_DEFAULT_MS, SCALER_VALUE_DEFAULT } from "../../src/contract/limits.ts";
+import { EXECUTION_TIMEOUT_DEFAULT_MS } from "../../src/contract/limits.ts";
 import type { ManifestResource } from "../../src/contract/flash/flash-manifest.ts";
+import { SCALER_VALUE_DEFAULT } from "../../src/contract/endpoint.ts";
 
 export type Variable = { readonly key: string; readonly value: string };
 

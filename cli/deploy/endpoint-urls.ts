@@ -1,6 +1,10 @@
 /** Where the endpoints of a deployment are called, and calls of them that can be pasted. */
 import type { FlashManifest, ManifestResource } from "../../src/contract/flash/flash-manifest.ts";
 import { exampleArguments } from "../manifest/example-arguments.ts";
+import * as z from "zod";
+import { isLoopback } from "../service/service-url.ts";
+import { Failure } from "../core/failure.ts";
+import type { Service } from "../service/service.ts";
 
 /** The address of a deployed endpoint: to its routes, or to its queue operations. */
 export function endpointUrl(serviceUrl: string, id: string, isLoadBalanced: boolean): string {
@@ -95,4 +99,26 @@ function curl(method: string, url: string, body: unknown, headers: readonly stri
 /** One word of a POSIX shell, whatever is in it. */
 function shellQuoted(argument: string): string {
   return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;
+}
+
+/** What stands at the address of the service; one of an earlier version says nothing of hosts. */
+const serviceSchema = z.object({ directHosts: z.array(z.string()).optional() });
+
+/** Such as `https://<id>.lb.example.com`, by the endpoint's id; undefined where the service has none for its callers. */
+export async function ownHostOf(service: Service): Promise<((id: string) => string) | undefined> {
+  const { directHosts = [] } = await service
+    .read("/", serviceSchema)
+    .catch((error: unknown): z.infer<typeof serviceSchema> => {
+      if (error instanceof Failure) return {}; // the other address works
+      throw error;
+    });
+  const { protocol, port } = new URL(service.url);
+  const suffix = directHosts.find((host) => isOfThisComputer(host) === isLoopback(service.url));
+  return suffix === undefined
+    ? undefined
+    : (id) => `${protocol}//${id}.${suffix}${port === "" ? "" : `:${port}`}`;
+}
+
+function isOfThisComputer(host: string): boolean {
+  return host === "localhost" || host.endsWith(".localhost");
 }

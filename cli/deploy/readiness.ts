@@ -1,5 +1,12 @@
-/** Whether the workers of a deployed endpoint come up, judged by what `health` says of it. */
+/** `flash deploy` waits until the new workers of each endpoint are ready, or cannot become ready. */
 import * as z from "zod";
+import { setTimeout } from "node:timers/promises";
+import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
+import type { Cli } from "../core/cli.ts";
+import { counted, secondsSince } from "../core/format.ts";
+import { ServiceError, type Service } from "../service/service.ts";
+import type { Step } from "../core/terminal.ts";
+import type { DeployedEndpoint } from "./deployment.ts";
 
 const count = z.number();
 
@@ -31,4 +38,89 @@ export function readinessOf({ workers, release, obstacle }: Health, workersMin: 
   if (workers.unhealthy > 0) return { state: "failed", reason: UNKNOWN_FAILURE };
   const isComing = workers.initializing + workers.throttled > 0 || workersMin > 0;
   return isComing ? { state: "waiting", reason: undefined } : { state: "idle" };
+}
+
+const POLL_MS = 1_000;
+
+export type ReadyEndpoint = { readonly name: string } & (
+  | Readiness
+  | { readonly state: "unknown"; readonly reason: string }
+);
+
+type Waiting = {
+  readonly manifest: FlashManifest;
+  readonly endpoints: readonly DeployedEndpoint[];
+  /** 0: nothing is waited for. */
+  readonly limitSeconds: number;
+};
+
+/** How the endpoints are when none is waited for any more; those that could not be saved are left out. */
+export async function awaitWorkers(
+  cli: Cli,
+  service: Service,
+  waiting: Waiting,
+): Promise<readonly ReadyEndpoint[]> {
+  const { manifest, endpoints, limitSeconds } = waiting;
+  const saved = endpoints.flatMap(({ name, id, action }) =>
+    id === null || action === "failed"
+      ? []
+      : [{ name, id, workersMin: manifest.resources[name]?.workersMin ?? 0 }],
+  );
+  if (limitSeconds === 0 || saved.length === 0) return [];
+  const startedAt = performance.now();
+  const step = cli.terminal.step("Waiting for workers");
+  try {
+    while (true) {
+      const results = await Promise.all(
+        saved.map(async (endpoint) => await readReadiness(service, endpoint)),
+      );
+      const isOver = performance.now() - startedAt > limitSeconds * 1_000;
+      if (isOver || results.every(({ state }) => state !== "waiting")) {
+        endStep(step, results, secondsSince(startedAt));
+        return results;
+      }
+      step.update(detailOf(results));
+      await setTimeout(POLL_MS, undefined, { signal: cli.signal }).catch(() => cli.signal.throwIfAborted());
+    }
+  } catch (error) {
+    step.fail("Waiting for workers was cut off; everything is deployed");
+    throw error;
+  }
+}
+
+type SavedEndpoint = { readonly name: string; readonly id: string; readonly workersMin: number };
+
+async function readReadiness(
+  service: Service,
+  { name, id, workersMin }: SavedEndpoint,
+): Promise<ReadyEndpoint> {
+  try {
+    return { name, ...readinessOf(await service.read(`/v2/${id}/health`, healthSchema), workersMin) };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    // It was deleted meanwhile, or the key may deploy but not look.
+    return { name, state: error.code === "not_found" ? "failed" : "unknown", reason: error.message };
+  }
+}
+
+function detailOf(results: readonly ReadyEndpoint[]): string {
+  const waiting = results.filter(({ state }) => state === "waiting");
+  const [reason] = waiting.flatMap((one) => (one.state === "waiting" && one.reason ? [one.reason] : []));
+  const names = waiting.map(({ name }) => name).join(", ");
+  return reason === undefined ? names : `${names}: ${reason}`;
+}
+
+function endStep(step: Step, results: readonly ReadyEndpoint[], seconds: number): void {
+  const having = (state: ReadyEndpoint["state"]) => results.filter((one) => one.state === state);
+  const [failed, waiting, ready] = [having("failed"), having("waiting"), having("ready")];
+  const open = [...having("idle"), ...having("unknown")].map(({ name }) => name).join(", ");
+  if (failed.length > 0)
+    step.fail(`${counted(failed.length, "endpoint")} cannot start workers (${seconds} s)`);
+  else if (waiting.length > 0) {
+    step.fail(`${counted(waiting.length, "endpoint")} without a ready worker after ${seconds} s`);
+  } else if (ready.length === 0) step.done(`No worker was started yet; the first call starts one: ${open}`);
+  else {
+    const others = open === "" ? "" : `; the first call starts one of ${open}`;
+    step.done(`Workers of ${counted(ready.length, "endpoint")} are ready (${seconds} s)${others}`);
+  }
 }

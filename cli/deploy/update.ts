@@ -1,13 +1,13 @@
 /** `flash update`: makes the endpoints again what the last build says, without building. */
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import type { Cli } from "../core/cli.ts";
-import { openService } from "../configuration/service-access.ts";
-import { type LocalBuild, findLocalBuild } from "./built.ts";
+import { openService } from "../configuration/settings.ts";
+import { type LocalBuild, findLocalBuild } from "../build/local-build.ts";
 import { deployBuildToEnvironment } from "./deploy-build.ts";
 import { chooseEnvironment, ensureTarget, findApp } from "./target.ts";
-import { uploadWithProgress } from "./upload-step.ts";
+import { uploadWithProgress } from "./upload.ts";
 import { Failure } from "../core/failure.ts";
-import { appNameOf, checkedName } from "../project/app-name.ts";
+import { appNameOf, checkedName } from "../project/project.ts";
 import { buildById, type FlashApp } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
 

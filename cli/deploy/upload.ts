@@ -5,9 +5,11 @@ import pRetry, { AbortError } from "p-retry";
 import { ARTIFACT_MAX_BYTES } from "../../src/contract/flash/flash-limits.ts";
 import { Failure } from "../core/failure.ts";
 import { finalizeUpload, prepareUpload } from "../service/flash-operations.ts";
-import type { Service } from "../service/service.ts";
-import { withinMs } from "../service/time-limit.ts";
+import { type Service, withinMs } from "../service/service.ts";
 import type { Step } from "../core/terminal.ts";
+import prettyBytes from "pretty-bytes";
+import type { Cli } from "../core/cli.ts";
+import { secondsSince } from "../core/format.ts";
 
 const PART_LIMIT_MS = 600_000;
 const RETRIES = { retries: 2, minTimeout: 2_000, factor: 1 };
@@ -158,4 +160,19 @@ function isOfTls(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   return /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);
+}
+
+/** Uploads a build before the eyes of the person; answers its id. */
+export async function uploadWithProgress(cli: Cli, service: Service, upload: Upload): Promise<string> {
+  const startedAt = performance.now();
+  const step = cli.terminal.step("Uploading");
+  try {
+    const uploaded = await uploadBuild(service, upload, step, cli.signal);
+    if (uploaded.wasThere) step.done("Nothing to upload: the service has this artifact");
+    else step.done(`Uploaded ${prettyBytes(uploaded.sentBytes)} (${secondsSince(startedAt)} s)`);
+    return uploaded.buildId;
+  } catch (error) {
+    step.fail("Uploading failed");
+    throw error;
+  }
 }

@@ -1,22 +1,26 @@
 /** What `flash dev` does, from its start to Ctrl+C. */
 import { once } from "node:events";
 import type { Cli } from "../core/cli.ts";
-import { openService } from "../configuration/service-access.ts";
+import { openService } from "../configuration/settings.ts";
 import { type LocalEdge, openLocalEdge } from "../local/local-edge.ts";
 import { startLocalServer } from "../server/local-server.ts";
 import { showStartupTable } from "../server/startup-table.ts";
 import { openCallLog } from "../server/terminal-call-log.ts";
 import { Service } from "../service/service.ts";
-import { counted } from "../terminal/counted.ts";
-import type { LiveApp } from "./app/live-app.ts";
+import { counted } from "../core/format.ts";
+import type { LiveApp, AppChange } from "./app/live-app.ts";
 import { openLiveApp } from "./app/watched-app.ts";
 import { LiveCalls } from "./call/live-calls.ts";
-import { showChange } from "./changes.ts";
-import { removeDevServerUrl, writeDevServerUrl } from "./dev-server-file.ts";
 import { findLeftovers, offerRemoval } from "./session/leftovers.ts";
 import type { LiveSession } from "./session/live-session.ts";
 import { openLiveSession } from "./session/open-session.ts";
 import { confirmProvisioning, provision } from "./session/provisioning.ts";
+import type { Terminal } from "../core/terminal.ts";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import writeFileAtomic from "write-file-atomic";
+import * as z from "zod";
+import { FLASH_DIRECTORY } from "../project/project.ts";
 
 export type DevOptions = {
   readonly appName: string;
@@ -120,4 +124,51 @@ async function closeSession({ terminal }: Cli, session: LiveSession): Promise<vo
   if (left.length === 0) return;
   terminal.fail(`${counted(left.length, "live endpoint")} could not be deleted: ${left.join(", ")}.`);
   terminal.warn("The service deletes them when their lease has lapsed, within minutes.");
+}
+
+/** What a change of files has changed; nothing for a change that no endpoint notices. */
+export function showChange(terminal: Terminal, change: AppChange): void {
+  const { added, removed, changed, reconfigured, problems, warnings } = change;
+  const isNamed = new Set([...added, ...reconfigured]);
+  const parts = [
+    changeSummary(
+      "changed",
+      changed.filter((name) => !isNamed.has(name)),
+    ),
+    changeSummary("configured anew", reconfigured),
+    changeSummary("added", added),
+    changeSummary("removed", removed),
+  ].filter((part) => part !== "");
+  if (parts.length > 0) terminal.done(`Reloaded: ${parts.join("; ")}`);
+  for (const warning of warnings) terminal.warn(warning);
+  for (const problem of problems) terminal.fail(problem);
+  if (problems.length > 0) terminal.say("  All other functions go on as they were.");
+  // What was broken is as it was before, so nothing else has changed.
+  else if (parts.length + warnings.length === 0) terminal.done("Reloaded: everything can be read again");
+}
+
+function changeSummary(what: string, names: readonly string[]): string {
+  return names.length === 0 ? "" : `${what} ${names.join(", ")}`;
+}
+
+const FILE = "dev.json";
+const devServerSchema = z.object({ url: z.string(), pid: z.number() });
+
+export async function writeDevServerUrl(directory: string, url: string): Promise<void> {
+  await writeFileAtomic(devServerFile(directory), `${JSON.stringify({ url, pid: process.pid })}\n`);
+}
+
+/** Another one of the same project may have told its own by now. What cannot be removed stays: its process is gone. */
+export async function removeDevServerUrl(directory: string): Promise<void> {
+  const path = devServerFile(directory);
+  try {
+    const { pid } = devServerSchema.parse(JSON.parse(await readFile(path, "utf8")));
+    if (pid === process.pid) await rm(path, { force: true });
+  } catch {
+    // It is gone, or is none of ours.
+  }
+}
+
+function devServerFile(directory: string): string {
+  return join(directory, FLASH_DIRECTORY, FILE);
 }

@@ -4,10 +4,13 @@ import type { z } from "zod";
 import type { Cli } from "../core/cli.ts";
 import { Failure } from "../core/failure.ts";
 import { runDiscovery } from "./discovery-process.ts";
-import { type DiscoveryReport, discoveryReportSchema } from "./discovery-report.ts";
-import { findInterpreter, type Interpreter } from "./interpreter.ts";
-import { failureOf, formatDiagnostic } from "./diagnostics.ts";
-import { sdkDirectory } from "./sdk-directory.ts";
+import {
+  type DiscoveryReport,
+  discoveryReportSchema,
+  failureOf,
+  formatDiagnostic,
+} from "./discovery-report.ts";
+import { findInterpreter, type Interpreter, sdkDirectory } from "./interpreter.ts";
 
 /** For the import of one file. */
 export const IMPORT_LIMIT_SECONDS = 30;

@@ -5,6 +5,7 @@ import { execa } from "execa";
 import * as z from "zod";
 import type { Cli } from "../core/cli.ts";
 import { Failure } from "../core/failure.ts";
+import { fileURLToPath } from "node:url";
 
 const LEAST_MINOR = 10;
 const ADVICE = [
@@ -105,4 +106,15 @@ function parsed(json: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Beside the bundled command, in the repository, or around the command where pip has installed both. */
+const SDK_PLACES = ["./python/", "../../sdk/python/src/", "../../"];
+
+/** The command's own copy of the Python package: the directory that holds `edgerun`. */
+export function sdkDirectory(): string {
+  const places = SDK_PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  const found = places.find((place) => existsSync(join(place, "edgerun")));
+  if (found === undefined) throw new Error(`the package edgerun is in none of ${places.join(", ")}`);
+  return found;
 }

@@ -10,7 +10,7 @@ import { AGENT_NODE_MIN, isEarlier } from "../../src/contract/agent/agent-versio
 import { cacheDirectory } from "../core/cache-directory.ts";
 import type { Cli } from "../core/cli.ts";
 import { Failure } from "../core/failure.ts";
-import { secondsSince } from "../terminal/seconds.ts";
+import { secondsSince } from "../core/format.ts";
 import { fetchPackages } from "./package-fetch.ts";
 import { isWhole, use } from "./package-directory.ts";
 import { type PackageSet, readPackageSet } from "./package-set.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { imageFor, runtimeImages } from "./images.ts";
+import { imageFor, runtimeImages } from "./manifest.ts";
 
 const KINDS: readonly [boolean, boolean][] = [
   [false, false],

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { flashManifestSchema } from "../../src/contract/flash/flash-manifest.ts";
 import { discoveredEndpoint, discoveredFunction, discoveryReport } from "../../test/support/discovered.ts";
 import type { DiscoveredEndpoint } from "../discovery/discovery-report.ts";
-import { runtimeImages } from "./images.ts";
-import { toManifest } from "./manifest.ts";
+import { runtimeImages, toManifest } from "./manifest.ts";
 
 const OPTIONS = {
   appName: "shop",

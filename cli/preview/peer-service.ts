@@ -8,17 +8,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { Hono, type HonoRequest } from "hono";
-import { errorBody, ERROR_STATUS, type ErrorCode } from "../../src/contract/errors.ts";
+import { ERRORS, type QueueErrorCode, errorBody } from "../../src/contract/errors.ts";
 import { FLASH_ENDPOINT_HEADER, FLASH_ENDPOINT_ID } from "../../src/contract/flash/flash-names.ts";
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import { DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
-import { detailResponse } from "../server/requests/responses.ts";
-import type { CallLog } from "../server/requests/call-log.ts";
-import { readJob } from "../server/requests/job-json.ts";
-import { answerObserved } from "../server/requests/observed-call.ts";
-import { parseOperation, searchOf } from "../server/requests/queue-operations.ts";
-import { readBody } from "../server/requests/request-body.ts";
-import type { EndpointCalls, ServedEndpoint } from "../server/requests/served-app.ts";
+import { detailResponse, answerObserved } from "../server/requests/responses.ts";
+import type { CallLog, EndpointCalls, ServedEndpoint } from "../server/requests/served-app.ts";
+import { readJob, readBody } from "../server/requests/request-body.ts";
+import { parseOperation, searchOf } from "../server/requests/queue-call.ts";
 import { endpointIdOf } from "./worker-plan.ts";
 
 export type PeerSettings = {
@@ -132,8 +129,8 @@ function unknown({ id, name = id }: Called): Response {
   return refusal("endpoint_not_found", `There is no endpoint ${name} in this preview.`);
 }
 
-function refusal(code: ErrorCode, message: string): Response {
-  const status = ERROR_STATUS[code];
+function refusal(code: QueueErrorCode, message: string): Response {
+  const status = ERRORS[code].status;
   return code === "not_found"
     ? detailResponse(status, message)
     : Response.json(errorBody(code, message), { status });

@@ -2,7 +2,7 @@
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import type { Cli } from "../core/cli.ts";
 import { exampleCalls, routesOf, type Route } from "../deploy/endpoint-urls.ts";
-import { type GroupedEndpoint, showEndpointGroups } from "../deploy/endpoint-group.ts";
+import { type GroupedEndpoint, showEndpointGroups } from "../deploy/deployment-report.ts";
 import type { LocalServer } from "../server/local-server.ts";
 import type { Palette } from "../core/palette.ts";
 import { PREVIEW_ENVIRONMENT } from "./worker-plan.ts";

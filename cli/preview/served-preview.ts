@@ -1,8 +1,8 @@
 /** The workers of a preview behind the local server. */
 import { proxy } from "hono/proxy";
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
-import type { CallLine } from "../server/requests/call-log.ts";
 import {
+  type CallLine,
   CallFailure,
   type EndpointCalls,
   type QueueCall,

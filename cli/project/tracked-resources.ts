@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { lock } from "proper-lockfile";
 import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
-import { ensureFlashDirectory, FLASH_DIRECTORY } from "./flash-directory.ts";
+import { ensureFlashDirectory, FLASH_DIRECTORY } from "./project.ts";
 import { Failure } from "../core/failure.ts";
-import { type Plain, readPickle, writePickle } from "../tracking/pickle.ts";
+import { type Plain, readPickle, writePickle } from "./pickle.ts";
 
 const string = z.string();
 

@@ -1,7 +1,7 @@
 /** What installs packages for the worker's platform: uv when it is there, else pip. */
 import { execa } from "execa";
 import { EXIT_FAILURE, Failure } from "../core/failure.ts";
-import { sdkDirectory } from "../discovery/sdk-directory.ts";
+import { sdkDirectory } from "../discovery/interpreter.ts";
 import { minorOf } from "../manifest/python-version.ts";
 import { findPip } from "./python-requirements.ts";
 import type { SourceOption } from "./requirement-lines.ts";

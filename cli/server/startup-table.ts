@@ -1,6 +1,6 @@
 import type { Cli } from "../core/cli.ts";
 import type { LocalServer } from "./local-server.ts";
-import { routesOf } from "./requests/route-table.ts";
+import { routesOf } from "./requests/route-call.ts";
 import type { ServedEndpoint } from "./requests/served-app.ts";
 
 const DESCRIPTION_MAX_CHARACTERS = 60;

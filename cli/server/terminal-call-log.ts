@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import type { Cli } from "../core/cli.ts";
 import type { Step } from "../core/terminal.ts";
-import type { CallLine, CallLog } from "./requests/call-log.ts";
+import type { CallLine, CallLog } from "./requests/served-app.ts";
 import { DisplayOrder, type DisplayedCall } from "./display-order.ts";
 
 /** Shows calls in the terminal, each under a number of its own. */

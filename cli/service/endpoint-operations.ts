@@ -1,14 +1,10 @@
 /** Operations on the endpoints of an environment, and on what they need. */
 import * as z from "zod";
-import { type Operation, ServiceError, type Service } from "./service.ts";
+import { operation, ServiceError, type Service } from "./service.ts";
 
 const string = z.string();
 const count = z.number().int();
 const variableSchema = z.object({ key: string, value: string });
-
-function operation<Shape extends z.ZodRawShape>(document: string, shape: Shape) {
-  return { document, schema: z.object(shape) } satisfies Operation<z.ZodObject<Shape>>;
-}
 
 /** An endpoint as the service has it. */
 export const presentEndpointSchema = z.object({

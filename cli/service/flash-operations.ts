@@ -1,14 +1,22 @@
-/** Operations on apps, environments and builds. */
+/** Operations on apps, environments, sessions and builds. */
 import * as z from "zod";
 import { AUTH_REQUEST_STATUSES } from "../../src/contract/flash/flash-names.ts";
 import { flashManifestSchema } from "../../src/contract/flash/flash-manifest.ts";
-import { GPU_FIELDS, gpuShape } from "./gpu-name.ts";
-import type { Operation } from "./service.ts";
+import { operation, ServiceError } from "./service.ts";
 
 const string = z.string();
 
-function operation<Shape extends z.ZodRawShape>(document: string, shape: Shape) {
-  return { document, schema: z.object(shape) } satisfies Operation<z.ZodObject<Shape>>;
+/** Fields of the host of a worker that name its GPU. */
+export const GPU_FIELDS = "gpuDisplayName isGpuSimulated";
+
+export const gpuShape = { gpuDisplayName: z.string().nullable(), isGpuSimulated: z.boolean().nullable() };
+
+type Gpu = z.infer<z.ZodObject<typeof gpuShape>>;
+
+/** Name of a GPU as users read it; undefined for a worker without one. */
+export function gpuName({ gpuDisplayName, isGpuSimulated }: Gpu): string | undefined {
+  if (gpuDisplayName === null) return undefined;
+  return isGpuSimulated === true ? `simulated ${gpuDisplayName}` : gpuDisplayName;
 }
 
 export const environmentSchema = z.object({
@@ -201,3 +209,27 @@ export const buildById = operation(
       .nullable(),
   },
 );
+
+/** Without a token where somebody else looks, and where the environment is a lasting one. */
+const sessionSchema = z.object({ id: string, name: string, leaseExpiresAt: string, liveToken: string });
+export type OpenedSession = z.infer<typeof sessionSchema>;
+
+const SESSION_FIELDS = "id name leaseExpiresAt liveToken";
+
+export const createSession = operation(
+  `mutation ($input: CreateFlashEnvironmentInput) { createFlashEnvironment(input: $input) { ${SESSION_FIELDS} } }`,
+  { createFlashEnvironment: sessionSchema },
+);
+
+/** Refused once the lease has lapsed. */
+export const renewLease = operation(
+  `mutation ($input: RenewFlashEnvironmentLeaseInput) {
+    renewFlashEnvironmentLease(input: $input) { ${SESSION_FIELDS} }
+  }`,
+  { renewFlashEnvironmentLease: sessionSchema },
+);
+
+/** The session is no more: deleted, or its lease has lapsed. */
+export function isSessionNotFound(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "FLASH_ENVIRONMENT_NOT_FOUND";
+}

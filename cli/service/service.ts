@@ -3,8 +3,8 @@ import pRetry, { AbortError } from "p-retry";
 import * as z from "zod";
 import { isLoopback } from "./service-url.ts";
 import { Failure } from "../core/failure.ts";
-import { CLIENT_NAME } from "./client-name.ts";
-import { withinMs } from "./time-limit.ts";
+import { hostname } from "node:os";
+import { EDGERUN_VERSION } from "../../src/contract/version.ts";
 
 /** The longest call puts together an artifact of 1.5 GB and reads it once. */
 const CALL_LIMIT_MS = 300_000;
@@ -45,6 +45,11 @@ export type Operation<Schema extends z.ZodType> = {
   /** What stands under `data`. */
   readonly schema: Schema;
 };
+
+/** An operation whose `data` has these members. */
+export function operation<Shape extends z.ZodRawShape>(document: string, shape: Shape) {
+  return { document, schema: z.object(shape) } satisfies Operation<z.ZodObject<Shape>>;
+}
 
 export type ServiceSettings = {
   /** Such as https://edge.example, without a slash at its end. */
@@ -259,3 +264,17 @@ function causeOf(error: unknown): string {
   if (cause instanceof AggregateError) return causeOf(cause.errors[0]);
   return cause instanceof Error ? cause.message : error.message;
 }
+
+/**
+ * Aborts with the signal, or after that time. Not AbortSignal.timeout within AbortSignal.any: Node 20 forgets such a
+ * timer, so that what waits for an answer waits for ever.
+ */
+export function withinMs(limitMs: number, signal: AbortSignal): AbortSignal {
+  const limit = new AbortController();
+  const tooLate = (): void => limit.abort(new DOMException(`no answer within ${limitMs} ms`, "TimeoutError"));
+  setTimeout(tooLate, limitMs).unref();
+  return AbortSignal.any([signal, limit.signal]);
+}
+
+/** Who asks, as the page of a login shows it: such as `flash/0.1.0 (laptop)`. */
+export const CLIENT_NAME = `flash/${EDGERUN_VERSION} (${hostname().replaceAll(/[^\x20-\x7e]/g, "?")})`;

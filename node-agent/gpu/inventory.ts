@@ -5,7 +5,7 @@ import type { Gpu, Inventory } from "../../src/contract/agent/agent.ts";
 import { readCudaVersion } from "./cuda-version.ts";
 import { type GpuReading, readGpus } from "./nvidia-smi.ts";
 import type { Volumes } from "../volumes/volumes.ts";
-import { simulatedGpus } from "./simulated-gpus.ts";
+import { SIMULATED_GPUS_PER_TIER, simulatedGpus } from "./simulated-gpus.ts";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -20,6 +20,7 @@ const SIMULATED_DISK_MB = 10_000_000;
 export type InventoryRequest = {
   readonly runtimeKind: Inventory["runtime"];
   readonly simulateGpus: boolean;
+  readonly simulatedPerTier?: number | undefined;
   /** Its file system is the one whose free space is told. */
   readonly diskDirectory: string;
   readonly dataCenterId?: string | undefined;
@@ -33,7 +34,7 @@ export async function readInventory(request: InventoryRequest): Promise<Inventor
   const cudaVersion = request.simulateGpus ? undefined : await readCudaVersion();
   const networkVolumeIds = await request.volumes?.offered();
   return {
-    gpus: [...(request.simulateGpus ? simulatedGpus() : realGpus(await readGpus(), request.onError))],
+    gpus: [...(request.simulateGpus ? simulated(request) : realGpus(await readGpus(), request.onError))],
     cpuCount: availableParallelism(),
     memoryMb: memoryForWorkersMb(Math.floor(totalmem() / MEGABYTE)),
     diskFreeMb: isMadeUp(request) ? SIMULATED_DISK_MB : await diskFreeMb(request.diskDirectory),
@@ -60,6 +61,10 @@ function realGpus(reading: GpuReading, onError: InventoryRequest["onError"]): re
   if (reading.kind === "found") return reading.gpus;
   if (reading.kind === "failed") onError?.(reading.detail);
   return [];
+}
+
+function simulated({ simulatedPerTier = SIMULATED_GPUS_PER_TIER }: InventoryRequest): readonly Gpu[] {
+  return simulatedGpus(simulatedPerTier);
 }
 
 /** Free space where a directory is or will be. */

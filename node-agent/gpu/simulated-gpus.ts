@@ -1,11 +1,11 @@
 import type { Gpu } from "../../src/contract/agent/agent.ts";
 import { GPU_TIER_NAMES, GPU_TIERS } from "../../src/catalog/gpu-tiers.ts";
 
-const GPUS_PER_TIER = 4;
+export const SIMULATED_GPUS_PER_TIER = 4;
 
 /** GPUs of every tier for a machine that has none, so that endpoints written for real ones run on it. */
-export function simulatedGpus(): readonly Gpu[] {
-  const tiers = GPU_TIER_NAMES.flatMap((tier) => Array.from({ length: GPUS_PER_TIER }, () => tier));
+export function simulatedGpus(perTier: number): readonly Gpu[] {
+  const tiers = GPU_TIER_NAMES.flatMap((tier) => Array.from({ length: perTier }, () => tier));
   return tiers.map((tier, index) => ({
     index,
     name: GPU_TIERS[tier].models[0],

@@ -1,7 +1,8 @@
 /** Reports as JSON text, put together without parsing the results in them, which may be megabytes. */
 import type { Upload } from "../../src/contract/agent/agent.ts";
-import { ERROR_MAX_LENGTH, INLINE_PAYLOAD_MAX_BYTES } from "../../src/contract/limits.ts";
+import { INLINE_PAYLOAD_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { AttemptRef, NewReport } from "./journal.ts";
+import { ERROR_MAX_LENGTH } from "../../src/contract/agent/agent.ts";
 
 /** What became of an attempt, without saying again whose it is. Outputs are JSON text. */
 export type AttemptOutcome =

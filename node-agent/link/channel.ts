@@ -2,7 +2,6 @@
  * One stream of a link: what the agent has to send on it, within the edge's credit, and the credit that it gives.
  * It knows nothing of the worker; whoever forwards to one reads and writes here.
  */
-import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
 import {
   encodeCredit,
   FLAG_END,
@@ -11,6 +10,7 @@ import {
   type Frame,
   type FrameType,
   NO_PAYLOAD,
+  LINK_FRAME_MAX_BYTES,
 } from "../../src/link/link-frame.ts";
 import type { Close, ResetReason } from "../../src/link/link-messages.ts";
 import { ReceiveWindow, SendWindow, type WindowBudget } from "../../src/link/link-window.ts";

@@ -6,7 +6,6 @@
 import { trimEndOf } from "../../src/net/trimming.ts";
 import type { Agent } from "node:http";
 import { WebSocket } from "ws";
-import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { WindowBudget } from "../../src/link/link-window.ts";
 import type { EdgeContext } from "../edge/edge-context.ts";
 import { Backoff } from "../async/backoff.ts";
@@ -14,6 +13,7 @@ import { Schedule } from "../async/schedule.ts";
 import type { AdmissionControl } from "../worker/admission.ts";
 import type { BufferedMessages } from "./message-buffer.ts";
 import { LinkSession } from "./link-session.ts";
+import { LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
 
 export type LinkOptions = Pick<
   EdgeContext,

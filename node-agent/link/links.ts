@@ -1,7 +1,6 @@
 /** The links of an agent: one for each load-balanced endpoint that has workers on its host. */
 import { Agent } from "node:http";
-import { LINK_WINDOWS_BUDGET_BYTES } from "../../src/contract/limits.ts";
-import { WindowBudget } from "../../src/link/link-window.ts";
+import { WindowBudget, LINK_WINDOWS_BUDGET_BYTES } from "../../src/link/link-window.ts";
 import { BufferedMessages } from "./message-buffer.ts";
 import { Link, type LinkOptions } from "./link.ts";
 

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { describe, test } from "vitest";
 import type { RequestHead } from "../../src/link/link-messages.ts";
-import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
 import { decodeJson } from "./json-bytes.ts";
 import { requestHeaders, responseHead, upgradeHeaders } from "./message-headers.ts";
+import { LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
 
 const head = (headers: [string, string][], method = "POST"): RequestHead => {
   return { kind: "http", method, target: "/", headers: [["Host", "app"], ...headers] };

@@ -1,8 +1,8 @@
 /** Headers on their way through the agent: those that are about one connection only stay behind. */
 import type { IncomingMessage } from "node:http";
-import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
 import { type RequestHead, responseHeadSchema } from "../../src/link/link-messages.ts";
 import { encodeJson } from "./json-bytes.ts";
+import { LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
 
 type Headers = readonly (readonly [string, string])[];
 

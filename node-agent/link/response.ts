@@ -1,7 +1,6 @@
 /** A worker's answer on its way to the edge: read only as fast as the edge takes it. */
 import type { IncomingMessage } from "node:http";
-import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
-import { FRAME } from "../../src/link/link-frame.ts";
+import { FRAME, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
 import type { Channel } from "./channel.ts";
 import { responseHead } from "./message-headers.ts";
 import { headFailure, workerFailure } from "./worker-failure.ts";

@@ -1,7 +1,12 @@
 import { describe, test } from "vitest";
-import { decodeFrames, FLAG_END, FRAME, NO_PAYLOAD } from "../../src/link/link-frame.ts";
-import { LINK_FRAME_MAX_BYTES, LINK_WINDOW_BYTES } from "../../src/contract/limits.ts";
-import { WindowBudget } from "../../src/link/link-window.ts";
+import {
+  decodeFrames,
+  FLAG_END,
+  FRAME,
+  NO_PAYLOAD,
+  LINK_FRAME_MAX_BYTES,
+} from "../../src/link/link-frame.ts";
+import { WindowBudget, LINK_WINDOW_BYTES } from "../../src/link/link-window.ts";
 import { Channel } from "./channel.ts";
 import { type MessageSocket, SendScheduler } from "./send-scheduler.ts";
 

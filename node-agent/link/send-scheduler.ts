@@ -4,8 +4,7 @@
  * megabytes of others; and what is ready in the same turn of the event loop goes as one message, for a message costs
  * its receiver more than its bytes do.
  */
-import { LINK_FRAME_MAX_BYTES } from "../../src/contract/limits.ts";
-import { encodeFrames, type Frame } from "../../src/link/link-frame.ts";
+import { encodeFrames, type Frame, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
 
 /** Where messages go. */
 export type MessageSocket = {

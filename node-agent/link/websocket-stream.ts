@@ -1,9 +1,8 @@
 /** A WebSocket between a stream of a link and a worker's server. Pings are answered on either side of the agent. */
 import { type IncomingMessage, validateHeaderName, validateHeaderValue } from "node:http";
 import { WebSocket } from "ws";
-import { LINK_FRAME_MAX_BYTES, WEBSOCKET_MESSAGE_MAX_BYTES } from "../../src/contract/limits.ts";
-import { FLAG_FIN, FRAME, type Frame } from "../../src/link/link-frame.ts";
-import { type Close, closeSchema } from "../../src/link/link-messages.ts";
+import { FLAG_FIN, FRAME, type Frame, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
+import { type Close, closeSchema, WEBSOCKET_MESSAGE_MAX_BYTES } from "../../src/link/link-messages.ts";
 import { forwardResponse } from "./response.ts";
 import { BufferShare } from "./message-buffer.ts";
 import { decodeJson } from "./json-bytes.ts";

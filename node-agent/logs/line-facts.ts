@@ -1,5 +1,6 @@
+import { LOG_FIELD_MAX_CHARACTERS } from "../../src/contract/agent/log.ts";
+
 /** What a line says of itself. Workers' SDKs write `{"requestId", "message", "level"}`. */
-import { LOG_FIELD_MAX_CHARACTERS } from "../../src/contract/limits.ts";
 
 export type LineFacts = { readonly jobId?: string; readonly level?: string };
 

@@ -10,13 +10,12 @@ import {
   LOG_BATCH_AFTER_MS,
   LOG_BATCH_BURST,
   LOG_BATCH_EVERY_MS,
-  LOG_BATCH_LINES_MAX,
-  LOG_BATCH_MAX_BYTES,
   LOG_BUFFER_MAX_BYTES,
   LOG_OVERLAP_MS,
 } from "../../src/contract/limits.ts";
 import type { OutputPlace } from "../journal/journal.ts";
 import { TokenBucket } from "../async/token-bucket.ts";
+import { LOG_BATCH_LINES_MAX, LOG_BATCH_MAX_BYTES } from "../../src/contract/agent/log.ts";
 
 type BufferedLine = {
   readonly line: LogLine;

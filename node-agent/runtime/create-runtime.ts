@@ -31,7 +31,7 @@ export async function chooseRuntime(
 
 export type RuntimeSettings = Pick<
   DockerRuntimeOptions,
-  "networkName" | "allowedNetworks" | "isOpenNetworkAllowed" | "allowedRegistries"
+  "networkName" | "allowedNetworks" | "isOpenNetworkAllowed" | "allowedRegistries" | "desktop"
 > & {
   readonly hostId: string;
   readonly stateDir: string;

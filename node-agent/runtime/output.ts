@@ -1,5 +1,6 @@
+import { LOG_LINE_MAX_BYTES } from "../../src/contract/agent/log.ts";
+
 /** What a worker prints, as a runtime hands it on. */
-import { LOG_LINE_MAX_BYTES } from "../../src/contract/limits.ts";
 
 export type OutputLine = {
   /** When it was printed, in microseconds since 1970. */

@@ -29,6 +29,8 @@ export type WorkerSpec = {
   readonly artifact?: Artifact | undefined;
   /** It is given one of these, the first that this host has. */
   readonly networkVolumeIds?: readonly string[] | undefined;
+  /** Where its own server listens; absent for a worker without one. */
+  readonly serverPorts?: ServerPorts | undefined;
 };
 
 export type WorkerLimits = {
@@ -85,8 +87,8 @@ export interface Runtime {
   admit(port: number): Promise<void>;
   /** Ports for a worker's server: those wanted, or others where workers share the ports of the host. */
   portsFor(requested: ServerPorts): Promise<ServerPorts>;
-  /** Address at which the agent reaches a worker's server. Throws when the worker does not run. */
-  addressOf(workerId: string): Promise<string>;
+  /** Where the agent reaches a worker's server, which listens at `ports`. Throws when the worker does not run. */
+  locateServer(workerId: string, ports: ServerPorts): Promise<ServerPorts & { readonly host: string }>;
   /** Where the worker's own programs listen; null where that cannot be told. */
   listening(workerId: string): Promise<readonly ListeningSocket[] | null>;
   /**

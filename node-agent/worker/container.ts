@@ -280,7 +280,8 @@ export class Container {
   #spec(): WorkerSpec {
     const assignment = this.#requireAssignment();
     const env = this.#options.environmentOf(assignment, this.#token);
-    return { ...assignment, env: { ...env, ...(this.#server && serverVariables(this.#server)) } };
+    if (this.#server === null) return { ...assignment, env };
+    return { ...assignment, env: { ...env, ...serverVariables(this.#server) }, serverPorts: this.#server };
   }
 }
 

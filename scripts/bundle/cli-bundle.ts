@@ -12,7 +12,7 @@ import { layOutStandalone } from "./standalone-bundle.ts";
 /** The oldest Node that the command is for. */
 const NODE_MIN = "20.19";
 const FILE_NAME = "flash.mjs";
-const SKELETON = "cli/skeleton/files";
+const SKELETON = "cli/configuration/skeleton";
 const EXPLORER = "cli/server/explorer";
 const SWAGGER_UI = "node_modules/swagger-ui-dist";
 const SWAGGER_UI_FILES = ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"];

@@ -2,7 +2,7 @@
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { create } from "tar";
-import { FLASH_VERSION } from "../../cli/core/version.ts";
+import { EDGERUN_VERSION } from "../../src/contract/version.ts";
 
 export const TARBALL_FILE = "edgerun.tgz";
 
@@ -27,7 +27,7 @@ export async function layOutNpmPackage(root: string, cli: string, directory: str
   const { license, description, engines } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   const manifest = {
     name: "edgerun",
-    version: FLASH_VERSION,
+    version: EDGERUN_VERSION,
     description,
     license,
     type: "module",

@@ -3,7 +3,7 @@
  *
  * Such a caller holds no permission at all: what the key opens is asked for by the environment's id.
  */
-import { CREDENTIAL_CACHE_MS, CREDENTIAL_REJECTION_CACHE_MS } from "../contract/limits.ts";
+import { CREDENTIAL_REJECTION_CACHE_MS } from "../contract/limits.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEnvironmentAccount } from "../db/flash/deployments.ts";
 import type { Env } from "../env.ts";
@@ -13,6 +13,7 @@ import { environmentOfKey } from "./derived-keys/environment-key.ts";
 import { hashKey } from "./digest.ts";
 import type { RateEnv } from "./request-rates.ts";
 import { ANONYMOUS, authenticate, type Principal, type Unauthorized } from "./principal.ts";
+import { CREDENTIAL_CACHE_MS } from "../domain/accounts/permissions.ts";
 
 export type EnvironmentPrincipal = Principal & { readonly flashEnvironmentId: string };
 

@@ -1,5 +1,5 @@
 /** Which host calls the agent API: the one behind a host token. Rules as in principal.ts. */
-import { CREDENTIAL_CACHE_MS, CREDENTIAL_REJECTION_CACHE_MS } from "../contract/limits.ts";
+import { CREDENTIAL_REJECTION_CACHE_MS } from "../contract/limits.ts";
 import { openDatabase } from "../db/database.ts";
 import { findHostByTokenHash } from "../db/hosts.ts";
 import type { Env } from "../env.ts";
@@ -8,6 +8,7 @@ import { kindOfCredential, mayBeIssued, readCredential } from "./credential.ts";
 import { hashKey } from "./digest.ts";
 import type { Unauthorized } from "./principal.ts";
 import { countFailure, refuseExhausted, type RateEnv } from "./request-rates.ts";
+import { CREDENTIAL_CACHE_MS } from "../domain/accounts/permissions.ts";
 
 export type HostPrincipal = {
   readonly kind: "host";

@@ -8,11 +8,7 @@
  * P5  A key that expires does so on time, whatever is remembered of it.
  * P6  A text that was never given out is not looked up, and others only so often for one network.
  */
-import {
-  CREDENTIAL_CACHE_MS,
-  CREDENTIAL_REJECTION_CACHE_MS,
-  KEY_USE_RECORD_INTERVAL_MS,
-} from "../contract/limits.ts";
+import { CREDENTIAL_REJECTION_CACHE_MS, KEY_USE_RECORD_INTERVAL_MS } from "../contract/limits.ts";
 import {
   ensureRootApiKey,
   findApiKeyByHash,
@@ -20,7 +16,7 @@ import {
   type FoundApiKey,
 } from "../db/credentials/api-keys.ts";
 import { openDatabase } from "../db/database.ts";
-import { NO_PERMISSIONS, type Permissions } from "../domain/accounts/permissions.ts";
+import { NO_PERMISSIONS, type Permissions, CREDENTIAL_CACHE_MS } from "../domain/accounts/permissions.ts";
 import type { Env } from "../env.ts";
 import { CredentialCache } from "./credential-cache.ts";
 import { kindOfCredential, mayBeIssued, readCredential } from "./credential.ts";
@@ -83,7 +79,7 @@ type AuthEnv = Pick<Env, "DB" | "ROOT_API_KEY"> & RateEnv;
 
 /**
  * Finds the account behind an Authorization header or a bare API key. `network`: where the caller is; one with too
- * many wrong keys gets a RateLimitedError for keys that are not remembered here.
+ * many wrong keys gets rate_limited for keys that are not remembered here.
  */
 export async function authenticate(
   env: AuthEnv,

@@ -5,6 +5,7 @@
  *     platform, which counts for all isolates of a location, once a tenth of the limit is used up.
  * R2  A binding that is missing or fails refuses nobody; the isolate's own count still does.
  */
+import { ServiceError } from "../contract/errors.ts";
 import { EDGE_RATE_LIMITS, rateLimitBinding, type EdgeLimited } from "../contract/rate-limits.ts";
 import { clientNetwork } from "../domain/limits/client-network.ts";
 import { CountedWindows } from "../domain/limits/counted-windows.ts";
@@ -12,21 +13,6 @@ import { clientAddress, type ClientAddressEnv } from "./client-address.ts";
 
 /** The bindings that count; each may be missing. */
 export type RateEnv = { readonly [Limited in EdgeLimited as `RATE_LIMIT_${Uppercase<Limited>}`]?: RateLimit };
-
-/** Is thrown at a caller who has used up a limit, and becomes 429 in the shape of each API. */
-export class RateLimitedError extends Error {
-  override readonly name = "RateLimitedError";
-  readonly retryAfterSeconds: number;
-
-  constructor(limited: EdgeLimited, retryAfterSeconds: number) {
-    const { requests, seconds, per, what } = EDGE_RATE_LIMITS[limited];
-    super(
-      `Too many requests: ${requests} ${what} within ${seconds} seconds are the limit of one ${per}. ` +
-        `Try again in ${retryAfterSeconds} s.`,
-    );
-    this.retryAfterSeconds = retryAfterSeconds;
-  }
-}
 
 const SHARED_COUNT_FRACTION = 10;
 const NAMES_MAX = 20_000;
@@ -38,7 +24,7 @@ const windows = new Map(
   ]),
 );
 
-/** Counts a request of `name`; throws RateLimitedError when it is one too many. */
+/** Counts a request of `name`; throws rate_limited when it is one too many. */
 export async function countRequest(
   env: RateEnv,
   limited: EdgeLimited,
@@ -56,7 +42,15 @@ export async function countRequest(
 export function refuseExhausted(limited: EdgeLimited, name: string, now: number): void {
   const counter = windowsOf(limited);
   if (!counter.isExhausted(name, now)) return;
-  throw new RateLimitedError(limited, Math.ceil(counter.endsInMs(now) / 1_000));
+  throw rateLimited(limited, Math.ceil(counter.endsInMs(now) / 1_000));
+}
+
+function rateLimited(limited: EdgeLimited, retryAfterSeconds: number): ServiceError {
+  const { requests, seconds, per, what } = EDGE_RATE_LIMITS[limited];
+  const message =
+    `Too many requests: ${requests} ${what} within ${seconds} seconds are the limit of one ${per}. ` +
+    `Try again in ${retryAfterSeconds} s.`;
+  return new ServiceError("rate_limited", message, { retryAfterSeconds });
 }
 
 /** Counts what turned out to be wrong: the next one is refused when it was the last that may be. */

@@ -2,8 +2,11 @@
 import * as z from "zod";
 import type { Immutable } from "./immutable.ts";
 import { pageMembers, requestsQuerySchema, WIRE_STATUSES } from "./job.ts";
-import { BATCH_REQUESTS_MAX, NAME_MAX_CHARACTERS } from "./limits.ts";
+import { NAME_MAX_CHARACTERS } from "./limits.ts";
 import { jsonValueSchema } from "../json/json-value.ts";
+
+/** Requests of one batch. */
+export const BATCH_REQUESTS_MAX = 5_000;
 
 /** Requests to begin a batch with or to add to one: an array, or an object that has them as `requests`. */
 export function batchBodySchema<Request extends z.ZodType>(request: Request, isArray: boolean) {

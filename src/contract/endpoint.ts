@@ -1,3 +1,12 @@
+export const WORKERS_MAX_DEFAULT = 3;
+/** Bounds the desired workers of one endpoint. */
+export const WORKERS_PER_ENDPOINT_MAX = 1_000;
+export const IDLE_TIMEOUT_DEFAULT_SECONDS = 5;
+export const IDLE_TIMEOUT_MAX_SECONDS = 3_600;
+export const SCALER_VALUE_DEFAULT = 4;
+/** Disk of a container whose inline template does not set it. */
+export const CONTAINER_DISK_DEFAULT_GB = 50;
+
 /** What the objects need to know of an endpoint; the management API tells them of every change. */
 export type EndpointConfig = {
   readonly endpointId: string;

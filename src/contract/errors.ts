@@ -1,45 +1,90 @@
-/** Errors of the HTTP APIs. */
+/** Errors of the APIs: one table of codes, one class, and the bodies of the queue API and of load-balanced endpoints. */
 import * as z from "zod";
 import type { Immutable } from "./immutable.ts";
-import { MESSAGE_MAX_CHARACTERS } from "./limits.ts";
 
-/** The closed list of error codes of the HTTP APIs, with the status that each one has. */
-export const ERROR_STATUS = {
-  invalid_input: 400,
-  wrong_endpoint_type: 400,
+type ErrorRow = {
+  /** HTTP status, in all APIs that have no other one. */
+  readonly status: ErrorStatus;
+  /** HTTP status in REST, where it differs. */
+  readonly rest?: 503;
+  /** `extensions.code` in GraphQL, where it is not the code in upper case. */
+  readonly graphql?: string;
+  /** The code below `/openai`, where it differs. */
+  readonly openai?: string;
+  /** False where OpenAI's clients would send the request again and must not. */
+  readonly isRetryable?: false;
+};
+
+/** Codes of the queue API, load balancing, the agent API and artifacts; the management API shares some of them. */
+const QUEUE_ERRORS = {
+  invalid_input: { status: 400 },
+  wrong_endpoint_type: { status: 400 },
   /** No worker took the request in time. */
-  worker_timeout: 400,
-  unauthorized: 401,
-  /** Clients of this API style know 401 for every key that may not do something; 403 they do not handle. */
-  insufficient_permission: 401,
+  worker_timeout: { status: 400 },
+  unauthorized: { status: 401, openai: "invalid_api_key" },
+  /** 401 instead of 403: clients of these APIs handle 401 for a key that lacks a permission, and not 403. */
+  insufficient_permission: { status: 401 },
   /** The request came over plain HTTP, where others can read its key. */
-  https_required: 403,
-  not_found: 404,
-  endpoint_not_found: 404,
-  job_not_found: 404,
-  /** The worker that was asked for is none any more. */
-  affinity_worker_gone: 404,
-  job_not_retryable: 409,
-  /** The host has no worker of the endpoint, or none that needs what it asks for. */
-  worker_not_assigned: 409,
-  payload_too_large: 413,
-  rate_limited: 429,
-  internal: 500,
+  https_required: { status: 403 },
+  not_found: { status: 404 },
+  endpoint_not_found: { status: 404 },
+  job_not_found: { status: 404 },
+  /** The worker that the affinity header names no longer exists. */
+  affinity_worker_gone: { status: 404 },
+  job_not_retryable: { status: 409 },
+  /** The host has no worker of the endpoint, or none that needs the requested file. */
+  worker_not_assigned: { status: 409 },
+  payload_too_large: { status: 413 },
+  rate_limited: { status: 429, openai: "rate_limit_exceeded" },
+  internal: { status: 500 },
   /** The operator of this Edgerun has to change its settings. */
-  not_configured: 500,
-  /** The worker broke off, refused the connection, or gave an answer that is none. */
-  worker_failed: 502,
-  /** The worker did not answer in time. */
-  worker_too_slow: 524,
-} as const;
+  not_configured: { status: 500, rest: 503 },
+  /** The worker broke off, refused the connection, or sent an invalid answer. */
+  worker_failed: { status: 502 },
+  /** The worker did not answer in time; it would be busy for as long again if the client repeated the request. */
+  worker_too_slow: { status: 524, isRetryable: false },
+} as const satisfies Record<string, ErrorRow>;
 
-/** With this an object ends that was emptied; whoever was calling it is told that there is no such endpoint. */
-export const ENDPOINT_DELETED = "The endpoint was deleted.";
+/**
+ * Codes of GraphQL and REST alone. REST clients try again after 5xx, so an error that stays until somebody changes
+ * something has a 4xx status; never 403, which some clients take for a revoked key.
+ */
+const MANAGEMENT_ERRORS = {
+  bad_request: { status: 400 },
+  method_not_allowed: { status: 404 },
+  graphql_parse_failed: { status: 400 },
+  graphql_validation_failed: { status: 400 },
+  endpoint_has_workers: { status: 400 },
+  endpoint_name_taken: { status: 400 },
+  template_not_found: { status: 404 },
+  template_name_taken: { status: 400 },
+  template_in_use: { status: 400 },
+  secret_not_found: { status: 404 },
+  secret_name_taken: { status: 400 },
+  registry_auth_not_found: { status: 404 },
+  registry_auth_in_use: { status: 400 },
+  network_volume_not_found: { status: 404 },
+  network_volume_in_use: { status: 400 },
+  api_key_not_found: { status: 404 },
+  host_not_found: { status: 404 },
+  join_token_not_found: { status: 404 },
+  pod_not_found: { status: 404 },
+  app_not_found: { status: 404 },
+  app_name_taken: { status: 400 },
+  app_in_use: { status: 400 },
+  flash_environment_not_found: { status: 404 },
+  flash_environment_name_taken: { status: 400 },
+  flash_build_not_found: { status: 404 },
+  artifact_not_found: { status: 404 },
+  /** A client compares the GraphQL code with this message. */
+  cluster_not_found: { status: 404, graphql: "Cluster not found" },
+  limit_reached: { status: 400 },
+  no_capacity: { status: 503 },
+  not_supported: { status: 400 },
+  unavailable: { status: 503 },
+} as const satisfies Record<string, ErrorRow>;
 
-export type ErrorCode = keyof typeof ERROR_STATUS;
-export type ErrorStatus = (typeof ERROR_STATUS)[ErrorCode];
-
-const STATUS_TITLES: Record<ErrorStatus, string> = {
+const STATUS_TITLES = {
   400: "Bad Request",
   401: "Unauthorized",
   403: "Forbidden",
@@ -49,8 +94,57 @@ const STATUS_TITLES: Record<ErrorStatus, string> = {
   429: "Too Many Requests",
   500: "Internal Server Error",
   502: "Bad Gateway",
+  503: "Service Unavailable",
   524: "A Timeout Occurred",
+} as const;
+
+type ErrorStatus = keyof typeof STATUS_TITLES;
+export type QueueErrorCode = keyof typeof QUEUE_ERRORS;
+export type ErrorCode = QueueErrorCode | keyof typeof MANAGEMENT_ERRORS;
+
+/** The closed list of error codes. */
+export const ERRORS: Readonly<Record<ErrorCode, ErrorRow>> = { ...QUEUE_ERRORS, ...MANAGEMENT_ERRORS };
+
+export const QUEUE_ERROR_CODES = Object.keys(QUEUE_ERRORS) as QueueErrorCode[];
+
+export function isQueueErrorCode(code: ErrorCode): code is QueueErrorCode {
+  return code in QUEUE_ERRORS;
+}
+
+/** The code as GraphQL's `extensions.code`. */
+export function graphqlErrorCode(code: ErrorCode): string {
+  return ERRORS[code].graphql ?? code.toUpperCase();
+}
+
+export type ErrorDetails = {
+  /** Becomes the header Retry-After. */
+  readonly retryAfterSeconds?: number;
+  /** The load-balanced worker that failed. */
+  readonly workerId?: string | null;
+  /** The member of an OpenAI request that is wrong. */
+  readonly param?: string;
 };
+
+/** An error for the caller to read, thrown anywhere and rendered once per protocol; any other exception is a bug. */
+export class ServiceError extends Error {
+  override readonly name = "ServiceError";
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  /** `message` says what happened and what to do; it is cut to a length that may be sent. */
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(cutMessage(message));
+    this.code = code;
+    this.details = details;
+  }
+}
+
+export function hasErrorCode(error: unknown, ...codes: readonly ErrorCode[]): error is ServiceError {
+  return error instanceof ServiceError && codes.includes(error.code);
+}
+
+/** The message of the exception with which a deleted endpoint's object resets itself; its callers answer 404. */
+export const ENDPOINT_DELETED = "The endpoint was deleted.";
 
 /**
  * An error body of the queue API. Readers differ in which member they look at, so it carries all of them;
@@ -59,7 +153,7 @@ const STATUS_TITLES: Record<ErrorStatus, string> = {
 export const errorBodySchema = z
   .object({
     error: z.string().meta({ description: "What happened and what to do." }),
-    code: z.enum(Object.keys(ERROR_STATUS) as ErrorCode[]),
+    code: z.enum(QUEUE_ERROR_CODES),
     title: z.string(),
     detail: z.string(),
   })
@@ -72,13 +166,14 @@ export const directErrorBodySchema = errorBodySchema
   .meta({ id: "DirectError" });
 export type DirectErrorBody = Immutable<z.infer<typeof directErrorBodySchema>>;
 
-/** Builds the error body for a code from one sentence that says what to do. */
-export function errorBody(code: ErrorCode, message: string): ErrorBody {
+export function errorBody(code: QueueErrorCode, message: string): ErrorBody {
   const detail = cutMessage(message);
-  return { error: detail, code, title: STATUS_TITLES[ERROR_STATUS[code]], detail };
+  return { error: detail, code, title: STATUS_TITLES[ERRORS[code].status], detail };
 }
 
-/** A message as it may be sent: one that repeats a megabyte of input is no use to anybody. */
+/** Error messages are cut to this: they may repeat what the caller sent. */
+export const MESSAGE_MAX_CHARACTERS = 2_000;
+
 export function cutMessage(message: string): string {
   return message.length <= MESSAGE_MAX_CHARACTERS ? message : `${message.slice(0, MESSAGE_MAX_CHARACTERS)} …`;
 }

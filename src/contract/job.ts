@@ -7,16 +7,20 @@ import { LIMITED_OPERATIONS } from "./rate-limits.ts";
 import {
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
-  OPTION_MAX_LENGTH,
-  REQUESTS_PAGE_DEFAULT,
-  REQUESTS_PAGE_MAX,
-  S3_CONFIG_MAX_BYTES,
   TTL_DEFAULT_MS,
   TTL_MAX_MS,
   TTL_MIN_MS,
   WAIT_MAX_MS,
   WAIT_MIN_MS,
 } from "./limits.ts";
+
+/** Longest webhook address, s3Config member. */
+const OPTION_MAX_LENGTH = 4_096;
+/** s3Config of a job, with what it holds beside the members that are known. */
+const S3_CONFIG_MAX_BYTES = 32 * 1024;
+/** Jobs of one page of `GET requests`. */
+const REQUESTS_PAGE_DEFAULT = 50;
+const REQUESTS_PAGE_MAX = 500;
 
 const absentIfEmpty = (value: unknown) => (value === "" ? undefined : value);
 

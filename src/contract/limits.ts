@@ -18,19 +18,11 @@ export const TTL_MAX_MS = 7 * DAY;
 /** Life of the job of an OpenAI request, whose client waits: one that left unnoticed leaves no job behind for long. */
 export const OPENAI_TTL_MS = HOUR;
 
-export const RUN_RETENTION_MS = 30 * MINUTE;
-export const RUNSYNC_RETENTION_MS = MINUTE;
-/** A runsync that may wait longer has its result kept longer, up to this. */
-export const RUNSYNC_RETENTION_MAX_MS = 5 * MINUTE;
-
 // Waiting
 
 export const WAIT_MIN_MS = SECOND;
 export const WAIT_MAX_MS = 5 * MINUTE;
 export const WAIT_DEFAULT_MS = 90 * SECOND;
-
-/** How long a wait may stay open inside a busy object before the caller moves to a doorbell. */
-export const IN_OBJECT_WAIT_MS = 250;
 
 /** Longest wait on one doorbell, after which who waits looks by himself: a ring may have been lost. */
 export const CHANNEL_WAIT_MAX_MS = 90 * SECOND;
@@ -62,63 +54,29 @@ export const PROGRESS_MAX_BYTES = 256 * 1024;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
 /** A GraphQL request without a key: many times what the catalog and the login need. */
 export const GRAPHQL_OPEN_BODY_MAX_BYTES = 16 * 1024;
-/** What is read of the body of a refused request, so that its sender sees the answer: all that Cloudflare lets through. */
-export const DISCARDED_BODY_MAX_BYTES = 100 * MEGABYTE;
 
 /** One chunk of a stream, as JSON text. Larger text is sent in pieces; another larger value fails its job. */
 export const CHUNK_MAX_BYTES = MEGABYTE;
 /** All chunks of a job that are kept. */
 export const STREAM_MAX_BYTES = 20 * MEGABYTE;
 
-/** Longest webhook address, s3Config member. */
-export const OPTION_MAX_LENGTH = 4_096;
-/** s3Config of a job, with what it holds beside the members that are known. */
-export const S3_CONFIG_MAX_BYTES = 32 * 1024;
 export const IDEMPOTENCY_KEY_MAX_LENGTH = 255;
-/** An error text of a handler is cut to this length. */
-export const ERROR_MAX_LENGTH = 64_000;
 
 /** A payload above this size is kept in R2; the object holds a reference. */
 export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
-
-/** Nesting of a payload, whatever its size. Readers of JSON in other languages take half of it. */
-export const JSON_DEPTH_MAX = 2_000;
 
 // Queue
 
 /** Jobs that may wait at once in one endpoint, unless its configuration says otherwise. */
 export const QUEUE_DEPTH_MAX = 1_000_000;
-/**
- * While normal jobs wait, one claim of so many takes a low-priority job: enough that none starves for ever,
- * and at 5 % too few to be felt by normal ones.
- */
-export const LOW_PRIORITY_EVERY = 20;
-
-/** The platform writes nothing more into the database of an object that has so many. */
-export const OBJECT_DATABASE_MAX_BYTES = 10_000 * MEGABYTE;
-/** What the end of a running job may add to the database: its result, its error, its row. */
-export const RUNNING_JOB_RESERVE_BYTES = 500_000;
 
 // Batches
 
-export const BATCH_REQUESTS_MAX = 5_000;
-
 // Webhooks
 
-/** Calls of a receiver for one delivery, the first included. */
-export const WEBHOOK_ATTEMPTS = 3;
-/** Time from the end of a failed attempt to the next one. */
-export const WEBHOOK_RETRY_MS = 10 * SECOND;
 export const WEBHOOK_TIMEOUT_MS = 10 * SECOND;
 /** After a change of an account's secret, calls carry a signature of the old one as well for this long. */
 export const WEBHOOK_SECRET_OVERLAP_MS = DAY;
-/** Attempts of one delivery that are kept; only redeliveries make more. */
-export const WEBHOOK_LOG_MAX = 12;
-/** Open calls of one endpoint. The platform allows six that wait for an answer; one is left for the rest. */
-export const WEBHOOK_CALLS_MAX = 5;
-export const WEBHOOK_CALLS_PER_HOST = 4;
-/** Open calls of one endpoint to suspect receivers. */
-export const WEBHOOK_SUSPECT_CALLS = 2;
 
 /** What one row of the management API may hold: D1 keeps no larger one than 2 MB. */
 export const ROW_MAX_BYTES = 1_500_000;
@@ -132,8 +90,6 @@ export const TEMPLATES_MAX = 2_000;
 export const SECRETS_MAX = 2_000;
 export const REGISTRY_AUTHS_MAX = 500;
 export const NETWORK_VOLUMES_MAX = 1_000;
-/** Workers of one host, standby workers included; a sync lists them all. */
-export const HOST_WORKERS_MAX = 1_000;
 /** Secrets that workers of one host refer to: all are open at once while its assignments are made. */
 export const HOST_SECRETS_MAX = 200;
 /** Hosts that have ended do not count. Fleet has those of all accounts in memory. */
@@ -145,21 +101,8 @@ export const WEBHOOK_SECRETS_MAX = 5;
 
 // Lists
 
-export const REQUESTS_PAGE_DEFAULT = 50;
-export const REQUESTS_PAGE_MAX = 500;
-
 // Leases, agents and hosts
 
-/** Dispatches after the first that a job gets when its worker is lost. */
-export const RESCUE_LIMIT = 1;
-
-/** Whatever is longer ago counts as this long: a host's clock may jump, and a time must stay one. */
-export const AGO_MAX_MS = 366 * DAY;
-/** Free slots of one worker that are counted at a time. */
-export const SLOTS_COUNTED_MAX = 10_000;
-/** What a host has, as JSON: with 256 GPUs and 1,000 volumes it takes 50,000. */
-export const INVENTORY_MAX_CHARACTERS = 64_000;
-export const AGENT_VERSION_MAX_CHARACTERS = 64;
 /** Longest time the edge holds an agent's exchange or sync. */
 export const AGENT_HOLD_MAX_MS = 50 * SECOND;
 /** Hold an agent asks of its sync while it holds jobs and has no presence, so that its silence is noticed soon. */
@@ -170,21 +113,12 @@ export const PRESENCE_BEAT_MS = 3 * SECOND;
 export const PRESENCE_SILENCE_MS = 10 * SECOND;
 /** A presence is replaced before the script that holds it has used up its CPU time. */
 export const PRESENCE_MAX_AGE_MS = HOUR;
-/** Silence beyond the promised next sync after which a host is lost. */
-export const HOST_GRACE_MS = 8 * SECOND;
 
 export const JOIN_TOKEN_TTL_MS = HOUR;
 export const JOIN_TOKEN_TTL_MAX_MS = 7 * DAY;
 
 // Workers
 
-/** A container that did not take its first job poll within this time has failed to start. */
-export const WORKER_START_LIMIT_MS = 7 * MINUTE;
-/** A host may bring lines of a worker for so long after that was removed. */
-export const REMOVED_WORKER_RETENTION_MS = DAY;
-/** What a template may ask for instead. */
-export const WORKER_START_LIMIT_MIN_MS = 1 * SECOND;
-export const WORKER_START_LIMIT_MAX_MS = 24 * HOUR;
 /** A container that took jobs, has none and asks for none for so long has ended its loop, if not its process. */
 export const WORKER_SILENCE_LIMIT_MS = 3 * MINUTE;
 /** Time a cancelled or timed-out handler gets before its container is killed. */
@@ -210,28 +144,14 @@ export const WORKER_CONNECTIONS_MAX = 10_000;
 export const DIRECT_BODY_MAX_BYTES = 30 * MEGABYTE;
 /** Up to so much a request's body travels with its head. */
 export const DIRECT_INLINE_BODY_BYTES = 64 * 1024;
-/** Path and query of a request, and its headers: so much a worker's host takes. */
-export const DIRECT_TARGET_MAX_CHARACTERS = 16 * 1024;
-export const DIRECT_HEADERS_MAX = 1_000;
 /** How long a request waits for a worker, and one that asks for a certain worker. */
 export const DIRECT_WAIT_MS = 2 * MINUTE;
 export const DIRECT_STRICT_WAIT_MS = 5 * MINUTE;
 /** Time until a worker begins its answer, and between two pieces of it. */
 export const DIRECT_TIME_LIMIT_MS = 5.5 * MINUTE;
-/** One message of a WebSocket. */
-export const WEBSOCKET_MESSAGE_MAX_BYTES = 16 * MEGABYTE;
 /** The same on a host, of all endpoints. */
 export const AGENT_WEBSOCKETS_BUFFER_MAX_BYTES = 64 * MEGABYTE;
 
-/** Payload of one frame: small, so that streams take turns often. */
-export const LINK_FRAME_MAX_BYTES = 64 * 1024;
-/** What may be on its way unread in one direction of a stream: to begin with, and at most. */
-export const LINK_WINDOW_BYTES = 64 * 1024;
-export const LINK_WINDOW_MAX_BYTES = MEGABYTE;
-/** By so much the windows of all streams of an object, or of an agent, may have grown. */
-export const LINK_WINDOWS_BUDGET_BYTES = 24 * MEGABYTE;
-/** An agent that has requests beats on its link this often. */
-export const LINK_BEAT_MS = SECOND;
 /** An agent pings its links this often, to which nobody wakes; one that has not answered by the next is gone. */
 export const LINK_PING_MS = 10 * SECOND;
 /** Silence of a link that has requests: it gets no more while there are others; it is taken for lost. */
@@ -270,36 +190,10 @@ export const DISK_RESERVE_DEFAULT_GB = 10;
 
 // Workers that keep failing on their host
 
-/** Failures in a row after which another host is tried, and a time after which two are enough. */
-export const MOVE_AFTER_FAILURES = 5;
-export const MOVE_AFTER_LONG_MS = 10 * MINUTE;
-/** How long a worker must have failed before its first move, its second, and so on; there are no more than these. */
-export const MOVE_PAUSES_MS: readonly number[] = [MINUTE, 10 * MINUTE];
-/** How long moves are remembered. */
-export const MOVE_FORGIVEN_MS = 6 * HOUR;
-
-/** Idle workers of an endpoint leave at least this far apart. */
-export const SCALE_DOWN_INTERVAL_MS = SECOND;
-/** Of many workers that may leave at once, one of so many does. */
-export const SCALE_DOWN_SHARE = 8;
-
 // FLASHBOOT
-
-/** How long the container of a worker that was let go is kept frozen: a day's pauses, not its nights. */
-export const FLASHBOOT_RETENTION_MS = 30 * MINUTE;
-/** Frozen containers of one host, which hold its memory. */
-export const FLASHBOOT_PER_HOST_MAX = 8;
 
 // Credentials
 
-/** ROOT_API_KEY opens all accounts, and a person may have chosen it. */
-export const ROOT_API_KEY_MIN_CHARACTERS = 32;
-/** Longest time a revoked key may still be accepted by an edge location. */
-export const CREDENTIAL_CACHE_MS = 30 * SECOND;
-/** How old the sentence may be that says why a worker has no place: with many hosts it is dear to find. */
-export const PLACEMENT_FAILURE_CACHE_MS = 5 * SECOND;
-/** How long a removed host is remembered, so that a token that is still taken for good does not bring it back. */
-export const HOST_TOMBSTONE_MS = 2 * CREDENTIAL_CACHE_MS;
 /** How long an edge location remembers that a credential was wrong. */
 export const CREDENTIAL_REJECTION_CACHE_MS = 5 * SECOND;
 export const JOIN_TOKEN_TTL_MIN_MS = MINUTE;
@@ -316,39 +210,25 @@ export const PUBLIC_KEYS_MAX_CHARACTERS = 65_536;
 
 export const AUDIT_PAGE_DEFAULT = 50;
 export const AUDIT_PAGE_MAX = 200;
-export const AUDIT_RETENTION_MS = 400 * DAY;
-/** How long a revoked or expired key is still listed. */
-export const INACTIVE_KEY_RETENTION_MS = 90 * DAY;
 /** How long an inline template is kept whose endpoint could not be saved: a client that tries again takes it over. */
 export const ORPHAN_RETENTION_MS = HOUR;
 /** Rows that one task of one maintenance run removes at most. */
 export const MAINTENANCE_ROWS_MAX = 500;
-/** Objects that one maintenance run calls at most. */
-export const MAINTENANCE_CALLS_MAX = 20;
 
 // Logs
 
 /** How long logs are kept, unless LOG_RETENTION_DAYS says otherwise. */
 export const LOG_RETENTION_DAYS_DEFAULT = 14;
 export const LOG_RETENTION_DAYS_MAX = 365;
-/** A longer line is cut, with a mark at its end. */
-export const LOG_LINE_MAX_BYTES = 16 * 1024;
-/** Ids and words in lines and queries. */
-export const LOG_FIELD_MAX_CHARACTERS = 256;
 /** What a worker may print for long, and at once; beyond it lines are dropped, and their number is told. */
 export const LOG_BYTES_PER_SECOND = 100_000;
 export const LOG_BURST_BYTES = 2 * MEGABYTE;
 /** Lines of one worker that an agent holds until the edge has them; beyond it the oldest are dropped. */
 export const LOG_BUFFER_MAX_BYTES = 4 * MEGABYTE;
-/** Lines of one worker that are sent, and kept, together. */
-export const LOG_BATCH_MAX_BYTES = MEGABYTE;
-export const LOG_BATCH_LINES_MAX = 20_000;
 /** Silence is broken soon; after so many batches in a row a worker gets one a minute. Each batch is an object in R2. */
 export const LOG_BATCH_AFTER_MS = 2 * SECOND;
 export const LOG_BATCH_EVERY_MS = MINUTE;
 export const LOG_BATCH_BURST = 10;
-/** Lines of one object lie no further apart than this, so that a reader knows where to begin. */
-export const LOG_SPAN_MAX_MS = 10 * MINUTE;
 /** One call of an agent with lines, as sent and unpacked. */
 export const LOG_BODY_MAX_BYTES = 4 * MEGABYTE;
 export const LOG_UNPACKED_MAX_BYTES = 16 * MEGABYTE;
@@ -362,11 +242,6 @@ export const LOG_LIVE_DELAY_MS = 200;
 export const LOG_OVERLAP_MS = 10 * SECOND;
 /** What waits for one slow follower; beyond it his stream ends, and he may go on from where he was. */
 export const LOG_FOLLOWER_BUFFER_BYTES = 2 * MEGABYTE;
-export const LOG_PAGE_DEFAULT = 200;
-export const LOG_PAGE_MAX = 2_000;
-/** Texts of the lines of one page; a page that is cut by it has fewer lines than it may, and a cursor. */
-export const LOG_PAGE_MAX_BYTES = 8 * MEGABYTE;
-export const LOG_TAIL_DEFAULT = 100;
 /** What one query may read of R2; the rest comes with its cursor. */
 export const LOG_QUERY_READS_MAX = 200;
 export const LOG_QUERY_LISTS_MAX = 40;
@@ -390,14 +265,6 @@ export const REGISTRY_PASSWORD_MAX_BYTES = 16 * 1024;
 // Endpoint settings
 
 export const NAME_MAX_CHARACTERS = 191;
-export const WORKERS_MAX_DEFAULT = 3;
-/** Bounds what one endpoint may wish for. */
-export const WORKERS_PER_ENDPOINT_MAX = 1_000;
-/** Disk of a container whose inline template names none. */
-export const CONTAINER_DISK_DEFAULT_GB = 50;
-export const IDLE_TIMEOUT_DEFAULT_SECONDS = 5;
-export const IDLE_TIMEOUT_MAX_SECONDS = 3_600;
-export const SCALER_VALUE_DEFAULT = 4;
 /** A list of GPUs or places written as one text; naming all that there are takes a third of it. */
 export const LIST_MAX_CHARACTERS = 4_096;
 
@@ -410,15 +277,10 @@ export const ANSWER_ASSIGNMENTS_MAX_CHARACTERS = 16 * MEGABYTE;
 
 // Network volumes
 
-export const NETWORK_VOLUME_MAX_GB = 4_000;
-
 // Catalog
 
 /** How long an edge location answers about stock without asking again: some clients ask hundreds of times. */
 export const STOCK_CACHE_MS = 5 * SECOND;
-/** Hosts with room for one more of what is asked: from here on the stock is called Medium, or High. */
-export const STOCK_MEDIUM_FROM = 2;
-export const STOCK_HIGH_FROM = 8;
 /** Nominal price of an hour, unless GPU_PRICES says otherwise: clients drop what costs nothing. */
 export const GPU_PRICE_PER_GB_HOUR = 0.001;
 export const VCPU_PRICE_PER_HOUR = 0.001;
@@ -459,11 +321,6 @@ export const GRAPHQL_OBJECT_COST = 10;
 
 /** Endpoint objects that one request of the management API tells something at the same time. */
 export const ENDPOINT_CALLS_CONCURRENT_MAX = 20;
-
-// Messages
-
-/** Error messages are cut to this: they may repeat what the caller sent. */
-export const MESSAGE_MAX_CHARACTERS = 2_000;
 
 // Metrics and usage
 

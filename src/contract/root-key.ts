@@ -1,5 +1,7 @@
 /** The key of the environment, which the operator chooses. */
-import { ROOT_API_KEY_MIN_CHARACTERS } from "./limits.ts";
+
+/** ROOT_API_KEY opens all accounts and may have been typed by a human. */
+export const ROOT_API_KEY_MIN_CHARACTERS = 32;
 
 /** Why this may not be ROOT_API_KEY, without repeating it; undefined for one that may, and for none. */
 export function problemOfRootKey(key: string | undefined): string | undefined {

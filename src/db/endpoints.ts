@@ -7,7 +7,7 @@ import { rowIf } from "./conditional-insert.ts";
 import { isOneOf, type Database } from "./database.ts";
 import { takesEndpoints } from "./flash/environments.ts";
 import { randomRowId } from "./row-id.ts";
-import { endpoint, endpointRemoval, networkVolume, template } from "./schema.ts";
+import { endpoint, endpointRemoval, networkVolume, splitList, template } from "./schema.ts";
 import {
   changeTemplateAsWell,
   mayChangeTemplate,
@@ -142,10 +142,6 @@ export function toEndpointConfig(
     flashBootType: record.flashBootType,
     ...(template && { containerDiskInGb: template.containerDiskInGb }),
   };
-}
-
-function splitList(commaList: string | null): readonly string[] {
-  return (commaList ?? "").split(",").filter((word) => word !== "");
 }
 
 /** Volumes of an endpoint, whichever of the two ways they were given. */

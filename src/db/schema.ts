@@ -13,6 +13,11 @@ export type EnvironmentVariable = { readonly key: string; readonly value: string
 export type NamedPort = { readonly port: string; readonly name: string };
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
+/** The entries of a comma list, as some columns store one. */
+export function splitList(commaList: string | null): string[] {
+  return (commaList ?? "").split(",").filter((entry) => entry !== "");
+}
+
 const environment = (name: string) => text(name, { mode: "json" }).$type<readonly EnvironmentVariable[]>();
 const strings = (name: string) => text(name, { mode: "json" }).$type<readonly string[]>();
 const flag = (name: string) => integer(name, { mode: "boolean" });

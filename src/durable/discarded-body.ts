@@ -1,5 +1,7 @@
-import { DISCARDED_BODY_MAX_BYTES } from "../contract/limits.ts";
 import { readBytes } from "./byte-stream.ts";
+
+/** How much of the body of a rejected request is read, so that its sender sees the answer: all that Cloudflare accepts. */
+const DISCARDED_BODY_MAX_BYTES = 100_000_000;
 
 /**
  * Reads what is left of the body of a refused request, within reason. Many clients do not listen before they

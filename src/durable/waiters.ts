@@ -1,3 +1,6 @@
+/** How long a call may wait inside a busy object before it moves to a wake-up channel. */
+export const IN_OBJECT_WAIT_MS = 250;
+
 /** Calls that wait in memory for a short while because the object is hot anyway. */
 export class Waiters<Key, Value> {
   readonly #byKey = new Map<Key, Set<(value: Value | undefined) => void>>();

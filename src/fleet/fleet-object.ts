@@ -1,6 +1,5 @@
 /** The Fleet object: which hosts there are, and which worker runs where. */
 import { DurableObject } from "cloudflare:workers";
-import { REMOVED_WORKER_RETENTION_MS, PLACEMENT_FAILURE_CACHE_MS } from "../contract/limits.ts";
 import { shardName } from "../durable/object-name.ts";
 import { limitsOf } from "./placement/worker-limits.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
@@ -28,6 +27,10 @@ import type {
 } from "./messages.ts";
 import { FLEET_MIGRATIONS } from "./schema.ts";
 import type { EndpointHour } from "./worker-usage.ts";
+import { PLACEMENT_FAILURE_CACHE_MS } from "./placement/placer.ts";
+
+/** How long a host may deliver log lines of a worker after its removal. */
+const REMOVED_WORKER_RETENTION_MS = 86_400_000;
 
 const REPORT_AGAIN_MS = 2_000;
 

@@ -3,7 +3,8 @@ import type { z } from "zod";
 import type { PathTree } from "../json/json-carver.ts";
 import { cutJson } from "../json/raw-json.ts";
 import { JsonCountError, JsonDepthError, JsonRepeatError, JsonSyntaxError } from "../json/json-tokens.ts";
-import { ApiError, invalidInput } from "./api-error.ts";
+import { ServiceError } from "../contract/errors.ts";
+import { invalidInput } from "../contract/validation-issues.ts";
 import { readBytes } from "../durable/byte-stream.ts";
 import { announcedLength, BROKEN_BODY, readWithin } from "../durable/request-body.ts";
 
@@ -103,28 +104,31 @@ function isSpace(byte: number): boolean {
 }
 
 /** What is wrong with a text, and where. */
-export function toApiError(error: JsonSyntaxError): ApiError {
+export function toApiError(error: JsonSyntaxError): ServiceError {
   if (error instanceof JsonCountError)
-    return new ApiError("invalid_input", `The body holds more than ${error.countMax} values. Send fewer.`);
+    return new ServiceError(
+      "invalid_input",
+      `The body holds more than ${error.countMax} values. Send fewer.`,
+    );
   if (error instanceof JsonDepthError)
-    return new ApiError("invalid_input", `The body has ${error.message}. Nest its values less deeply.`);
+    return new ServiceError("invalid_input", `The body has ${error.message}. Nest its values less deeply.`);
   if (error instanceof JsonRepeatError)
-    return new ApiError("invalid_input", `${error.member} is sent twice. Send it once.`);
+    return new ServiceError("invalid_input", `${error.member} is sent twice. Send it once.`);
   return notJson(error.message);
 }
 
 /** `place`: where the text stops being JSON, if that is known. */
-export function notJson(place?: string): ApiError {
+export function notJson(place?: string): ServiceError {
   const where = place === undefined ? "" : `: ${place}`;
-  return new ApiError("invalid_input", `The body is not valid JSON${where}. Send a JSON object.`);
+  return new ServiceError("invalid_input", `The body is not valid JSON${where}. Send a JSON object.`);
 }
 
-function incompleteBody(): ApiError {
-  return new ApiError("invalid_input", BROKEN_BODY);
+function incompleteBody(): ServiceError {
+  return new ServiceError("invalid_input", BROKEN_BODY);
 }
 
-function tooLarge(maxBytes: number): ApiError {
-  return new ApiError(
+function tooLarge(maxBytes: number): ServiceError {
+  return new ServiceError(
     "payload_too_large",
     `The body is larger than ${Math.round(maxBytes / 100_000) / 10} MB. Send less, or put the data into storage and send its address.`,
   );

@@ -1,5 +1,5 @@
 /** Finds endpoints without asking D1 for each request, and reaches their objects. */
-import { ENDPOINT_DELETED } from "../contract/errors.ts";
+import { ENDPOINT_DELETED, ServiceError } from "../contract/errors.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { countFailure, refuseExhausted } from "../auth/request-rates.ts";
 import { openDatabase } from "../db/database.ts";
@@ -13,7 +13,6 @@ import { FLEET_NAME } from "../durable/ports.ts";
 import type { Unconfigured } from "../endpoint/messages.ts";
 import type { Env } from "../env.ts";
 import { ensureWebhookSecrets } from "../management/secrets/webhook-secrets.ts";
-import { ApiError } from "./api-error.ts";
 
 /** The objects as their classes say; the generated stub types lose the outcome unions. */
 export type EndpointStub = Pick<
@@ -167,8 +166,8 @@ function isConfigured<Reply extends { readonly kind: string }>(
   return reply.kind !== "unconfigured";
 }
 
-function notFound(endpointId: string): ApiError {
-  return new ApiError(
+function notFound(endpointId: string): ServiceError {
+  return new ServiceError(
     "endpoint_not_found",
     `There is no endpoint ${endpointId.slice(0, 64)}. Check the id; myself { endpoints { id name } } lists yours.`,
   );

@@ -4,7 +4,7 @@ import { JsonCarver, type PathTree, type Piece } from "../json/json-carver.ts";
 import { RawJson, putBack } from "../json/raw-json.ts";
 import { JsonSyntaxError } from "../json/json-tokens.ts";
 import { INLINE_PAYLOAD_MAX_BYTES } from "../contract/limits.ts";
-import { ApiError } from "./api-error.ts";
+import { ServiceError } from "../contract/errors.ts";
 import { toApiError } from "./body.ts";
 import { PayloadUpload } from "./payload-upload.ts";
 import type { MeasuredPayload } from "./payloads.ts";
@@ -95,7 +95,7 @@ class RestOfBody {
     if (isPayload) return;
     this.#sizeBytes += to - from;
     if (this.#sizeBytes > INLINE_PAYLOAD_MAX_BYTES) {
-      throw new ApiError(
+      throw new ServiceError(
         "payload_too_large",
         `What stands beside input has more than ${INLINE_PAYLOAD_MAX_BYTES} bytes. Send data in input.`,
       );

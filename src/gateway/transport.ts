@@ -5,7 +5,7 @@
  *     reader without a key is redirected; anything else is refused.
  * X2  Each answer over HTTPS tells browsers to use nothing else for this host (HSTS).
  */
-import { ERROR_STATUS, errorBody } from "../contract/errors.ts";
+import { ERRORS, errorBody } from "../contract/errors.ts";
 import { isInsecureUrl } from "../net/insecure-url.ts";
 import type { Env } from "../env.ts";
 
@@ -23,7 +23,7 @@ export function refusedTransport(request: Request, env: TransportEnv): Response 
   const message =
     "This service is used over https only. Use the same address with https://. " +
     "A key that was sent without it may have been read on the way: replace it.";
-  return Response.json(errorBody("https_required", message), { status: ERROR_STATUS.https_required });
+  return Response.json(errorBody("https_required", message), { status: ERRORS.https_required.status });
 }
 
 /** Who follows a link, and shows no key that a redirect would make them send once more. */

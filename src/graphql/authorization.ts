@@ -3,7 +3,7 @@ import type { DocumentNode } from "graphql";
 import { missingManagementAccess } from "../auth/access.ts";
 import { ANONYMOUS, MISSING_KEY } from "../auth/principal.ts";
 import type { RequestContext } from "../management/context.ts";
-import { OperationError } from "../management/errors.ts";
+import { ServiceError } from "../contract/errors.ts";
 import { selectsOnly, neededAccess } from "./documents/access.ts";
 import { environmentAccessError } from "./environment-access.ts";
 import { managementSchema } from "./schema.ts";
@@ -21,7 +21,7 @@ export function accessError(
   document: DocumentNode,
   operationName: string | null | undefined,
   { env, principal }: Pick<RequestContext, "env" | "principal">,
-): OperationError | undefined {
+): ServiceError | undefined {
   if (principal === ANONYMOUS) {
     const isCatalogClosed = env.CATALOG_REQUIRES_KEY === "true";
     const open = isCatalogClosed ? OPEN_FIELDS_WITH_CATALOG_CLOSED : OPEN_FIELDS;
@@ -31,9 +31,9 @@ export function accessError(
   const needed = selectsOnly(document, OPEN_FIELDS) ? "none" : neededAccess(document, operationName);
   if (needed === "none") return undefined;
   const lack = missingManagementAccess(principal, needed);
-  return lack === undefined ? undefined : new OperationError("INSUFFICIENT_PERMISSION", lack);
+  return lack === undefined ? undefined : new ServiceError("insufficient_permission", lack);
 }
 
-export function missingKey(): OperationError {
-  return new OperationError("UNAUTHORIZED", MISSING_KEY);
+export function missingKey(): ServiceError {
+  return new ServiceError("unauthorized", MISSING_KEY);
 }

@@ -14,7 +14,7 @@ import {
 } from "graphql";
 import { ENVIRONMENT_KEY_USE } from "../auth/environment-principal.ts";
 import { isBuildOfEnvironment } from "../db/flash/deployments.ts";
-import { OperationError } from "../management/errors.ts";
+import { ServiceError } from "../contract/errors.ts";
 import type { GraphqlContext } from "./context.ts";
 
 const FIELDS: ReadonlyMap<string, ReadonlySet<string>> = new Map<string, ReadonlySet<string>>(
@@ -29,7 +29,7 @@ const FIELDS: ReadonlyMap<string, ReadonlySet<string>> = new Map<string, Readonl
 export function environmentAccessError(
   schema: GraphQLSchema,
   document: DocumentNode,
-): OperationError | undefined {
+): ServiceError | undefined {
   const types = new TypeInfo(schema);
   let forbidden: string | undefined;
   const visitor = {
@@ -69,9 +69,9 @@ function bind(field: { name: string; resolve?: Resolver | undefined } | undefine
   };
 }
 
-function outside(thing: string): OperationError {
-  return new OperationError(
-    "INSUFFICIENT_PERMISSION",
+function outside(thing: string): ServiceError {
+  return new ServiceError(
+    "insufficient_permission",
     `The environment key does not open ${thing}. ${ENVIRONMENT_KEY_USE}`,
   );
 }

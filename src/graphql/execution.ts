@@ -3,7 +3,7 @@ import { execute, GraphQLError, Kind, parse, validate, type DocumentNode } from 
 import { ANONYMOUS } from "../auth/principal.ts";
 import { missingKey, accessError } from "./authorization.ts";
 import { publicMessage } from "./public-message.ts";
-import { cutMessage } from "../contract/errors.ts";
+import { type ErrorCode, ServiceError, cutMessage, graphqlErrorCode } from "../contract/errors.ts";
 import { GRAPHQL_ERRORS_MAX } from "../contract/limits.ts";
 import type { GraphqlContext } from "./context.ts";
 import { exceededCost } from "./documents/cost.ts";
@@ -12,14 +12,13 @@ import { exceededTextLimit } from "./documents/text-limits.ts";
 import { DOCUMENT_RULES } from "./documents/id-variables.ts";
 import { logFailure } from "../failure-log.ts";
 import type { Warning } from "../management/context.ts";
-import { OperationError, type OperationErrorCode } from "../management/errors.ts";
 import type { GraphqlRequest } from "./request.ts";
 import { managementSchema } from "./schema.ts";
 
 type WireError = {
   readonly message: string;
   readonly path: readonly (string | number)[];
-  readonly extensions: { readonly code: OperationErrorCode };
+  readonly extensions: { readonly code: string };
 };
 export type GraphqlAnswer = {
   readonly status: 200 | 400 | 401 | 404 | 405 | 413 | 429 | 500;
@@ -31,21 +30,18 @@ export type GraphqlAnswer = {
 };
 
 /** Codes that clients expect with status 401, whatever else was answered. */
-const UNAUTHORIZED_CODES: ReadonlySet<OperationErrorCode> = new Set([
-  "UNAUTHORIZED",
-  "INSUFFICIENT_PERMISSION",
-]);
+const UNAUTHORIZED_CODES: ReadonlySet<string> = new Set(["UNAUTHORIZED", "INSUFFICIENT_PERMISSION"]);
 
 /** An answer that holds one error and no data. */
 export function errorAnswer(
   status: GraphqlAnswer["status"],
-  code: OperationErrorCode,
+  code: ErrorCode,
   message: string,
   path: WireError["path"] = [],
 ): GraphqlAnswer {
   return {
     status,
-    body: { data: null, errors: [{ message: cutMessage(message), path, extensions: { code } }] },
+    body: { data: null, errors: [toWireError(code, message, path)] },
   };
 }
 
@@ -55,22 +51,22 @@ export async function answerRequest(
 ): Promise<GraphqlAnswer> {
   const tooLarge = exceededTextLimit(request.query);
   if (tooLarge !== undefined && context.principal === ANONYMOUS) return unauthorizedAnswer(missingKey());
-  if (tooLarge !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", tooLarge);
+  if (tooLarge !== undefined) return errorAnswer(400, "graphql_validation_failed", tooLarge);
   const document = parseDocument(request.query);
   if (document instanceof GraphQLError) {
     if (context.principal === ANONYMOUS) return unauthorizedAnswer(missingKey());
-    return errorAnswer(400, "GRAPHQL_PARSE_FAILED", describeSyntaxError(document));
+    return errorAnswer(400, "graphql_parse_failed", describeSyntaxError(document));
   }
   const path = operationPath(document);
   const denial = accessError(document, request.operationName, context);
   if (denial !== undefined) return unauthorizedAnswer(denial, path);
   const exceeded = exceededLimit(document);
-  if (exceeded !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", exceeded, path);
+  if (exceeded !== undefined) return errorAnswer(400, "graphql_validation_failed", exceeded, path);
 
   const issues = validate(managementSchema, document, DOCUMENT_RULES, { maxErrors: GRAPHQL_ERRORS_MAX - 1 });
   if (issues.length > 0) return rejectDocument(issues, path);
   const costProblem = exceededCost(managementSchema, document);
-  if (costProblem !== undefined) return errorAnswer(400, "GRAPHQL_VALIDATION_FAILED", costProblem, path);
+  if (costProblem !== undefined) return errorAnswer(400, "graphql_validation_failed", costProblem, path);
 
   return await executeDocument(request, document, context, path);
 }
@@ -91,14 +87,14 @@ async function executeDocument(
   const data = result.data ?? null;
   const extensions = context.warnings.length > 0 && { extensions: { warnings: context.warnings } };
   if (result.errors === undefined) return { status: 200, body: { data, ...extensions } };
-  const errors = result.errors.slice(0, GRAPHQL_ERRORS_MAX).map((error) => toWireError(error, path));
+  const errors = result.errors.slice(0, GRAPHQL_ERRORS_MAX).map((error) => describeError(error, path));
   const isRefused = errors.some(({ extensions }) => UNAUTHORIZED_CODES.has(extensions.code));
   return { status: isRefused ? 401 : 200, body: { data, errors, ...extensions } };
 }
 
 /** The answer to a caller who may not do what they ask. */
 export function unauthorizedAnswer(
-  { code, message }: OperationError,
+  { code, message }: ServiceError,
   path: WireError["path"] = [],
 ): GraphqlAnswer {
   return errorAnswer(401, code, message, path);
@@ -120,31 +116,23 @@ function describeSyntaxError(error: GraphQLError): string {
 }
 
 function rejectDocument(issues: readonly GraphQLError[], path: WireError["path"]): GraphqlAnswer {
-  const code = "GRAPHQL_VALIDATION_FAILED" as const;
-  const errors = issues.map(({ message }) => ({
-    message: publicMessage(message),
-    path,
-    extensions: { code },
-  }));
+  const errors = issues.map(({ message }) =>
+    toWireError("graphql_validation_failed", publicMessage(message), path),
+  );
   return { status: 400, body: { data: null, errors } };
 }
 
-function toWireError(error: GraphQLError, operationPath: WireError["path"]): WireError {
-  const { originalError: cause } = error;
-  const path = error.path ?? operationPath;
-  if (cause instanceof OperationError)
-    return { message: cutMessage(error.message), path, extensions: { code: cause.code } };
-  // Without a path nothing was executed: the variables or the operation's name do not fit the document.
-  if (error.path === undefined) {
-    return { message: publicMessage(error.message), path, extensions: { code: "INVALID_INPUT" } };
-  }
+function toWireError(code: ErrorCode, message: string, path: WireError["path"]): WireError {
+  return { message: cutMessage(message), path, extensions: { code: graphqlErrorCode(code) } };
+}
 
+function describeError(error: GraphQLError, operationPath: WireError["path"]): WireError {
+  const { originalError: cause, path = operationPath } = error;
+  if (cause instanceof ServiceError) return toWireError(cause.code, error.message, path);
+  // Without a path nothing was executed: the variables or the operation's name do not fit the document.
+  if (error.path === undefined) return toWireError("invalid_input", publicMessage(error.message), path);
   logFailure("graphql_operation_failed", { path: path.join(".") }, loggable(cause ?? error));
-  return {
-    message: "Internal server error. Please try again later.",
-    path,
-    extensions: { code: "INTERNAL" },
-  };
+  return toWireError("internal", "Internal server error. Please try again later.", path);
 }
 
 /** The engine quotes what was sent; a log must not. */

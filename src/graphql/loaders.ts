@@ -17,7 +17,7 @@ import { FLASH_MANIFESTS_AT_ONCE } from "../contract/flash/flash-limits.ts";
 import type { RequestContext } from "../management/context.ts";
 import { listWorkers } from "../management/endpoints/worker-pods.ts";
 import { listOwnHosts } from "../management/hosts/hosts.ts";
-import { OperationError } from "../management/errors.ts";
+import { ServiceError } from "../contract/errors.ts";
 import { ensureWebhookSecrets } from "../management/secrets/webhook-secrets.ts";
 
 export type Loaders = ReturnType<typeof createLoaders>;
@@ -63,8 +63,8 @@ export function createLoaders(context: RequestContext) {
 /** Manifests may be as large as a body, each of them. */
 function requireFew(buildIds: readonly string[]): readonly string[] {
   if (buildIds.length <= FLASH_MANIFESTS_AT_ONCE) return buildIds;
-  throw new OperationError(
-    "INVALID_INPUT",
+  throw new ServiceError(
+    "invalid_input",
     `manifest: asked of ${buildIds.length} builds at once; at most ${FLASH_MANIFESTS_AT_ONCE} are shown. Ask for them by flashBuild.`,
   );
 }

@@ -3,7 +3,8 @@ import { Hono, type Context } from "hono";
 import { readCredential } from "../auth/credential.ts";
 import { authenticateAny } from "../auth/environment-principal.ts";
 import { ANONYMOUS, callerName, type Principal } from "../auth/principal.ts";
-import { countRequest, networkOf, RateLimitedError } from "../auth/request-rates.ts";
+import { hasErrorCode } from "../contract/errors.ts";
+import { countRequest, networkOf } from "../auth/request-rates.ts";
 import { CONTROL_BODY_MAX_BYTES, GRAPHQL_OPEN_BODY_MAX_BYTES } from "../contract/limits.ts";
 import { openDatabase } from "../db/database.ts";
 import { discardBody } from "../durable/discarded-body.ts";
@@ -36,7 +37,7 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
     const principal =
       credential === undefined ? ANONYMOUS : await authenticateAny(context.env, credential, now, network);
     if (principal.kind === "unauthorized") {
-      return await send(context, errorAnswer(401, "UNAUTHORIZED", principal.message));
+      return await send(context, errorAnswer(401, "unauthorized", principal.message));
     }
     if (principal !== ANONYMOUS) await countRequest(context.env, "management", callerName(principal), now);
     else if (network !== undefined) await countRequest(context.env, "keyless", network, now);
@@ -49,24 +50,24 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
 
   routes.all("/", async (context) => {
     context.header("Allow", "POST");
-    return await send(context, errorAnswer(405, "METHOD_NOT_ALLOWED", "Send the GraphQL document by POST."));
+    return await send(context, errorAnswer(405, "method_not_allowed", "Send the GraphQL document by POST."));
   });
 
   // Here and not left to the routes above, whose refusal would pass through `onError`.
   routes.all("*", async (context) => {
     const message = `There is nothing at ${context.req.path}. Send the GraphQL document by POST to /graphql.`;
-    return await send(context, errorAnswer(404, "NOT_FOUND", message));
+    return await send(context, errorAnswer(404, "not_found", message));
   });
 
   routes.onError(async (error, context) => {
-    if (error instanceof RateLimitedError) {
-      context.header("Retry-After", `${error.retryAfterSeconds}`);
-      return await send(context, errorAnswer(429, "RATE_LIMITED", error.message));
+    if (hasErrorCode(error, "rate_limited")) {
+      context.header("Retry-After", `${error.details.retryAfterSeconds}`);
+      return await send(context, errorAnswer(429, error.code, error.message));
     }
     logFailure("graphql_operation_failed", { path: "" }, error);
     return await send(
       context,
-      errorAnswer(500, "INTERNAL", "Internal server error. Please try again later."),
+      errorAnswer(500, "internal", "Internal server error. Please try again later."),
     );
   });
 
@@ -79,14 +80,14 @@ async function answerDocument(context: Context<GraphqlEnv>): Promise<Response> {
   // What may be asked without a key is short; a longer document is not even looked at.
   const maxBytes = isOpen ? GRAPHQL_OPEN_BODY_MAX_BYTES : CONTROL_BODY_MAX_BYTES;
   const body = await readWithin(context.req.raw, maxBytes);
-  if (body.kind === "broken") return await send(context, errorAnswer(400, "BAD_REQUEST", BROKEN_BODY));
+  if (body.kind === "broken") return await send(context, errorAnswer(400, "bad_request", BROKEN_BODY));
   if (body.kind === "large") {
     return await (isOpen ? send(context, unauthorizedAnswer(missingKey())) : rejectLargeBody(context));
   }
   const reading = readRequest(new TextDecoder().decode(body.bytes));
   if (reading.kind === "unreadable") {
     if (isOpen) return await send(context, unauthorizedAnswer(missingKey()));
-    return await send(context, errorAnswer(400, "BAD_REQUEST", reading.message));
+    return await send(context, errorAnswer(400, "bad_request", reading.message));
   }
   const request = {
     env,
@@ -112,7 +113,7 @@ function acceptsHtml(context: Context): boolean {
 
 async function rejectLargeBody(context: Context): Promise<Response> {
   const message = `The body is larger than ${CONTROL_BODY_MAX_BYTES / 1_000_000} MB. Send less.`;
-  return await send(context, errorAnswer(413, "PAYLOAD_TOO_LARGE", message));
+  return await send(context, errorAnswer(413, "payload_too_large", message));
 }
 
 /** Nobody between keeps an answer or takes it for anything but JSON; pages of other origins cannot read it. */

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { EACH, JsonCarver, pathTree, type JsonPath } from "./json-carver.ts";
+import { EACH, JsonCarver, pathTree, type JsonPath, JSON_DEPTH_MAX } from "./json-carver.ts";
 import { JsonRepeatError, JsonSyntaxError } from "./json-tokens.ts";
-import { JSON_DEPTH_MAX } from "../contract/limits.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -20,7 +20,9 @@ import {
   unexpected,
   LiteralReader,
 } from "./json-tokens.ts";
-import { JSON_DEPTH_MAX } from "../contract/limits.ts";
+
+/** Nesting of a payload of any size. JSON parsers of other languages support half of it. */
+export const JSON_DEPTH_MAX = 2_000;
 
 /** In a path: any element of a list. */
 export const EACH: unique symbol = Symbol("each");

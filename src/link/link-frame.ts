@@ -15,6 +15,9 @@
  *     with; so one request that nobody reads holds up no other, and memory is bounded on both sides.
  */
 
+/** Payload of one frame: small, so that streams take turns often. */
+export const LINK_FRAME_MAX_BYTES = 64 * 1024;
+
 export const FRAME = {
   /** E: payload as `encodeOpen` makes it. END: the request has no body. */
   OPEN: 1,

@@ -1,7 +1,14 @@
 /** What the payloads of a link's frames say. */
 import * as z from "zod";
 import { idSchema } from "../contract/agent/agent.ts";
-import { DIRECT_HEADERS_MAX, DIRECT_TARGET_MAX_CHARACTERS } from "../contract/limits.ts";
+
+/** An agent that has requests sends a beat on its link this often. */
+export const LINK_BEAT_MS = 1_000;
+/** One message of a client's WebSocket. */
+export const WEBSOCKET_MESSAGE_MAX_BYTES = 16_000_000;
+/** Path and query of a request, and the number of its headers: what the HTTP client of a host supports. */
+export const DIRECT_TARGET_MAX_CHARACTERS = 16 * 1024;
+export const DIRECT_HEADERS_MAX = 1_000;
 
 /** Names as they came or are to be sent, in their order; a name may come more than once. */
 const headersSchema = z.array(z.tuple([z.string(), z.string()])).max(DIRECT_HEADERS_MAX);

@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { LINK_WINDOW_BYTES, LINK_WINDOW_MAX_BYTES } from "../contract/limits.ts";
-import { ReceiveWindow, SendWindow, WindowBudget } from "./link-window.ts";
+import {
+  ReceiveWindow,
+  SendWindow,
+  WindowBudget,
+  LINK_WINDOW_BYTES,
+  LINK_WINDOW_MAX_BYTES,
+} from "./link-window.ts";
 
 const BUDGET = 3 * LINK_WINDOW_BYTES;
 

@@ -2,7 +2,12 @@
  * Credit of one direction of a stream. The receiver's window begins small, and grows while its reader keeps up and
  * the budget that all streams share has room, so that one fast transfer over a long way is not slowed by many idle ones.
  */
-import { LINK_WINDOW_BYTES, LINK_WINDOW_MAX_BYTES } from "../contract/limits.ts";
+
+/** Unread bytes in one direction of a stream: to begin with, and at most. */
+export const LINK_WINDOW_BYTES = 64 * 1024;
+export const LINK_WINDOW_MAX_BYTES = 1_000_000;
+/** Bytes by which the windows of all streams of an object, or of an agent, may grow together. */
+export const LINK_WINDOWS_BUDGET_BYTES = 24_000_000;
 
 /** Bytes that windows may have grown by, all together. */
 export class WindowBudget {

@@ -3,14 +3,7 @@
  * rest waits for the next run. Runs may overlap and may be cut off anywhere: a task does no harm twice.
  */
 import { FLASH_AUTH_RETENTION_MS } from "../contract/flash/flash-limits.ts";
-import {
-  AUDIT_RETENTION_MS,
-  INACTIVE_KEY_RETENTION_MS,
-  MAINTENANCE_CALLS_MAX,
-  MAINTENANCE_ROWS_MAX,
-  ORPHAN_RETENTION_MS,
-  USAGE_RETENTION_MS,
-} from "../contract/limits.ts";
+import { MAINTENANCE_ROWS_MAX, ORPHAN_RETENTION_MS, USAGE_RETENTION_MS } from "../contract/limits.ts";
 import { removeEndedApiKeys } from "../db/credentials/api-keys.ts";
 import { removeOldAuditEntries } from "../db/audit-log.ts";
 import type { Database } from "../db/database.ts";
@@ -32,6 +25,12 @@ import { logRetentionDays } from "../management/logs/log-retention.ts";
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
 import { fleetObject } from "../management/fleet.ts";
 import { collectUsage } from "../management/accounts/usage-collection.ts";
+
+export const AUDIT_RETENTION_MS = 400 * 86_400_000;
+/** How long a revoked or expired key is still listed. */
+export const INACTIVE_KEY_RETENTION_MS = 90 * 86_400_000;
+/** Objects that one maintenance run calls at most. */
+export const MAINTENANCE_CALLS_MAX = 20;
 
 export type MaintenanceContext = { readonly env: Env; readonly db: Database; readonly now: number };
 

@@ -1,17 +1,18 @@
 /** How arguments are read: a schema per input, and errors that name the field at fault. */
 import * as z from "zod";
-import { toDotPath } from "zod/v4/core";
-import "../contract/issue-message.ts";
-import { ENVIRONMENT_VARIABLES_MAX, NAME_MAX_CHARACTERS, ROW_MAX_BYTES } from "../contract/limits.ts";
+import { invalidInput } from "../contract/validation-issues.ts";
+import { ENVIRONMENT_VARIABLES_MAX, ROW_MAX_BYTES } from "../contract/limits.ts";
+import { nameSchema as restNameSchema, stringSchema } from "../contract/rest/rest.ts";
 import { START_LIMIT_VARIABLE, startLimitIssue } from "../domain/scaling/start-limit.ts";
-import { OperationError } from "./errors.ts";
+import { ServiceError } from "../contract/errors.ts";
 
-/** Reads an argument, or throws the refusal that names every field at fault. */
+export { oneOf, stringSchema, wholeNumber } from "../contract/rest/rest.ts";
+
+/** Reads an argument, or throws an error that names all invalid fields. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const parsed = schema.safeParse(input ?? {});
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map((issue) => `${toDotPath(issue.path)}: ${issue.message}`);
-  throw new OperationError("INVALID_INPUT", issues.join("; "));
+  throw invalidInput(parsed.error);
 }
 
 /** An omitted or null field of a patch: the stored value stays. */
@@ -29,30 +30,10 @@ export function clearable<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess((value) => (value === "" ? null : value), schema.nullable().optional());
 }
 
-export const nameSchema = z
-  .string()
-  .trim()
-  .min(1, "must not be empty")
-  .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`)
-  .regex(/^[^\p{Cc}]*$/u, "must have no control characters");
-
-export const stringSchema = z.string();
+export const nameSchema = restNameSchema.regex(/^[^\p{Cc}]*$/u, "must have no control characters");
 
 /** Text for a process: in its arguments and variables NUL would be the end. */
 export const processString = stringSchema.refine((value) => !value.includes("\0"), "must not contain NUL");
-
-/** A whole number within a range; the message tells the range. */
-export function wholeNumber(min: number, max?: number) {
-  const range = max === undefined ? `must be at least ${min}` : `must be between ${min} and ${max}`;
-  return max === undefined
-    ? z.number().int().min(min, range)
-    : z.number().int().min(min, range).max(max, range);
-}
-
-/** One word of a list; the message tells the list. */
-export function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
-  return z.enum(values, `must be one of ${values.join(", ")}`);
-}
 
 /** Refuses values that would make a larger row than D1 keeps; each field by itself may be as large as a body. */
 export function requireStorable(values: object): void {
@@ -60,8 +41,8 @@ export function requireStorable(values: object): void {
   const bytes = sizes.reduce((sum, size) => sum + size.bytes, 0);
   if (bytes <= ROW_MAX_BYTES) return;
   const largest = sizes.toSorted((a, b) => b.bytes - a.bytes)[0]?.field ?? "";
-  throw new OperationError(
-    "INVALID_INPUT",
+  throw new ServiceError(
+    "invalid_input",
     `${largest}: makes the whole ${bytes} bytes large; at most ${ROW_MAX_BYTES} are kept`,
   );
 }

@@ -1,4 +1,4 @@
-import { OperationError } from "./errors.ts";
+import { ServiceError } from "../contract/errors.ts";
 
 const ATTEMPTS = 5;
 
@@ -8,5 +8,5 @@ export async function retryOnConflict<Row>(attempt: () => Promise<Row | undefine
     const row = await attempt();
     if (row !== undefined) return row;
   }
-  throw new OperationError("UNAVAILABLE", "Others are changing the same record; please try again later.");
+  throw new ServiceError("unavailable", "Others are changing the same record; please try again later.");
 }

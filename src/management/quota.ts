@@ -1,6 +1,6 @@
 import { hasQuotaLeft, quotaOf, type QuotaKind } from "../db/quotas.ts";
 import type { RequestContext } from "./context.ts";
-import { OperationError } from "./errors.ts";
+import { ServiceError } from "../contract/errors.ts";
 
 const QUOTA_NOUNS: Record<QuotaKind, string> = {
   apiKey: "API keys, those included that were revoked or expired in the last 90 days",
@@ -17,8 +17,8 @@ const QUOTA_NOUNS: Record<QuotaKind, string> = {
 /** Refuses when the account has as many of a kind as it may have. */
 export async function requireQuota({ db, principal }: RequestContext, kind: QuotaKind): Promise<void> {
   if (await hasQuotaLeft(db, kind, principal.accountId)) return;
-  throw new OperationError(
-    "LIMIT_REACHED",
+  throw new ServiceError(
+    "limit_reached",
     `The account has ${quotaOf(kind)} ${QUOTA_NOUNS[kind]}, which is as many as it may have. Delete what is not used any more.`,
   );
 }

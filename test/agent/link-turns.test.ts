@@ -4,9 +4,9 @@ import { createInterface } from "node:readline";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, test } from "vitest";
-import { LINK_FRAME_MAX_BYTES, LINK_WINDOWS_BUDGET_BYTES } from "../../src/contract/limits.ts";
-import { FLAG_END, FRAME } from "../../src/link/link-frame.ts";
+import { FLAG_END, FRAME, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
 import { LinkFixture } from "../support/link-fixture.ts";
+import { LINK_WINDOWS_BUDGET_BYTES } from "../../src/link/link-window.ts";
 
 const MEGABYTE = 1024 * 1024;
 

@@ -9,8 +9,7 @@ import { text } from "node:stream/consumers";
 import { test } from "vitest";
 import type { Cli } from "../../cli/core/cli.ts";
 import { discover } from "../../cli/discovery/discovery.ts";
-import { findInterpreter } from "../../cli/discovery/interpreter.ts";
-import { sdkDirectory } from "../../cli/discovery/sdk-directory.ts";
+import { findInterpreter, sdkDirectory } from "../../cli/discovery/interpreter.ts";
 import { ConsoleTerminal } from "../../cli/terminal/console-terminal.ts";
 
 const WORKER = `from edgerun import Endpoint

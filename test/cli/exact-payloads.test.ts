@@ -15,9 +15,9 @@ import { Service } from "../../cli/service/service.ts";
 import { TIMING } from "../../node-agent/timing.ts";
 import { EdgeRelay } from "../../node-agent/worker-server/edge-relay.ts";
 import { WorkerServer } from "../../node-agent/worker-server/worker-server.ts";
-import { JSON_DEPTH_MAX } from "../../src/contract/limits.ts";
 import { randomJson, seededRandom } from "../support/json-texts.ts";
 import { parameter, queueEndpoint, serve } from "./support/scripted-app.ts";
+import { JSON_DEPTH_MAX } from "../../src/json/json-carver.ts";
 
 const numRuns = Number(process.env["PAYLOAD_RUNS"] ?? 40);
 const SEVERAL_MB = `{"x":[${Array(40_000).fill('18446744073709551615,7.0,"\\ud800é"').join(",")}]}`;

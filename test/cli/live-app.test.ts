@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, test, vi } from "vitest";
-import { sdkDirectory } from "../../cli/discovery/sdk-directory.ts";
+import { sdkDirectory } from "../../cli/discovery/interpreter.ts";
 import { LiveProject, worker } from "./support/live-project.ts";
 
 describe("an app as it was opened", () => {

@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { test } from "vitest";
 import type { AppChange } from "../../cli/dev/app/live-app.ts";
-import { showChange } from "../../cli/dev/changes.ts";
+import { showChange } from "../../cli/dev/dev.ts";
 import { showStartupTable } from "../../cli/server/startup-table.ts";
 import { openCallLog } from "../../cli/server/terminal-call-log.ts";
 import { parameter, queueEndpoint, quietCli, routedEndpoint } from "./support/scripted-app.ts";

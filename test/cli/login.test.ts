@@ -5,7 +5,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { spawn } from "node:child_process";
 import { beforeAll, inject, test } from "vitest";
-import { FLASH_VERSION } from "../../cli/core/version.ts";
+import { EDGERUN_VERSION } from "../../src/contract/version.ts";
 import { managementApi } from "../../standalone/management-api.ts";
 import type { EdgeAccess } from "../support/lone-edge.ts";
 import { Desk } from "./support/flash-command.ts";
@@ -57,7 +57,7 @@ test("an approved login stores a key that opens the service, for its owner alone
   const login = await startLogin(desk);
   expect(login.output()).toContain(`${edge.baseUrl}/flash/login?request=${login.requested}`);
   expect(login.output()).toContain(`${login.requested.slice(0, 4)}-${login.requested.slice(4, 8)}`);
-  expect(await clientOf(login.requested)).toBe(`flash/${FLASH_VERSION} (${hostname()})`);
+  expect(await clientOf(login.requested)).toBe(`flash/${EDGERUN_VERSION} (${hostname()})`);
   await decide(login.requested, true);
   expect(await login.ended).toBe(0);
   expect(login.output()).toMatch(new RegExp(`^✓ .*${edge.baseUrl}`, "m"));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
 import { onTestFinished, test } from "vitest";
-import { FLASH_VERSION } from "../../cli/core/version.ts";
+import { EDGERUN_VERSION } from "../../src/contract/version.ts";
 import { layOutCli } from "../../scripts/bundle/cli-bundle.ts";
 import { newAccount } from "./support/shared-edge.ts";
 
@@ -25,7 +25,7 @@ test("npm install -g from the edge gives flash, with the Python package and the 
   await execa("npm", ["install", "-g", "--no-audit", "--no-fund", "--prefix", prefix, npm.url]);
 
   const { stdout } = await execa(join(prefix, "bin/flash"), ["--version"]);
-  expect(stdout).toBe(`flash ${FLASH_VERSION}`);
+  expect(stdout).toBe(`flash ${EDGERUN_VERSION}`);
   await execa(join(prefix, "bin/flash"), ["init", "app"], { cwd: place });
   expect(await readdir(join(place, "app"))).toHaveLength(8);
   const installed = join(prefix, "lib/node_modules/edgerun");

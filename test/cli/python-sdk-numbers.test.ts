@@ -7,11 +7,10 @@ import { findDataCenter } from "../../src/catalog/data-centers.ts";
 import {
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
-  IDLE_TIMEOUT_MAX_SECONDS,
-  JSON_DEPTH_MAX,
   NAME_MAX_CHARACTERS,
-  WORKERS_PER_ENDPOINT_MAX,
 } from "../../src/contract/limits.ts";
+import { JSON_DEPTH_MAX } from "../../src/json/json-carver.ts";
+import { IDLE_TIMEOUT_MAX_SECONDS, WORKERS_PER_ENDPOINT_MAX } from "../../src/contract/endpoint.ts";
 
 const SCRIPT = `
 import json

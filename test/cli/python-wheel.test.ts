@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, inject, test } from "vitest";
-import { FLASH_VERSION } from "../../cli/core/version.ts";
+import { EDGERUN_VERSION } from "../../src/contract/version.ts";
 import { layOutCli } from "../../scripts/bundle/cli-bundle.ts";
 import { buildPythonWheel } from "../../scripts/bundle/python-wheel.ts";
 import { inTurn } from "../support/turn.ts";
@@ -50,7 +50,7 @@ describe("the wheel of the Python package", () => {
 
   test("gives a flash command that needs no Node of the computer", async ({ expect }) => {
     const { stdout } = await execa(join(bin, "flash"), ["--version"], bare());
-    expect(stdout).toContain(FLASH_VERSION);
+    expect(stdout).toContain(EDGERUN_VERSION);
   });
 
   test("passes arguments, output and the exit code on", async ({ expect }) => {

@@ -1,6 +1,6 @@
 /** `flash undeploy` as a person at a terminal uses it, and when the service does not delete. */
 import { beforeAll, inject, test } from "vitest";
-import { writePickle } from "../../cli/tracking/pickle.ts";
+import { writePickle } from "../../cli/project/pickle.ts";
 import type { EdgeAccess } from "../support/lone-edge.ts";
 import { makeEndpoint } from "./support/deployed-endpoint.ts";
 import { EdgeProxy } from "./support/edge-proxy.ts";

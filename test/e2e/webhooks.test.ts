@@ -3,11 +3,12 @@ import { afterAll, beforeAll, test } from "vitest";
 import { Webhook } from "standardwebhooks";
 import { managementApi } from "../../standalone/management-api.ts";
 import type { WebhookLogBody } from "../../src/contract/webhook.ts";
-import { WEBHOOK_RETRY_MS, WEBHOOK_TIMEOUT_MS } from "../../src/contract/limits.ts";
+import { WEBHOOK_TIMEOUT_MS } from "../../src/contract/limits.ts";
 import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { until } from "../support/until.ts";
 import { WebhookReceiver, type Received } from "../support/webhook-receiver.ts";
+import { WEBHOOK_RETRY_MS } from "../../src/domain/webhooks/webhook-delivery.ts";
 
 const JOBS = 60;
 

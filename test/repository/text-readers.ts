@@ -3,9 +3,9 @@ import { requirementLines } from "../../cli/requirements/requirement-lines.ts";
 import { isPackageName, normalizedName } from "../../cli/requirements/exclusions.ts";
 import { parseServiceUrl } from "../../cli/service/service-url.ts";
 import { Secrets } from "../../cli/terminal/secrets.ts";
-import { parseOperation } from "../../cli/server/requests/queue-operations.ts";
+import { parseOperation } from "../../cli/server/requests/queue-call.ts";
 import { isOwnHost } from "../../cli/server/host-names.ts";
-import { methodsOf } from "../../cli/server/requests/route-table.ts";
+import { methodsOf } from "../../cli/server/requests/route-call.ts";
 import { fetchFailure } from "../../cli/local/fetch-failure.ts";
 import { Masks } from "../../node-agent/logs/masks.ts";
 import { readFacts } from "../../node-agent/logs/line-facts.ts";
@@ -59,7 +59,7 @@ import { requestHead } from "../../src/gateway/load-balancing/request-head.ts";
 import { exceededTextLimit } from "../../src/graphql/documents/text-limits.ts";
 import { publicMessage } from "../../src/graphql/public-message.ts";
 import { readRequest } from "../../src/graphql/request.ts";
-import { templatePatchSchema } from "../../src/management/endpoints/template-patch.ts";
+import { templatePatchSchema } from "../../src/management/nouns/template.ts";
 
 export type TextReader = {
   readonly name: string;
@@ -180,7 +180,7 @@ export const TEXT_READERS: readonly TextReader[] = [
   reader("src/auth/encryption-keys.ts", "readKeyRing", (text) =>
     readEncryptionKeys({ ENCRYPTION_KEYS: text }),
   ),
-  reader("src/management/endpoints/template-patch.ts", "templatePatchSchema", (text) =>
+  reader("src/management/nouns/template.ts", "templatePatchSchema", (text) =>
     templatePatchSchema.safeParse({ name: text, imageName: text, ports: text, volumeMountPath: text }),
   ),
   reader("node-agent/logs/masks.ts", "Masks", (text) => masks.apply(text)),
@@ -242,9 +242,9 @@ export const TEXT_READERS: readonly TextReader[] = [
     normalizedName(text),
   ]),
   reader("cli/service/service-url.ts", "readAddress", (text) => parseServiceUrl(text, "a test")),
-  reader("cli/server/requests/queue-operations.ts", "askedOperation", parseOperation),
+  reader("cli/server/requests/queue-call.ts", "askedOperation", parseOperation),
   reader("cli/server/host-names.ts", "isOwnHost", (text) => isOwnHost(text, "127.0.0.1")),
-  reader("cli/server/requests/route-table.ts", "methodsOf", (path) =>
+  reader("cli/server/requests/route-call.ts", "methodsOf", (path) =>
     methodsOf([{ method: "GET", path: "/a{one}-{two}-{three}b" }], path),
   ),
   reader("cli/local/fetch-failure.ts", "fetchFailure", (text) => fetchFailure(text, "/tmp")),

@@ -98,6 +98,6 @@ test("everything is of one version", async ({ expect }) => {
     lock.version,
     lock.packages[""].version,
     /__version__ = "(.+)"/.exec(await read("sdk/python/src/edgerun/version.py"))?.[1],
-    /^## (\d\S*)/m.exec(await read("CHANGELOG.md"))?.[1],
+    /^## \[(\d[^\]]*)\]/m.exec(await read("CHANGELOG.md"))?.[1],
   ]).toEqual(Array(5).fill(EDGERUN_VERSION));
 });

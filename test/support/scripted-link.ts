@@ -6,7 +6,6 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { LINK_FRAME_MAX_BYTES, LINK_WINDOW_BYTES } from "../../src/contract/limits.ts";
 import {
   decodeCredit,
   decodeFrames,
@@ -18,6 +17,7 @@ import {
   FRAME,
   type Frame,
   NO_PAYLOAD,
+  LINK_FRAME_MAX_BYTES,
 } from "../../src/link/link-frame.ts";
 import {
   type Close,
@@ -29,6 +29,7 @@ import {
   type ResponseHead,
   responseHeadSchema,
 } from "../../src/link/link-messages.ts";
+import { LINK_WINDOW_BYTES } from "../../src/link/link-window.ts";
 
 export const LINK_TOKEN = "host-token";
 export const LINK_PATH = /^\/agent\/v1\/endpoints\/([^/]+)\/link$/;

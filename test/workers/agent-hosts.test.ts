@@ -3,12 +3,13 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { AGENT_VERSION } from "../../src/contract/agent/agent-version.ts";
 import { hostReplySchema } from "../../src/contract/agent/agent.ts";
-import { CREDENTIAL_CACHE_MS, HOSTS_MAX } from "../../src/contract/limits.ts";
+import { HOSTS_MAX } from "../../src/contract/limits.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient } from "./graphql-client.ts";
 import { passTime } from "./object.ts";
+import { CREDENTIAL_CACHE_MS } from "../../src/domain/accounts/permissions.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, graphql, signInAs, signInAsNewAccount } = api;

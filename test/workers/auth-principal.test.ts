@@ -5,12 +5,16 @@ import { generateCredential } from "../../src/auth/credential.ts";
 import { hashKey } from "../../src/auth/digest.ts";
 import { authenticateHost } from "../../src/auth/host-principal.ts";
 import { authenticate, forgetApiKey } from "../../src/auth/principal.ts";
-import { CREDENTIAL_CACHE_MS, CREDENTIAL_REJECTION_CACHE_MS } from "../../src/contract/limits.ts";
+import { CREDENTIAL_REJECTION_CACHE_MS } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { createHost } from "../../src/db/hosts.ts";
 import { insertJoinTokenWithinQuota } from "../../src/db/credentials/join-tokens.ts";
 import { account, apiKey, host } from "../../src/db/schema.ts";
-import { FULL_PERMISSIONS, NO_PERMISSIONS } from "../../src/domain/accounts/permissions.ts";
+import {
+  FULL_PERMISSIONS,
+  NO_PERMISSIONS,
+  CREDENTIAL_CACHE_MS,
+} from "../../src/domain/accounts/permissions.ts";
 import { freshAccount } from "./accounts.ts";
 
 const db = openDatabase(env.DB);

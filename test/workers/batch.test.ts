@@ -290,9 +290,9 @@ describe("limits", () => {
 
   test.for([
     ["no array", { input: 1 }, issueAt("requests")],
-    ["a request without input", [{ input: 1 }, {}], /^\[1\]\.input is required/],
-    ["a wrong policy", [{ input: 1, policy: { ttl: 1 } }], /^\[0\]\.policy\.ttl must be at least/],
-    ["too many requests", inputs(5_001), /^The body must hold at most 5000/],
+    ["a request without input", [{ input: 1 }, {}], /^\[1\]\.input: is required/],
+    ["a wrong policy", [{ input: 1, policy: { ttl: 1 } }], /^\[0\]\.policy\.ttl: must be at least/],
+    ["too many requests", inputs(5_001), /^body: must hold at most 5000/],
   ] as const)("refuses %s, and makes nothing", async ([, body, message], { expect }) => {
     const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const reply = await client.call("POST", "batch", body);

@@ -1,6 +1,6 @@
 import { test } from "vitest";
 import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../src/contract/limits.ts";
-import { ApiError } from "../../src/gateway/api-error.ts";
+import { ServiceError } from "../../src/contract/errors.ts";
 import { waitLimitMs, readAffinity } from "../../src/gateway/load-balancing/affinity.ts";
 
 const read = (value: string) => readAffinity(new Headers({ "X-Runpod-Worker-Id": value }));
@@ -15,7 +15,7 @@ test("a worker is asked for softly, strictly, or to be woken", ({ expect }) => {
 
 test("anything else is refused by the name of the header", ({ expect }) => {
   for (const value of ["strict", "strict-resume ", "a b", "strict a b", "w/1", "STRICT w", "x".repeat(129)]) {
-    expect(() => read(value), value).toThrow(ApiError);
+    expect(() => read(value), value).toThrow(ServiceError);
     expect(() => read(value), value).toThrow("X-Runpod-Worker-Id");
   }
 });

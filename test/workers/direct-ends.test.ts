@@ -1,13 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { FLAG_END, FRAME } from "../../src/link/link-frame.ts";
-import {
-  AGENT_HOLD_MAX_MS,
-  DIRECT_BODY_MAX_BYTES,
-  LINK_FRAME_MAX_BYTES,
-  LINK_SILENCE_MS,
-  LINK_WINDOW_BYTES,
-} from "../../src/contract/limits.ts";
+import { FLAG_END, FRAME, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
+import { AGENT_HOLD_MAX_MS, DIRECT_BODY_MAX_BYTES, LINK_SILENCE_MS } from "../../src/contract/limits.ts";
 import { EdgeClient } from "./edge-client.ts";
 import {
   answered,
@@ -22,6 +16,7 @@ import {
   WrittenBody,
 } from "./link-client.ts";
 import { endpointObject, fleetObject, passTime } from "./object.ts";
+import { LINK_WINDOW_BYTES } from "../../src/link/link-window.ts";
 
 const api = new EdgeClient();
 const { signInAsNewAccount } = api;

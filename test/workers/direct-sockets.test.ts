@@ -1,15 +1,12 @@
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { FLAG_FIN, FRAME } from "../../src/link/link-frame.ts";
-import {
-  LINK_FRAME_MAX_BYTES,
-  LINK_WINDOW_BYTES,
-  WEBSOCKET_MESSAGE_MAX_BYTES,
-} from "../../src/contract/limits.ts";
+import { FLAG_FIN, FRAME, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
 import { WEBSOCKET_BACKLOG_MAX_BYTES } from "../../src/endpoint/load-balancing/socket-buffers.ts";
 import { UPGRADE_HEAD, UPGRADE_WORKER } from "../../src/endpoint/load-balancing/messages.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { bytesOf, direct, headOf, json, linkedEndpoint, text, type ScriptedLink } from "./link-client.ts";
 import { endpointObject, evict } from "./object.ts";
+import { LINK_WINDOW_BYTES } from "../../src/link/link-window.ts";
+import { WEBSOCKET_MESSAGE_MAX_BYTES } from "../../src/link/link-messages.ts";
 
 const api = new EdgeClient();
 const { signInAsNewAccount } = api;

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { generateCredential } from "../../src/auth/credential.ts";
 import { authenticateHost } from "../../src/auth/host-principal.ts";
 import { authenticate, callerName } from "../../src/auth/principal.ts";
-import { countFailure, countRequest, RateLimitedError, type RateEnv } from "../../src/auth/request-rates.ts";
+import { countFailure, countRequest, type RateEnv } from "../../src/auth/request-rates.ts";
 import { EDGE_RATE_LIMITS, rateLimitBinding, type EdgeLimited } from "../../src/contract/rate-limits.ts";
 import type { Env } from "../../src/env.ts";
 import edge from "../../src/index.ts";
@@ -88,7 +88,8 @@ describe("invented keys", () => {
     for (let guesses = 0; guesses <= requests; guesses += 1) {
       expect((await guess()).kind).toBe("unauthorized");
     }
-    for (let guesses = 0; guesses < 50; guesses += 1) await expect(guess()).rejects.toThrow(RateLimitedError);
+    for (let guesses = 0; guesses < 50; guesses += 1)
+      await expect(guess()).rejects.toMatchObject({ code: "rate_limited" });
     expect(asked() - before).toBe(requests + 1);
 
     expect(await authenticate(bindings, api.key, NOW, network)).toEqual(known);
@@ -181,12 +182,14 @@ describe("a limit", () => {
     await countRequest(binding(true), "join", "a", NOW);
     expect(asked).toBe(1);
     const refused = countRequest(binding(false), "join", "a", NOW);
-    await expect(refused).rejects.toThrow(RateLimitedError);
-    await expect(countRequest(binding(true), "join", "a", NOW)).rejects.toThrow(RateLimitedError);
+    await expect(refused).rejects.toMatchObject({ code: "rate_limited" });
+    await expect(countRequest(binding(true), "join", "a", NOW)).rejects.toMatchObject({
+      code: "rate_limited",
+    });
     expect(asked).toBe(2);
     const failing = { RATE_LIMIT_JOIN: { limit: () => Promise.reject(new Error("down")) } as RateLimit };
     for (let done = 0; done < requests; done += 1) await countRequest(failing, "join", "b", NOW);
-    await expect(countRequest(failing, "join", "b", NOW)).rejects.toThrow(RateLimitedError);
+    await expect(countRequest(failing, "join", "b", NOW)).rejects.toMatchObject({ code: "rate_limited" });
   });
 
   test("is counted by the binding that wrangler.toml names", async ({ expect }) => {

@@ -3,7 +3,6 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { environmentKey, environmentOfKey } from "../../src/auth/derived-keys/environment-key.ts";
-import { CREDENTIAL_CACHE_MS } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { flashEnvironment } from "../../src/db/schema.ts";
 import { NEEDED_ACCESS } from "../../src/gateway/queue/operations.ts";
@@ -20,6 +19,7 @@ import {
 } from "./flash-world.ts";
 import { linkedEndpoint } from "./link-client.ts";
 import { passTime } from "./object.ts";
+import { CREDENTIAL_CACHE_MS } from "../../src/domain/accounts/permissions.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, signInAs } = api;

@@ -2,12 +2,13 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe } from "vitest";
 import type { Assignment } from "../../src/contract/agent/agent.ts";
-import { HOST_GRACE_MS, SCALE_DOWN_INTERVAL_MS } from "../../src/contract/limits.ts";
 import type { FleetReport } from "../../src/domain/jobs/queue-reason.ts";
 import { INVENTORY } from "./agent-client.ts";
 import { bellsOf, endpointObject, fleetObject, kill, passTime } from "./object.ts";
 import { test, type TestEndpoint, type TestHost } from "./support/fleet-harness.ts";
 import { notYet, until } from "./support/until.ts";
+import { SCALE_DOWN_INTERVAL_MS } from "../../src/domain/scaling/scaling-plan.ts";
+import { HOST_GRACE_MS } from "../../src/fleet/hosts/host-presence.ts";
 
 const slotOf = (workerId: string) => ({ slots: [{ workerId, free: 1 }] });
 const readyWorker = (endpoint: TestEndpoint, workerId: string) => ({

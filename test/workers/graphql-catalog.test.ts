@@ -2,13 +2,14 @@ import { env } from "cloudflare:workers";
 import { graphql as run } from "graphql";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { Gpu, Inventory } from "../../src/contract/agent/agent.ts";
-import { HOST_GRACE_MS, STOCK_CACHE_MS } from "../../src/contract/limits.ts";
+import { STOCK_CACHE_MS } from "../../src/contract/limits.ts";
 import { managementSchema } from "../../src/graphql/schema.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient } from "./graphql-client.ts";
 import { passTime } from "./object.ts";
 import { holding, issueAt } from "./message-facts.ts";
+import { HOST_GRACE_MS } from "../../src/fleet/hosts/host-presence.ts";
 
 const api = new EdgeClient();
 const { createEndpoint, graphql, signInAsNewAccount } = api;

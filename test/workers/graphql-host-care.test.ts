@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { CREDENTIAL_CACHE_MS } from "../../src/contract/limits.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient } from "./graphql-client.ts";
 import { fleetObject, passTime } from "./object.ts";
+import { CREDENTIAL_CACHE_MS } from "../../src/domain/accounts/permissions.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, graphql, signInAsNewAccount } = api;

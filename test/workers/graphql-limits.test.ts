@@ -1,5 +1,6 @@
 /** What the management API refuses before it does anything, and that real clients meet none of it. */
 import { buildSchema, parse, printSchema, validate } from "graphql";
+import { MESSAGE_MAX_CHARACTERS } from "../../src/contract/errors.ts";
 import { describe, test } from "vitest";
 import {
   GRAPHQL_COST_MAX,
@@ -7,7 +8,6 @@ import {
   GRAPHQL_NESTING_MAX,
   GRAPHQL_SELECTIONS_MAX,
   GRAPHQL_VARIABLES_DEPTH_MAX,
-  MESSAGE_MAX_CHARACTERS,
 } from "../../src/contract/limits.ts";
 import { costOf } from "../../src/graphql/documents/cost.ts";
 import { exceededLimit } from "../../src/graphql/documents/limits.ts";

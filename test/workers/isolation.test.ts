@@ -9,11 +9,11 @@ import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { parse, validate } from "graphql";
 import { beforeEach, test, vi } from "vitest";
-import { RUN_RETENTION_MS } from "../../src/contract/limits.ts";
 import { managementSchema } from "../../src/graphql/schema.ts";
 import { OPERATIONS, type Operation } from "./isolation-operations.ts";
 import { neverWas, Tenant, wordFor, type Answer, type Thing } from "./isolation-world.ts";
 import { passTime } from "./object.ts";
+import { RUN_RETENTION_MS } from "../../src/domain/jobs/job-machine.ts";
 
 const TENANTS = 3;
 const CALLS_PER_LOOK = 10;

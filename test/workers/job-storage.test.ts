@@ -2,7 +2,6 @@
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { DispatchedJob } from "../../src/contract/agent/agent.ts";
-import { RUN_RETENTION_MS } from "../../src/contract/limits.ts";
 import { BATCH_RETENTION_MS } from "../../src/endpoint/batches/batch-index.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { inputs, warmBatchClient } from "./batch-client.ts";
@@ -18,6 +17,7 @@ import {
   untilHeld,
 } from "./object.ts";
 import { bucketIsEmpty, inPieces, payloadKeys } from "./payload-bucket.ts";
+import { RUN_RETENTION_MS } from "../../src/domain/jobs/job-machine.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, signInAsNewAccount } = api;

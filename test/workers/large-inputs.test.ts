@@ -2,9 +2,7 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import {
   INLINE_PAYLOAD_MAX_BYTES,
-  JSON_DEPTH_MAX,
   RUN_BODY_MAX_BYTES,
-  RUN_RETENTION_MS,
   RUNSYNC_BODY_MAX_BYTES,
 } from "../../src/contract/limits.ts";
 import { ANSWER_INPUTS_MAX_BYTES } from "../../src/endpoint/dispatch/dispatch.ts";
@@ -13,6 +11,8 @@ import { EdgeClient } from "./edge-client.ts";
 import { configure, fireAlarm, passTime } from "./object.ts";
 import { bucketIsEmpty, inPieces, payloadKeys } from "./payload-bucket.ts";
 import { issueAt } from "./message-facts.ts";
+import { RUN_RETENTION_MS } from "../../src/domain/jobs/job-machine.ts";
+import { JSON_DEPTH_MAX } from "../../src/json/json-carver.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, signInAsNewAccount } = api;

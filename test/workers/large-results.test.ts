@@ -6,12 +6,12 @@ import {
   INLINE_PAYLOAD_MAX_BYTES,
   PROGRESS_MAX_BYTES,
   RESULT_MAX_BYTES,
-  RUN_RETENTION_MS,
 } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { evict, fireAlarm, passTime } from "./object.ts";
 import { bucketIsEmpty, inPieces, payloadKeys } from "./payload-bucket.ts";
+import { RUN_RETENTION_MS } from "../../src/domain/jobs/job-machine.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, openEvents, signInAsNewAccount } = api;

@@ -11,10 +11,15 @@ import {
   FRAME,
   type Frame,
   type FrameType,
+  LINK_FRAME_MAX_BYTES,
 } from "../../src/link/link-frame.ts";
 import type { linkWorkersSchema, RequestHead, ResponseHead } from "../../src/link/link-messages.ts";
-import { ReceiveWindow, WindowBudget } from "../../src/link/link-window.ts";
-import { LINK_FRAME_MAX_BYTES, LINK_WINDOW_BYTES, LINK_WINDOW_MAX_BYTES } from "../../src/contract/limits.ts";
+import {
+  ReceiveWindow,
+  WindowBudget,
+  LINK_WINDOW_BYTES,
+  LINK_WINDOW_MAX_BYTES,
+} from "../../src/link/link-window.ts";
 import type { ForwardCall, ForwardReply } from "../../src/endpoint/load-balancing/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import type { EdgeClient } from "./edge-client.ts";

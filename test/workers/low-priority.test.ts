@@ -1,9 +1,9 @@
 /** The low lane: behind normal jobs, and yet not starved by them. */
 import { afterEach, beforeEach, test, vi } from "vitest";
-import { LOW_PRIORITY_EVERY } from "../../src/contract/limits.ts";
 import { inputs, warmBatchClient } from "./batch-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { evict } from "./object.ts";
+import { LOW_PRIORITY_EVERY } from "../../src/domain/jobs/priorities.ts";
 
 const api = new EdgeClient();
 const { signInAsNewAccount } = api;

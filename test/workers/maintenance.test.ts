@@ -2,12 +2,7 @@ import { createExecutionContext, createScheduledController, waitOnExecutionConte
 import { env } from "cloudflare:workers";
 import { eq, inArray } from "drizzle-orm";
 import { beforeEach, test, vi } from "vitest";
-import {
-  AUDIT_RETENTION_MS,
-  INACTIVE_KEY_RETENTION_MS,
-  MAINTENANCE_CALLS_MAX,
-  MAINTENANCE_ROWS_MAX,
-} from "../../src/contract/limits.ts";
+import { MAINTENANCE_ROWS_MAX } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { apiKey, auditEntry, endpointRemoval, joinToken, template } from "../../src/db/schema.ts";
 import type { Env } from "../../src/env.ts";
@@ -15,6 +10,11 @@ import worker from "../../src/index.ts";
 import { freshAccount } from "./accounts.ts";
 import { freshClient, savedEndpoint } from "./graphql-client.ts";
 import { endpointObject } from "./object.ts";
+import {
+  AUDIT_RETENTION_MS,
+  INACTIVE_KEY_RETENTION_MS,
+  MAINTENANCE_CALLS_MAX,
+} from "../../src/maintenance/tasks.ts";
 
 const db = openDatabase(env.DB);
 

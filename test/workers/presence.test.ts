@@ -1,10 +1,11 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe } from "vitest";
 import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent/agent.ts";
-import { AGENT_HOLD_MAX_MS, HOST_GRACE_MS } from "../../src/contract/limits.ts";
+import { AGENT_HOLD_MAX_MS } from "../../src/contract/limits.ts";
 import { fleetObject, passTime } from "./object.ts";
 import { test, type FleetHarness, type TestEndpoint, type TestHost } from "./support/fleet-harness.ts";
 import { notYet, until } from "./support/until.ts";
+import { HOST_GRACE_MS } from "../../src/fleet/hosts/host-presence.ts";
 
 const alarmOfFleet = () => runInDurableObject(fleetObject(), (_, { storage }) => storage.getAlarm());
 

@@ -190,10 +190,10 @@ describe("requests", () => {
   });
 
   test.for([
-    ["status=DONE", /^status must be one of IN_QUEUE/],
-    ["limit=0", /^limit must be at least 1/],
-    ["limit=501", /^limit must be at most 500/],
-    ["offset=-1", /^offset must be 0 or more/],
+    ["status=DONE", /^status: must be one of IN_QUEUE/],
+    ["limit=0", /^limit: must be at least 1/],
+    ["limit=501", /^limit: must be at most 500/],
+    ["offset=-1", /^offset: must be 0 or more/],
   ] as const)("refuses %s", async ([query, message], { expect }) => {
     const endpointId = await createEndpoint();
     const reply = await call("GET", `/v2/${endpointId}/requests?${query}`);

@@ -2,9 +2,9 @@
  * A small model of the queue: what its clients must be told, computed from all jobs by plain lists. It knows
  * nothing of rows, lanes of sequence numbers, checkpoints or memory that may be lost.
  */
-import { RESCUE_LIMIT, RUN_RETENTION_MS, RUNSYNC_RETENTION_MS } from "../../src/contract/limits.ts";
 import { BATCH_RETENTION_MS } from "../../src/endpoint/batches/batch-index.ts";
 import { LEASE_MS } from "../../src/endpoint/queue/queue.ts";
+import { RESCUE_LIMIT, RUN_RETENTION_MS, RUNSYNC_RETENTION_MS } from "../../src/domain/jobs/job-machine.ts";
 
 export type ModelBatch = { id: string; total: number; completed: number };
 

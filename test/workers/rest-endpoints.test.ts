@@ -122,8 +122,8 @@ test.for([
   [{ flashboot: "yes" }, /^flashboot: must be true or false/],
   [{ env: { "A=B": "1" } }, /^env.*: a name must not be empty or contain =/],
   [{ executionTimeoutMs: 10 }, /^executionTimeoutMs: must be between 5000/],
-  [{ env: [] }, /^env: must be an object of texts/],
-  [{ env: { A: 1 } }, /^env.A: must be text/],
+  [{ env: [] }, /^env: must be an object of strings/],
+  [{ env: { A: 1 } }, /^env.A: must be a string/],
   [[], /^body: must be a JSON object/],
   ["{", /not valid JSON/],
 ] as const)(

@@ -1,9 +1,9 @@
 /** An endpoint's workers come with load, go when they are free for long enough, and cost no rows while nothing happens. */
 import { describe } from "vitest";
-import { SCALE_DOWN_INTERVAL_MS } from "../../src/contract/limits.ts";
 import { IDLE_STORE_AFTER_MS } from "../../src/endpoint/scaling/idle-tracker.ts";
 import { alarmOf, endpointObject } from "./object.ts";
 import { test, type FleetHarness } from "./support/fleet-harness.ts";
+import { SCALE_DOWN_INTERVAL_MS } from "../../src/domain/scaling/scaling-plan.ts";
 
 const SECOND = 1_000;
 /** Default of scalerValue. */

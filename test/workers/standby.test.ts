@@ -2,7 +2,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe } from "vitest";
-import { FLASHBOOT_RETENTION_MS, SCALE_DOWN_INTERVAL_MS } from "../../src/contract/limits.ts";
 import { configOf, fleetObject, passTime } from "./object.ts";
 import {
   NO_WORKERS,
@@ -12,6 +11,8 @@ import {
   type TestHost,
 } from "./support/fleet-harness.ts";
 import { notYet, until } from "./support/until.ts";
+import { SCALE_DOWN_INTERVAL_MS } from "../../src/domain/scaling/scaling-plan.ts";
+import { FLASHBOOT_RETENTION_MS } from "../../src/domain/placement/standby.ts";
 
 const FLASHBOOT = "workersMax: 2, idleTimeout: 5, flashBootType: FLASHBOOT";
 const SECOND = 1_000;

@@ -6,8 +6,11 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { test } from "vitest";
-import { WEBHOOK_ATTEMPTS, WEBHOOK_RETRY_MS } from "../../src/contract/limits.ts";
-import { stateOfDelivery } from "../../src/domain/webhooks/webhook-delivery.ts";
+import {
+  stateOfDelivery,
+  WEBHOOK_ATTEMPTS,
+  WEBHOOK_RETRY_MS,
+} from "../../src/domain/webhooks/webhook-delivery.ts";
 import { ObjectDatabase } from "../../src/durable/sql.ts";
 import { ENDPOINT_MIGRATIONS } from "../../src/endpoint/schema.ts";
 import { WebhookOutbox } from "../../src/endpoint/webhooks/webhook-outbox.ts";

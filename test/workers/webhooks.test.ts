@@ -2,7 +2,7 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { renderError } from "../../src/gateway/api-error.ts";
+import { renderError } from "../../src/gateway/errors.ts";
 import { WEBHOOK_RECHECK_MS } from "../../src/endpoint/webhooks/webhook-outbox.ts";
 import { queueRoutes } from "../../src/gateway/queue/routes.ts";
 import { ScriptedAgent } from "./agent-client.ts";

@@ -10,9 +10,14 @@ import {
   FRAME,
   type Frame,
   NO_PAYLOAD,
+  LINK_FRAME_MAX_BYTES,
 } from "../../../src/link/link-frame.ts";
-import { ReceiveWindow, SendWindow, WindowBudget } from "../../../src/link/link-window.ts";
-import { LINK_FRAME_MAX_BYTES, LINK_WINDOWS_BUDGET_BYTES } from "../../../src/contract/limits.ts";
+import {
+  ReceiveWindow,
+  SendWindow,
+  WindowBudget,
+  LINK_WINDOWS_BUDGET_BYTES,
+} from "../../../src/link/link-window.ts";
 import { callWorker, encodeAnswerHead, type RequestHead, type WorkerCall, wholeBody } from "./worker-call.ts";
 
 /** What may stand in the socket's buffer before a body gets more of it, so that others wait behind little. */

@@ -6,9 +6,9 @@ import {
   FRAME,
   type Frame,
   NO_PAYLOAD,
+  LINK_FRAME_MAX_BYTES,
 } from "../../../src/link/link-frame.ts";
 import { ReceiveWindow, SendWindow, type WindowBudget } from "../../../src/link/link-window.ts";
-import { LINK_FRAME_MAX_BYTES } from "../../../src/contract/limits.ts";
 import type { Answer } from "./answer.ts";
 
 export class LinkStream {

@@ -8,8 +8,7 @@ import {
   FRAME,
   type Frame,
 } from "../../../src/link/link-frame.ts";
-import { WindowBudget } from "../../../src/link/link-window.ts";
-import { LINK_WINDOWS_BUDGET_BYTES } from "../../../src/contract/limits.ts";
+import { WindowBudget, LINK_WINDOWS_BUDGET_BYTES } from "../../../src/link/link-window.ts";
 import type { Answer, Body } from "./answer.ts";
 import { LinkStream } from "./link-stream.ts";
 import { countIncomingMessage, enterObject } from "./meter.ts";

@@ -1,10 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { discoveredEndpoint, discoveredFunction, discoveryReport } from "../../../test/support/discovered.ts";
 import type { DiscoveredEndpoint, LiveReport } from "../../discovery/discovery-report.ts";
-import { runtimeImages } from "../../manifest/images.ts";
-import { toManifest } from "../../manifest/manifest.ts";
-import { changeBetween } from "./app-change.ts";
-import { type AppReading, NOTHING_READ, failedReading, toReading } from "./app-reading.ts";
+import { runtimeImages, toManifest } from "../../manifest/manifest.ts";
+import { changeBetween, type AppReading, NOTHING_READ, failedReading, toReading } from "./app-reading.ts";
 
 const SHA = "a".repeat(64);
 

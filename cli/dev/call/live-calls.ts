@@ -1,15 +1,15 @@
 /** Calls of the local server, carried out by workers of live endpoints. */
-import type { CallLine } from "../../server/requests/call-log.ts";
 import {
+  type CallLine,
   CallFailure,
   type EndpointCalls,
   type QueueCall,
   type ServedEndpoint,
 } from "../../server/requests/served-app.ts";
 import type { Service } from "../../service/service.ts";
-import type { LiveApp, LiveEndpoint } from "../app/live-app.ts";
+import type { LiveApp } from "../app/live-app.ts";
 import type { LiveSession } from "../session/live-session.ts";
-import { SentSources } from "./sent-sources.ts";
+import { type CallContext, SentSources } from "./call-context.ts";
 import { LiveJobs } from "./live-jobs.ts";
 import { calledEndpoints, checkArguments, type LiveCall, requestJson, sourcesOf } from "./live-request.ts";
 import { LiveOpenAi } from "./live-openai.ts";
@@ -21,14 +21,6 @@ export type LiveCallsSettings = {
   readonly app: LiveApp;
   readonly session: LiveSession;
   readonly signal: AbortSignal;
-};
-
-/** A call on its way: what is called, where it is, and what is known of it. */
-export type CallContext = {
-  readonly endpoint: LiveEndpoint;
-  /** All endpoints of the app. */
-  readonly all: readonly LiveEndpoint[];
-  readonly line: CallLine;
 };
 
 export class LiveCalls implements EndpointCalls {

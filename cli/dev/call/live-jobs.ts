@@ -1,14 +1,12 @@
 /** Jobs of live endpoints. */
-import type { CallLine } from "../../server/requests/call-log.ts";
-import type { JobJson } from "../../server/requests/job-json.ts";
-import type { QueueCall } from "../../server/requests/served-app.ts";
-import type { CallDependencies } from "./call-context.ts";
-import { GpuNames } from "../../calls/gpu-names.ts";
-import { endLine, JobCalls } from "../../calls/job-calls.ts";
-import { answerWith, type JobReply, lacksModules } from "../../calls/job-reply.ts";
-import type { CallContext } from "./live-calls.ts";
+import type { CallLine, QueueCall } from "../../server/requests/served-app.ts";
+import type { JobJson } from "../../server/requests/request-body.ts";
+import { type CallContext, type CallDependencies, EndpointNotFound, withPlace } from "./call-context.ts";
+import { endLine, JobCalls, answerWith, type JobReply, lacksModules } from "../../calls/job-calls.ts";
 import { functionCall, hashesOf } from "./live-request.ts";
-import { EndpointNotFound, withPlace } from "./with-place.ts";
+import * as z from "zod";
+import { GPU_FIELDS, gpuName, gpuShape } from "../../service/flash-operations.ts";
+import type { Operation, Service } from "../../service/service.ts";
 
 /** For which a job is followed unless its caller says otherwise: installing packages takes its time. */
 const FOLLOW_DEFAULT_MS = 10 * 60_000;
@@ -138,4 +136,48 @@ export class LiveJobs {
 function followMs(search: string): number {
   const wait = Number(new URLSearchParams(search).get("wait"));
   return wait > 0 ? wait : FOLLOW_DEFAULT_MS;
+}
+
+const endpointPods = {
+  document: `query ($id: String) { myself { endpoint(id: $id) { pods { id machine { ${GPU_FIELDS} } } } } }`,
+  schema: z.object({
+    myself: z.object({
+      endpoint: z
+        .object({
+          pods: z.array(
+            z.object({
+              id: z.string(),
+              machine: z.object(gpuShape).nullable(),
+            }),
+          ),
+        })
+        .nullable(),
+    }),
+  }),
+} satisfies Operation<z.ZodType>;
+
+export class GpuNames {
+  readonly #service: Service;
+  readonly #cache = new Map<string, Promise<string | undefined>>();
+
+  constructor(service: Service) {
+    this.#service = service;
+  }
+
+  /** Nothing for a worker without one, and where it cannot be told. */
+  async of(endpointId: string, workerId: string): Promise<string | undefined> {
+    const name = this.#cache.get(workerId) ?? this.#ask(endpointId, workerId);
+    this.#cache.set(workerId, name);
+    return await name;
+  }
+
+  async #ask(endpointId: string, workerId: string): Promise<string | undefined> {
+    try {
+      const { myself } = await this.#service.query(endpointPods, { id: endpointId });
+      const pod = myself.endpoint?.pods.find(({ id }) => id === workerId);
+      return pod?.machine ? gpuName(pod.machine) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
 }

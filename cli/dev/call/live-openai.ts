@@ -1,9 +1,13 @@
 /** Requests of OpenAI's clients, passed on to what the service has for them. */
 import * as z from "zod";
-import type { CallDependencies } from "./call-context.ts";
-import type { CallContext } from "./live-calls.ts";
-import { forwardedHeaders, responseHeaders } from "../../calls/forwarded-headers.ts";
-import { EndpointNotFound, withPlace } from "./with-place.ts";
+import {
+  type CallContext,
+  type CallDependencies,
+  forwardedHeaders,
+  responseHeaders,
+  EndpointNotFound,
+  withPlace,
+} from "./call-context.ts";
 
 /** Of the answer: the job that it comes from. */
 const JOB_HEADER = "x-request-id";

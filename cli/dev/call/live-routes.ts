@@ -10,11 +10,15 @@ import { Failure } from "../../core/failure.ts";
 import { Interruption } from "../../core/interruption.ts";
 import { CallFailure } from "../../server/requests/served-app.ts";
 import type { LivePlace } from "../session/live-session.ts";
-import type { CallDependencies } from "./call-context.ts";
-import type { CallContext } from "./live-calls.ts";
+import {
+  type CallContext,
+  type CallDependencies,
+  forwardedHeaders,
+  responseHeaders,
+  EndpointNotFound,
+  withPlace,
+} from "./call-context.ts";
 import { hashesOf, routeCall } from "./live-request.ts";
-import { forwardedHeaders, responseHeaders } from "../../calls/forwarded-headers.ts";
-import { EndpointNotFound, withPlace } from "./with-place.ts";
 
 const WORKER_HEADER = "X-Runpod-Worker-Id";
 /** What the service answers with, as this server says it. */

@@ -1,10 +1,9 @@
 /** Live endpoints of a `flash dev` that was killed. */
 import type { Cli } from "../../core/cli.ts";
 import { environmentEndpoints, type PresentEndpoint } from "../../service/endpoint-operations.ts";
-import { deleteEnvironment } from "../../service/flash-operations.ts";
+import { deleteEnvironment, isSessionNotFound } from "../../service/flash-operations.ts";
 import type { Service } from "../../service/service.ts";
-import { isSessionNotFound } from "../../service/session-operations.ts";
-import { counted } from "../../terminal/counted.ts";
+import { counted } from "../../core/format.ts";
 import { processStateOf } from "../../project/process-owner.ts";
 import {
   changeTracked,

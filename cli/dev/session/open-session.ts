@@ -3,7 +3,7 @@ import { LIVE_PREFIX } from "../../../src/contract/flash/flash-live.ts";
 import { ignoreFlashDirectory } from "../../build/build-directory.ts";
 import type { Cli } from "../../core/cli.ts";
 import type { Service } from "../../service/service.ts";
-import { isSessionNotFound, type OpenedSession } from "../../service/session-operations.ts";
+import { isSessionNotFound, type OpenedSession } from "../../service/flash-operations.ts";
 import { type Owner, thisOwner } from "../../project/process-owner.ts";
 import { changeTracked, readTracked } from "../../project/tracked-resources.ts";
 import { openSession, renewSession } from "./session-lease.ts";

@@ -1,6 +1,6 @@
 /** What `--auto-provision` asks and says. */
 import type { Cli } from "../../core/cli.ts";
-import { counted } from "../../terminal/counted.ts";
+import { counted } from "../../core/format.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
 import type { LiveSession, Provisioned } from "./live-session.ts";
 

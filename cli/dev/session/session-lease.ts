@@ -13,7 +13,7 @@ import {
   isSessionNotFound,
   type OpenedSession,
   renewLease,
-} from "../../service/session-operations.ts";
+} from "../../service/flash-operations.ts";
 
 /** Endpoints outlive a computer that was switched off for as long, and until maintenance comes round. */
 const LEASE_SECONDS = 300;

@@ -1,7 +1,7 @@
 /** What of a session stands in `.flash/resources.pkl`, so that a crash leaves word of it. */
 import type { Cli } from "../../core/cli.ts";
 import type { Service } from "../../service/service.ts";
-import type { OpenedSession } from "../../service/session-operations.ts";
+import type { OpenedSession } from "../../service/flash-operations.ts";
 import type { Owner } from "../../project/process-owner.ts";
 import {
   changeTracked,

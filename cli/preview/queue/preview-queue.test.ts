@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import { RUN_RETENTION_MS, TTL_DEFAULT_MS } from "../../../src/contract/limits.ts";
+import { TTL_DEFAULT_MS } from "../../../src/contract/limits.ts";
 import type { PreviewRequest } from "./preview-jobs.ts";
 import { type ClaimedJob, PreviewQueue } from "./preview-queue.ts";
+import { RUN_RETENTION_MS } from "../../../src/domain/jobs/job-machine.ts";
 
 /** A queue whose time is moved by hand, and what it has asked for. */
 function openQueue() {

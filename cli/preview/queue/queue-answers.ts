@@ -1,6 +1,6 @@
 /** The operations of the queue API, answered out of a preview's queue as the service answers them. */
 import type { z } from "zod";
-import { errorBody, ERROR_STATUS, type ErrorCode } from "../../../src/contract/errors.ts";
+import { ERRORS, type QueueErrorCode, errorBody } from "../../../src/contract/errors.ts";
 import {
   receivedJobRequestSchema,
   remainingTtlSchema,
@@ -13,9 +13,8 @@ import { withMember } from "../../../src/json/json-members.ts";
 import { cutJson, cutsAt, RawJson } from "../../../src/json/raw-json.ts";
 import { JsonSyntaxError } from "../../../src/json/json-tokens.ts";
 import type { JobView } from "../../../src/domain/jobs/job-view.ts";
-import type { CallLine } from "../../server/requests/call-log.ts";
-import type { JobJson } from "../../server/requests/job-json.ts";
-import type { QueueCall } from "../../server/requests/served-app.ts";
+import type { CallLine, QueueCall } from "../../server/requests/served-app.ts";
+import type { JobJson } from "../../server/requests/request-body.ts";
 import { reasonOf } from "./job-error.ts";
 import type { PreviewRequest } from "./preview-jobs.ts";
 import type { PreviewQueue } from "./preview-queue.ts";
@@ -46,15 +45,15 @@ export async function answerQueueCall(question: QueueQuestion): Promise<Response
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     line.fail(error.message);
-    return Response.json(errorBody(error.code, error.message), { status: ERROR_STATUS[error.code] });
+    return Response.json(errorBody(error.code, error.message), { status: ERRORS[error.code].status });
   }
 }
 
 class Refusal extends Error {
   override readonly name = "Refusal";
-  readonly code: ErrorCode;
+  readonly code: QueueErrorCode;
 
-  constructor(code: ErrorCode, message: string) {
+  constructor(code: QueueErrorCode, message: string) {
     super(message);
     this.code = code;
   }

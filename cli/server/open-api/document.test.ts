@@ -2,7 +2,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import type { ManifestParameter, ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
 import { openApiDocument } from "./document.ts";
-import { readJob } from "../requests/job-json.ts";
+import { readJob } from "../requests/request-body.ts";
 import { checkedJob } from "../requests/queue-input.ts";
 import type { ServedEndpoint } from "../requests/served-app.ts";
 

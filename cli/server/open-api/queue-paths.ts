@@ -2,8 +2,8 @@
 import type { ManifestFunction } from "../../../src/contract/flash/flash-manifest.ts";
 import { WIRE_STATUSES } from "../../../src/contract/job.ts";
 import { exampleArguments } from "../../manifest/example-arguments.ts";
-import type { Schema } from "./annotation-schema.ts";
 import {
+  type Schema,
   argumentsSchema,
   jsonContent,
   UNAVAILABLE,

@@ -1,8 +1,9 @@
 /** Routes of load-balanced endpoints in the OpenAPI document. */
 import type { ManifestFunction, ManifestParameter } from "../../../src/contract/flash/flash-manifest.ts";
 import { exampleArguments } from "../../manifest/example-arguments.ts";
-import { isBinary, type Schema } from "./annotation-schema.ts";
 import {
+  isBinary,
+  type Schema,
   argumentsSchema,
   jsonContent,
   namedParameters,

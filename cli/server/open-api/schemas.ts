@@ -1,6 +1,5 @@
-/** What operations of queues and of routes have in common. */
+/** JSON Schema of parameters and of what their Python annotations take. */
 import type { ManifestParameter } from "../../../src/contract/flash/flash-manifest.ts";
-import { type Schema, schemaOf } from "./annotation-schema.ts";
 
 /** By address, then by method. */
 export type Paths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -50,3 +49,81 @@ const DETAIL: Schema = {
 
 export const INVALID_ARGUMENTS = { description: "The arguments do not fit.", content: jsonContent(DETAIL) };
 export const UNAVAILABLE = { description: "Nothing can answer the call now; `detail` says why." };
+
+export type Schema = Readonly<Record<string, unknown>>;
+
+const ANYTHING: Schema = {};
+const PLAIN: ReadonlyMap<string, Schema> = new Map<string, Schema>(
+  Object.entries({
+    int: { type: "integer" },
+    float: { type: "number" },
+    bool: { type: "boolean" },
+    str: { type: "string" },
+    bytes: { type: "string", format: "binary" },
+    none: { type: "null" },
+  }),
+);
+const LISTS = ["list", "sequence", "tuple", "set", "frozenset", "iterable"];
+const OBJECTS = ["dict", "mapping", "typeddict"];
+
+/** `annotation` is as `ast.unparse` writes it. */
+export function schemaOf(annotation: string | null): Schema {
+  const written = (annotation ?? "").trim();
+  const unquoted = isQuoted(written) ? written.slice(1, -1) : written;
+  const choices = splitOutside(unquoted, "|");
+  if (choices.length > 1) return anyOf(choices.map(schemaOf));
+  const [, name = "", within = ""] =
+    /^(?:(?:typing|t|typing_extensions|collections\.abc)\.)?(\w+)(?:\[(.*)\])?$/s.exec(unquoted) ?? [];
+  return schemaOfNamed(name.toLowerCase(), splitOutside(within, ","));
+}
+
+export function isBinary(annotation: string | null): boolean {
+  return JSON.stringify(schemaOf(annotation)).includes('"binary"');
+}
+
+function schemaOfNamed(name: string, within: readonly string[]): Schema {
+  const [first, second] = within;
+  if (LISTS.includes(name)) return { type: "array", items: first ? schemaOf(first) : ANYTHING };
+  if (OBJECTS.includes(name))
+    return { type: "object", ...(second && { additionalProperties: schemaOf(second) }) };
+  if (name === "optional") return anyOf([schemaOf(first ?? null), { type: "null" }]);
+  if (name === "union") return anyOf(within.map(schemaOf));
+  if (name === "annotated") return schemaOf(first ?? null);
+  if (name === "literal") return { enum: within.map(literalValue) };
+  return PLAIN.get(name) ?? ANYTHING;
+}
+
+function anyOf(schemas: readonly Schema[]): Schema {
+  return schemas.includes(ANYTHING) ? ANYTHING : { anyOf: schemas };
+}
+
+function literalValue(text: string): unknown {
+  if (isQuoted(text)) return text.slice(1, -1);
+  if (text === "None") return null;
+  if (text === "True" || text === "False") return text === "True";
+  return Number.isNaN(Number(text)) ? text : Number(text);
+}
+
+function isQuoted(text: string): boolean {
+  const quote = text.charAt(0);
+  return (quote === "'" || quote === '"') && text.length > 1 && text.endsWith(quote);
+}
+
+/** The parts between separators that stand in no brackets and no quotes. */
+function splitOutside(text: string, separator: string): readonly string[] {
+  const parts = [""];
+  let depth = 0;
+  let quote = "";
+  for (const character of text) {
+    if (quote !== "") quote = character === quote ? "" : quote;
+    else if (character === "'" || character === '"') quote = character;
+    else if (character === "[") depth += 1;
+    else if (character === "]") depth -= 1;
+    else if (character === separator && depth === 0) {
+      parts.push("");
+      continue;
+    }
+    parts[parts.length - 1] += character;
+  }
+  return parts.map((part) => part.trim()).filter((part) => part !== "");
+}

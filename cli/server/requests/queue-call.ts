@@ -1,12 +1,14 @@
 /** Calls of queue-based endpoints, by the paths of the service's queue API. */
-import { RequestError, methodResponse } from "./responses.ts";
-import type { CallLog } from "./call-log.ts";
-import { readJob } from "./job-json.ts";
-import { failuresOnly, answerObserved } from "./observed-call.ts";
-import { parseOperation, type RequestedOperation, searchOf } from "./queue-operations.ts";
+import { RequestError, methodResponse, failuresOnly, answerObserved } from "./responses.ts";
+import type { CallLog, EndpointCalls, QueueCall, ServedEndpoint } from "./served-app.ts";
+import { readJob, readBody, wholeRequest } from "./request-body.ts";
 import { checkedJob } from "./queue-input.ts";
-import { readBody } from "./request-body.ts";
-import type { EndpointCalls, QueueCall, ServedEndpoint } from "./served-app.ts";
+import {
+  RUN_BODY_MAX_BYTES,
+  RUNSYNC_BODY_MAX_BYTES,
+  WAIT_DEFAULT_MS,
+  OPENAI_BODY_MAX_BYTES,
+} from "../../../src/contract/limits.ts";
 
 const PASSED_HEADERS = ["accept", "idempotency-key", "last-event-id"];
 
@@ -67,4 +69,91 @@ function unknownOperation({ name }: ServedEndpoint): RequestError {
     `${name} is queue-based: call it by POST /${name}/runsync, or run, status/<id>, stream/<id>, cancel/<id>, ` +
       "retry/<id>, purge-queue, health or requests.",
   );
+}
+
+type Described = {
+  readonly operation: QueueCall["operation"];
+  readonly methods: readonly string[];
+  /** Its path ends with the id of a job. */
+  readonly isOfJob?: true;
+  /** It carries a job, of so many bytes at most. */
+  readonly bodyMaxBytes?: number;
+  /** The worker gets work, so code that cannot be read cannot be called by it. */
+  readonly runsCode?: true;
+  /** It changes nothing and clients repeat it: only its failures are worth a line. */
+  readonly isPolled?: true;
+  /** What the service waits by this name, where the caller says nothing. */
+  readonly waitMs?: number;
+};
+
+const READ = ["GET", "POST"];
+const OPERATIONS: ReadonlyMap<string, Described> = new Map<string, Described>(
+  Object.entries({
+    run: { operation: "run", methods: ["POST"], bodyMaxBytes: RUN_BODY_MAX_BYTES, runsCode: true },
+    runsync: {
+      operation: "runsync",
+      methods: ["POST"],
+      bodyMaxBytes: RUNSYNC_BODY_MAX_BYTES,
+      runsCode: true,
+    },
+    status: { operation: "status", methods: READ, isOfJob: true, isPolled: true },
+    "status-sync": {
+      operation: "status",
+      methods: READ,
+      isOfJob: true,
+      isPolled: true,
+      waitMs: WAIT_DEFAULT_MS,
+    },
+    stream: { operation: "stream", methods: READ, isOfJob: true, isPolled: true },
+    cancel: { operation: "cancel", methods: ["POST"], isOfJob: true },
+    retry: { operation: "retry", methods: ["POST"], isOfJob: true, runsCode: true },
+    "purge-queue": { operation: "purge-queue", methods: ["POST"] },
+    health: { operation: "health", methods: ["GET"], isPolled: true },
+    requests: { operation: "requests", methods: ["GET"], isPolled: true },
+  }),
+);
+
+/** As ids of jobs are: nothing in them needs escaping. */
+const JOB_ID = /^[\w-]+$/;
+
+export type RequestedOperation = Described & { readonly jobId: string | undefined };
+
+/** What a path asks for; undefined where it is none of the queue API. */
+export function parseOperation(path: string): RequestedOperation | undefined {
+  const [name = "", jobId, ...rest] = path.replace(/^\//, "").replace(/\/$/, "").split("/");
+  const described = OPERATIONS.get(name);
+  if (described === undefined || rest.length > 0) return undefined;
+  if (described.isOfJob !== true) return jobId === undefined ? { ...described, jobId } : undefined;
+  return jobId !== undefined && JOB_ID.test(jobId) ? { ...described, jobId } : undefined;
+}
+
+/** The query that the service is asked with. */
+export function searchOf({ waitMs }: RequestedOperation, search: string): string {
+  const query = new URLSearchParams(search);
+  if (waitMs === undefined || query.has("wait")) return search;
+  query.set("wait", String(waitMs));
+  return `?${query.toString()}`;
+}
+
+const PREFIX = "/openai/";
+
+/** Of a server with the service behind it. */
+type OpenAiCall = Call & { readonly calls: Required<EndpointCalls> };
+
+/** Whether a request is the service's to translate; where load is balanced workers are asked as they are. */
+export function isOpenAiCall(call: Call): call is OpenAiCall {
+  const { resource } = call.endpoint;
+  const isOwnQueue = resource.client_mode === true && !resource.is_load_balanced;
+  return isOwnQueue && call.calls.openai !== undefined && call.path.startsWith(PREFIX);
+}
+
+export async function answerOpenAiCall(call: OpenAiCall): Promise<Response> {
+  const { endpoint, request, path, calls, log } = call;
+  const { pathname } = new URL(request.url);
+  const line = log.begin({ method: request.method, path: pathname, endpoint: endpoint.name });
+  return await answerObserved(line, request, async () => {
+    if (endpoint.problem !== undefined)
+      throw new RequestError(503, `${endpoint.name} cannot be called now: ${endpoint.problem}`);
+    return await calls.openai(endpoint, await wholeRequest(request, OPENAI_BODY_MAX_BYTES), path, line);
+  });
 }

@@ -5,7 +5,7 @@ import type {
   ManifestResource,
 } from "../../../src/contract/flash/flash-manifest.ts";
 import { RequestError } from "./responses.ts";
-import { type JobJson, readJob } from "./job-json.ts";
+import { type JobJson, readJob } from "./request-body.ts";
 import { checkedJob } from "./queue-input.ts";
 
 function parameter(name: string, more: Partial<ManifestParameter> = {}): ManifestParameter {

@@ -6,7 +6,7 @@ import type {
 } from "../../../src/contract/flash/flash-manifest.ts";
 import { membersOf } from "../../../src/json/json-members.ts";
 import { RequestError, type FieldIssue } from "./responses.ts";
-import type { JobJson } from "./job-json.ts";
+import type { JobJson } from "./request-body.ts";
 
 /** By name, as JSON texts. */
 type Values = ReadonlyMap<string, string>;

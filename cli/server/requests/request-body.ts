@@ -1,4 +1,10 @@
+/** The body of a request; that of a job is checked and cut, and never parsed and written again. */
 import { RequestError } from "./responses.ts";
+import { ByteBuffer } from "../../../src/json/byte-buffer.ts";
+import { JsonCarver } from "../../../src/json/json-carver.ts";
+import { membersOf, objectOf, withMember } from "../../../src/json/json-members.ts";
+import { cutsAt } from "../../../src/json/raw-json.ts";
+import { JsonDepthError, JsonRepeatError, JsonSyntaxError } from "../../../src/json/json-tokens.ts";
 
 /** The whole body, or none where there is none. Throws a CallRefusal where it is larger. */
 export async function readBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
@@ -27,4 +33,70 @@ function tooLarge(maxBytes: number): RequestError {
     413,
     `The body is larger than ${maxBytes / 1_000_000} MB, which is the limit here.`,
   );
+}
+
+export type JobJson = {
+  /** JSON text; undefined where the body has none. */
+  readonly input: string | undefined;
+  /** What stands beside it, such as a webhook: JSON text of an object. */
+  readonly options: string;
+};
+
+const INPUT = "input";
+const INPUTS = cutsAt([INPUT]);
+/** Some programs begin their JSON with a byte order mark. */
+const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
+
+/** Throws a CallRefusal that says what is wrong. */
+export function readJob(body: Buffer | undefined): JobJson {
+  const bytes = body?.subarray(
+    body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0,
+  );
+  if (bytes === undefined || bytes.every(isSpace)) return { input: undefined, options: "{}" };
+  const { rest, input } = cut(bytes);
+  const members = membersOf(rest);
+  if (members === undefined) throw invalidBody(["body"], "Input should be a JSON object", "dict_type");
+  return { input, options: objectOf(members.filter(({ name }) => name !== INPUT)) };
+}
+
+/** The body again, without the space around its members. */
+export function jobBody({ input, options }: JobJson): string {
+  return input === undefined ? options : withMember(options, INPUT, input);
+}
+
+/** The text of the input, and all that is left of the body. A text that is read at once has one piece of it. */
+function cut(bytes: Buffer): { readonly rest: string; readonly input: string | undefined } {
+  try {
+    const carver = new JsonCarver(INPUTS);
+    const pieces = carver.scan(bytes);
+    carver.end();
+    const rest = new ByteBuffer();
+    let input: string | undefined;
+    for (const { carved, from, to } of pieces) {
+      if (carved === null) rest.add(bytes, from, to);
+      else {
+        rest.addNumber(carved);
+        input = bytes.toString("utf8", from, to);
+      }
+    }
+    return { rest: rest.text(), input };
+  } catch (error) {
+    if (error instanceof JsonDepthError)
+      throw new RequestError(
+        400,
+        `The body is nested deeper than ${error.depthMax} levels, which is the limit.`,
+      );
+    if (error instanceof JsonRepeatError)
+      throw invalidBody(["body", error.member], "The body has this member twice. Send it once.", "duplicate");
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw invalidBody(["body"], `The body is not valid JSON: ${error.message}`, "json_invalid");
+  }
+}
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function invalidBody(loc: readonly string[], msg: string, type: string): RequestError {
+  return new RequestError(422, [{ loc, msg, type }]);
 }

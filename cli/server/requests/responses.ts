@@ -1,4 +1,6 @@
-/** Answers of the local server itself, all of them JSON. */
+/** Answers of the local server itself, all of them JSON, and of calls that fail. */
+import { Failure } from "../../core/failure.ts";
+import { type CallLine, type CallLog, CallFailure } from "./served-app.ts";
 
 /** What a call is refused with, before anything behind the server has seen it. */
 export class RequestError extends Error {
@@ -50,4 +52,66 @@ export function methodResponse(method: string, allowed: readonly string[]): Resp
 
 function formatIssue({ loc, msg }: FieldIssue): string {
   return `${loc.slice(1).join(".") || loc.join(".")}: ${msg}`;
+}
+
+/** Of a caller that has gone; nobody reads it. */
+const CLIENT_CLOSED_REQUEST = 499;
+/** What holds for one connection only. */
+const HOP_BY_HOP = ["connection", "keep-alive", "transfer-encoding", "upgrade"];
+
+/** Answers a call; what is thrown on the way becomes an answer, and ends its line. */
+export async function answerObserved(
+  line: CallLine,
+  request: Request,
+  answer: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await withoutHopHeaders(await answer(), request.method);
+  } catch (error) {
+    if (!request.signal.aborted) return answerOfError(error, line);
+    line.fail("the caller has gone");
+    return new Response(null, { status: CLIENT_CLOSED_REQUEST });
+  }
+}
+
+/** For calls that are repeated all the time: it is begun only when there is a failure to tell. */
+export function failuresOnly(log: CallLog, call: Parameters<CallLog["begin"]>[0]): CallLine {
+  const silent = (): void => {};
+  return {
+    waiting: silent,
+    running: silent,
+    printed: silent,
+    awaitLog: () => silent,
+    done: silent,
+    fail: (reason, detail) => log.begin(call).fail(reason, detail),
+  };
+}
+
+/** What is told to who calls, and to who watches. */
+export function answerOfError(error: unknown, line?: CallLine): Response {
+  if (error instanceof RequestError) {
+    line?.fail(error.message);
+    return error.answer();
+  }
+  if (error instanceof CallFailure) {
+    line?.fail(error.message, error.detail);
+    return detailResponse(error.status, error.message);
+  }
+  if (error instanceof Failure) {
+    line?.fail(error.message, error.advice.join("\n"));
+    return detailResponse(503, [error.message, ...error.advice].join(" "));
+  }
+  const cause = error instanceof Error ? error : new Error(String(error));
+  const message = `flash has met a fault of its own: ${cause.message}`;
+  line?.fail(message, cause.stack);
+  return detailResponse(500, message);
+}
+
+async function withoutHopHeaders(answer: Response, method: string): Promise<Response> {
+  const headers = new Headers(answer.headers);
+  for (const name of HOP_BY_HOP) headers.delete(name);
+  const { body, status, statusText } = answer;
+  if (method !== "HEAD") return new Response(body, { status, statusText, headers });
+  await body?.cancel();
+  return new Response(null, { status, statusText, headers });
 }

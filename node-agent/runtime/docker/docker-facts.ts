@@ -96,7 +96,8 @@ async function isOnThisMachine(docker: Dockerode): Promise<boolean> {
   return areOwn.includes(true);
 }
 
-function isOwnAddress(address: string): Promise<boolean> {
+/** Whether this machine can listen at an address. */
+export function isOwnAddress(address: string): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.on("error", () => resolve(false));

@@ -19,6 +19,7 @@ import {
   overriddenVariables,
   ownerOfLabels,
 } from "./container-options.ts";
+import type { Desktop } from "./desktop.ts";
 import type { DiskSpace } from "../../disk/disk-space.ts";
 import { DiskWatch } from "./disk-watch.ts";
 import { ignoring, inspect, withTimeLimit } from "./docker-calls.ts";
@@ -49,6 +50,8 @@ import { KeyedMutex } from "../../async/keyed-mutex.ts";
 
 /** Pause before a log stream that broke off is opened again. */
 const OUTPUT_RETRY_MS = 200;
+/** How long a removal by another call is awaited before this one tries again. */
+const REMOVAL_WAIT_MS = 1_000;
 /** Docker's own name server inside of each container. */
 const DOCKER_RESOLVER = "127.0.0.11";
 const NETWORK_NAME = "edgerun-workers";
@@ -70,6 +73,8 @@ export type DockerRuntimeOptions = {
   readonly isOpenNetworkAllowed?: boolean;
   /** Registries that are asked for images although they are not on the Internet. */
   readonly allowedRegistries?: readonly string[];
+  /** Present on a developer's computer. */
+  readonly desktop?: Desktop | undefined;
   /** Absent where the host has no network volumes. */
   readonly volumes?: Volumes;
   /** Least time between two looks at how much a worker has written. */
@@ -99,6 +104,7 @@ export class DockerRuntime implements Runtime {
   readonly #network: GuardedNetwork;
   readonly #disk: DiskWatch;
   readonly #volumes: Volumes | undefined;
+  readonly #desktop: Desktop | undefined;
   /** Whether Docker can bound a container's disk is known after the first try. */
   #hasDiskQuota = true;
   readonly #mutex = new KeyedMutex();
@@ -127,6 +133,7 @@ export class DockerRuntime implements Runtime {
     this.#network = new GuardedNetwork(this.#docker, network, log);
     this.#disk = new DiskWatch(this.#docker, options.hostId, { intervalMs, log });
     this.#volumes = options.volumes;
+    this.#desktop = options.desktop;
     this.#log = log;
     const registries = {
       allowedRegistries: options.allowedRegistries ?? [],
@@ -141,8 +148,9 @@ export class DockerRuntime implements Runtime {
     this.#files = options.artifacts && this.#appFiles(options.artifacts, log);
   }
 
-  agentAddress(): Promise<string> {
-    return this.#network.gatewayAddress();
+  async agentAddress(): Promise<string> {
+    const gateway = await this.#network.gatewayAddress();
+    return this.#desktop?.agentAddress(gateway) ?? gateway;
   }
 
   admit(port: number): Promise<void> {
@@ -157,11 +165,13 @@ export class DockerRuntime implements Runtime {
     return requested;
   }
 
-  async addressOf(workerId: string): Promise<string> {
+  async locateServer(workerId: string, ports: ServerPorts): Promise<ServerPorts & { readonly host: string }> {
     const container = await this.#inspectOwn(workerId);
-    const address = container?.NetworkSettings.Networks[this.#settings.networkName]?.IPAddress;
-    if (!address) throw new Error(`The container of worker ${workerId} has no address in its network.`);
-    return address;
+    const published = container && this.#desktop?.publishedServer(container, ports);
+    if (published) return published;
+    const host = container?.NetworkSettings.Networks[this.#settings.networkName]?.IPAddress;
+    if (!host) throw new Error(`The container of worker ${workerId} has no address in its network.`);
+    return { host, port: ports.port, healthPort: ports.healthPort };
   }
 
   async listening(workerId: string): Promise<readonly ListeningSocket[] | null> {
@@ -181,7 +191,8 @@ export class DockerRuntime implements Runtime {
     const { artifact } = spec;
     const image = {
       what: "image",
-      run: (onDetail) => this.#images.prepare(spec, onDetail, signal),
+      run: (onDetail) =>
+        this.#images.prepare({ ...spec, platform: this.#desktop?.platformOf(spec) }, onDetail, signal),
     } satisfies Preparing;
     if (!artifact) return prepareAll([image], onProgress);
     const run: Preparing["run"] = (onDetail) => this.#filesOfApps().prepare(artifact, onDetail, signal);
@@ -234,7 +245,8 @@ export class DockerRuntime implements Runtime {
     }
   }
 
-  async #create(spec: WorkerSpec): Promise<void> {
+  async #create(requested: WorkerSpec): Promise<void> {
+    const spec = this.#desktop?.withSharedGpus(requested) ?? requested;
     const volumePath = (await this.#volumes?.pathOfFirst(spec.networkVolumeIds ?? [])) ?? null;
     const share: HostShare = {
       volumePath,
@@ -247,11 +259,12 @@ export class DockerRuntime implements Runtime {
       this.#log?.warn("worker_environment_changed", fields);
     }
     try {
-      await this.#docker.createContainer(containerOptions(spec, this.#settings, share));
+      const created = containerOptions(spec, this.#settings, share);
+      await this.#docker.createContainer(this.#desktop?.adapt(created, spec) ?? created);
     } catch (error) {
       if (!share.hasDiskQuota || !isQuotaUnsupported(error)) throw error;
       this.#hasDiskQuota = false;
-      await this.#create(spec);
+      await this.#create(requested);
     }
   }
 
@@ -323,15 +336,25 @@ export class DockerRuntime implements Runtime {
     });
   }
 
+  /** Tries again while another call removes the container: a wait that begins just after a removal never ends. */
   async #removeContainer(workerId: string): Promise<void> {
-    const container = this.#container(workerId);
+    while (!(await this.#tryRemove(workerId))) {
+      const abortSignal = AbortSignal.timeout(REMOVAL_WAIT_MS);
+      const container = this.#streams.getContainer(containerName(workerId));
+      const isOver = (error: unknown) => abortSignal.aborted || isNotFound(error);
+      await ignoring(isOver, container.wait({ condition: "removed", abortSignal }));
+    }
+  }
+
+  /** Removes the container; false when another call does so at this moment. */
+  async #tryRemove(workerId: string): Promise<boolean> {
     try {
-      await container.remove({ force: true, v: true });
+      await this.#container(workerId).remove({ force: true, v: true });
+      return true;
     } catch (error) {
-      if (isNotFound(error)) return;
-      if (!isConflict(error)) throw error;
-      // Somebody else removes it at this moment.
-      await ignoring(isNotFound, container.wait({ condition: "removed" }));
+      if (isNotFound(error)) return true;
+      if (isConflict(error)) return false;
+      throw error;
     }
   }
 

@@ -65,8 +65,12 @@ export class DockerImages {
     this.#store = new ImageStore({ ...clients, log, stallMs, checkLimitMs, progressMs, registries });
   }
 
-  /** Gets the worker's image onto this host unless it is there already. */
-  prepare(spec: WorkerSpec, onProgress: (detail: string) => void, signal = NEVER): Promise<PrepareOutcome> {
+  /** Gets the worker's image onto this host unless it is there already; `platform` is Docker's own unless given. */
+  prepare(
+    spec: WorkerSpec & { readonly platform?: string | undefined },
+    onProgress: (detail: string) => void,
+    signal = NEVER,
+  ): Promise<PrepareOutcome> {
     const neededBytes = spec.containerDiskInGb * GIGABYTE;
     return this.#store.ensure({ ...spec, neededBytes }, onProgress, signal);
   }

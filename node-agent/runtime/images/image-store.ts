@@ -186,6 +186,6 @@ function versionKey(revision: number, imageName: string): string {
 }
 
 /** The same image by the same login. */
-function keyOfPull({ imageName, registryAuth }: ImageRequest): string {
-  return JSON.stringify([imageName, registryAuth?.username, registryAuth?.password]);
+function keyOfPull({ imageName, registryAuth, platform }: ImageRequest): string {
+  return JSON.stringify([imageName, registryAuth?.username, registryAuth?.password, platform]);
 }

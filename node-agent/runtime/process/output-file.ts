@@ -4,9 +4,9 @@
  */
 import { watch } from "node:fs";
 import { open, stat } from "node:fs/promises";
-import { LOG_LINE_MAX_BYTES } from "../../../src/contract/limits.ts";
 import { type OutputLine, type OutputReader, decodeLine } from "../output.ts";
 import type { WorkerDirectory } from "./worker-directory.ts";
+import { LOG_LINE_MAX_BYTES } from "../../../src/contract/agent/log.ts";
 
 const READ_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;

@@ -105,8 +105,8 @@ export class ProcessRuntime implements Runtime {
     return { port, healthPort: requested.healthPort === requested.port ? port : other };
   }
 
-  async addressOf(): Promise<string> {
-    return "127.0.0.1";
+  async locateServer(_workerId: string, { port, healthPort }: ServerPorts) {
+    return { host: "127.0.0.1", port, healthPort };
   }
 
   async listening(workerId: string): Promise<readonly ListeningSocket[] | null> {

@@ -205,7 +205,7 @@ export class LoadBalancedMode implements WorkerMode, AdmissionGate {
     const { container, outline } = this.#worker;
     const { server } = container;
     if (server === null) throw new Error("It is not known where its server listens.");
-    return { ...server, host: await this.#options.runtime.addressOf(outline.workerId) };
+    return { ...server, ...(await this.#options.runtime.locateServer(outline.workerId, server)) };
   }
 
   async #probed(

@@ -1,8 +1,15 @@
 /** Nothing that one worker or one job brings along takes the messages of others with it. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { exchangeReplySchema, exchangeRequestSchema, syncReplySchema, syncRequestSchema } from "./agent.ts";
-import { AGENT_VERSION_MAX_CHARACTERS, INVENTORY_MAX_CHARACTERS, NAME_MAX_CHARACTERS } from "../limits.ts";
+import {
+  exchangeReplySchema,
+  exchangeRequestSchema,
+  syncReplySchema,
+  syncRequestSchema,
+  AGENT_VERSION_MAX_CHARACTERS,
+  INVENTORY_MAX_CHARACTERS,
+} from "./agent.ts";
+import { NAME_MAX_CHARACTERS } from "../limits.ts";
 import { logRequestSchema } from "./log.ts";
 
 const ref = { jobId: "j", attempt: 1, workerId: "w" };

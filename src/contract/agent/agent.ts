@@ -23,18 +23,23 @@ import { cutsAt, rawJsonSchema } from "../../json/raw-json.ts";
 import { jsonValueSchema } from "../../json/json-value.ts";
 import {
   AGENT_HOLD_MAX_MS,
-  AGENT_VERSION_MAX_CHARACTERS,
-  AGO_MAX_MS,
-  ERROR_MAX_LENGTH,
   EXECUTION_TIMEOUT_MAX_MS,
-  HOST_WORKERS_MAX,
-  INVENTORY_MAX_CHARACTERS,
   NAME_MAX_CHARACTERS,
   RESULT_MAX_BYTES,
-  SLOTS_COUNTED_MAX,
-  WORKER_START_LIMIT_MS,
 } from "../limits.ts";
-import { hostTelemetrySchema } from "./telemetry.ts";
+import { hostTelemetrySchema, AGO_MAX_MS } from "./telemetry.ts";
+
+/** Free slots of one worker that are counted at a time. */
+const SLOTS_COUNTED_MAX = 10_000;
+/** What a host has, as JSON: with 256 GPUs and 1,000 volumes it takes 50,000. */
+export const INVENTORY_MAX_CHARACTERS = 64_000;
+export const AGENT_VERSION_MAX_CHARACTERS = 64;
+/** Workers of one host, standby workers included; a sync lists them all. */
+export const HOST_WORKERS_MAX = 1_000;
+/** A container that did not take its first job poll within this time has failed to start. */
+export const WORKER_START_LIMIT_MS = 7 * 60_000;
+/** Errors of a handler are cut to this length, in characters. */
+export const ERROR_MAX_LENGTH = 64_000;
 
 export const idSchema = z
   .string()

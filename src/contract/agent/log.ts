@@ -9,14 +9,19 @@
 import * as z from "zod";
 import { idSchema } from "./agent.ts";
 import { lenientList, dropItem } from "../lenient-list.ts";
-import {
-  LOG_BATCH_LINES_MAX,
-  LOG_FIELD_MAX_CHARACTERS,
-  LOG_LINE_MAX_BYTES,
-  LOG_PAGE_DEFAULT,
-  LOG_PAGE_MAX,
-  LOG_TAIL_DEFAULT,
-} from "../limits.ts";
+
+/** Lines of one page. */
+const LOG_PAGE_DEFAULT = 200;
+export const LOG_PAGE_MAX = 2_000;
+/** Last lines that a reader gets who names no time. */
+export const LOG_TAIL_DEFAULT = 100;
+/** A longer line is cut, with a mark at its end. */
+export const LOG_LINE_MAX_BYTES = 16 * 1024;
+/** Ids and search terms in lines and queries. */
+export const LOG_FIELD_MAX_CHARACTERS = 256;
+/** Lines of one worker that are sent and stored together. */
+export const LOG_BATCH_LINES_MAX = 20_000;
+export const LOG_BATCH_MAX_BYTES = 1_000_000;
 
 /** container: what the worker prints. system: what Edgerun does with it. */
 export const LOG_SOURCES = ["container", "system"] as const;

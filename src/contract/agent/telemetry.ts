@@ -1,6 +1,8 @@
 /** How much of a host is in use. Null for what the host cannot tell. */
 import * as z from "zod";
-import { AGO_MAX_MS } from "../limits.ts";
+
+/** Longer times are cut to this: the clock of a host may jump, and times must stay valid dates. */
+export const AGO_MAX_MS = 366 * 86_400_000;
 
 const amount = z.number().nonnegative().nullable();
 

@@ -1,8 +1,15 @@
 /** Pods as REST v1 spells them. */
 import * as z from "zod";
 import { DATA_CENTERS } from "../../catalog/data-centers.ts";
-import { cpuFlavorIdsSchema, gpuTypeIdsSchema } from "./rest-endpoint.ts";
-import { environmentSchema, oneOf, stringSchema, wholeNumber, stringsSchema } from "./rest.ts";
+import {
+  cpuFlavorIdsSchema,
+  environmentSchema,
+  gpuTypeIdsSchema,
+  oneOf,
+  stringSchema,
+  stringsSchema,
+  wholeNumber,
+} from "./rest.ts";
 
 const dataCenterIdSchema = oneOf(DATA_CENTERS.map(({ id }) => id));
 

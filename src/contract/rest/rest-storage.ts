@@ -1,8 +1,10 @@
 /** Network volumes and registry credentials as REST v1 spells them. */
 import * as z from "zod";
 import { DATA_CENTERS, findDataCenter } from "../../catalog/data-centers.ts";
-import { NETWORK_VOLUME_MAX_GB } from "../limits.ts";
 import { nameSchema, stringSchema, wholeNumber } from "./rest.ts";
+
+/** Size of one network volume. */
+export const NETWORK_VOLUME_MAX_GB = 4_000;
 
 const DATA_CENTER_IDS = DATA_CENTERS.map(({ id }) => id);
 

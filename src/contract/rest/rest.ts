@@ -1,5 +1,7 @@
 /** What all of REST v1 has in common. Unknown members of what clients send are dropped. */
 import * as z from "zod";
+import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
+import { GPU_TIERS, GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
 import { NAME_MAX_CHARACTERS } from "../limits.ts";
 
 /** Some clients send "" for what they do not set. */
@@ -14,7 +16,7 @@ export function zeroIsAbsent<Schema extends z.ZodType>(schema: Schema) {
 
 /** A whole number within a range; the message tells the range. */
 export function wholeNumber(min: number, max?: number) {
-  const number = z.number("must be a number").int("must be a whole number");
+  const number = z.number().int();
   if (max === undefined) return number.min(min, `must be at least ${min}`);
   const range = `must be between ${min} and ${max}`;
   return number.min(min, range).max(max, range);
@@ -25,8 +27,14 @@ export function oneOf<const Value extends string>(values: readonly Value[]) {
   return z.enum(values, `must be one of ${values.join(", ")}`);
 }
 
-export const stringSchema = z.string("must be text");
-export const stringsSchema = z.array(stringSchema, "must be a list of texts");
+export const stringSchema = z.string();
+export const stringsSchema = z.array(stringSchema);
+
+const GPU_TYPE_IDS: readonly string[] = GPU_TIER_NAMES.flatMap((tier) => [...GPU_TIERS[tier].models, tier]);
+
+/** Cards, and the tiers of cards that the other APIs know. */
+export const gpuTypeIdsSchema = z.array(oneOf(GPU_TYPE_IDS));
+export const cpuFlavorIdsSchema = z.array(oneOf(CPU_FLAVORS.map(({ id }) => id)));
 
 export const nameSchema = stringSchema
   .trim()
@@ -36,7 +44,7 @@ export const nameSchema = stringSchema
 export const environmentSchema = z
   .record(stringSchema.regex(/^[^=]+$/), stringSchema, {
     error: ({ code }) =>
-      code === "invalid_key" ? "a name must not be empty or contain =" : "must be an object of texts",
+      code === "invalid_key" ? "a name must not be empty or contain =" : "must be an object of strings",
   })
   .meta({
     description: "Environment variables of the container, by name.",

@@ -1,5 +1,8 @@
 /** What an API key may do, apart from who holds it. */
 
+/** Longest time for which an edge location may accept a revoked key. */
+export const CREDENTIAL_CACHE_MS = 30_000;
+
 export const ACCESSES = ["none", "read", "write"] as const;
 export type Access = (typeof ACCESSES)[number];
 

@@ -18,14 +18,16 @@
  * Expiry is no transition: when ttl or retention ends, the job is deleted, whatever its state.
  */
 import { trimEndOf } from "../../net/trimming.ts";
-import {
-  RESCUE_LIMIT,
-  RUN_RETENTION_MS,
-  RUNSYNC_RETENTION_MAX_MS,
-  RUNSYNC_RETENTION_MS,
-  TTL_MAX_MS,
-} from "../../contract/limits.ts";
+import { TTL_MAX_MS } from "../../contract/limits.ts";
 import type { StopReason } from "../../contract/agent/agent.ts";
+
+/** How long results are stored, of `run` and of `runsync`. */
+export const RUN_RETENTION_MS = 30 * 60_000;
+export const RUNSYNC_RETENTION_MS = 60_000;
+/** The result of a runsync that may wait longer is stored longer, up to this. */
+export const RUNSYNC_RETENTION_MAX_MS = 5 * 60_000;
+/** Dispatches after the first that a job gets when its worker is lost. */
+export const RESCUE_LIMIT = 1;
 
 export const JOB_STATES = ["queued", "running", "completed", "failed", "cancelled", "timed_out"] as const;
 export type JobState = (typeof JOB_STATES)[number];

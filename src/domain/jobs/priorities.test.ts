@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { test } from "vitest";
-import { LOW_PRIORITY_EVERY } from "../../contract/limits.ts";
-import { countAhead, prioritiesToClaim, type Priority } from "./priorities.ts";
+import { countAhead, prioritiesToClaim, type Priority, LOW_PRIORITY_EVERY } from "./priorities.ts";
 
 /** The order in which so many waiting jobs are claimed, `limit` at a time. */
 function claimAll(queued: Record<Priority, number>, normalsInARow: number, limit: number): Priority[] {

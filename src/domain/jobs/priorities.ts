@@ -2,7 +2,12 @@
  * The two lanes of a queue. A lane is a range of sequence numbers, so order within a lane is the order of
  * submission and needs no index: normal jobs count from 1, low-priority jobs from far above.
  */
-import { LOW_PRIORITY_EVERY } from "../../contract/limits.ts";
+
+/**
+ * While normal jobs wait, one claim of this many takes a low-priority job: enough that none starves, and at 5 %
+ * too few to delay normal ones noticeably.
+ */
+export const LOW_PRIORITY_EVERY = 20;
 
 export const PRIORITIES = ["normal", "low"] as const;
 export type Priority = (typeof PRIORITIES)[number];

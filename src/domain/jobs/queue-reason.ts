@@ -1,9 +1,9 @@
 /** Why a job waits, in one of the closed list of reasons and one sentence. */
 import type { WorkerState } from "../../contract/agent/agent.ts";
 import type { QueueReason } from "../../contract/job.ts";
-import { LOW_PRIORITY_EVERY } from "../../contract/limits.ts";
 import type { PlacementFailure } from "../placement/host-pool.ts";
 import type { WorkerStart } from "./timeline.ts";
+import { LOW_PRIORITY_EVERY } from "./priorities.ts";
 
 export type WorkerSnapshot = {
   readonly workerId: string;

@@ -1,7 +1,13 @@
 import { fc, test as property } from "@fast-check/vitest";
 import { describe, test } from "vitest";
-import { OBJECT_DATABASE_MAX_BYTES, RUNNING_JOB_RESERVE_BYTES } from "../../contract/limits.ts";
-import { isFullForChunks, jobsToRun, findExceeded, turnsUntilFull } from "./endpoint-storage.ts";
+import {
+  isFullForChunks,
+  jobsToRun,
+  findExceeded,
+  turnsUntilFull,
+  OBJECT_DATABASE_MAX_BYTES,
+  RUNNING_JOB_RESERVE_BYTES,
+} from "./endpoint-storage.ts";
 
 const GB = 1_000_000_000;
 const use = (databaseBytes: number, storedBytes = 0, runningJobs = 0) => ({

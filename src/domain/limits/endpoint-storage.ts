@@ -6,7 +6,11 @@
  *     or while running jobs may still bring the database there. It goes on when results have been removed.
  * S3  What jobs yield meanwhile is kept up to the last tenth of the database.
  */
-import { RUNNING_JOB_RESERVE_BYTES, OBJECT_DATABASE_MAX_BYTES } from "../../contract/limits.ts";
+
+/** The platform refuses further writes into the database of an object of this size. */
+export const OBJECT_DATABASE_MAX_BYTES = 10_000_000_000;
+/** What the end of a running job may add to the database: its result, its error, its row. */
+export const RUNNING_JOB_RESERVE_BYTES = 500_000;
 
 export type StorageUse = {
   /** Rows of jobs with their small payloads, chunks and batches. */

@@ -4,8 +4,10 @@
  * Objects of several workers overlap in time, so a line is sure to be among the newest only when every object
  * that may hold a newer one was read: when it is above the last line of the next object.
  */
-import { LOG_PAGE_MAX_BYTES } from "../../contract/limits.ts";
 import { comparePositions, writePosition, type LogPosition, type WorkerLogLine } from "./log-lines.ts";
+
+/** Size of the lines of one page; a page cut by it has fewer lines than requested, and a cursor. */
+export const LOG_PAGE_MAX_BYTES = 8_000_000;
 
 export type LogCut = {
   /** In the order of time. */

@@ -5,7 +5,9 @@
  * endpoint's day comes first, since the newest lines are asked for most; and what an object holds is known
  * without reading it.
  */
-import { LOG_SPAN_MAX_MS } from "../../contract/limits.ts";
+
+/** Lines of one object span at most this, so that a reader knows where to begin. */
+const LOG_SPAN_MAX_MS = 10 * 60_000;
 
 /** Whose logs. */
 export type LogOwner = { readonly accountId: string; readonly endpointId: string };

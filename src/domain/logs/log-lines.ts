@@ -1,7 +1,7 @@
 /** Lines of logs: their order, which of them are meant, and how they are shown. */
-import { LOG_BATCH_MAX_BYTES } from "../../contract/limits.ts";
 import type { LogLine, LogQuery, LogSource, LogLineView } from "../../contract/agent/log.ts";
 import { SEQ_PER_MS, SPAN_MAX } from "./log-key.ts";
+import { LOG_BATCH_MAX_BYTES } from "../../contract/agent/log.ts";
 
 /** A line and whose it is. */
 export type WorkerLogLine = LogLine & { readonly workerId: string };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { ERROR_STATUS, type ErrorCode } from "../../contract/errors.ts";
+import { ERRORS, QUEUE_ERROR_CODES } from "../../contract/errors.ts";
 import { openaiErrorSchema } from "../../contract/openai.ts";
 import {
   errorBodyOf,
@@ -131,10 +131,10 @@ test("an output is an error if it says so, and nothing else is", ({ expect }) =>
 });
 
 test("every error of the edge has OpenAI's shape and its own status", ({ expect }) => {
-  for (const code of Object.keys(ERROR_STATUS) as ErrorCode[]) {
-    const fault = errorOfCode(code, "words");
-    expect(fault.status).toBe(ERROR_STATUS[code]);
-    expect(openaiErrorSchema.safeParse(errorBodyOf(fault)).success).toBe(true);
+  for (const code of QUEUE_ERROR_CODES) {
+    const details = errorOfCode(code, "message");
+    expect(details.status).toBe(ERRORS[code].status);
+    expect(openaiErrorSchema.safeParse(errorBodyOf(details)).success).toBe(true);
   }
 });
 

@@ -1,5 +1,5 @@
 /** Errors as OpenAI's clients read them: what each of ours is there, and what a worker meant by its own. */
-import { cutMessage, ERROR_STATUS, type ErrorCode } from "../../contract/errors.ts";
+import { ERRORS, type QueueErrorCode, cutMessage } from "../../contract/errors.ts";
 import type { JsonValue } from "../../json/json-value.ts";
 import type { OpenaiErrorBody } from "../../contract/openai.ts";
 import type { JobView } from "../jobs/job-view.ts";
@@ -13,11 +13,6 @@ export type OpenaiErrorDetails = OpenaiErrorBody["error"] & {
 
 type JsonObject = { readonly [name: string]: JsonValue };
 
-/** The words of OpenAI for ours, where it has other ones. */
-const CODES: Partial<Record<ErrorCode, string>> = {
-  unauthorized: "invalid_api_key",
-  rate_limited: "rate_limit_exceeded",
-};
 /** What engines call the errors to which they give no status. */
 const STATUS_OF_TYPE: ReadonlyMap<string, number> = new Map([
   ["BadRequestError", 400],
@@ -31,12 +26,13 @@ const STATUS_IN_MESSAGE = /\b(?:HTTP|failed with status) ([45]\d\d)\b(?::\s*(.*)
 const TRACEBACK = "traceback: Traceback (most recent call last)";
 
 /** An error of the edge. */
-export function errorOfCode(code: ErrorCode, message: string): OpenaiErrorDetails {
-  const status = ERROR_STATUS[code];
-  const type = typeOfStatus(status);
-  // A worker that was too slow once would be kept busy for as long again.
-  const isRetryable = code !== "worker_too_slow";
-  return errorDetails(status, { message, type, param: null, code: CODES[code] ?? code }, isRetryable);
+export function errorOfCode(code: QueueErrorCode, message: string): OpenaiErrorDetails {
+  const { status, openai = code, isRetryable = true } = ERRORS[code];
+  return errorDetails(
+    status,
+    { message, type: typeOfStatus(status), param: null, code: openai },
+    isRetryable,
+  );
 }
 
 /** What became of a job that ended without an output. */

@@ -1,8 +1,8 @@
 /** What a host has, and how much of it its workers leave free. */
 import type { Gpu } from "../../contract/agent/agent.ts";
 import { findDataCenter } from "../../catalog/data-centers.ts";
-import { HOST_WORKERS_MAX } from "../../contract/limits.ts";
 import { resolveDataCenter } from "./stock.ts";
+import { HOST_WORKERS_MAX } from "../../contract/agent/agent.ts";
 
 /** What a worker takes of its host beside GPUs. */
 export type Size = {

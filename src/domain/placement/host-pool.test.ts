@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { HOST_WORKERS_MAX } from "../../contract/limits.ts";
 import type { CandidateHost, Size } from "./host-capacity.ts";
 import type { Requirement } from "./host-fit.ts";
 import { HostPool, type Place } from "./host-pool.ts";
+import { HOST_WORKERS_MAX } from "../../contract/agent/agent.ts";
 
 const TIERS = ["ADA_24", "AMPERE_48", "AMPERE_80"] as const;
 const PLACES = ["EU-RO-1", "US-KS-2", "EU-FR-1"] as const;

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { FLASHBOOT_RETENTION_MS, FLASHBOOT_PER_HOST_MAX } from "../../contract/limits.ts";
 import { HostCapacity, type CandidateHost, type Allocation } from "./host-capacity.ts";
 import { HostPool } from "./host-pool.ts";
 import {
@@ -10,6 +9,8 @@ import {
   workerOfEpoch,
   workersIn,
   type StandbyWorker,
+  FLASHBOOT_RETENTION_MS,
+  FLASHBOOT_PER_HOST_MAX,
 } from "./standby.ts";
 
 const GPUS = 6;

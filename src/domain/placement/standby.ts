@@ -5,9 +5,13 @@
  * S2  It is revived for its endpoint and its release only, and only where its own GPUs are free.
  * S3  There are at most as many of an endpoint as it may have workers, a few on a host, and none for ever.
  */
-import { FLASHBOOT_RETENTION_MS, FLASHBOOT_PER_HOST_MAX } from "../../contract/limits.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { HostCapacity, Allocation } from "./host-capacity.ts";
+
+/** How long the container of a removed worker is kept frozen: for pauses during a day, not for nights. */
+export const FLASHBOOT_RETENTION_MS = 30 * 60_000;
+/** Frozen containers of one host, which hold its memory. */
+export const FLASHBOOT_PER_HOST_MAX = 8;
 
 export type StandbyWorker = Allocation & {
   readonly workerId: string;

@@ -2,7 +2,10 @@
 import type { Gpu } from "../../contract/agent/agent.ts";
 import type { GpuCard } from "../../catalog/gpu-cards.ts";
 import { DEFAULT_DATA_CENTER_ID, findDataCenter } from "../../catalog/data-centers.ts";
-import { STOCK_HIGH_FROM, STOCK_MEDIUM_FROM } from "../../contract/limits.ts";
+
+/** Numbers of hosts that could take one more such worker from which the stock is called Medium, and High. */
+const STOCK_MEDIUM_FROM = 2;
+const STOCK_HIGH_FROM = 8;
 
 /** GPUs of one model on one host. */
 export type GpuStock = {

@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { MOVE_FORGIVEN_MS, MOVE_PAUSES_MS } from "../../contract/limits.ts";
-import { detailWithMoves, type FailingWorker, movesAfter, shouldMove } from "./worker-moves.ts";
+import {
+  detailWithMoves,
+  type FailingWorker,
+  movesAfter,
+  shouldMove,
+  MOVE_FORGIVEN_MS,
+  MOVE_PAUSES_MS,
+} from "./worker-moves.ts";
 
 const MINUTE = 60_000;
 const failing = (times: number, since = 0): FailingWorker => ({

@@ -3,12 +3,14 @@
  * there as well most likely has a fault of its own, so it does not wander on.
  */
 import type { WorkerState } from "../../contract/agent/agent.ts";
-import {
-  MOVE_AFTER_FAILURES,
-  MOVE_AFTER_LONG_MS,
-  MOVE_FORGIVEN_MS,
-  MOVE_PAUSES_MS,
-} from "../../contract/limits.ts";
+
+/** Failures in a row after which another host is tried, and the time after which two are enough. */
+const MOVE_AFTER_FAILURES = 5;
+const MOVE_AFTER_LONG_MS = 10 * 60_000;
+/** How long a worker must have failed before its first move, its second and so on; there are no more than these. */
+export const MOVE_PAUSES_MS: readonly number[] = [60_000, 10 * 60_000];
+/** How long moves are remembered. */
+export const MOVE_FORGIVEN_MS = 6 * 3_600_000;
 
 /** Starts that failed one after the other. */
 export type Failing = { readonly times: number; readonly since: number };

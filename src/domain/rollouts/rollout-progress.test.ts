@@ -1,8 +1,8 @@
 import { describe, test } from "vitest";
 import type { WorkerState } from "../../contract/agent/agent.ts";
-import { WORKER_START_LIMIT_MS } from "../../contract/limits.ts";
 import { NO_REPORT, type FleetReport } from "../jobs/queue-reason.ts";
 import { describeRollout, startObstacleOf } from "./rollout-progress.ts";
+import { WORKER_START_LIMIT_MS } from "../../contract/agent/agent.ts";
 
 const SINCE = Date.UTC(2030, 0, 1);
 const clock = { since: SINCE, progressAt: SINCE, stalledSince: null };

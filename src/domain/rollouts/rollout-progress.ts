@@ -1,7 +1,7 @@
 /** How far a rolling release is, and what holds it up. */
 import type { RolloutBody } from "../../contract/job.ts";
-import { WORKER_START_LIMIT_MS } from "../../contract/limits.ts";
 import type { FleetReport, WorkerSnapshot } from "../jobs/queue-reason.ts";
+import { WORKER_START_LIMIT_MS } from "../../contract/agent/agent.ts";
 
 export type RolloutTimes = {
   /** When the release began. */

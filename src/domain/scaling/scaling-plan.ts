@@ -3,7 +3,11 @@
  * decisions. Load makes the wish grow and never lets it fall; it falls when workers were free for idleTimeout.
  */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
-import { SCALE_DOWN_INTERVAL_MS, SCALE_DOWN_SHARE } from "../../contract/limits.ts";
+
+/** Least time between two scale-downs of an endpoint. */
+export const SCALE_DOWN_INTERVAL_MS = 1_000;
+/** Of many workers that may be removed at once, one in this many is. */
+const SCALE_DOWN_SHARE = 8;
 
 export type Load = {
   readonly normalQueued: number;

@@ -1,10 +1,10 @@
 /** How long a worker may take to start, as a variable of its template or endpoint says. */
-import {
-  WORKER_START_LIMIT_MAX_MS,
-  WORKER_START_LIMIT_MIN_MS,
-  WORKER_START_LIMIT_MS,
-} from "../../contract/limits.ts";
 import { referencedSecrets } from "../accounts/secret-reference.ts";
+import { WORKER_START_LIMIT_MS } from "../../contract/agent/agent.ts";
+
+/** Range that a template may set. */
+const WORKER_START_LIMIT_MIN_MS = 1_000;
+const WORKER_START_LIMIT_MAX_MS = 24 * 3_600_000;
 
 /** Seconds; images know it by this name. */
 export const START_LIMIT_VARIABLE = "RUNPOD_INIT_TIMEOUT";

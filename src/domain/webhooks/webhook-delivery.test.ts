@@ -1,12 +1,14 @@
 import fc from "fast-check";
 import { test } from "vitest";
-import { WEBHOOK_ATTEMPTS, WEBHOOK_LOG_MAX, WEBHOOK_RETRY_MS } from "../../contract/limits.ts";
 import {
   afterAttempt,
   newDelivery,
   redelivered,
   stateOfDelivery,
   type Delivery,
+  WEBHOOK_ATTEMPTS,
+  WEBHOOK_LOG_MAX,
+  WEBHOOK_RETRY_MS,
 } from "./webhook-delivery.ts";
 
 const fresh = (now: number) => newDelivery({ seq: 1, end: 0, host: "example.com" }, now);

@@ -7,7 +7,13 @@
  * D3  A delivery names one end of a job, by the count of retries that the job had then. Every end but the first
  *     comes after a retry, so no two ends of a job have the same count.
  */
-import { WEBHOOK_ATTEMPTS, WEBHOOK_LOG_MAX, WEBHOOK_RETRY_MS } from "../../contract/limits.ts";
+
+/** Calls of a receiver for one delivery, the first included. */
+export const WEBHOOK_ATTEMPTS = 3;
+/** Time from the end of a failed attempt to the next one. */
+export const WEBHOOK_RETRY_MS = 10_000;
+/** Attempts of one delivery that are stored; only redeliveries make more. */
+export const WEBHOOK_LOG_MAX = 12;
 
 /** One call of the receiver. A call that got an answer has its status; `error` says what was wrong. */
 export type WebhookAttempt = {

@@ -1,7 +1,11 @@
 import fc from "fast-check";
 import { test } from "vitest";
-import { WEBHOOK_CALLS_MAX, WEBHOOK_CALLS_PER_HOST, WEBHOOK_SUSPECT_CALLS } from "../../contract/limits.ts";
-import { WebhookScheduler } from "./webhook-scheduler.ts";
+import {
+  WebhookScheduler,
+  WEBHOOK_CALLS_MAX,
+  WEBHOOK_CALLS_PER_HOST,
+  WEBHOOK_SUSPECT_CALLS,
+} from "./webhook-scheduler.ts";
 
 const HOSTS = ["a", "b", "c", "d"];
 

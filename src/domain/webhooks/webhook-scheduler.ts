@@ -6,7 +6,12 @@
  *     WEBHOOK_SUSPECT_CALLS of all suspects together. So receivers that hang leave room for the others.
  * T3  Hosts take turns; one with many deliveries does not keep one with few waiting.
  */
-import { WEBHOOK_CALLS_MAX, WEBHOOK_CALLS_PER_HOST, WEBHOOK_SUSPECT_CALLS } from "../../contract/limits.ts";
+
+/** Open calls of one endpoint. The platform allows six that wait for an answer; one is left for other calls. */
+export const WEBHOOK_CALLS_MAX = 5;
+export const WEBHOOK_CALLS_PER_HOST = 4;
+/** Open calls of one endpoint to suspect receivers. */
+export const WEBHOOK_SUSPECT_CALLS = 2;
 
 export class WebhookScheduler {
   /** Open calls by host. */

@@ -1,6 +1,6 @@
 /** The operations of the batch API, limits included. */
 import type { BatchSummary } from "../../contract/batch.ts";
-import { BATCH_REQUESTS_MAX, QUEUE_DEPTH_MAX } from "../../contract/limits.ts";
+import { QUEUE_DEPTH_MAX } from "../../contract/limits.ts";
 import {
   batchIdOf,
   decodeRequestId,
@@ -36,6 +36,7 @@ import type { JobStorage, OrphanedPayloads } from "../queue/job-storage.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { Queue } from "../queue/queue.ts";
 import { queueFull, tooManyBatches, type RequestLimits } from "../limits/request-limits.ts";
+import { BATCH_REQUESTS_MAX } from "../../contract/batch.ts";
 
 /** Drafts, and batches of which something is still queued or running. */
 const ACTIVE_BATCHES_MAX = 10;

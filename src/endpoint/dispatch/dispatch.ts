@@ -6,8 +6,8 @@
  * D3  A claimed job that its agent does not list, although the reply that carried it is no longer open, never
  *     arrived; it is queued again, and that attempt does not count as lost.
  */
-import { IN_OBJECT_WAIT_MS } from "../../contract/limits.ts";
 import { sizeOf } from "../../domain/jobs/job-machine.ts";
+import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
 import type { Taker } from "../queue/claims.ts";
 import type { DispatchedJob, ExchangeCall, Slots } from "../messages.ts";
 

@@ -1,5 +1,5 @@
 /** Agents at the object: their exchanges, the wake-up channels on which they wait, and the lines that followers read. */
-import { IN_OBJECT_WAIT_MS } from "../../contract/limits.ts";
+import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
 import type { EndpointFacts, FleetNews, WorkerLookup } from "../facts/endpoint-facts.ts";
 import type {

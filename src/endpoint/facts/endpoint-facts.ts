@@ -1,5 +1,5 @@
 /** What an endpoint's object knows of its endpoint: configuration, workers, and how busy it is. */
-import { IN_OBJECT_WAIT_MS } from "../../contract/limits.ts";
+import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import { openSlots, acceptsJobs, type OfferedSlot } from "../../domain/scaling/open-slots.ts";

@@ -1,7 +1,6 @@
 /** Load-balanced requests: each gets a worker and a stream on the link of its host, or has to wait. */
-import { WindowBudget } from "../../link/link-window.ts";
+import { WindowBudget, LINK_WINDOW_BYTES, LINK_WINDOWS_BUDGET_BYTES } from "../../link/link-window.ts";
 import type { Reset, ResetReason } from "../../link/link-messages.ts";
-import { LINK_WINDOW_BYTES, LINK_WINDOWS_BUDGET_BYTES } from "../../contract/limits.ts";
 import { readWaitingRequest, type WaitingRequest, type WaitingRequests } from "./waiting-requests.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { DIRECT_WAITING_MAX } from "../limits/request-limits.ts";

@@ -1,5 +1,5 @@
 /** Events of the links of an endpoint, passed on to streams and waiting requests. */
-import { LINK_BEAT_MS } from "../../contract/limits.ts";
+import { LINK_BEAT_MS } from "../../link/link-messages.ts";
 import type { WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
 import { lossOf, type Links } from "./links.ts";
 import type { Sockets } from "./sockets.ts";

@@ -1,8 +1,8 @@
 /** The body of a request: read from its source, and sent as the agent gives credit. */
-import { LINK_FRAME_MAX_BYTES, DIRECT_BODY_MAX_BYTES, LINK_WINDOW_MAX_BYTES } from "../../contract/limits.ts";
+import { DIRECT_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { LINK_FRAME_MAX_BYTES, NO_PAYLOAD } from "../../link/link-frame.ts";
+import { LINK_WINDOW_MAX_BYTES, SendWindow } from "../../link/link-window.ts";
 import type { BodySource } from "./messages.ts";
-import { NO_PAYLOAD } from "../../link/link-frame.ts";
-import { SendWindow } from "../../link/link-window.ts";
 
 /** unwanted: the answer was over before the body. aborted: the source failed. stopped: by `stop`. */
 export type BodyEnd = "sent" | "too_large" | "unwanted" | "aborted" | "stopped";

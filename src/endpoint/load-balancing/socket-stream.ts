@@ -1,8 +1,19 @@
 /** An open WebSocket of a client on a link. What must outlast the object's memory is in its attachment. */
-import { closeSchema, resetSchema, type Close, type Reset } from "../../link/link-messages.ts";
-import { decodeCredit, encodeCredit, FRAME, type Frame } from "../../link/link-frame.ts";
+import {
+  closeSchema,
+  resetSchema,
+  type Close,
+  type Reset,
+  WEBSOCKET_MESSAGE_MAX_BYTES,
+} from "../../link/link-messages.ts";
+import {
+  decodeCredit,
+  encodeCredit,
+  FRAME,
+  type Frame,
+  LINK_FRAME_MAX_BYTES,
+} from "../../link/link-frame.ts";
 import type { WindowBudget } from "../../link/link-window.ts";
-import { LINK_FRAME_MAX_BYTES, WEBSOCKET_MESSAGE_MAX_BYTES } from "../../contract/limits.ts";
 import { decodeJson, encodeJson } from "../../link/json-bytes.ts";
 import { SocketBacklog, SocketMessage } from "./socket-buffers.ts";
 import { resetFrame, type Stream, type StreamEnd, type StreamPort } from "./stream.ts";

@@ -22,7 +22,7 @@
  * L4  A claim of a head does not touch the job's row either. The turn writes one fact per host instead: the attempts
  *     that run there and whose rows still say queued. Their next transition expects such a row.
  */
-import { transition, type Job } from "../../domain/jobs/job-machine.ts";
+import { transition, RUN_RETENTION_MS, type Job } from "../../domain/jobs/job-machine.ts";
 import {
   countAhead,
   PRIORITIES,
@@ -33,7 +33,6 @@ import {
   type Priority,
   type PriorityCounts,
 } from "../../domain/jobs/priorities.ts";
-import { RUN_RETENTION_MS } from "../../contract/limits.ts";
 import type { FactMap } from "../facts/fact-store.ts";
 import type { JobStore, QueuedJob, SeqBounds, StoredJob } from "./job-store.ts";
 

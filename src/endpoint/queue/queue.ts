@@ -2,7 +2,6 @@
  * The queue of one Endpoint object: jobs in their order, their transitions, their deadlines. Everything here is
  * synchronous, so what one call does is one step; `now` comes from the caller.
  */
-import { RUN_RETENTION_MS, RUNSYNC_RETENTION_MS } from "../../contract/limits.ts";
 import {
   isExpired,
   isFinal,
@@ -15,6 +14,8 @@ import {
   type JobEvent,
   type JobState,
   type RejectionReason,
+  RUN_RETENTION_MS,
+  RUNSYNC_RETENTION_MS,
 } from "../../domain/jobs/job-machine.ts";
 import {
   PRIORITY_END,

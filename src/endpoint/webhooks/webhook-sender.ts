@@ -2,7 +2,7 @@
  * Sends what is in the outbox. Calls run beside the turns of the object: a turn that ends a job starts the call,
  * and the output gate holds it until the job's end is durable. Interrupted calls are repeated by the alarm.
  */
-import { IN_OBJECT_WAIT_MS, WEBHOOK_TIMEOUT_MS } from "../../contract/limits.ts";
+import { WEBHOOK_TIMEOUT_MS } from "../../contract/limits.ts";
 import { webhookUrlIssue } from "../../domain/webhooks/webhook-url.ts";
 import { isExpired, isFinal } from "../../domain/jobs/job-machine.ts";
 import { webhookId, type Delivery, type WebhookAttempt } from "../../domain/webhooks/webhook-delivery.ts";
@@ -13,6 +13,7 @@ import type { Queue } from "../queue/queue.ts";
 import { WebhookMessage } from "./webhook-message.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
 import { signatures } from "./webhook-signature.ts";
+import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
 
 /** A receiver that answers later than this, or not at all, is suspect. */
 const WEBHOOK_SLOW_MS = 2_000;

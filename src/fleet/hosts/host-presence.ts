@@ -1,5 +1,7 @@
 /** When each host was last heard, and until when its silence is fine. Lost with memory, by design. */
-import { HOST_GRACE_MS } from "../../contract/limits.ts";
+
+/** Silence beyond the promised next sync after which a host is lost. */
+export const HOST_GRACE_MS = 8_000;
 
 export type Heard = {
   readonly at: number;

@@ -1,6 +1,5 @@
 /** The hosts of the fleet: who is there, what they have, and what their owners want of them. */
 import type { Inventory, WorkerReport } from "../../contract/agent/agent.ts";
-import { HOST_TOMBSTONE_MS } from "../../contract/limits.ts";
 import type { Failing } from "../../domain/placement/worker-moves.ts";
 import { stockOfHost, type HostStock } from "../../domain/placement/stock.ts";
 import { mergeStart } from "../../domain/jobs/timeline.ts";
@@ -9,6 +8,10 @@ import type { FleetParts } from "../composition.ts";
 import type { HostRecord, WorkerRecord } from "../fleet-store.ts";
 import type { Heard } from "./host-presence.ts";
 import type { HostChange, HostView, SyncCall } from "../messages.ts";
+import { CREDENTIAL_CACHE_MS } from "../../domain/accounts/permissions.ts";
+
+/** How long a removed host is remembered, so that a token that is still cached as valid does not bring it back. */
+const HOST_TOMBSTONE_MS = 2 * CREDENTIAL_CACHE_MS;
 
 const NOTHING: Inventory = { gpus: [], cpuCount: 0, memoryMb: 0, diskFreeMb: 0, runtime: "docker" };
 

@@ -10,7 +10,6 @@ import { type Moves, movesAfter, shouldMove } from "../../domain/placement/worke
 import type { HostPool, Place, PlacementFailure } from "../../domain/placement/host-pool.ts";
 import type { RolloutObstacle } from "../../domain/jobs/queue-reason.ts";
 import { randomId } from "../../domain/accounts/random-id.ts";
-import { PLACEMENT_FAILURE_CACHE_MS } from "../../contract/limits.ts";
 import { explainPlacementFailure } from "../../domain/placement/placement-failure.ts";
 import { epochOf, workerOfEpoch } from "../../domain/placement/standby.ts";
 import { isDraining } from "../hosts/draining.ts";
@@ -19,6 +18,9 @@ import type { HostPools } from "../hosts/host-pools.ts";
 import type { HostRevisions } from "../hosts/host-revisions.ts";
 import { evictionSetsOf } from "./eviction-sets.ts";
 import type { Standbys } from "./standbys.ts";
+
+/** Cache time of placement failures: finding one is expensive with many hosts. */
+export const PLACEMENT_FAILURE_CACHE_MS = 5_000;
 
 type PlacedNeed = Need &
   Rank & {

@@ -2,7 +2,6 @@
  * The standby workers of a fleet: which workers are kept when they are let go, which of them are revived, and which
  * have to go after all.
  */
-import { FLASHBOOT_RETENTION_MS } from "../../contract/limits.ts";
 import type { HostPool } from "../../domain/placement/host-pool.ts";
 import {
   hasFlashBoot,
@@ -10,6 +9,7 @@ import {
   retainedByHost,
   epochOf,
   type StandbyWorker,
+  FLASHBOOT_RETENTION_MS,
 } from "../../domain/placement/standby.ts";
 import { isDraining } from "../hosts/draining.ts";
 import type { FleetStore, WorkerRecord } from "../fleet-store.ts";

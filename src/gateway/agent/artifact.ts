@@ -2,7 +2,7 @@
 import { sha256Schema } from "../../contract/agent/artifact.ts";
 import { openDatabase } from "../../db/database.ts";
 import { findStoredArtifact } from "../../db/flash/deployments.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { fleetStub } from "../endpoint-directory.ts";
 import { artifactResponse } from "../artifacts/stored-artifact.ts";
 import type { AgentContext } from "./context.ts";
@@ -13,7 +13,8 @@ import type { AgentContext } from "./context.ts";
  */
 export async function sendArtifact(context: AgentContext): Promise<Response> {
   const { data: sha256 } = sha256Schema.safeParse(context.req.param("sha256"));
-  if (sha256 === undefined) throw new ApiError("invalid_input", "sha256: must be 64 lower-case hex digits.");
+  if (sha256 === undefined)
+    throw new ServiceError("invalid_input", "sha256: must be 64 lower-case hex digits.");
   const { accountId, hostId } = context.get("host");
   const assigned = await fleetStub(context.env).assignments(hostId);
   const endpointIds = assigned.kind === "removed" ? [] : assigned.workers.map(({ endpointId }) => endpointId);
@@ -21,7 +22,7 @@ export async function sendArtifact(context: AgentContext): Promise<Response> {
   const response =
     stored && (await artifactResponse(context.req.raw, context.env.ARTIFACTS, { ...stored, sha256 }));
   if (response) return response;
-  throw new ApiError(
+  throw new ServiceError(
     "not_found",
     `No worker of this host has an artifact ${sha256}. Its build may have been deleted; deploy the app again.`,
   );

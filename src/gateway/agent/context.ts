@@ -3,7 +3,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { authenticateHost, type HostPrincipal } from "../../auth/host-principal.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
 import type { Env } from "../../env.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 export type AgentApi = { Bindings: Env; Variables: { host: HostPrincipal } };
 export type AgentContext = Context<AgentApi>;
@@ -23,7 +23,7 @@ function hostWithin(limited: "agent" | "exchange"): MiddlewareHandler<AgentApi> 
     const { env, req } = context;
     const now = Date.now();
     const host = await authenticateHost(env, req.header("Authorization"), now, networkOf(env, req.raw));
-    if (host.kind === "unauthorized") throw new ApiError("unauthorized", host.message);
+    if (host.kind === "unauthorized") throw new ServiceError("unauthorized", host.message);
     await countRequest(env, limited, host.hostId, now);
     context.set("host", host);
     await next();

@@ -1,7 +1,7 @@
 /** What a machine needs to become a host: the script that installs the agent, and the agent itself. */
 import { publicOrigin } from "../../net/insecure-url.ts";
 import { shellWord } from "../../management/hosts/shell-word.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import type { AgentContext } from "./context.ts";
 
 /** The line of the script that this edge puts its own address into. */
@@ -37,6 +37,6 @@ export async function agentFile(context: AgentContext): Promise<Response> {
 async function asset(context: AgentContext, path: string): Promise<Response> {
   const headers = { "If-None-Match": context.req.header("If-None-Match") ?? "" };
   const found = await context.env.ASSETS.fetch(new Request(new URL(path, context.req.url), { headers }));
-  if (found.status === 404) throw new ApiError("not_found", `There is nothing at ${path}.`);
+  if (found.status === 404) throw new ServiceError("not_found", `There is nothing at ${path}.`);
   return found;
 }

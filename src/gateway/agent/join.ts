@@ -7,7 +7,7 @@ import { openDatabase } from "../../db/database.ts";
 import { countHosts, createHost } from "../../db/hosts.ts";
 import { findJoinToken, redeemJoinToken, type JoinTokenRecord } from "../../db/credentials/join-tokens.ts";
 import { noticeFor } from "../../domain/placement/agent-support.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { readBody } from "../body.ts";
 import type { AgentContext } from "./context.ts";
 
@@ -17,23 +17,23 @@ export async function join(context: AgentContext): Promise<Response> {
   if (network !== undefined) await countRequest(context.env, "join", network, Date.now());
   const request = await readBody(context.req.raw, joinRequestSchema, CONTROL_BODY_MAX_BYTES);
   const notice = noticeFor(request.agentVersion);
-  if (notice?.kind === "refused") throw new ApiError("invalid_input", notice.message);
+  if (notice?.kind === "refused") throw new ServiceError("invalid_input", notice.message);
   const now = Date.now();
   const database = openDatabase(context.env.DB);
   const { joinToken } = request;
   if (kindOfCredential(joinToken) !== "join-token" || !mayBeIssued(joinToken)) {
-    throw new ApiError("unauthorized", whyNot(undefined, now));
+    throw new ServiceError("unauthorized", whyNot(undefined, now));
   }
   const tokenId = await hashKey(joinToken);
   const redeemed = await redeemJoinToken(database, tokenId, now);
-  if (!redeemed) throw new ApiError("unauthorized", whyNot(await findJoinToken(database, tokenId), now));
+  if (!redeemed) throw new ServiceError("unauthorized", whyNot(await findJoinToken(database, tokenId), now));
   const hostToken = generateCredential("host-token");
   const tokenHash = await hashKey(hostToken);
   const host = await createHost(database, { ...redeemed, name: request.name, tokenHash }, now);
   if (!host && (await countHosts(database, redeemed.accountId, now)) >= HOSTS_MAX) {
-    throw new ApiError("invalid_input", TOO_MANY);
+    throw new ServiceError("invalid_input", TOO_MANY);
   }
-  if (!host) throw new ApiError("unauthorized", KEY_ENDED);
+  if (!host) throw new ServiceError("unauthorized", KEY_ENDED);
   return context.json({ hostId: host.id, hostToken } satisfies JoinReply);
 }
 

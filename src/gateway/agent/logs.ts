@@ -7,11 +7,10 @@ import {
 } from "../../contract/limits.ts";
 import { hasMoreValues } from "../../json/raw-json.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
-import type { ErrorCode } from "../../contract/errors.ts";
+import { type ErrorCode, ServiceError, hasErrorCode } from "../../contract/errors.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
 import { logRetentionDays } from "../../management/logs/log-retention.ts";
 import { storeLines } from "../../management/logs/log-writer.ts";
-import { ApiError } from "../api-error.ts";
 import { announcedLength } from "../../durable/request-body.ts";
 import { validate, notJson, parseJson } from "../body.ts";
 import { readBytes } from "../../durable/byte-stream.ts";
@@ -55,7 +54,7 @@ async function ownLines(context: AgentContext, workers: readonly WorkerLines[]):
   const found = await Promise.all(
     byEndpoint.map(async ([endpointId, lines]) => {
       const endpoint = await requireEndpoint(context.env, accountId, endpointId).catch((error: unknown) => {
-        if (error instanceof ApiError) return undefined;
+        if (hasErrorCode(error, "endpoint_not_found")) return undefined;
         throw error;
       });
       return endpoint && { endpoint, workers: lines };
@@ -111,19 +110,19 @@ async function readZipped(request: Request): Promise<unknown> {
       text += decoder.decode(bytes, { stream: true });
     }
   } catch (error) {
-    throw error instanceof ApiError ? error : notJson("it must be JSON text, compressed with gzip");
+    throw error instanceof ServiceError ? error : notJson("it must be JSON text, compressed with gzip");
   }
   text += decoder.decode();
   if (hasMoreValues(text, LOG_VALUES_MAX))
-    throw new ApiError(
+    throw new ServiceError(
       "payload_too_large",
       `The body has more than ${LOG_VALUES_MAX} values. Send fewer lines at a time.`,
     );
   return parseJson(text);
 }
 
-function tooLarge(): ApiError {
-  return new ApiError(
+function tooLarge(): ServiceError {
+  return new ServiceError(
     "payload_too_large",
     `The lines have more than ${LOG_UNPACKED_MAX_BYTES / 1_000_000} MB. Send fewer at a time.`,
   );

@@ -4,7 +4,7 @@
  */
 import { PRESENCE_BEAT, PRESENCE_REPLACED, presenceQuerySchema } from "../../contract/agent/agent.ts";
 import { PRESENCE_SILENCE_MS } from "../../contract/limits.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { fleetStub } from "../endpoint-directory.ts";
 import type { AgentContext } from "./context.ts";
 
@@ -13,11 +13,11 @@ const GOING_AWAY = 1001;
 /** `GET /agent/v1/presence?id=<id>`, upgraded: says by its beats that the host is there. */
 export function presence(context: AgentContext): Response {
   if (context.req.header("Upgrade")?.toLowerCase() !== "websocket") {
-    throw new ApiError("invalid_input", "A presence is a WebSocket: send 'Upgrade: websocket'.");
+    throw new ServiceError("invalid_input", "A presence is a WebSocket: send 'Upgrade: websocket'.");
   }
   const query = presenceQuerySchema.safeParse(context.req.query());
   if (!query.success) {
-    throw new ApiError("invalid_input", "id: name the presence with letters, digits, _ and - only.");
+    throw new ServiceError("invalid_input", "id: name the presence with letters, digits, _ and - only.");
   }
   const { 0: client, 1: server } = new WebSocketPair();
   const { hostId } = context.get("host");

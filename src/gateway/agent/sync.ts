@@ -2,7 +2,7 @@ import { syncRequestSchema, type SyncReply, type WorkerReport } from "../../cont
 import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import { noticeFor } from "../../domain/placement/agent-support.ts";
 import type { WorkerStart } from "../../domain/jobs/timeline.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { readBody } from "../body.ts";
 import { awaitWakeUp } from "../wake-up.ts";
 import { fleetStub } from "../endpoint-directory.ts";
@@ -31,7 +31,7 @@ export async function sync(context: AgentContext): Promise<Response> {
   const assigned = first.kind === "quiet" ? await fleet.assignments(hostId) : first;
   // Fleet knows it at once; here the token may be remembered for good a while longer.
   if (assigned.kind === "removed" || Date.now() >= (expiresAt ?? Number.POSITIVE_INFINITY))
-    throw new ApiError("unauthorized", REMOVED);
+    throw new ServiceError("unauthorized", REMOVED);
   const { origin } = new URL(context.req.url);
   const assignments = await resolveAssignments(context.env, accountId, assigned.workers, origin);
   const notice = noticeFor(request.agentVersion);

@@ -3,7 +3,7 @@ import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { RESULT_MAX_BYTES } from "../../contract/limits.ts";
 import { resultKey } from "../../domain/jobs/payload-key.ts";
 import type { UploadRef } from "../../endpoint/messages.ts";
-import { ApiError } from "../api-error.ts";
+import { hasErrorCode } from "../../contract/errors.ts";
 import { announcedLength } from "../../durable/request-body.ts";
 import { validate, readChunks } from "../body.ts";
 import { discardBody } from "../../durable/discarded-body.ts";
@@ -53,7 +53,7 @@ async function isExpected(
   try {
     return (await callEndpoint(env, endpoint, (stub) => stub.acceptsUpload(upload))).isAccepted;
   } catch (error) {
-    if (error instanceof ApiError) return false; // the endpoint was deleted
+    if (hasErrorCode(error, "endpoint_not_found")) return false;
     throw error;
   }
 }

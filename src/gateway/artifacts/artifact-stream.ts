@@ -1,5 +1,5 @@
 /** Bytes of an artifact on their way into R2, looked at as they pass. */
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { announcedLength } from "../../durable/request-body.ts";
 import { unbroken } from "../body.ts";
 import { readBytes } from "../../durable/byte-stream.ts";
@@ -70,22 +70,22 @@ function isGzip(bytes: Uint8Array): boolean {
   return GZIP_MAGIC.every((byte, index) => bytes[index] === byte);
 }
 
-function wrongSize({ what, sizeBytes }: Expectation, found: number): ApiError {
-  return new ApiError(
+function wrongSize({ what, sizeBytes }: Expectation, found: number): ServiceError {
+  return new ServiceError(
     "invalid_input",
     `${what} must have ${sizeBytes} bytes, as the upload was prepared; ${found} came.`,
   );
 }
 
-function hashMismatch({ what, sha256 }: Expectation, found: string): ApiError {
-  return new ApiError(
+function hashMismatch({ what, sha256 }: Expectation, found: string): ServiceError {
+  return new ServiceError(
     "invalid_input",
     `${what} has the SHA-256 ${found}; ${sha256} was announced, or came before. Prepare a new upload.`,
   );
 }
 
-function notGzip({ what }: Expectation): ApiError {
-  return new ApiError("invalid_input", `${what} does not begin like a gzipped archive (1f 8b).`);
+function notGzip({ what }: Expectation): ServiceError {
+  return new ServiceError("invalid_input", `${what} does not begin like a gzipped archive (1f 8b).`);
 }
 
 function hex(bytes: ArrayBuffer): string {

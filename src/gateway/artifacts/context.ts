@@ -5,7 +5,7 @@ import { countFailure, countRequest, networkOf, refuseExhausted } from "../../au
 import { openDatabase, type Database } from "../../db/database.ts";
 import { findOpenUploadByToken, type FlashUploadRecord } from "../../db/flash/uploads.ts";
 import type { Env } from "../../env.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 export type ArtifactsApi = { Bindings: Env };
 export type ArtifactsContext = Context<ArtifactsApi>;
@@ -35,8 +35,8 @@ export async function requireUpload({ env, req }: ArtifactsContext): Promise<Ope
   return { upload, db, bucket: env.ARTIFACTS };
 }
 
-export function uploadGone(): ApiError {
-  return new ApiError(
+export function uploadGone(): ServiceError {
+  return new ServiceError(
     "not_found",
     "This upload has ended, or another one has taken its place. Prepare it again: parts that have come are kept.",
   );

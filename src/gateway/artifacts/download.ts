@@ -2,7 +2,7 @@ import { buildOfDownloadToken } from "../../auth/derived-keys/download-token.ts"
 import { countRequest } from "../../auth/request-rates.ts";
 import { openDatabase } from "../../db/database.ts";
 import { findAnyFlashBuild } from "../../db/flash/builds.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { artifactResponse } from "./stored-artifact.ts";
 import type { ArtifactsContext } from "./context.ts";
 
@@ -16,7 +16,7 @@ export async function sendDownload(context: ArtifactsContext): Promise<Response>
   const build = buildId && (await findAnyFlashBuild(openDatabase(env.DB), buildId));
   const response = build && (await artifactResponse(req.raw, env.ARTIFACTS, build));
   if (response) return response;
-  throw new ApiError(
+  throw new ServiceError(
     "not_found",
     "This address of an artifact has expired, or its build was deleted. Ask for activeArtifact again.",
   );

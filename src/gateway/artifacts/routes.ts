@@ -1,6 +1,7 @@
 /** Artifacts of flash apps, to be mounted at /artifacts. The token in the address is all that a caller needs. */
 import { Hono } from "hono";
-import { ApiError, renderError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
+import { renderError } from "../errors.ts";
 import type { ArtifactsApi } from "./context.ts";
 import { sendDownload } from "./download.ts";
 import { receiveArtifact } from "./upload.ts";
@@ -18,7 +19,7 @@ export function artifactRoutes(): Hono<ArtifactsApi> {
   routes.put("/uploads/:token/parts/:number", receivePart);
   routes.get("/downloads/:token", sendDownload);
   routes.all("*", (context) => {
-    throw new ApiError("not_found", `There is no operation ${context.req.method} at this address.`);
+    throw new ServiceError("not_found", `There is no operation ${context.req.method} at this address.`);
   });
   return routes;
 }

@@ -4,7 +4,7 @@ import {
   type FlashUploadRecord,
 } from "../../db/flash/uploads.ts";
 import { bytesOfPart, countOfParts } from "../../management/flash/artifact-parts.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { storeChecked } from "./artifact-stream.ts";
 import { requireUpload, uploadGone, type ArtifactsContext, type OpenUpload } from "./context.ts";
 
@@ -35,8 +35,8 @@ async function begun({ upload, db, bucket }: OpenUpload): Promise<FlashUploadRec
   return begun;
 }
 
-function partNotFound({ sizeBytes }: FlashUploadRecord, number: string): ApiError {
-  return new ApiError(
+function partNotFound({ sizeBytes }: FlashUploadRecord, number: string): ServiceError {
+  return new ServiceError(
     "invalid_input",
     `There is no part ${number.slice(0, 20)}: the artifact has the parts 1 to ${countOfParts(sizeBytes)}.`,
   );

@@ -1,6 +1,6 @@
 import { findFlashBuildOf } from "../../db/flash/builds.ts";
 import { saveFoundHash } from "../../db/flash/uploads.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { requireUpload, uploadGone, type ArtifactsContext } from "./context.ts";
 import { storeChecked } from "./artifact-stream.ts";
 
@@ -26,8 +26,8 @@ export async function receiveArtifact(context: ArtifactsContext): Promise<Respon
   throw uploadGone();
 }
 
-function notFirst(): ApiError {
-  return new ApiError(
+function notFirst(): ServiceError {
+  return new ServiceError(
     "invalid_input",
     "Another request has brought the artifact meanwhile. Prepare a new upload.",
   );

@@ -1,7 +1,7 @@
 /** Files of pages. Everything they need comes from the edge itself. */
 import type { Context } from "hono";
 import type { Env } from "../../env.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 /** Nothing from elsewhere, and no script in the page itself. */
 const CONTENT_SECURITY_POLICY = [
@@ -19,7 +19,7 @@ const CONTENT_SECURITY_POLICY = [
 /** The file at this path of the assets. */
 export async function pageFile(context: Context<{ Bindings: Env }>, path: string): Promise<Response> {
   const found = await context.env.ASSETS.fetch(new Request(new URL(path, context.req.url), context.req.raw));
-  if (found.status === 404) throw new ApiError("not_found", `There is nothing at ${context.req.path}.`);
+  if (found.status === 404) throw new ServiceError("not_found", `There is nothing at ${context.req.path}.`);
   const headers = new Headers(found.headers);
   headers.set("Content-Security-Policy", CONTENT_SECURITY_POLICY);
   headers.set("X-Content-Type-Options", "nosniff");

@@ -2,7 +2,7 @@
 import { idSchema } from "../../contract/agent/agent.ts";
 import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../contract/limits.ts";
 import type { Affinity } from "../../endpoint/load-balancing/messages.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { AFFINITY_HEADER } from "./headers.ts";
 
 const MODES: ReadonlyMap<string, Affinity["mode"]> = new Map([
@@ -19,7 +19,7 @@ export function readAffinity(headers: Headers): Affinity | null {
   const workerId = mode === undefined ? first : (second ?? "");
   const isTooLong = tokens.length > (mode === undefined ? 1 : 2);
   if (isTooLong || !idSchema.safeParse(workerId).success) {
-    throw new ApiError(
+    throw new ServiceError(
       "invalid_input",
       `${AFFINITY_HEADER} must be '<worker id>', 'strict <worker id>' or 'strict-resume <worker id>'. ` +
         "Leave it out to get any worker.",

@@ -3,7 +3,7 @@ import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
 import { responseHeadSchema, type ResponseHead } from "../../link/link-messages.ts";
 import { decodeJson } from "../../link/json-bytes.ts";
 import type { ForwardReply } from "../../endpoint/load-balancing/messages.ts";
-import { LoadBalancerError } from "./error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { isolateHeaders } from "./origin-isolation.ts";
 import { AFFINITY_HEADER, fromByteString, endToEndHeaders } from "./headers.ts";
 import { copyStream, type Watch } from "./stream-copy.ts";
@@ -87,9 +87,9 @@ function isBodiless({ status }: ResponseHead, { method }: ClientConnection): boo
   return method === "HEAD" || BODILESS.has(status);
 }
 
-function noAnswer({ workerId }: { readonly workerId: string }, cause: unknown): LoadBalancerError {
+function noAnswer({ workerId }: { readonly workerId: string }, cause: unknown): ServiceError {
   const why = cause instanceof Error ? ` (${cause.message.split("\n", 1)[0]})` : "";
-  return new LoadBalancerError(
+  return new ServiceError(
     "worker_failed",
     `Worker ${workerId} answered with a status or a header that cannot be sent on${why}. See its logs.`,
     { workerId },

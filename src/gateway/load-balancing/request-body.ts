@@ -1,7 +1,7 @@
 /** The body of a request on its way to a worker. */
 import { DIRECT_BODY_MAX_BYTES, DIRECT_INLINE_BODY_BYTES } from "../../contract/limits.ts";
 import type { ForwardCall } from "../../endpoint/load-balancing/messages.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { announcedLength } from "../../durable/request-body.ts";
 
 /**
@@ -11,7 +11,7 @@ import { announcedLength } from "../../durable/request-body.ts";
 export async function requestBody(request: Request): Promise<ForwardCall["body"]> {
   const length = announcedLength(request);
   if (length !== null && length > DIRECT_BODY_MAX_BYTES) {
-    throw new ApiError(
+    throw new ServiceError(
       "payload_too_large",
       `The body is larger than ${DIRECT_BODY_MAX_BYTES / 1_000_000} MB. Send less, or put the data into storage and send its address.`,
     );
@@ -24,5 +24,5 @@ export async function requestBody(request: Request): Promise<ForwardCall["body"]
 
 /** Nobody is there any more to read it, but it is no fault of ours. */
 function rejectCutBody(): never {
-  throw new ApiError("invalid_input", "The body has ended before its announced length.");
+  throw new ServiceError("invalid_input", "The body has ended before its announced length.");
 }

@@ -2,10 +2,10 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { getPath } from "hono/utils/url";
 import type { Env } from "../../env.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
+import { renderLoadBalancingError } from "../errors.ts";
 import { requireWrite, withEndpoint, type QueueApi, type QueueContext } from "../queue/context.ts";
 import { endpointOfHost, placeBelow, readSuffixes, targetOf } from "./endpoint-url.ts";
-import { renderLoadBalancerError } from "./error.ts";
 import { serveRequest } from "./serve.ts";
 
 /** `/lb/<endpointId>` */
@@ -36,7 +36,7 @@ function withoutLastSlash(path: string): string {
 const requireWorkers: MiddlewareHandler<QueueApi> = async (context, next) => {
   const { endpointId, type } = context.get("endpoint");
   if (type !== "LB") {
-    throw new ApiError(
+    throw new ServiceError(
       "wrong_endpoint_type",
       `Endpoint ${endpointId} has a queue: send jobs to /v2/${endpointId}/run or /v2/${endpointId}/runsync instead.`,
     );
@@ -53,7 +53,7 @@ async function serve(context: QueueContext): Promise<Response> {
 
 export function loadBalancingRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
-  routes.onError((error, context) => renderLoadBalancerError(error, context.req.raw));
+  routes.onError((error, context) => renderLoadBalancingError(error, context.req.raw));
   // To have a worker work is what POST run needs as well.
   routes.all("/:endpointId/*", withEndpoint, requireWrite, requireWorkers, serve);
   return routes;

@@ -1,24 +1,21 @@
 /** A request of a load-balanced endpoint, from the client to a worker and back. */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
-import {
-  DIRECT_HEADERS_MAX,
-  DIRECT_TARGET_MAX_CHARACTERS,
-  DIRECT_TIME_LIMIT_MS,
-} from "../../contract/limits.ts";
+import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
 import type { RequestHead } from "../../link/link-messages.ts";
 import { clientAddress } from "../../auth/client-address.ts";
 import { encodeJson } from "../../link/json-bytes.ts";
 import type { Env } from "../../env.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
+import { type ErrorFormat, loadBalancingFormat, renderLoadBalancingError } from "../errors.ts";
 import { announcedLength } from "../../durable/request-body.ts";
 import type { Place } from "./endpoint-url.ts";
 import { readAffinity } from "./affinity.ts";
 import { openAnswer, type ClientConnection } from "./answer.ts";
-import { loadBalancerErrorShape, renderLoadBalancerError, type ErrorShape } from "./error.ts";
 import { requestBody } from "./request-body.ts";
 import { isUpgrade, requestHead } from "./request-head.ts";
 import { requestUpgrade, openUpgrade } from "./upgrade.ts";
 import { WorkerSearch } from "./worker-search.ts";
+import { DIRECT_HEADERS_MAX, DIRECT_TARGET_MAX_CHARACTERS } from "../../link/link-messages.ts";
 
 /** What is needed of a route's context. */
 export type ServeContext = {
@@ -35,13 +32,13 @@ export async function serveRequest(
   context: ServeContext,
   endpoint: EndpointConfig,
   place: Place,
-  errorShape: ErrorShape = loadBalancerErrorShape,
+  errorShape: ErrorFormat = loadBalancingFormat,
 ): Promise<Response> {
   const request = context.req.raw;
   try {
     return await answer(context, endpoint, place);
   } catch (error) {
-    return await renderLoadBalancerError(error, request, errorShape);
+    return await renderLoadBalancingError(error, request, errorShape);
   }
 }
 
@@ -81,13 +78,13 @@ async function answer(context: ServeContext, endpoint: EndpointConfig, place: Pl
 /** What no host takes would look like a worker's failure. */
 function limitHead(head: RequestHead): RequestHead {
   if (head.target.length > DIRECT_TARGET_MAX_CHARACTERS) {
-    throw new ApiError(
+    throw new ServiceError(
       "invalid_input",
       `Path and query may have ${DIRECT_TARGET_MAX_CHARACTERS} characters. Send what is longer in the body.`,
     );
   }
   if (head.headers.length > DIRECT_HEADERS_MAX) {
-    throw new ApiError("invalid_input", `A request may have ${DIRECT_HEADERS_MAX} headers. Send fewer.`);
+    throw new ServiceError("invalid_input", `A request may have ${DIRECT_HEADERS_MAX} headers. Send fewer.`);
   }
   return head;
 }

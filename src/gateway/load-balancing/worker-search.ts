@@ -8,7 +8,7 @@ import type { Env } from "../../env.ts";
 import { awaitWakeUp } from "../wake-up.ts";
 import { callEndpoint, endpointStub, type EndpointStub } from "../endpoint-directory.ts";
 import { waitLimitMs, writeAffinity } from "./affinity.ts";
-import { LoadBalancerError } from "./error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { AFFINITY_HEADER } from "./headers.ts";
 
 type Kind = { readonly kind: string };
@@ -89,16 +89,16 @@ export class WorkerSearch {
     return (await awaitWakeUp(object, query, untilAt, signal)) === "over" ? "over" : "look";
   }
 
-  #errorOf(reply: Exclude<NoWorker, { kind: "wait" }> | ForwardFailure): LoadBalancerError {
+  #errorOf(reply: Exclude<NoWorker, { kind: "wait" }> | ForwardFailure): ServiceError {
     switch (reply.kind) {
       case "worker_gone":
-        return new LoadBalancerError(
+        return new ServiceError(
           "affinity_worker_gone",
           `Worker ${this.affinity?.workerId} is none of this endpoint any more. ` +
             `Leave ${AFFINITY_HEADER} out, or send the id alone, to get another one.`,
         );
       case "overloaded":
-        return new LoadBalancerError(
+        return new ServiceError(
           "rate_limited",
           `${reply.limit} requests of this endpoint are on their way, which is its limit. Try again in a second.`,
           { retryAfterSeconds: 1 },
@@ -110,32 +110,32 @@ export class WorkerSearch {
 }
 
 /** Nobody is there any more to read it. */
-const CLIENT_GONE = new LoadBalancerError("worker_failed", "The client has gone before a worker was found.");
+const CLIENT_GONE = new ServiceError("worker_failed", "The client has gone before a worker was found.");
 
 function isAnswer<Answer extends Kind>(reply: Answer | NoWorker | ForwardFailure): reply is Answer {
   return !["wait", "worker_gone", "overloaded", "failed"].includes(reply.kind);
 }
 
-function failure({ reason, detail, workerId }: ForwardFailure): LoadBalancerError {
+function failure({ reason, detail, workerId }: ForwardFailure): ServiceError {
   switch (reason) {
     case "too_large":
-      return new LoadBalancerError("payload_too_large", detail, { workerId });
+      return new ServiceError("payload_too_large", detail, { workerId });
     case "timeout":
       return workerTooSlow(workerId);
     case "aborted":
     case "worker_gone":
     case "worker_failed":
     case "protocol":
-      return new LoadBalancerError("worker_failed", detail, { workerId });
+      return new ServiceError("worker_failed", detail, { workerId });
   }
 }
 
-function workerTimeout(why: string): LoadBalancerError {
-  return new LoadBalancerError("worker_timeout", `timed out waiting for worker: ${why}`);
+function workerTimeout(why: string): ServiceError {
+  return new ServiceError("worker_timeout", `timed out waiting for worker: ${why}`);
 }
 
-function workerTooSlow(workerId: string | null): LoadBalancerError {
-  return new LoadBalancerError(
+function workerTooSlow(workerId: string | null): ServiceError {
+  return new ServiceError(
     "worker_too_slow",
     `The worker did not begin its answer within ${DIRECT_TIME_LIMIT_MS / 60_000} minutes. ` +
       "Answer earlier and send the rest as it comes, or use an endpoint with a queue.",

@@ -14,7 +14,7 @@ import {
   PACKAGES_PATH,
 } from "../../contract/flash/packages.ts";
 import type { Env } from "../../env.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { pageFile } from "../docs/page-file.ts";
 import {
   indexPage,
@@ -69,8 +69,8 @@ async function readIndex(context: PackageContext): Promise<PackageIndex> {
   return packageIndexSchema.parse(await found.json());
 }
 
-function notFound(path: string): ApiError {
-  return new ApiError(
+function notFound(path: string): ServiceError {
+  return new ServiceError(
     "not_found",
     `There is nothing at ${path}. ${PACKAGES_PATH} names the packages of this edge; one that \`flash dev --local\` runs has none.`,
   );

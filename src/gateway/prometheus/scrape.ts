@@ -17,7 +17,7 @@ import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { EXPOSITION_TYPE } from "../../domain/metrics/exposition.ts";
 import type { Env } from "../../env.ts";
 import type { EndpointSnapshot } from "../../fleet/fleet-snapshot.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { endpointStub, fleetStub } from "../endpoint-directory.ts";
 import { exposeAccount, type MeasuredEndpoint } from "./families.ts";
 
@@ -33,10 +33,10 @@ export async function scrape(context: Context<{ Bindings: Env }>): Promise<Respo
   const now = Date.now();
   const header = context.req.header("Authorization");
   const principal = await authenticate(env, header, now, networkOf(env, context.req.raw));
-  if (principal.kind === "unauthorized") throw new ApiError("unauthorized", principal.message);
+  if (principal.kind === "unauthorized") throw new ServiceError("unauthorized", principal.message);
   await countRequest(env, "scrape", callerName(principal), now);
   const lack = missingManagementAccess(principal, "read");
-  if (lack !== undefined) throw new ApiError("insufficient_permission", lack);
+  if (lack !== undefined) throw new ServiceError("insufficient_permission", lack);
   return context.body(await answerFor(env, principal), 200, { "Content-Type": EXPOSITION_TYPE });
 }
 

@@ -1,6 +1,8 @@
 /** What every operation of the queue API is given: the caller, and the endpoint of the path. */
 import type { Context, Handler, MiddlewareHandler } from "hono";
 import type { z } from "zod";
+import { formatIssues } from "../../contract/validation-issues.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { missingEndpointAccess } from "../../auth/access.ts";
 import { authenticate, callerName, type Principal } from "../../auth/principal.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
@@ -9,7 +11,6 @@ import { FLASH_ENDPOINT_ID } from "../../contract/flash/flash-names.ts";
 import { WAIT_DEFAULT_MS } from "../../contract/limits.ts";
 import { waitSchema } from "../../contract/job.ts";
 import type { Env } from "../../env.ts";
-import { ApiError } from "../api-error.ts";
 import { requireEndpoint } from "../endpoint-directory.ts";
 import { openByEndpointKey } from "./endpoint-key.ts";
 import { openByEnvironmentKey } from "./environment-key.ts";
@@ -54,7 +55,7 @@ async function resolveEndpoint(context: QueueContext, endpointId: string): Promi
   const opened =
     (await openByEndpointKey(env, header, endpointId)) ??
     (await openByEnvironmentKey(env, header, endpointId));
-  if (opened === undefined) throw new ApiError("unauthorized", caller.message);
+  if (opened === undefined) throw new ServiceError("unauthorized", caller.message);
   context.set("endpoint", opened.endpoint);
   context.set("caller", opened.caller);
 }
@@ -71,7 +72,7 @@ export function requireWriteAccess(context: QueueContext): void {
 }
 
 function requireGranted(lack: string | undefined): void {
-  if (lack !== undefined) throw new ApiError("insufficient_permission", lack);
+  if (lack !== undefined) throw new ServiceError("insufficient_permission", lack);
 }
 
 /** For what no object counts, by the caller's key. */
@@ -86,7 +87,7 @@ export function limitedAs(limited: "logs" | "measures"): MiddlewareHandler<Queue
 export const requireQueue: MiddlewareHandler<QueueApi> = async (context, next) => {
   const { endpointId, type } = context.get("endpoint");
   if (type !== "QB") {
-    throw new ApiError(
+    throw new ServiceError(
       "wrong_endpoint_type",
       `Endpoint ${endpointId} is load-balanced and has no queue: send requests to its own address instead.`,
     );
@@ -105,11 +106,11 @@ export function readParameter<T>(context: QueueContext, name: string, schema: z.
   if (value === undefined || value === "") return undefined;
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new ApiError("invalid_input", `${name} ${parsed.error.issues[0]?.message ?? "is invalid"}.`);
+  throw new ServiceError("invalid_input", formatIssues(parsed.error, name));
 }
 
-export function jobNotFound(jobId: string): ApiError {
-  return new ApiError(
+export function jobNotFound(jobId: string): ServiceError {
+  return new ServiceError(
     "job_not_found",
     `There is no job ${jobId.slice(0, 80)} on this endpoint. Results are kept 30 minutes after a job ended ` +
       "(runsync: 1 minute, or as long as its wait, 5 minutes at most), and a job is deleted when its ttl is over.",

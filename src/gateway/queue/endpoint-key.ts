@@ -4,7 +4,7 @@ import { isEndpointKey } from "../../auth/derived-keys/endpoint-key.ts";
 import { ANONYMOUS, type Principal } from "../../auth/principal.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { Env } from "../../env.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { findAnyEndpoint } from "../endpoint-directory.ts";
 
 type Opened = { readonly endpoint: EndpointConfig; readonly caller: Principal };
@@ -20,7 +20,7 @@ export async function openByEndpointKey(
 
   const isRight = await isEndpointKey(env, endpointId, key);
   const endpoint = isRight ? await findAnyEndpoint(env, endpointId) : undefined;
-  if (endpoint === undefined) throw new ApiError("unauthorized", wrongKeyMessage(endpointId));
+  if (endpoint === undefined) throw new ServiceError("unauthorized", wrongKeyMessage(endpointId));
   const permissions = { graphql: "none", endpoints: { [endpointId]: "write" } } as const;
   return { endpoint, caller: { ...ANONYMOUS, accountId: endpoint.accountId, name: "aiKey", permissions } };
 }

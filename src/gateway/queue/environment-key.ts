@@ -3,7 +3,7 @@ import { authenticateEnvironment, ENVIRONMENT_KEY_USE } from "../../auth/environ
 import type { Principal } from "../../auth/principal.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { Env } from "../../env.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { findEndpointOfEnvironment } from "../endpoint-directory.ts";
 
 type Opened = { readonly endpoint: EndpointConfig; readonly caller: Principal };
@@ -16,7 +16,7 @@ export async function openByEnvironmentKey(
 ): Promise<Opened | undefined> {
   const holder = await authenticateEnvironment(env, header, Date.now());
   if (holder === undefined) return undefined;
-  if (holder.kind === "unauthorized") throw new ApiError("unauthorized", holder.message);
+  if (holder.kind === "unauthorized") throw new ServiceError("unauthorized", holder.message);
   const endpoint = await findEndpointOfEnvironment(env, holder.flashEnvironmentId, endpointId);
   if (endpoint?.accountId !== holder.accountId)
     throw outsideEnvironment(`endpoint ${endpointId.slice(0, 64)}`);
@@ -25,8 +25,8 @@ export async function openByEnvironmentKey(
 }
 
 /** The same words whether the thing exists elsewhere or nowhere. */
-export function outsideEnvironment(thing: string): ApiError {
-  return new ApiError(
+export function outsideEnvironment(thing: string): ServiceError {
+  return new ServiceError(
     "insufficient_permission",
     `The environment key does not open ${thing}, which is none of its environment. ${ENVIRONMENT_KEY_USE}`,
   );

@@ -6,10 +6,9 @@ import { INLINE_PAYLOAD_MAX_BYTES } from "../../contract/limits.ts";
 import { RATE_WINDOW_MS, type LimitedOperation } from "../../contract/rate-limits.ts";
 import { inGigabytes } from "../../domain/limits/gigabytes.ts";
 import type { Quota, RateLimited, SlotRef, Unconfigured } from "../../endpoint/messages.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError, hasErrorCode } from "../../contract/errors.ts";
 import { callEndpoint, type EndpointStub } from "../endpoint-directory.ts";
 import type { QueueContext, QueueHandler } from "./context.ts";
-import { OpenaiError } from "./openai/error.ts";
 
 type LimitedReply = { readonly kind: string; readonly quota?: Quota | null };
 
@@ -34,17 +33,12 @@ export function counted(operation: LimitedOperation, handler: QueueHandler): Que
     try {
       return await handler(context, next);
     } catch (error) {
-      if (isRefusedInput(error) && context.get("isCounted") !== true) {
+      if (hasErrorCode(error, "invalid_input", "payload_too_large") && context.get("isCounted") !== true) {
         await callWithinLimits(context, (stub) => stub.countRefused(operation));
       }
       throw error;
     }
   };
-}
-
-function isRefusedInput(error: unknown): boolean {
-  if (error instanceof OpenaiError) return error.details.status === 400;
-  return error instanceof ApiError && ["invalid_input", "payload_too_large"].includes(error.code);
 }
 
 /** What a doorbell is told of the slot that waits on it. */
@@ -57,16 +51,16 @@ function showQuota(context: QueueContext, { operation, limit, remaining, freesIn
   context.header("RateLimit", `"${operation}";r=${remaining};t=${inSeconds(freesInMs)}`);
 }
 
-function toError(context: QueueContext, refused: RateLimited): ApiError {
+function toError(context: QueueContext, refused: RateLimited): ServiceError {
   const { operation, measure, limit, remaining, retryAfterMs, used = limit } = refused;
-  const seconds = inSeconds(retryAfterMs);
-  context.header("Retry-After", String(seconds));
+  const retryAfterSeconds = inSeconds(retryAfterMs);
+  const rateLimited = (message: string) => new ServiceError("rate_limited", message, { retryAfterSeconds });
   switch (measure) {
     case "requests":
       showQuota(context, { operation, limit, remaining, freesInMs: retryAfterMs });
       return rateLimited(
         `There were ${limit} calls of '${operation}' on this endpoint within ${RATE_WINDOW_MS / 1_000} seconds, ` +
-          `which is its limit. Try again in ${seconds} s.`,
+          `which is its limit. Try again in ${retryAfterSeconds} s.`,
       );
     case "concurrent":
       context.header("RateLimit-Policy", `"${operation}-concurrent";q=${limit};qu="concurrent-requests"`);
@@ -111,10 +105,6 @@ const STORAGE_ADVICE =
 function showStorage(context: QueueContext, limit: number, remaining: number): void {
   context.header("RateLimit-Policy", `"storage";q=${limit};qu="stored-bytes"`);
   context.header("RateLimit", `"storage";r=${remaining}`);
-}
-
-function rateLimited(message: string): ApiError {
-  return new ApiError("rate_limited", message);
 }
 
 /** Whole seconds, at least 1 and at most a window, which what counts in buckets may exceed by milliseconds. */

@@ -15,7 +15,7 @@ import { openDatabase } from "../../db/database.ts";
 import { findEndpointByQualifiedName, type QualifiedEndpointName } from "../../db/flash/deployments.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import type { Env } from "../../env.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError, hasErrorCode } from "../../contract/errors.ts";
 import { outsideEnvironment } from "./environment-key.ts";
 
 type Found = { readonly environmentId: string; readonly endpointId: string };
@@ -31,7 +31,7 @@ export async function serveByName(
 ): Promise<void> {
   const { env, req } = context;
   const caller = await authenticateAny(env, req.header("Authorization"), Date.now(), networkOf(env, req.raw));
-  if (caller.kind === "unauthorized") throw new ApiError("unauthorized", caller.message);
+  if (caller.kind === "unauthorized") throw new ServiceError("unauthorized", caller.message);
   const qualifiedName = readQualifiedName(context);
   const key = JSON.stringify([
     caller.accountId,
@@ -78,7 +78,7 @@ async function resolve(
 
 /** Another endpoint may have this name by now. */
 function forgetIfGone(key: string, error: unknown): void {
-  if (error instanceof ApiError && error.code === "endpoint_not_found") cache.delete(key);
+  if (hasErrorCode(error, "endpoint_not_found")) cache.delete(key);
 }
 
 function readQualifiedName(context: NameContext): QualifiedEndpointName {
@@ -93,15 +93,15 @@ function readName({ req }: NameContext, header: string): string {
   const name = req.header(header) ?? "";
   if (name !== "" && name.length <= NAME_MAX_CHARACTERS) return name;
   const issue = name === "" ? "is missing" : `has more than ${NAME_MAX_CHARACTERS} characters`;
-  throw new ApiError(
+  throw new ServiceError(
     "invalid_input",
     `Header ${header} ${issue}: the endpoint id 'flash' stands for the endpoint that ${FLASH_APP_HEADER}, ` +
       `${FLASH_ENVIRONMENT_HEADER} and ${FLASH_ENDPOINT_HEADER} name.`,
   );
 }
 
-function notFound({ app, environment, endpoint }: QualifiedEndpointName): ApiError {
-  return new ApiError(
+function notFound({ app, environment, endpoint }: QualifiedEndpointName): ServiceError {
+  return new ServiceError(
     "endpoint_not_found",
     `Endpoint '${endpoint}' was not found in app '${app}', environment '${environment}'. Deploy it with flash deploy, or check the names.`,
   );

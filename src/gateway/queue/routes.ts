@@ -1,6 +1,6 @@
 /** The queue API: `/v2/<endpointId>/<operation>`. */
 import { Hono } from "hono";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { serveBatches } from "./batches/routes.ts";
 import { cancel } from "./jobs/cancel.ts";
 import {
@@ -70,7 +70,7 @@ export function queueRoutes(): Hono<QueueApi> {
   serveBatches(serveJobs);
   routes.all("/:endpointId/*", (context) => {
     const operation = `${context.req.method} ${context.req.path}`;
-    throw new ApiError(
+    throw new ServiceError(
       "not_found",
       `There is no operation ${operation}. There are POST run, POST runsync, GET status/<id>, GET stream/<id>, ` +
         "POST cancel/<id>, POST retry/<id>, POST purge-queue, GET requests, GET webhooks/<id>, " +

@@ -11,8 +11,7 @@ import type { Env } from "../../env.ts";
 import { requireManagementAccess } from "../../management/access.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { parseInput } from "../../management/input-schemas.ts";
-import { OperationError } from "../../management/errors.ts";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { readJson } from "../body.ts";
 
 export type RestApi = { Bindings: Env; Variables: { request: RequestContext } };
@@ -26,7 +25,7 @@ export const withAccess: MiddlewareHandler<RestApi> = async (context, next) => {
   const now = Date.now();
   const network = networkOf(env, context.req.raw);
   const principal = await authenticate(env, context.req.header("Authorization"), now, network);
-  if (principal.kind === "unauthorized") throw new ApiError("unauthorized", principal.message);
+  if (principal.kind === "unauthorized") throw new ServiceError("unauthorized", principal.message);
   await countRequest(env, "management", callerName(principal), now);
 
   const { origin } = new URL(context.req.url);
@@ -68,7 +67,7 @@ function rejectUnknown(
     const nearest = nearestWord(field, accepted);
     return `${field}: there is no such field${nearest === undefined ? "." : `; did you mean ${nearest}?`}`;
   });
-  throw new OperationError("INVALID_INPUT", `${errors.join(" ")} Fields: ${accepted.join(", ")}`);
+  throw new ServiceError("invalid_input", `${errors.join(" ")} Fields: ${accepted.join(", ")}`);
 }
 
 /** The same, where fields that nobody knows are passed over. */
@@ -83,7 +82,7 @@ async function readObject(context: RestContext): Promise<Readonly<Record<string,
   const body = (await readJson(context.req.raw, CONTROL_BODY_MAX_BYTES)) ?? {};
   const read = z.record(z.string(), z.unknown()).safeParse(body);
   if (read.success) return read.data;
-  throw new OperationError("INVALID_INPUT", "body: must be a JSON object");
+  throw new ServiceError("invalid_input", "body: must be a JSON object");
 }
 
 /** What was changed, as it is now, with the warnings that the change has led to. */

@@ -1,10 +1,6 @@
 /** Endpoints: `/v1/endpoints`. */
-import {
-  endpointCreateSchema,
-  endpointSchema,
-  endpointUpdateSchema,
-  type RestEndpoint,
-} from "../../contract/rest/rest-endpoint.ts";
+import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
+import { GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
 import { includeSchema } from "../../contract/rest/rest.ts";
 import { listEndpoints, type EndpointRecord } from "../../db/endpoints.ts";
 import { findTemplates } from "../../db/templates.ts";
@@ -17,10 +13,21 @@ import {
 } from "../../management/endpoints/endpoints.ts";
 import type { WorkerView } from "../../fleet/messages.ts";
 import { changedJson, idOf, readInput, type RestContext } from "./context.ts";
-import { toRestEndpoint, toEndpointPatch } from "./endpoint-mapping.ts";
+import {
+  cpuSizes,
+  endpointCreateSchema,
+  endpointFields,
+  endpointPatchSchema,
+  endpointSchema,
+  endpointUpdateSchema,
+  VCPU_COUNT_DEFAULT,
+  type EndpointPatch,
+  type EndpointUpdate,
+  type RequestedCompute,
+} from "../../management/nouns/endpoint.ts";
+import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
+import { parsePatch } from "./mapping.ts";
 import { toRestTemplate } from "./templates.ts";
-
-const NAME_DEFAULT = "my endpoint";
 
 export async function getEndpoints(context: RestContext): Promise<Response> {
   const { db, principal } = context.get("request");
@@ -35,7 +42,7 @@ export async function getEndpoint(context: RestContext): Promise<Response> {
 
 export async function postEndpoint(context: RestContext): Promise<Response> {
   const input = await readInput(context, endpointCreateSchema, endpointSchema);
-  const patch = toEndpointPatch({ ...input, name: input.name ?? NAME_DEFAULT }, undefined);
+  const patch = toEndpointPatch(input, undefined);
   return changedJson(context, toRestEndpoint(await createEndpoint(context.get("request"), patch)));
 }
 
@@ -59,10 +66,7 @@ async function showOne(context: RestContext, endpoint: EndpointRecord): Promise<
 }
 
 /** Endpoints with what the query asks to include, loaded for all of them together. */
-async function withIncluded(
-  context: RestContext,
-  endpoints: readonly EndpointRecord[],
-): Promise<RestEndpoint[]> {
+async function withIncluded(context: RestContext, endpoints: readonly EndpointRecord[]): Promise<object[]> {
   const request = context.get("request");
   const isIncluded = (name: string) => includeSchema.parse(context.req.query(name)) ?? false;
   const templateIds = isIncluded("includeTemplate") ? endpoints.map(({ templateId }) => templateId) : [];
@@ -84,4 +88,73 @@ function showWorker({ workerId, state }: WorkerView) {
 
 function endpointIdOf(context: RestContext): string {
   return idOf(context, "endpointId");
+}
+
+// How REST spells endpoints
+
+type Stored = Pick<EndpointRecord, "gpuIds" | "instanceIds">;
+
+/** What a REST body asks of an endpoint; `stored` is the one that it changes, undefined for a new one. */
+function toEndpointPatch(input: EndpointUpdate, stored: Stored | undefined): EndpointPatch {
+  const fields = fromRest(endpointFields, input, stored === undefined ? "creation" : "update");
+  const patch = { ...fields, ...computeOf(input, stored) };
+  return parsePatch(endpointPatchSchema, patch, restNames(endpointFields));
+}
+
+type ComputePatch = { readonly gpuIds?: string; readonly instanceIds?: readonly string[] };
+
+/** GPUs or CPU instances; nothing for a change that touches neither. */
+function computeOf(requested: RequestedCompute, stored: Stored | undefined): ComputePatch {
+  const isCpu = stored?.gpuIds === null;
+  return (requestsCpu(requested) ?? isCpu)
+    ? cpusOf(requested, isCpu ? stored : undefined)
+    : gpusOf(requested, stored !== undefined && !isCpu);
+}
+
+/** Undefined when the body does not say. */
+function requestsCpu({ computeType, gpuTypeIds, cpuFlavorIds }: RequestedCompute): boolean | undefined {
+  if (computeType) return computeType === "CPU";
+  if (gpuTypeIds?.length) return false;
+  return cpuFlavorIds?.length ? true : undefined;
+}
+
+function gpusOf({ gpuTypeIds }: RequestedCompute, hasGpus: boolean): ComputePatch {
+  if (gpuTypeIds?.length) return { gpuIds: gpuTypeIds.join(",") };
+  return hasGpus ? {} : { gpuIds: GPU_TIER_NAMES.join(",") };
+}
+
+function cpusOf({ cpuFlavorIds, vcpuCount }: RequestedCompute, stored: Stored | undefined): ComputePatch {
+  if (stored && !cpuFlavorIds?.length && !vcpuCount) return {};
+  const sizes = cpuSizes(stored?.instanceIds ?? []);
+  const all = CPU_FLAVORS.map(({ id }) => id);
+  const flavors = firstFilled(cpuFlavorIds, sizes.flavors, all);
+  return { instanceIds: instanceIds(flavors, vcpuCount ?? sizes.vcpus ?? VCPU_COUNT_DEFAULT) };
+}
+
+function firstFilled(...lists: readonly (readonly string[] | null | undefined)[]): readonly string[] {
+  return lists.find((list) => list && list.length > 0) ?? [];
+}
+
+function instanceIds(flavors: readonly string[], vcpus: number): readonly string[] {
+  return CPU_FLAVORS.filter(({ id }) => flavors.includes(id))
+    .toSorted((a, b) => flavors.indexOf(a.id) - flavors.indexOf(b.id))
+    .map(({ id, memoryGbPerVcpu }) => `${id}-${vcpus}-${vcpus * memoryGbPerVcpu}`);
+}
+
+/** An endpoint as REST shows it. */
+function toRestEndpoint(endpoint: EndpointRecord): object {
+  const { gpuIds, instanceIds, locations } = endpoint;
+  const { vcpus } = cpuSizes(instanceIds);
+  return {
+    id: endpoint.id,
+    ...toRest(endpointFields, endpoint),
+    userId: endpoint.accountId,
+    version: endpoint.version,
+    createdAt: new Date(endpoint.createdAt).toISOString(),
+    computeType: gpuIds === null ? "CPU" : "GPU",
+    gpuIds: gpuIds ?? "",
+    ...(vcpus !== undefined && { vcpuCount: vcpus }),
+    instanceIds,
+    locations: locations ?? "",
+  };
 }

@@ -1,8 +1,7 @@
 /** REST spells some things in its own way; here they meet the patches of the management API. */
 import type * as z from "zod";
 import { toDotPath } from "zod/v4/core";
-import type { EnvironmentVariable } from "../../db/schema.ts";
-import { OperationError } from "../../management/errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 /**
  * Reads a patch that was made of a REST body. What it refuses is told under the name that the field has in
@@ -19,25 +18,5 @@ export function parsePatch<Schema extends z.ZodType>(
     const name = restNames[String(field)] ?? String(field);
     return `${toDotPath([name, ...rest])}: ${message}`;
   });
-  throw new OperationError("INVALID_INPUT", issues.join("; "));
-}
-
-export function toPairs(
-  env: Readonly<Record<string, string>> | null | undefined,
-): readonly EnvironmentVariable[] | undefined {
-  return env ? Object.entries(env).map(([key, value]) => ({ key, value })) : undefined;
-}
-
-/** The variables by name; the last of equal ones counts. */
-export function toMap(env: readonly EnvironmentVariable[]): Record<string, string> {
-  return Object.fromEntries(env.map(({ key, value }) => [key, value]));
-}
-
-/** A comma list; null stays null, which clears. */
-export function joinList(values: readonly string[] | null | undefined): string | null | undefined {
-  return values ? values.join(",") : values;
-}
-
-export function splitList(commaList: string | null): string[] {
-  return (commaList ?? "").split(",").filter((word) => word !== "");
+  throw new ServiceError("invalid_input", issues.join("; "));
 }

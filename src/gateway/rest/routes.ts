@@ -1,6 +1,7 @@
 /** The REST side of the management API: `/v1/…`. */
 import { Hono } from "hono";
-import { ApiError } from "../api-error.ts";
+import { ServiceError } from "../../contract/errors.ts";
+import { renderRestError } from "../errors.ts";
 import { getEndpointBilling, getNoBilling } from "./billing.ts";
 import { withAccess, type RestApi } from "./context.ts";
 import { getEndpoint, getEndpoints, patchEndpoint, postEndpoint, removeEndpoint } from "./endpoints.ts";
@@ -8,7 +9,6 @@ import { deleteHost, getHost, getHosts, patchHost } from "./hosts.ts";
 import { getPods, postPod, refusePod } from "./pods.ts";
 import { getPodLogs } from "./pod-logs.ts";
 import { getRegistryAuth, getRegistryAuths, postRegistryAuth, removeRegistryAuth } from "./registry-auths.ts";
-import { renderRestError } from "./error.ts";
 import { getTemplate, getTemplates, patchTemplate, postTemplate, removeTemplate } from "./templates.ts";
 import { getVolume, getVolumes, patchVolume, postVolume, removeVolume } from "./volumes.ts";
 
@@ -56,7 +56,7 @@ export function restRoutes(): Hono<RestApi> {
 
   routes.all("*", (context) => {
     const operation = `${context.req.method} ${context.req.path}`;
-    throw new ApiError(
+    throw new ServiceError(
       "not_found",
       `There is no operation ${operation}. See /docs for those that there are.`,
     );

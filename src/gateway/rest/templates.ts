@@ -1,16 +1,20 @@
 /** Templates: `/v1/templates`. */
-import {
-  templateCreateSchema,
-  templateSchema,
-  templateUpdateSchema,
-  type RestTemplate,
-  type TemplateUpdate,
-} from "../../contract/rest/rest-template.ts";
-import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/limits.ts";
 import { includeSchema } from "../../contract/rest/rest.ts";
 import { listTemplates, listUnboundTemplates, type TemplateRecord } from "../../db/templates.ts";
-import { readStartCommand, writeStartCommand } from "../../management/endpoints/start-command.ts";
-import { templatePatchSchema } from "../../management/endpoints/template-patch.ts";
+import {
+  readStartCommand,
+  writeStartCommand,
+  type StartCommand,
+} from "../../management/endpoints/start-command.ts";
+import { fromRest, toRest } from "../../management/nouns/field.ts";
+import {
+  templateCreateSchema,
+  templateFields,
+  templatePatchSchema,
+  templateSchema,
+  templateUpdateSchema,
+  type TemplateUpdate,
+} from "../../management/nouns/template.ts";
 import {
   changeTemplate,
   createTemplate,
@@ -18,9 +22,7 @@ import {
   requireTemplate,
 } from "../../management/endpoints/templates.ts";
 import { changedJson, idOf, readInput, type RestContext } from "./context.ts";
-import { parsePatch, toMap, toPairs, splitList } from "./mapping.ts";
-
-const MOUNT_PATH_DEFAULT = "/workspace";
+import { parsePatch } from "./mapping.ts";
 
 export async function getTemplates(context: RestContext): Promise<Response> {
   const { db, principal } = context.get("request");
@@ -35,13 +37,7 @@ export async function getTemplate(context: RestContext): Promise<Response> {
 
 export async function postTemplate(context: RestContext): Promise<Response> {
   const input = await readInput(context, templateCreateSchema, templateSchema);
-  const patch = {
-    ...toPatch(input, { entrypoint: [], command: [] }),
-    isServerless: input.isServerless ?? false,
-    containerDiskInGb: input.containerDiskInGb ?? CONTAINER_DISK_DEFAULT_GB,
-    volumeInGb: input.volumeInGb ?? 0,
-    volumeMountPath: input.volumeMountPath ?? MOUNT_PATH_DEFAULT,
-  };
+  const patch = toPatch(input, { entrypoint: [], command: [] }, "creation");
   const { id: _, ...values } = parsePatch(templatePatchSchema, patch);
   return changedJson(context, toRestTemplate(await createTemplate(context.get("request"), values)));
 }
@@ -51,7 +47,7 @@ export async function patchTemplate(context: RestContext): Promise<Response> {
   const request = context.get("request");
   const input = await readInput(context, templateUpdateSchema, templateSchema);
   const { id, dockerArgs } = await requireTemplate(request, templateIdOf(context));
-  const patch = toPatch(input, readStartCommand(dockerArgs));
+  const patch = toPatch(input, readStartCommand(dockerArgs), "update");
   const { id: _, ...changes } = parsePatch(templatePatchSchema, patch);
   return changedJson(context, toRestTemplate(await changeTemplate(request, id, changes)));
 }
@@ -62,25 +58,14 @@ export async function removeTemplate(context: RestContext): Promise<Response> {
 }
 
 /** What a template is in REST. */
-export function toRestTemplate(template: TemplateRecord): RestTemplate {
+export function toRestTemplate(template: TemplateRecord): object {
   const { entrypoint, command } = readStartCommand(template.dockerArgs);
   return {
     id: template.id,
-    name: template.name,
-    imageName: template.imageName,
-    category: template.category,
-    containerDiskInGb: template.containerDiskInGb,
-    containerRegistryAuthId: template.containerRegistryAuthId ?? "",
+    ...toRest(templateFields, template),
     dockerEntrypoint: [...entrypoint],
     dockerStartCmd: [...command],
-    env: toMap(template.env),
-    isPublic: template.isPublic,
     isRunpod: false,
-    isServerless: template.isServerless,
-    ports: splitList(template.ports),
-    readme: template.readme,
-    volumeInGb: template.volumeInGb,
-    volumeMountPath: template.volumeMountPath,
     earned: 0,
     runtimeInMin: 0,
   };
@@ -90,20 +75,16 @@ function templateIdOf(context: RestContext): string {
   return idOf(context, "templateId");
 }
 
-/** Entry point and command are kept together, so the one that a patch omits is taken from what is stored. */
-function toPatch(
-  { dockerEntrypoint, dockerStartCmd, env, ports, ...same }: TemplateUpdate,
-  stored: ReturnType<typeof readStartCommand>,
-) {
+/** Entry point and command are stored together, so the one that a patch omits is taken from what is stored. */
+function toPatch(input: TemplateUpdate, stored: StartCommand, kind: "creation" | "update") {
+  const { dockerEntrypoint, dockerStartCmd } = input;
   const hasCommand = Boolean(dockerEntrypoint ?? dockerStartCmd);
   const startCommand = {
     entrypoint: dockerEntrypoint ?? stored.entrypoint,
     command: dockerStartCmd ?? stored.command,
   };
   return {
-    ...same,
+    ...fromRest(templateFields, input, kind),
     dockerArgs: hasCommand ? writeStartCommand(startCommand) : undefined,
-    env: toPairs(env),
-    ports: ports?.join(","),
   };
 }

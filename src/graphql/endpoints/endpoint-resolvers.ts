@@ -6,7 +6,8 @@ import type { TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { hasFlashBoot } from "../../domain/placement/standby.ts";
 import { parseInput, stringSchema } from "../../management/input-schemas.ts";
-import { endpointPatchSchema, endpointTemplateSchema } from "../../management/endpoints/endpoint-patch.ts";
+import { endpointFields, endpointPatchSchema } from "../../management/nouns/endpoint.ts";
+import { fieldResolvers } from "../../management/nouns/field.ts";
 import { toPod } from "../../management/endpoints/worker-pods.ts";
 import {
   changeEndpoint,
@@ -17,7 +18,9 @@ import {
 import { toRollout, type Rollout } from "../../management/endpoints/rollout.ts";
 import type { GraphqlContext } from "../context.ts";
 
-const deletionSchema = z.object({ id: stringSchema.min(1, "must not be empty") });
+const idSchema = stringSchema.min(1, "must not be empty");
+const deletionSchema = z.object({ id: idSchema });
+const templateChangeSchema = z.object({ endpointId: idSchema, templateId: idSchema });
 
 type NamedVolume = { readonly networkVolumeId: string; readonly dataCenterId: string | null };
 
@@ -42,7 +45,7 @@ export const endpointResolvers = {
       { input }: { input?: unknown },
       context: RequestContext,
     ): Promise<EndpointRecord> =>
-      await changeEndpointTemplate(context, parseInput(endpointTemplateSchema, input)),
+      await changeEndpointTemplate(context, parseInput(templateChangeSchema, input)),
   },
 
   User: {
@@ -59,10 +62,9 @@ export const endpointResolvers = {
   },
 
   Endpoint: {
+    ...fieldResolvers(endpointFields),
     userId: (endpoint: EndpointRecord): string => endpoint.accountId,
     computeType: (endpoint: EndpointRecord): string => (endpoint.gpuIds === null ? "CPU" : "GPU"),
-    idleTimeout: (endpoint: EndpointRecord): number => endpoint.idleTimeoutSeconds,
-    workersPFBTarget: (endpoint: EndpointRecord): number => endpoint.workersPfbTarget,
     /** Without FLASHBOOT there are none, which need not be asked for. */
     workersStandby: async (endpoint: EndpointRecord, _: unknown, { loaders }: GraphqlContext) => {
       if (!hasFlashBoot(endpoint)) return 0;

@@ -3,7 +3,7 @@ import { listPublicTemplates, type TemplateRecord } from "../../db/templates.ts"
 import type { RequestContext } from "../../management/context.ts";
 import { nameSchema, parseInput } from "../../management/input-schemas.ts";
 import * as z from "zod";
-import { templatePatchSchema } from "../../management/endpoints/template-patch.ts";
+import { templatePatchSchema } from "../../management/nouns/template.ts";
 import {
   changeTemplate,
   createTemplate,

@@ -1,3 +1,6 @@
+import { inputSdl, typeSdl } from "../../management/nouns/field.ts";
+import { templateFields } from "../../management/nouns/template.ts";
+
 export const templateSdl = /* GraphQL */ `
   type Query {
     "One template of the account; null when there is none of this id."
@@ -39,40 +42,7 @@ export const templateSdl = /* GraphQL */ `
   input SaveTemplateInput {
     "Absent to create, present to change."
     id: String
-    "Unique in the account, up to 191 characters."
-    name: String
-    "Image reference with tag (latest when it has none), such as ghcr.io/acme/worker:1.4; not looked up when it is saved."
-    imageName: String
-    "GB of the container's disk."
-    containerDiskInGb: Int
-    "GB of the volume of a pod; 0 for Serverless templates."
-    volumeInGb: Int
-    "Begins with /."
-    volumeMountPath: String
-    "Arguments after the entry point of the image."
-    dockerArgs: String
-    "At most 50 variables; they take the place of those before."
-    env: [EnvironmentVariableInput]
-    "Comma list of <port>/<protocol>; protocols: http, tcp."
-    ports: String
-    "Names for ports."
-    portsConfig: [PortConfigInput]
-    "Markdown."
-    readme: String
-    "true for endpoints, false for pods."
-    isServerless: Boolean
-    "Listed by podTemplates."
-    isPublic: Boolean
-    "A registry credential, for a private image; empty for none."
-    containerRegistryAuthId: String
-    "Kept for pods, as the fields below."
-    startSsh: Boolean
-    startJupyter: Boolean
-    startScript: String
-    advancedStart: Boolean
-    config: JSON
-    "For lists; has no effect."
-    category: TemplateCategory
+    ${inputSdl(templateFields)}
   }
   input PodTemplateInput {
     "true: only those that come with the service, of which there are none."
@@ -87,31 +57,9 @@ export const templateSdl = /* GraphQL */ `
 
   type PodTemplate {
     id: String
-    name: String
-    "Image reference with tag."
-    imageName: String
-    containerDiskInGb: Int
-    volumeInGb: Int
-    volumeMountPath: String
-    "Arguments after the entry point of the image."
-    dockerArgs: String
-    env: [EnvironmentVariable]
-    "Comma list of <port>/<protocol>."
-    ports: String
-    portsConfig: [PortConfig]
-    "Markdown."
-    readme: String
-    isServerless: Boolean
-    isPublic: Boolean
+    ${typeSdl(templateFields)}
     "Always false: no templates come with the service."
     isRunpod: Boolean
-    containerRegistryAuthId: String
-    startSsh: Boolean
-    startJupyter: Boolean
-    startScript: String
-    advancedStart: Boolean
-    config: JSON
-    category: TemplateCategory
   }
   type PortConfig {
     port: String

@@ -3,7 +3,7 @@ import type { AccountRecord } from "../../db/accounts.ts";
 import { suffices } from "../../domain/accounts/permissions.ts";
 import { authorOf, type RequestContext } from "../../management/context.ts";
 import { announceWebhookSecrets } from "../../management/endpoints/endpoint-announcement.ts";
-import { OperationError } from "../../management/errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { rotateWebhookSecret } from "../../management/secrets/webhook-secrets.ts";
 import type { GraphqlContext } from "../context.ts";
 
@@ -39,8 +39,8 @@ export const webhookResolvers = {
 function toView(secrets: readonly WebhookSecret[]): WebhookSecretView {
   const [current, previous] = secrets;
   if (current === undefined) {
-    throw new OperationError(
-      "NOT_CONFIGURED",
+    throw new ServiceError(
+      "not_configured",
       "webhookSecret: does not open, since ENCRYPTION_KEYS lacks its key; the operator puts the key back, or webhookSecretRotate makes a new secret",
     );
   }

@@ -12,7 +12,7 @@ import { FULL_PERMISSIONS } from "../../domain/accounts/permissions.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { clearable, optionalNonEmpty, nameSchema, parseInput } from "../input-schemas.ts";
 import { issueToken } from "./api-keys.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 const newAccountSchema = z.object({
   name: nameSchema,
@@ -57,8 +57,8 @@ export async function changeAccountSettings(
 
 function requireOperator({ principal }: RequestContext): void {
   if (principal.isRoot) return;
-  throw new OperationError(
-    "INSUFFICIENT_PERMISSION",
+  throw new ServiceError(
+    "insufficient_permission",
     `Accounts are the operator's: the API key '${principal.name}' is not ROOT_API_KEY. Use that one.`,
   );
 }

@@ -23,7 +23,7 @@ import { covers, missingIn, type Permissions } from "../../domain/accounts/permi
 import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { removeHostsOfKey } from "../hosts/hosts.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
 import { expiryOf, type KeyChange, type NewKey } from "./api-key-input.ts";
 
@@ -45,7 +45,7 @@ export async function createApiKey(
   const { name, permissions } = input;
   const expiresAt = expiryOf(input, context.now);
   if (expiresAt !== null && expiresAt < context.now + API_KEY_TTL_MIN_MS) {
-    throw new OperationError("INVALID_INPUT", "expiresAt: must be at least a minute ahead");
+    throw new ServiceError("invalid_input", "expiresAt: must be at least a minute ahead");
   }
   const { token, stored } = await issueToken();
   const values = { ...stored, name, permissions, expiresAt };
@@ -64,7 +64,7 @@ export async function changeApiKey(context: RequestContext, change: KeyChange): 
     const own = await requireOwnKey(context);
     if (change.permissions) await requireEndpoints(context, change.permissions);
     const read = await requireTouchableKey(context, own, change.id); // K2
-    if (read.revokedAt !== null) throw new OperationError("INVALID_INPUT", "id: this key is revoked");
+    if (read.revokedAt !== null) throw new ServiceError("invalid_input", "id: this key is revoked");
     const { name = read.name, permissions = read.permissions } = change;
     // What the key has anyhow is not given to it.
     if (!covers(read.permissions, permissions)) requireGivable(own, { ...read, permissions }); // K1
@@ -94,7 +94,7 @@ export async function requireOwnKey({ db, principal, now }: RequestContext): Pro
   const own = await findApiKey(db, principal.accountId, principal.apiKeyId); // K3
   const isInForce = own?.revokedAt === null && (own.expiresAt === null || own.expiresAt > now);
   if (own === undefined || !isInForce) {
-    throw new OperationError("UNAUTHORIZED", "Unauthorized: the API key was revoked or has expired.");
+    throw new ServiceError("unauthorized", "Unauthorized: the API key was revoked or has expired.");
   }
   if (own.permissions.graphql !== "write") {
     throw lacking(`The API key '${own.name}' may not change anything any more.`);
@@ -109,11 +109,11 @@ async function requireTouchableKey(
 ): Promise<ApiKeyRecord> {
   const found = await findApiKey(db, principal.accountId, apiKeyId);
   if (found === undefined) {
-    throw new OperationError("API_KEY_NOT_FOUND", `id: API key '${apiKeyId}' was not found`);
+    throw new ServiceError("api_key_not_found", `id: API key '${apiKeyId}' was not found`);
   }
   if (found.isRoot) {
-    throw new OperationError(
-      "NOT_SUPPORTED",
+    throw new ServiceError(
+      "not_supported",
       "id: this is the operator's key of the environment, which opens the house when all else is lost; " +
         "it can be neither changed nor revoked here. Change or remove ROOT_API_KEY instead.",
     );
@@ -148,9 +148,9 @@ async function requireEndpoints({ db, principal }: RequestContext, { endpoints }
   const unknown = Object.keys(endpoints).filter((id) => !existing.has(id));
   if (unknown.length === 0) return;
   const named = unknown.map((id) => `'${id}'`).join(", ");
-  throw new OperationError("ENDPOINT_NOT_FOUND", `permissions.endpoints: endpoint ${named} was not found`);
+  throw new ServiceError("endpoint_not_found", `permissions.endpoints: endpoint ${named} was not found`);
 }
 
-function lacking(message: string): OperationError {
-  return new OperationError("INSUFFICIENT_PERMISSION", message);
+function lacking(message: string): ServiceError {
+  return new ServiceError("insufficient_permission", message);
 }

@@ -8,7 +8,7 @@ import { addGpuTimes, type GpuTime } from "../../domain/metrics/worker-usage.ts"
 import { gpuPrice, readGpuPrices, type GpuPrices } from "../catalog/prices.ts";
 import type { RequestContext } from "../context.ts";
 import { oneOf, stringSchema } from "../input-schemas.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -60,8 +60,8 @@ export async function reportUsage(context: RequestContext, selection: UsageSelec
   };
   const rows = await listUsage(db, principal.accountId, selected, USAGE_SPANS_MAX);
   if (rows.length > USAGE_SPANS_MAX) {
-    throw new OperationError(
-      "INVALID_INPUT",
+    throw new ServiceError(
+      "invalid_input",
       `from: the time has more than ${USAGE_SPANS_MAX} hours of endpoints; ask for less of it, or for one endpoint`,
     );
   }

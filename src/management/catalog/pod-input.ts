@@ -10,7 +10,7 @@ import {
   stringSchema,
   wholeNumber,
 } from "../input-schemas.ts";
-import { mountPathSchema, portsSchema } from "../endpoints/template-patch.ts";
+import { mountPathSchema, portsSchema } from "../nouns/template.ts";
 
 const cardSchema = z.string().refine((id) => findGpuCard(id) !== undefined, {
   error: ({ input }) => `'${String(input)}' is no GPU type; gpuTypes lists them`,

@@ -3,7 +3,7 @@ import { STOCK_CACHE_MS } from "../../contract/limits.ts";
 import type { HostStock } from "../../domain/placement/stock.ts";
 import { logFailure } from "../../failure-log.ts";
 import { fleetObject } from "../fleet.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import type { CatalogContext } from "./context.ts";
 
 let cached: { readonly at: number; readonly hosts: readonly HostStock[] } | undefined;
@@ -17,9 +17,6 @@ export async function presentStock(context: CatalogContext): Promise<readonly Ho
     return cached.hosts;
   } catch (cause) {
     logFailure("fleet_not_reached", {}, cause);
-    throw new OperationError(
-      "UNAVAILABLE",
-      "The fleet cannot be asked at the moment; please try again later.",
-    );
+    throw new ServiceError("unavailable", "The fleet cannot be asked at the moment; please try again later.");
   }
 }

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { findGpuCard, type GpuCard } from "../../catalog/gpu-cards.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
 import { GPU_PRICE_PER_GB_HOUR, VCPU_PRICE_PER_HOUR } from "../../contract/limits.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 export type GpuPrices = { readonly [cardOrTier: string]: number };
 
@@ -60,9 +60,9 @@ function describe(issue: z.core.$ZodIssue): string {
   return `${issue.path.join(".") || "it"}: ${reason}`;
 }
 
-function notConfigured(reason: string): OperationError {
-  return new OperationError(
-    "NOT_CONFIGURED",
+function notConfigured(reason: string): ServiceError {
+  return new ServiceError(
+    "not_configured",
     `GPU_PRICES is not a JSON object of prices by GPU type or tier, such as {"NVIDIA L4": 0.43}: ${reason}. ` +
       "Whoever runs this installation must correct it.",
   );

@@ -2,7 +2,7 @@
 import { findNetworkVolumes, type NetworkVolumeRecord } from "../../db/network-volumes.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
 import type { RequestContext } from "../context.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 type Attachment = Pick<EndpointRecord, "networkVolumeId" | "networkVolumeIds">;
 
@@ -13,8 +13,8 @@ export async function requireAttachable(context: RequestContext, attachment: Att
   const foundById = new Map(found.map((volume) => [volume.id, volume]));
   const unknown = volumeIds.find((volumeId) => !foundById.has(volumeId));
   if (unknown !== undefined) {
-    throw new OperationError(
-      "NETWORK_VOLUME_NOT_FOUND",
+    throw new ServiceError(
+      "network_volume_not_found",
       `${fieldOf(attachment, unknown)}: network volume '${unknown}' was not found`,
     );
   }
@@ -33,8 +33,8 @@ function refuseSameDataCenter(attachment: Attachment, volumes: readonly NetworkV
   const byDataCenter = Map.groupBy(volumes, ({ dataCenterId }) => dataCenterId);
   for (const [dataCenterId, [one, two]] of byDataCenter) {
     if (one === undefined || two === undefined) continue;
-    throw new OperationError(
-      "INVALID_INPUT",
+    throw new ServiceError(
+      "invalid_input",
       `${fieldOf(attachment, two.id)}: ${one.id} and ${two.id} are both in ${dataCenterId}; ` +
         "an endpoint has at most one network volume per data center",
     );

@@ -20,7 +20,7 @@ import type { RequestContext } from "../context.ts";
 import { logFailure } from "../../failure-log.ts";
 import { removeLogsOf } from "../logs/log-removal.ts";
 import { logRetentionDays } from "../logs/log-retention.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { collectJobsOf } from "../accounts/usage-collection.ts";
 import { ensureWebhookSecrets } from "../secrets/webhook-secrets.ts";
 
@@ -162,8 +162,8 @@ async function load<Answer>(
 function refuse(endpointIds: readonly string[], cause: unknown): never {
   const named = endpointIds.join(", ");
   logFailure("endpoint_not_notified", { endpointId: named }, cause);
-  throw new OperationError(
-    "UNAVAILABLE",
+  throw new ServiceError(
+    "unavailable",
     `The change of endpoint ${named} is stored, but its queue could not be told. Please try again later: saving or deleting it again by its id is safe.`,
   );
 }

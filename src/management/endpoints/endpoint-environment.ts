@@ -4,8 +4,8 @@ import { findEndpointOfEnvironment, type EndpointRecord } from "../../db/endpoin
 import { findPinnedBuild } from "../../db/flash/pinned-builds.ts";
 import type { RequestContext } from "../context.ts";
 import { requireOpenEnvironment } from "../flash/open-environment.ts";
-import { OperationError } from "../errors.ts";
-import type { EndpointPatch } from "./endpoint-patch.ts";
+import { ServiceError } from "../../contract/errors.ts";
+import type { EndpointPatch } from "../nouns/endpoint.ts";
 import type { EndpointSettings } from "./endpoint-settings.ts";
 
 type Membership = Pick<EndpointSettings, "flashEnvironmentId" | "name">;
@@ -40,12 +40,12 @@ export async function requireMembership(
   const { accountId } = context.principal;
   await requireOpenEnvironment(context, flashEnvironmentId);
   const [issue] = flashNameSchema.safeParse(name).error?.issues ?? [];
-  if (issue) throw new OperationError("INVALID_INPUT", `name: in a flash environment it ${issue.message}`);
+  if (issue) throw new ServiceError("invalid_input", `name: in a flash environment it ${issue.message}`);
 
   const holder = await findEndpointOfEnvironment(context.db, accountId, flashEnvironmentId, name);
   if (holder === undefined || holder.id === endpointId) return flashEnvironmentId;
-  throw new OperationError(
-    "ENDPOINT_NAME_TAKEN",
+  throw new ServiceError(
+    "endpoint_name_taken",
     `name: an endpoint named '${name}' already exists in this flash environment: ${holder.id}`,
   );
 }

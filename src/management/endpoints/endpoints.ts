@@ -11,13 +11,11 @@ import {
   type EndpointValues,
 } from "../../db/endpoints.ts";
 import { deleteTemplateIfUnused, findTemplate } from "../../db/templates.ts";
-import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/limits.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
-import type { InlineTemplate } from "./template-patch.ts";
 import {
   planTemplateChange,
   refuseTakenName,
@@ -29,7 +27,8 @@ import { warnOfMissingSecrets } from "../secrets/secret-warnings.ts";
 import { attachedIds, requireAttachable } from "./attached-volumes.ts";
 import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
 import { findNamesake, requireMembership, withBuild } from "./endpoint-environment.ts";
-import type { EndpointPatch } from "./endpoint-patch.ts";
+import type { EndpointPatch } from "../nouns/endpoint.ts";
+import type { InlineTemplate } from "../nouns/template.ts";
 import {
   changesVolumes,
   createSettings,
@@ -38,6 +37,7 @@ import {
   needsNewVersion,
   type EndpointSettings,
 } from "./endpoint-settings.ts";
+import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
 
 // Saving
 
@@ -193,14 +193,14 @@ export async function requireEndpoint(
 ): Promise<EndpointRecord> {
   const endpoint = await findOwnEndpoint(context.db, context.principal.accountId, endpointId);
   if (endpoint === undefined) {
-    throw new OperationError("ENDPOINT_NOT_FOUND", `${field}: endpoint '${endpointId}' was not found`);
+    throw new ServiceError("endpoint_not_found", `${field}: endpoint '${endpointId}' was not found`);
   }
   return endpoint;
 }
 
-function hasWorkers(endpointId: string): OperationError {
-  return new OperationError(
-    "ENDPOINT_HAS_WORKERS",
+function hasWorkers(endpointId: string): ServiceError {
+  return new ServiceError(
+    "endpoint_has_workers",
     `Endpoint ${endpointId} cannot be deleted: set workersMin and workersMax to 0 first.`,
   );
 }

@@ -8,16 +8,19 @@ import {
   updateTemplateIfUnchanged,
   type TemplateChange,
   type TemplateRecord,
+  type TemplateValues,
 } from "../../db/templates.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { announceEndpoints } from "./endpoint-announcement.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
 import { requireRegistryAuth } from "../secrets/registry-auths.ts";
 import { warnOfMissingSecrets } from "../secrets/secret-warnings.ts";
-import type { TemplatePatch } from "./template-patch.ts";
-import { changesContainers, mergeTemplate } from "./template-values.ts";
+import { requireStorable } from "../input-schemas.ts";
+import { changesOf, defaultsOf, replacesWorkers } from "../nouns/field.ts";
+import { templateFields, type TemplatePatch } from "../nouns/template.ts";
+import { isImageReference } from "../templates/image-reference.ts";
 
 /** Finds a template of the calling account, or refuses. */
 export async function requireTemplate(
@@ -27,7 +30,7 @@ export async function requireTemplate(
 ): Promise<TemplateRecord> {
   const template = await findTemplate(context.db, context.principal.accountId, templateId);
   if (template === undefined) {
-    throw new OperationError("TEMPLATE_NOT_FOUND", `${field}: template '${templateId}' was not found`);
+    throw new ServiceError("template_not_found", `${field}: template '${templateId}' was not found`);
   }
   return template;
 }
@@ -39,8 +42,8 @@ export async function requireServerlessTemplate(
 ): Promise<TemplateRecord> {
   const template = await requireTemplate(context, templateId);
   if (template.isServerless) return template;
-  throw new OperationError(
-    "INVALID_INPUT",
+  throw new ServiceError(
+    "invalid_input",
     `templateId: template '${template.name}' is one of Pods; an endpoint needs a Serverless template: ` +
       "save it with isServerless true and volumeInGb 0, or name another one",
   );
@@ -90,7 +93,7 @@ export async function planTemplateChange(
   await requireNamedCredential(context, patch);
   const values = mergeTemplate(read, patch);
   if (read.isServerless && !values.isServerless) await refuseLoss(context, read);
-  return { read, values, isNewVersion: changesContainers(read, values) };
+  return { read, values, isNewVersion: replacesWorkers(templateFields, read, values) };
 }
 
 /** Stores the template that came inline with an endpoint; a name of another inline one is taken over. */
@@ -113,7 +116,7 @@ export async function deleteTemplateByName(context: RequestContext, name: string
   await deleteFound(context, async () => {
     const template = await findTemplateByName(context.db, context.principal.accountId, name);
     if (template !== undefined) return template;
-    throw new OperationError("TEMPLATE_NOT_FOUND", `templateName: template '${name}' was not found`);
+    throw new ServiceError("template_not_found", `templateName: template '${name}' was not found`);
   });
 }
 
@@ -135,8 +138,8 @@ async function refuseLoss({ db, principal }: RequestContext, { id, name }: Templ
   const users = await listEndpointsOfTemplate(db, principal.accountId, id);
   if (users.length === 0) return;
   const userIds = users.map((user) => user.id).join(", ");
-  throw new OperationError(
-    "TEMPLATE_IN_USE",
+  throw new ServiceError(
+    "template_in_use",
     `isServerless: must stay true while endpoint ${userIds} uses template '${name}'`,
   );
 }
@@ -145,8 +148,8 @@ async function refuseUsed({ db, principal }: RequestContext, { id, name }: Templ
   const users = await listEndpointsOfTemplate(db, principal.accountId, id);
   if (users.length === 0) return;
   const userIds = users.map((user) => user.id).join(", ");
-  throw new OperationError(
-    "TEMPLATE_IN_USE",
+  throw new ServiceError(
+    "template_in_use",
     `Template '${name}' is in use by endpoint ${userIds}: delete the endpoint or give it another template first.`,
   );
 }
@@ -166,9 +169,43 @@ export async function refuseTakenName(
   if (holder !== undefined && holder.id !== templateId) throw nameTaken(name);
 }
 
-function nameTaken(name: string): OperationError {
-  return new OperationError(
-    "TEMPLATE_NAME_TAKEN",
+function nameTaken(name: string): ServiceError {
+  return new ServiceError(
+    "template_name_taken",
     `name: a template named '${name}' already exists; choose another name, or send its id to change it`,
   );
+}
+
+const CREATION_FIELDS = ["name", "imageName", "containerDiskInGb", "volumeInGb"] as const;
+
+/**
+ * Merges a patch into a stored template, or into the defaults when there is none yet. The image of a Pod template
+ * may be any text: some clients store a placeholder there and name the image with each pod.
+ */
+function mergeTemplate(stored: TemplateValues | undefined, patch: TemplatePatch): TemplateValues {
+  const values: Partial<TemplateValues> = {
+    ...(stored ?? defaultsOf(templateFields)),
+    ...changesOf(templateFields, patch),
+  };
+  if (!isComplete(values)) {
+    const missing = CREATION_FIELDS.filter((field) => values[field] === undefined);
+    throw new ServiceError("invalid_input", `${missing.join(", ")}: required to create a template`);
+  }
+  if (values.isServerless && values.volumeInGb !== 0) {
+    throw new ServiceError("invalid_input", "volumeInGb: must be 0 for a Serverless template");
+  }
+  const isNamed = patch.imageName !== undefined || patch.isServerless !== undefined;
+  if (isNamed && values.isServerless && !isImageReference(values.imageName)) {
+    throw new ServiceError(
+      "invalid_input",
+      `imageName: '${values.imageName}' is no reference to an image; it must have the form ` +
+        "[registry/]repository[:tag][@digest] with a repository in lower case, such as ghcr.io/acme/worker:1.4",
+    );
+  }
+  requireStorable(values);
+  return values;
+}
+
+function isComplete(values: Partial<TemplateValues>): values is TemplateValues {
+  return CREATION_FIELDS.every((field) => values[field] !== undefined);
 }

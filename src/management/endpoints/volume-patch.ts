@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { DATA_CENTERS, findDataCenter } from "../../catalog/data-centers.ts";
-import { NETWORK_VOLUME_MAX_GB } from "../../contract/limits.ts";
 import { optional, optionalNonEmpty, nameSchema, wholeNumber } from "../input-schemas.ts";
+import { NETWORK_VOLUME_MAX_GB } from "../../contract/rest/rest-storage.ts";
 
 const dataCenterSchema = z
   .string()

@@ -10,7 +10,7 @@ import {
 } from "../../db/network-volumes.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
 import type { VolumeCreation, VolumePatch } from "./volume-patch.ts";
 
@@ -26,7 +26,7 @@ export async function createVolume(
   if (name === undefined || size === undefined || dataCenterId === undefined) {
     const missing = Object.entries({ name, size, dataCenterId }).filter(([, value]) => value === undefined);
     const fields = missing.map(([field]) => field).join(", ");
-    throw new OperationError("INVALID_INPUT", `${fields}: required to create a network volume`);
+    throw new ServiceError("invalid_input", `${fields}: required to create a network volume`);
   }
   const values = { name, sizeGb: size, dataCenterId };
   return await retryOnConflict(async () => {
@@ -55,8 +55,8 @@ export async function deleteVolume(context: RequestContext, volumeId: string): P
   await retryOnConflict(async () => {
     const volume = await findNetworkVolume(context.db, context.principal.accountId, volumeId);
     if (volume === undefined) {
-      throw new OperationError(
-        "NETWORK_VOLUME_NOT_FOUND",
+      throw new ServiceError(
+        "network_volume_not_found",
         `id: Tried to delete nonexistent network volume '${volumeId}': it was not found`,
       );
     }
@@ -69,8 +69,8 @@ export async function deleteVolume(context: RequestContext, volumeId: string): P
 async function refuseUsed({ db, principal }: RequestContext, volumeId: string): Promise<void> {
   const users = await listEndpointsOfVolume(db, principal.accountId, volumeId);
   if (users.length === 0) return;
-  throw new OperationError(
-    "NETWORK_VOLUME_IN_USE",
+  throw new ServiceError(
+    "network_volume_in_use",
     `id: network volume ${volumeId} is in use by endpoint ${users.map(({ id }) => id).join(", ")}: ` +
       "delete the endpoint or take the volume from it first.",
   );
@@ -80,14 +80,14 @@ async function refuseUsed({ db, principal }: RequestContext, volumeId: string): 
 export async function requireVolume(context: RequestContext, volumeId: string): Promise<NetworkVolumeRecord> {
   const volume = await findNetworkVolume(context.db, context.principal.accountId, volumeId);
   if (volume === undefined) {
-    throw new OperationError("NETWORK_VOLUME_NOT_FOUND", `id: network volume '${volumeId}' was not found`);
+    throw new ServiceError("network_volume_not_found", `id: network volume '${volumeId}' was not found`);
   }
   return volume;
 }
 
-function cannotShrink(sizeGb: number, presentGb: number): OperationError {
-  return new OperationError(
-    "INVALID_INPUT",
+function cannotShrink(sizeGb: number, presentGb: number): ServiceError {
+  return new ServiceError(
+    "invalid_input",
     `size: ${sizeGb} GB must not be below the present ${presentGb} GB; a network volume only grows`,
   );
 }

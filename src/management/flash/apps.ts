@@ -10,7 +10,7 @@ import {
 import { listFlashEnvironments } from "../../db/flash/environments.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
 import { removeArtifactsOfApp } from "./artifact-removal.ts";
 import { removeEnvironment } from "./environment-removal.ts";
@@ -49,7 +49,7 @@ export async function createApp(
       return await makeFlashAppPermanent(db, authorOf(context), holder);
     }
     if (holder !== undefined) {
-      throw new OperationError("APP_NAME_TAKEN", `name: a flash app named '${name}' already exists`);
+      throw new ServiceError("app_name_taken", `name: a flash app named '${name}' already exists`);
     }
     await requireQuota(context, "flashApp");
     return await insertFlashAppIfFree(db, authorOf(context), values);
@@ -70,6 +70,6 @@ export async function deleteApp(context: RequestContext, appId: string): Promise
 }
 
 /** Clients make an app when they read these words. */
-function appNotFound(field: string, name: string): OperationError {
-  return new OperationError("APP_NOT_FOUND", `${field}: app not found: '${name}'`);
+function appNotFound(field: string, name: string): ServiceError {
+  return new ServiceError("app_not_found", `${field}: app not found: '${name}'`);
 }

@@ -9,7 +9,7 @@ import {
 } from "../../db/flash/uploads.ts";
 import { countOfParts } from "./artifact-parts.ts";
 import type { Env } from "../../env.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 type Place = { readonly env: Pick<Env, "ARTIFACTS">; readonly db: Database; readonly now: number };
 
@@ -49,8 +49,8 @@ async function completeUpload({ env, db }: Place, upload: FlashUploadRecord): Pr
     if (!(cause instanceof Error) || !UNRECOVERABLE.test(cause.message)) throw cause;
     await deleteFlashUploadParts(db, id);
     await multipart.abort().catch(() => {});
-    throw new OperationError(
-      "ARTIFACT_NOT_FOUND",
+    throw new ServiceError(
+      "artifact_not_found",
       `objectKey: the parts of artifact '${objectKey}' do not fit together. Prepare the upload again and send all of them.`,
     );
   });
@@ -60,12 +60,12 @@ function missingParts(count: number, present: ReadonlySet<number>): readonly num
   return Array.from({ length: count }, (_, index) => index + 1).filter((number) => !present.has(number));
 }
 
-function notComplete(objectKey: string, missing: readonly number[], hasBegun: boolean): OperationError {
+function notComplete(objectKey: string, missing: readonly number[], hasBegun: boolean): ServiceError {
   const named = missing.slice(0, PARTS_LISTED_MAX).join(", ");
   const more = missing.length > PARTS_LISTED_MAX ? ", …" : "";
   const what = hasBegun ? `lacks these parts: ${named}${more}` : "was not uploaded yet";
-  return new OperationError(
-    "ARTIFACT_NOT_FOUND",
+  return new ServiceError(
+    "artifact_not_found",
     `objectKey: artifact '${objectKey}' ${what}. Send it to the uploadUrl and finalize again.`,
   );
 }
@@ -97,8 +97,8 @@ async function isGzip(bucket: R2Bucket, objectKey: string): Promise<boolean> {
 async function reject({ env, db, now }: Place, upload: FlashUploadRecord, issue: string): Promise<Error> {
   await endFlashUpload(db, upload.id, now);
   await env.ARTIFACTS.delete(upload.objectKey);
-  return new OperationError(
-    "INVALID_INPUT",
+  return new ServiceError(
+    "invalid_input",
     `objectKey: what was uploaded ${issue}. Prepare a new upload and send the artifact again.`,
   );
 }

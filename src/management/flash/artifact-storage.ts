@@ -4,7 +4,7 @@ import { artifactBytesOf } from "../../db/flash/uploads.ts";
 import { bytesOfVariable, inGigabytes } from "../../domain/limits/gigabytes.ts";
 import type { Env } from "../../env.ts";
 import type { RequestContext } from "../context.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 /** ARTIFACT_STORAGE_GB in bytes, if it is a size that makes sense. */
 export function artifactStorageBytes({ ARTIFACT_STORAGE_GB }: Pick<Env, "ARTIFACT_STORAGE_GB">): number {
@@ -18,8 +18,8 @@ export async function requireArtifactStorage(
 ): Promise<void> {
   const [used, limit] = [await artifactBytesOf(db, principal.accountId), artifactStorageBytes(env)];
   if (used + sizeBytes <= limit) return;
-  throw new OperationError(
-    "LIMIT_REACHED",
+  throw new ServiceError(
+    "limit_reached",
     `Artifacts of the account take ${inGigabytes(used)} GB, and this one has ${inGigabytes(sizeBytes)} GB; together ` +
       `they may take ${inGigabytes(limit)} GB. Delete apps that are not used any more (\`flash app list\`, ` +
       `\`flash app delete NAME\`), or ask the operator for a higher ARTIFACT_STORAGE_GB. Of the builds that no ` +

@@ -16,7 +16,7 @@ import { findFlashUploadByKey, type FlashUploadRecord } from "../../db/flash/upl
 import type { FlashAppRecord } from "../../db/flash/apps.ts";
 import { derivedRowId } from "../../db/row-id.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
 import { requireApp } from "./apps.ts";
 import { verifiedArtifact } from "./artifact-check.ts";
@@ -31,8 +31,8 @@ export async function requireBuild(
   return build;
 }
 
-export function buildNotFound(buildId: string): OperationError {
-  return new OperationError("FLASH_BUILD_NOT_FOUND", `flashBuildId: flash build '${buildId}' was not found`);
+export function buildNotFound(buildId: string): ServiceError {
+  return new ServiceError("flash_build_not_found", `flashBuildId: flash build '${buildId}' was not found`);
 }
 
 /** Makes a build of what was uploaded, once it is known to be what was announced; doing it again gives the same. */
@@ -65,8 +65,8 @@ async function requireArtifact(
   const same = upload?.sha256 && (await findFlashBuildOf(db, accountId, appId, { sha256: upload.sha256 }));
   const existing = build ?? same;
   if (existing) return existing;
-  throw new OperationError(
-    "ARTIFACT_NOT_FOUND",
+  throw new ServiceError(
+    "artifact_not_found",
     `objectKey: artifact '${objectKey}' was not found; an upload ends a day after it was prepared. Prepare a new one.`,
   );
 }

@@ -9,7 +9,7 @@ import {
 import { logFailure } from "../../failure-log.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { deleteEndpoint } from "../endpoints/endpoints.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError, hasErrorCode } from "../../contract/errors.ts";
 
 /** Nothing can be added to the environment from the moment on in which this begins. */
 export async function removeEnvironment(
@@ -31,15 +31,15 @@ export async function removeEnvironment(
 /** One that cannot be deleted keeps no other from its end; it is named afterwards. */
 async function removeEndpoint(context: RequestContext, { id }: EndpointRecord): Promise<void> {
   await deleteEndpoint(context, id, "with-workers").catch((cause: unknown) => {
-    if (cause instanceof OperationError && cause.code === "ENDPOINT_NOT_FOUND") return;
+    if (hasErrorCode(cause, "endpoint_not_found")) return;
     logFailure("endpoint_not_notified", { endpointId: id }, cause);
   });
 }
 
-function notDeleted({ name }: FlashEnvironmentRecord, survivors: readonly EndpointRecord[]): OperationError {
+function notDeleted({ name }: FlashEnvironmentRecord, survivors: readonly EndpointRecord[]): ServiceError {
   const named = survivors.map((endpoint) => `${endpoint.name} (${endpoint.id})`).join(", ");
-  return new OperationError(
-    "UNAVAILABLE",
+  return new ServiceError(
+    "unavailable",
     `Environment '${name}' is not deleted yet: these endpoints could not be deleted: ${named}. Please try again later: deleting again is safe.`,
   );
 }

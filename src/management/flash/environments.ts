@@ -13,7 +13,7 @@ import { FLASH_ENVIRONMENTS_MAX } from "../../contract/flash/flash-limits.ts";
 import { makeFlashAppPermanent } from "../../db/flash/apps.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { requireSealingKeys } from "../secrets/sealing-keys.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
 import { requireApp } from "./apps.ts";
 import { buildNotFound, requireBuild } from "./builds.ts";
@@ -79,8 +79,8 @@ export async function finishDeployment(
   return await retryOnConflict(async () => {
     const environment = await requireOpenEnvironment(context, flashEnvironmentId);
     if (environment.activeBuildId === null) {
-      throw new OperationError(
-        "INVALID_INPUT",
+      throw new ServiceError(
+        "invalid_input",
         "flashEnvironmentId: nothing was deployed to this environment yet; call deployBuildToEnvironment first",
       );
     }
@@ -94,24 +94,24 @@ export async function deleteEnvironment(context: RequestContext, environmentId: 
   await (environment.leaseExpiresAt === null ? removeEnvironment : removeSession)(context, environment);
 }
 
-function takesNoBuild({ name }: FlashEnvironmentRecord): OperationError {
-  return new OperationError(
-    "INVALID_INPUT",
+function takesNoBuild({ name }: FlashEnvironmentRecord): ServiceError {
+  return new ServiceError(
+    "invalid_input",
     `flashEnvironmentId: '${name}' is a session of flash dev, which takes no build; deploy to another environment`,
   );
 }
 
-function nameTaken(name: string, { state }: FlashEnvironmentRecord): OperationError {
+function nameTaken(name: string, { state }: FlashEnvironmentRecord): ServiceError {
   const fate = state === "DELETING" ? " and is being deleted; delete it again to finish that" : "";
-  return new OperationError(
-    "FLASH_ENVIRONMENT_NAME_TAKEN",
+  return new ServiceError(
+    "flash_environment_name_taken",
     `name: an environment named '${name}' already exists in this app${fate}`,
   );
 }
 
-function limitReached(): OperationError {
-  return new OperationError(
-    "LIMIT_REACHED",
+function limitReached(): ServiceError {
+  return new ServiceError(
+    "limit_reached",
     `The app has ${FLASH_ENVIRONMENTS_MAX} environments, which is as many as it may have. Delete what is not used any more.`,
   );
 }

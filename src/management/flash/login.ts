@@ -31,7 +31,7 @@ import { authorOf, type RequestContext } from "../context.ts";
 import { openingKeys, requireSealingKeys } from "../secrets/sealing-keys.ts";
 import { stringSchema } from "../input-schemas.ts";
 import { issueToken, requireOwnKey } from "../accounts/api-keys.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
 
 const DATE_LENGTH = "2027-01-31".length;
@@ -46,7 +46,7 @@ export type Decision = z.output<typeof decisionSchema>;
 export async function openLogin({ env, now, userAgent = "" }: RequestContext): Promise<FlashAuthRecord> {
   requireSealingKeys(env); // without one nobody could approve it
   const request = await newLoginRequest(env, userAgent.slice(0, FLASH_AUTH_CLIENT_MAX_CHARACTERS), now);
-  if (request === undefined) throw new OperationError("NOT_CONFIGURED", "Logins cannot be signed.");
+  if (request === undefined) throw new ServiceError("not_configured", "Logins cannot be signed.");
   return undecided(request);
 }
 
@@ -55,8 +55,8 @@ export async function requireLogin({ env, db, now }: RequestContext, id: string)
   requireSealingKeys(env);
   const request = await readLoginRequest(env, id, now);
   if (request !== undefined) return (await findAuthRequest(db, id)) ?? undecided(request);
-  throw new OperationError(
-    "INVALID_INPUT",
+  throw new ServiceError(
+    "invalid_input",
     "flashAuthRequestId: there is no such login, or it expired long ago. Run flash login again.",
   );
 }
@@ -81,7 +81,7 @@ export async function fetchKey(
   const opening = await open(openingKeys(env), placeOf(accountId, request.id), sealedKey);
   if (opening.kind === "opened") return opening.plaintext;
   logFailure("sealed_text_unopenable", { kind: "flash_login", id: "" }, new Error(opening.kind));
-  throw new OperationError("NOT_CONFIGURED", "The key does not open any more. Run flash login again.");
+  throw new ServiceError("not_configured", "The key does not open any more. Run flash login again.");
 }
 
 /** Approves a request with the caller's key, or denies it. */
@@ -117,8 +117,8 @@ async function approve(
 function requirePending(request: FlashAuthRecord, now: number): void {
   const status = statusOf(request, now);
   if (status === "PENDING") return;
-  throw new OperationError(
-    "INVALID_INPUT",
+  throw new ServiceError(
+    "invalid_input",
     `flashAuthRequestId: this login is ${status.toLowerCase()} already. Run flash login again.`,
   );
 }

@@ -1,7 +1,7 @@
 /** Flash environments that something is to be put into. */
 import { findFlashEnvironment, type FlashEnvironmentRecord } from "../../db/flash/environments.ts";
 import type { RequestContext } from "../context.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 /** Finds an environment of the calling account, or refuses. */
 export async function requireEnvironment(
@@ -26,13 +26,13 @@ export async function requireOpenEnvironment(
 }
 
 /** Of a session that nobody has renewed in time. */
-export function leaseLapsed(environmentId: string): OperationError {
+export function leaseLapsed(environmentId: string): ServiceError {
   return environmentNotFound(environmentId, "has ended, since its lease was not renewed in time");
 }
 
-function environmentNotFound(environmentId: string, fate: string): OperationError {
-  return new OperationError(
-    "FLASH_ENVIRONMENT_NOT_FOUND",
+function environmentNotFound(environmentId: string, fate: string): ServiceError {
+  return new ServiceError(
+    "flash_environment_not_found",
     `flashEnvironmentId: flash environment '${environmentId}' ${fate}`,
   );
 }

@@ -6,7 +6,7 @@ import type { FlashEnvironmentRecord } from "../../db/flash/environments.ts";
 import { closeIfLapsed, listLapsedSessions, renewLeaseIfActive } from "../../db/flash/sessions.ts";
 import { logFailure } from "../../failure-log.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { removeEnvironment } from "./environment-removal.ts";
 import type { LeaseRenewal } from "./flash-input.ts";
 import { leaseLapsed, requireOpenEnvironment } from "./open-environment.ts";
@@ -63,9 +63,9 @@ function systemContext(
   return { principal: { ...ANONYMOUS, accountId }, operation: LEASE_END, origin: "", warnings: [] };
 }
 
-function hasNoLease({ name }: FlashEnvironmentRecord): OperationError {
-  return new OperationError(
-    "INVALID_INPUT",
+function hasNoLease({ name }: FlashEnvironmentRecord): ServiceError {
+  return new ServiceError(
+    "invalid_input",
     `flashEnvironmentId: environment '${name}' lasts and has no lease that could be renewed`,
   );
 }

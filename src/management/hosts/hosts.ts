@@ -16,7 +16,7 @@ import { logFailure } from "../../failure-log.ts";
 import type { HostView } from "../../fleet/messages.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { fleetObject } from "../fleet.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import type { HostPatch } from "./host-patch.ts";
 
 /** A host, and what Fleet knows of it once it has spoken. */
@@ -85,13 +85,13 @@ async function notifyFleet(
     await call(fleetObject(context.env));
   } catch (cause) {
     logFailure("fleet_not_reached", { hostId }, cause);
-    throw new OperationError(
-      "UNAVAILABLE",
+    throw new ServiceError(
+      "unavailable",
       `The change of host ${hostId} is noted, but the fleet could not be told. Please try again later: repeating the same operation is safe.`,
     );
   }
 }
 
-function notFound(hostId: string): OperationError {
-  return new OperationError("HOST_NOT_FOUND", `id: host '${hostId}' was not found`);
+function notFound(hostId: string): ServiceError {
+  return new ServiceError("host_not_found", `id: host '${hostId}' was not found`);
 }

@@ -15,7 +15,7 @@ import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { optional, optionalNonEmpty, nameSchema, wholeNumber } from "../input-schemas.ts";
 import { requireOwnKey } from "../accounts/api-keys.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
 
 const SECOND_MS = 1_000;
@@ -80,6 +80,6 @@ export async function revokeJoinToken(context: RequestContext, id: string): Prom
   const open = await listJoinTokens(context.db, context.principal.accountId, context.now);
   const token = open.find((candidate) => idOfJoinToken(candidate) === id);
   if (!token || !(await removeJoinToken(context.db, authorOf(context), token))) {
-    throw new OperationError("JOIN_TOKEN_NOT_FOUND", `id: no unused join token '${id}' was found`);
+    throw new ServiceError("join_token_not_found", `id: no unused join token '${id}' was found`);
   }
 }

@@ -17,7 +17,7 @@ import { authorOf, type RequestContext } from "../context.ts";
 import { renewAssignments } from "../assignments/assignment-renewal.ts";
 import { requireSealingKeys } from "./sealing-keys.ts";
 import { nameSchema, stringSchema } from "../input-schemas.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
 
 const idSchema = stringSchema.min(1, "must not be empty");
@@ -86,8 +86,8 @@ async function refuseUsed(
   const users = await listTemplatesOfRegistryAuth(db, principal.accountId, id);
   if (users.length === 0) return;
   const names = users.map((user) => `'${user}'`).join(", ");
-  throw new OperationError(
-    "REGISTRY_AUTH_IN_USE",
+  throw new ServiceError(
+    "registry_auth_in_use",
     `registryAuthId: registry credential '${name}' is in use by template ${names}: delete the template or give it another credential first.`,
   );
 }
@@ -108,9 +108,9 @@ async function sealLogin(context: RequestContext, rowId: string, login: Registry
   return await seal(requireSealingKeys(context.env), place, JSON.stringify(login));
 }
 
-function notFound(id: string, field: string): OperationError {
-  return new OperationError(
-    "REGISTRY_AUTH_NOT_FOUND",
+function notFound(id: string, field: string): ServiceError {
+  return new ServiceError(
+    "registry_auth_not_found",
     `${field}: registry credential '${id}' was not found; myself { containerRegistryCreds { id name } } lists yours`,
   );
 }

@@ -2,7 +2,7 @@ import type { SealingKeys } from "../../auth/envelope.ts";
 import { readEncryptionKeys, type EncryptionKey } from "../../auth/encryption-keys.ts";
 import type { Env } from "../../env.ts";
 import { logFailure } from "../../failure-log.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 const HOW_TO_MAKE_ONE = 'echo "k1:$(openssl rand -base64 32)" | npx wrangler secret put ENCRYPTION_KEYS';
 
@@ -10,8 +10,8 @@ const HOW_TO_MAKE_ONE = 'echo "k1:$(openssl rand -base64 32)" | npx wrangler sec
 export function requireSealingKeys(env: Pick<Env, "ENCRYPTION_KEYS">): SealingKeys {
   const [newest, ...older] = readKeys(env);
   if (newest !== undefined) return [newest, ...older];
-  throw new OperationError(
-    "NOT_CONFIGURED",
+  throw new ServiceError(
+    "not_configured",
     `This Edgerun has no key to encrypt with: its operator sets ENCRYPTION_KEYS once, for example by ${HOW_TO_MAKE_ONE}`,
   );
 }
@@ -20,7 +20,7 @@ function readKeys(env: Pick<Env, "ENCRYPTION_KEYS">) {
   try {
     return readEncryptionKeys(env);
   } catch (error) {
-    throw new OperationError("NOT_CONFIGURED", error instanceof Error ? error.message : "ENCRYPTION_KEYS");
+    throw new ServiceError("not_configured", error instanceof Error ? error.message : "ENCRYPTION_KEYS");
   }
 }
 

@@ -21,7 +21,7 @@ import { authorOf, type RequestContext } from "../context.ts";
 import { renewAssignments } from "../assignments/assignment-renewal.ts";
 import { requireSealingKeys } from "./sealing-keys.ts";
 import { clearable, stringSchema } from "../input-schemas.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
 import { warnOfDependents } from "./secret-warnings.ts";
 
@@ -113,8 +113,8 @@ export async function removeSecret(context: RequestContext, id: string): Promise
 
 async function refuseTakenName({ db, principal }: RequestContext, name: string): Promise<void> {
   if (!(await hasSecretNamed(db, principal.accountId, name))) return;
-  throw new OperationError(
-    "SECRET_NAME_TAKEN",
+  throw new ServiceError(
+    "secret_name_taken",
     `name: a secret named '${name}' already exists; choose another name, or change its value by secretValueUpdate`,
   );
 }
@@ -130,6 +130,6 @@ async function sealValue(context: RequestContext, rowId: string, value: string):
   return await seal(requireSealingKeys(context.env), place, value);
 }
 
-function notFound(id: string): OperationError {
-  return new OperationError("SECRET_NOT_FOUND", `id: secret '${id}' was not found`);
+function notFound(id: string): ServiceError {
+  return new ServiceError("secret_not_found", `id: secret '${id}' was not found`);
 }

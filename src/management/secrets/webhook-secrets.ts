@@ -15,7 +15,7 @@ import {
 import type { Env } from "../../env.ts";
 import { logFailure } from "../../failure-log.ts";
 import { openingKeys } from "./sealing-keys.ts";
-import { OperationError } from "../errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 /** How a stored secret begins that no key seals; maintenance seals it once there is one. */
 export const PLAIN_FORM = "plain:";
@@ -45,8 +45,8 @@ export async function rotateWebhookSecret(env: WebhookEnv, author: Author): Prom
   const { accountId, now } = author;
   const db = openDatabase(env.DB);
   if (!(await replaceWebhookSecret(db, author, await freshSecret(env, accountId, now)))) {
-    throw new OperationError(
-      "LIMIT_REACHED",
+    throw new ServiceError(
+      "limit_reached",
       `Calls carry signatures of ${WEBHOOK_SECRETS_MAX} secrets already, which is as many as they may. A replaced secret signs for another 24 hours: wait until one has run out.`,
     );
   }

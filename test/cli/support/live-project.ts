@@ -18,7 +18,7 @@ import { text } from "node:stream/consumers";
 import type { Cli } from "../../../cli/core/cli.ts";
 import type { AppChange, LiveApp, LiveEndpoint } from "../../../cli/dev/app/live-app.ts";
 import { openLiveApp } from "../../../cli/dev/app/watched-app.ts";
-import { sdkDirectory } from "../../../cli/discovery/sdk-directory.ts";
+import { sdkDirectory } from "../../../cli/discovery/interpreter.ts";
 import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
 
 export type Files = Readonly<Record<string, string>>;

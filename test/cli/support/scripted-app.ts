@@ -1,19 +1,20 @@
 /** An app behind the local server whose calls do what a test says. */
 import type { ManifestParameter, ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
 import type { Cli } from "../../../cli/core/cli.ts";
-import type { CallLine, CallLog } from "../../../cli/server/requests/call-log.ts";
-import {
-  type LocalServer,
-  type LocalServerSettings,
-  startLocalServer,
-} from "../../../cli/server/local-server.ts";
 import type {
+  CallLine,
+  CallLog,
   EndpointCalls,
   QueueCall,
   ServedApp,
   ServedEndpoint,
 } from "../../../cli/server/requests/served-app.ts";
-import { jobBody } from "../../../cli/server/requests/job-json.ts";
+import {
+  type LocalServer,
+  type LocalServerSettings,
+  startLocalServer,
+} from "../../../cli/server/local-server.ts";
+import { jobBody } from "../../../cli/server/requests/request-body.ts";
 import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
 import { PassThrough } from "node:stream";
 

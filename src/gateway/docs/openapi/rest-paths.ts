@@ -12,7 +12,7 @@ import {
   endpointCreateSchema,
   endpointSchema,
   endpointUpdateSchema,
-} from "../../../contract/rest/rest-endpoint.ts";
+} from "../../../management/nouns/endpoint.ts";
 import {
   registryAuthCreateSchema,
   registryAuthSchema,
@@ -24,7 +24,7 @@ import {
   templateCreateSchema,
   templateSchema,
   templateUpdateSchema,
-} from "../../../contract/rest/rest-template.ts";
+} from "../../../management/nouns/template.ts";
 import { hostSchema, hostUpdateSchema } from "../../../contract/rest/rest-host.ts";
 import { includeSchema } from "../../../contract/rest/rest.ts";
 import { restOperation } from "./operation.ts";

@@ -1,5 +1,5 @@
 /** Requests come to a batch: validated like those of run, large inputs put into R2, the rest packed. */
-import { batchBodySchema } from "../../../contract/batch.ts";
+import { batchBodySchema, BATCH_REQUESTS_MAX } from "../../../contract/batch.ts";
 import {
   JOB_REQUEST_CUTS,
   receivedJobRequestSchema,
@@ -7,10 +7,10 @@ import {
 } from "../../../contract/job.ts";
 import { EACH, type JsonPath } from "../../../json/json-carver.ts";
 import { cutsAt } from "../../../json/raw-json.ts";
-import { BATCH_BODY_MAX_BYTES, BATCH_REQUESTS_MAX, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
+import { BATCH_BODY_MAX_BYTES, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
 import { packRequests, type BatchPack, type BatchRequest } from "../../../domain/jobs/batch.ts";
 import type { BatchCall } from "../../../endpoint/batches/messages.ts";
-import { invalidInput } from "../../api-error.ts";
+import { invalidInput } from "../../../contract/validation-issues.ts";
 import { readCutJson } from "../../body.ts";
 import { dropPayload, storePayload } from "../../payloads.ts";
 import type { QueueContext } from "../context.ts";

@@ -1,10 +1,10 @@
 /** Asking the endpoint's object about a batch, and what is said when it refuses. */
 import type { BatchSummary } from "../../../contract/batch.ts";
-import { BATCH_REQUESTS_MAX } from "../../../contract/limits.ts";
 import type { BatchCall } from "../../../endpoint/batches/messages.ts";
-import { ApiError } from "../../api-error.ts";
+import { ServiceError } from "../../../contract/errors.ts";
 import type { QueueContext } from "../context.ts";
 import { callWithinLimits } from "../limits.ts";
+import { BATCH_REQUESTS_MAX } from "../../../contract/batch.ts";
 
 /** Carries out one operation; throws what a client is told when that cannot be. */
 export async function callBatch(
@@ -19,17 +19,17 @@ export async function callBatch(
     case "batch_not_found":
       throw batchNotFound(batchId);
     case "request_not_found":
-      throw new ApiError(
+      throw new ServiceError(
         "not_found",
         `Batch ${batchId} has no request of this id; GET its requests lists them.`,
       );
     case "not_a_draft":
-      throw new ApiError(
+      throw new ServiceError(
         "invalid_input",
         `Batch ${batchId} is ${reply.status}; only a DRAFT can be changed or finalized. Make another batch.`,
       );
     case "too_many_requests":
-      throw new ApiError(
+      throw new ServiceError(
         "invalid_input",
         `requests would make ${reply.requestTotal} in this batch; at most ${BATCH_REQUESTS_MAX} are taken. ` +
           "Make another batch for the rest.",
@@ -42,8 +42,8 @@ export function batchIdOf(context: QueueContext): string {
   return context.req.param("batchId") ?? "";
 }
 
-export function batchNotFound(batchId: string): ApiError {
-  return new ApiError(
+export function batchNotFound(batchId: string): ServiceError {
+  return new ServiceError(
     "not_found",
     `There is no batch ${batchId.slice(0, 80)} on this endpoint. It is kept for 24 hours after its last job was removed.`,
   );

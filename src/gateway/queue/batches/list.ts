@@ -1,5 +1,5 @@
 import { batchPageSchema } from "../../../contract/batch.ts";
-import { invalidInput } from "../../api-error.ts";
+import { invalidInput } from "../../../contract/validation-issues.ts";
 import type { QueueContext } from "../context.ts";
 import { callWithinLimits } from "../limits.ts";
 

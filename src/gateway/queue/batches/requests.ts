@@ -7,7 +7,7 @@ import type { BatchRequestsReply, BatchRequestView } from "../../../endpoint/bat
 import type { RateLimited, Unconfigured } from "../../../endpoint/messages.ts";
 import { openPayload } from "../../../durable/stored-payload.ts";
 import { logFailure } from "../../../failure-log.ts";
-import { invalidInput } from "../../api-error.ts";
+import { invalidInput } from "../../../contract/validation-issues.ts";
 import { spliceJson } from "../../spliced-json.ts";
 import type { QueueContext } from "../context.ts";
 import { callWithinLimits } from "../limits.ts";

@@ -1,4 +1,4 @@
-import { ApiError } from "../../api-error.ts";
+import { ServiceError } from "../../../contract/errors.ts";
 import { jobNotFound, type QueueContext } from "../context.ts";
 import { callWithinLimits } from "../limits.ts";
 
@@ -10,7 +10,7 @@ export async function retry(context: QueueContext): Promise<Response> {
     case "not_found":
       throw jobNotFound(jobId);
     case "not_retryable":
-      throw new ApiError(
+      throw new ServiceError(
         "job_not_retryable",
         `Job ${jobId} is ${reply.status}; only a FAILED or TIMED_OUT job can be retried. Submit a new one instead.`,
       );

@@ -1,9 +1,10 @@
 import { waitSchema } from "../../../contract/job.ts";
-import { IN_OBJECT_WAIT_MS, RUNSYNC_BODY_MAX_BYTES, WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
+import { RUNSYNC_BODY_MAX_BYTES, WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
 import { readParameter, type QueueContext } from "../context.ts";
 import { jobResponse } from "./job-body.ts";
 import { submitJob } from "./submit.ts";
 import { waitForJob } from "./wait-for-job.ts";
+import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 
 /** A strict client reads this reply as that of an ended job, whatever its status says. */
 const NO_WORKER_YET = { workerId: "" };

@@ -2,7 +2,7 @@
 import { IDEMPOTENCY_KEY_MAX_LENGTH, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import type { SlotRef, SubmitRequest } from "../../../endpoint/messages.ts";
-import { ApiError } from "../../api-error.ts";
+import { ServiceError } from "../../../contract/errors.ts";
 import { dropPayload } from "../../payloads.ts";
 import { spliceJson } from "../../spliced-json.ts";
 import type { QueueContext } from "../context.ts";
@@ -71,7 +71,7 @@ export function readIdempotencyKey(context: QueueContext): string | null {
   const key = context.req.header("Idempotency-Key");
   if (key === undefined || key === "") return null;
   if (key.length <= IDEMPOTENCY_KEY_MAX_LENGTH) return key;
-  throw new ApiError(
+  throw new ServiceError(
     "invalid_input",
     `Idempotency-Key has ${key.length} characters; at most ${IDEMPOTENCY_KEY_MAX_LENGTH} are allowed.`,
   );

@@ -1,11 +1,12 @@
 /** Waiting for a job's end: inside the object while it is hot, on a doorbell when it is quiet. */
-import { CHANNEL_WAIT_MAX_MS, IN_OBJECT_WAIT_MS } from "../../../contract/limits.ts";
+import { CHANNEL_WAIT_MAX_MS } from "../../../contract/limits.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import type { SlotRef } from "../../../endpoint/messages.ts";
 import { awaitWakeUp } from "../../wake-up.ts";
 import { endpointStub } from "../../endpoint-directory.ts";
 import { jobNotFound, type QueueContext } from "../context.ts";
 import { callWithinLimits, slotQuery } from "../limits.ts";
+import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 
 /** The slot that an earlier call gave, and the job as it stood then if that call has waited for it. */
 type WaitState = { readonly slot: SlotRef | null; readonly view?: JobView };

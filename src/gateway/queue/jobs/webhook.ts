@@ -2,7 +2,7 @@
 import type { ReceivedJobRequest } from "../../../contract/job.ts";
 import { webhookUrlIssue } from "../../../domain/webhooks/webhook-url.ts";
 import type { Env } from "../../../env.ts";
-import { ApiError } from "../../api-error.ts";
+import { ServiceError } from "../../../contract/errors.ts";
 
 /** The address to call at the job's end; null for none. Throws invalid_input when it may not be called; `path` leads to the request. */
 export function readWebhook(
@@ -14,6 +14,6 @@ export function readWebhook(
   const webhook = request[name];
   if (!webhook) return null;
   const issue = webhookUrlIssue(new URL(webhook), env.WEBHOOK_ALLOW_PRIVATE === "true");
-  if (issue !== null) throw new ApiError("invalid_input", `${path}${name} ${issue}.`);
+  if (issue !== null) throw new ServiceError("invalid_input", `${path}${name} ${issue}.`);
   return webhook;
 }

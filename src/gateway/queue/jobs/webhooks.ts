@@ -1,5 +1,5 @@
 import type { RedeliverOutcome } from "../../../endpoint/messages.ts";
-import { ApiError } from "../../api-error.ts";
+import { ServiceError } from "../../../contract/errors.ts";
 import { jobNotFound, type QueueContext } from "../context.ts";
 import { callWithinLimits } from "../limits.ts";
 
@@ -19,7 +19,7 @@ export async function redeliver(context: QueueContext): Promise<Response> {
     case "not_found":
       throw jobNotFound(jobId);
     case "refused":
-      throw new ApiError("invalid_input", `Job ${jobId} ${REDELIVERY_ERRORS[reply.reason]}`);
+      throw new ServiceError("invalid_input", `Job ${jobId} ${REDELIVERY_ERRORS[reply.reason]}`);
     case "log":
       return context.json(reply.log);
   }

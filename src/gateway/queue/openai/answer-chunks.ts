@@ -1,9 +1,10 @@
 /** What a worker yields of one answer. An answer comes from one attempt: a second one would begin it anew. */
-import { CHANNEL_WAIT_MAX_MS, IN_OBJECT_WAIT_MS } from "../../../contract/limits.ts";
+import { CHANNEL_WAIT_MAX_MS } from "../../../contract/limits.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import type { SlotRef } from "../../../endpoint/messages.ts";
 import type { QueueContext } from "../context.ts";
 import { outputOf, StreamReader, type StreamRead } from "../streams/stream-reader.ts";
+import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 
 export type AnswerStep =
   /** JSON texts. */

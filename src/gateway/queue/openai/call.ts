@@ -1,18 +1,19 @@
 /** A call of an OpenAI route: a job of a queue, or a request that a load-balanced worker answers itself. */
-import { IN_OBJECT_WAIT_MS, OPENAI_TTL_MS, RUNSYNC_RETENTION_MAX_MS } from "../../../contract/limits.ts";
+import { OPENAI_TTL_MS } from "../../../contract/limits.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
-import { errorBodyOf, errorOfCode, noWorkerError } from "../../../domain/openai/openai-error-details.ts";
-import { ApiError } from "../../api-error.ts";
+import { noWorkerError } from "../../../domain/openai/openai-error-details.ts";
+import { ServiceError } from "../../../contract/errors.ts";
+import { OpenaiJobError, openaiFormat } from "../../errors.ts";
 import { placeBelow } from "../../load-balancing/endpoint-url.ts";
-import type { ErrorShape } from "../../load-balancing/error.ts";
 import { serveRequest } from "../../load-balancing/serve.ts";
 import type { QueueContext } from "../context.ts";
 import { queueJob, readIdempotencyKey, type SubmittedJob } from "../jobs/submit.ts";
-import { retryHeaders, OpenaiError } from "./error.ts";
 import { OwnedJob } from "./owned-job.ts";
 import { bareInput, readInput, type OpenaiInput } from "./request-body.ts";
 import { answerStreamed } from "./streamed-answer.ts";
 import { answerWhole } from "./whole-answer.ts";
+import { RUNSYNC_RETENTION_MAX_MS } from "../../../domain/jobs/job-machine.ts";
+import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 
 /** The segments `/v2/<endpointId>/openai`. */
 const PREFIX_SEGMENTS = 3;
@@ -20,17 +21,12 @@ const PREFIX_SEGMENTS = 3;
 export async function serveOpenai(context: QueueContext): Promise<Response> {
   const endpoint = context.get("endpoint");
   const place = placeBelow(context.req.url, PREFIX_SEGMENTS);
-  if (endpoint.type !== "QB") return serveRequest(context, endpoint, place, openaiErrorShape);
+  if (endpoint.type !== "QB") return serveRequest(context, endpoint, place, openaiFormat);
   const answer = askWorker(context, place.target);
   // Goes on when the client hangs up: a job that is being queued must be found, and cancelled.
   context.executionCtx.waitUntil(answer.catch(() => {}));
   return answer;
 }
-
-const openaiErrorShape: ErrorShape = (code, message) => {
-  const details = errorOfCode(code, message);
-  return { body: errorBodyOf(details), headers: retryHeaders(details) };
-};
 
 async function askWorker(context: QueueContext, route: string): Promise<Response> {
   const idempotencyKey = readIdempotencyKey(context);
@@ -75,7 +71,7 @@ function readCall(context: QueueContext, route: string): Promise<OpenaiInput> | 
   const { method, raw } = context.req;
   if (method === "GET") return bareInput(route);
   if (method !== "POST") {
-    throw new ApiError("not_found", `There is no ${method} ${context.req.path}: send GET or POST.`);
+    throw new ServiceError("not_found", `There is no ${method} ${context.req.path}: send GET or POST.`);
   }
   const { endpointId } = context.get("endpoint");
   return readInput(raw, route, { bucket: context.env.PAYLOADS, endpointId });
@@ -83,5 +79,5 @@ function readCall(context: QueueContext, route: string): Promise<OpenaiInput> | 
 
 /** Who lets no workers run need not wait for one. */
 function requireRunnable({ queue }: JobView): void {
-  if (queue?.reason === "workers_max_is_zero") throw new OpenaiError(noWorkerError(queue.detail));
+  if (queue?.reason === "workers_max_is_zero") throw new OpenaiJobError(noWorkerError(queue.detail));
 }

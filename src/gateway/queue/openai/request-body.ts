@@ -1,11 +1,11 @@
 /** Bodies of OpenAI's requests: they become the input of a job as they are, with the route beside them. */
+import { ServiceError } from "../../../contract/errors.ts";
 import { JsonCarver, type Piece } from "../../../json/json-carver.ts";
 import { cutsAt } from "../../../json/raw-json.ts";
 import { OPENAI_BODY_MAX_BYTES } from "../../../contract/limits.ts";
 import type { Payload } from "../../../domain/jobs/job-machine.ts";
 import { storeWhole } from "../../payload-ingest.ts";
 import { bodyChunks, payloadTarget, type PayloadPlace } from "../jobs/job-request.ts";
-import { wrongParameter } from "./error.ts";
 
 export type OpenaiInput = {
   /** In R2 when it is large; then the caller removes it if the job is refused. */
@@ -90,6 +90,10 @@ class WatchedBody {
   }
 }
 
-function noObject() {
+function wrongParameter(param: string, message: string): ServiceError {
+  return new ServiceError("invalid_input", message, { param });
+}
+
+function noObject(): ServiceError {
   return wrongParameter("body", "The body must be a JSON object, as OpenAI's clients send it.");
 }

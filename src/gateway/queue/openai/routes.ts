@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { requireWrite, withEndpoint, type QueueApi } from "../context.ts";
 import { counted } from "../limits.ts";
 import { serveOpenai } from "./call.ts";
-import { renderOpenaiError } from "./error.ts";
+import { renderOpenaiError } from "../../errors.ts";
 
 /** Every route needs write: each is work for a worker. Those that engines have are listed; any other one goes there as well. */
 export function openaiRoutes(): Hono<QueueApi> {

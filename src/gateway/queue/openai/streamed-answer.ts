@@ -16,7 +16,7 @@ import type { QueueContext } from "../context.ts";
 import { EVENT_HEADERS, EventWriter } from "../streams/stream-events.ts";
 import type { SubmittedJob } from "../jobs/submit.ts";
 import { AnswerChunks, type AnswerStep } from "./answer-chunks.ts";
-import { OpenaiError } from "./error.ts";
+import { OpenaiJobError } from "../../errors.ts";
 import type { OwnedJob } from "./owned-job.ts";
 import { answerOfEnd } from "./whole-answer.ts";
 
@@ -35,7 +35,7 @@ export async function answerStreamed(
     return context.body(frame, 200, EVENT_HEADERS);
   }
   const details = errorInJson(first.outputs[0] ?? "null");
-  if (details) throw new OpenaiError(details);
+  if (details) throw new OpenaiJobError(details);
   const { readable, writable } = new IdentityTransformStream();
   const answer = new AnswerWriter(new EventWriter(writable), frames, job);
   context.executionCtx.waitUntil(answer.writeAll(context, first, chunks));
@@ -45,7 +45,7 @@ export async function answerStreamed(
 /** What a worker returned that yielded nothing. */
 function answerInsteadOf(context: QueueContext, step: Exclude<AnswerStep, { kind: "chunks" }>) {
   if (step.kind === "ended") return answerOfEnd(context, step.view);
-  throw new OpenaiError(stopDetails(step.kind));
+  throw new OpenaiJobError(stopDetails(step.kind));
 }
 
 function stopDetails(kind: "expired" | "lost" | "client_gone"): OpenaiErrorDetails {

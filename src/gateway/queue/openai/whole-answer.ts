@@ -12,12 +12,12 @@ import {
   TOO_MANY_ELEMENTS,
 } from "../../../domain/openai/openai-error-details.ts";
 import { openPayload } from "../../../durable/stored-payload.ts";
-import { ApiError } from "../../api-error.ts";
+import { hasErrorCode } from "../../../contract/errors.ts";
+import { OpenaiJobError } from "../../errors.ts";
 import type { QueueContext } from "../context.ts";
 import type { SubmittedJob } from "../jobs/submit.ts";
 import { waitForJob } from "../jobs/wait-for-job.ts";
 import { AnswerChunks } from "./answer-chunks.ts";
-import { OpenaiError } from "./error.ts";
 
 /** Waits for as long as the client does. */
 export async function answerWhole(context: QueueContext, submitted: SubmittedJob): Promise<Response> {
@@ -27,13 +27,13 @@ export async function answerWhole(context: QueueContext, submitted: SubmittedJob
 
 /** The answer of a job that has ended, as JSON text; throws what it failed with. */
 export async function answerOfEnd(context: QueueContext, view: JobView): Promise<string> {
-  if (view.status !== "COMPLETED") throw new OpenaiError(errorOfJob(view));
+  if (view.status !== "COMPLETED") throw new OpenaiJobError(errorOfJob(view));
   const output = view.output ? await readOutput(context, view.output) : undefined;
   const isBare = output !== undefined && /^\[\s*\]$/.test(output);
   const answer = readable(isBare ? await yieldedBy(context, view.id) : output);
-  if (answer === undefined) throw new OpenaiError(NO_ANSWER);
+  if (answer === undefined) throw new OpenaiJobError(NO_ANSWER);
   const details = errorInJson(answer);
-  if (details) throw new OpenaiError(details);
+  if (details) throw new OpenaiJobError(details);
   return answer;
 }
 
@@ -41,7 +41,7 @@ function readable(output: string | readonly string[] | undefined): string | unde
   try {
     return typeof output === "object" ? answerOfChunks(output) : answerOf(output);
   } catch (error) {
-    throw error instanceof JsonCountError ? new OpenaiError(TOO_MANY_ELEMENTS) : error;
+    throw error instanceof JsonCountError ? new OpenaiJobError(TOO_MANY_ELEMENTS) : error;
   }
 }
 
@@ -49,18 +49,14 @@ async function endOf(context: QueueContext, submitted: SubmittedJob): Promise<Jo
   try {
     return await waitForJob(context, submitted.view.id, Date.now() + TTL_MAX_MS, submitted);
   } catch (error) {
-    throw isExpiry(error) ? new OpenaiError(JOB_EXPIRED) : error;
+    throw hasErrorCode(error, "job_not_found") ? new OpenaiJobError(JOB_EXPIRED) : error;
   }
-}
-
-function isExpiry(error: unknown): boolean {
-  return error instanceof ApiError && error.code === "job_not_found";
 }
 
 async function readOutput({ env }: QueueContext, output: Payload): Promise<string> {
   if (output.kind === "inline") return output.json;
   const stream = await openPayload(env.PAYLOADS, output);
-  if (!stream) throw new OpenaiError(JOB_EXPIRED);
+  if (!stream) throw new OpenaiJobError(JOB_EXPIRED);
   return await new Response(stream).text();
 }
 

@@ -2,7 +2,7 @@
 import { LOG_FOLLOWER_BUFFER_BYTES } from "../../../contract/limits.ts";
 import type { WorkerLogLine } from "../../../domain/logs/log-lines.ts";
 import type { EndpointStub } from "../../endpoint-directory.ts";
-import { ApiError } from "../../api-error.ts";
+import { ServiceError } from "../../../contract/errors.ts";
 
 export class LiveLines {
   readonly #socket: WebSocket;
@@ -25,7 +25,7 @@ export class LiveLines {
       headers: { Upgrade: "websocket" },
     });
     if (!webSocket) {
-      throw new ApiError(
+      throw new ServiceError(
         "rate_limited",
         "Too many follow the logs of this endpoint already. Try again later.",
       );

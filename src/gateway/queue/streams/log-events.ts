@@ -3,7 +3,7 @@
  * for before those that are kept are read, and agents send what is in between once more, so that none is missed;
  * what comes twice is known by its place.
  */
-import { LOG_PAGE_MAX, LOG_PAGE_MAX_BYTES, STREAM_HEARTBEAT_MS } from "../../../contract/limits.ts";
+import { STREAM_HEARTBEAT_MS } from "../../../contract/limits.ts";
 import { SEQ_PER_MS } from "../../../domain/logs/log-key.ts";
 import { matchesFilter, viewLine, type WorkerLogLine } from "../../../domain/logs/log-lines.ts";
 import { LogProgress } from "../../../domain/logs/log-progress.ts";
@@ -13,6 +13,8 @@ import { endpointStub } from "../../endpoint-directory.ts";
 import type { QueueContext } from "../context.ts";
 import { LiveLines } from "./live-lines.ts";
 import { EVENT_HEADERS, EventWriter, HEARTBEAT } from "./stream-events.ts";
+import { LOG_PAGE_MAX } from "../../../contract/agent/log.ts";
+import { LOG_PAGE_MAX_BYTES } from "../../../domain/logs/log-collector.ts";
 
 /** whole: all that is known of a line. plain: `{source, line, ts}`. */
 export type LineShape = "whole" | "plain";

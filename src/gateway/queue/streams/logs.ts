@@ -12,7 +12,8 @@ import {
 } from "../../../domain/logs/log-lines.ts";
 import { findLines, type LogSearch } from "../../../management/logs/log-reader.ts";
 import { logRetentionDays } from "../../../management/logs/log-retention.ts";
-import { ApiError, invalidInput } from "../../api-error.ts";
+import { ServiceError } from "../../../contract/errors.ts";
+import { invalidInput } from "../../../contract/validation-issues.ts";
 import type { QueueContext } from "../context.ts";
 import { followLogs } from "./log-events.ts";
 import { wantsEvents } from "./stream-events.ts";
@@ -26,7 +27,7 @@ export async function logs(context: QueueContext): Promise<Response> {
   const query = readQuery(context, logQuerySchema);
   const { since, until, limit, cursor, ...filter } = query;
   const position = cursor === undefined ? latest(until) : readPosition(cursor);
-  if (position === undefined) throw new ApiError("invalid_input", "cursor is not one that a page gave.");
+  if (position === undefined) throw new ServiceError("invalid_input", "cursor is not one that a page gave.");
   const before = { ...position, seq: Math.min(position.seq, latest().seq) };
   const search = { ...searchOf(context, filter), limit, before };
   if (since !== undefined) search.from = Math.max(search.from, since * SEQ_PER_MS);

@@ -3,7 +3,7 @@
  * object may hibernate between chunks. Every read says from which position, so nothing here need last.
  */
 import { errorBody } from "../../../contract/errors.ts";
-import { IN_OBJECT_WAIT_MS, STREAM_HEARTBEAT_MS } from "../../../contract/limits.ts";
+import { STREAM_HEARTBEAT_MS } from "../../../contract/limits.ts";
 import { bytesOnOneLine, onOneLine } from "../../../domain/openai/event-data.ts";
 import { logFailure } from "../../../failure-log.ts";
 import { readBytes } from "../../../durable/byte-stream.ts";
@@ -11,6 +11,7 @@ import { jobNotFound, type QueueContext } from "../context.ts";
 import { jobBody } from "../jobs/job-body.ts";
 import type { JsonPart, StoredPart } from "../../spliced-json.ts";
 import { StreamReader, type StreamChunk, type StreamRead } from "./stream-reader.ts";
+import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 
 export const EVENT_HEADERS = {
   "Content-Type": "text/event-stream; charset=utf-8",
@@ -135,6 +136,5 @@ function readLastEventId(context: QueueContext): number {
 }
 
 function notFoundBody(jobId: string) {
-  const { code, message } = jobNotFound(jobId);
-  return errorBody(code, message);
+  return errorBody("job_not_found", jobNotFound(jobId).message);
 }

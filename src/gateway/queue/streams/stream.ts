@@ -1,4 +1,4 @@
-import { IN_OBJECT_WAIT_MS, STREAM_HOLD_MS } from "../../../contract/limits.ts";
+import { STREAM_HOLD_MS } from "../../../contract/limits.ts";
 import type { DrainReply, RateLimited, SlotRef, Unconfigured } from "../../../endpoint/messages.ts";
 import { awaitWakeUp } from "../../wake-up.ts";
 import { endpointStub } from "../../endpoint-directory.ts";
@@ -6,6 +6,7 @@ import { spliceJson } from "../../spliced-json.ts";
 import { jobNotFound, readWait, type QueueContext } from "../context.ts";
 import { callWithinLimits, slotQuery } from "../limits.ts";
 import { streamEvents, wantsEvents } from "./stream-events.ts";
+import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 
 /**
  * `GET|POST /stream/<id>?wait=ms`: the chunks that no earlier call got, held until there are some, the job

@@ -1,0 +1,61 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { membersOf } from "../../../src/json/json-members.ts";
+import { randomJson, seededRandom } from "../../../test/support/json-texts.ts";
+import { RequestError } from "./responses.ts";
+import { jobBody, readJob } from "./request-body.ts";
+import { JSON_DEPTH_MAX } from "../../../src/json/json-carver.ts";
+
+function refusal(body: Buffer): string {
+  try {
+    readJob(body);
+    return "read";
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    const { status, detail } = error;
+    return typeof detail === "string" ? `${status}` : `${status} ${detail.map(({ type }) => type).join(" ")}`;
+  }
+}
+
+const nested = (levels: number): Buffer =>
+  Buffer.from(`{"input":${"[".repeat(levels)}${"]".repeat(levels)}}`);
+
+test("the input is the text that was sent, whatever stands beside it and between", () => {
+  const property = fc.property(fc.integer(), fc.nat(5_000), (seed, sizeBytes) => {
+    const random = seededRandom(seed);
+    const input = randomJson(random, sizeBytes);
+    const beside = randomJson(random, 300);
+    const job = readJob(Buffer.from(` { "a":${beside},\n"inp\\u0075t" : ${input} ,"a"\t:${beside}}`));
+    expect(job).toEqual({ input, options: `{"a":${beside},"a"\t:${beside}}` });
+    expect(readJob(Buffer.from(jobBody(job)))).toEqual(job);
+  });
+  fc.assert(property);
+});
+
+test("members are cut as they are written, and repeated ones stay", () => {
+  const text = '{ "a\\u0022": "}\\\\" , "b":[{"c":"]"}],"b" : -0.0e+5,"__proto__":{}}';
+  expect(membersOf(text)).toEqual([
+    { name: 'a"', value: '"}\\\\"', source: '"a\\u0022": "}\\\\"' },
+    { name: "b", value: '[{"c":"]"}]', source: '"b":[{"c":"]"}]' },
+    { name: "b", value: "-0.0e+5", source: '"b" : -0.0e+5' },
+    { name: "__proto__", value: "{}", source: '"__proto__":{}' },
+  ]);
+  for (const other of ["[1]", '"{}"', "1", "null"]) expect(membersOf(other)).toBeUndefined();
+});
+
+test("a body that is no job is refused with what is wrong", () => {
+  expect(readJob(undefined)).toEqual({ input: undefined, options: "{}" });
+  expect(readJob(Buffer.from(" \n"))).toEqual({ input: undefined, options: "{}" });
+  expect(readJob(Buffer.from('\uFEFF{"input":1}'))).toEqual({ input: "1", options: "{}" });
+  expect(refusal(Buffer.from("{"))).toBe("422 json_invalid");
+  expect(refusal(Buffer.from('{"input":NaN}'))).toBe("422 json_invalid");
+  expect(refusal(Buffer.from([0x22, 0xff, 0x22]))).toBe("422 json_invalid");
+  expect(refusal(Buffer.from("[1]"))).toBe("422 dict_type");
+  expect(refusal(Buffer.from('{"input":1,"input":1}'))).toBe("422 duplicate");
+});
+
+test("a body nests as deep as the service takes it, whatever its size", () => {
+  expect(refusal(nested(JSON_DEPTH_MAX))).toBe("read");
+  expect(refusal(nested(JSON_DEPTH_MAX + 1))).toBe("400");
+  expect(refusal(nested(1_000_000))).toBe("400");
+});

@@ -1,9 +1,0 @@
-import { expect, test } from "vitest";
-import { gpuName } from "./gpu-name.ts";
-
-test("a GPU that no machine has is not called like one that is there", () => {
-  const gpuDisplayName = "RTX A4000";
-  expect(gpuName({ gpuDisplayName, isGpuSimulated: false })).toBe(gpuDisplayName);
-  expect(gpuName({ gpuDisplayName, isGpuSimulated: true })).toBe("simulated RTX A4000");
-  expect(gpuName({ gpuDisplayName: null, isGpuSimulated: false })).toBeUndefined();
-});

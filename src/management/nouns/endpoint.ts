@@ -1,0 +1,421 @@
+/** What clients set of an endpoint. */
+import * as z from "zod";
+import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
+import { modelsOfGpuIds, readGpuIds, unknownExclusion } from "../../catalog/gpu-selection.ts";
+import { GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
+import {
+  EXECUTION_TIMEOUT_DEFAULT_MS,
+  EXECUTION_TIMEOUT_MAX_MS,
+  EXECUTION_TIMEOUT_MIN_MS,
+  LIST_MAX_CHARACTERS,
+  QUEUE_DEPTH_MAX,
+} from "../../contract/limits.ts";
+import {
+  blankIsAbsent,
+  cpuFlavorIdsSchema,
+  gpuTypeIdsSchema,
+  nameSchema as restNameSchema,
+  stringsSchema,
+  warningsSchema,
+  zeroIsAbsent,
+} from "../../contract/rest/rest.ts";
+import { hasFlashBoot } from "../../domain/placement/standby.ts";
+import { splitList, type endpoint } from "../../db/schema.ts";
+import {
+  clearable,
+  oneOf,
+  optional,
+  optionalNonEmpty,
+  nameSchema,
+  stringSchema,
+  wholeNumber,
+} from "../input-schemas.ts";
+import { patchShape, restInput, restOutput, type Fields } from "./field.ts";
+import { environmentField, inlineTemplateSchema, templateSchema } from "./template.ts";
+import {
+  IDLE_TIMEOUT_DEFAULT_SECONDS,
+  IDLE_TIMEOUT_MAX_SECONDS,
+  SCALER_VALUE_DEFAULT,
+  WORKERS_MAX_DEFAULT,
+  WORKERS_PER_ENDPOINT_MAX,
+} from "../../contract/endpoint.ts";
+
+const COUNTRIES = ["CZ", "FR", "GB", "NO", "RO", "US"];
+const DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d{1,3}$/;
+/** Clients refuse answers with any other version. */
+const CUDA_VERSIONS = ["11.8", ...Array.from({ length: 10 }, (_, minor) => `12.${minor}`), "13.0"];
+
+/** What objects keep in memory must not be as large as a body. */
+const commaListSchema = z
+  .string()
+  .max(LIST_MAX_CHARACTERS, `must have at most ${LIST_MAX_CHARACTERS} characters`);
+
+const gpuIdsSchema = commaListSchema.transform((gpuIds, context) => {
+  const reading = readGpuIds(gpuIds);
+  const allowed = `Allowed: ${GPU_TIER_NAMES.join(", ")}, GPU type names, and -<GPU type name> to leave one out`;
+  if (reading.kind === "unknown-gpu") {
+    context.addIssue(`'${reading.token}' is no GPU tier or type. ${allowed}`);
+  }
+  if (reading.kind === "no-gpu") context.addIssue(`must name at least one GPU tier. ${allowed}`);
+  const unknown = unknownExclusion(gpuIds);
+  if (reading.kind === "selection" && unknown !== undefined) {
+    const hint = unknown.nearest === undefined ? allowed : `Did you mean '-${unknown.nearest}'?`;
+    context.addIssue(`'-${unknown.model}' leaves nothing out: no card has that name. ${hint}`);
+  }
+  return gpuIds;
+});
+
+const instanceIdSchema = z.string().superRefine((instanceId, context) => {
+  const reading = readCpuInstance(instanceId);
+  if (reading.kind === "refused") context.addIssue(reading.reason);
+});
+
+/** A comma list, stored without blanks; an empty one means "not set". */
+function commaList(isAllowed: (entry: string) => boolean, allowed: string) {
+  return commaListSchema.transform((list, context) => {
+    const entries = list
+      .split(",")
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== "");
+    const wrong = entries.find((entry) => !isAllowed(entry));
+    if (wrong !== undefined) context.addIssue(`'${wrong}' is not allowed. Allowed: ${allowed}`);
+    return entries.length === 0 ? null : entries.join(",");
+  });
+}
+
+const locationsSchema = commaList(
+  (location) => COUNTRIES.includes(location) || DATA_CENTER.test(location),
+  `${COUNTRIES.join(", ")} and data center ids such as EU-RO-1`,
+);
+
+const executionTimeoutSchema = z.preprocess(
+  (timeout) => (timeout === null || timeout === 0 ? EXECUTION_TIMEOUT_DEFAULT_MS : timeout),
+  wholeNumber(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS).optional(),
+);
+
+/** Lists may contain nulls, as their GraphQL types allow; they are ignored. */
+function listOf<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess(
+    (list) => (Array.isArray(list) ? list.filter((element) => element !== null) : list),
+    z.array(schema),
+  );
+}
+
+/** Null and the empty string mean no volumes. */
+const volumeIdsSchema = z.preprocess(
+  (volumes) => (volumes === "" || volumes === null ? [] : volumes),
+  listOf(z.object({ networkVolumeId: z.string() }))
+    .transform((volumes) => volumes.map((volume) => volume.networkVolumeId).filter((id) => id !== ""))
+    .optional(),
+);
+
+type Stored = typeof endpoint.$inferSelect;
+
+const SCALER_TYPES = ["QUEUE_DELAY", "REQUEST_COUNT"] as const;
+const workerCount = wholeNumber(0, WORKERS_PER_ENDPOINT_MAX);
+
+/** vCPUs of a CPU worker that asks for no number of them. */
+export const VCPU_COUNT_DEFAULT = 2;
+
+/** CPU flavors and vCPUs of sizes such as cpu5c-4-8. */
+export function cpuSizes(instanceIds: readonly string[]): {
+  readonly flavors: string[];
+  readonly vcpus: number | undefined;
+} {
+  const parts = instanceIds.map((id) => id.split("-"));
+  const vcpus = Number(parts[0]?.[1]);
+  return { flavors: [...new Set(parts.map(([flavor = ""]) => flavor))], vcpus: vcpus || undefined };
+}
+
+/** A comma list; null stays null, which clears. */
+function joinList(values: readonly string[] | null | undefined): string | null | undefined {
+  return values ? values.join(",") : values;
+}
+
+const orEmpty = (stored: string | null): string => stored ?? "";
+
+export const endpointFields = {
+  name: {
+    type: "String",
+    input:
+      "Up to 191 characters; unique in a flash environment alone, where it has letters, digits, - and _ only.",
+    patch: optional(nameSchema),
+    rest: {
+      input: blankIsAbsent(restNameSchema).meta({ example: "sdxl" }),
+      default: "my endpoint",
+      output: z.string(),
+    },
+  },
+  type: {
+    type: "String",
+    input: "QB (default) or LB; fixed at creation.",
+    output: "QB, with a queue, or LB, load-balanced.",
+    patch: optional(oneOf(["QB", "LB"])),
+    rest: { output: z.enum(["QB", "LB"]) },
+  },
+  gpuIds: {
+    type: "String",
+    input: "Tiers in order of preference; '-<GPU type name>' excludes a card, by its full name.",
+    output: "As it was sent; null for a CPU endpoint.",
+    patch: optionalNonEmpty(gpuIdsSchema),
+    workerTrait: true,
+    rest: {
+      name: "gpuTypeIds",
+      output: z.array(z.string()),
+      toOutput: (gpuIds: string | null) => modelsOfGpuIds(gpuIds ?? ""),
+    },
+  },
+  gpuCount: {
+    type: "Int",
+    input: "GPUs of each worker; 1 by default.",
+    output: "GPUs of each worker; 0 for a CPU endpoint.",
+    patch: optional(wholeNumber(0)),
+    workerTrait: true,
+    rest: { input: zeroIsAbsent(wholeNumber(1)), output: z.int() },
+  },
+  instanceIds: {
+    type: "[String]",
+    input: "CPU sizes such as cpu5c-4-8; then gpuIds is not sent.",
+    output: "CPU sizes; empty for a GPU endpoint.",
+    patch: optional(listOf(instanceIdSchema)),
+    workerTrait: true,
+    rest: {
+      name: "cpuFlavorIds",
+      output: z.array(z.string()),
+      toOutput: (ids: readonly string[]) => cpuSizes(ids).flavors,
+    },
+  },
+  templateId: {
+    type: "String",
+    input: "A Serverless template of the account.",
+    patch: optionalNonEmpty(stringSchema),
+    workerTrait: true,
+    rest: {
+      input: blankIsAbsent(stringSchema),
+      creation: stringSchema.min(1, "must not be empty").meta({ example: "xkhgg72fuo4q8z" }),
+      output: z.string(),
+    },
+  },
+  workersMin: {
+    type: "Int",
+    input: "Workers that are always up; 0 by default, which means none without jobs.",
+    patch: optional(workerCount),
+    default: 0,
+    rest: { input: workerCount.nullish(), output: z.int() },
+  },
+  workersMax: {
+    type: "Int",
+    input: `Workers at most; ${WORKERS_MAX_DEFAULT} by default. 0 lets nothing run.`,
+    patch: optional(workerCount),
+    default: WORKERS_MAX_DEFAULT,
+    rest: { input: workerCount.nullish(), output: z.int() },
+  },
+  workersPFBTarget: {
+    type: "Int",
+    input: "Accepted and stored; has no effect.",
+    patch: optional(workerCount),
+    column: "workersPfbTarget",
+    default: 0,
+  },
+  idleTimeout: {
+    type: "Int",
+    input: `Seconds until an idle worker stops: 1 to ${IDLE_TIMEOUT_MAX_SECONDS}, ${IDLE_TIMEOUT_DEFAULT_SECONDS} by default.`,
+    output: "Seconds.",
+    patch: optional(wholeNumber(1, IDLE_TIMEOUT_MAX_SECONDS)),
+    column: "idleTimeoutSeconds",
+    default: IDLE_TIMEOUT_DEFAULT_SECONDS,
+    rest: { input: zeroIsAbsent(wholeNumber(1, IDLE_TIMEOUT_MAX_SECONDS)), output: z.int() },
+  },
+  scalerType: {
+    type: "String",
+    input:
+      "QUEUE_DELAY, the default of QB, or REQUEST_COUNT, the default of LB, which takes no other: it has no queue.",
+    output: "QUEUE_DELAY or REQUEST_COUNT.",
+    patch: optional(oneOf(SCALER_TYPES)),
+    rest: { input: blankIsAbsent(oneOf(SCALER_TYPES)), output: z.enum(SCALER_TYPES) },
+  },
+  scalerValue: {
+    type: "Int",
+    input: `QUEUE_DELAY: seconds that a job may wait. REQUEST_COUNT: jobs or requests for each worker. ${SCALER_VALUE_DEFAULT} by default.`,
+    patch: optional(wholeNumber(1)),
+    default: SCALER_VALUE_DEFAULT,
+    rest: { input: zeroIsAbsent(wholeNumber(1)), output: z.int() },
+  },
+  executionTimeoutMs: {
+    type: "Int",
+    input: `Milliseconds that a job may run, unless it says otherwise: ${EXECUTION_TIMEOUT_MIN_MS} to ${EXECUTION_TIMEOUT_MAX_MS}; 0 means the default, ${EXECUTION_TIMEOUT_DEFAULT_MS}.`,
+    output: "For jobs that set no other.",
+    patch: executionTimeoutSchema,
+    default: EXECUTION_TIMEOUT_DEFAULT_MS,
+    rest: { input: wholeNumber(0).nullish(), output: z.int() },
+  },
+  queueDepthMax: {
+    type: "Int",
+    input: "Jobs that may wait at once; a submit beyond them is refused with 429. 1,000,000 by default.",
+    output: "Jobs that may wait at once.",
+    patch: optional(wholeNumber(1, QUEUE_DEPTH_MAX)),
+    default: QUEUE_DEPTH_MAX,
+  },
+  flashBootType: {
+    type: "FlashBootType",
+    input:
+      "FLASHBOOT keeps stopped workers prepared, so that a cold start costs little; another type replaces the workers. Null clears it.",
+    patch: clearable(oneOf(["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"])),
+    default: null,
+    workerTrait: true,
+    rest: {
+      name: "flashboot",
+      input: z.boolean().nullish(),
+      toPatch: (isOn: boolean | null | undefined) => (isOn == null ? undefined : isOn ? "FLASHBOOT" : "OFF"),
+      output: z.boolean(),
+      toOutput: (flashBootType: Stored["flashBootType"]) => hasFlashBoot({ flashBootType }),
+    },
+  },
+  locations: {
+    type: "String",
+    input:
+      "Comma list of countries or data centers; empty means any. Hosts that only simulate GPUs, as those of npm start, count as being everywhere unless they say where they are.",
+    output: "Comma list of countries and data centers; null means any.",
+    patch: clearable(locationsSchema),
+    default: null,
+    workerTrait: true,
+    rest: {
+      name: "dataCenterIds",
+      input: stringsSchema.nullish().meta({ example: ["EU-RO-1"] }),
+      toPatch: joinList,
+      output: z.array(z.string()),
+      toOutput: splitList,
+    },
+  },
+  networkVolumeId: {
+    type: "String",
+    input: "One volume of the account, or empty or null for none; takes the place of networkVolumeIds.",
+    patch: clearable(stringSchema),
+    default: null,
+    workerTrait: true,
+    rest: { input: stringSchema.nullish(), output: z.string(), toOutput: orEmpty },
+  },
+  networkVolumeIds: {
+    type: "[NetworkVolumeIds]",
+    inputType: "[NetworkVolumeIdsInput]",
+    input: "Several volumes, at most one per data center; they take the place of networkVolumeId.",
+    patch: volumeIdsSchema,
+    default: [],
+    workerTrait: true,
+    rest: {
+      input: stringsSchema.nullish(),
+      toPatch: (ids: readonly string[] | null | undefined) =>
+        ids?.map((networkVolumeId) => ({ networkVolumeId })) ?? ids,
+      output: z.array(z.string()),
+    },
+  },
+  allowedCudaVersions: {
+    type: "String",
+    input: "Comma list such as 12.8,13.0; empty means any.",
+    output: "Comma list; null means any.",
+    patch: clearable(commaList((version) => CUDA_VERSIONS.includes(version), CUDA_VERSIONS.join(", "))),
+    default: null,
+    workerTrait: true,
+    rest: {
+      input: stringsSchema.nullish().meta({ example: ["12.8"] }),
+      toPatch: joinList,
+      output: z.array(z.string()),
+      toOutput: splitList,
+    },
+  },
+  minCudaVersion: {
+    type: "String",
+    input: "Such as 12.8; empty means any.",
+    patch: clearable(oneOf(CUDA_VERSIONS)),
+    default: null,
+    workerTrait: true,
+    rest: { input: stringSchema.nullish(), output: z.string(), toOutput: orEmpty },
+  },
+  env: {
+    ...environmentField,
+    input: "Variables of this endpoint alone, at most 50; they win over the template's.",
+    output: "Variables of this endpoint alone; the template has more.",
+    default: [],
+  },
+  flashEnvironmentId: {
+    type: "String",
+    input:
+      "A flash environment of the account, which owns the endpoint from then on; with the name it stands for an id.",
+    patch: optionalNonEmpty(stringSchema),
+    default: null,
+    workerTrait: true,
+  },
+  compliance: {
+    type: "[Compliance]",
+    input: "Stored and shown; has no effect.",
+    patch: optional(listOf(stringSchema)),
+    default: [],
+  },
+} satisfies Fields<keyof Stored>;
+
+/** What a saveEndpoint asks to be different; undefined keeps, null clears. */
+export const endpointPatchSchema = z
+  .object({
+    id: optionalNonEmpty(stringSchema),
+    ...patchShape(endpointFields),
+    template: optional(inlineTemplateSchema),
+  })
+  .refine((patch) => patch.template === undefined || patch.templateId === undefined, {
+    path: ["template"],
+    error: "must not be sent together with templateId",
+  })
+  .refine((patch) => patch.gpuIds === undefined || !patch.instanceIds?.length, {
+    path: ["instanceIds"],
+    error: "must not be sent together with gpuIds: an endpoint runs on GPUs or on CPU instances",
+  });
+export type EndpointPatch = Partial<z.output<typeof endpointPatchSchema>>;
+
+/** GPUs or CPUs in REST, which are read together. */
+const computeShape = {
+  computeType: blankIsAbsent(oneOf(["GPU", "CPU"])),
+  gpuTypeIds: gpuTypeIdsSchema.nullish().meta({
+    description: "GPU types in order of preference; a new endpoint that names none takes any.",
+    example: ["NVIDIA GeForce RTX 4090", "NVIDIA L40S"],
+  }),
+  cpuFlavorIds: cpuFlavorIdsSchema.nullish().meta({
+    description: "CPU families in order of preference, for an endpoint whose computeType is CPU.",
+  }),
+  vcpuCount: zeroIsAbsent(wholeNumber(1, 32)).meta({
+    description: `vCPUs of each CPU worker; ${VCPU_COUNT_DEFAULT} by default.`,
+  }),
+};
+export type RequestedCompute = Partial<z.output<z.ZodObject<typeof computeShape>>>;
+
+/** Body of `POST /v1/endpoints`. */
+export const endpointCreateSchema = z
+  .object({ ...restInput(endpointFields, "creation"), ...computeShape })
+  .meta({ id: "EndpointCreateInput" });
+
+/** Body of `PATCH /v1/endpoints/{id}`: what it omits stays. */
+export const endpointUpdateSchema = z
+  .object({ ...restInput(endpointFields, "update"), ...computeShape })
+  .meta({ id: "EndpointUpdateInput" });
+export type EndpointUpdate = z.infer<typeof endpointUpdateSchema>;
+
+const workerSchema = z
+  .object({ id: z.string(), desiredStatus: z.string().meta({ example: "RUNNING" }) })
+  .meta({ id: "EndpointWorker" });
+
+/** An endpoint as REST v1 shows it. */
+export const endpointSchema = z
+  .object({
+    id: z.string().meta({ example: "jpnw0v75y3qoql" }),
+    ...restOutput(endpointFields),
+    userId: z.string(),
+    version: z.int().meta({ description: "Grows when running workers are replaced." }),
+    createdAt: z.iso.datetime(),
+    computeType: z.enum(["GPU", "CPU"]),
+    gpuIds: z.string().meta({ description: "gpuTypeIds as GraphQL spells them; empty for CPU." }),
+    vcpuCount: z.int().optional().meta({ description: "Of a CPU endpoint." }),
+    instanceIds: z.array(z.string()),
+    locations: z.string().meta({ description: "dataCenterIds as a comma list." }),
+    template: templateSchema.optional().meta({ description: "With includeTemplate." }),
+    workers: z.array(workerSchema).optional().meta({ description: "With includeWorkers." }),
+    warnings: warningsSchema,
+  })
+  .meta({ id: "Endpoint" });

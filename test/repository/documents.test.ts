@@ -1,0 +1,206 @@
+/** Documents say what is true of this repository: links, paths, commands, queries, samples and names. */
+import { execFileSync } from "node:child_process";
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join, normalize, resolve } from "node:path";
+import type { Command } from "commander";
+import { buildSchema, type GraphQLSchema, Kind, parse, validate } from "graphql";
+import { parseSync } from "oxc-parser";
+import { describe, test } from "vitest";
+import type { Cli } from "../../cli/core/cli.ts";
+import { flashProgram } from "../../cli/program.ts";
+import {
+  anchorOf,
+  type Block,
+  inlineCode,
+  type MarkdownDocument,
+  readDocument,
+  readDocuments,
+  relativeLinks,
+} from "../support/markdown.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const documents = readDocuments();
+/** Decisions describe the code of their day, and the changelog that of each version. */
+const current = documents.filter(({ path }) => !/^docs\/decisions\/0|^CHANGELOG/.test(path));
+
+const exists = (path: string): boolean => existsSync(join(ROOT, path));
+const place = ({ path }: MarkdownDocument, { line }: Block): string => `${path}:${line}`;
+
+function blocksOf(languages: RegExp, among = documents): readonly (readonly [MarkdownDocument, Block])[] {
+  return among.flatMap((document) =>
+    document.blocks
+      .filter(({ language }) => languages.test(language))
+      .map((block) => [document, block] as const),
+  );
+}
+
+describe("links", () => {
+  test("every relative link leads to a file, and its anchor to a heading", ({ expect }) => {
+    const broken = documents.flatMap((document) =>
+      relativeLinks(document)
+        .filter((link) => !resolves(document.path, link))
+        .map((link) => `${document.path}: ${link}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test("every page of docs/ is in an index", ({ expect }) => {
+    const indexed = ["docs/README.md", "docs/decisions/README.md"].flatMap((path) =>
+      relativeLinks(readDocument(path)).map((link) => normalize(join(dirname(path), link))),
+    );
+    const pages = globSync("docs/**/*.md", { cwd: ROOT }).filter((path) => !path.endsWith("README.md"));
+    expect(pages.filter((path) => !indexed.includes(path))).toEqual([]);
+  });
+});
+
+function resolves(from: string, link: string): boolean {
+  const [file = "", anchor] = link.split("#");
+  const target = file === "" ? from : normalize(join(dirname(from), file));
+  if (!exists(target)) return false;
+  if (anchor === undefined || statSync(join(ROOT, target)).isDirectory()) return true;
+  return readDocument(target).headings.some((heading) => anchorOf(heading) === anchor);
+}
+
+describe("names", () => {
+  const FOLDERS =
+    /^(?:src|node-agent|cli|standalone|scripts|console|test|bench|examples|sdk|drizzle|docker)\//;
+
+  test("every path that a document names exists", ({ expect }) => {
+    const missing = current.flatMap((document) =>
+      inlineCode(document)
+        .filter((code) => FOLDERS.test(code) && !/[<>…\s]/.test(code))
+        .filter((code) => globSync(code.replace(/\/$/, ""), { cwd: ROOT }).length === 0)
+        .map((code) => `${document.path}: ${code}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test("titles of decisions are those of the index, and name the numbers of their files", ({ expect }) => {
+    const index = readDocument("docs/decisions/README.md").prose;
+    const titles = globSync("docs/decisions/0*.md", { cwd: ROOT }).map((path) => {
+      const [title = ""] = readDocument(path).headings;
+      expect(title, path).toMatch(new RegExp(`^${Number(basename(path).slice(0, 4))}\\. `));
+      return title;
+    });
+    expect(titles.filter((title) => !index.includes(`- [${title}](`))).toEqual([]);
+  });
+});
+
+describe("commands", () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    scripts: Readonly<Record<string, string>>;
+  };
+
+  function* commandLines(): Generator<readonly [string, string]> {
+    for (const document of current) {
+      for (const code of inlineCode(document)) yield [document.path, code];
+      for (const { language, text } of document.blocks) {
+        if (/^(?:sh|bash|)$/.test(language)) for (const line of text.split("\n")) yield [document.path, line];
+      }
+    }
+  }
+
+  test("every npm script that a document names exists", ({ expect }) => {
+    const unknown = [...commandLines()].flatMap(([path, line]) =>
+      [...line.matchAll(/\bnpm run ([\w:-]+)/g)]
+        .filter(([, name = ""]) => scripts[name] === undefined)
+        .map(([command]) => `${path}: ${command}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test("every command of flash and its options exist", ({ expect }) => {
+    const program = flashProgram({
+      cli: {} as Cli,
+      configure: () => {},
+      writeOutput: () => {},
+      writeErrors: () => {},
+    });
+    const unknown = [...commandLines()].flatMap(([path, line]) =>
+      [...line.matchAll(/(?:^|&& |; |\$\()(?:npm run )?flash (?:-- )?([a-z][^|;&#)]*)/g)]
+        .flatMap(([, rest = ""]) => issuesOf(program, rest.trim().split(/\s+/)))
+        .map((issue) => `${path}: ${issue}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  function issuesOf(program: Command, args: readonly string[]): readonly string[] {
+    let command = program;
+    const issues: string[] = [];
+    for (const arg of args) {
+      const child = command.commands.find((candidate) => candidate.name() === arg);
+      if (child) command = child;
+      else if (command === program) return [`flash ${arg}`];
+      else if (arg.startsWith("-") && !hasOption(command, program, arg))
+        issues.push(`flash ${command.name()} ${arg}`);
+    }
+    return issues;
+  }
+
+  function hasOption(command: Command, program: Command, arg: string): boolean {
+    const [name] = arg.split("=");
+    return [...command.options, ...program.options].some(
+      ({ long, short }) => long === name || short === name,
+    );
+  }
+});
+
+/** Vitest and the schema's library load different copies of graphql, so the schema crosses as text. */
+function readSchema(): GraphQLSchema {
+  const program = `import { printSchema } from "graphql";
+    import { managementSchema } from "./src/graphql/schema.ts";
+    process.stdout.write(printSchema(managementSchema));`;
+  const options = { cwd: ROOT, encoding: "utf8", maxBuffer: 16 * 1024 * 1024 } as const;
+  return buildSchema(execFileSync(process.execPath, ["--input-type=module", "--eval", program], options));
+}
+
+describe("samples", () => {
+  test("every GraphQL document is valid", ({ expect }) => {
+    const blocks = blocksOf(/^graphql$/).map(
+      ([document, block]) => [place(document, block), block.text] as const,
+    );
+    const inCalls = blocksOf(/^sh$/).flatMap(([document, block]) =>
+      [...block.text.matchAll(/'(\{"query": ?"(?:[^'\\]|\\.|'\$\w+')*"\})'/g)].map(
+        ([, body = ""]) =>
+          [
+            place(document, block),
+            (JSON.parse(body.replaceAll(/'\$\w+'/g, "x")) as { query: string }).query,
+          ] as const,
+      ),
+    );
+    const queries = [...blocks, ...inCalls].filter(
+      ([, text]) => text.includes("{") && !text.startsWith("env:"),
+    );
+    expect(queries.length).toBeGreaterThan(10);
+    const schema = readSchema();
+    for (const [where, text] of queries) {
+      // A block may show several anonymous operations, one after the other.
+      for (const operation of parse(text, { noLocation: true }).definitions) {
+        const issues = validate(schema, { kind: Kind.DOCUMENT, definitions: [operation] });
+        expect(
+          issues.map(({ message }) => message),
+          where,
+        ).toEqual([]);
+      }
+    }
+  });
+
+  test("every JSON block is JSON", ({ expect }) => {
+    for (const [document, block] of blocksOf(/^json$/)) {
+      expect(() => JSON.parse(block.text), place(document, block)).not.toThrow();
+    }
+  });
+
+  test("every JavaScript and TypeScript block parses", ({ expect }) => {
+    for (const [document, block] of blocksOf(/^(?:js|ts)$/)) {
+      const { errors } = parseSync(`sample.${block.language}`, block.text);
+      expect(errors, place(document, block)).toEqual([]);
+    }
+  });
+
+  test("the sample test of CONTRIBUTING is a file that runs", ({ expect }) => {
+    const { blocks } = readDocument("CONTRIBUTING.md");
+    const file = readFileSync(join(ROOT, "test/workers/example.test.ts"), "utf8").trimEnd();
+    expect(blocks.map(({ text }) => text)).toContain(file);
+  });
+});
