@@ -181,7 +181,7 @@ function payloadOf(sizeBytes: number, json: string): Payload {
 
 async function submitOne(model: QueueModel, real: Real, kind: Kind, key: string, now: number) {
   const reply = await real.stub.submit(requestOf(kind, key));
-  must(reply.kind === "submitted" && reply.isNew, `submitted anew: ${JSON.stringify(reply)}`);
+  must(reply.kind === "submitted" && reply.isNew, `submitted as new: ${JSON.stringify(reply)}`);
   return model.add({ ...kind, id: reply.view.id, key, expiresAt: now + kind.ttlMs });
 }
 
@@ -305,8 +305,8 @@ const lie = (pick: number, kind: AttemptReport["kind"], value: number) =>
     must(reply.kind === "answer" && reply.jobs.length === 0, `it got ${JSON.stringify(reply)}`);
     must(reply.acks[0]?.outcome === "refused", "its report was accepted");
     const upload = { jobId, attempt, hostId: LIAR, key: "none" };
-    const wanted = await real.stub.acceptsUpload(upload);
-    must(wanted.kind === "answer" && !wanted.isAccepted, "its upload is wanted");
+    const verdict = await real.stub.acceptsUpload(upload);
+    must(verdict.kind === "answer" && !verdict.isAccepted, "its upload is accepted");
   });
 
 const loseOnTheWay = (pick: number) =>
