@@ -1,6 +1,6 @@
-/** What a deployment has to change: the endpoints that are wanted beside those that the environment has. */
+/** What a deployment has to change: the desired endpoints compared with those of the environment. */
 import type { PresentEndpoint } from "../service/endpoint-operations.ts";
-import { FINGERPRINT_VARIABLE, type EndpointInput } from "./endpoint-input.ts";
+import { FINGERPRINT_VARIABLE, type EndpointInput, type Variable } from "./endpoint-input.ts";
 
 export type PlannedEndpoint =
   | { readonly action: "create"; readonly input: EndpointInput }
@@ -17,7 +17,7 @@ export type Plan = {
   readonly endpoints: readonly PlannedEndpoint[];
   /** In the environment, but no longer in the app. */
   readonly removed: readonly PresentEndpoint[];
-  /** Same name, other type: they must be deleted and made anew. */
+  /** Same name, other type: they must be deleted and created again. */
   readonly ofOtherType: readonly PresentEndpoint[];
 };
 
@@ -28,7 +28,7 @@ export type DesiredEndpoint = { readonly input: EndpointInput; readonly buildId:
 const PLATFORM_VARIABLES = ["PORT", "PORT_HEALTH"];
 
 export type PlanOptions = {
-  /** Variables that the app itself had set at its last deployment, by endpoint. */
+  /** Variables that the app itself set at its last deployment, by endpoint. */
   readonly ownVariablesBefore?: Readonly<Record<string, readonly string[]>>;
 };
 
@@ -82,68 +82,34 @@ function changesOf(
   buildId: string | null,
   present: PresentEndpoint,
 ): readonly string[] {
-  const before = traitsOf(asInput(present));
-  const after = traitsOf(desired);
-  const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
+  const { template, networkVolumeId, networkVolumeIds, flashBootType } = present;
+  const before = traitsOf({
+    ...present,
+    flashBootType: flashBootType ?? "OFF",
+    networkVolumeIds: networkVolumeId
+      ? [networkVolumeId]
+      : networkVolumeIds.map((volume) => volume.networkVolumeId),
+    template: template ?? { env: [] },
+  });
+  const changed = [...traitsOf(desired)]
+    .filter(([name, value]) => value !== before.get(name))
+    .map(([name]) => name);
   const isOtherBuild = buildId !== null && buildId !== present.activeBuildid;
   return isOtherBuild && !changed.includes("code") ? ["code", ...changed] : changed;
 }
 
-function asInput(present: PresentEndpoint): EndpointInput {
-  const { template, networkVolumeId, networkVolumeIds } = present;
-  return {
-    ...present,
-    gpuIds: present.gpuIds ?? "",
-    locations: present.locations ?? "",
-    minCudaVersion: present.minCudaVersion ?? "",
-    flashBootType: present.flashBootType ?? "OFF",
-    networkVolumeIds: networkVolumeId
-      ? [networkVolumeId]
-      : networkVolumeIds.map((one) => one.networkVolumeId),
-    template: {
-      imageName: template?.imageName ?? "",
-      containerDiskInGb: template?.containerDiskInGb ?? 0,
-      dockerArgs: template?.dockerArgs ?? "",
-      ports: template?.ports ?? "",
-      startScript: template?.startScript ?? "",
-      advancedStart: template?.advancedStart ?? false,
-      containerRegistryAuthId: template?.containerRegistryAuthId ?? "",
-      env: template?.env ?? [],
-    },
-  };
-}
+type Settings = Readonly<Record<string, unknown>> & {
+  readonly template: { readonly env: readonly Variable[] };
+};
 
-/** Everything by its name, each as one comparable text; the fingerprint counts as code, not as a variable. */
-function traitsOf({ template, ...input }: EndpointInput): Readonly<Record<string, string>> {
-  const { env, ...rest } = template;
+/** Every setting as a comparable string, where null is an empty one; the fingerprint counts as code, not as a variable. */
+function traitsOf(endpoint: Settings): ReadonlyMap<string, string> {
+  const { name: _name, type: _type, template, ...settings } = endpoint;
+  const { env, ...container } = template;
+  const code = env.find(({ key }) => key === FINGERPRINT_VARIABLE)?.value;
   const lines = env
     .filter(({ key }) => key !== FINGERPRINT_VARIABLE)
     .map(({ key, value }) => `${key}=${value}`);
-  const traits = {
-    code: env.find(({ key }) => key === FINGERPRINT_VARIABLE)?.value,
-    gpuIds: input.gpuIds,
-    gpuCount: input.gpuCount,
-    instanceIds: input.instanceIds,
-    workersMin: input.workersMin,
-    workersMax: input.workersMax,
-    idleTimeout: input.idleTimeout,
-    scalerType: input.scalerType,
-    scalerValue: input.scalerValue,
-    executionTimeoutMs: input.executionTimeoutMs,
-    locations: input.locations,
-    minCudaVersion: input.minCudaVersion,
-    flashBootType: input.flashBootType,
-    networkVolumeIds: input.networkVolumeIds,
-    imageName: rest.imageName,
-    containerDiskInGb: rest.containerDiskInGb,
-    dockerArgs: rest.dockerArgs,
-    ports: rest.ports,
-    startScript: rest.startScript,
-    advancedStart: rest.advancedStart,
-    containerRegistryAuthId: rest.containerRegistryAuthId,
-    env: lines.toSorted(),
-  };
-  return Object.fromEntries(
-    Object.entries(traits).map(([name, value]) => [name, JSON.stringify(value ?? null)]),
-  );
+  const traits = { code, ...settings, ...container, env: lines.toSorted() };
+  return new Map(Object.entries(traits).map(([trait, value]) => [trait, JSON.stringify(value ?? "")]));
 }

@@ -27,6 +27,36 @@ const FEATURES = [
 ];
 const EDGE = [...PURE, "src/durable", "src/db", "src/auth", "src"];
 
+const DAEMON_LEAVES = [
+  "node-agent/core",
+  "node-agent/host",
+  "node-agent/disk",
+  "node-agent/runtime/interface",
+];
+const RUNTIME_PARTS = [
+  "node-agent/core",
+  "node-agent/disk",
+  "node-agent/runtime/interface",
+  "node-agent/runtime/daemon",
+];
+const WORKER_PARTS = [
+  "node-agent/core",
+  "node-agent/journal",
+  "type:node-agent/logs",
+  "type:node-agent/runtime/interface",
+];
+const HOST_TOOLS = [
+  "node-agent/core",
+  "node-agent/host",
+  "node-agent/disk",
+  "node-agent/gpu",
+  "node-agent/edge",
+  "node-agent/artifacts",
+  "node-agent/runtime/interface",
+  "node-agent/runtime/daemon",
+  "node-agent/runtime/docker",
+];
+
 const LAYERS = {
   "src/json": ["src/contract"],
   "src/net": [],
@@ -56,7 +86,8 @@ const LAYERS = {
   "src/auth": [...PURE, "src/db", "type:src"],
   "src/management": [...EDGE, ...OBJECTS],
   "src/maintenance": [...EDGE, "src/management"],
-  "src/graphql": [...EDGE, "src/management", ...OBJECTS],
+  // D1 is read and written by management alone; the protocols know the types of its rows.
+  "src/graphql": [...PURE, "src/durable", "src/auth", "src", "type:src/db", "src/management", ...OBJECTS],
   "src/gateway": [...EDGE, "src/management", ...OBJECTS],
   src: [
     ...PURE,
@@ -68,7 +99,84 @@ const LAYERS = {
     "type:src/auth",
   ],
 
-  "node-agent": SHARED,
+  // edge client → journal ← worker → runtime; the rest are leaves below them, and the commands above.
+  "node-agent/core": SHARED,
+  "node-agent/host": [...SHARED, "node-agent/core"],
+  "node-agent/disk": ["node-agent/core"],
+  "node-agent/gpu": [...SHARED, "type:node-agent/disk"],
+  "node-agent/telemetry": [...SHARED, "node-agent/host"],
+  "node-agent/edge": [...SHARED, "node-agent/core"],
+  "node-agent/artifacts": [
+    ...SHARED,
+    "node-agent/core",
+    "node-agent/host",
+    "node-agent/disk",
+    "type:node-agent/edge",
+  ],
+  "node-agent/journal": [...SHARED, "node-agent/core", "type:node-agent/disk"],
+  "node-agent/exchange": [...SHARED, "node-agent/core", "node-agent/edge", "node-agent/journal"],
+  "node-agent/link": [...SHARED, "node-agent/core", "type:node-agent/edge"],
+  "node-agent/runtime/interface": [...SHARED, "type:node-agent/artifacts", "type:node-agent/disk"],
+  "node-agent/runtime/daemon": [...SHARED, ...DAEMON_LEAVES],
+  "node-agent/runtime/images": [...SHARED, ...RUNTIME_PARTS],
+  "node-agent/runtime/network": [...SHARED, ...RUNTIME_PARTS],
+  "node-agent/runtime/docker": [
+    ...SHARED,
+    ...RUNTIME_PARTS,
+    "node-agent/gpu",
+    "node-agent/artifacts",
+    "node-agent/runtime/images",
+    "node-agent/runtime/network",
+  ],
+  "node-agent/runtime/process": [...SHARED, ...RUNTIME_PARTS, "node-agent/host", "node-agent/artifacts"],
+  "node-agent/runtime": [...RUNTIME_PARTS, "node-agent/runtime/docker", "node-agent/runtime/process"],
+  "node-agent/logs": [
+    ...SHARED,
+    "node-agent/core",
+    "type:node-agent/edge",
+    "type:node-agent/journal",
+    "type:node-agent/runtime/interface",
+  ],
+  "node-agent/worker-server": [...SHARED, "node-agent/core", "type:node-agent/journal"],
+  "node-agent/worker/lifecycle": [...SHARED, ...WORKER_PARTS],
+  "node-agent/worker/queue": [
+    ...SHARED,
+    ...WORKER_PARTS,
+    "node-agent/worker-server",
+    "node-agent/worker/lifecycle",
+  ],
+  "node-agent/worker/load-balancing": [
+    ...SHARED,
+    ...WORKER_PARTS,
+    "type:node-agent/link",
+    "node-agent/worker-server",
+    "node-agent/worker/lifecycle",
+  ],
+  "node-agent/worker": [
+    ...SHARED,
+    ...WORKER_PARTS,
+    "type:node-agent/link",
+    "type:node-agent/worker-server",
+    "node-agent/worker/lifecycle",
+    "node-agent/worker/queue",
+    "node-agent/worker/load-balancing",
+  ],
+  "node-agent/doctor": [...SHARED, ...HOST_TOOLS],
+  "node-agent/commands": [...SHARED, ...HOST_TOOLS, "node-agent/doctor", "node-agent/runtime"],
+  "node-agent": [
+    ...SHARED,
+    ...HOST_TOOLS,
+    "node-agent/commands",
+    "node-agent/exchange",
+    "node-agent/journal",
+    "node-agent/link",
+    "node-agent/logs",
+    "node-agent/runtime",
+    "node-agent/runtime/network",
+    "node-agent/telemetry",
+    "node-agent/worker",
+    "node-agent/worker-server",
+  ],
   standalone: SHARED,
 
   "cli/core": SHARED,
@@ -155,7 +263,22 @@ const LAYERS = {
   // A preview is a host of one app and a queue in front of it, made of parts of the agent.
   "cli/preview": [
     ...PURE,
-    "node-agent",
+    "node-agent/artifacts",
+    "node-agent/core",
+    "node-agent/disk",
+    "node-agent/gpu",
+    "node-agent/journal",
+    "node-agent/runtime/process",
+    "node-agent/runtime/daemon",
+    "node-agent/runtime/docker",
+    "node-agent/runtime/images",
+    "node-agent/runtime/interface",
+    "node-agent/runtime/network",
+    "node-agent/worker",
+    "node-agent/worker-server",
+    "node-agent/worker/lifecycle",
+    "node-agent/worker/load-balancing",
+    "node-agent/worker/queue",
     "cli/core",
     "cli/terminal",
     "cli/configuration",

@@ -13,7 +13,7 @@ import {
   type GraphQLSchema,
 } from "graphql";
 import { ENVIRONMENT_KEY_USE } from "../auth/environment-principal.ts";
-import { isBuildOfEnvironment } from "../db/flash/deployments.ts";
+import { isBuildOf } from "../management/flash/environments.ts";
 import { ServiceError } from "../contract/errors.ts";
 import type { GraphqlContext } from "./context.ts";
 
@@ -50,9 +50,7 @@ type IsWithin = (context: GraphqlContext, environmentId: string, id: string) => 
 export function bindToEnvironment(schema: GraphQLSchema): void {
   const fields = schema.getQueryType()?.getFields();
   bind(fields?.["flashEnvironment"], (_context, environmentId, id) => id === environmentId);
-  bind(fields?.["flashBuild"], async ({ db }, environmentId, id) =>
-    isBuildOfEnvironment(db, environmentId, id),
-  );
+  bind(fields?.["flashBuild"], isBuildOf);
 }
 
 function bind(field: { name: string; resolve?: Resolver | undefined } | undefined, isWithin: IsWithin): void {

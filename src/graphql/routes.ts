@@ -6,14 +6,14 @@ import { ANONYMOUS, callerName, type Principal } from "../auth/principal.ts";
 import { hasErrorCode } from "../contract/errors.ts";
 import { countRequest, networkOf } from "../auth/request-rates.ts";
 import { CONTROL_BODY_MAX_BYTES, GRAPHQL_OPEN_BODY_MAX_BYTES } from "../contract/limits.ts";
-import { openDatabase } from "../db/database.ts";
 import { discardBody } from "../durable/discarded-body.ts";
 import { BROKEN_BODY, readWithin } from "../durable/request-body.ts";
 import type { Env } from "../env.ts";
 import { missingKey } from "./authorization.ts";
 import { answerRequest, errorAnswer, unauthorizedAnswer, type GraphqlAnswer } from "./execution.ts";
 import { logFailure } from "../failure-log.ts";
-import { createLoaders } from "./loaders.ts";
+import { openContext } from "../management/context.ts";
+import { createLoaders } from "../management/loaders.ts";
 import { readRequest } from "./request.ts";
 
 type GraphqlEnv = { Bindings: Env; Variables: { principal: Principal; now: number } };
@@ -89,21 +89,14 @@ async function answerDocument(context: Context<GraphqlEnv>): Promise<Response> {
     if (isOpen) return await send(context, unauthorizedAnswer(missingKey()));
     return await send(context, errorAnswer(400, "bad_request", reading.message));
   }
-  const request = {
-    env,
+  const request = openContext(env, {
     ...caller,
-    db: openDatabase(env.DB),
     operation: "query",
-    warnings: [],
-    origin: originOf(context),
+    origin: new URL(context.req.url).origin,
     userAgent: context.req.header("User-Agent") ?? "",
-  };
+  });
   const loaders = createLoaders(request);
   return await send(context, await answerRequest(reading.request, { ...request, loaders }));
-}
-
-function originOf(context: Context): string {
-  return new URL(context.req.url).origin;
 }
 
 /** Browsers name HTML first; other clients name JSON, anything, or nothing. */

@@ -1,6 +1,6 @@
 import type { Principal } from "../auth/principal.ts";
 import type { Author } from "../db/audit-log.ts";
-import type { Database } from "../db/database.ts";
+import { openDatabase, type Database } from "../db/database.ts";
 import { cutMessage } from "../contract/errors.ts";
 import { WARNINGS_MAX } from "../contract/limits.ts";
 import type { Env } from "../env.ts";
@@ -27,6 +27,14 @@ export type RequestContext = {
   /** What the caller's program says it is. */
   readonly userAgent?: string;
 };
+
+/** The context of a request, with its database. */
+export function openContext(
+  env: Env,
+  request: Omit<RequestContext, "env" | "db" | "warnings">,
+): RequestContext {
+  return { ...request, env, db: openDatabase(env.DB), warnings: [] };
+}
 
 /** Adds a warning that is not there yet; there is an end to their number and length, whatever the caller sends. */
 export function warn({ warnings }: RequestContext, { code, message }: Warning): void {

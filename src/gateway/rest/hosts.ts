@@ -1,13 +1,13 @@
 /** Hosts: `/v1/hosts`. */
 import { hostSchema, hostUpdateSchema, type RestHost } from "../../contract/rest/rest-host.ts";
 import { ageOfAgent } from "../../domain/placement/agent-support.ts";
-import { hostPatchSchema } from "../../management/hosts/host-patch.ts";
 import {
   changeHost,
   listOwnHosts,
   removeHost,
   requireHost,
   type Host,
+  hostPatchSchema,
 } from "../../management/hosts/hosts.ts";
 import { parseInput } from "../../management/input-schemas.ts";
 import { idOf, readInput, type RestContext } from "./context.ts";

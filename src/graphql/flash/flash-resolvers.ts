@@ -4,7 +4,7 @@ import { liveToken } from "../../auth/derived-keys/live-token.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
 import type { FlashAppRecord } from "../../db/flash/apps.ts";
 import type { FlashBuildRecord } from "../../db/flash/builds.ts";
-import { findFlashEnvironmentByName, type FlashEnvironmentRecord } from "../../db/flash/environments.ts";
+import type { FlashEnvironmentRecord } from "../../db/flash/environments.ts";
 import type { NetworkVolumeRecord } from "../../db/network-volumes.ts";
 import type { Json } from "../../db/schema.ts";
 import type { RequestContext } from "../../management/context.ts";
@@ -15,6 +15,7 @@ import {
   deleteEnvironment,
   deployBuild,
   findEnvironment,
+  findEnvironmentByName,
   finishDeployment,
 } from "../../management/flash/environments.ts";
 import {
@@ -32,12 +33,10 @@ import {
 } from "../../management/flash/flash-input.ts";
 import { renewLease } from "../../management/flash/sessions.ts";
 import { withUrls } from "../../management/flash/manifests.ts";
-import { prepareUpload, type PreparedUpload } from "../../management/flash/uploads.ts";
-import { parseInput } from "../../management/input-schemas.ts";
+import { prepareUpload } from "../../management/flash/uploads.ts";
 import { attachedIds } from "../../management/endpoints/attached-volumes.ts";
-import type { GraphqlContext } from "../context.ts";
+import { withArguments, withInput, withoutArguments, type GraphqlContext } from "../context.ts";
 
-type Arguments = { readonly input?: unknown };
 type ArtifactView = {
   readonly objectKey: string;
   readonly downloadUrl: string | null;
@@ -49,8 +48,8 @@ const queries = {
     _parent: unknown,
     { flashAppId }: { readonly flashAppId?: string | null },
     { loaders }: GraphqlContext,
-  ): Promise<FlashAppRecord | null> =>
-    (await loaders.flashApps.load()).find(({ id }) => id === flashAppId) ?? null,
+  ): Promise<FlashAppRecord | undefined> =>
+    (await loaders.flashApps.load()).find(({ id }) => id === flashAppId),
   flashAppByName: async (
     _parent: unknown,
     { flashAppName }: { readonly flashAppName?: string | null },
@@ -60,87 +59,37 @@ const queries = {
     _parent: unknown,
     { flashEnvironmentId }: { readonly flashEnvironmentId?: string | null },
     context: RequestContext,
-  ): Promise<FlashEnvironmentRecord | null> =>
-    (await findEnvironment(context, flashEnvironmentId ?? "")) ?? null,
-  flashEnvironmentByName: async (
-    _parent: unknown,
-    { input }: Arguments,
-    { db, principal }: RequestContext,
-  ): Promise<FlashEnvironmentRecord | null> => {
-    const { flashAppId, name } = parseInput(environmentSearchSchema, input);
-    return (await findFlashEnvironmentByName(db, principal.accountId, flashAppId, name)) ?? null;
-  },
+  ): Promise<FlashEnvironmentRecord | undefined> => await findEnvironment(context, flashEnvironmentId ?? ""),
+  flashEnvironmentByName: withInput(environmentSearchSchema, findEnvironmentByName),
   flashBuild: async (
     _parent: unknown,
     { flashBuildId }: { readonly flashBuildId?: string | null },
     { loaders }: GraphqlContext,
-  ): Promise<FlashBuildRecord | null> => (await loaders.flashBuild.load(flashBuildId ?? "")) ?? null,
+  ): Promise<FlashBuildRecord | undefined> => await loaders.flashBuild.load(flashBuildId ?? ""),
 };
 
 const mutations = {
-  createFlashApp: async (
-    _parent: unknown,
-    { input }: Arguments,
-    context: RequestContext,
-  ): Promise<FlashAppRecord> => await createApp(context, parseInput(appCreationSchema, input)),
-  deleteFlashApp: async (_parent: unknown, args: unknown, context: RequestContext): Promise<null> => {
-    await deleteApp(context, parseInput(appArgumentSchema, args).flashAppId);
-    return null;
-  },
-  createFlashEnvironment: async (
-    _parent: unknown,
-    { input }: Arguments,
-    context: RequestContext,
-  ): Promise<FlashEnvironmentRecord> =>
-    await createEnvironment(context, parseInput(environmentCreationSchema, input)),
-  renewFlashEnvironmentLease: async (
-    _parent: unknown,
-    { input }: Arguments,
-    context: RequestContext,
-  ): Promise<FlashEnvironmentRecord> => await renewLease(context, parseInput(leaseRenewalSchema, input)),
-  deleteFlashEnvironment: async (_parent: unknown, args: unknown, context: RequestContext): Promise<null> => {
-    await deleteEnvironment(context, parseInput(environmentArgumentSchema, args).flashEnvironmentId);
-    return null;
-  },
-  prepareFlashArtifactUpload: async (
-    _parent: unknown,
-    { input }: Arguments,
-    context: RequestContext,
-  ): Promise<PreparedUpload> => await prepareUpload(context, parseInput(uploadAnnouncementSchema, input)),
-  finalizeFlashArtifactUpload: async (
-    _parent: unknown,
-    { input }: Arguments,
-    context: RequestContext,
-  ): Promise<FlashBuildRecord> => await finalizeUpload(context, parseInput(finalizationSchema, input)),
-  updateFlashBuildManifest: async (
-    _parent: unknown,
-    { input }: Arguments,
-    context: RequestContext,
-  ): Promise<FlashBuildRecord> => await changeManifest(context, parseInput(manifestChangeSchema, input)),
-  deployBuildToEnvironment: async (
-    _parent: unknown,
-    { input }: Arguments,
-    context: RequestContext,
-  ): Promise<FlashEnvironmentRecord> => await deployBuild(context, parseInput(deploymentSchema, input)),
-  finishFlashDeployment: async (
-    _parent: unknown,
-    { input }: Arguments,
-    context: RequestContext,
-  ): Promise<FlashEnvironmentRecord> =>
-    await finishDeployment(context, parseInput(deploymentEndSchema, input)),
+  createFlashApp: withInput(appCreationSchema, createApp),
+  deleteFlashApp: withArguments(appArgumentSchema, (context, { flashAppId }) =>
+    deleteApp(context, flashAppId),
+  ),
+  createFlashEnvironment: withInput(environmentCreationSchema, createEnvironment),
+  renewFlashEnvironmentLease: withInput(leaseRenewalSchema, renewLease),
+  deleteFlashEnvironment: withArguments(environmentArgumentSchema, (context, { flashEnvironmentId }) =>
+    deleteEnvironment(context, flashEnvironmentId),
+  ),
+  prepareFlashArtifactUpload: withInput(uploadAnnouncementSchema, prepareUpload),
+  finalizeFlashArtifactUpload: withInput(finalizationSchema, finalizeUpload),
+  updateFlashBuildManifest: withInput(manifestChangeSchema, changeManifest),
+  deployBuildToEnvironment: withInput(deploymentSchema, deployBuild),
+  finishFlashDeployment: withInput(deploymentEndSchema, finishDeployment),
 };
 
 export const flashResolvers = {
   Query: queries,
   Mutation: mutations,
 
-  User: {
-    flashApps: async (
-      _account: unknown,
-      _args: unknown,
-      { loaders }: GraphqlContext,
-    ): Promise<readonly FlashAppRecord[]> => await loaders.flashApps.load(),
-  },
+  User: { flashApps: withoutArguments(({ loaders }) => loaders.flashApps.load()) },
 
   FlashApp: {
     flashEnvironments: async ({ id }: FlashAppRecord, _args: unknown, { loaders }: GraphqlContext) =>

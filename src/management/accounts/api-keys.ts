@@ -13,6 +13,7 @@ import { API_KEY_TTL_MIN_MS } from "../../contract/limits.ts";
 import {
   findApiKey,
   insertApiKeyIfAllowed,
+  listApiKeys,
   revokeApiKeyIfUnchanged,
   updateApiKeyIfUnchanged,
   type ApiKeyRecord,
@@ -36,6 +37,11 @@ export type IssuedToken = { readonly token: string; readonly stored: Pick<NewApi
 export async function issueToken(): Promise<IssuedToken> {
   const token = generateCredential("api-key");
   return { token, stored: { hash: await hashKey(token), hint: token.slice(0, HINT_LENGTH) } };
+}
+
+/** The keys of the calling account, revoked and expired ones included, the newest first. */
+export async function listOwnApiKeys({ db, principal }: RequestContext): Promise<readonly ApiKeyRecord[]> {
+  return await listApiKeys(db, principal.accountId);
 }
 
 export async function createApiKey(

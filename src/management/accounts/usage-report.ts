@@ -3,6 +3,11 @@ import * as z from "zod";
 import { findGpuCard } from "../../catalog/gpu-cards.ts";
 import { GPU_TIERS, type GpuTier } from "../../catalog/gpu-tiers.ts";
 import { GPU_PRICE_PER_GB_HOUR, USAGE_RETENTION_MS, USAGE_SPANS_MAX } from "../../contract/limits.ts";
+import type { MetricsWindow } from "../../contract/metrics.ts";
+import { shardName } from "../../durable/object-name.ts";
+import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
+import type { ActivityReport } from "../../endpoint/messages.ts";
+import { logFailure } from "../../failure-log.ts";
 import { listUsage, type UsageRecord } from "../../db/usage.ts";
 import { addGpuTimes, type GpuTime } from "../../domain/metrics/worker-usage.ts";
 import { gpuPrice, readGpuPrices, type GpuPrices } from "../catalog/prices.ts";
@@ -115,5 +120,22 @@ function spanOf(hour: number, bucket: Bucket): number {
       return Date.UTC(year, month);
     case "year":
       return Date.UTC(year, 0);
+  }
+}
+
+/** What an endpoint of the calling account did; null when its object has no configuration or cannot be reached. */
+export async function reportMetrics(
+  { env }: Pick<RequestContext, "env">,
+  endpointId: string,
+  window: MetricsWindow,
+): Promise<ActivityReport | null> {
+  const name = shardName(endpointId, 0);
+  const stub = env.ENDPOINT.getByName(name) as unknown as Pick<EndpointObject, "activity">;
+  try {
+    const reply = await stub.activity(window);
+    return reply.kind === "activity" ? { requests: reply.requests, workers: reply.workers } : null;
+  } catch (cause) {
+    logFailure("metrics_not_read", { endpointId }, cause);
+    return null;
   }
 }

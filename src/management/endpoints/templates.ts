@@ -5,6 +5,7 @@ import {
   findTemplate,
   findTemplateByName,
   insertTemplateIfAllowed,
+  listPublicTemplates,
   updateTemplateIfUnchanged,
   type TemplateChange,
   type TemplateRecord,
@@ -47,6 +48,14 @@ export async function requireServerlessTemplate(
     `templateId: template '${template.name}' is one of Pods; an endpoint needs a Serverless template: ` +
       "save it with isServerless true and volumeInGb 0, or name another one",
   );
+}
+
+/** Templates of the calling account that it has made public. */
+export async function listOwnPublicTemplates({
+  db,
+  principal,
+}: RequestContext): Promise<readonly TemplateRecord[]> {
+  return await listPublicTemplates(db, principal.accountId);
 }
 
 export async function createTemplate(context: RequestContext, patch: TemplatePatch): Promise<TemplateRecord> {

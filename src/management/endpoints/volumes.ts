@@ -1,4 +1,7 @@
 /** Creating, growing and deleting network volumes. */
+import * as z from "zod";
+import { DATA_CENTERS, findDataCenter } from "../../catalog/data-centers.ts";
+import { NETWORK_VOLUME_MAX_GB } from "../../contract/rest/rest-storage.ts";
 import {
   deleteNetworkVolumeIfUnused,
   findNetworkVolume,
@@ -12,7 +15,31 @@ import { requireQuota } from "../quota.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { retryOnConflict } from "../optimistic-write.ts";
-import type { VolumeCreation, VolumePatch } from "./volume-patch.ts";
+import { nameSchema, optional, optionalNonEmpty, wholeNumber } from "../input-schemas.ts";
+
+const dataCenterSchema = z
+  .string()
+  .refine(
+    (id) => findDataCenter(id) !== undefined,
+    `must be one of ${DATA_CENTERS.map(({ id }) => id).join(", ")}`,
+  );
+
+const changeable = {
+  name: optional(nameSchema),
+  /** GB. */
+  size: optional(wholeNumber(1, NETWORK_VOLUME_MAX_GB)),
+};
+
+/** What a new network volume has. */
+export const volumeCreationSchema = z.object({
+  ...changeable,
+  dataCenterId: optionalNonEmpty(dataCenterSchema),
+});
+type VolumeCreation = Partial<z.output<typeof volumeCreationSchema>>;
+
+/** Changes of a network volume; undefined leaves what is stored. */
+export const volumePatchSchema = z.object(changeable);
+type VolumePatch = Partial<z.output<typeof volumePatchSchema>>;
 
 /** The network volumes of the calling account, the oldest first. */
 export async function listVolumes(context: RequestContext): Promise<readonly NetworkVolumeRecord[]> {

@@ -10,6 +10,7 @@ import {
   type FlashEnvironmentRecord,
 } from "../../db/flash/environments.ts";
 import { FLASH_ENVIRONMENTS_MAX } from "../../contract/flash/flash-limits.ts";
+import { isBuildOfEnvironment } from "../../db/flash/deployments.ts";
 import { makeFlashAppPermanent } from "../../db/flash/apps.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { requireSealingKeys } from "../secrets/sealing-keys.ts";
@@ -31,6 +32,23 @@ export async function findEnvironment(
     (await findFlashEnvironment(db, accountId, id)) ??
     (await findFlashEnvironmentOfEndpoint(db, accountId, id))
   );
+}
+
+/** The environment of an app that has this name. */
+export async function findEnvironmentByName(
+  { db, principal }: RequestContext,
+  { flashAppId, name }: { readonly flashAppId: string; readonly name: string },
+): Promise<FlashEnvironmentRecord | undefined> {
+  return await findFlashEnvironmentByName(db, principal.accountId, flashAppId, name);
+}
+
+/** Whether a build runs in an environment. */
+export async function isBuildOf(
+  { db }: RequestContext,
+  environmentId: string,
+  buildId: string,
+): Promise<boolean> {
+  return await isBuildOfEnvironment(db, environmentId, buildId);
 }
 
 /** With a lease it is a session; without one it lasts, and so does its app. */

@@ -3,6 +3,7 @@
  *
  * A change is noted in D1 first; one of which Fleet could not be told is healed by repeating it.
  */
+import * as z from "zod";
 import { forgetHost } from "../../auth/host-principal.ts";
 import {
   findOwnHost,
@@ -17,7 +18,15 @@ import type { HostView } from "../../fleet/messages.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { fleetObject } from "../fleet.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import type { HostPatch } from "./host-patch.ts";
+import { optional, stringSchema } from "../input-schemas.ts";
+
+/** Changes of a host; undefined leaves what is stored. */
+export const hostPatchSchema = z.object({
+  id: stringSchema.min(1, "must not be empty"),
+  cordoned: optional(z.boolean()),
+  drained: optional(z.boolean()),
+});
+type HostPatch = z.output<typeof hostPatchSchema>;
 
 /** A host, and what Fleet knows of it once it has spoken. */
 export type Host = { readonly record: HostRecord; readonly seen: HostView | undefined };

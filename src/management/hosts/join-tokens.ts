@@ -75,10 +75,15 @@ function installCommandOf(origin: string, token: string): string {
   return `(echo EDGERUN_JOIN_TOKEN=${token}; ${script}) | sudo sh -s --`;
 }
 
-/** Takes a token back that no host has used. */
+/** Tokens that no host has used and that have not expired. */
+export async function listOpenJoinTokens({ db, principal, now }: RequestContext) {
+  const tokens = await listJoinTokens(db, principal.accountId, now);
+  return tokens.map((token) => ({ ...token, id: idOfJoinToken(token) }));
+}
+
+/** Revokes a token that no host has used. */
 export async function revokeJoinToken(context: RequestContext, id: string): Promise<void> {
-  const open = await listJoinTokens(context.db, context.principal.accountId, context.now);
-  const token = open.find((candidate) => idOfJoinToken(candidate) === id);
+  const token = (await listOpenJoinTokens(context)).find((candidate) => candidate.id === id);
   if (!token || !(await removeJoinToken(context.db, authorOf(context), token))) {
     throw new ServiceError("join_token_not_found", `id: no unused join token '${id}' was found`);
   }

@@ -6,6 +6,7 @@ import {
   deleteRegistryAuthIfUnused,
   findRegistryAuth,
   insertRegistryAuthWithinQuota,
+  listRegistryAuths,
   listTemplatesOfRegistryAuth,
   updateRegistryAuth,
   type RegistryAuthRecord,
@@ -40,6 +41,14 @@ export const registryAuthCreationSchema = loginSchema.extend({ name: nameSchema 
 /** Both members are required: they are sealed as one. */
 export const registryAuthUpdateSchema = loginSchema.extend({ id: idSchema });
 export const registryAuthDeletionSchema = z.object({ registryAuthId: idSchema });
+
+/** The credentials of the calling account without user names and passwords, the oldest first. */
+export async function listOwnRegistryAuths({
+  db,
+  principal,
+}: RequestContext): Promise<readonly RegistryAuthRecord[]> {
+  return await listRegistryAuths(db, principal.accountId);
+}
 
 export async function createRegistryAuth(
   context: RequestContext,

@@ -12,6 +12,7 @@ import {
   findSecret,
   hasSecretNamed,
   insertSecretIfNameFree,
+  listSecrets,
   updateSecret,
   type SecretRecord,
 } from "../../db/credentials/secrets.ts";
@@ -61,6 +62,11 @@ export const secretCreationSchema = z.object({
 export const secretValueSchema = z.object({ id: idSchema, value: valueSchema });
 export const secretDescriptionSchema = z.object({ id: idSchema, description: descriptionSchema });
 export const secretDeletionSchema = z.object({ id: idSchema });
+
+/** The secrets of the calling account without their values, the oldest first. */
+export async function listOwnSecrets({ db, principal }: RequestContext): Promise<readonly SecretRecord[]> {
+  return await listSecrets(db, principal.accountId);
+}
 
 export async function createSecret(
   context: RequestContext,

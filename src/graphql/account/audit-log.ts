@@ -1,0 +1,40 @@
+import { auditSelectionSchema, readAuditLog } from "../../management/accounts/audit-log.ts";
+import { withInput } from "../context.ts";
+
+export const auditSdl = /* GraphQL */ `
+  type User {
+    "Who changed what, and when: the newest first. Kept for 400 days."
+    auditLog(input: AuditLogInput): [AuditEntry!]
+  }
+
+  "What is left out selects nothing out."
+  input AuditLogInput {
+    "1 to 200; 50 when left out."
+    limit: Int
+    "The id of an entry: only older ones. The last entry's id gives the next page."
+    before: ID
+    subjectId: String
+    "account, api_key, endpoint, flash_app, flash_auth_request, flash_build, flash_environment, flash_upload, host, join_token, network_volume, registry_auth, secret, template or webhook_secret."
+    subjectKind: String
+    "The name of a mutation, method and path of a REST call, or 'end of a lease'."
+    operation: String
+    apiKeyId: ID
+  }
+
+  type AuditEntry {
+    id: ID!
+    at: DateTime!
+    "The key that made the change; empty at the end of a lease, which nobody asks for."
+    apiKeyId: ID!
+    "Null once the key is no longer listed."
+    apiKeyName: String
+    operation: String!
+    subjectKind: String!
+    subjectId: String!
+    subjectName: String
+    "Names of what was changed, never values."
+    fields: [String!]!
+  }
+`;
+
+export const auditResolvers = { User: { auditLog: withInput(auditSelectionSchema, readAuditLog) } };

@@ -1,0 +1,107 @@
+import type { MetricsWindow } from "../../contract/metrics.ts";
+import type { EndpointRecord } from "../../db/endpoints.ts";
+import {
+  reportMetrics,
+  reportUsage,
+  usageSelectionSchema,
+  type UsageSpan,
+} from "../../management/accounts/usage-report.ts";
+import { withInput, type GraphqlContext } from "../context.ts";
+
+export const usageSdl = /* GraphQL */ `
+  type User {
+    "What endpoints used, deleted ones included; by default the days of the last week."
+    usage(input: UsageInput): [Usage]
+  }
+
+  type Endpoint {
+    "What the endpoint did within a window; null when its queue cannot be reached."
+    metrics(window: MetricsWindow): EndpointMetrics
+  }
+
+  enum MetricsWindow {
+    LAST_5_MINUTES
+    LAST_HOUR
+    LAST_24_HOURS
+    LAST_7_DAYS
+  }
+  type EndpointMetrics {
+    "As metrics/requests of the queue API answers."
+    requests: JSON
+    "As metrics/workers of the queue API answers."
+    workers: JSON
+  }
+
+  input UsageInput {
+    "ISO 8601; hours that begin before are left out."
+    from: String
+    "ISO 8601; now by default."
+    to: String
+    "hour, day (the default), week, month or year, in UTC."
+    bucket: String
+    endpointId: String
+  }
+  type Usage {
+    from: DateTime
+    endpointId: String
+    "As it was called last."
+    endpointName: String
+    "Jobs submitted."
+    requests: Int
+    completed: Int
+    failed: Int
+    cancelled: Int
+    timedOut: Int
+    expired: Int
+    retried: Int
+    coldStarts: Int
+    delaySeconds: Float
+    executionSeconds: Float
+    "From the placement of a worker until its room was free again."
+    workerSeconds: Float
+    gpus: [GpuUsage]
+    "Nominal, in dollars: time of GPUs by the prices of the catalog."
+    cost: Float
+  }
+  "Each GPU of a worker counts by itself."
+  type GpuUsage {
+    "As the driver calls the model."
+    model: String
+    tier: String
+    seconds: Float
+    cost: Float
+  }
+`;
+
+type GpuUsage = UsageSpan["gpus"][number];
+
+export const usageResolvers = {
+  MetricsWindow: {
+    LAST_5_MINUTES: "5m",
+    LAST_HOUR: "1h",
+    LAST_24_HOURS: "24h",
+    LAST_7_DAYS: "7d",
+  },
+
+  User: {
+    usage: withInput(usageSelectionSchema, reportUsage),
+  },
+
+  Endpoint: {
+    metrics: async (
+      { id }: EndpointRecord,
+      { window }: { window?: MetricsWindow | null },
+      context: GraphqlContext,
+    ) => await reportMetrics(context, id, window ?? "1h"),
+  },
+
+  Usage: {
+    delaySeconds: ({ delayMs }: UsageSpan): number => delayMs / 1_000,
+    executionSeconds: ({ executionMs }: UsageSpan): number => executionMs / 1_000,
+    workerSeconds: ({ workerMs }: UsageSpan): number => workerMs / 1_000,
+  },
+
+  GpuUsage: {
+    seconds: ({ ms }: GpuUsage): number => ms / 1_000,
+  },
+};

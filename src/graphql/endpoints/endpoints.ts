@@ -1,0 +1,192 @@
+import * as z from "zod";
+import type { EndpointRecord } from "../../db/endpoints.ts";
+import type { NetworkVolumeRecord } from "../../db/network-volumes.ts";
+import type { TemplateRecord } from "../../db/templates.ts";
+import { hasFlashBoot } from "../../domain/placement/standby.ts";
+import {
+  changeEndpoint,
+  changeEndpointTemplate,
+  createEndpoint,
+  deleteEndpoint,
+} from "../../management/endpoints/endpoints.ts";
+import { toRollout, type Rollout } from "../../management/endpoints/rollout.ts";
+import { toPod } from "../../management/endpoints/worker-pods.ts";
+import { stringSchema } from "../../management/input-schemas.ts";
+import { endpointFields, endpointPatchSchema } from "../../management/nouns/endpoint.ts";
+import { fieldResolvers, inputSdl, typeSdl } from "../../management/nouns/field.ts";
+import { inlineTemplateFields } from "../../management/nouns/template.ts";
+import { withArguments, withInput, withoutArguments, type GraphqlContext } from "../context.ts";
+
+export const endpointSdl = /* GraphQL */ `
+  type Mutation {
+    "An id merges into the stored endpoint; without one it creates, unless the flash environment has one of this name."
+    saveEndpoint(input: EndpointInput): Endpoint
+    "Refused with ENDPOINT_HAS_WORKERS until both worker limits are 0, except for endpoints of a flash environment."
+    deleteEndpoint(id: String): Void
+    "Gives an endpoint another template; its workers are replaced."
+    updateEndpointTemplate(input: UpdateEndpointTemplateInput): Endpoint
+  }
+
+  type User {
+    "Endpoints of the account, oldest first."
+    endpoints: [Endpoint]!
+    "Null when the endpoint does not exist."
+    endpoint(id: String): Endpoint
+  }
+
+  "How workers start: FLASHBOOT and PRIORITY_FLASHBOOT ask for faster cold starts."
+  enum FlashBootType {
+    OFF
+    FLASHBOOT
+    PRIORITY_FLASHBOOT
+  }
+
+  input EndpointInput {
+    "Absent to create, present to change."
+    id: String
+    "Inline template, bound to the endpoint; not together with templateId."
+    template: EndpointTemplateInput
+    ${inputSdl(endpointFields)}
+    "Accepted and ignored, as the fields below."
+    bindEndpoint: Boolean
+    hubReleaseId: String
+    modelName: String
+    modelReferences: [String]
+    repo: JSON
+    cloudStorageConfig: JSON
+  }
+  input EndpointTemplateInput {
+    ${inputSdl(inlineTemplateFields)}
+  }
+  input NetworkVolumeIdsInput {
+    networkVolumeId: String
+  }
+
+  input UpdateEndpointTemplateInput {
+    endpointId: String
+    templateId: String
+  }
+
+  type Endpoint {
+    id: String
+    "The account."
+    userId: String
+    createdAt: DateTime
+    "Rises with each rolling release."
+    version: Int
+    "Opens the queue API of this endpoint alone. Null for keys that may not write the endpoint or that expire, and where no ENCRYPTION_KEYS are set."
+    aiKey: String
+    "GPU or CPU."
+    computeType: String
+    template: PodTemplate
+    ${typeSdl(endpointFields)}
+    "Stopped workers that FLASHBOOT keeps prepared."
+    workersStandby: Int
+    "The volume that networkVolumeId names."
+    networkVolume: NetworkVolume
+    "The flash build whose files the workers get: the one that was active when this version was made."
+    activeBuildid: String
+    "Always null: there are no development pods."
+    idePodId: String
+    "Always empty."
+    modelReferences: [String]
+    "The endpoint's workers, including those that are starting or stopping; the oldest first."
+    pods: [Pod]
+    "How far a rolling release is; null while all workers are of the endpoint's version."
+    rollout: Rollout
+  }
+  "Workers that are stopping do not count."
+  type Rollout {
+    inProgress: Boolean!
+    "Oldest version that a worker still runs."
+    oldestVersion: Int!
+    "Ready or not."
+    workersOnLatest: Int!
+    workersTotal: Int!
+    percentOnLatest: Int!
+    "What the next new worker waits for, or why it does not come up, as far as it is known."
+    reason: String
+  }
+  type NetworkVolumeIds {
+    networkVolumeId: String
+    dataCenterId: String
+  }
+`;
+
+const idSchema = stringSchema.min(1, "must not be empty");
+const deletionSchema = z.object({ id: idSchema });
+const templateChangeSchema = z.object({ endpointId: idSchema, templateId: idSchema });
+
+type NamedVolume = { readonly networkVolumeId: string; readonly dataCenterId: string | null };
+
+export const endpointResolvers = {
+  Mutation: {
+    saveEndpoint: withInput(endpointPatchSchema, async (context, patch) =>
+      patch.id === undefined
+        ? await createEndpoint(context, patch)
+        : await changeEndpoint(context, patch.id, patch),
+    ),
+    deleteEndpoint: withArguments(deletionSchema, (context, { id }) => deleteEndpoint(context, id)),
+    updateEndpointTemplate: withInput(templateChangeSchema, changeEndpointTemplate),
+  },
+
+  User: {
+    endpoints: withoutArguments(({ loaders }) => loaders.endpoints.load()),
+    endpoint: async (
+      _account: unknown,
+      { id }: { id?: string | null },
+      { loaders }: GraphqlContext,
+    ): Promise<EndpointRecord | undefined> => await loaders.endpoint.load(id ?? ""),
+  },
+
+  Endpoint: {
+    ...fieldResolvers(endpointFields),
+    userId: (endpoint: EndpointRecord): string => endpoint.accountId,
+    computeType: (endpoint: EndpointRecord): string => (endpoint.gpuIds === null ? "CPU" : "GPU"),
+    /** Without FLASHBOOT there are none, which need not be asked for. */
+    workersStandby: async (endpoint: EndpointRecord, _: unknown, { loaders }: GraphqlContext) => {
+      if (!hasFlashBoot(endpoint)) return 0;
+      const workers = await loaders.workers.load(endpoint.id);
+      return workers.filter(({ state }) => state === "standby").length;
+    },
+    modelReferences: (): readonly string[] => [],
+    activeBuildid: (endpoint: EndpointRecord): string | null => endpoint.flashBuildId,
+    idePodId: (): null => null,
+    networkVolumeIds: async (
+      endpoint: EndpointRecord,
+      _args: unknown,
+      { loaders }: GraphqlContext,
+    ): Promise<readonly NamedVolume[]> =>
+      await Promise.all(
+        endpoint.networkVolumeIds.map(async (networkVolumeId) => ({
+          networkVolumeId,
+          dataCenterId: (await loaders.volume.load(networkVolumeId))?.dataCenterId ?? null,
+        })),
+      ),
+    networkVolume: async (
+      { networkVolumeId }: EndpointRecord,
+      _args: unknown,
+      { loaders }: GraphqlContext,
+    ): Promise<NetworkVolumeRecord | null> =>
+      networkVolumeId === null ? null : ((await loaders.volume.load(networkVolumeId)) ?? null),
+    template: async (
+      endpoint: EndpointRecord,
+      _args: unknown,
+      { loaders }: GraphqlContext,
+    ): Promise<TemplateRecord | null> => (await loaders.template.load(endpoint.templateId)) ?? null,
+    pods: async (endpoint: EndpointRecord, _args: unknown, context: GraphqlContext): Promise<unknown[]> => {
+      const { loaders } = context;
+      const workers = await loaders.workers.load(endpoint.id);
+      if (workers.length === 0) return [];
+      const template = await loaders.template.load(endpoint.templateId);
+      return template === undefined
+        ? []
+        : workers.map((worker) => toPod(context, worker, endpoint, template));
+    },
+    rollout: async (
+      { id, version }: EndpointRecord,
+      _args: unknown,
+      { loaders }: GraphqlContext,
+    ): Promise<Rollout | null> => toRollout(await loaders.workers.load(id), version),
+  },
+};

@@ -1,0 +1,76 @@
+import * as z from "zod";
+import type { AuthRequestStatus } from "../../contract/flash/flash-names.ts";
+import type { FlashAuthRecord } from "../../db/flash/auth-requests.ts";
+import type { RequestContext } from "../../management/context.ts";
+import {
+  decideLogin,
+  decisionSchema,
+  fetchKey,
+  openLogin,
+  requireLogin,
+  statusOf,
+} from "../../management/flash/login.ts";
+import { stringSchema } from "../../management/input-schemas.ts";
+import { withArguments, withInput, withoutArguments } from "../context.ts";
+
+export const loginSdl = /* GraphQL */ `
+  type Query {
+    "The state of a login, for any caller that knows its id; needs no key."
+    flashAuthRequestStatus(flashAuthRequestId: String): FlashAuthRequest
+  }
+
+  type Mutation {
+    "Opens a login for a client, which sends its user to /flash/login?request=<id>; needs no key."
+    createFlashAuthRequest: FlashAuthRequest
+    "Approves a login, whose client then gets a new key with the permissions of this one, or denies it."
+    approveFlashAuthRequest(input: ApproveFlashAuthRequestInput): FlashAuthRequest
+  }
+
+  type FlashAuthRequest {
+    "A caller that knows it gets the key."
+    id: String
+    "PENDING, APPROVED, CONSUMED, DENIED or EXPIRED."
+    status: String
+    expiresAt: DateTime
+    "What the client says it is: its User-Agent."
+    client: String
+    "Of an approved login, shown once: from then on it is CONSUMED."
+    apiKey: String
+  }
+  input ApproveFlashAuthRequestInput {
+    flashAuthRequestId: String
+    "False denies it; true makes a key for the client."
+    isApproved: Boolean
+  }
+`;
+
+const statusSchema = z.object({ flashAuthRequestId: stringSchema.min(1, "must not be empty") });
+
+type LoginView = Pick<FlashAuthRecord, "id" | "expiresAt" | "client"> & {
+  readonly status: AuthRequestStatus;
+  /** Called only when it is selected, since the key can be fetched once. */
+  readonly apiKey?: () => Promise<string | null>;
+};
+
+export const loginResolvers = {
+  Query: {
+    flashAuthRequestStatus: withArguments(
+      statusSchema,
+      async (context, { flashAuthRequestId }): Promise<LoginView> => {
+        const request = await requireLogin(context, flashAuthRequestId);
+        return { ...toView(request, context), apiKey: () => fetchKey(context, request) };
+      },
+    ),
+  },
+  Mutation: {
+    createFlashAuthRequest: withoutArguments(async (context) => toView(await openLogin(context), context)),
+    approveFlashAuthRequest: withInput(decisionSchema, async (context, decision) =>
+      toView(await decideLogin(context, decision), context),
+    ),
+  },
+};
+
+function toView(request: FlashAuthRecord, { now }: RequestContext): LoginView {
+  const { id, expiresAt, client } = request;
+  return { id, expiresAt, client, status: statusOf(request, now) };
+}
