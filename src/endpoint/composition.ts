@@ -93,107 +93,127 @@ export type Vitals = {
 
 /** Opens the storage and builds what stands on it; no row is read yet. */
 export function openEndpoint(context: DurableObjectState, env: EndpointEnv, fleet: FleetCalls): Endpoint {
-  const keepAlive = (work: Promise<unknown>): void => context.waitUntil(work);
+  const base = openBase(context, fleet, () => hooks.finishTurn(Date.now()));
+  const queue = openQueue(context, env, base);
+  const scaling = openScaling(base, queue);
+  const agents = openAgents(context, base, queue, scaling);
+  const clients = openClients(context, env, base, queue, agents);
+  const { commit, alarm, facts, limits, lookup, database } = base;
+  const loadBalancing = openLoadBalancing(context, { facts, commit, ...scaling });
+  const metrics = new MetricsHandlers({ ...base, ...queue, ...scaling });
+  const hooks: CommitHooks = new CommitHooks({
+    facts,
+    alarm,
+    takeEffects: () => queue.queue.takeEffects(),
+    features: {
+      limits: {
+        recover: () => limits.growWith(facts.report),
+        learn: ({ report }) => limits.growWith(report),
+      },
+      dispatch: agents.exchanges,
+      queue: queueHooks(base, queue),
+      loadBalancing: loadBalancing.hooks,
+      scaling: scalingHooks(context, fleet, scaling.scaling, agents.exchanges, loadBalancing),
+      metrics: metrics.hooks,
+      checkpoint: { commit: (_, now) => queue.ledger.persist(now) },
+      webhooks: clients.webhooks.hooks,
+      batches: clients.batches.hooks,
+    },
+  });
+  return {
+    facts,
+    lookup,
+    limits,
+    ...clients,
+    agents: agents.exchanges,
+    scaling: scaling.scaling,
+    loadBalancing,
+    metrics,
+    commit,
+    alarm,
+    hooks,
+    resetTables: () => database.migrate(ENDPOINT_MIGRATIONS),
+    vitals: () => vitalsOf(base, queue, scaling.requests, agents.dispatch),
+  };
+}
+
+/** What all features share. */
+function openBase(context: DurableObjectState, fleet: FleetCalls, finishTurn: () => void) {
   const database = new ObjectDatabase(context.storage.sql);
   database.migrate(ENDPOINT_MIGRATIONS);
   const factStore = new FactStore(database);
   const facts = new EndpointFacts(factStore);
-  const lookup = new WorkerLookup(facts, fleet.updateReport);
-  const limits = new RequestLimits();
-  const alarm = new AlarmClock(context.storage);
-  const commit = new GroupCommit(context, () => hooks.finishTurn(Date.now()));
+  return {
+    database,
+    factStore,
+    facts,
+    lookup: new WorkerLookup(facts, fleet.updateReport),
+    limits: new RequestLimits(),
+    alarm: new AlarmClock(context.storage),
+    commit: new GroupCommit(context, finishTurn),
+  };
+}
 
+type Base = ReturnType<typeof openBase>;
+
+/** The queue, and the stores of the features that change with its jobs. */
+function openQueue(context: DurableObjectState, env: EndpointEnv, { database, factStore, facts }: Base) {
   const chunks = new ChunkStore(database);
   const outbox = new WebhookOutbox(new WebhookStore(database));
-  const batchIndex = new BatchIndex(new BatchStore(database));
+  const batches = new BatchIndex(new BatchStore(database));
   const activity = new ActivityCounters(new ActivityStore(database));
-  const orphans = new OrphanedPayloads(env.PAYLOADS, facts, keepAlive);
-
+  const orphans = new OrphanedPayloads(env.PAYLOADS, facts, (work) => context.waitUntil(work));
   const store = new JobStore(database);
   const claims = new Claims(store, factStore.map("claims:"));
   const ledger = new QueueLedger(store, claims, activity, factStore.fact("checkpoint"));
   const times = new RunningTimes();
-  const queue = new Queue({ store, claims, ledger, times, orphans, chunks, outbox, batches: batchIndex });
-  const storage = new JobStorage({
-    sql: context.storage.sql,
-    claims,
-    ledger,
-    batches: batchIndex,
-    gigabytes: env.ENDPOINT_STORAGE_GB,
-  });
+  const { sql } = context.storage;
+  const storage = new JobStorage({ sql, claims, ledger, batches, gigabytes: env.ENDPOINT_STORAGE_GB });
+  const queue = new Queue({ store, claims, ledger, times, orphans, chunks, outbox, batches });
+  return { store, claims, ledger, times, storage, queue, orphans, chunks, outbox, batches, activity };
+}
 
+type JobQueue = ReturnType<typeof openQueue>;
+
+function queueHooks(
+  { facts, alarm }: Base,
+  { queue, claims, times, storage, orphans }: JobQueue,
+): FeatureHooks {
+  return {
+    recover: (now) => {
+      queue.recover(now);
+      times.learn(facts.report, claims.running.values());
+    },
+    learn: ({ report }) => times.learn(report, claims.running.values()),
+    settle: () => {
+      storage.endTurn();
+      orphans.delete();
+    },
+    nextAt: (now) => (queue.isRebuilding && alarm.armedAt === null ? now : queue.nextSweepAt),
+    sweep: (now) => queue.sweep(now),
+  };
+}
+
+function openScaling({ factStore, facts }: Base, { claims, ledger, activity }: JobQueue) {
   const concurrency = new WorkerConcurrency();
   const rollout = new Rollout(factStore.fact("rollout"));
   const requests = new RequestTracker({ activity, facts });
   const work = new Workload({ claims, ledger, requests });
-  const desired = factStore.fact<DesiredState>("desired_workers");
-  const scaling = new Autoscaler({ stored: desired, ledger, work, queue, facts, concurrency, rollout });
-  const metrics = new MetricsHandlers({ activity, facts, work, ledger, scaling, limits, rollout, requests });
+  const stored = factStore.fact<DesiredState>("desired_workers");
+  const scaling = new Autoscaler({ stored, ledger, work, claims, facts, concurrency, rollout });
+  return { concurrency, rollout, requests, work, scaling };
+}
 
-  const dispatch = new Dispatch();
-  const notifier = new EndpointNotifier(context, limits);
-  const handlers = new AgentHandlers({
-    queue,
-    claims,
-    chunks,
-    orphans,
-    dispatch,
-    times,
-    concurrency,
-    storage,
-  });
-  const followers = new Followers(context);
-  const agents = new AgentExchanges({
-    facts,
-    lookup,
-    commit,
-    queue,
-    storage,
-    scaling,
-    dispatch,
-    handlers,
-    notifier,
-    followers,
-  });
-  const sender = new WebhookSender({
-    outbox,
-    queue,
-    facts,
-    bucket: env.PAYLOADS,
-    allowsPrivate: env.WEBHOOK_ALLOW_PRIVATE === "true",
-    inTurn: (work) => commit.run(work),
-    keepAlive,
-  });
-  const webhooks = new WebhookHandlers({ queue, outbox, limits, commit });
-  const jobs = new JobHandlers({
-    facts,
-    queue,
-    ledger,
-    times,
-    webhooks,
-    dispatch,
-    agents: handlers,
-    limits,
-    storage,
-    commit,
-    notifier,
-  });
-  const streams = new StreamHandlers({ facts, queue, chunks, limits, commit, notifier, jobs });
-  const batches = openBatches({
-    facts,
-    queue,
-    claims,
-    ledger,
-    limits,
-    storage,
-    commit,
-    index: batchIndex,
-    jobStore: store,
-    orphans,
-  });
-  const loadBalancing = openLoadBalancing(context, { facts, scaling, requests, commit });
+type Scaling = ReturnType<typeof openScaling>;
 
-  const scalingHooks: FeatureHooks = {
+function scalingHooks(
+  context: DurableObjectState,
+  fleet: FleetCalls,
+  scaling: Autoscaler,
+  agents: AgentExchanges,
+  loadBalancing: LoadBalancing,
+): FeatureHooks {
+  return {
     recover: (now) => scaling.recover(now),
     commit: (config, now) => {
       const { closed, hasReopened } = scaling.decide(config, now);
@@ -203,73 +223,64 @@ export function openEndpoint(context: DurableObjectState, env: EndpointEnv, flee
       loadBalancing.handlers.notify();
     },
     send: () => {
-      if (scaling.isUnsent) keepAlive(scaling.send(fleet.setDesiredWorkers));
+      if (scaling.isUnsent) context.waitUntil(scaling.send(fleet.setDesiredWorkers));
     },
     nextAt: (now) => scaling.nextAt(now),
   };
-  const hooks: CommitHooks = new CommitHooks({
-    facts,
-    alarm,
-    takeEffects: () => queue.takeEffects(),
-    features: {
-      limits: {
-        recover: () => limits.growWith(facts.report),
-        learn: ({ report }) => limits.growWith(report),
-      },
-      dispatch: agents,
-      queue: {
-        recover: (now) => {
-          queue.recover(now);
-          times.learn(facts.report, claims.running.values());
-        },
-        learn: ({ report }) => times.learn(report, claims.running.values()),
-        settle: () => {
-          storage.endTurn();
-          orphans.delete();
-        },
-        nextAt: (now) => (queue.isRebuilding && alarm.armedAt === null ? now : queue.nextSweepAt),
-        sweep: (now) => queue.sweep(now),
-      },
-      loadBalancing: loadBalancing.hooks,
-      scaling: scalingHooks,
-      metrics: metrics.hooks,
-      checkpoint: { commit: (_, now) => ledger.persist(now) },
-      webhooks: {
-        recover: (now) => outbox.recover(now),
-        isInterrupted: () => outbox.isReady,
-        commit: () => outbox.save(),
-        send: () => sender.start(),
-        nextAt: (now) => outbox.nextAt(now),
-        sweep: (now) => outbox.sweep(now),
-      },
-      batches: batches.hooks,
-    },
+}
+
+function openAgents(
+  context: DurableObjectState,
+  base: Base,
+  queue: JobQueue,
+  { concurrency, scaling }: Scaling,
+) {
+  const dispatch = new Dispatch();
+  const notifier = new EndpointNotifier(context, base.limits);
+  const followers = new Followers(context);
+  const handlers = new AgentHandlers({ ...queue, dispatch, concurrency });
+  const parts = { ...base, ...queue, scaling, dispatch, handlers, notifier, followers };
+  return { dispatch, notifier, handlers, exchanges: new AgentExchanges(parts) };
+}
+
+type Agents = ReturnType<typeof openAgents>;
+
+/** The operations of clients on jobs, streams, webhooks and batches. */
+function openClients(
+  context: DurableObjectState,
+  env: EndpointEnv,
+  base: Base,
+  queue: JobQueue,
+  { dispatch, notifier, handlers }: Agents,
+) {
+  const sender = new WebhookSender({
+    ...base,
+    ...queue,
+    bucket: env.PAYLOADS,
+    allowsPrivate: env.WEBHOOK_ALLOW_PRIVATE === "true",
+    keepAlive: (work) => context.waitUntil(work),
   });
+  const webhooks = new WebhookHandlers({ ...base, ...queue, sender });
+  const jobs = new JobHandlers({ ...base, ...queue, webhooks, dispatch, agents: handlers, notifier });
+  const streams = new StreamHandlers({ ...base, ...queue, notifier, jobs });
+  const batches = openBatches({ ...base, ...queue, index: queue.batches, jobStore: queue.store });
+  return { jobs, streams, webhooks, batches };
+}
+
+function vitalsOf(
+  { database, alarm }: Base,
+  { storage, outbox }: JobQueue,
+  requests: RequestTracker,
+  dispatch: Dispatch,
+): Vitals {
   return {
-    facts,
-    lookup,
-    limits,
-    jobs,
-    streams,
-    webhooks,
-    batches,
-    agents,
-    scaling,
-    loadBalancing,
-    metrics,
-    commit,
-    alarm,
-    hooks,
-    resetTables: () => database.migrate(ENDPOINT_MIGRATIONS),
-    vitals: () => ({
-      storedBytes: storage.storedBytes,
-      rowsRead: database.rows.read,
-      rowsWritten: database.rows.written + alarm.writes,
-      waitingExchanges: dispatch.waitingCount,
-      openWebhooks: outbox.openCount,
-      requestsInFlight: requests.running,
-      waitingRequests: requests.waiting,
-      awaitedRequests: requests.awaited,
-    }),
+    storedBytes: storage.storedBytes,
+    rowsRead: database.rows.read,
+    rowsWritten: database.rows.written + alarm.writes,
+    waitingExchanges: dispatch.waitingCount,
+    openWebhooks: outbox.openCount,
+    requestsInFlight: requests.running,
+    waitingRequests: requests.waiting,
+    awaitedRequests: requests.awaited,
   };
 }

@@ -76,7 +76,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (hooks.isInterrupted) alarm.armBy(now);
   }
 
-  /** Calls a feature, unless the object has never been told of its endpoint: then the caller configures it and repeats. */
+  /** Calls a feature if the object knows its endpoint; else the caller configures the object and repeats the call. */
   async #whenConfigured<Outcome>(
     call: (endpoint: Endpoint) => Outcome | Promise<Outcome>,
   ): Promise<Outcome | Unconfigured> {

@@ -56,7 +56,7 @@ export class JobHandlers {
     this.#parts = parts;
   }
 
-  /** Queues a job; waits a moment for its result when asked to and when the object is hot anyway. */
+  /** Queues a job; waits up to `holdMs` for its result while the object is busy anyway. */
   submit(request: SubmitRequest): Promise<Limited<SubmitOutcome>> {
     const { limits, commit, queue } = this.#parts;
     return limits.admit<SubmitOutcome>(operationOf(request), Date.now(), async (slot) => {

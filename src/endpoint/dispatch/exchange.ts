@@ -143,7 +143,7 @@ export class AgentExchanges {
     return follow === undefined || follow === followers.follow ? undefined : followers.follow;
   }
 
-  /** To be told of each socket that closed and is no socket of load balancing. */
+  /** To be called for each closed socket that is not one of load balancing. */
   closed(socket: WebSocket): void {
     const { notifier, followers } = this.#parts;
     notifier.closed(socket);

@@ -23,7 +23,7 @@ export type LoadBalancing = {
   readonly handlers: ForwardHandlers;
   readonly links: LinkHandlers;
   readonly hooks: FeatureHooks;
-  /** False for a socket that is none of a link, a client, or a waiting request. */
+  /** False for a socket of another feature. */
   readonly closed: (socket: WebSocket, code: number, reason: string) => boolean;
 };
 

@@ -35,7 +35,7 @@ export class RequestBody {
     return this.#window.open <= LINK_WINDOW_MAX_BYTES;
   }
 
-  /** The answer is complete: no credit is waited for any more. */
+  /** The answer is complete: the rest needs no credit. */
   answerIsOver(): void {
     this.#isUnwanted = true;
     this.#window.close();
@@ -108,7 +108,7 @@ export class RequestSource {
   #reader: ReadableStreamBYOBReader | undefined;
   #buffer = new Uint8Array(LINK_FRAME_MAX_BYTES);
   #reading: Promise<void> | undefined;
-  /** Pieces from the first that may be asked for again; those before `#at` were sent. */
+  /** Pieces from the first that may be needed again; those before `#at` were sent. */
   #kept: Uint8Array[] = [];
   #at = 0;
   #isTaken = false;
@@ -135,7 +135,7 @@ export class RequestSource {
     this.#at = 0;
   }
 
-  /** The next piece, good until `next` was called and another one is asked for; undefined at the end. */
+  /** The next piece, valid until `next` and another call; undefined at the end. */
   async piece(): Promise<Uint8Array | undefined> {
     while (this.#at >= this.#kept.length && !this.#isEnded) {
       this.#reading ??= this.#read().finally(() => (this.#reading = undefined));

@@ -23,7 +23,7 @@ export type SocketAttachment = {
   readonly hostId: string;
   readonly workerId: string;
   readonly requestId: string;
-  /** When it was asked for, and when a worker got it; epoch ms. */
+  /** When it was requested, and when a worker got it; epoch ms. */
   readonly receivedAt: number;
   readonly startedAt: number;
   /** Credit that the agent has left. */

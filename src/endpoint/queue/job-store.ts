@@ -272,26 +272,7 @@ export class JobStore {
 function jobStatements(database: ObjectDatabase) {
   type Range = { from: number; end: number; limit: number };
   return {
-    insert: database.statement<{
-      seq: number;
-      nonce: string;
-      state: JobState;
-      attempt: number;
-      startedAt: number | null;
-      workerId: string | null;
-      hostId: string | null;
-      isSync: number;
-      createdAt: number;
-      expiresAt: number;
-      executionTimeoutMs: number;
-      retentionMs: number;
-      input: string;
-      options: string;
-      idempotencyKey: string | null;
-      webhookPage: number | null;
-      storedInput: number;
-      storedTotal: number;
-    }>(
+    insert: database.statement<Record<string, string | number | null>>(
       `INSERT INTO job (seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
                         execution_timeout_ms, retention_ms, started_at, worker_id, host_id, input, options,
                         idempotency_key, webhook_page, stored_input, stored_total)

@@ -32,7 +32,6 @@ import {
   randomNonce,
   type JobRequest,
   type JobStore,
-  type JobWebhook,
   type QueuedJob,
   type StoredJob,
 } from "./job-store.ts";
@@ -116,7 +115,7 @@ export class Queue {
 
   // Jobs
 
-  /** Adds a job. With a taker, who must only be given when nothing is queued, it is claimed in the same write. */
+  /** Adds a job. With a taker, allowed only when nothing is queued, it is claimed in the same write. */
   submit(newJob: NewJob, taker: Taker | undefined, now: number): StoredJob {
     const { request, idempotencyKey, hasWebhook } = newJob;
     const { store, ledger } = this.#parts;
@@ -163,14 +162,6 @@ export class Queue {
       const index = heads.indexOf(newest);
       heads[index] = priorities[index]?.next().value;
     }
-  }
-
-  webhookOf(seq: number): JobWebhook {
-    return this.#parts.store.webhookOf(seq);
-  }
-
-  requestOf(seq: number): JobRequest | undefined {
-    return this.#parts.store.requestOf(seq);
   }
 
   /** Carries out one transition, if the machine allows it. The end of a purged job calls no webhook. */
@@ -258,11 +249,6 @@ export class Queue {
   /** The agent still has the attempt. */
   extendLease(seq: number, now: number): void {
     this.#leaseUntil.set(seq, now + LEASE_MS);
-  }
-
-  /** Since when the next job of a priority has been queued, epoch ms; null when none is. */
-  waitingSince(priority: Priority): number | null {
-    return this.#parts.claims.waitingSince(priority);
   }
 
   /** Position of a queued job in the order of claiming, from 1; exact but for jobs that were cancelled before it. */

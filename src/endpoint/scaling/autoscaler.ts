@@ -16,7 +16,7 @@ import {
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 import type { Fact } from "../facts/fact-store.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
-import type { Queue } from "../queue/queue.ts";
+import type { Claims } from "../queue/claims.ts";
 import type { Rollout } from "./rollout.ts";
 import { WorkerSet, type WorkerConcurrency } from "./worker-set.ts";
 import type { Workload } from "./workload.ts";
@@ -41,7 +41,7 @@ export type AutoscalerParts = {
   readonly stored: Fact<DesiredState>;
   readonly ledger: Pick<QueueLedger, "idle" | "storeIdle">;
   readonly work: Workload;
-  readonly queue: Pick<Queue, "waitingSince">;
+  readonly claims: Pick<Claims, "waitingSince">;
   readonly facts: EndpointFacts;
   readonly concurrency: WorkerConcurrency;
   readonly rollout: Rollout;
@@ -226,12 +226,12 @@ export class Autoscaler {
 
   /** Rows are read only when the time known so far would scale up, since jobs are claimed in their order. */
   #oldestQueuedAt(config: EndpointConfig, now: number): number | null {
-    const { work, queue } = this.#parts;
+    const { work, claims } = this.#parts;
     if (work.normal.waiting === 0) return (this.#waitingSince = null);
     this.#waitingSince ??= now;
     const isGrowing = config.scalerType === "QUEUE_DELAY" && this.#desired.desired < config.workersMax;
     if (isGrowing && now >= Math.max(this.#waitingSince, this.#desired.grownAt) + scaleUpDelayMs(config)) {
-      this.#waitingSince = queue.waitingSince("normal") ?? now;
+      this.#waitingSince = claims.waitingSince("normal") ?? now;
     }
     return this.#waitingSince;
   }

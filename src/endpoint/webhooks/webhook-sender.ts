@@ -7,8 +7,9 @@ import { webhookUrlIssue } from "../../domain/webhooks/webhook-url.ts";
 import { isExpired, isFinal } from "../../domain/jobs/job-machine.ts";
 import { webhookId, type Delivery, type WebhookAttempt } from "../../domain/webhooks/webhook-delivery.ts";
 import { WebhookScheduler } from "../../domain/webhooks/webhook-scheduler.ts";
+import type { GroupCommit } from "../../durable/group-commit.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
-import { publicId } from "../queue/job-store.ts";
+import { publicId, type JobStore } from "../queue/job-store.ts";
 import type { Queue } from "../queue/queue.ts";
 import { WebhookMessage } from "./webhook-message.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
@@ -25,13 +26,13 @@ const REDIRECT = "Redirects are not followed. Use the URL that answers without o
 
 export type WebhookSenderParts = {
   readonly outbox: WebhookOutbox;
-  readonly queue: Queue;
+  readonly queue: Pick<Queue, "get">;
+  readonly store: Pick<JobStore, "webhookOf" | "requestOf">;
   readonly facts: EndpointFacts;
   readonly bucket: R2Bucket;
   /** Loopback and private addresses may be called; for development. */
   readonly allowsPrivate: boolean;
-  /** Runs `work` in a turn, whose end saves the outbox. */
-  readonly inTurn: (work: () => void) => Promise<void>;
+  readonly commit: Pick<GroupCommit, "run">;
   readonly keepAlive: (work: Promise<void>) => void;
 };
 
@@ -68,11 +69,11 @@ export class WebhookSender {
 
   /** Outcomes that come within a moment are written together, or with what else is written by then. */
   async #flushSoon(): Promise<void> {
-    const { outbox, facts, inTurn } = this.#parts;
+    const { outbox, facts, commit } = this.#parts;
     this.#isFlushing = true;
     await scheduler.wait(IN_OBJECT_WAIT_MS);
     this.#isFlushing = false;
-    if (outbox.hasUnsaved && facts.config) await inTurn(() => outbox.flush());
+    if (outbox.hasUnsaved && facts.config) await commit.run(() => outbox.flush());
   }
 
   // One call
@@ -87,12 +88,12 @@ export class WebhookSender {
   }
 
   #compose({ seq, end }: Delivery): Call | undefined {
-    const { queue, bucket } = this.#parts;
+    const { queue, store, bucket } = this.#parts;
     const stored = queue.get(seq);
     if (!stored || !isFinal(stored.job.state) || stored.job.retries !== end) return undefined;
     if (isExpired(stored.job, Date.now())) return undefined;
-    const request = queue.requestOf(seq);
-    const { url } = queue.webhookOf(seq);
+    const request = store.requestOf(seq);
+    const { url } = store.webhookOf(seq);
     if (!request || url === null) return undefined;
     const message = new WebhookMessage(bucket, stored, request.input, url);
     return { url, id: webhookId(publicId(stored), end), message };
