@@ -23,7 +23,7 @@ import { endLapsedSessions } from "../management/flash/sessions.ts";
 import { removeOldLogs } from "../management/logs/log-removal.ts";
 import { logRetentionDays } from "../management/logs/log-retention.ts";
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
-import { fleetObject } from "../management/fleet.ts";
+import { fleetObject } from "../management/objects.ts";
 import { collectUsage } from "../management/accounts/usage-collection.ts";
 
 export const AUDIT_RETENTION_MS = 400 * 86_400_000;

@@ -1,6 +1,6 @@
-import { FLEET_NAME } from "../../durable/ports.ts";
 import { logFailure } from "../../failure-log.ts";
 import type { RequestContext } from "../context.ts";
+import { fleetObject } from "../objects.ts";
 
 /**
  * Has the account's hosts fetch anew what their workers are made of, since a secret or credential has changed.
@@ -8,7 +8,7 @@ import type { RequestContext } from "../context.ts";
  */
 export async function renewAssignments({ env, principal }: RequestContext): Promise<void> {
   try {
-    await env.FLEET.getByName(FLEET_NAME).renewAssignments(principal.accountId);
+    await fleetObject(env).renewAssignments(principal.accountId);
   } catch (cause) {
     logFailure("hosts_not_notified", { accountId: principal.accountId }, cause);
   }

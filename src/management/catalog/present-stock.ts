@@ -2,7 +2,7 @@
 import { STOCK_CACHE_MS } from "../../contract/limits.ts";
 import type { HostStock } from "../../domain/placement/stock.ts";
 import { logFailure } from "../../failure-log.ts";
-import { fleetObject } from "../fleet.ts";
+import { fleetObject } from "../objects.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import type { CatalogContext } from "./context.ts";
 

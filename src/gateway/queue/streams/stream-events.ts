@@ -3,15 +3,17 @@
  * object may hibernate between chunks. Every read says from which position, so nothing here need last.
  */
 import { errorBody } from "../../../contract/errors.ts";
-import { STREAM_HEARTBEAT_MS } from "../../../contract/limits.ts";
 import { bytesOnOneLine, onOneLine } from "../../../domain/openai/event-data.ts";
 import { logFailure } from "../../../failure-log.ts";
 import { readBytes } from "../../../durable/byte-stream.ts";
 import { jobNotFound, type QueueContext } from "../context.ts";
-import { jobBody } from "../jobs/job-body.ts";
+import { jobBody } from "../jobs/job-answer.ts";
 import type { JsonPart, StoredPart } from "../../spliced-json.ts";
 import { StreamReader, type StreamChunk, type StreamRead } from "./stream-reader.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
+
+/** Silence of an event stream after which a comment shows that it is alive. */
+export const STREAM_HEARTBEAT_MS = 15_000;
 
 export const EVENT_HEADERS = {
   "Content-Type": "text/event-stream; charset=utf-8",

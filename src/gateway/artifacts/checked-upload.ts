@@ -1,8 +1,8 @@
-/** Bytes of an artifact on their way into R2, looked at as they pass. */
+/** Bytes of an artifact on their way into R2, checked as they pass. */
 import { ServiceError } from "../../contract/errors.ts";
+import { readBytes } from "../../durable/byte-stream.ts";
 import { announcedLength } from "../../durable/request-body.ts";
 import { unbroken } from "../body.ts";
-import { readBytes } from "../../durable/byte-stream.ts";
 
 const GZIP_MAGIC = [0x1f, 0x8b];
 

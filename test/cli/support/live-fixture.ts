@@ -24,7 +24,7 @@ export type PresentSession = {
   readonly endpoints: readonly { readonly id: string; readonly name: string; readonly workersMax: number }[];
 };
 
-export class LiveDesk implements AsyncDisposable {
+export class LiveFixture implements AsyncDisposable {
   readonly directory: string;
   readonly access: EdgeAccess;
   readonly #api: ReturnType<typeof managementApi>;
@@ -39,14 +39,14 @@ export class LiveDesk implements AsyncDisposable {
     this.#api = managementApi(access.baseUrl, access.apiKey);
   }
 
-  static async open(edge: EdgeAccess): Promise<LiveDesk> {
+  static async open(edge: EdgeAccess): Promise<LiveFixture> {
     const directory = await mkdtemp(join(tmpdir(), "flash-live-"));
     const { accountCreate } = await managementApi(edge.baseUrl, edge.apiKey).query<{
       accountCreate: { apiKey: string };
     }>("mutation ($input: AccountCreateInput) { accountCreate(input: $input) { apiKey } }", {
       input: { name: directory },
     });
-    return new LiveDesk(directory, { baseUrl: edge.baseUrl, apiKey: accountCreate.apiKey });
+    return new LiveFixture(directory, { baseUrl: edge.baseUrl, apiKey: accountCreate.apiKey });
   }
 
   /** A command of this project, without a terminal. */
@@ -75,7 +75,7 @@ export class LiveDesk implements AsyncDisposable {
     return session;
   }
 
-  /** Ctrl+C in all commands of this desk. */
+  /** Ctrl+C in all commands of this fixture. */
   interrupt(): void {
     this.#over.abort(new Interruption());
   }
