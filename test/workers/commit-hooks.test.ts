@@ -1,14 +1,14 @@
 import { describe, test } from "vitest";
-import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 import {
   CommitHooks,
   HOOK_ORDER,
   type CommitHooksParts,
   type FeatureHooks,
   type FeatureName,
-} from "./commit-hooks.ts";
-import type { FleetNews } from "./facts/endpoint-facts.ts";
-import type { QueueEffect } from "./queue/queue.ts";
+} from "../../src/endpoint/commit-hooks.ts";
+import type { FleetNews } from "../../src/endpoint/facts/endpoint-facts.ts";
+import type { QueueEffect } from "../../src/endpoint/queue/queue.ts";
 
 const NOW = 1_800_000_000_000;
 const CONFIG = { endpointId: "endpoint" } as EndpointConfig;

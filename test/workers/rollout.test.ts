@@ -1,8 +1,8 @@
 import { describe, test } from "vitest";
-import type { EndpointConfig } from "../../contract/endpoint.ts";
-import type { FleetReport, WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
-import type { RolloutWorker } from "../../domain/rollouts/rollout-plan.ts";
-import { EVICTION_RETRY_MS, Rollout, type RolloutState } from "./rollout.ts";
+import type { EndpointConfig } from "../../src/contract/endpoint.ts";
+import type { FleetReport, WorkerSnapshot } from "../../src/domain/jobs/queue-reason.ts";
+import type { RolloutWorker } from "../../src/domain/rollouts/rollout-plan.ts";
+import { EVICTION_RETRY_MS, Rollout, type RolloutState } from "../../src/endpoint/scaling/rollout.ts";
 
 const NOW = 1_800_000_000_000;
 const CONFIG = { version: 2, workersMax: 2 } as EndpointConfig;
