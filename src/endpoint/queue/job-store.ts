@@ -28,27 +28,13 @@ export type QueuedJob = StoredJob & { readonly request: JobRequest };
 /** The URL that is called when a job ends, or null; and the page of the outbox with the delivery, 0 while there is none. */
 export type JobWebhook = { readonly url: string | null; readonly page: number };
 
-type JobRow = {
-  seq: number;
-  nonce: string;
-  state: JobState;
-  is_sync: number;
-  attempt: number;
-  retries: number;
-  rescues: number;
-  created_at: number;
-  queued_at: number;
-  expires_at: number;
-  execution_timeout_ms: number;
-  retention_ms: number | null;
-  started_at: number | null;
-  finished_at: number | null;
-  remove_at: number | null;
-  worker_id: string | null;
-  host_id: string | null;
-  output: string | null;
-  error: string | null;
-  trace: string | null;
+type JobRow = Omit<Job, "isSync" | "retentionMs" | "output"> & {
+  readonly seq: number;
+  readonly nonce: string;
+  readonly isSync: number;
+  /** Null in old rows. */
+  readonly retentionMs: number | null;
+  readonly output: string | null;
 };
 
 type QueuedRow = JobRow & { input: string; options: string };
@@ -56,9 +42,10 @@ type QueuedRow = JobRow & { input: string; options: string };
 type DeadlineRow = { seq: number; expires_at: number; remove_at: number | null };
 
 /** All but input and options, which may be large and are read for workers alone. */
-const JOB_COLUMNS = `seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
-  execution_timeout_ms, retention_ms, started_at, finished_at, remove_at, worker_id, host_id, output, error,
-  trace`;
+const JOB_COLUMNS = `seq, nonce, state, is_sync AS isSync, attempt, retries, rescues, created_at AS createdAt,
+  queued_at AS queuedAt, expires_at AS expiresAt, execution_timeout_ms AS executionTimeoutMs,
+  retention_ms AS retentionMs, started_at AS startedAt, finished_at AS finishedAt, remove_at AS removeAt,
+  worker_id AS workerId, host_id AS hostId, output, error, trace`;
 
 /** Rows that a reader may see: not expired, and within their retention. */
 const VISIBLE = "expires_at > :now AND (remove_at IS NULL OR remove_at > :now)";
@@ -90,19 +77,12 @@ export class JobStore {
     const { job } = stored;
     const { idempotencyKey, hasWebhook, storedTotal } = more;
     if (idempotencyKey !== null) this.#statements.addKey.run({ key: idempotencyKey, seq: stored.seq });
+    const { isSync, output: _, ...columns } = job;
     this.#statements.insert.run({
+      ...columns,
       seq: stored.seq,
       nonce: stored.nonce,
-      state: job.state,
-      attempt: job.attempt,
-      startedAt: job.startedAt,
-      workerId: job.workerId,
-      hostId: job.hostId,
-      isSync: job.isSync ? 1 : 0,
-      createdAt: job.createdAt,
-      expiresAt: job.expiresAt,
-      executionTimeoutMs: job.executionTimeoutMs,
-      retentionMs: job.retentionMs,
+      isSync: isSync ? 1 : 0,
       input: encodePayload(request.input),
       options: request.optionsJson,
       idempotencyKey,
@@ -132,23 +112,14 @@ export class JobStore {
     after: Job,
     webhookPage = 0,
   ): { readonly webhook: string | null } | undefined {
+    const { isSync: _, ...columns } = after;
     const rows = this.#statements.saveIfUnchanged.all({
+      ...columns,
       seq,
       fromState: before.state,
       fromAttempt: before.attempt,
-      state: after.state,
-      attempt: after.attempt,
-      retries: after.retries,
-      rescues: after.rescues,
-      queuedAt: after.queuedAt,
-      startedAt: after.startedAt,
-      finishedAt: after.finishedAt,
-      removeAt: after.removeAt,
-      workerId: after.workerId,
-      hostId: after.hostId,
       output: after.output && encodePayload(after.output),
       error: after.error && encodeString(after.error),
-      trace: after.trace,
       webhookPage,
     });
     return rows[0];
@@ -395,36 +366,24 @@ function storedSize(column: "input" | "output"): string {
   return `iif(octet_length(${column}) < 1000 AND substr(${column}, 1, 1) = '@', ${size}, 0)`;
 }
 
-function toQueuedJob(row: QueuedRow): QueuedJob {
-  return { ...toStoredJob(row), request: toRequest(row) };
+function toQueuedJob({ input, options, ...row }: QueuedRow): QueuedJob {
+  return { ...toStoredJob(row), request: toRequest({ input, options }) };
 }
 
 function toRequest(row: Pick<QueuedRow, "input" | "options">): JobRequest {
   return { input: decodePayload(row.input), optionsJson: row.options };
 }
 
-function toStoredJob(row: JobRow): StoredJob {
+function toStoredJob({ seq, nonce, ...row }: JobRow): StoredJob {
+  const isSync = row.isSync === 1;
   const job: Job = {
-    state: row.state,
-    isSync: row.is_sync === 1,
-    attempt: row.attempt,
-    retries: row.retries,
-    rescues: row.rescues,
-    createdAt: row.created_at,
-    queuedAt: row.queued_at,
-    expiresAt: row.expires_at,
-    executionTimeoutMs: row.execution_timeout_ms,
-    retentionMs: row.retention_ms ?? retentionOf(row.is_sync === 1, null),
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    removeAt: row.remove_at,
-    workerId: row.worker_id,
-    hostId: row.host_id,
+    ...row,
+    isSync,
+    retentionMs: row.retentionMs ?? retentionOf(isSync, null),
     output: row.output === null ? null : decodePayload(row.output),
     error: row.error && decodeString(row.error),
-    trace: row.trace,
   };
-  return { seq: row.seq, nonce: row.nonce, job };
+  return { seq, nonce, job };
 }
 
 /** A noncharacter of Unicode, with which no string of a worker begins. */
