@@ -1,11 +1,13 @@
 /**
  * Which folder may import which. A file belongs to the longest of these folders that it lies in; imports within that
- * folder are free. `type:` allows types alone. Imports of packages are restricted in .oxlintrc.json.
+ * folder are free, and so are those of `src/std`. `type:` allows types alone. Imports of packages are restricted in .oxlintrc.json.
  */
 import { dirname, join, relative, sep } from "node:path";
 
 /** What every program may carry: wire formats, JSON, the link, URL rules, catalogs of hardware. */
 const SHARED = ["src/contract", "src/json", "src/link", "src/net", "src/catalog"];
+/** Helpers that any file may import. */
+const STANDARD = "src/std";
 const PURE = [...SHARED, "src/domain"];
 const OBJECTS = [
   "type:src/endpoint",
@@ -58,6 +60,7 @@ const HOST_TOOLS = [
 ];
 
 const LAYERS = {
+  "src/std": [],
   "src/json": ["src/contract"],
   "src/net": [],
   "src/catalog": [],
@@ -288,7 +291,14 @@ const LAYERS = {
     "cli/server/requests",
   ],
   // A command loads what it runs with import(), so that others start fast.
-  "cli/commands": [...SHARED, "cli/core", "cli/project", "type:cli/apps", "type:cli/deploy"],
+  "cli/commands": [
+    ...SHARED,
+    "cli/core",
+    "cli/project",
+    "type:cli/apps",
+    "type:cli/build",
+    "type:cli/deploy",
+  ],
   cli: [...SHARED, "cli/core", "cli/terminal", "cli/commands"],
 
   console: SHARED,
@@ -312,7 +322,7 @@ function forbidden(file, node) {
   if (typeof specifier !== "string" || !specifier.startsWith(".") || from === undefined) return undefined;
   const target = join(dirname(file), specifier).split(sep).join("/");
   const to = layerOf(target) ?? target.split("/")[0];
-  if (to === from || LAYERS[from].includes(to)) return undefined;
+  if (to === from || to === STANDARD || LAYERS[from].includes(to)) return undefined;
   return isOfTypes(node) && LAYERS[from].includes(`type:${to}`) ? undefined : { from, to };
 }
 

@@ -1,4 +1,5 @@
 /** The body of a request: read from its source, and sent as the agent gives credit. */
+import { ignoreFailure } from "../../std/errors.ts";
 import { DIRECT_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import { LINK_FRAME_MAX_BYTES, NO_PAYLOAD } from "../../link/link-frame.ts";
 import { LINK_WINDOW_MAX_BYTES, SendWindow } from "../../link/link-window.ts";
@@ -153,7 +154,7 @@ export class RequestSource {
   /** The rest is not needed. */
   cancel(): void {
     this.#isEnded = true;
-    void this.#reader?.cancel().catch(() => {});
+    void this.#reader?.cancel().catch(ignoreFailure);
   }
 
   /** Reads large pieces; those of the runtime itself have 4 KB. */

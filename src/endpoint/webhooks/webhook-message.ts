@@ -1,4 +1,5 @@
 /** The body of a webhook: the ended job as status shows it, with its input and the webhook's URL. */
+import { ignoreFailure } from "../../std/errors.ts";
 import type { Payload } from "../../domain/jobs/job-machine.ts";
 import { viewJob } from "../../domain/jobs/job-view.ts";
 import { openPayload, type StoredPayload } from "../../durable/stored-payload.ts";
@@ -43,8 +44,8 @@ export class WebhookMessage {
     const { readable, writable } = new FixedLengthStream(this.sizeBytes);
     const writer = writable.getWriter();
     // A failure here fails the request, which reports it.
-    this.#writeTo(writer).catch((error: unknown) => writer.abort(error).catch(() => {}));
-    return { body: readable, stop: () => void writer.abort("The call is over.").catch(() => {}) };
+    this.#writeTo(writer).catch((error: unknown) => writer.abort(error).catch(ignoreFailure));
+    return { body: readable, stop: () => void writer.abort("The call is over.").catch(ignoreFailure) };
   }
 
   async #writeTo(writer: WritableStreamDefaultWriter<ArrayBuffer | ArrayBufferView>): Promise<void> {

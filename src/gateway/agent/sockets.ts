@@ -1,4 +1,5 @@
 /** WebSockets of agents: the presence of a host, and its links to load-balanced endpoints. */
+import { ignoreFailure } from "../../std/errors.ts";
 import { PRESENCE_BEAT, PRESENCE_REPLACED, presenceQuerySchema } from "../../contract/agent/agent.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { PRESENCE_SILENCE_MS } from "../../contract/limits.ts";
@@ -24,7 +25,7 @@ export function presence(context: AgentContext): Response {
   listen(server, (silentSince) => {
     // A fault here only delays the news until the host's next sync is overdue.
     const report = fleetObject(context.env).hostSilent(hostId, query.data.id, silentSince);
-    context.executionCtx.waitUntil(report.catch(() => {}));
+    context.executionCtx.waitUntil(report.catch(ignoreFailure));
   });
   return new Response(null, { status: 101, webSocket: client });
 }

@@ -1,3 +1,4 @@
+import { ignoreFailure } from "../../std/errors.ts";
 import { uploadParamsSchema, type UploadReply } from "../../contract/agent/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { RESULT_MAX_BYTES } from "../../contract/limits.ts";
@@ -25,7 +26,7 @@ export async function uploadResult(context: AgentContext): Promise<Response> {
   const endpoint = await resolveEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
   const upload = { jobId, attempt, hostId, key: resultKey(endpoint.endpointId, jobId, attempt) };
   const reply = storeResult(context, endpoint, upload);
-  context.executionCtx.waitUntil(reply.catch(() => {})); // the second look must not be missed
+  context.executionCtx.waitUntil(reply.catch(ignoreFailure)); // the second look must not be missed
   const { outcome } = await reply;
   if (outcome === "refused") await discardBody(context.req.raw);
   return context.json(await reply);

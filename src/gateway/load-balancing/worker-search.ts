@@ -1,4 +1,5 @@
 /** The way of one request to a worker: it is asked for until there is one, or the time for it is over. */
+import { ignoreFailure } from "../../std/errors.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
 import type { ResetReason } from "../../link/link-messages.ts";
@@ -64,7 +65,7 @@ export class WorkerSearch {
   abort(reason: ResetReason): void {
     const { env, endpoint, executionCtx } = this.#options;
     const abortCall = endpointObject(env, endpoint.endpointId).abortForwarded(this.requestId, reason);
-    executionCtx.waitUntil(abortCall.catch(() => {})); // an object that is not reached has no request any more
+    executionCtx.waitUntil(abortCall.catch(ignoreFailure)); // an object that is not reached has no request any more
   }
 
   /** A worker is found at once or not at all, so the time of the call is that of the worker. */

@@ -1,4 +1,5 @@
 /** A validated body becomes a queued job. */
+import { ignoreFailure } from "../../../std/errors.ts";
 import { ServiceError } from "../../../contract/errors.ts";
 import type { ReceivedJobRequest } from "../../../contract/job.ts";
 import { IDEMPOTENCY_KEY_MAX_LENGTH, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
@@ -35,7 +36,7 @@ export async function submitJob(
     queueJob(context, options, idempotencyKey, received),
   );
   // Goes on when the client hangs up: between R2 and the queue a payload would be left behind.
-  if (!isSmall(request)) context.executionCtx.waitUntil(submitted.catch(() => {}));
+  if (!isSmall(request)) context.executionCtx.waitUntil(submitted.catch(ignoreFailure));
   return submitted;
 }
 

@@ -1,4 +1,5 @@
 /** OpenAI's API on an endpoint: `/v2/<endpointId>/openai/v1/…`, whose workers know the routes. */
+import { ignoreFailure } from "../../../std/errors.ts";
 import { Hono } from "hono";
 import { ServiceError } from "../../../contract/errors.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
@@ -44,7 +45,7 @@ export async function serveOpenai(context: QueueContext): Promise<Response> {
   if (endpoint.type !== "QB") return serveRequest(context, endpoint, place, openaiFormat);
   const answer = askWorker(context, place.target);
   // Goes on when the client hangs up: a job that is being queued must be found, and cancelled.
-  context.executionCtx.waitUntil(answer.catch(() => {}));
+  context.executionCtx.waitUntil(answer.catch(ignoreFailure));
   return answer;
 }
 

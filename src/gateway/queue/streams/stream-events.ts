@@ -2,6 +2,7 @@
  * A stream as server-sent events. The Worker script writes them and waits outside the object, so that the
  * object may hibernate between chunks. Every read says from which position, so nothing here need last.
  */
+import { ignoreFailure } from "../../../std/errors.ts";
 import { errorBody } from "../../../contract/errors.ts";
 import { bytesOnOneLine, onOneLine } from "../../../domain/openai/event-data.ts";
 import { logFailure } from "../../../failure-log.ts";
@@ -112,7 +113,7 @@ export class EventWriter {
   }
 
   async close(): Promise<void> {
-    await this.#writer.close().catch(() => {});
+    await this.#writer.close().catch(ignoreFailure);
   }
 
   async #pass(part: StoredPart): Promise<boolean> {
@@ -127,7 +128,7 @@ export class EventWriter {
   }
 
   async abort(): Promise<void> {
-    await this.#writer.abort().catch(() => {});
+    await this.#writer.abort().catch(ignoreFailure);
   }
 }
 
