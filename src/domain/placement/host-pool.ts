@@ -10,7 +10,6 @@
 import type { QueueReason } from "../../contract/job.ts";
 import { HostCapacity, type CandidateHost, type Size, type Allocation } from "./host-capacity.ts";
 import { resourceRequests, fitOf, type ResourceRequest, type Requirement } from "./host-fit.ts";
-import { CapacityIndex } from "./capacity-index.ts";
 
 export type PlacementFailure = { readonly reason: QueueReason; readonly detail: string };
 
@@ -155,4 +154,29 @@ function positionsOf(capacity: HostCapacity): readonly (readonly [string, number
   }
   const vcpus = Math.floor(capacity.free.cpuMilli / 1_000);
   return [...free, [gpus.length === 0 ? WITHOUT_GPUS : WITH_GPUS, vcpus]];
+}
+
+/** Hosts by how many of something they have free, so that the most or the just sufficient are found at once. */
+
+export class CapacityIndex {
+  readonly #byCount = new Map<number, Set<HostCapacity>>();
+
+  add(count: number, capacity: HostCapacity): void {
+    const same = this.#byCount.get(count);
+    if (same) same.add(capacity);
+    else this.#byCount.set(count, new Set([capacity]));
+  }
+
+  remove(count: number, capacity: HostCapacity): void {
+    const same = this.#byCount.get(count);
+    same?.delete(capacity);
+    if (same?.size === 0) this.#byCount.delete(count);
+  }
+
+  /** Those with at least so many, the fullest host first or last; of the same count, who waits longest. */
+  *from(least: number, order: "most free" | "least free"): Generator<HostCapacity> {
+    const counts = [...this.#byCount.keys()].filter((count) => count >= least);
+    counts.sort(order === "most free" ? (a, b) => b - a : (a, b) => a - b);
+    for (const count of counts) yield* this.#byCount.get(count) ?? [];
+  }
 }

@@ -1,6 +1,5 @@
 /** Notifies what waits at an Endpoint object, in it or on a wake-up channel: clients of jobs and streams, and agents. */
-import { WakeUpChannels } from "../../durable/wake-up-channels.ts";
-import { Waiters } from "../../durable/waiters.ts";
+import { WakeUpChannels, Waiters } from "../../durable/waiters.ts";
 import type { LimitedOperation } from "../../contract/rate-limits.ts";
 import type { SlotRef } from "../messages.ts";
 import type { RequestLimits } from "../limits/request-limits.ts";

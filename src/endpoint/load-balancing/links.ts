@@ -1,8 +1,7 @@
 /** The links of agents, the streams on them, and the workers that they report. */
-import { linkWorkersSchema, type ResetReason, type Reset } from "../../link/link-messages.ts";
+import { decodeJson, linkWorkersSchema, type ResetReason, type Reset } from "../../link/link-messages.ts";
 import { decodeFrames, encodeFrames, FRAME, type Frame } from "../../link/link-frame.ts";
 import { LINK_SILENCE_MS, LINK_SUSPECT_MS } from "../../contract/limits.ts";
-import { decodeJson } from "../../link/json-bytes.ts";
 import { resetFrame, type Stream, type StreamFrame } from "./stream.ts";
 
 /** What the socket remembers while the object does not. */

@@ -65,4 +65,4 @@ export type ForwardReply =
  * ForwardFailure or Unconfigured as JSON without UPGRADE_HEAD; with it, the worker did not upgrade, and the header and
  * the body are its answer.
  */
-export { UPGRADE_HEAD, UPGRADE_WORKER } from "../../durable/upgrade-head.ts";
+export { UPGRADE_HEAD, UPGRADE_WORKER } from "../../durable/ports.ts";

@@ -3,7 +3,7 @@
  * An agent is believed only about workers that Fleet has placed on its host.
  */
 import { chooseWorker, type Candidate } from "../../domain/scaling/balancer.ts";
-import { explainAbsence } from "../../domain/jobs/request-wait.ts";
+import { explainAbsence } from "../../domain/jobs/queue-reason.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
 import type { RequestTracker } from "./request-tracker.ts";

@@ -1,6 +1,6 @@
 /** What the jobs of an Endpoint object store, against its limit (domain/limits/endpoint-storage.ts); and what they leave in R2. */
 import type { LimitedOperation } from "../../contract/rate-limits.ts";
-import { resultKey } from "../../domain/jobs/payload-key.ts";
+import { resultKey } from "../../durable/stored-payload.ts";
 import {
   findExceeded,
   isFullForChunks,
