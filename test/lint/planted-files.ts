@@ -96,6 +96,7 @@ const FORBIDDEN_IMPORTS: readonly PlantedFile[] = [
   imports("cli/server/imports-deploy.ts", "../deploy/thing.ts"),
   imports("cli/build/imports-dev.ts", "../dev/thing.ts"),
   imports("cli/commands/imports-deploy.ts", "../deploy/thing.ts"),
+  imports("cli/preview/imports-agent.ts", "../../node-agent/runtime/interface/thing.ts"),
   imports("cli/preview/imports-gateway.ts", "../../src/gateway/thing.ts"),
   imports("cli/preview/imports-processes.ts", "node:child_process"),
   imports("cli/preview/imports-scripts.ts", "../../scripts/thing.ts"),
@@ -137,7 +138,6 @@ const ALLOWED_IMPORTS: readonly PlantedFile[] = [
   mayImport("cli/local/allowed-messages.ts", "../../standalone/messages.ts"),
   mayImport("standalone/allowed-contract.ts", "../src/contract/thing.ts"),
   mayImport("cli/preview/allowed-docker.ts", "dockerode"),
-  mayImport("cli/preview/allowed-agent.ts", "../../node-agent/runtime/interface/thing.ts"),
   mayImport("cli/preview/allowed-domain.ts", "../../src/domain/thing.ts"),
   mayImport("src/domain/allowed.test.ts", "fast-check"),
 ];
