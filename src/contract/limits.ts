@@ -136,7 +136,7 @@ export const JOIN_TOKEN_TTL_MIN_MS = MINUTE;
 export const KEY_USE_RECORD_INTERVAL_MS = HOUR;
 export const API_KEY_TTL_MIN_MS = MINUTE;
 export const API_KEY_TTL_MAX_MS = 3_650 * DAY;
-/** Endpoints that one key may name; whoever needs more gives access to all. */
+/** Endpoints that one key may name; for more, a key gets access to all. */
 export const API_KEY_ENDPOINTS_MAX = 100;
 /** Public keys of an account, all together. */
 export const PUBLIC_KEYS_MAX_CHARACTERS = 65_536;
