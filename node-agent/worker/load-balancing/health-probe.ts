@@ -1,16 +1,18 @@
 /** One look at a worker's health over HTTP. */
 import { request } from "node:http";
 import { connect } from "node:net";
-import { HEALTH_BODY_MAX_BYTES, HEALTH_PROBE_TIMEOUT_MS } from "../../../src/contract/limits.ts";
-import type { ProbeAnswer } from "./health.ts";
+import { type ProbeAnswer, HEALTH_PROBE_TIMEOUT_MS } from "./health.ts";
 import type { ServerSettings } from "../../journal/journal.ts";
+
+/** Bytes to read of an answer's body, so that its sender sees no broken connection. */
+export const HEALTH_BODY_MAX_BYTES = 64 * 1024;
 
 /** Where a worker's server is reached. */
 export type ServerLocation = ServerSettings & { readonly host: string };
 
 /** Asks for the health; where that has a port of its own, the port for requests must be open as well. */
 export async function probeHealth(place: ServerLocation, signal: AbortSignal): Promise<ProbeAnswer> {
-  // Not AbortSignal.timeout within AbortSignal.any: a preview runs this on Node 20, which forgets such a timer.
+  // Not AbortSignal.timeout within AbortSignal.any: some versions of Node lose such a timer.
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), HEALTH_PROBE_TIMEOUT_MS);
   const limit = AbortSignal.any([signal, late.signal]);

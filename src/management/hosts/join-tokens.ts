@@ -3,7 +3,7 @@ import * as z from "zod";
 import { generateCredential } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/digest.ts";
 import { JOIN_TOKEN_TTL_MAX_MS, JOIN_TOKEN_TTL_MIN_MS, JOIN_TOKEN_TTL_MS } from "../../contract/limits.ts";
-import { publicOrigin } from "../../net/insecure-url.ts";
+import { publicOrigin } from "../../net/public-host.ts";
 import {
   idOfJoinToken,
   insertJoinTokenWithinQuota,

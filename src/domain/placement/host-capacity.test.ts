@@ -1,0 +1,24 @@
+import { test } from "vitest";
+import type { Gpu } from "../../contract/agent/agent.ts";
+import { limitsOf } from "./host-capacity.ts";
+
+const gpu = (isSimulated: boolean): Gpu => {
+  return { index: 0, name: "NVIDIA L4", tier: "AMPERE_24", memoryMb: 24_000, isSimulated };
+};
+const size = { cpuMilli: 2_000, memoryMb: 8_000, diskMb: 5_000 };
+const limits = { cpuMilli: 2_000, memoryMb: 8_000 };
+
+test("a worker may use what Fleet has set apart for it", ({ expect }) => {
+  expect(limitsOf({ gpuIndexes: [0], size }, [gpu(false)])).toEqual(limits);
+  expect(limitsOf({ gpuIndexes: [], size }, [])).toEqual(limits);
+});
+
+test("a share of GPUs that are not there limits nobody, but a CPU instance keeps its size", ({ expect }) => {
+  expect(limitsOf({ gpuIndexes: [0], size }, [gpu(true)])).toBeUndefined();
+  expect(limitsOf({ gpuIndexes: [], size }, [gpu(true)])).toEqual(limits);
+});
+
+test("who asked for nothing, or was placed before sizes were noted, has no limit", ({ expect }) => {
+  expect(limitsOf({ gpuIndexes: [], size: { ...size, cpuMilli: 0, memoryMb: 0 } }, [])).toBeUndefined();
+  expect(limitsOf({ gpuIndexes: [0], size: null }, [gpu(false)])).toBeUndefined();
+});
