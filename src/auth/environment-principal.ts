@@ -9,7 +9,7 @@ import { findEnvironmentAccount } from "../db/flash/deployments.ts";
 import type { Env } from "../env.ts";
 import { CredentialCache } from "./credential-cache.ts";
 import { kindOfCredential, readCredential } from "./credential.ts";
-import { environmentOfKey } from "./derived-keys/environment-key.ts";
+import { environmentOfKey } from "./derived-keys.ts";
 import { hashKey } from "./digest.ts";
 import type { RateEnv } from "./request-rates.ts";
 import { ANONYMOUS, authenticate, type Principal, type Unauthorized } from "./principal.ts";

@@ -16,13 +16,13 @@ import {
   type FoundApiKey,
 } from "../db/credentials/api-keys.ts";
 import { openDatabase } from "../db/database.ts";
-import { NO_PERMISSIONS, type Permissions, CREDENTIAL_CACHE_MS } from "../domain/accounts/permissions.ts";
+import { NO_PERMISSIONS, CREDENTIAL_CACHE_MS, type Permissions } from "../domain/accounts/permissions.ts";
 import type { Env } from "../env.ts";
 import { CredentialCache } from "./credential-cache.ts";
 import { kindOfCredential, mayBeIssued, readCredential } from "./credential.ts";
 import { hashKey } from "./digest.ts";
+import { timingSafeEqual } from "./derived-keys.ts";
 import { countFailure, refuseExhausted, type RateEnv } from "./request-rates.ts";
-import { timingSafeEqual } from "./same-text.ts";
 
 export type Principal = {
   readonly kind: "principal";

@@ -1,8 +1,7 @@
 import { and, asc, eq, lte, notExists, or, sql } from "drizzle-orm";
 import { isWithinQuota } from "./quotas.ts";
 import { changedFields, auditIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
-import { rowIf } from "./conditional-insert.ts";
-import { isOneOf, type Database } from "./database.ts";
+import { isOneOf, rowIf, type Database } from "./database.ts";
 import type { EndpointRecord } from "./endpoints.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, networkVolume } from "./schema.ts";

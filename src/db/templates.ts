@@ -2,8 +2,7 @@ import { and, asc, eq, exists, inArray, lt, ne, notExists, sql, type SQL } from 
 import { alias } from "drizzle-orm/sqlite-core";
 import { isWithinQuota } from "./quotas.ts";
 import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
-import { rowIf } from "./conditional-insert.ts";
-import { isOneOf, type Database } from "./database.ts";
+import { isOneOf, rowIf, type Database } from "./database.ts";
 import { buildForNewVersion } from "./flash/pinned-builds.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, registryAuth, template } from "./schema.ts";

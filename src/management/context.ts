@@ -1,9 +1,11 @@
 import type { Principal } from "../auth/principal.ts";
 import type { Author } from "../db/audit-log.ts";
 import { openDatabase, type Database } from "../db/database.ts";
-import { cutMessage } from "../contract/errors.ts";
+import { cutMessage, ServiceError } from "../contract/errors.ts";
 import { WARNINGS_MAX } from "../contract/limits.ts";
 import type { Env } from "../env.ts";
+import { missingManagementAccess } from "../auth/access.ts";
+import type { Access } from "../domain/accounts/permissions.ts";
 
 /** What a caller should know of something that was done nevertheless. */
 export type Warning = {
@@ -47,4 +49,24 @@ export function warn({ warnings }: RequestContext, { code, message }: Warning): 
 export function authorOf({ principal, operation, now }: RequestContext): Author {
   const { accountId, apiKeyId } = principal;
   return { accountId, apiKeyId, operation, now };
+}
+
+/** Lets nobody pass whose key does not allow this of the management API. */
+export function requireManagementAccess(
+  { principal }: RequestContext,
+  needed: Exclude<Access, "none">,
+): void {
+  const lack = missingManagementAccess(principal, needed);
+  if (lack !== undefined) throw new ServiceError("insufficient_permission", lack);
+}
+
+const ATTEMPTS = 5;
+
+/** Repeats "read, decide, write if unchanged" until nobody else wrote in between. */
+export async function retryOnConflict<Row>(attempt: () => Promise<Row | undefined>): Promise<Row> {
+  for (let attempts = 0; attempts < ATTEMPTS; attempts += 1) {
+    const row = await attempt();
+    if (row !== undefined) return row;
+  }
+  throw new ServiceError("unavailable", "Others are changing the same record; please try again later.");
 }

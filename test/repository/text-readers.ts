@@ -51,7 +51,6 @@ import { OpenaiFrames } from "../../src/domain/openai/openai-frames.ts";
 import { missingIn } from "../../src/domain/accounts/permissions.ts";
 import { readPythonLiteral } from "../../src/domain/openai/python-literal.ts";
 import { referencedSecrets } from "../../src/domain/accounts/secret-reference.ts";
-import { shellWord } from "../../src/management/hosts/shell-word.ts";
 import { webhookUrlIssue } from "../../src/domain/webhooks/webhook-url.ts";
 import { endpointOfHost, placeBelow, readSuffixes } from "../../src/gateway/load-balancing/endpoint-url.ts";
 import { fromByteString, endToEndHeaders, toByteString } from "../../src/gateway/load-balancing/headers.ts";
@@ -136,7 +135,6 @@ export const TEXT_READERS: readonly TextReader[] = [
   reader("src/catalog/cpu-flavors.ts", "readCpuInstance", readCpuInstance),
   reader("src/contract/errors.ts", "cutMessage", cutMessage),
   reader("src/net/trimming.ts", "trimOf", (text) => trimOf(text, "-_=./")),
-  reader("src/management/hosts/shell-word.ts", "shellWord", shellWord),
   reader("src/domain/accounts/secret-reference.ts", "referredSecrets", referencedSecrets),
   reader("src/domain/webhooks/webhook-url.ts", "faultOfWebhookAddress", (hostname) =>
     webhookUrlIssue({ protocol: "https:", hostname, username: "", password: "" }, false),

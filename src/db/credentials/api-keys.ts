@@ -3,8 +3,7 @@ import { alias } from "drizzle-orm/sqlite-core";
 import type { Permissions } from "../../domain/accounts/permissions.ts";
 import { isWithinQuota } from "../quotas.ts";
 import { changedFields, auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import type { Database } from "../database.ts";
+import { rowIf, type Database } from "../database.ts";
 import { randomRowId } from "../row-id.ts";
 import { account, apiKey } from "../schema.ts";
 

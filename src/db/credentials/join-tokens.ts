@@ -2,8 +2,7 @@ import { and, asc, eq, gt, inArray, isNull, lt, or } from "drizzle-orm";
 import { mayAddHosts } from "./api-keys.ts";
 import { isWithinQuota } from "../quotas.ts";
 import { auditIfChanged, type Author } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import type { Database } from "../database.ts";
+import { rowIf, type Database } from "../database.ts";
 import { joinToken } from "../schema.ts";
 
 export type JoinTokenRecord = typeof joinToken.$inferSelect;

@@ -1,8 +1,7 @@
 import { and, asc, eq, inArray, notExists, sql } from "drizzle-orm";
 import { isWithinQuota } from "../quotas.ts";
 import { auditIfChanged, type Author, type AuditSubject } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import type { Database } from "../database.ts";
+import { rowIf, type Database } from "../database.ts";
 import { registryAuth, template } from "../schema.ts";
 
 /** A registry credential without what it holds. */

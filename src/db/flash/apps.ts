@@ -1,8 +1,7 @@
 import { and, asc, eq, inArray, lt, notExists, sql, type SQL } from "drizzle-orm";
 import { isWithinQuota } from "../quotas.ts";
 import { auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import type { Database } from "../database.ts";
+import { rowIf, type Database } from "../database.ts";
 import { randomRowId } from "../row-id.ts";
 import { flashApp, flashBuild, flashEnvironment, flashUpload } from "../schema.ts";
 

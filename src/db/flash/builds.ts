@@ -1,8 +1,7 @@
 import { and, desc, eq, getTableColumns, inArray, notExists, sql, type SQL } from "drizzle-orm";
 import type { FlashManifest } from "../../contract/flash/flash-manifest.ts";
 import { auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import { isOneOf, type Database } from "../database.ts";
+import { isOneOf, rowIf, type Database } from "../database.ts";
 import type { FlashUploadRecord } from "./uploads.ts";
 import { endpoint, flashBuild, flashEnvironment, flashUpload, type Json } from "../schema.ts";
 

@@ -1,8 +1,7 @@
 import { and, asc, eq, gt, isNull, lt, sql, type SQL } from "drizzle-orm";
 import { isWithinQuota } from "../quotas.ts";
 import { auditIfChanged, type Author } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import { isOneOf, type Database } from "../database.ts";
+import { isOneOf, rowIf, type Database } from "../database.ts";
 import { flashApp, flashBuild, flashUpload, flashUploadPart } from "../schema.ts";
 
 export type FlashUploadRecord = typeof flashUpload.$inferSelect;

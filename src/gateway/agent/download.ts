@@ -1,6 +1,6 @@
 /** What a machine needs to become a host: the script that installs the agent, and the agent itself. */
+import { quote } from "shlex";
 import { publicOrigin } from "../../net/insecure-url.ts";
-import { shellWord } from "../../management/hosts/shell-word.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import type { AgentContext } from "./context.ts";
 
@@ -12,10 +12,7 @@ export async function installScript(context: AgentContext): Promise<Response> {
   const found = await asset(context, "/agent/install.sh");
   // Its media type is not one that `text()` takes for text.
   const template = new TextDecoder().decode(await found.arrayBuffer());
-  const script = template.replace(
-    EDGE_LINE,
-    () => `EDGE=${shellWord(publicOrigin(new URL(context.req.url)))}`,
-  );
+  const script = template.replace(EDGE_LINE, () => `EDGE=${quote(publicOrigin(new URL(context.req.url)))}`);
   return context.body(script, 200, {
     "Content-Type": "text/x-shellscript; charset=utf-8",
     "Cache-Control": "no-cache",

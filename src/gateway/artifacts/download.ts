@@ -1,4 +1,4 @@
-import { buildOfDownloadToken } from "../../auth/derived-keys/download-token.ts";
+import { buildOfDownloadToken } from "../../auth/derived-keys.ts";
 import { countRequest } from "../../auth/request-rates.ts";
 import { openDatabase } from "../../db/database.ts";
 import { findAnyFlashBuild } from "../../db/flash/builds.ts";

@@ -1,6 +1,6 @@
 /** Callers who hold the key of one endpoint instead of a key of its account. */
 import { kindOfCredential, readCredential } from "../../auth/credential.ts";
-import { isEndpointKey } from "../../auth/derived-keys/endpoint-key.ts";
+import { isEndpointKey } from "../../auth/derived-keys.ts";
 import { ANONYMOUS, type Principal } from "../../auth/principal.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { Env } from "../../env.ts";

@@ -1,7 +1,7 @@
 /** The logs of a worker, for clients that know it by its id alone: `/v1/pod/{podId}/logs`. */
 import { missingEndpointAccess } from "../../auth/access.ts";
 import { LOG_AHEAD_MAX_MS } from "../../contract/limits.ts";
-import type { LogSource, PodLogs } from "../../contract/agent/log.ts";
+import { LOG_TAIL_DEFAULT, type LogSource, type PodLogs } from "../../contract/agent/log.ts";
 import { listEndpoints } from "../../db/endpoints.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
 import type { RequestContext } from "../../management/context.ts";
@@ -10,7 +10,6 @@ import { findLines } from "../../management/logs/log-reader.ts";
 import { logRetentionDays } from "../../management/logs/log-retention.ts";
 import { podNotFound } from "../../management/catalog/absent-pods.ts";
 import { idOf, type RestContext } from "./context.ts";
-import { LOG_TAIL_DEFAULT } from "../../contract/agent/log.ts";
 
 /** The last lines of a worker that is there, by their source. */
 export async function getPodLogs(context: RestContext): Promise<Response> {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { endpointKey } from "../../auth/derived-keys/endpoint-key.ts";
+import { endpointKey } from "../../auth/derived-keys.ts";
 import type { ApiKeyRecord } from "../../db/credentials/api-keys.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
 import {

@@ -1,8 +1,7 @@
 /** The catalog is the same for everybody, also without a key: nothing here may ask who calls. */
-import type { CpuFlavor } from "../../catalog/cpu-flavors.ts";
-import { CPU_FLAVOR_VCPUS_MAX, CPU_FLAVOR_VCPUS_MIN } from "../../catalog/cpu-flavors.ts";
+import { CPU_FLAVOR_VCPUS_MAX, CPU_FLAVOR_VCPUS_MIN, type CpuFlavor } from "../../catalog/cpu-flavors.ts";
 import { DATA_CENTERS, type DataCenter } from "../../catalog/data-centers.ts";
-import type { CatalogContext } from "../../management/catalog/context.ts";
+import type { CatalogContext } from "../../management/catalog/present-stock.ts";
 import {
   cpuOffer,
   cpuFilterSchema,

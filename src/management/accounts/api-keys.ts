@@ -22,10 +22,9 @@ import {
 import { listEndpoints } from "../../db/endpoints.ts";
 import { covers, missingIn, type Permissions } from "../../domain/accounts/permissions.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { removeHostsOfKey } from "../hosts/hosts.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 import { expiryOf, type KeyChange, type NewKey } from "./api-key-input.ts";
 
 /** Characters of a token that are kept to know it by, after which 58 unknown ones follow. */

@@ -4,7 +4,7 @@ import type { HostStock } from "../../domain/placement/stock.ts";
 import { logFailure } from "../../failure-log.ts";
 import { fleetObject } from "../fleet.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import type { CatalogContext } from "./context.ts";
+import type { RequestContext } from "../context.ts";
 
 let cached: { readonly at: number; readonly hosts: readonly HostStock[] } | undefined;
 
@@ -20,3 +20,6 @@ export async function presentStock(context: CatalogContext): Promise<readonly Ho
     throw new ServiceError("unavailable", "The fleet cannot be asked at the moment; please try again later.");
   }
 }
+
+/** All that the catalog needs: it is the same for every caller, so it does not know who calls. */
+export type CatalogContext = Pick<RequestContext, "env" | "now">;

@@ -18,8 +18,7 @@ import {
 import { findTemplates, type TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../context.ts";
 import { logFailure } from "../../failure-log.ts";
-import { removeLogsOf } from "../logs/log-removal.ts";
-import { logRetentionDays } from "../logs/log-retention.ts";
+import { logRetentionDays, removeLogsOf } from "../logs/log-retention.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { collectJobsOf } from "../accounts/usage-collection.ts";
 import { ensureWebhookSecrets } from "../secrets/webhook-secrets.ts";

@@ -13,9 +13,8 @@ import {
 import { deleteTemplateIfUnused, findTemplate } from "../../db/templates.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 import {
   planTemplateChange,
   refuseTakenName,
@@ -24,7 +23,7 @@ import {
   saveBoundTemplate,
 } from "./templates.ts";
 import { warnOfMissingSecrets } from "../secrets/secret-warnings.ts";
-import { attachedIds, requireAttachable } from "./attached-volumes.ts";
+import { attachedIds, requireAttachable } from "./volumes.ts";
 import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
 import { findNamesake, requireMembership, withBuild } from "./endpoint-environment.ts";
 import type { EndpointPatch } from "../nouns/endpoint.ts";

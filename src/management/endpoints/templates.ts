@@ -12,16 +12,15 @@ import {
   type TemplateValues,
 } from "../../db/templates.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { announceEndpoints } from "./endpoint-announcement.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 import { requireRegistryAuth } from "../secrets/registry-auths.ts";
 import { warnOfMissingSecrets } from "../secrets/secret-warnings.ts";
 import { requireStorable } from "../input-schemas.ts";
 import { changesOf, defaultsOf, replacesWorkers } from "../nouns/field.ts";
 import { templateFields, type TemplatePatch } from "../nouns/template.ts";
-import { isImageReference } from "../templates/image-reference.ts";
+import { isImageReference } from "./image-reference.ts";
 
 /** Finds a template of the calling account, or refuses. */
 export async function requireTemplate(

@@ -9,9 +9,8 @@ import {
 } from "../../db/flash/apps.ts";
 import { listFlashEnvironments } from "../../db/flash/environments.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 import { removeArtifactsOfApp } from "./artifact-removal.ts";
 import { removeEnvironment } from "./environment-removal.ts";
 import type { AppCreation } from "./flash-input.ts";

@@ -12,10 +12,9 @@ import {
 import { FLASH_ENVIRONMENTS_MAX } from "../../contract/flash/flash-limits.ts";
 import { isBuildOfEnvironment } from "../../db/flash/deployments.ts";
 import { makeFlashAppPermanent } from "../../db/flash/apps.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { requireSealingKeys } from "../secrets/sealing-keys.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 import { requireApp } from "./apps.ts";
 import { buildNotFound, requireBuild } from "./builds.ts";
 import { removeEnvironment } from "./environment-removal.ts";

@@ -10,11 +10,7 @@
  */
 import * as z from "zod";
 import { open, seal, type SealedPlace } from "../../auth/envelope.ts";
-import {
-  newLoginRequest,
-  readLoginRequest,
-  type LoginRequest,
-} from "../../auth/derived-keys/login-request.ts";
+import { newLoginRequest, readLoginRequest, type LoginRequest } from "../../auth/login-request.ts";
 import type { AuthRequestStatus } from "../../contract/flash/flash-names.ts";
 import { FLASH_AUTH_CLIENT_MAX_CHARACTERS } from "../../contract/flash/flash-limits.ts";
 import type { ApiKeyRecord } from "../../db/credentials/api-keys.ts";
@@ -27,12 +23,11 @@ import {
 } from "../../db/flash/auth-requests.ts";
 import { logFailure } from "../../failure-log.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { openingKeys, requireSealingKeys } from "../secrets/sealing-keys.ts";
 import { stringSchema } from "../input-schemas.ts";
 import { issueToken, requireOwnKey } from "../accounts/api-keys.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 
 const DATE_LENGTH = "2027-01-31".length;
 

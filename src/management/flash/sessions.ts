@@ -2,8 +2,12 @@
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { LIVE_SESSIONS_ENDED_AT_ONCE } from "../../contract/flash/flash-limits.ts";
 import { deleteFlashAppIfEmpty, findFlashApp } from "../../db/flash/apps.ts";
-import type { FlashEnvironmentRecord } from "../../db/flash/environments.ts";
-import { closeIfLapsed, listLapsedSessions, renewLeaseIfActive } from "../../db/flash/sessions.ts";
+import {
+  closeIfLapsed,
+  listLapsedSessions,
+  renewLeaseIfActive,
+  type FlashEnvironmentRecord,
+} from "../../db/flash/environments.ts";
 import { logFailure } from "../../failure-log.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";

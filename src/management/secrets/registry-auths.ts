@@ -14,12 +14,11 @@ import {
 import { randomRowId } from "../../db/row-id.ts";
 import type { RegistryLogin } from "../../domain/accounts/registry-login.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
-import { renewAssignments } from "../assignments/assignment-renewal.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
+import { renewAssignments } from "../fleet.ts";
 import { requireSealingKeys } from "./sealing-keys.ts";
 import { nameSchema, stringSchema } from "../input-schemas.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 
 const idSchema = stringSchema.min(1, "must not be empty");
 

@@ -18,12 +18,11 @@ import {
 } from "../../db/credentials/secrets.ts";
 import { SECRET_NAME } from "../../domain/accounts/secret-reference.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
-import { renewAssignments } from "../assignments/assignment-renewal.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
+import { renewAssignments } from "../fleet.ts";
 import { requireSealingKeys } from "./sealing-keys.ts";
 import { clearable, stringSchema } from "../input-schemas.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 import { warnOfDependents } from "./secret-warnings.ts";
 
 const valueSchema = z
