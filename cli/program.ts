@@ -14,7 +14,7 @@ import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy
 import { addCompletion } from "./commands/completion.ts";
 import { EDGERUN_VERSION } from "../src/contract/version.ts";
 
-/** What the command line says that concerns every command. */
+/** Options that every command has. */
 export type CommonOptions = {
   readonly isJson: boolean;
   readonly isYes: boolean;
@@ -41,13 +41,13 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   authCommand,
 ];
 
-/** Throws CommanderError where the command line is wrong, and where it only asked for help. */
+/** Throws CommanderError when the command line is invalid, and when it asks for help. */
 export function flashProgram({ cli, configure, writeOutput, writeErrors }: ProgramSettings): Command {
   const program = new Command("flash")
     .description("Turns Python functions into serverless endpoints.")
     .version(`flash ${EDGERUN_VERSION}`, "-v, --version", "print name and version")
     .helpOption("-h, --help", "print this help")
-    .option("--insecure", "send the API key to an address without https")
+    .option("--insecure", "send the API key to a URL without https")
     .option("--install-completion [shell]", "complete commands by the Tab key, in bash, zsh or fish")
     .exitOverride()
     .configureOutput({ writeOut: writeOutput, writeErr: writeErrors, outputError: () => {} });

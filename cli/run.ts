@@ -12,7 +12,7 @@ import { ServiceWarnings } from "./core/service-warnings.ts";
 import { ConsoleTerminal } from "./terminal/console-terminal.ts";
 import { EDGERUN_VERSION } from "../src/contract/version.ts";
 
-/** Stands for a command, and for none that can be completed. */
+/** Taken in place of a command; it is not offered for completion. */
 const INSTALL_COMPLETION = "--install-completion";
 
 type Run = {
@@ -21,7 +21,7 @@ type Run = {
   readonly warnings: ServiceWarnings;
 };
 
-/** Runs a command in this process and says with which code it should end. */
+/** Runs a command in this process; answers the exit code. */
 export async function runFlash(args: readonly string[]): Promise<number> {
   const secrets = new Secrets(process.env);
   const directory = currentDirectory();
@@ -44,7 +44,7 @@ export async function runFlash(args: readonly string[]): Promise<number> {
     else if (first === INSTALL_COMPLETION) installCompletion(cli, program, second);
     else await program.parseAsync([...args], { from: "user" });
     warnings.flush();
-    // Some run until they are stopped.
+    // Some commands run until they are interrupted.
     return cli.signal.aborted ? (cli.signal.reason as Failure).exitCode : 0;
   } catch (error) {
     return end(run, error);
@@ -54,7 +54,7 @@ export async function runFlash(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Of one that was deleted meanwhile there is no path but the shell's; what needs its files says that they are gone. */
+/** A directory that was deleted meanwhile has only the path that the shell knows; what needs its files then fails. */
 function currentDirectory(): string {
   try {
     return process.cwd();
@@ -96,14 +96,14 @@ function startRun(directory: string, secrets: Secrets, log: ActivityLog): Run {
 
 function end({ cli, terminal, warnings }: Run, error: unknown): number {
   terminal.close();
-  warnings.flush(); // why it failed stands last
+  warnings.flush(); // before the error, so that the error comes last
   if (error instanceof CommanderError) return endOfParsing(terminal, error);
   if (cli.signal.aborted && !(error instanceof Failure)) return show(terminal, cli.signal.reason as Failure);
   if (error instanceof Failure) {
     const exitCode = show(terminal, error);
     return cli.signal.aborted ? (cli.signal.reason as Failure).exitCode : exitCode;
   }
-  if (isOfSystem(error)) return show(terminal, new Failure(error.message));
+  if (isSystemError(error)) return show(terminal, new Failure(error.message));
   return showBug(cli, terminal, error);
 }
 
@@ -113,30 +113,30 @@ function show(terminal: ConsoleTerminal, failure: Failure): number {
   return failure.exitCode;
 }
 
-/** Help and the version were printed by then. */
+/** Help and the version have already been printed. */
 function endOfParsing(terminal: ConsoleTerminal, error: CommanderError): number {
   if (error.exitCode === 0) return 0;
   if (error.code === "commander.help") return EXIT_USAGE;
-  const [message = "", suggestion = "`flash --help` shows what there is."] = error.message
+  const [message = "", suggestion = "`flash --help` lists the commands."] = error.message
     .replace(/^error: /, "")
     .split("\n")
     .map((line) => line.replace(/^\((.*)\)$/, "$1"));
   return show(terminal, new Failure(message, [suggestion], EXIT_USAGE));
 }
 
-/** A file that may not be read, a full disk: what the system says suffices. */
-function isOfSystem(error: unknown): error is NodeJS.ErrnoException {
+/** An error of the operating system, such as a full disk: its own message suffices. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error && "code" in error;
 }
 
 function showBug(cli: Cli, terminal: ConsoleTerminal, error: unknown): number {
   const isDebug = Boolean(cli.environment["DEBUG"] || cli.environment["FLASH_DEBUG"]);
   const shownError = error instanceof Error ? error : new Error(String(error));
-  terminal.fail(`flash has met a fault of its own: ${shownError.message}`);
+  terminal.fail(`flash crashed (internal error): ${shownError.message}`);
   if (isDebug) terminal.advise(shownError.stack ?? "");
-  else terminal.advise("Run it again with FLASH_DEBUG=1 to see where.");
+  else terminal.advise("Run it again with FLASH_DEBUG=1 for the stack trace.");
   terminal.advise(
-    `Please report it to those from whom you have Edgerun, with the command and the version (flash ${EDGERUN_VERSION}).`,
+    `Please report it where you got Edgerun, with the command and the version (flash ${EDGERUN_VERSION}).`,
   );
   return EXIT_FAILURE;
 }

@@ -1,34 +1,25 @@
 import { randomUUID } from "node:crypto";
-import type {
-  AgentNotice,
-  Assignment,
-  ExchangeReply,
-  Gpu,
-  Inventory,
-  SyncReply,
-} from "../src/contract/agent/agent.ts";
-import type { AdmissionControl } from "./worker/admission.ts";
+import type { AgentNotice, Assignment, Gpu, Inventory, SyncReply } from "../src/contract/agent/agent.ts";
+import type { AdmissionControl } from "./link/admission.ts";
 import { Links } from "./link/links.ts";
 import { EdgeClient } from "./edge/edge-client.ts";
-import type { EdgeContext } from "./edge/edge-context.ts";
-import { ExchangeLoop } from "./edge/exchange-loop.ts";
+import { type EdgeContext, Reachability } from "./edge/edge-context.ts";
+import { ExchangeLoop } from "./exchange/exchange-loop.ts";
 import { Presence } from "./edge/presence.ts";
-import { ResultUploads } from "./edge/result-uploads.ts";
-import { Reachability } from "./edge/reachability.ts";
-import { SyncLoop } from "./edge/sync-loop.ts";
-import { readGpuTelemetry } from "./gpu/gpu-telemetry.ts";
-import { InventoryWatch } from "./gpu/inventory-watch.ts";
+import { ResultUploads } from "./exchange/result-uploads.ts";
+import { SyncLoop } from "./exchange/sync-loop.ts";
+import { readGpuTelemetry } from "./gpu/nvidia-smi.ts";
+import { InventoryWatch } from "./gpu/inventory.ts";
 import { AttemptLedger, type LedgerChange } from "./journal/attempt-ledger.ts";
 import { Journal } from "./journal/journal.ts";
-import type { AgentLog } from "./log.ts";
+import type { AgentLog } from "./core/log.ts";
 import { WorkerLogs } from "./logs/worker-logs.ts";
-import { withSystemEvents } from "./logs/system-events.ts";
-import type { Runtime } from "./runtime/runtime.ts";
-import type { AgentStatus } from "./host/agent-status.ts";
-import { AgentMetrics } from "./telemetry/agent-metrics.ts";
-import { MetricsServer, type MetricsAddress } from "./telemetry/metrics-server.ts";
+import { withSystemEvents } from "./worker/system-events.ts";
+import type { Runtime } from "./runtime/interface/runtime.ts";
+import type { AgentStatus } from "./host/status-server.ts";
+import { AgentMetrics, MetricsServer, type MetricsAddress } from "./telemetry/agent-metrics.ts";
 import { TelemetryWatch } from "./telemetry/telemetry-watch.ts";
-import { TIMING, type Timing } from "./timing.ts";
+import { TIMING, type Timing } from "./core/timing.ts";
 import { workerEnvironment } from "./worker/environment.ts";
 import { Workers } from "./worker/workers.ts";
 import { listenOnFixedPort } from "./worker-server/fixed-port.ts";
@@ -226,17 +217,8 @@ export class Agent {
       endpointId,
       session: this.#session,
       ledger: this.#ledger,
-      freeSlots: () =>
-        this.#workers
-          .ofEndpoint(endpointId)
-          .map((worker) => ({ workerId: worker.workerId, free: worker.mode.queue?.freeSlots() ?? 0 }))
-          .filter((slot) => slot.free > 0),
-      hasWorkers: () => this.#workers.ofEndpoint(endpointId).some((worker) => !worker.isFrozen),
-      acceptableJobs: (workerId) => this.#workers.find(workerId)?.mode.queue?.acceptableJobs() ?? 0,
-      onJobs: (workerId, jobs) => this.#workers.find(workerId)?.mode.queue?.jobs.accept(jobs),
-      onStop: (stop) => this.#stopJob(endpointId, stop),
-      follow: () => this.#logs.follow(endpointId),
-      onFollow: (follow) => this.#logs.setFollow(endpointId, follow),
+      workers: this.#workers,
+      logs: this.#logs,
       onOver: () => this.#exchanges.delete(endpointId),
     });
     this.#exchanges.set(endpointId, exchange);
@@ -302,12 +284,6 @@ export class Agent {
     }
     if (change === "chunk") this.#exchangeOf(endpointId).chunksChanged();
     if (change === "progress") this.#exchangeOf(endpointId).progressChanged();
-  }
-
-  #stopJob(endpointId: string, { jobId, attempt, reason }: ExchangeReply["stops"][number]): void {
-    const workers = this.#workers.ofEndpoint(endpointId);
-    if (!workers.some((worker) => worker.mode.queue?.jobs.stop(jobId, attempt, reason)))
-      this.#ledger.abandon(jobId, attempt);
   }
 
   #environmentOf(assignment: Assignment, token: string): Record<string, string> {

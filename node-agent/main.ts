@@ -6,12 +6,11 @@ import { hostCommands } from "./commands/host-commands.ts";
 import { DISK_RESERVE_DEFAULT_GB } from "../src/contract/limits.ts";
 import { checkedEdgeUrl } from "./edge/edge-url.ts";
 import { edgeOption, plainHttpOption, stateOption } from "./commands/options.ts";
-import { FATAL_EXIT_CODE, FatalError } from "./fatal-error.ts";
-import { readAllowedNetwork } from "./runtime/network/allowed-network.ts";
+import { VOLUMES_DIRECTORY } from "./disk/volumes.ts";
+import { FATAL_EXIT_CODE, FatalError } from "./core/fatal-error.ts";
+import { readAllowedNetwork } from "./runtime/network/firewall-rules.ts";
 import { type RunSettings, runAgent } from "./run.ts";
-import { addNetworkCommands } from "./commands/network-commands.ts";
-import { AGENT_VERSION } from "./version.ts";
-import { addVolumeCommands, VOLUMES_DIRECTORY } from "./commands/volume-commands.ts";
+import { AGENT_VERSION } from "../src/contract/agent/agent-version.ts";
 
 type RunFlags = {
   edge: string;
@@ -154,8 +153,6 @@ program
     });
   });
 
-addVolumeCommands(program);
-addNetworkCommands(program);
 for (const command of hostCommands()) program.addCommand(command);
 
 try {

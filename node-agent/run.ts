@@ -7,27 +7,28 @@ import {
   loadCredential,
   saveCredential,
   setCredentialAside,
+  readJoinTokenFile,
+  removeJoinTokenFile,
 } from "./edge/host-credential.ts";
-import { readJoinTokenFile, removeJoinTokenFile } from "./edge/join-token-file.ts";
 import { readInventory } from "./gpu/inventory.ts";
-import { type AgentLog, createLog } from "./log.ts";
-import { FatalError } from "./fatal-error.ts";
+import { type AgentLog, createLog } from "./core/log.ts";
+import { FatalError } from "./core/fatal-error.ts";
+import { areOnOneDisk } from "./disk/disk-space.ts";
+import { dockerRoot } from "./runtime/daemon/docker-calls.ts";
 import { Desktop, readDesktopGpus } from "./runtime/docker/desktop.ts";
-import { areOnOneDisk, dockerRoot } from "./runtime/docker/docker-root.ts";
-import {
-  chooseRuntime,
-  createRuntime,
-  type RuntimeKind,
-  type RuntimeSettings,
-} from "./runtime/create-runtime.ts";
 import { DockerRuntime } from "./runtime/docker/docker-runtime.ts";
-import { describeEscape, escapesOf, type ComponentVersion } from "./runtime/docker/known-escapes.ts";
-import { readRuntimeVersions } from "./runtime/docker/component-versions.ts";
-import type { Runtime } from "./runtime/runtime.ts";
+import { chooseRuntime, createRuntime, type RuntimeSettings } from "./runtime/create-runtime.ts";
+import type { Runtime, RuntimeKind } from "./runtime/interface/runtime.ts";
+import {
+  describeEscape,
+  escapesOf,
+  type ComponentVersion,
+  readRuntimeVersions,
+} from "./runtime/daemon/known-escapes.ts";
 import { StatusServer } from "./host/status-server.ts";
 import { StopRequest } from "./stop-request.ts";
-import { AGENT_VERSION } from "./version.ts";
-import { Volumes, type VolumesSettings } from "./volumes/volumes.ts";
+import { AGENT_VERSION } from "../src/contract/agent/agent-version.ts";
+import { Volumes, type VolumesSettings } from "./disk/volumes.ts";
 
 export type RunSettings = {
   readonly edgeUrl: string;

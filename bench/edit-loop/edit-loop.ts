@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import getPort from "get-port";
-import { Desk } from "../../test/cli/support/flash-command.ts";
+import { CommandFixture } from "../../test/cli/support/flash-command.ts";
 import { RunningCommand } from "../../test/cli/support/running-command.ts";
 import { CountingProxy } from "../../test/support/counting-proxy.ts";
 import { layOutCli } from "../../scripts/bundle/cli-bundle.ts";
@@ -41,13 +41,13 @@ try {
   await launch.settled();
   const apiKey = (await readFile(join(stateDirectory, "api-key"), "utf8")).trim();
   await using proxy = await CountingProxy.open(launch.record.url);
-  await using desk = await Desk.open(bundle, {
+  await using fixture = await CommandFixture.open(bundle, {
     EDGERUN_URL: proxy.url,
     SVC_API_KEY: apiKey,
     PYTHONPATH: join(import.meta.dirname, "../../sdk/python/src"),
   });
-  const dev = await withDev(desk, proxy);
-  const deploy = await withDeploy(desk, proxy, apiKey);
+  const dev = await withDev(fixture, proxy);
+  const deploy = await withDeploy(fixture, proxy, apiKey);
   show("flash dev", dev);
   show("flash deploy", deploy);
   console.log(
@@ -59,24 +59,24 @@ try {
   await rm(join(bundle, ".."), { recursive: true, force: true });
 }
 
-async function withDev(desk: Desk, proxy: CountingProxy): Promise<Loop> {
-  await desk.write("worker.py", worker("first"));
+async function withDev(fixture: CommandFixture, proxy: CountingProxy): Promise<Loop> {
+  await fixture.write("worker.py", worker("first"));
   const args = ["dev", "--port", String(await getPort())];
-  await using command = new RunningCommand(join(desk.commands, "flash"), args, {
-    cwd: desk.project,
-    env: desk.environment,
+  await using command = new RunningCommand(join(fixture.commands, "flash"), args, {
+    cwd: fixture.project,
+    env: fixture.environment,
   });
   const [, url = ""] = await command.printed(/(http:\/\/localhost:\d+)\/docs/);
   const call = () => outputOf(`${url}/word/runsync`, {});
   await call();
-  const loop = await measure(desk, proxy, EDITS, call);
+  const loop = await measure(fixture, proxy, EDITS, call);
   await command.end("SIGINT");
   return loop;
 }
 
-async function withDeploy(desk: Desk, proxy: CountingProxy, apiKey: string): Promise<Loop> {
+async function withDeploy(fixture: CommandFixture, proxy: CountingProxy, apiKey: string): Promise<Loop> {
   const deploy = async () => {
-    const { stdout, stderr, exitCode } = await desk.run("flash deploy --json");
+    const { stdout, stderr, exitCode } = await fixture.run("flash deploy --json");
     if (exitCode !== 0) throw new Error(stderr);
     return (JSON.parse(stdout) as { endpoints: { id: string }[] }).endpoints[0]?.id ?? "";
   };
@@ -85,12 +85,12 @@ async function withDeploy(desk: Desk, proxy: CountingProxy, apiKey: string): Pro
       Authorization: `Bearer ${apiKey}`,
     });
   await call();
-  return await measure(desk, proxy, DEPLOYMENTS, call);
+  return await measure(fixture, proxy, DEPLOYMENTS, call);
 }
 
 /** The answer must be that of the code which was just saved: an older one is a fault, and no figure. */
 async function measure(
-  desk: Desk,
+  fixture: CommandFixture,
   proxy: CountingProxy,
   count: number,
   call: () => Promise<unknown>,
@@ -100,7 +100,7 @@ async function measure(
   for (let edit = 0; edit < count; edit += 1) {
     const word = `${count}-${edit}`;
     const startedAt = performance.now();
-    await writeFile(join(desk.project, "worker.py"), worker(word));
+    await writeFile(join(fixture.project, "worker.py"), worker(word));
     const answer = await call();
     ms.push(performance.now() - startedAt);
     if (answer !== word) throw new Error(`After ${word} was saved the answer was ${String(answer)}.`);

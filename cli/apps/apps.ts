@@ -23,7 +23,7 @@ export async function listApps(cli: Cli): Promise<void> {
   }));
   cli.terminal.json({ apps });
   if (cli.terminal.isJson) return;
-  if (apps.length === 0) return cli.terminal.say("There are no apps yet. `flash deploy` makes one.");
+  if (apps.length === 0) return cli.terminal.say("There are no apps yet. `flash deploy` creates one.");
   cli.terminal.table(
     ["NAME", "ENVIRONMENTS", "BUILDS"],
     apps.map(({ name, environments, builds }) => [name, String(environments.length), String(builds)]),
@@ -37,7 +37,7 @@ export async function createApp(cli: Cli, name: string): Promise<void> {
     .mutate(operations.createApp, { input: { name: checked } })
     .catch((error: unknown) => {
       const isTaken = error instanceof ServiceError && error.code === "APP_NAME_TAKEN";
-      throw isTaken ? new Failure(`There is an app '${checked}' already.`) : error;
+      throw isTaken ? new Failure(`App '${checked}' already exists.`) : error;
     });
   cli.terminal.json({ app: { id: app.id, name: app.name } });
   cli.terminal.done(`Created app ${app.name}.`);
@@ -73,7 +73,7 @@ export async function deleteApp(cli: Cli, name: string): Promise<void> {
   const isMeant = await cli.terminal.confirm(`Delete app ${app.name} with ${count} and all its endpoints?`);
   if (!isMeant) return cli.terminal.say("Nothing was deleted.");
   await removeEnvironments(cli, service, app.flashEnvironments);
-  // One that was made for sessions goes with the last of them.
+  // An app that was created for sessions is deleted with the last one.
   await service.mutate(operations.deleteApp, { id: app.id }).catch((error: unknown) => {
     if (!(error instanceof ServiceError && error.code === "APP_NOT_FOUND")) throw error;
   });
@@ -81,12 +81,12 @@ export async function deleteApp(cli: Cli, name: string): Promise<void> {
   cli.terminal.done(`Deleted app ${app.name}.`);
 }
 
-/** Throws a Failure that says how an app comes to be. */
+/** Throws a Failure when it does not exist. */
 export async function appNamed(service: Service, name: string): Promise<FlashApp> {
   const app = await findApp(service, name);
   if (app) return app;
   throw new Failure(`There is no app '${name}'.`, [
-    "`flash app list` shows those that there are; `flash deploy` makes one of this directory.",
+    "`flash app list` shows your apps; `flash deploy` creates one from this directory.",
   ]);
 }
 

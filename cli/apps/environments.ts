@@ -39,7 +39,7 @@ export async function createEnvironment(cli: Cli, appName: string, name: string)
   const service = await openService(cli);
   const existing = await findApp(service, appName);
   if (existing?.flashEnvironments.some((environment) => environment.name === name)) {
-    throw new Failure(`App '${appName}' has an environment '${name}' already.`);
+    throw new Failure(`App '${appName}' already has an environment '${name}'.`);
   }
   const { app, environment } = await ensureTarget(service, appName, name);
   cli.terminal.json({ app, environment });
@@ -63,10 +63,10 @@ export async function showEnvironment(cli: Cli, appName: string, name: string): 
   }
   cli.terminal.say(`Active build  ${environment.activeBuildId ?? "-"}`);
   cli.terminal.say();
-  if (views.length === 0) cli.terminal.say("Nothing is deployed. `flash deploy` does that.");
+  if (views.length === 0) cli.terminal.say("Nothing is deployed. Run `flash deploy`.");
   else
     cli.terminal.table(
-      ["ENDPOINT", "ID", "WORKERS", "ADDRESS"],
+      ["ENDPOINT", "ID", "WORKERS", "URL"],
       views.map((endpoint) => [endpoint.name, endpoint.id, workersOf(endpoint), endpoint.url]),
     );
   if (networkVolumes.length === 0) return;
@@ -95,13 +95,13 @@ async function environmentNamed(service: Service, appName: string, name: string)
   throw environmentNotFound(app, name);
 }
 
-/** Names the environments that there are. */
+/** Names the environments that exist. */
 export function environmentNotFound(app: FlashApp, name: string): Failure {
   const names = lasting(app.flashEnvironments)
     .map((environment) => environment.name)
     .join(", ");
   return new Failure(`App '${app.name}' has no environment '${name}'.`, [
-    names === "" ? "It has none at all; `flash deploy` makes one." : `It has ${names}.`,
+    names === "" ? "It has none; `flash deploy` creates one." : `It has ${names}.`,
   ]);
 }
 

@@ -9,8 +9,8 @@ import { counted } from "../core/format.ts";
 type Named = { readonly id: string; readonly name: string };
 
 /**
- * Deletes endpoints one after the other, whatever becomes of the others. Throws a Failure that names those that are
- * still there.
+ * Deletes endpoints one by one, going on after failures. Throws a Failure that names those that could not be
+ * deleted.
  */
 export async function removeEndpoints(
   cli: Cli,
@@ -24,7 +24,7 @@ export async function removeEndpoints(
     try {
       const outcome = await removeEndpoint(service, endpoint.id);
       if (outcome === "deleted") step.done(`Deleted ${endpoint.name} (${endpoint.id}).`);
-      else step.done(`${endpoint.name} (${endpoint.id}) was gone already.`);
+      else step.done(`${endpoint.name} (${endpoint.id}) did not exist any more.`);
     } catch (error) {
       cli.signal.throwIfAborted();
       if (!(error instanceof Failure)) throw error;
@@ -35,11 +35,11 @@ export async function removeEndpoints(
   if (survivors.length === 0) return;
   const names = survivors.map(({ name, id }) => `${name} (${id})`).join(", ");
   throw new Failure(`${counted(survivors.length, "endpoint")} could not be deleted: ${names}.`, [
-    "Everything that holds them was kept. Run the command again.",
+    "Their environments were not deleted. Run the command again.",
   ]);
 }
 
-/** Deletes environments with their endpoints; none while any endpoint of any of them is left. */
+/** Deletes environments with their endpoints; none while an endpoint of any of them is left. */
 export async function removeEnvironments(
   cli: Cli,
   service: Service,

@@ -34,14 +34,14 @@ export type UndeployOptions = {
 
 type Named = { readonly id: string; readonly name: string };
 
-/** What the service has of an environment. */
+/** The endpoints of an environment on the service. */
 type Deployed = {
   readonly service: Service;
   readonly endpoints: readonly Named[];
   readonly place: string;
 };
 
-/** What is tracked here: live endpoints that the service has, and whatever it does not have in any environment. */
+/** Tracked endpoints: live ones that the service has, and stale ones that it no longer has. */
 type TrackedHere = { readonly live: readonly TrackedResource[]; readonly stale: readonly TrackedResource[] };
 
 export async function undeploy(cli: Cli, options: UndeployOptions): Promise<void> {
@@ -60,7 +60,7 @@ function checkUsage({ name, all, interactive, cleanupStale }: UndeployOptions): 
   throw new Failure(
     given === 0 ? "Say what to delete." : "Give one of NAME, --all, --interactive and --cleanup-stale.",
     [
-      "flash undeploy list     shows what there is",
+      "flash undeploy list     shows the endpoints",
       "flash undeploy NAME     deletes one endpoint",
       "flash undeploy --all    deletes all of the environment",
     ],
@@ -106,7 +106,7 @@ async function findTracked(cli: Cli, service: Service): Promise<TrackedHere> {
   };
 }
 
-/** Those of the environment first; it may be a session itself. */
+/** Endpoints of the environment first; it may itself be a session. */
 function withLive(endpoints: readonly Named[], live: readonly TrackedResource[]): readonly Named[] {
   const ids = new Set(endpoints.map(({ id }) => id));
   return [...endpoints, ...live.filter(({ id }) => !ids.has(id))];
@@ -116,14 +116,14 @@ async function forgetStale(cli: Cli, { service }: Deployed): Promise<void> {
   const [{ stale }, endedSessions] = await Promise.all([findTracked(cli, service), findEnded(cli, service)]);
   if (stale.length === 0) {
     await forget(cli, endedSessions);
-    return cli.terminal.say("Nothing is tracked here that the service does not have.");
+    return cli.terminal.say("Nothing is tracked here that the service no longer has.");
   }
   if (!(await cli.terminal.confirm(`Forget ${counted(stale.length, "endpoint")}?`))) return;
   await forget(cli, [...stale, ...endedSessions]);
   cli.terminal.done(`Forgot ${counted(stale.length, "endpoint")}.`);
 }
 
-/** Sessions that are tracked here and that the service has no more. */
+/** Tracked sessions that no longer exist. */
 async function findEnded(cli: Cli, service: Service): Promise<readonly TrackedResource[]> {
   const sessions = trackedSessions(ofService(await readTracked(cli.directory), service.url));
   const found = await Promise.all(
@@ -144,7 +144,7 @@ async function removeNamed(cli: Cli, deployed: Deployed, name: string): Promise<
   const matches = withLive(deployed.endpoints, live).filter((one) => one.name === name || one.id === name);
   if (matches.length === 0) {
     throw new Failure(`There is no endpoint '${name}' (${deployed.place}).`, [
-      "`flash undeploy list` shows those that there are.",
+      "`flash undeploy list` shows the endpoints.",
     ]);
   }
   for (const endpoint of matches) cli.terminal.say(`${endpoint.name} (${endpoint.id})`);
@@ -162,19 +162,19 @@ async function removeAll(cli: Cli, deployed: Deployed, { force, yes }: UndeployO
   await remove(cli, deployed, endpoints);
 }
 
-/** One flag alone is too easily in a script. */
+/** A single flag is too easily left in a script. */
 async function checkTyped(cli: Cli): Promise<void> {
   const typed = await cli.terminal.askText(
-    `Type ${CONFIRMATION} to go on`,
-    "Give both --yes and --force to delete all without being asked.",
+    `Type ${CONFIRMATION} to continue`,
+    "Use both --yes and --force to delete all without a question.",
   );
-  if (typed !== CONFIRMATION) throw new Failure("Cancelled: the text is not the one. Nothing was deleted.");
+  if (typed !== CONFIRMATION) throw new Failure("Cancelled: the text does not match. Nothing was deleted.");
 }
 
 async function removeChosen(cli: Cli, deployed: Deployed): Promise<void> {
   if (deployed.endpoints.length === 0) return nothing(cli, deployed);
   const ids = await cli.terminal.askMany(
-    "Which endpoints shall be deleted?",
+    "Which endpoints should be deleted?",
     deployed.endpoints.map(({ id, name }) => ({ value: id, label: `${name} (${id})` })),
   );
   if (ids.length === 0) return keep(cli);

@@ -1,4 +1,4 @@
-/** Puts the files of an app where they are packed from. */
+/** Collects the files of an artifact: those of the app, generated handlers, and the Python package. */
 import { chmod, copyFile, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
@@ -12,20 +12,20 @@ import { handlerFileOf } from "../manifest/manifest.ts";
 import { sdkDirectory } from "../discovery/interpreter.ts";
 import { filesOf } from "./archive.ts";
 
-/** Names that the build gives to files of its own must be free. */
+/** Throws a Failure where files of the project have names that the build uses for its own. */
 export function checkNamesFree(files: readonly ProjectFile[], generated: readonly GeneratedFile[]): void {
   const taken = new Set([MANIFEST_FILE, `${SDK_PACKAGE}.py`, ...generated.map(({ path }) => path)]);
   const inTheWay = files.filter(({ path }) => taken.has(path) || path.startsWith(`${SDK_PACKAGE}/`));
   if (inTheWay.length === 0) return;
-  throw new Failure("Files of the project have names that the build needs for its own.", [
+  throw new Failure("Files of the project have names that the build uses for its own files.", [
     ...inTheWay.map(({ path }) => path),
     "Rename them.",
   ]);
 }
 
 /**
- * Copies an app over installed packages. A module of the app takes the place of an installed package of its name, as
- * it does on the person's computer; the names of those are returned.
+ * Copies an app over installed packages. A module of the app replaces an installed package of its name, as it does on
+ * the user's computer; the names of those packages are returned.
  */
 export async function copyApp(
   files: readonly ProjectFile[],
@@ -49,7 +49,7 @@ export async function copyApp(
   return replaced.sort();
 }
 
-/** Writes Python files and has the interpreter read them. */
+/** Writes handlers and checks that the interpreter can compile them. */
 export async function writeHandlers(
   context: ExecutionContext,
   python: string,
@@ -69,11 +69,14 @@ export async function writeHandlers(
   });
   signal.throwIfAborted();
   if (result.exitCode !== 0) {
-    throw new Failure(`${python} cannot read the generated handlers.`, result.stderr.split("\n").slice(-5));
+    throw new Failure(
+      `${python} cannot compile the generated handlers.`,
+      result.stderr.split("\n").slice(-5),
+    );
   }
 }
 
-/** The top-level module that a file makes, if it makes one. */
+/** The top-level module that a file defines, if any. */
 function moduleOf(path: string): string[] {
   const name = /^([^/]+)\.py$|^([^/]+)\/__init__\.py$/.exec(path);
   return name ? [name[1] ?? name[2] ?? ""] : [];
@@ -81,7 +84,7 @@ function moduleOf(path: string): string[] {
 
 export type GeneratedFile = { readonly path: string; readonly text: string };
 
-/** One for each queue-based endpoint whose code is in the artifact, sorted. */
+/** The files that start queue-based endpoints whose code is in the artifact, sorted by path. */
 export function handlerFiles(manifest: FlashManifest): GeneratedFile[] {
   return Object.entries(manifest.resources)
     .filter(([, resource]) => !resource.is_load_balanced && resource.client_mode !== true)
@@ -92,8 +95,8 @@ export function handlerFiles(manifest: FlashManifest): GeneratedFile[] {
 function handlerFile(endpoint: string): string {
   const name = flashNameSchema.safeParse(endpoint);
   if (name.success) return handlerFileOf(name.data);
-  throw new Failure(`An endpoint cannot be called ${JSON.stringify(endpoint)}.`, [
-    `Its name ${name.error.issues.map((issue) => issue.message).join(", ")}.`,
+  throw new Failure(`Not a valid name of an endpoint: ${JSON.stringify(endpoint)}.`, [
+    `It ${name.error.issues.map((issue) => issue.message).join(", ")}.`,
   ]);
 }
 
@@ -109,6 +112,7 @@ handler = queue_handler("${endpoint}")
 /** Bytecode, and the command itself where pip has installed it. */
 const NOT_SHIPPED = /(^|\/)__pycache__\/|\.py[co]$|^_cli\//;
 
+/** Copies the Python package `edgerun` into an artifact. */
 export async function copySdk(into: string): Promise<void> {
   const from = sdkDirectory();
   for (const file of await filesOf(join(from, SDK_PACKAGE))) {

@@ -1,4 +1,4 @@
-/** Packs a directory so that the same files always give the same bytes. */
+/** Packs a directory reproducibly: the same files always give the same bytes. */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
@@ -13,20 +13,20 @@ export type Archive = { readonly sha256: string; readonly sizeBytes: number };
 
 export type PackingResult =
   | ({ readonly kind: "packed" } & Archive)
-  /** There is no archive. `largest` are names at the top of the directory. */
+  /** No archive was written. `largest` are names at the top of the directory. */
   | { readonly kind: "too-large"; readonly largest: readonly Weight[] };
 
 type Weight = { readonly name: string; readonly bytes: number };
 
 export type PackingOptions = {
-  /** That the archive may have. */
+  /** Limit of the archive. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  /** Told how much of the files is packed. */
+  /** Receives progress in bytes of the files. */
   readonly onProgress: (doneBytes: number, totalBytes: number) => void;
 };
 
-/** Writes a gzipped tar archive of all files in a directory, unless it has too many bytes. */
+/** Writes a gzipped tar archive of all files in a directory, unless it would exceed `maxBytes`. */
 export async function packDirectory(
   directory: string,
   archive: string,
@@ -62,7 +62,7 @@ export async function packDirectory(
   }
 }
 
-/** Takes neither owners nor times of this computer, into the archive as into the gzip around it. */
+/** Stores no owners and no times of this computer, neither in the archive nor in the gzip header. */
 function packOf(directory: string, onFile: (bytes: number) => void): Pack {
   return new Pack({
     cwd: directory,

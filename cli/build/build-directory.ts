@@ -1,4 +1,4 @@
-/** The directory where a build is put together. */
+/** Directories in `.flash/` where builds are assembled. */
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import ignore from "ignore";
@@ -7,14 +7,14 @@ import { processExists } from "../project/process-owner.ts";
 
 const BUILD_DIRECTORY = ".build";
 
-/** A directory of this build alone. */
+/** A new directory for one build. */
 export async function freshBuildDirectory(project: string): Promise<string> {
   return await freshDirectory(project, BUILD_DIRECTORY);
 }
 
 /**
- * A directory in `.flash/` of this process alone, for others may do the same at this time. Those of processes that
- * were killed go.
+ * A new directory in `.flash/`, named by this process, since other commands may run at the same time. Removes those of
+ * processes that no longer exist.
  */
 export async function freshDirectory(project: string, kind: string): Promise<string> {
   const directory = await ensureFlashDirectory(project);

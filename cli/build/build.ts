@@ -39,14 +39,14 @@ import type { StoredManifest } from "./local-build.ts";
 
 export type BuildOptions = {
   readonly appName: string;
-  /** False: nothing that dependencies need themselves is installed (`--no-deps`). */
+  /** False: dependencies of dependencies are not installed (`--no-deps`). */
   readonly withDependenciesOfDependencies: boolean;
   /** File name of the archive within `.flash/`. */
   readonly output?: string | undefined;
   readonly exclude: readonly string[];
-  /** Target, such as 3.12; by default that of the person's interpreter. */
+  /** Of the workers, such as 3.12; by default that of the user's interpreter. */
   readonly pythonVersion?: string | undefined;
-  /** Interpreter. */
+  /** Interpreter, by name or path. */
   readonly python?: string | undefined;
   readonly keepsBuildDirectory: boolean;
 };
@@ -64,7 +64,7 @@ export type BuildResult = {
 };
 
 const DEFAULT_OUTPUT = "artifact.tar.gz";
-/** In the artifact, so that its bytes do not tell when it was built. */
+/** Stored in the artifact, so that its bytes do not depend on when it was built. */
 const NO_TIME = "1970-01-01T00:00:00Z";
 
 /** Builds into `.flash/`. Throws a Failure that says what is wrong with the app, and where. */
@@ -93,7 +93,7 @@ class Build {
   readonly #project: Project;
   readonly #exclusions: Exclusions;
   readonly #directory: string;
-  /** What is packed. */
+  /** The content of the archive. */
   readonly #contents: string;
   readonly #warnings: string[] = [];
 
@@ -113,7 +113,7 @@ class Build {
     this.#warn(declarationWarnings(report));
     const files = shippedFiles(this.#project.files, report.localFiles);
     const target = choosePythonVersion(report, this.#options.pythonVersion);
-    // Made before anything is installed, for what is wrong with an app should be said at once.
+    // Checked before anything is installed, so that errors of the app show at once.
     const draft = this.#manifest(report, target, { excluded: [], fingerprint: "" });
     checkNamesFree(files, handlerFiles(draft));
     await mkdir(this.#contents);
@@ -155,7 +155,7 @@ class Build {
     const checked = flashManifestSchema.safeParse(manifest);
     if (checked.success) return manifest;
     throw new Failure(
-      "The declarations make no manifest.",
+      "The declarations do not form a valid manifest.",
       checked.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`),
     );
   }
@@ -175,14 +175,14 @@ class Build {
     return dependencies;
   }
 
-  /** Puts everything beside the installed packages. */
+  /** Adds everything but the installed packages. */
   async #writeContents(
     files: readonly ProjectFile[],
     manifest: FlashManifest,
     report: DiscoveryReport,
   ): Promise<void> {
     const replaced = await copyApp(files, this.#contents, this.#cli.signal);
-    this.#warn(replaced.map((name) => `${name} of the project takes the place of the installed package.`));
+    this.#warn(replaced.map((name) => `${name} of the project replaces the installed package.`));
     await copySdk(this.#contents);
     await writeHandlers(this.#cli, report.python.executable, handlerFiles(manifest), this.#contents);
     const json = manifestJson({ ...manifest, generated_at: NO_TIME });
@@ -227,7 +227,7 @@ class Build {
 function manifestJson(manifest: FlashManifest): string {
   const json = `${JSON.stringify(manifest, null, 2)}\n`;
   if (Buffer.byteLength(json) <= MANIFEST_MAX_BYTES) return json;
-  throw new Failure(`The manifest has more than ${prettyBytes(MANIFEST_MAX_BYTES)}.`, [
+  throw new Failure(`The manifest exceeds ${prettyBytes(MANIFEST_MAX_BYTES)}.`, [
     "Declare fewer endpoints in one app, or less environment with each.",
   ]);
 }
@@ -236,21 +236,21 @@ function outputName(given: string | undefined): string {
   if (given === undefined) return DEFAULT_OUTPUT;
   if (given === basename(given) && /^[^.\\].*\.tar\.gz$/.test(given)) return given;
   throw new Failure(
-    `--output is the name of a file in ${FLASH_DIRECTORY}/ that ends with .tar.gz, and not ${JSON.stringify(given)}.`,
+    `--output must be the name of a file in ${FLASH_DIRECTORY}/ that ends with .tar.gz, not ${JSON.stringify(given)}.`,
   );
 }
 
 function checkIsProject({ files }: Project): void {
   if (files.some(({ path }) => path.endsWith(".py"))) return;
   throw new Failure("There are no Python files here.", [
-    "Go to the directory of your app, or lay out a new one with `flash init my-app`.",
+    "Go to the directory of your app, or create one with `flash init my-app`.",
   ]);
 }
 
 function tooLarge(largest: readonly { readonly name: string; readonly bytes: number }[]): Failure {
-  return new Failure(`The artifact has more than ${prettyBytes(ARTIFACT_MAX_BYTES)}, packed.`, [
-    ...largest.map(({ name, bytes }) => `${prettyBytes(bytes)} of it, unpacked, are ${name}.`),
-    "Leave packages out that the image has (--exclude), name large files in .gitignore, and keep models on a network volume.",
+  return new Failure(`The artifact exceeds ${prettyBytes(ARTIFACT_MAX_BYTES)} packed.`, [
+    ...largest.map(({ name, bytes }) => `${name} takes ${prettyBytes(bytes)} unpacked.`),
+    "Leave out packages that the image has (--exclude), list large files in .gitignore, and store models on a network volume.",
   ]);
 }
 

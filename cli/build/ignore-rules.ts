@@ -1,4 +1,4 @@
-/** Which files of a project stay out of its artifact. */
+/** Which files of a project are left out of its artifact. */
 import ignore, { type Ignore } from "ignore";
 
 /** Never shipped, whatever a .gitignore says. Files that begin with .env hold keys. */
@@ -24,13 +24,13 @@ const NEVER_SHIPPED = [
   "!README.md",
 ];
 
-/** Names that people give to by-products, and to packages of their own. */
+/** Directories that usually hold by-products, but may be packages of the app. */
 const BY_PRODUCT_NAMES = new Set(["env", "build", "dist", "docs", "tests"]);
 
 // Windows and macOS open `.ENV` as `.env`.
 const neverShipped = ignore({ ignorecase: true }).add(NEVER_SHIPPED);
 
-/** Says whether a path is left out of every artifact; those of directories end with a slash. */
+/** Whether a path is left out of every artifact; paths of directories end with a slash. */
 export function isNeverShipped(path: string): boolean {
   return neverShipped.ignores(path);
 }
@@ -43,16 +43,16 @@ export function byProductDirectories(path: string): string[] {
 
 type Scope = { readonly directory: string; readonly rules: Ignore };
 
-/** What the .gitignore files between a project's root and one of its directories say. */
+/** The .gitignore files from a project's root down to one of its directories. */
 export class IgnoreRules {
-  /** The innermost first, since its word counts. */
+  /** The innermost first, since it takes precedence. */
   readonly #scopes: readonly Scope[];
 
   constructor(scopes: readonly Scope[] = []) {
     this.#scopes = scopes;
   }
 
-  /** With the .gitignore of a directory within; "" is the root. */
+  /** Adds the .gitignore of a directory inside; "" is the root. */
   with(directory: string, gitignore: string): IgnoreRules {
     const rules = ignore({ ignorecase: false }).add(gitignore);
     return new IgnoreRules([{ directory, rules }, ...this.#scopes]);

@@ -13,7 +13,7 @@ import { pipeline } from "node:stream/promises";
 import { FLASH_DIRECTORY } from "../project/project.ts";
 import { Failure } from "../core/failure.ts";
 
-/** The manifest as it lies in `.flash/`: it says which archive beside it is the one that it tells of. */
+/** The manifest in `.flash/`; `artifact` names the archive beside it. */
 export const storedManifestSchema = flashManifestSchema.extend({
   artifact: z.object({ file: z.string(), sha256: z.string() }),
 });
@@ -24,25 +24,25 @@ export type LocalBuild = {
   readonly artifact: { readonly path: string; readonly sha256: string; readonly sizeBytes: number };
 };
 
-/** Nothing when there is none; throws a Failure when its files are damaged, or do not belong together. */
+/** Undefined when there is none; throws a Failure when its files are damaged or do not belong together. */
 export async function findLocalBuild(directory: string): Promise<LocalBuild | undefined> {
   const manifestPath = join(directory, FLASH_DIRECTORY, MANIFEST_FILE);
   const json = await readFile(manifestPath, "utf8").catch(() => undefined);
   if (json === undefined) return undefined;
   const stored = storedManifestSchema.safeParse(jsonOf(json));
-  if (!stored.success) throw damaged(`${manifestPath} is no manifest that this command understands.`);
+  if (!stored.success) throw damaged(`${manifestPath} is not a manifest that this command understands.`);
   const { artifact, ...manifest } = stored.data;
   const path = join(directory, FLASH_DIRECTORY, basename(artifact.file));
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return undefined;
   if ((await sha256Of(path)) !== artifact.sha256) {
-    throw damaged(`${path} is not the archive that ${MANIFEST_FILE} beside it tells of.`);
+    throw damaged(`${path} is not the archive that ${MANIFEST_FILE} beside it names.`);
   }
   return { manifest, artifact: { path, sha256: artifact.sha256, sizeBytes: found.size } };
 }
 
 function damaged(message: string): Failure {
-  return new Failure(message, ["Build the app anew: flash build"]);
+  return new Failure(message, ["Build the app again: flash build"]);
 }
 
 async function sha256Of(path: string): Promise<string> {

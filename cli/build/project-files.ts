@@ -8,7 +8,7 @@ import { createHash, type Hash } from "node:crypto";
 export type ProjectFile = {
   /** Within the project, with forward slashes. */
   readonly path: string;
-  /** Where its bytes are; elsewhere than the path says when a link leads there. */
+  /** Where its bytes are: the target of a link, else the path itself. */
   readonly source: string;
   readonly isExecutable: boolean;
 };
@@ -16,19 +16,19 @@ export type ProjectFile = {
 export type Project = {
   /** Sorted by path. */
   readonly files: readonly ProjectFile[];
-  /** Those that were looked into, as real whole paths. */
+  /** All directories that were read, as absolute paths without links. */
   readonly directories: readonly string[];
   readonly warnings: readonly string[];
 };
 
-/** Reads what a project holds after ignores. Links are followed within it; one that leaves it is a Failure. */
+/** Lists the files of a project that no rule ignores. Follows links inside it; a link that leaves it is a Failure. */
 export async function readProject(directory: string): Promise<Project> {
   const walk = new Walk(await realpath(directory));
   return await walk.run();
 }
 
 /**
- * Those that are shipped: of a directory called env, build, dist, docs or tests nothing is, unless it holds one of
+ * The files that are shipped. Directories called env, build, dist, docs or tests are left out unless they hold one of
  * the `localFiles` that endpoints need.
  */
 export function shippedFiles(
@@ -55,21 +55,21 @@ class Walk {
     if (this.#badLinks.length > 0) {
       throw new Failure("The project has symbolic links that cannot be shipped.", [
         ...this.#badLinks.sort(),
-        "Put what they lead to into the project, or name the links in .gitignore.",
+        "Move their targets into the project, or list the links in .gitignore.",
       ]);
     }
     const files = this.#files.sort((one, other) => (one.path < other.path ? -1 : 1));
     return { files, directories: this.#directories, warnings: this.#warnings };
   }
 
-  /** `above` are the real directories on the way, so that a link into one of them is not followed for ever. */
+  /** `above` are the directories on the way, so that a link into one of them is not followed for ever. */
   async #enter(path: string, real: string, outer: IgnoreRules, above: readonly string[]): Promise<void> {
     const entries = await readdir(real, { withFileTypes: true });
     const names = new Set(entries.map((entry) => entry.name));
     if (names.has("pyvenv.cfg") || names.has("conda-meta")) return;
     this.#directories.push(real);
     if (path === "" && names.has(".flashignore")) {
-      this.#warnings.push(".flashignore is not read. Put its lines into .gitignore.");
+      this.#warnings.push(".flashignore is not read. Move its lines to .gitignore.");
     }
     const rules = names.has(".gitignore")
       ? outer.with(path, await readFile(join(real, ".gitignore"), "utf8"))
@@ -81,7 +81,7 @@ class Walk {
       else if (isLeftOut(inner, entry.isDirectory(), rules)) continue;
       else if (entry.isDirectory()) await this.#enter(inner, absolutePath, rules, [...above, real]);
       else if (entry.isFile()) await this.#take(inner, absolutePath);
-      else this.#warnings.push(`${inner} is no regular file, and is left out.`);
+      else this.#warnings.push(`${inner} is not a regular file and is left out.`);
     }
   }
 
@@ -91,11 +91,11 @@ class Walk {
     rules: IgnoreRules,
     above: readonly string[],
   ): Promise<void> {
-    // To git a link is a file, wherever it leads; what is built in knows no such difference.
+    // Git treats a link as a file, wherever it leads; built-in rules apply to files and directories alike.
     if (isLeftOut(path, false, rules) || isNeverShipped(`${path}/`)) return;
     const target = await realpath(absolutePath).catch(() => undefined);
     if (target === undefined) {
-      this.#warnings.push(`${path} is a link that leads nowhere, and is left out.`);
+      this.#warnings.push(`${path} is a broken link and is left out.`);
       return;
     }
     if (!target.startsWith(this.#root + sep) && target !== this.#root) {
@@ -135,7 +135,7 @@ export type FingerprintInput = {
   readonly sdkVersion: string;
 };
 
-/** In hex. Where the project lies and when its files were written plays no part. */
+/** Fingerprint of the sources of an app, in hex. Location of the project and times of files play no part. */
 export async function sourceFingerprint(input: FingerprintInput): Promise<string> {
   const hash = createHash("sha256");
   for (const { path, source } of input.files) {
@@ -148,7 +148,7 @@ export async function sourceFingerprint(input: FingerprintInput): Promise<string
   return hash.digest("hex");
 }
 
-/** With its length before it, so that no two lists of texts look alike. */
+/** Prefixes the length, so that no two lists of strings give the same bytes. */
 function frame(hash: Hash, bytes: Buffer): void {
   const length = Buffer.alloc(8);
   length.writeBigUInt64BE(BigInt(bytes.length));

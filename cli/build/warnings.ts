@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import type { DiscoveryReport, DiscoveredEndpoint } from "../discovery/discovery-report.ts";
 import { type Exclusions, normalizedName, SDK_PACKAGE } from "../requirements/exclusions.ts";
 
-/** `contents` is what is packed: the app with its packages. */
+/** Packages that the code imports when it is loaded and that workers will not find; `contents` is the directory that is packed. */
 export async function importWarnings(
   { imports = [] }: DiscoveryReport,
   contents: string,
@@ -20,17 +20,17 @@ export async function importWarnings(
     .map(
       ({ file, line, module }) =>
         `${file}:${line} imports ${module}, which is neither in the app nor among its packages. Unless the image has it, ` +
-        `no worker can start: add it to the endpoint's dependencies=[…] or to requirements.txt.`,
+        `no worker can start. Add it to the endpoint's dependencies=[…] or to requirements.txt.`,
     );
 }
 
-/** The name under which a file or directory is imported: that of an extension ends at its first dot. */
+/** The module that a file or directory defines; the name of a native extension ends at its first dot. */
 function moduleOf(name: string): string {
   if (name.endsWith(".py")) return name.slice(0, -".py".length);
   return /\.(so|pyd)$/.test(name) ? name.slice(0, name.indexOf(".")) : name;
 }
 
-/** Variables by which a worker knows what it is and whom to ask; the service sets them, unless the app does. */
+/** Variables that the service sets in workers, unless the app does. */
 const VARIABLES_OF_WORKERS = [
   "FLASH_APP",
   "FLASH_ENV",
@@ -42,10 +42,10 @@ const VARIABLES_OF_WORKERS = [
   "RUNPOD_API_KEY",
 ];
 
-/** Of a template, what a deployment leaves out, and why. */
+/** Fields of a template that are not deployed, and why. */
 const NOT_DEPLOYED = {
-  name: "since names are unique in an account, the service gives each environment's template one of its own",
-  config: "workers of endpoints have no use for it",
+  name: "names are unique in an account, so the service names the template of each environment",
+  config: "it has no effect on workers of endpoints",
 };
 
 export function declarationWarnings({ endpoints }: DiscoveryReport): string[] {
@@ -76,12 +76,12 @@ function endpointWarnings(endpoint: DiscoveredEndpoint): string[] {
     ...(systemDependencies.length === 0
       ? []
       : [
-          `${place} wants ${systemDependencies.join(", ")} of the system, which an artifact cannot carry. ` +
+          `${place} needs the system packages ${systemDependencies.join(", ")}, which an artifact cannot contain. ` +
             "Deploy it on an image that has them.",
         ]),
     ...(variables.length === 0
       ? []
-      : [`${place} sets ${variables.join(", ")}, which the service tells its workers otherwise.`]),
+      : [`${place} sets ${variables.join(", ")}, which the service sets in its workers otherwise.`]),
   ];
 }
 

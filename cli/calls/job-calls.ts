@@ -9,14 +9,14 @@ import type { Service } from "../service/service.ts";
 import * as z from "zod";
 import { MISSING_MODULES_ERROR } from "../../src/contract/flash/flash-live.ts";
 
-/** Of the service: it answers when the job is over, or else after this. */
+/** Limit of a long poll: the service answers when the job has ended, or after this time. */
 const POLL_MS = 1_000;
-/** For which a service that does not answer is asked again: it may be started anew. */
+/** How long requests are retried while the service does not answer: it may be restarting. */
 const OUTAGE_MS = 60_000;
 const OUTAGE_PAUSE_MS = 500;
 const TOO_MANY_REQUESTS = 429;
 
-/** A job that was answered for, or what the service answered instead. */
+/** The submitted job, or the error response of the service. */
 export type Submitted = { readonly job: JobReply } | { readonly errorResponse: Response };
 
 export class JobCalls {
@@ -28,7 +28,7 @@ export class JobCalls {
     this.#onWorker = onWorker;
   }
 
-  /** Submits a job, once whatever happens on the way; with `runsync` it may be over by then. */
+  /** Submits a job exactly once, also with retries; with `runsync` it may already have ended. */
   async submit(
     endpointId: string,
     operation: "run" | "runsync",
@@ -52,7 +52,7 @@ export class JobCalls {
     return { errorResponse: new Response(text, { status: response.status, headers: jsonHeaders() }) };
   }
 
-  /** Looks at a job until it is over, or until `followMs` have gone; tells `line` how it goes on. */
+  /** Polls a job until it has ended, or for `followMs`; shows its progress in `line`. */
   async follow(
     endpointId: string,
     submitted: JobReply,
@@ -71,7 +71,7 @@ export class JobCalls {
     }
   }
 
-  /** Any other operation, passed on as it is. */
+  /** Forwards any other operation unchanged. */
   async forward(
     endpointId: string,
     { operation, jobId, search, headers, signal }: QueueCall,
@@ -100,7 +100,7 @@ export class JobCalls {
     return job;
   }
 
-  /** Asks until the service has answered, for it may be started anew at any time; then says why it does not. */
+  /** Retries until the service has answered, since it may be restarting; throws the last error after a minute. */
   async #requestWithRetry(
     line: CallLine,
     signal: AbortSignal,
@@ -114,27 +114,25 @@ export class JobCalls {
         const response = await this.#service.request(path, { ...init, signal });
         const text = await response.text();
         if (response.status < 500 || isLast) return { response, text };
-        line.waiting(`the service answers with HTTP ${response.status}; it is asked again`);
+        line.waiting(`the service answers with HTTP ${response.status}; retrying`);
       } catch (error) {
         signal.throwIfAborted();
         if (isLast || error instanceof Interruption) throw error;
-        line.waiting(
-          `${error instanceof Failure ? error.message : "The connection broke off."} It is asked again.`,
-        );
+        line.waiting(`${error instanceof Failure ? error.message : "The connection was lost."} Retrying.`);
       }
       await delay(OUTAGE_PAUSE_MS, undefined, { signal });
     }
   }
 }
 
-/** Ends the line of a call whose job is over. */
+/** Ends the line of a call with the result of its job. */
 export function endLine(line: CallLine, job: JobReply): void {
   if (job.status === "COMPLETED") {
     line.done({ ranMs: job.executionTime, queuedMs: job.delayTime });
     return;
   }
   if (!isFinal(job)) {
-    line.fail(`${job.status}: nobody waits for it any more; its id is ${job.id}`);
+    line.fail(`${job.status}: no longer followed; its id is ${job.id}`);
     return;
   }
   const { error_type, error_message, error_traceback } = errorOf(job);
@@ -142,7 +140,7 @@ export function endLine(line: CallLine, job: JobReply): void {
 }
 
 function jobNotFound(job: JobReply, text: string): CallFailure {
-  return new CallFailure(502, `Job ${job.id} cannot be looked at any more: ${text.slice(0, 500)}`);
+  return new CallFailure(502, `Job ${job.id} can no longer be read: ${text.slice(0, 500)}`);
 }
 
 function jsonHeaders(): Record<string, string> {
@@ -158,7 +156,7 @@ const jobSchema = z.looseObject({
   error: z.unknown().optional(),
   queue: z.looseObject({ reason: z.string(), detail: z.string().optional() }).optional(),
 });
-/** What is read of a job, and the text of the service in which it stands. */
+/** The members that are read of a job, and the JSON of the service. */
 export type JobReply = z.infer<typeof jobSchema> & { readonly json: string };
 
 const jobErrorSchema = z.looseObject({
@@ -168,13 +166,13 @@ const jobErrorSchema = z.looseObject({
 });
 export type JobError = z.infer<typeof jobErrorSchema>;
 
-/** Nothing where it is no job. */
+/** Undefined where it is not a job. */
 export function parseJobReply(json: string): JobReply | undefined {
   const { data } = jobSchema.safeParse(parsed(json));
   return data && { ...data, json };
 }
 
-/** The answer with this job, as the service wrote it. */
+/** A response with the job exactly as the service sent it. */
 export function answerWith({ json }: JobReply): Response {
   return new Response(json, { headers: { "Content-Type": "application/json" } });
 }
@@ -183,7 +181,7 @@ export function isFinal({ status }: JobReply): boolean {
   return status !== "IN_QUEUE" && status !== "IN_PROGRESS";
 }
 
-/** Why a job failed: as the runtime tells it, or as plain text. */
+/** Why a job failed: the structured error of the runtime, or a plain message. */
 export function errorOf({ status, error }: JobReply): JobError {
   const message = typeof error === "string" ? error : JSON.stringify(error ?? status);
   const structured = jobErrorSchema.safeParse(parsed(message));

@@ -1,4 +1,4 @@
-/** What workers of live endpoints print, shown with the calls that made them print it. */
+/** Output of workers of live endpoints, shown with the calls that it belongs to. */
 import { setTimeout as delay } from "node:timers/promises";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import * as z from "zod";
@@ -10,22 +10,22 @@ import type { Service } from "../service/service.ts";
 const lineSchema = z.looseObject({
   source: z.string(),
   line: z.string(),
-  /** When it was printed, in ms. */
+  /** Unix time in ms. */
   at: z.number().optional(),
   jobId: z.string().optional(),
 });
 
-/** Between two attempts to follow lines. */
+/** Between attempts to follow the log. */
 const PAUSE_MS = 1_000;
-/** For which a call that is over still gets its lines: they come by a way of their own. */
+/** How long a call that has ended still receives lines, which arrive separately. */
 const LATE_LINES_MS = 5_000;
-/** Within which the first of them come, and each further part: they are gathered on the host, and cross the service. */
+/** Delay of the first batch of lines, and of later ones: hosts buffer lines before they send them. */
 const FIRST_BATCH_MS = LOG_LIVE_DELAY_MS + 400;
 const NEXT_BATCH_MS = LOG_LIVE_DELAY_MS + 100;
-/** A worker that prints on and on holds up the calls that are shown after it for no longer than this. */
+/** Limit of the delay that a worker which keeps printing causes for the display of later calls. */
 const LOG_WAIT_MAX_MS = 2_000;
 const POLL_MS = 100;
-/** Lines of jobs that no call has told its own yet: a job may print before its caller has its id. */
+/** Buffered lines of jobs whose id no call knows yet: a job may print before its id is returned. */
 const EARLY_MAX = 1_000;
 
 export type OpenCall = {
@@ -33,7 +33,7 @@ export type OpenCall = {
   readonly startedAt: number;
   jobId?: string;
   endedAt?: number;
-  /** When the last line of it came. */
+  /** When its last line arrived. */
   printedAt?: number;
 };
 type EarlyLine = { readonly jobId: string; readonly text: string };
@@ -43,7 +43,7 @@ export class WorkerLines {
   readonly #signal: AbortSignal;
   readonly #open = new Map<string, Set<OpenCall>>();
   readonly #followed = new Set<string>();
-  /** Since when lines of an endpoint come. */
+  /** Since when the log of an endpoint is followed. */
   readonly #followedAt = new Map<string, number>();
   #early: readonly EarlyLine[] = [];
 
@@ -52,7 +52,7 @@ export class WorkerLines {
     this.#signal = signal;
   }
 
-  /** From now on lines of the endpoint belong to this call: those of its job, once that is known. */
+  /** Assigns lines of the endpoint to a call: those of its job, once its id is known. */
   expect(endpointId: string, line: CallLine): { ofJob(id: string): void; ended(): void } {
     const call: OpenCall = { line, startedAt: Date.now() };
     const onLogEnded = line.awaitLog();
@@ -86,13 +86,13 @@ export class WorkerLines {
         await delay(PAUSE_MS, undefined, { signal: this.#signal });
       }
     } catch {
-      // Without its lines a call still works.
+      // Calls work without log lines.
     } finally {
       this.#followed.delete(endpointId);
     }
   }
 
-  /** False when the endpoint has gone. */
+  /** False when the endpoint no longer exists. */
   async #read(endpointId: string): Promise<boolean> {
     const response = await this.#service
       .request(`/v2/${endpointId}/logs?limit=1&since=${Date.now()}`, {
@@ -112,7 +112,7 @@ export class WorkerLines {
     try {
       for await (const { data } of events) this.#show(endpointId, data);
     } catch {
-      this.#signal.throwIfAborted(); // The connection broke off; it is made anew.
+      this.#signal.throwIfAborted(); // The connection was lost; it is opened again.
     }
     return true;
   }
@@ -136,7 +136,7 @@ function print(call: OpenCall, output: string): void {
   call.line.printed(output);
 }
 
-/** From when on no more lines are expected of a call that is over; `followedAt`: since when lines come at all. */
+/** When no more lines are expected of a call that has ended; `followedAt`: since when the log is followed. */
 export function quietAt(
   { endedAt = Infinity, printedAt = 0 }: Pick<OpenCall, "endedAt" | "printedAt">,
   followedAt = Infinity,
@@ -145,7 +145,7 @@ export function quietAt(
   return Math.min(quiet, endedAt + LOG_WAIT_MAX_MS);
 }
 
-/** The latest call that was under way then; clocks may differ a little, so one that was nearly so will do. */
+/** The latest call that was running at that time, or nearly so, since clocks may differ a little. */
 export function nearest(calls: readonly OpenCall[], at: number): OpenCall | undefined {
   const awayMs = ({ startedAt, endedAt = Infinity }: OpenCall): number =>
     Math.max(startedAt - at, at - endedAt, 0);

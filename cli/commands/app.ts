@@ -6,7 +6,7 @@ import { appNameOf, checkedName } from "../project/project.ts";
 const apps = async () => await import("../apps/apps.ts");
 
 export function appCommand(cli: Cli): Command {
-  const app = new Command("app").description("List, make and delete apps.");
+  const app = new Command("app").description("List, create and delete apps.");
   app
     .command("list")
     .description("List your apps.")
@@ -14,7 +14,7 @@ export function appCommand(cli: Cli): Command {
     .action(async () => (await apps()).listApps(cli));
   app
     .command("create <name>")
-    .description("Make an app.")
+    .description("Create an app.")
     .option("--json", "print JSON")
     .action(async (name: string) => (await apps()).createApp(cli, name));
   app
@@ -36,7 +36,7 @@ const environments = async () => await import("../apps/environments.ts");
 type EnvironmentFlags = { readonly app?: string };
 
 export function envCommand(cli: Cli): Command {
-  const env = new Command("env").description("List, make and delete environments of an app.");
+  const env = new Command("env").description("List, create and delete environments of an app.");
   env
     .command("list")
     .description("List the environments of an app.")
@@ -47,7 +47,7 @@ export function envCommand(cli: Cli): Command {
     );
   env
     .command("create <name>")
-    .description("Make an environment, and its app where there is none.")
+    .description("Create an environment, and its app if it does not exist.")
     .addOption(appOption())
     .option("--json", "print JSON")
     .action(async (name: string, { app }: EnvironmentFlags) => {

@@ -13,7 +13,7 @@ type Shell = (typeof SHELLS)[number];
 
 const OWN_COMMAND = "complete";
 
-/** Adds the hidden command by which a shell asks what could come next. */
+/** Adds the hidden command that shells call for completions. */
 export function addCompletion(program: Command): void {
   tab(program);
   const help = program.createHelp();
@@ -23,7 +23,7 @@ export function addCompletion(program: Command): void {
   });
 }
 
-/** Writes the script of a shell, by default of the person's own, where the shell finds it. */
+/** Writes the completion script where the shell finds it; by default for the user's own shell. */
 export function installCompletion(cli: Cli, program: Command, named: string | undefined): void {
   const shell = shellOf(cli, named);
   const path = pathOf(cli, shell);
@@ -59,7 +59,7 @@ function pathOf({ environment }: Cli, shell: Shell): string {
   return join(configuration, "edgerun/completion.zsh");
 }
 
-/** zsh reads no directory of a person's own, so its start file has to name ours. */
+/** zsh has no directory for completions of a user, so its start file must load ours. */
 function addLine(cli: Cli, path: string): void {
   const startFile = join(cli.environment["ZDOTDIR"] || homeOf(cli.environment), ".zshrc");
   const line = `source '${path}'`;
@@ -81,7 +81,7 @@ function scriptOf(program: Command, shell: Shell): string {
   }
   const start =
     shell === "zsh" ? "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n" : "";
-  // Loaded twice, it would complain of its own constants.
+  // When loaded twice, the script would fail on its own constants.
   return `${start}${lines.join("\n").replaceAll(/^readonly /gm, "")}\n`;
 }
 

@@ -6,8 +6,8 @@ import { listOption, portOption, storedSettings } from "./options.ts";
 
 export function initCommand(cli: Cli): Command {
   return new Command("init")
-    .description("Lay out a new app.")
-    .argument("[project]", "directory to make, or . for this one")
+    .description("Create the files of a new app.")
+    .argument("[project]", "directory to create, or . for this one")
     .option("-f, --force", "overwrite files without asking")
     .option("-y, --yes", "the same")
     .action(async (project: string | undefined, _flags, command: Command) => {
@@ -66,7 +66,7 @@ type DevFlags = {
   readonly python?: string;
 };
 
-/** Also under the name that it had for people who come from elsewhere. */
+/** Also available as `flash run`, for users of other tools. */
 export function devCommand(cli: Cli, name = "dev"): Command {
   return new Command(name)
     .description("Serve the app's functions on this computer; they run on workers, and follow every change.")

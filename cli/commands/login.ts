@@ -15,8 +15,8 @@ type Flags = {
 export function loginCommand(cli: Cli): Command {
   return new Command("login")
     .description("Log in with your browser, and store the API key on this computer.")
-    .option("--url <url>", "address of the service")
-    .option("--no-open", "print the page's address only")
+    .option("--url <url>", "URL of the service")
+    .option("--no-open", "only print the URL of the page")
     .option("--timeout <seconds>", "how long to wait for you", readSeconds, DEFAULT_TIMEOUT_SECONDS)
     .option("-y, --yes", "replace a stored key without asking")
     .action(async ({ url, open, timeout }: Flags) => {
@@ -26,7 +26,7 @@ export function loginCommand(cli: Cli): Command {
 }
 
 export function authCommand(cli: Cli): Command {
-  const auth = new Command("auth").description("What commands use to call the service.");
+  const auth = new Command("auth").description("Show the credentials that commands use.");
   auth
     .command("token")
     .description("Print the API key, for use as $(flash auth token).")

@@ -13,7 +13,7 @@ export function portOption(description = "port; the next free one when it is tak
     .argParser(readPort);
 }
 
-/** What neither an option nor the environment says may stand in `.env`, as for scripts that call the server. */
+/** Reads host and port from `.env` where neither an option nor the environment sets them. */
 export async function storedSettings(
   cli: Cli,
   command: Command,
@@ -34,30 +34,30 @@ function readPort(value: string): number {
   return Number(value);
 }
 
-/** Reads a comma list, and adds it to what the option brought before. */
+/** Parses a comma-separated list and adds it to the earlier values of the option. */
 export function listOption(value: string, before: readonly string[]): readonly string[] {
   const names = value.split(",").map((word) => word.trim());
   return [...before, ...names.filter((word) => word !== "")];
 }
 
-/** Longer than a worker may take to start. */
+/** Longer than workers may take to start. */
 const TIMEOUT_SECONDS = 600;
 
 export type WaitFlags = { readonly wait: boolean; readonly timeout: number };
 
-/** The options of a command that waits for workers. */
+/** Adds the options of commands that wait for workers. */
 export function addWaitOptions(command: Command): Command {
   return command
     .option("--no-wait", "do not wait until workers are ready")
     .option("--timeout <seconds>", "how long to wait for them", readSeconds, TIMEOUT_SECONDS);
 }
 
-/** 0 where nothing is waited for. */
+/** In seconds; 0 for not waiting. */
 export function waitLimitOf({ wait, timeout }: WaitFlags): number {
   return wait ? timeout : 0;
 }
 
-/** Throws where it is no whole number above 0. */
+/** Throws unless it is a whole number above 0. */
 export function readSeconds(value: string): number {
   const seconds = Number(value);
   if (Number.isInteger(seconds) && seconds > 0) return seconds;

@@ -10,15 +10,15 @@ const OWNER_ONLY = 0o600;
 const OWNER_ONLY_DIRECTORY = 0o700;
 
 const storedSchema = z.looseObject({
-  /** Address of the service. */
+  /** URL of the service. */
   url: z.string().optional(),
   api_key: z.string().optional(),
-  /** The address may be used although it is neither of this computer nor https. */
+  /** The URL may be used although it is neither on this computer nor https. */
   insecure: z.boolean().optional(),
 });
 export type Stored = z.infer<typeof storedSchema>;
 
-/** What `flash login` has stored: `config.toml` of this person, in a directory of our own. */
+/** What `flash login` has stored: `edgerun/config.toml` in the configuration directory of the user. */
 export class ConfigurationFile {
   readonly path: string;
 
@@ -27,7 +27,7 @@ export class ConfigurationFile {
     this.path = join(base, "edgerun", "config.toml");
   }
 
-  /** Empty where there is none. */
+  /** Empty when the file does not exist. */
   async read(): Promise<Stored> {
     const stored = storedSchema.safeParse(await this.#entries());
     if (stored.success) return stored.data;
@@ -35,7 +35,7 @@ export class ConfigurationFile {
     throw this.#damaged(`${issue?.path.join(".")}: ${issue?.message}`);
   }
 
-  /** Changes these entries and keeps all others; nobody else may read the file, and it is never half written. */
+  /** Changes these entries and keeps all others. Writes atomically; only the user may read the file. */
   async write(changes: Stored): Promise<void> {
     const entries = { ...(await this.#entries()), ...changes };
     await mkdir(dirname(this.path), { recursive: true, mode: OWNER_ONLY_DIRECTORY });
@@ -50,14 +50,14 @@ export class ConfigurationFile {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code === "ENOENT") return {};
       if (code !== undefined) throw error;
-      // What follows the first line shows the file, which holds a key.
+      // The lines after the first one quote the file, which holds a key.
       throw this.#damaged(message.split("\n")[0] ?? "");
     }
   }
 
   #damaged(reason: string): Failure {
     return new Failure(`${this.path} cannot be read: ${reason}`, [
-      "Put it right, or move it away and run `flash login` again.",
+      "Fix it, or move it away and run `flash login` again.",
     ]);
   }
 }

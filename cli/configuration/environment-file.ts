@@ -6,7 +6,7 @@ import { parseEnv } from "node:util";
 import type { Cli } from "../core/cli.ts";
 
 const FILE_NAME = ".env";
-/** Its directory is the root of a project: what is above belongs to something else. */
+/** Marks the root of a repository, above which no file is read. */
 const ROOT_MARKER = ".git";
 
 const FOREIGN = Symbol("file of another user");
@@ -18,7 +18,7 @@ export type EnvironmentFile = {
 
 /**
  * The first `.env` from the command's directory upward, to the root of its Git repository or the home directory. A file
- * that another user owns is passed over with a warning.
+ * that another user owns is ignored with a warning.
  */
 export async function findEnvironmentFile({
   directory,
@@ -31,14 +31,14 @@ export async function findEnvironmentFile({
     const text = await readOwn(path, environment);
     if (typeof text === "string") return { path, entries: parseEnv(text) };
     if (text === FOREIGN)
-      terminal.warn(`${path} is ignored: another user owns it. Make it yours (chown) to have it read.`);
+      terminal.warn(`${path} is ignored: another user owns it. Take ownership (chown) to use it.`);
     const isLast =
       folder === home || dirname(folder) === folder || (await isThere(join(folder, ROOT_MARKER)));
     if (isLast) return undefined;
   }
 }
 
-/** Owner and content are of one opened file: nobody can put another in its place in between. */
+/** Owner and content are read from one open file, so that it cannot be replaced in between. */
 async function readOwn(
   path: string,
   environment: Cli["environment"],
@@ -47,7 +47,7 @@ async function readOwn(
   if (file === undefined || file === FOREIGN) return file;
   try {
     const found = await file.stat();
-    // A directory of this name is a virtual environment to some.
+    // Some users call a virtual environment .env.
     if (!found.isFile()) return undefined;
     return isTrustedOwner(found.uid, environment) ? await file.readFile("utf8") : FOREIGN;
   } finally {
@@ -55,14 +55,14 @@ async function readOwn(
   }
 }
 
-/** This user, root, and behind `sudo` the user who called it. Windows knows no such owners. */
+/** This user, root, and the caller of `sudo`. Windows has no such owners. */
 function isTrustedOwner(uid: number, environment: Cli["environment"]): boolean {
   const own = process.getuid?.();
   if (own === undefined || uid === own || uid === 0) return true;
   return own === 0 && environment["SUDO_UID"] === String(uid);
 }
 
-/** Without waiting for who would write to it, as a named pipe does. */
+/** Does not block on a named pipe. */
 async function openIfThere(path: string): Promise<FileHandle | typeof FOREIGN | undefined> {
   try {
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -8,7 +8,7 @@ import { readSettings } from "./settings.ts";
 import { checkedName } from "../project/project.ts";
 import { PACKAGE_REQUIREMENTS_PATH } from "../../src/contract/flash/packages.ts";
 
-/** JSON: path → text of the files beside this one; the bundler puts it in. */
+/** JSON of the files in skeleton/, by path; set by the bundler. */
 declare const FLASH_SKELETON: string;
 
 const PLACEHOLDER = /\{\{app\}\}/g;
@@ -36,7 +36,7 @@ export async function initProject(cli: Cli, project: string): Promise<void> {
   sayNextSteps(cli, isHere ? undefined : relative(cli.directory, directory), appOption, !hasKey);
 }
 
-/** The service that commands would call here; no address where none was chosen, or where it may not be used. */
+/** The service that commands would call here; no URL where none was chosen, or where it may not be used. */
 async function chosenService(cli: Cli): Promise<{ url: string | undefined; hasKey: boolean }> {
   const settings = await readSettings(cli).catch(() => undefined);
   if (settings === undefined || settings.urlSource === "default") {
@@ -48,11 +48,11 @@ async function chosenService(cli: Cli): Promise<{ url: string | undefined; hasKe
 async function mayWrite(cli: Cli, directory: string, paths: readonly string[]): Promise<boolean> {
   const present = paths.filter((path) => existsSync(join(directory, path)));
   if (present.length === 0) return true;
-  cli.terminal.warn(`These files are there already: ${present.join(", ")}.`);
+  cli.terminal.warn(`These files exist already: ${present.join(", ")}.`);
   return await cli.terminal.confirm("Overwrite them?");
 }
 
-/** A directory that is there may be called anything. */
+/** A valid app name made of the name of an existing directory. */
 function nameFrom(directoryName: string): string {
   const name = trimOf(directoryName.replaceAll(/[^A-Za-z0-9_-]+/g, "-"), "-_");
   return name === "" ? "app" : name;
@@ -69,13 +69,13 @@ function sayTree(cli: Cli, name: string, paths: readonly string[]): void {
 function sayNextSteps(cli: Cli, directory: string | undefined, appOption: string, needsLogin: boolean): void {
   const steps = [
     ...(directory === undefined ? [] : [[`cd ${directory}`]]),
-    [`flash dev --local${appOption}`, "on this computer alone, without an account"],
+    [`flash dev --local${appOption}`, "on this computer only, without an account"],
   ];
   const stepsOfService = [
-    ...(needsLogin ? [["flash login", "add --url, unless it is that of npm start"]] : []),
+    ...(needsLogin ? [["flash login", "with --url, unless you run npm start"]] : []),
     ["pip install -r requirements.txt", "the Python package, for scripts and your editor"],
-    [`flash dev${appOption}`, "on your hosts, while you write"],
-    [`flash deploy${appOption}`, "for good"],
+    [`flash dev${appOption}`, "on your hosts, while you edit"],
+    [`flash deploy${appOption}`, "permanently"],
   ];
   sayList(cli, "Next:", steps);
   cli.terminal.say();
@@ -93,22 +93,22 @@ function sayList(cli: Cli, title: string, steps: readonly (readonly string[])[])
 }
 
 const FILE = "requirements.txt";
-/** Stands there until it is known where the Edgerun is. */
+/** Placeholder until the URL of the service is known. */
 const OPEN_LINE = /^# -r https:\/\/your-edge\.example\/packages\/requirements\.txt$/m;
 
-/** `address` is that of the service; undefined while none was chosen. */
+/** Content of requirements.txt; `url` is that of the service, undefined while none was chosen. */
 export function requirementsContent(url: string | undefined): string {
   const line = `-r ${url ?? "https://your-edge.example"}${PACKAGE_REQUIREMENTS_PATH}`;
   return [
     "# The Python package of flash, from your own Edgerun: no public registry has it. Workers have it already.",
-    ...(url === undefined ? ["# `flash login` puts the address of yours here.", `# ${line}`] : [line]),
+    ...(url === undefined ? ["# `flash login` puts the URL of yours here.", `# ${line}`] : [line]),
     "",
     "# Packages that your functions need come below.",
     "",
   ].join("\n");
 }
 
-/** Puts the address where {@link requirementsContent} has left it open; true when it did. */
+/** Replaces the placeholder of {@link requirementsContent} by the URL; answers whether there was one. */
 export async function completeRequirements(directory: string, url: string): Promise<boolean> {
   const path = join(directory, FILE);
   const content = await readFile(path, "utf8").catch(() => "");

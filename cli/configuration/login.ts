@@ -18,14 +18,14 @@ export type LoginOptions = {
 
 export async function logIn(cli: Cli, { url, opensBrowser, timeoutSeconds }: LoginOptions): Promise<void> {
   const settings = await readSettings(cli, url);
-  if (!(await mayReplace(cli, settings))) return cli.terminal.say("The stored key was kept.");
+  if (!(await mayReplace(cli, settings))) return cli.terminal.say("The stored key was not changed.");
   const deadline = AbortSignal.timeout(timeoutSeconds * 1_000);
   const service = new Service({ url: settings.url, signal: cli.signal });
   const { createFlashAuthRequest: request } = await service.mutate(createAuthRequest, {});
   const page = `${service.url}/flash/login?request=${encodeURIComponent(request.id)}`;
   cli.terminal.say(`Open this page to log in:  ${page}`);
   cli.terminal.say(`It must show the code      ${loginCodeOf(request.id)}`);
-  // Where there is no browser the address has been printed.
+  // Without a browser, the printed URL can be opened elsewhere.
   if (opensBrowser) await openPage(page).catch(() => {});
   const apiKey = await approvedKey(cli, service, request.id, deadline);
   await settings.file.write({
@@ -36,9 +36,7 @@ export async function logIn(cli: Cli, { url, opensBrowser, timeoutSeconds }: Log
   cli.terminal.done(`Logged in to ${settings.url}. The key is stored in ${settings.file.path}.`);
   warnOfOthers(cli, settings, apiKey);
   if (await completeRequirements(cli.directory, settings.url)) {
-    cli.terminal.done(
-      "requirements.txt has the address of the Python package: pip install -r requirements.txt",
-    );
+    cli.terminal.done("requirements.txt has the URL of the Python package: pip install -r requirements.txt");
   }
 }
 
@@ -69,7 +67,7 @@ async function approvedKey(cli: Cli, service: Service, id: string, deadline: Abo
       cli.signal.throwIfAborted(),
     );
   }
-  throw new Failure("Login timed out: nobody approved it in the browser.", [
+  throw new Failure("Login timed out: it was not approved in the browser.", [
     "Run `flash login` again, with a longer --timeout if you need it.",
   ]);
 }
@@ -77,16 +75,16 @@ async function approvedKey(cli: Cli, service: Service, id: string, deadline: Abo
 function reasonOf(status: "APPROVED" | "CONSUMED" | "DENIED" | "EXPIRED"): string {
   if (status === "DENIED") return "it was denied in the browser";
   if (status === "EXPIRED") return "the request has expired";
-  return "its key was handed out before";
+  return "its key was already fetched";
 }
 
 function warnOfOthers(cli: Cli, { keys, file }: Settings, apiKey: string): void {
   const [first] = keys.filter(({ source }) => source !== file.path);
   if (!first || first.apiKey === apiKey) return;
-  cli.terminal.warn(`${first.source} holds another API key and goes before the stored one.`);
+  cli.terminal.warn(`${first.source} holds another API key, which takes precedence over the stored one.`);
 }
 
-/** Hands over the key that every command would use here, and refuses where they would refuse. */
+/** Prints the key that every command would use here; fails where they would fail. */
 export async function printToken(cli: Cli): Promise<void> {
   const { apiKey = "" } = await openService(cli);
   cli.terminal.writeResult(apiKey);

@@ -1,4 +1,4 @@
-/** Which service a command speaks to, and with which key. */
+/** Which service a command calls, and with which key. */
 import { ALLOW_PLAIN_HTTP_VARIABLE } from "../../src/net/insecure-url.ts";
 import type { Cli } from "../core/cli.ts";
 import { ConfigurationFile, type Stored } from "./configuration-file.ts";
@@ -11,12 +11,12 @@ const URL_VARIABLE = "EDGERUN_URL";
 const KEY_VARIABLE = "SVC_API_KEY";
 
 /**
- * Where a setting comes from. All but `project`, which is a `.env` file and may have come with somebody else's code, were
- * set by the person who runs the command.
+ * Where a setting comes from. All but `project` were set by the user who runs the command; `project` is a `.env` file,
+ * which may have come with the code of others.
  */
 type Origin = "option" | "environment" | "project" | "login" | "default";
 
-/** A value, where it comes from, and that in words. */
+/** A value, and where it comes from: `source` is for messages. */
 type Setting = { readonly value: string; readonly origin: Origin; readonly source: string };
 
 export type StoredKey = { readonly apiKey: string; readonly origin: Origin; readonly source: string };
@@ -26,11 +26,11 @@ export type Settings = {
   readonly url: string;
   readonly urlOrigin: Origin;
   readonly urlSource: string;
-  /** The address if there was no `.env`. */
+  /** The URL if `.env` is left out. */
   readonly trustedUrl: string;
-  /** In the order in which they count; the first is used. */
+  /** By precedence; the first is used. */
   readonly keys: readonly StoredKey[];
-  /** Address that the key of the configuration file was given out by. */
+  /** URL of the service that issued the key in the configuration file. */
   readonly storedUrl: string | undefined;
   readonly file: ConfigurationFile;
 };
@@ -62,7 +62,7 @@ export async function readSettings(cli: Cli, url?: string): Promise<Settings> {
 
 const FALLBACK: Setting = { value: DEFAULT_URL, origin: "default", source: "default" };
 
-/** What a variable is set to, the one that counts first. */
+/** The values of a variable, by precedence. */
 function settingsOf(
   name: string,
   cli: Cli,
@@ -77,13 +77,13 @@ function settingsOf(
   return places.flatMap(({ value, ...place }) => (value ? [{ ...place, value: value.trim() }] : []));
 }
 
-/** A login without https was allowed for its own address alone. */
+/** A login without https is allowed for its own URL only. */
 function allowsPlainHttp(cli: Cli, stored: Stored, isStoredUrl: boolean): boolean {
   if (cli.isInsecure === true || cli.environment[ALLOW_PLAIN_HTTP_VARIABLE] === "true") return true;
   return isStoredUrl && stored.insecure === true;
 }
 
-/** The service with this person's key; throws a Failure when there is none, or when it is not for that address. */
+/** The service with the user's key; throws a Failure when there is none, or when it is for another URL. */
 export async function openService(cli: Cli): Promise<Service> {
   return new Service({
     ...(await findAccess(cli)),
@@ -92,7 +92,7 @@ export async function openService(cli: Cli): Promise<Service> {
   });
 }
 
-/** The key that is used, and the address that it goes to. Throws like openService. */
+/** The key that is used, and the URL that it is sent to. Throws like openService. */
 export async function findAccess(
   cli: Cli,
 ): Promise<{ readonly url: string; readonly apiKey: string; readonly keySource: string }> {
@@ -111,15 +111,17 @@ function chooseKey(cli: Cli, settings: Settings): StoredKey {
   requireTrustedUrl(key, settings);
   for (const other of hidden) {
     if (other.apiKey === key.apiKey) continue;
-    cli.terminal.warn(`${key.source} is used; it hides another API key, that of ${other.source}.`);
+    cli.terminal.warn(
+      `${key.source} is used; it takes precedence over another API key, that of ${other.source}.`,
+    );
   }
   return key;
 }
 
 /**
- * A key goes only where somebody said who is trusted at least as much as who gave the key: a project could name an
- * address of its own in its `.env`, and be sent the key of the account. Loopback is no exception, since on a computer
- * of several users any of them may listen there. sdk/python/tests/key_addresses.json has all cases, and
+ * A key is sent only to a URL whose source is trusted at least as much as the source of the key: a project could name
+ * a URL of its own in its `.env` and receive the key of the account. Loopback is no exception, since other users of the
+ * computer may listen there. sdk/python/tests/key_addresses.json has all cases, and
  * sdk/python/src/edgerun/connection.py the same rule.
  */
 function requireTrustedUrl(key: StoredKey, settings: Settings): void {
@@ -132,7 +134,7 @@ function requireTrustedUrl(key: StoredKey, settings: Settings): void {
   if (settings.urlOrigin !== "project" || url === settings.trustedUrl) return;
   if (keys.some(({ apiKey, origin }) => origin === "project" && apiKey === key.apiKey)) return;
   throw new Failure(`The API key (${key.source}) is not sent to ${url}: only ${urlSource} names it.`, [
-    `If you trust this address, say so yourself: export EDGERUN_URL=${url}`,
+    `If you trust this URL, set it yourself: export EDGERUN_URL=${url}`,
     "If the key is for this project alone, put it into the same .env file, and unset it elsewhere.",
   ]);
 }

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** Of this person, for what can be had again. */
+/** The user's directory for files that can be fetched or built again. */
 export function cacheDirectory(environment: Readonly<Record<string, string | undefined>>): string {
   const home = environment["HOME"] || homedir();
   const base =
@@ -11,7 +11,7 @@ export function cacheDirectory(environment: Readonly<Record<string, string | und
   return join(base, "edgerun");
 }
 
-/** Where Node keeps what it has compiled of the command, so that the next start of it need not. */
+/** Where Node caches the compiled code of the command, for a faster start. */
 export function compiledDirectory(environment: Readonly<Record<string, string | undefined>>): string {
   return join(cacheDirectory(environment), "compiled");
 }

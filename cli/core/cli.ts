@@ -1,23 +1,23 @@
 import type { ServiceWarnings } from "./service-warnings.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What every command is given: where it was started, and how it speaks to its person. */
+/** What every command receives: where it was started, and its terminal. */
 export type Cli = {
-  /** The project: where the command was started. */
+  /** The project: the directory where the command was started. */
   readonly directory: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly terminal: Terminal;
-  /** Ctrl+C or SIGTERM: end soon, tidy up, change nothing more. */
+  /** Aborts on Ctrl+C and SIGTERM: the command cleans up and ends. */
   readonly signal: AbortSignal;
-  /** `--insecure`: an address without https is used although it is not of this computer. */
+  /** `--insecure`: allows a URL without https that is not on this computer. */
   readonly isInsecure?: boolean;
-  /** From now on this text is shown to nobody and written to no log. */
+  /** Redacts this string from everything that is shown or logged from now on. */
   readonly hide?: (secret: string) => void;
-  /** What the service warns of. */
+  /** Warnings of the service. */
   readonly warnings?: ServiceWarnings;
   /**
-   * From now on the command has something to tidy up at its end. A second Ctrl+C ends the process at once, with the lines
-   * that `tell` says then of what is left.
+   * Declares that the command has something to clean up when it ends. A second Ctrl+C ends the process at once, after
+   * printing the lines of `describeLeft`.
    */
   readonly onForceQuit?: (describeLeft: () => readonly string[]) => void;
 };

@@ -2,10 +2,10 @@ export const EXIT_FAILURE = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_INTERRUPTED = 130;
 
-/** What a person can do something about. Anything else that is thrown is a bug of ours, and is shown as one. */
+/** An error that the user can do something about. Anything else that is thrown is shown as a bug of `flash`. */
 export class Failure extends Error {
   override readonly name = "Failure";
-  /** What to do, as lines of their own. */
+  /** How to solve it, one line each. */
   readonly advice: readonly string[];
   readonly exitCode: number;
 

@@ -6,7 +6,7 @@ const UNITS = [
   ["minute", 60_000],
 ] as const;
 
-/** How long before `now` (Unix ms) an ISO time was, in words: "5 minutes ago"; as it is where it is no time. */
+/** How long before `now` (Unix ms) an ISO time was, such as "5 minutes ago"; a string that is no time is returned as it is. */
 export function ago(time: string, now: number): string {
   const passedMs = now - Date.parse(time);
   if (Number.isNaN(passedMs)) return time;
@@ -20,7 +20,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Seconds since a moment of `performance.now()`, to a tenth. */
+/** Seconds since a time of `performance.now()`, rounded to a tenth. */
 export function secondsSince(startedAt: number): number {
   return Math.round((performance.now() - startedAt) / 100) / 10;
 }

@@ -1,6 +1,6 @@
 import { EXIT_FAILURE, EXIT_INTERRUPTED, Failure } from "./failure.ts";
 
-/** The person has pressed Ctrl+C, or the system wants the command to end. */
+/** Ctrl+C, or a signal of the system that ends the command. */
 export class Interruption extends Failure {
   constructor(exitCode = EXIT_INTERRUPTED) {
     super("Cancelled.", [], exitCode);
@@ -11,15 +11,15 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const SAME_SIGNAL_MS = 300;
 
 /**
- * What ends a command before its time.
+ * What ends a command early.
  *
- * I1  The first signal aborts, and the command tidies up. The second one ends the process at once, after `onHurry` has
- *     told what is left.
- * I2  What comes right after the first one is no second one: the terminal and a program between it and us may both hand
- *     on one Ctrl+C, and a window that is closed sends SIGHUP twice, from the system and from the shell.
- * I3  An output that nobody reads any more ends the command like a signal where there is something to tidy up, else
- *     quietly; whoever reads has read enough, such as `| head`.
- * I4  A fault that nothing has caught ends the command like a signal, too, where there is something to tidy up.
+ * I1  The first signal aborts, and the command cleans up. The second one ends the process at once, after
+ *     `onForceQuit` has printed what is left.
+ * I2  A signal within 300 ms of the first one does not count as the second: the terminal and a program in between may
+ *     both deliver one Ctrl+C, and closing a window sends SIGHUP twice, from the system and from the shell.
+ * I3  A closed output, as by `| head`, ends the command like a signal where there is something to clean up, else
+ *     quietly.
+ * I4  An uncaught error ends the command like a signal where there is something to clean up.
  */
 export class Interruptions {
   readonly #controller = new AbortController();
@@ -27,7 +27,7 @@ export class Interruptions {
   #abortedAt = 0;
   #hasUncaughtError = false;
 
-  /** `onHurry` is told lines that say what is left undone; `onFault` the first fault of I4. */
+  /** `onForceQuit` receives lines that say what is left; `onUncaughtError` the first error of I4. */
   constructor(onForceQuit: (left: readonly string[]) => void, onUncaughtError: (error: unknown) => void) {
     for (const name of SIGNALS) {
       process.on(name, () => {
@@ -50,12 +50,12 @@ export class Interruptions {
     return this.#controller.signal;
   }
 
-  /** From now on there is something to tidy up; `tell` says what of it is left, when there is no time for it. */
+  /** Declares something to clean up; `describeLeft` says what of it is left when there is no time for it. */
   readonly addForceQuitMessage = (describeLeft: () => readonly string[]): void => {
     this.#left.push(describeLeft);
   };
 
-  /** An error of standard output or standard error. Throws one that is none of a reader who has gone. */
+  /** Handles errors of standard output and standard error. Throws those other than a closed reader. */
   readonly onOutputError = (error: NodeJS.ErrnoException): void => {
     if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
     if (this.signal.aborted) return;

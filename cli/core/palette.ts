@@ -17,7 +17,7 @@ function hasColours(stream: Writable, environment: Environment): boolean {
   return isTerminal(stream) && environment["TERM"] !== "dumb";
 }
 
-/** In CI a terminal is nobody's: nothing moves, and nobody answers. */
+/** False in CI, where nothing may move and no question can be answered. */
 export function isInteractive(stream: Writable, environment: Environment): boolean {
   return isTerminal(stream) && environment["TERM"] !== "dumb" && !isSet(environment["CI"]);
 }

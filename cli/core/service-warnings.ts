@@ -1,20 +1,20 @@
-/** What the service warns of although it does what it is asked: shown once each, however many calls it comes with. */
+/** Warnings in successful responses of the service: each is shown once, however many responses carry it. */
 export class ServiceWarnings {
   readonly #show: (message: string) => void;
   readonly #seen = new Set<string>();
-  /** Undefined once they are shown as they come. */
+  /** Undefined after `flush`: warnings are then shown as they arrive. */
   #buffered: string[] | undefined = [];
 
   constructor(show: (message: string) => void) {
     this.#show = show;
   }
 
-  /** All that there were, for programs. */
+  /** All warnings so far, for `--json`. */
   get messages(): readonly string[] {
     return [...this.#seen];
   }
 
-  /** Shown when the command is over, below all that it says itself; at once after `release`. */
+  /** Shown at the end of the command, below its own output; at once after `flush`. */
   add(message: string): void {
     if (this.#seen.has(message)) return;
     this.#seen.add(message);
@@ -22,7 +22,7 @@ export class ServiceWarnings {
     else this.#buffered.push(message);
   }
 
-  /** Shows what there is; from now on each is shown as it comes. */
+  /** Shows all warnings so far, and later ones as they arrive. */
   flush(): void {
     const buffered = this.#buffered ?? [];
     this.#buffered = undefined;

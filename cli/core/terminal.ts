@@ -5,21 +5,21 @@ import type { Palette } from "./palette.ts";
  *
  * T1  With `--json` standard output is one JSON document; everything else goes to standard error.
  * T2  Warnings and failures go to standard error, always.
- * T3  Without a terminal nothing moves: no spinner, no bar, one line for each step that ends.
+ * T3  Without a terminal there is no spinner and no bar, but one line for each step that ends.
  * T4  A question without a terminal and without `--yes` is a failure that names `--yes`.
  */
 export interface Terminal {
   /** `--json` was given. */
   readonly isJson: boolean;
-  /** There is somebody to ask, or `--yes` was given. */
+  /** Questions can be answered: at a terminal, or by `--yes`. */
   readonly canAsk: boolean;
-  /** Colours for the lines below, where there are any. */
+  /** Colours for the lines that are shown. */
   readonly palette: Palette;
-  /** A line for the person; `✓ ` and the like are put before it by the methods below. */
+  /** A line for the user; the methods below put `✓ ` and the like before it. */
   say(line?: string): void;
-  /** What the command is run for, to standard output as it is: a secret too. The log has nothing of it. */
+  /** The result of the command, to standard output as it is, secrets included. It is not logged. */
   writeResult(text: string): void;
-  /** A line for who watches as it comes; without a terminal it goes to the log alone. */
+  /** A line about progress; without a terminal it goes to the log only. */
   aside(line: string): void;
   /** ✓ green. */
   done(line: string): void;
@@ -30,11 +30,11 @@ export interface Terminal {
   /** The one document of `--json`; nothing without it. */
   json(document: unknown): void;
   table(head: readonly string[], rows: readonly (readonly string[])[]): void;
-  /** Something that takes time, shown while it lasts. */
+  /** Something that takes time, shown while it runs. */
   step(title: string): Step;
   /** Yes or no; `--yes` answers yes. */
   confirm(question: string): Promise<boolean>;
-  /** A text, which `--yes` does not answer; the advice is for where there is no terminal. */
+  /** A string, which `--yes` does not answer; `advice` is shown where there is no terminal. */
   askText(question: string, advice?: string): Promise<string>;
   askMany<Value extends string>(
     question: string,
@@ -42,13 +42,13 @@ export interface Terminal {
   ): Promise<readonly Value[]>;
 }
 
-/** A step under way; exactly one of `done` and `fail` ends it. */
+/** A running step; exactly one of `done` and `fail` ends it. */
 export interface Step {
-  /** What is going on within it. */
+  /** What it is doing now. */
   update(detail: string): void;
-  /** How far it is, of a total, in bytes. */
+  /** Progress in bytes. */
   progress(doneBytes: number, totalBytes: number): void;
   done(line: string): void;
-  /** Says nothing when the person has cancelled it. */
+  /** Shows nothing when the user has cancelled the step. */
   fail(line: string): void;
 }

@@ -1,4 +1,4 @@
-/** A build that is on the service becomes what an environment runs; what `deploy` and `update` end with. */
+/** Deploys an uploaded build to an environment: the common end of `flash deploy` and `flash update`. */
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import type { Cli } from "../core/cli.ts";
 import { Failure } from "../core/failure.ts";
@@ -21,11 +21,11 @@ export type BuildDeployment = {
   readonly warnings: readonly string[];
   /** How long to wait until workers are ready; 0 for not at all. */
   readonly waitSeconds: number;
-  /** When the command began, of `performance.now()`. */
+  /** When the command started, from `performance.now()`. */
   readonly startedAt: number;
 };
 
-/** Throws a Failure when an endpoint or its workers are not what they should be; all that was done was shown by then. */
+/** Throws a Failure when an endpoint could not be saved or its workers did not become ready, after showing the result. */
 export async function deployBuildToEnvironment(
   cli: Cli,
   service: Service,
@@ -48,8 +48,8 @@ export async function deployBuildToEnvironment(
     seconds: secondsSince(startedAt),
   } satisfies DeploymentDocument);
   if (deployment.hasFailed) {
-    throw new Failure("Not everything could be deployed; what failed is named above.", [
-      "Correct it and run the command again: what is done already stays as it is.",
+    throw new Failure("Not everything could be deployed; failures are listed above.", [
+      "Fix them and run the command again: what succeeded stays as it is.",
     ]);
   }
   requireReady(workers);
@@ -68,31 +68,33 @@ async function deployWithProgress(cli: Cli, service: Service, order: BuildDeploy
   const deployment = await deploy(service, order, step)
     .catch((error: unknown) => {
       step.fail(`${title} failed`);
-      if (cli.signal.aborted) cli.terminal.warn(`${title} was cut off. Run the command again: it goes on.`);
+      if (cli.signal.aborted)
+        cli.terminal.warn(`${title} was interrupted. Run the command again to continue.`);
       throw error;
     })
     .finally(() => (isOver = true));
   await writeContext(cli.directory, target);
   const stepSeconds = secondsSince(stepStartedAt);
-  if (deployment.hasFailed) step.fail(`Deployed to ${name} in part (${stepSeconds} s)`);
+  if (deployment.hasFailed) step.fail(`Deployed to ${name} partly (${stepSeconds} s)`);
   else step.done(`Deployed to ${name} (${stepSeconds} s)`);
   return deployment;
 }
 
-/** Older workers go on serving meanwhile, but what was deployed does not run. */
+/** Older workers keep serving, but what was deployed does not run. */
 function requireReady(workers: readonly ReadyEndpoint[]): void {
   const reasons = workers.flatMap((one) => {
     if (one.state === "failed") return [`${one.name}: ${one.reason}`];
     return one.state === "waiting" ? [`${one.name}: ${one.reason ?? "no worker is ready yet."}`] : [];
   });
   if (reasons.length === 0) return;
-  throw new Failure("Everything is saved, but not every endpoint has a worker that is ready.", [
+  throw new Failure("Everything is saved, but not every endpoint has a ready worker.", [
     ...reasons,
-    "Workers of the version before go on where there are any. Correct it and deploy again; --no-wait ends sooner.",
+    "Workers of the previous version keep running. Fix the problem and deploy again; --no-wait does not wait.",
   ]);
 }
 
-export async function writeContext(directory: string, { app, environment }: Target): Promise<void> {
+export /** Writes `.flash/context.json`: the last deployment of the project, by which scripts find their functions. */
+async function writeContext(directory: string, { app, environment }: Target): Promise<void> {
   const path = join(await ensureFlashDirectory(directory), "context.json");
   const context = { app: app.name, environment: environment.name };
   await writeFileAtomic(path, `${JSON.stringify(context, null, 2)}\n`);

@@ -1,4 +1,4 @@
-/** `flash deploy`: builds the app, brings it to the service, and makes its endpoints what it says. */
+/** `flash deploy`: builds the app, uploads it, and reconciles its endpoints. */
 import { buildApp, type BuildResult } from "../build/build.ts";
 import type { Cli } from "../core/cli.ts";
 import { openService } from "../configuration/settings.ts";
@@ -27,7 +27,7 @@ export async function deployApp(
   const appName = await appNameOf(cli, options.app);
   const named = options.env === undefined ? undefined : await checkedName("environment", options.env);
   const service = await openService(cli);
-  // Before anything is built: a wrong key or an open choice is said at once.
+  // Before the build, so that a wrong key or an ambiguous environment shows at once.
   const environmentName = chooseEnvironment(await findApp(service, appName), named);
   const { artifact, manifest, warnings } = await build(cli, appName, options);
   const target = await ensureTarget(service, appName, environmentName);

@@ -1,4 +1,4 @@
-/** What a deployment says at its end. */
+/** Output of a deployment. */
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import type { Palette } from "../core/palette.ts";
 import type { Terminal } from "../core/terminal.ts";
@@ -47,10 +47,10 @@ function whatHappened(palette: Palette, { action, changes, error }: DeployedEndp
 }
 
 function showRemoved(terminal: Terminal, { name, id, isDeleted, error }: RemovedEndpoint): void {
-  if (isDeleted) terminal.done(`Deleted endpoint '${name}' (${id}), which the app no longer has.`);
+  if (isDeleted) terminal.done(`Deleted endpoint '${name}' (${id}), which is no longer in the app.`);
   else if (error === undefined) {
     terminal.warn(
-      `Endpoint '${name}' (${id}) is no longer in the app and keeps running. Give --prune to delete it.`,
+      `Endpoint '${name}' (${id}) is no longer in the app and keeps running. Use --prune to delete it.`,
     );
   } else terminal.fail(`Endpoint '${name}' (${id}) could not be deleted: ${error}`);
 }
@@ -73,29 +73,29 @@ function showCalls(
   }
 }
 
-/** The document of `--json`; its keys stay as they are. */
+/** The document of `--json`; its keys are stable. */
 export type DeploymentDocument = {
   readonly app: string;
   readonly environment: string;
   readonly buildId: string;
   readonly endpoints: readonly DeployedEndpoint[];
   readonly removed: readonly RemovedEndpoint[];
-  /** Empty where nobody waited for them. */
+  /** Empty with `--no-wait`. */
   readonly workers: readonly ReadyEndpoint[];
   readonly warnings: readonly string[];
   readonly seconds: number;
 };
 
 export type GroupedEndpoint = {
-  /** What stands in its first line. */
+  /** Its first line. */
   readonly head: string;
   readonly type: "QB" | "LB";
-  /** Where it is called; none where it could not be made. */
+  /** Its URLs; empty when it could not be created. */
   readonly urls: readonly string[];
   readonly routes: readonly Route[];
 };
 
-/** Shows endpoints with their addresses and routes, those of each type under a title of their own. */
+/** Shows endpoints with their URLs and routes, grouped by type. */
 export function showEndpointGroups(terminal: Terminal, endpoints: readonly GroupedEndpoint[]): void {
   showGroup(terminal, "Load-balanced endpoints", endpoints, "LB");
   showGroup(terminal, "Queue-based endpoints", endpoints, "QB");

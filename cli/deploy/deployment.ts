@@ -1,4 +1,4 @@
-/** Makes the endpoints of an environment what a build says, whatever they were before. */
+/** Reconciles the endpoints of an environment with a build. */
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import { Failure } from "../core/failure.ts";
 import {
@@ -18,7 +18,7 @@ import { findVolumes } from "./volumes.ts";
 
 export type DeployedEndpoint = {
   readonly name: string;
-  /** Null when it could not be made. */
+  /** Null when it could not be created. */
   readonly id: string | null;
   readonly type: "QB" | "LB";
   readonly url: string | null;
@@ -32,7 +32,7 @@ export type DeployedEndpoint = {
 export type RemovedEndpoint = {
   readonly name: string;
   readonly id: string;
-  /** False: it is still there, because nobody asked for `--prune`, or because that failed. */
+  /** False without `--prune`, and when the deletion failed. */
   readonly isDeleted: boolean;
   readonly error?: string;
 };
@@ -47,11 +47,11 @@ export type DeploymentOrder = {
   readonly target: Target;
   readonly buildId: string;
   readonly manifest: FlashManifest;
-  /** Endpoints that the app no longer has are deleted. */
+  /** Deletes endpoints that are no longer in the app. */
   readonly prunes: boolean;
 };
 
-/** After Ctrl+C, for saying how the deployment ended. */
+/** Limit of the call after Ctrl+C that reports how the deployment ended. */
 const LAST_CALL_LIMIT_MS = 10_000;
 
 export async function deploy(service: Service, order: DeploymentOrder, step: Step): Promise<Deployment> {
@@ -73,7 +73,7 @@ export async function deploy(service: Service, order: DeploymentOrder, step: Ste
     return deployment;
   } catch (error) {
     const lastCall = service.withSignal(AbortSignal.timeout(LAST_CALL_LIMIT_MS));
-    await finish(lastCall, target, true).catch(() => undefined); // What went wrong first is said.
+    await finish(lastCall, target, true).catch(() => undefined); // The first error is thrown.
     throw error;
   }
 }
@@ -110,7 +110,9 @@ async function finish(service: Service, { environment }: Target, hasFailed: bool
 async function readEnvironment(service: Service, { environment }: Target) {
   const { flashEnvironment } = await service.query(environmentEndpoints, { id: environment.id });
   if (flashEnvironment !== null) return flashEnvironment;
-  throw new Failure(`Environment '${environment.name}' was deleted meanwhile.`, ["Run the command again."]);
+  throw new Failure(`Environment '${environment.name}' was deleted in the meantime.`, [
+    "Run the command again.",
+  ]);
 }
 
 function desiredEndpoints(
@@ -125,7 +127,7 @@ function desiredEndpoints(
   }));
 }
 
-/** Names of the variables that the app had set at its last deployment, by endpoint. */
+/** Names of the variables that the app set in its last deployment, by endpoint. */
 async function ownVariables(
   service: Service,
   buildId: string | null,
@@ -148,7 +150,7 @@ function requireSameTypes(endpoints: readonly PresentEndpoint[]): void {
   const isLoadBalanced = first.type === "LB";
   throw new Failure(
     `Endpoint '${first.name}' is ${kind(isLoadBalanced)} on the service and ${kind(!isLoadBalanced)} in the app; that cannot be changed.`,
-    ["Give it another name, or deploy with --prune: it is then deleted, with its jobs, and made anew."],
+    ["Give it another name, or deploy with --prune, which deletes it with its jobs and creates it again."],
   );
 }
 
@@ -202,7 +204,7 @@ async function remove(
   }
 }
 
-/** Deployed functions find each other by what the manifest of their build says. */
+/** Writes the URLs of endpoints to the manifest of the build, where functions find each other. */
 async function publishUrls(
   service: Service,
   buildId: string,

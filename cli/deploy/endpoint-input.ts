@@ -1,7 +1,7 @@
-/** What an endpoint of a manifest shall be, in the words of the management API. */
+/** Converts an endpoint of a manifest to the input of the management API. */
+import { SCALER_VALUE_DEFAULT } from "../../src/contract/endpoint.ts";
 import { EXECUTION_TIMEOUT_DEFAULT_MS } from "../../src/contract/limits.ts";
 import type { ManifestResource } from "../../src/contract/flash/flash-manifest.ts";
-import { SCALER_VALUE_DEFAULT } from "../../src/contract/endpoint.ts";
 
 export type Variable = { readonly key: string; readonly value: string };
 
@@ -16,7 +16,7 @@ export type TemplateInput = {
   readonly env: readonly Variable[];
 };
 
-/** Every key is there, so that what a declaration no longer says goes back to its default. */
+/** Every key is set, so that removed settings return to their defaults. */
 export type EndpointInput = {
   readonly name: string;
   readonly type: "QB" | "LB";
@@ -38,21 +38,21 @@ export type EndpointInput = {
   readonly template: TemplateInput;
 };
 
-/** Defaults of app code, which are not those of the API. */
+/** Defaults of app code; those of the API differ. */
 const WORKERS_MAX = 1;
 const IDLE_TIMEOUT_SECONDS = 60;
 const CONTAINER_DISK_GB = 64;
 
-/** Changes with every change of the sources; that it does makes a release of a change of code alone. */
+/** Changes with the sources, so that a change of code alone makes a new version of the endpoint. */
 export const FINGERPRINT_VARIABLE = "_FLASH_SOURCE_FINGERPRINT";
 
 export type InputFacts = {
-  /** Of the sources; none where workers are told otherwise what to run. */
+  /** Of the sources; undefined for live endpoints. */
   readonly fingerprint?: string | undefined;
   readonly volumeIds: readonly string[];
 };
 
-/** Turns a resource of a manifest into the endpoint that it asks for. */
+/** The endpoint that a resource of a manifest describes. */
 export function toEndpointInput(
   name: string,
   resource: ManifestResource,
@@ -87,7 +87,7 @@ function templateOf(resource: ManifestResource, fingerprint: string | undefined)
     ...(template.env ?? []).map(({ key, value }): [string, string] => [key, value]),
     ...Object.entries(env),
   ]);
-  // The image of one's own does not change with the sources.
+  // A custom image does not change with the sources.
   if (fingerprint !== undefined && !resource.client_mode) variables.set(FINGERPRINT_VARIABLE, fingerprint);
   return {
     imageName: resource.imageName ?? "",
@@ -101,7 +101,7 @@ function templateOf(resource: ManifestResource, fingerprint: string | undefined)
   };
 }
 
-/** The service keeps a comma list in this form. */
+/** The form in which the service stores a comma-separated list. */
 function withoutBlanks(list: string): string {
   const items = list.split(",").map((item) => item.trim());
   return items.filter((item) => item !== "").join(",");

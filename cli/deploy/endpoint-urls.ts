@@ -1,4 +1,4 @@
-/** Where the endpoints of a deployment are called, and calls of them that can be pasted. */
+/** URLs of deployed endpoints, and example calls. */
 import type { FlashManifest, ManifestResource } from "../../src/contract/flash/flash-manifest.ts";
 import { exampleArguments } from "../manifest/example-arguments.ts";
 import * as z from "zod";
@@ -6,7 +6,7 @@ import { isLoopback } from "../service/service-url.ts";
 import { Failure } from "../core/failure.ts";
 import type { Service } from "../service/service.ts";
 
-/** The address of a deployed endpoint: to its routes, or to its queue operations. */
+/** The base URL of a deployed endpoint, for its routes or its queue operations. */
 export function endpointUrl(serviceUrl: string, id: string, isLoadBalanced: boolean): string {
   return isLoadBalanced ? `${serviceUrl}/lb/${id}` : `${serviceUrl}/v2/${id}`;
 }
@@ -22,8 +22,8 @@ export function routesOf(manifest: FlashManifest, endpoint: string): readonly Ro
 }
 
 /**
- * A call for the shell, one for a queue and one for each route. Where the service answers it has the key that commands
- * use; on this computer none is needed.
+ * Shell commands, one for a queue and one for each route. Calls of the service carry the key; calls of this computer
+ * need none.
  */
 export function exampleCalls(
   manifest: FlashManifest,
@@ -58,7 +58,7 @@ function exampleInput({ functions: [first] }: ManifestResource): Readonly<Record
 /** `{name}`, or `{name:type}`. */
 const PATH_PARAMETER = /\{([^{}:]+)(?::[^{}]*)?\}/g;
 
-/** Puts arguments into the path where it names them; the rest goes another way. */
+/** Fills the parameters of a path; `rest` are the other arguments. */
 function splitPath(path: string, example: Readonly<Record<string, unknown>>) {
   const names = [...path.matchAll(PATH_PARAMETER)].map(([, name = ""]) => name);
   const inPath = path.replaceAll(PATH_PARAMETER, (_, name: string) =>
@@ -96,20 +96,20 @@ function curl(method: string, url: string, body: unknown, headers: readonly stri
   ].join(" \\\n");
 }
 
-/** One word of a POSIX shell, whatever is in it. */
+/** Quotes an argument for a POSIX shell. */
 function shellQuoted(argument: string): string {
   return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;
 }
 
-/** What stands at the address of the service; one of an earlier version says nothing of hosts. */
+/** The document at the root of the service; earlier versions have no `directHosts`. */
 const serviceSchema = z.object({ directHosts: z.array(z.string()).optional() });
 
-/** Such as `https://<id>.lb.example.com`, by the endpoint's id; undefined where the service has none for its callers. */
+/** The URL of a load-balanced endpoint's own host, such as `https://<id>.lb.example.com`, by its id; undefined where the service has none. */
 export async function ownHostOf(service: Service): Promise<((id: string) => string) | undefined> {
   const { directHosts = [] } = await service
     .read("/", serviceSchema)
     .catch((error: unknown): z.infer<typeof serviceSchema> => {
-      if (error instanceof Failure) return {}; // the other address works
+      if (error instanceof Failure) return {}; // the URL by path works
       throw error;
     });
   const { protocol, port } = new URL(service.url);

@@ -10,7 +10,7 @@ import type { DeployedEndpoint } from "./deployment.ts";
 
 const count = z.number();
 
-/** What is read of `GET /v2/<id>/health`; an edge of an earlier version has no `obstacle`. */
+/** What is read of `GET /v2/<id>/health`; earlier versions of the edge have no `obstacle`. */
 export const healthSchema = z.object({
   workers: z.object({ idle: count, running: count, initializing: count, throttled: count, unhealthy: count }),
   release: z.object({ stalledSince: z.string().nullable(), reason: z.string().nullable() }).nullable(),
@@ -18,7 +18,7 @@ export const healthSchema = z.object({
 });
 export type Health = z.infer<typeof healthSchema>;
 
-/** ready: workers of this version take work. idle: none runs; the first call starts one. */
+/** ready: workers of this version accept work. idle: none runs; the first call starts one. */
 export type Readiness =
   | { readonly state: "ready" | "idle" }
   | { readonly state: "waiting"; readonly reason: string | undefined }
@@ -26,7 +26,7 @@ export type Readiness =
 
 const UNKNOWN_FAILURE = "Its workers keep failing. See their logs.";
 
-/** `workersMin` is that of the endpoint: so many run without any call. */
+/** `workersMin` is that of the endpoint: the number of workers that run without any call. */
 export function readinessOf({ workers, release, obstacle }: Health, workersMin: number): Readiness {
   const ready = workers.idle + workers.running;
   if (obstacle) return { state: "failed", reason: obstacle };
@@ -50,11 +50,11 @@ export type ReadyEndpoint = { readonly name: string } & (
 type Waiting = {
   readonly manifest: FlashManifest;
   readonly endpoints: readonly DeployedEndpoint[];
-  /** 0: nothing is waited for. */
+  /** 0: do not wait. */
   readonly limitSeconds: number;
 };
 
-/** How the endpoints are when none is waited for any more; those that could not be saved are left out. */
+/** Waits for workers; answers the final state of all endpoints that were saved. */
 export async function awaitWorkers(
   cli: Cli,
   service: Service,
@@ -83,7 +83,7 @@ export async function awaitWorkers(
       await setTimeout(POLL_MS, undefined, { signal: cli.signal }).catch(() => cli.signal.throwIfAborted());
     }
   } catch (error) {
-    step.fail("Waiting for workers was cut off; everything is deployed");
+    step.fail("Waiting for workers was interrupted; everything is deployed");
     throw error;
   }
 }
@@ -98,7 +98,7 @@ async function readReadiness(
     return { name, ...readinessOf(await service.read(`/v2/${id}/health`, healthSchema), workersMin) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    // It was deleted meanwhile, or the key may deploy but not look.
+    // It was deleted meanwhile, or the key may deploy but not read.
     return { name, state: error.code === "not_found" ? "failed" : "unknown", reason: error.message };
   }
 }
@@ -118,7 +118,7 @@ function endStep(step: Step, results: readonly ReadyEndpoint[], seconds: number)
     step.fail(`${counted(failed.length, "endpoint")} cannot start workers (${seconds} s)`);
   else if (waiting.length > 0) {
     step.fail(`${counted(waiting.length, "endpoint")} without a ready worker after ${seconds} s`);
-  } else if (ready.length === 0) step.done(`No worker was started yet; the first call starts one: ${open}`);
+  } else if (ready.length === 0) step.done(`No worker is running yet; the first call starts one: ${open}`);
   else {
     const others = open === "" ? "" : `; the first call starts one of ${open}`;
     step.done(`Workers of ${counted(ready.length, "endpoint")} are ready (${seconds} s)${others}`);

@@ -26,21 +26,21 @@ export async function findApp(service: Service, name: string): Promise<FlashApp 
 }
 
 /**
- * The environment to deploy to: the one that is named, the only one that lasts, or "production" where there is none.
- * Throws a Failure that lists them when there are several and none is named.
+ * The environment to deploy to: the named one, the only one, or "production" where there is none. Throws a Failure that
+ * lists them when there are several and none is named.
  */
 export function chooseEnvironment(app: FlashApp | undefined, named: string | undefined): string {
   if (named !== undefined) return named;
   const names = lasting(app?.flashEnvironments ?? []).map(({ name }) => name);
   if (names.length > 1) {
     throw new Failure(`App '${app?.name}' has several environments: ${names.join(", ")}.`, [
-      "Say which one is meant: --env <name>",
+      "Choose one: --env <name>",
     ]);
   }
   return names[0] ?? DEFAULT_ENVIRONMENT;
 }
 
-/** Makes what is missing of app and environment. Somebody else may make the same at the same time. */
+/** Creates the app and the environment where they do not exist; others may do the same concurrently. */
 export async function ensureTarget(
   service: Service,
   appName: string,
@@ -53,11 +53,11 @@ export async function ensureTarget(
 }
 
 export type AppTraits = {
-  /** If it must be made: it goes with the last of its sessions. */
+  /** Where it is created: it is deleted with the last of its sessions. */
   readonly isForSessions?: boolean;
 };
 
-/** The app of this name, made where there is none. */
+/** The app of this name, created where it does not exist. */
 export async function ensureApp(service: Service, name: string, traits: AppTraits = {}): Promise<FlashApp> {
   return (await findApp(service, name)) ?? (await createdApp(service, name, traits));
 }
@@ -77,7 +77,7 @@ async function createdEnvironment(
     .catch(unlessTaken("FLASH_ENVIRONMENT_NAME_TAKEN"));
   const { flashAppByName } = await service.query(appByName, { name: app.name });
   const made = flashAppByName.flashEnvironments.find((environment) => environment.name === name);
-  if (made === undefined) throw new Failure(`Environment '${name}' was deleted while it was being made.`);
+  if (made === undefined) throw new Failure(`Environment '${name}' was deleted while it was being created.`);
   return made;
 }
 

@@ -1,4 +1,4 @@
-/** `flash update`: makes the endpoints again what the last build says, without building. */
+/** `flash update`: reconciles the endpoints with the last build, without building. */
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import type { Cli } from "../core/cli.ts";
 import { openService } from "../configuration/settings.ts";
@@ -38,7 +38,7 @@ export async function updateEndpoints(
   });
 }
 
-/** The build to deploy, once the app is there that it goes to: the last one of this project, else the active one. */
+/** The build to deploy, for an app that may not exist yet: the last one of this project, else the active one. */
 async function prepare(
   cli: Cli,
   service: Service,
@@ -53,14 +53,14 @@ async function prepare(
 
 function nothingToUpdate(appName: string, environmentName: string): Failure {
   return new Failure(
-    `There is no build in .flash/, and nothing is deployed to environment '${environmentName}' of app '${appName}'.`,
+    `There is no build in .flash/, and nothing is deployed in environment '${environmentName}' of app '${appName}'.`,
     ["Deploy the app first: flash deploy"],
   );
 }
 
 type StoredBuild = { readonly buildId: string; readonly manifest: FlashManifest };
 
-/** The service may not have the last build yet. */
+/** Uploads the last build unless the service has it. */
 async function storedBuild(
   cli: Cli,
   service: Service,
@@ -73,7 +73,7 @@ async function storedBuild(
   };
 }
 
-/** What the environment runs now. */
+/** The build that the environment runs now. */
 async function activeBuild(
   service: Service,
   app: FlashApp | undefined,

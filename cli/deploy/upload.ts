@@ -1,4 +1,4 @@
-/** Brings an artifact to the service, in parts, going on where an earlier try has stopped. */
+/** Uploads an artifact in parts; an interrupted upload is resumed. */
 import { openAsBlob } from "node:fs";
 import { basename } from "node:path";
 import pRetry, { AbortError } from "p-retry";
@@ -14,9 +14,9 @@ import { secondsSince } from "../core/format.ts";
 const PART_LIMIT_MS = 600_000;
 const RETRIES = { retries: 2, minTimeout: 2_000, factor: 1 };
 const GZIP_MAGIC = [0x1f, 0x8b];
-/** How often an upload goes on after another one has taken its place. */
+/** How often an upload resumes after another one has superseded it. */
 const SUPERSEDED_MAX = 20;
-/** Of an answer that refuses. */
+/** Of an error body, in messages. */
 const ERROR_BODY_MAX_CHARACTERS = 500;
 
 export type Upload = {
@@ -27,7 +27,7 @@ export type Upload = {
 
 export type Uploaded = { readonly buildId: string; readonly wasThere: boolean; readonly sentBytes: number };
 
-/** Answers the build that the service made of the artifact; the same artifact and manifest give the same one. */
+/** Uploads an artifact and creates its build; the same artifact and manifest give the same build. */
 export async function uploadBuild(
   service: Service,
   { appId, artifact, manifest }: Upload,
@@ -44,7 +44,7 @@ export async function uploadBuild(
       if (!prepared.isUploaded) sentBytes += await sendParts(blob, prepared, step, signal);
     } catch (error) {
       if (!(error instanceof Superseded) || superseded === SUPERSEDED_MAX) throw error;
-      step.update("somebody else uploads the same; going on with what is missing");
+      step.update("another upload of the same artifact is running; sending what is missing");
       continue;
     }
     const { finalizeFlashArtifactUpload: build } = await service.mutateIdempotent(finalizeUpload, {
@@ -54,7 +54,7 @@ export async function uploadBuild(
   }
 }
 
-/** Another upload of the same artifact took the place of this one. */
+/** Another upload of the same artifact replaced this one. */
 class Superseded extends Failure {}
 
 async function openArtifact(path: string): Promise<Blob> {
@@ -63,12 +63,12 @@ async function openArtifact(path: string): Promise<Blob> {
   });
   const magic = new Uint8Array(await blob.slice(0, GZIP_MAGIC.length).arrayBuffer());
   if (!GZIP_MAGIC.every((byte, index) => magic[index] === byte)) {
-    throw new Failure(`${basename(path)} is no gzipped archive.`, ["Build it anew: flash build"]);
+    throw new Failure(`${basename(path)} is not a gzipped archive.`, ["Build it again: flash build"]);
   }
   if (blob.size > ARTIFACT_MAX_BYTES) {
     throw new Failure(
       `${basename(path)} has ${blob.size} bytes; an artifact may have at most ${ARTIFACT_MAX_BYTES}.`,
-      ["Leave out what the image has: flash deploy --exclude <package,package>"],
+      ["Leave out packages that the image has: flash deploy --exclude <package,package>"],
     );
   }
   return blob;
@@ -80,7 +80,7 @@ type Target = {
   readonly partsUploaded: readonly number[];
 };
 
-/** Sends the parts that are missing; answers how many bytes they had. */
+/** Sends the missing parts; answers their size in bytes. */
 async function sendParts(
   blob: Blob,
   { uploadUrl, partBytes, partsUploaded }: Target,
@@ -94,7 +94,7 @@ async function sendParts(
 
   let doneBytes = blob.size - totalBytes;
   step.progress(doneBytes, blob.size);
-  // One after the other: what is whole is never sent again, and so little is lost when the upload breaks off.
+  // One by one: completed parts are never sent again, so an interruption loses little.
   for (const number of missing) {
     const before = doneBytes;
     const onSent = (bytes: number): void => step.progress(before + bytes, blob.size);
@@ -114,8 +114,8 @@ async function sendPart(
     (error: unknown) => {
       signal.throwIfAborted();
       if (error instanceof Failure) throw error;
-      throw new Failure(`The upload broke off: ${error instanceof Error ? error.message : String(error)}`, [
-        "Run the command again: it goes on where it stopped.",
+      throw new Failure(`The upload failed: ${error instanceof Error ? error.message : String(error)}`, [
+        "Run the command again to resume it.",
       ]);
     },
   );
@@ -129,7 +129,7 @@ async function sendPartOnce(
 ): Promise<void> {
   const response = await fetch(url, {
     method: "PUT",
-    // Of a stream the length is not known, and without one it would go out in chunks.
+    // A stream has no length, and would be sent in chunks without this header.
     headers: { "Content-Type": "application/gzip", "Content-Length": String(part.size) },
     body: part.stream().pipeThrough(counted(onSent)),
     duplex: "half",
@@ -140,8 +140,8 @@ async function sendPartOnce(
   const body = (await response.text()).slice(0, ERROR_BODY_MAX_CHARACTERS);
   if (response.ok) return;
   const Kind = response.status === 404 ? Superseded : Failure;
-  const refused = new Kind(`The upload was refused with HTTP ${response.status}: ${body}`);
-  throw response.status >= 500 || response.status === 429 ? refused : new AbortError(refused);
+  const rejected = new Kind(`The upload was rejected with HTTP ${response.status}: ${body}`);
+  throw response.status >= 500 || response.status === 429 ? rejected : new AbortError(rejected);
 }
 
 function counted(onSent: (bytes: number) => void): TransformStream<Uint8Array, Uint8Array> {
@@ -155,20 +155,20 @@ function counted(onSent: (bytes: number) => void): TransformStream<Uint8Array, U
   });
 }
 
-/** A certificate does not become good by trying again. */
+/** Retrying does not fix a certificate. */
 function isOfTls(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   return /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);
 }
 
-/** Uploads a build before the eyes of the person; answers its id. */
+/** Uploads a build and shows the progress; answers its id. */
 export async function uploadWithProgress(cli: Cli, service: Service, upload: Upload): Promise<string> {
   const startedAt = performance.now();
   const step = cli.terminal.step("Uploading");
   try {
     const uploaded = await uploadBuild(service, upload, step, cli.signal);
-    if (uploaded.wasThere) step.done("Nothing to upload: the service has this artifact");
+    if (uploaded.wasThere) step.done("Nothing to upload: the service has this artifact already");
     else step.done(`Uploaded ${prettyBytes(uploaded.sentBytes)} (${secondsSince(startedAt)} s)`);
     return uploaded.buildId;
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Network volumes that an app names: found by name and data center, or made. They are never deleted. */
+/** Network volumes of an app: found by name and data center, or created. They are never deleted. */
 import type { FlashManifest, ManifestResource } from "../../src/contract/flash/flash-manifest.ts";
 import { Failure } from "../core/failure.ts";
 import { createNetworkVolume, networkVolumes } from "../service/endpoint-operations.ts";
@@ -9,7 +9,7 @@ const SIZE_DEFAULT_GB = 100;
 type NamedVolume = NonNullable<ManifestResource["networkVolume"]>;
 type PresentVolume = { readonly id: string; readonly name: string; readonly dataCenterId: string };
 
-/** Ids of the volumes of each endpoint, by its name; endpoints without volumes are not among them. */
+/** Ids of volumes by endpoint name; without endpoints that have none. */
 export async function findVolumes(
   service: Service,
   manifest: Pick<FlashManifest, "resources">,
@@ -24,14 +24,14 @@ export async function findVolumes(
   const found = new Map<string, readonly string[]>();
   for (const [endpoint, volumes] of declared.filter(([, named]) => named.length > 0)) {
     const ids: string[] = [];
-    // One after the other: the same new volume may be named twice.
+    // One by one: a new volume may be named twice.
     for (const volume of volumes) ids.push(await findVolume(service, endpoint, volume, present));
     found.set(endpoint, ids);
   }
   return found;
 }
 
-/** The volumes that a resource names, in whichever of the ways. */
+/** The volumes of a resource, in any of the ways to declare them. */
 export function volumesOf(resource: ManifestResource): readonly NamedVolume[] {
   if (resource.networkVolumes && resource.networkVolumes.length > 0) return resource.networkVolumes;
   if (resource.networkVolume) return [resource.networkVolume];
@@ -44,7 +44,7 @@ async function findVolume(
   { id, name, size, dataCenterId }: NamedVolume,
   present: PresentVolume[],
 ): Promise<string> {
-  // One that was deleted and made anew has another id.
+  // A volume that was created again has another id.
   const found =
     present.find((volume) => volume.id === id) ??
     present.find(
@@ -55,7 +55,7 @@ async function findVolume(
   if (name === undefined) {
     throw new Failure(
       `Endpoint '${endpoint}' names network volume '${id}', which the account does not have.`,
-      ["Give NetworkVolume the id of one that is there, or a name and a data center, and it is made."],
+      ["Give NetworkVolume the id of an existing volume, or a name and a data center to create one."],
     );
   }
   const { createNetworkVolume: created } = await service.mutate(createNetworkVolume, {

@@ -27,32 +27,32 @@ export type DevOptions = {
   readonly host: string;
   /** The first one that is tried. */
   readonly port: number;
-  /** Changes of files are followed. */
+  /** Reloads the app when files change. */
   readonly reloads: boolean;
-  /** Every live endpoint is made at the start. */
+  /** Creates all live endpoints at the start. */
   readonly provisionsAll: boolean;
   readonly python?: string | undefined;
-  /** Workers run on this computer, whatever service is configured. */
+  /** Runs workers on this computer, ignoring the configured service. */
   readonly local?: { readonly runtime: "docker" | "process" };
 };
 
-/** What is to be ended, the last that was opened first. */
+/** What to close at the end, in reverse order. */
 type Opened = (() => Promise<void>)[];
 
-/** Serves until it is interrupted; then nothing of it is left, here or on the service. */
+/** Serves until it is interrupted, then removes everything that it created, here and on the service. */
 export async function dev(cli: Cli, options: DevOptions): Promise<void> {
   const opened: Opened = [];
   try {
     await serve(cli, options, opened);
   } catch (error) {
-    // Being interrupted is how it ends.
+    // An interruption is the regular end.
     if (error !== cli.signal.reason || opened.length === 0) throw error;
   } finally {
     await closeAll(cli, opened.toReversed());
   }
 }
 
-/** What cannot be closed keeps nothing else from its end. */
+/** Closes everything, going on after failures. */
 async function closeAll({ terminal }: Cli, closings: Opened): Promise<void> {
   for (const close of closings) {
     await close().catch((error: unknown) => {
@@ -68,7 +68,7 @@ async function serve(cli: Cli, options: DevOptions, opened: Opened): Promise<voi
     opened.push(async () => await app.close());
     return app;
   };
-  // Nothing is fetched and started for a folder without an app.
+  // Opened first, so that nothing is downloaded for a directory without an app.
   const localApp = options.local && (await openApp());
   const edge = options.local && (await openLocalEdge(cli, { ...options.local, python }));
   if (edge) opened.push(async () => await edge.close());
@@ -85,7 +85,7 @@ async function serve(cli: Cli, options: DevOptions, opened: Opened): Promise<voi
   await writeDevServerUrl(cli.directory, server.url);
   opened.push(async () => await removeDevServerUrl(cli.directory));
 
-  cli.warnings?.flush(); // its end is hours away
+  cli.warnings?.flush(); // the command may run for hours
   const endpoints = await app.endpoints();
   showStartupTable(cli, endpoints, server);
   app.onChange((change) => {
@@ -97,7 +97,7 @@ async function serve(cli: Cli, options: DevOptions, opened: Opened): Promise<voi
   if (!cli.signal.aborted) await once(cli.signal, "abort");
 }
 
-/** What cannot be deleted now is deleted at the end. */
+/** Deletes endpoints that are no longer declared; those that cannot be deleted now are deleted at the end. */
 async function removeUndeclared({ terminal }: Cli, app: LiveApp, session: LiveSession): Promise<void> {
   try {
     const endpoints = await app.endpoints();
@@ -123,10 +123,10 @@ async function closeSession({ terminal }: Cli, session: LiveSession): Promise<vo
   if (deleted > 0) terminal.done(`Deleted ${counted(deleted, "live endpoint")}.`);
   if (left.length === 0) return;
   terminal.fail(`${counted(left.length, "live endpoint")} could not be deleted: ${left.join(", ")}.`);
-  terminal.warn("The service deletes them when their lease has lapsed, within minutes.");
+  terminal.warn("The service deletes them within minutes, when their lease expires.");
 }
 
-/** What a change of files has changed; nothing for a change that no endpoint notices. */
+/** Shows what a change of files changed; nothing where no endpoint is affected. */
 export function showChange(terminal: Terminal, change: AppChange): void {
   const { added, removed, changed, reconfigured, problems, warnings } = change;
   const isNamed = new Set([...added, ...reconfigured]);
@@ -135,16 +135,16 @@ export function showChange(terminal: Terminal, change: AppChange): void {
       "changed",
       changed.filter((name) => !isNamed.has(name)),
     ),
-    changeSummary("configured anew", reconfigured),
+    changeSummary("reconfigured", reconfigured),
     changeSummary("added", added),
     changeSummary("removed", removed),
   ].filter((part) => part !== "");
   if (parts.length > 0) terminal.done(`Reloaded: ${parts.join("; ")}`);
   for (const warning of warnings) terminal.warn(warning);
   for (const problem of problems) terminal.fail(problem);
-  if (problems.length > 0) terminal.say("  All other functions go on as they were.");
-  // What was broken is as it was before, so nothing else has changed.
-  else if (parts.length + warnings.length === 0) terminal.done("Reloaded: everything can be read again");
+  if (problems.length > 0) terminal.say("  All other functions are unaffected.");
+  // Problems were fixed, and nothing else has changed.
+  else if (parts.length + warnings.length === 0) terminal.done("Reloaded: all problems are fixed");
 }
 
 function changeSummary(what: string, names: readonly string[]): string {
@@ -152,20 +152,21 @@ function changeSummary(what: string, names: readonly string[]): string {
 }
 
 const FILE = "dev.json";
+/** `.flash/dev.json`: where `flash dev` of the project listens, for scripts that call functions through it. */
 const devServerSchema = z.object({ url: z.string(), pid: z.number() });
 
 export async function writeDevServerUrl(directory: string, url: string): Promise<void> {
   await writeFileAtomic(devServerFile(directory), `${JSON.stringify({ url, pid: process.pid })}\n`);
 }
 
-/** Another one of the same project may have told its own by now. What cannot be removed stays: its process is gone. */
+/** Removes the file unless another process has replaced it. A file that cannot be removed names a process that has ended. */
 export async function removeDevServerUrl(directory: string): Promise<void> {
   const path = devServerFile(directory);
   try {
     const { pid } = devServerSchema.parse(JSON.parse(await readFile(path, "utf8")));
     if (pid === process.pid) await rm(path, { force: true });
   } catch {
-    // It is gone, or is none of ours.
+    // It does not exist, or is not ours.
   }
 }
 

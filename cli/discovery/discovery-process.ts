@@ -1,4 +1,4 @@
-/** The Python process that discovery runs in, and the processes that it starts: one group, which ends as one. */
+/** The Python process of discovery; it and its children are one process group. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,13 +6,13 @@ import { execa } from "execa";
 import { Failure } from "../core/failure.ts";
 import type { DiscoveryRequest } from "./discovery-report.ts";
 
-/** Between being asked to end and being ended. */
+/** Between SIGTERM and SIGKILL. */
 const GRACE_MS = 2_000;
 
 /** On Windows Python inherits no descriptors, and there are no process groups. */
 export const IS_POSIX = process.platform !== "win32";
 
-/** The project may have a file of the name of one of Python's own modules, so its directory comes later. */
+/** Removes the project from the import path, since it may have a file named like a module of Python. */
 export const BOOTSTRAP = `
 import sys
 if not sys.path[0]:
@@ -31,7 +31,7 @@ export type DiscoveryCall = {
   readonly options?: readonly string[];
 };
 
-/** Answers the report as text: from descriptor 3, or from a file where descriptors cannot be inherited. */
+/** The JSON of the report: from descriptor 3, or from a file where descriptors cannot be inherited. */
 export async function runDiscovery(call: DiscoveryCall): Promise<string> {
   const { options = [] } = call;
   if (IS_POSIX) return await runPython(call, options);
@@ -52,7 +52,7 @@ async function runPython(call: DiscoveryCall, options: readonly string[]): Promi
     env: call.environment,
     extendEnv: false,
     input: JSON.stringify(call.request),
-    // What the app's modules print is for the person's eyes, and in nobody's report.
+    // What the app's modules print goes to standard error, apart from the report.
     stdio: ["pipe", 2, 2, IS_POSIX ? "pipe" : "ignore"],
     detached: IS_POSIX,
     reject: false,
@@ -75,7 +75,7 @@ async function runPython(call: DiscoveryCall, options: readonly string[]): Promi
   }
 }
 
-/** Execa's own message would show the whole script. */
+/** Why a process ended; the message of execa would show the whole script. */
 export function describeExit({ originalMessage, signal, exitCode }: Ending): string {
   if (originalMessage) return originalMessage;
   if (signal !== undefined) return `It was ended by ${signal}.`;
@@ -90,7 +90,7 @@ type Ending = {
 
 type Process = { readonly pid?: number | undefined; kill(signal: NodeJS.Signals): boolean };
 
-/** A process that was started with `detached`, and all that it has started. */
+/** A process that was started with `detached`, and its children. */
 export class ProcessGroup {
   readonly #leader: Process;
   #timer: NodeJS.Timeout | undefined;
@@ -99,17 +99,17 @@ export class ProcessGroup {
     this.#leader = leader;
   }
 
-  /** Asks all of it to end, and ends it when it does not. */
+  /** Sends SIGTERM to the group, and SIGKILL after a grace period. */
   end(): void {
     this.#signal("SIGTERM");
     this.#timer = setTimeout(() => this.#signal("SIGKILL"), GRACE_MS);
   }
 
-  /** The leader has ended. */
+  /** To be called when the leader has ended. */
   forget(): void {
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);
-    this.#signal("SIGKILL"); // Whoever of the group has not listened.
+    this.#signal("SIGKILL"); // Members of the group that ignored SIGTERM.
   }
 
   #signal(signal: NodeJS.Signals): void {
@@ -120,7 +120,7 @@ export class ProcessGroup {
     try {
       process.kill(-this.#leader.pid, signal);
     } catch {
-      // All of it has ended already.
+      // The group has ended.
     }
   }
 }

@@ -10,12 +10,12 @@ const string = z.string();
 const strings = z.array(string);
 const line = z.number().int().positive();
 
-/** What discovery is asked, as JSON on its standard input. */
+/** Request of discovery, as JSON on its standard input. */
 export type DiscoveryRequest = {
   readonly root: string;
-  /** All `*.py` files that may be looked at, sorted. */
+  /** All `*.py` files of the project, sorted. */
   readonly files: readonly string[];
-  /** For the import of one file. */
+  /** Limit for importing one file. */
   readonly timeoutSeconds: number;
 };
 
@@ -30,9 +30,9 @@ const functionSchema = z.object({
   httpMethod: string.nullable(),
   httpPath: string.nullable(),
   description: string.nullable(),
-  /** Without `self`; of a class with one public method those of that method, with several none. */
+  /** Without `self`; of a class with one public method those of that method, of one with several none. */
   parameters: z.array(manifestParameterSchema),
-  /** Of a class: those of each public method, without `self`. Older packages do not tell. */
+  /** Of a class: those of each public method, without `self`. Absent from older packages. */
   methodParameters: z.record(string, z.array(manifestParameterSchema)).optional(),
 });
 export type DiscoveredFunction = z.infer<typeof functionSchema>;
@@ -44,25 +44,25 @@ const endpointSchema = z.object({
   line,
   configVariable: string.nullable(),
   isLoadBalanced: z.boolean(),
-  /** An image of one's own. */
+  /** It has its own image. */
   isClient: z.boolean(),
-  /** What `Endpoint.resource()` says: the keys of a manifest resource that the declaration decides. */
+  /** The members of a manifest resource that the declaration sets, from `Endpoint.resource()`. */
   resource: manifestResourceSchema.partial(),
   dependencies: strings,
   systemDependencies: strings,
-  /** Older packages do not tell. */
+  /** Absent from older packages. */
   accelerateDownloads: z.boolean().optional(),
   pythonVersion: string.nullable(),
   functions: z.array(functionSchema),
-  /** Local files that its code needs, its own included. */
+  /** Local files that its code needs, including its own. */
   localFiles: strings,
   makesRemoteCalls: z.boolean(),
-  /** Other endpoints whose functions its code refers to. Older packages do not tell. */
+  /** Other endpoints whose functions its code refers to. Absent from older packages. */
   calls: strings.optional(),
 });
 export type DiscoveredEndpoint = z.infer<typeof endpointSchema>;
 
-/** `file` is null for what belongs to none. */
+/** `file` is null for what concerns no file. */
 const diagnosticSchema = z.object({ file: string.nullable(), line: line.nullable(), message: string });
 export type Diagnostic = z.infer<typeof diagnosticSchema>;
 
@@ -79,30 +79,30 @@ export const discoveryReportSchema = z.object({
   endpoints: z.array(endpointSchema),
   /** Local files that any candidate needs, sorted. */
   localFiles: strings,
-  /** What importing these files asks of other packages, by its top-level name. Older packages do not tell. */
+  /** Packages that these files import, by their top-level names. Absent from older packages. */
   imports: z.array(z.object({ file: string, line, module: string })).optional(),
   warnings: z.array(diagnosticSchema),
   errors: z.array(diagnosticSchema),
 });
 export type DiscoveryReport = z.infer<typeof discoveryReportSchema>;
 
-/** With `--live`: also what it takes to run the code elsewhere, and to know when to read it again. */
+/** With `--live`: also what is needed to run the code on live workers and to notice changes. */
 export const liveReportSchema = discoveryReportSchema.extend({
-  /** Of the request that is answered. */
+  /** Id of the request. */
   id: z.number(),
-  /** Some files are being imported still; another report follows. */
+  /** Some files are still being imported; another report follows. */
   isInterim: z.boolean(),
-  /** Files that cannot be parsed. */
+  /** Files that cannot be parsed; other versions of the package send this name. */
   faults: z.array(diagnosticSchema),
   /** SHA-256 of the candidates and of all local files that they need. */
   hashes: z.record(string, string),
-  /** Files that are imported together, since candidates among them may have to do with each other. */
+  /** Files that are imported by one process, since they may depend on each other. */
   groups: z.array(strings),
-  /** Those of which nothing is known. */
+  /** Files that have not been imported. */
   unread: strings,
-  /** Why nothing is; null while they are being imported. */
+  /** Why not; null while they are being imported. */
   failure: string.nullable(),
-  /** Files that importing has opened, besides modules; they may be missing. */
+  /** Files other than modules that importing has opened; they may be missing. */
   opened: strings,
 });
 export type LiveReport = z.infer<typeof liveReportSchema>;
@@ -113,7 +113,7 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
   return `${diagnostic.line === null ? diagnostic.file : `${diagnostic.file}:${diagnostic.line}`}: ${diagnostic.message}`;
 }
 
-/** One Failure for all errors of an app, a line each; `done` is what they keep from being done. */
+/** One Failure for all errors of an app, a line each; `done` is what they prevent. */
 export function failureOf(errors: readonly Diagnostic[], done: "built" | "read" = "built"): Failure {
   const [only] = errors;
   if (errors.length === 1 && only?.file === null) {

@@ -1,4 +1,4 @@
-/** What an app declares, by the Python package that knows how to read it. */
+/** Runs discovery: the Python package reports what an app declares. */
 import { delimiter } from "node:path";
 import type { z } from "zod";
 import type { Cli } from "../core/cli.ts";
@@ -12,19 +12,18 @@ import {
 } from "./discovery-report.ts";
 import { findInterpreter, type Interpreter, sdkDirectory } from "./interpreter.ts";
 
-/** For the import of one file. */
+/** Limit for importing one file. */
 export const IMPORT_LIMIT_SECONDS = 30;
 
 export type DiscoveryOptions = {
   /** Interpreter, by name or path. */
   readonly python?: string | undefined;
-  /** All `*.py` files that may be looked at, sorted; relative, with forward slashes. */
+  /** All `*.py` files of the project, sorted; relative, with forward slashes. */
   readonly files: readonly string[];
 };
 
 /**
- * Finds the app's endpoints and shows warnings. Throws a Failure with `file:line: message` for each thing that must
- * be put right.
+ * Finds the app's endpoints and shows warnings. Throws a Failure with `file:line: message` for each error.
  */
 export async function discover(cli: Cli, options: DiscoveryOptions): Promise<DiscoveryReport> {
   const setting = await discoverySetting(cli, options.python);
@@ -37,14 +36,14 @@ export async function discover(cli: Cli, options: DiscoveryOptions): Promise<Dis
 }
 
 export type DiscoverySetting = {
-  /** Path of the person's Python. */
+  /** Path of the user's Python. */
   readonly interpreter: string;
   /** The project. */
   readonly directory: string;
   readonly environment: Readonly<Record<string, string>>;
 };
 
-/** Which Python reads the app, and how it finds the package; says so when that is the command's own. */
+/** Which Python reads the app, and how it finds the package; shows a message when it is the bundled one. */
 export async function discoverySetting(cli: Cli, python?: string): Promise<DiscoverySetting> {
   const interpreter = await findInterpreter(cli, python);
   if (!interpreter.hasSdk) announceBundledSdk(cli, interpreter);
@@ -58,7 +57,7 @@ function announceBundledSdk(cli: Cli, interpreter: Interpreter): void {
   if (notified.has(cli)) return;
   notified.add(cli);
   cli.terminal.say(
-    `${interpreter.path} has no package edgerun, so the one that comes with this command is used.`,
+    `${interpreter.path} does not have the package edgerun; using the one bundled with this command.`,
   );
 }
 
@@ -73,7 +72,7 @@ function environmentFor(cli: Cli, interpreter: Interpreter): Record<string, stri
   return { ...Object.fromEntries(given), ...(paths.length > 0 ? { PYTHONPATH: paths.join(delimiter) } : {}) };
 }
 
-/** Throws a Failure when the package that has written the report is not of this command's version. */
+/** Throws a Failure when the report comes from an incompatible version of the package. */
 export function parseReport<Schema extends z.ZodType>(
   schema: Schema,
   interpreter: string,
@@ -82,9 +81,9 @@ export function parseReport<Schema extends z.ZodType>(
   const report = schema.safeParse(parsed(json));
   if (report.success) return report.data;
   const issue = report.error.issues[0];
-  throw new Failure(`The package edgerun of ${interpreter} does not fit this command.`, [
-    ...(issue ? [`Its report says at ${issue.path.join(".") || "its top"}: ${issue.message}.`] : []),
-    "Bring both to the version of your edge: `pip install --upgrade -r requirements.txt` in that Python.",
+  throw new Failure(`The package edgerun of ${interpreter} is not compatible with this command.`, [
+    ...(issue ? [`Its report is invalid at ${issue.path.join(".") || "the top"}: ${issue.message}.`] : []),
+    "Upgrade both to the version of your edge: `pip install --upgrade -r requirements.txt` in that Python.",
   ]);
 }
 

@@ -1,4 +1,4 @@
-/** The person's Python, which runs discovery and installs packages. */
+/** The user's Python, which runs discovery and installs packages, and the bundled Python package. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
@@ -9,12 +9,12 @@ import { fileURLToPath } from "node:url";
 
 const LEAST_MINOR = 10;
 const ADVICE = [
-  `Install Python 3.${LEAST_MINOR} or later, or name one: --python PATH, or FLASH_PYTHON in the environment.`,
+  `Install Python 3.${LEAST_MINOR} or later, or choose one: --python PATH, or FLASH_PYTHON in the environment.`,
 ];
 
 /**
- * Runs on any Python, so that an old one can say how old it is. The project's own files must not be in the way, and
- * nothing of the package is imported: that would take longer than all else here.
+ * Runs on any Python, so that an old one can report its version. Ignores files of the project, and imports nothing of
+ * the package, which would take longest.
  */
 const PROBE = `
 import sys
@@ -41,9 +41,9 @@ const probeSchema = z.object({
 
 export type Interpreter = {
   readonly path: string;
-  /** The program itself, whatever the PATH and links on the way say. */
+  /** The program itself, without PATH and links. */
   readonly executable: string;
-  /** It can import discovery from a package that is installed. */
+  /** The package with discovery is installed. */
   readonly hasSdk: boolean;
 };
 
@@ -53,7 +53,7 @@ export async function findInterpreter(cli: Cli, option?: string): Promise<Interp
   const answer = await probe(cli, path, origin);
   const [major = 0, minor = 0] = answer.version;
   if (major < 3 || (major === 3 && minor < LEAST_MINOR)) {
-    const advice = [`It comes from ${origin}.`, ...ADVICE];
+    const advice = [`It was chosen by ${origin}.`, ...ADVICE];
     throw new Failure(`Python ${answer.version.join(".")} of ${path} is too old.`, advice);
   }
   return { path, executable: answer.executable || path, hasSdk: answer.hasSdk };
@@ -69,7 +69,7 @@ function choice(cli: Cli, option: string | undefined): { path: string; origin: s
   return { path: process.platform === "win32" ? "python" : "python3", origin: "the PATH" };
 }
 
-/** A bare name is looked for in the PATH; anything else is a path from where the command was started. */
+/** A bare name is looked up in PATH; anything else is relative to where the command was started. */
 function located(cli: Cli, path: string): string {
   return /[/\\]/.test(path) ? resolve(cli.directory, path) : path;
 }
@@ -92,7 +92,7 @@ async function probe(cli: Cli, path: string, origin: string): Promise<z.infer<ty
   cli.signal.throwIfAborted();
   const answer = probeSchema.safeParse(result.failed ? undefined : parsed(result.stdout));
   if (answer.success) return answer.data;
-  // Its short message would show the whole probe.
+  // The message of execa would show the whole probe.
   const reason = result.stderr?.trim().split("\n").at(-1) || result.originalMessage;
   throw new Failure(`No usable Python: ${path}, from ${origin}, cannot be run.`, [
     ...(reason ? [reason] : []),

@@ -6,7 +6,7 @@ import { runDiscovery, BOOTSTRAP, IS_POSIX, ProcessGroup } from "./discovery-pro
 import { type LiveReport, liveReportSchema } from "./discovery-report.ts";
 import { Failure } from "../core/failure.ts";
 
-/** A process that is killed is started again once for each question. */
+/** A process that was killed is started again once per request. */
 const ATTEMPTS = 2;
 
 export class ResidentDiscovery {
@@ -20,8 +20,8 @@ export class ResidentDiscovery {
   }
 
   /**
-   * Reads the project's files. Answers undefined when a later question or `close` has come meanwhile; `onInterim` is
-   * told of what is known while importing goes on.
+   * Reads the project's files. Answers undefined when a later request or `close` came meanwhile; `onInterim` receives
+   * reports while slow files are still being imported.
    */
   async read(
     files: readonly string[],
@@ -38,11 +38,11 @@ export class ResidentDiscovery {
     }
     if (!this.#isCurrent(question.id)) return undefined;
     throw new Failure(`${this.#setting.interpreter} could not read the app's declarations.`, [
-      "The process that reads them ended twice. It may have been killed, or it has no package edgerun that fits this command.",
+      "The process that reads them ended twice. It may have been killed, or its package edgerun is not compatible with this command.",
     ]);
   }
 
-  /** Nobody wants the answer to the question under way. */
+  /** Drops the current request. */
   abandon(): void {
     this.#latestId += 1;
     this.#process?.abandon();
@@ -65,7 +65,7 @@ export class ResidentDiscovery {
     return JSON.stringify({ id, root, files, timeoutSeconds: IMPORT_LIMIT_SECONDS });
   }
 
-  /** Where no process can stay, since Python inherits no descriptors and cannot wait for several things. */
+  /** For Windows, where Python inherits no descriptors and cannot select on pipes. */
   async #readOnce({ id, json }: Question): Promise<LiveReport | undefined> {
     const answer = await runDiscovery({
       ...this.#setting,
@@ -82,7 +82,7 @@ type Question = { readonly id: number; readonly json: string };
 
 type Answer =
   | { readonly kind: "report"; readonly report: LiveReport }
-  /** Another question has come. */
+  /** A newer request came. */
   | { readonly kind: "superseded" }
   | { readonly kind: "ended" };
 
@@ -93,7 +93,7 @@ type Waiting = {
   readonly onInterim: (report: LiveReport) => void;
 };
 
-/** One life of the process. It ends by itself, with all that it has started, when its standard input ends. */
+/** One process. It ends with all of its children when its standard input ends. */
 class ResidentProcess {
   readonly #interpreter: string;
   readonly #child: ReturnType<typeof start>;
@@ -106,7 +106,7 @@ class ResidentProcess {
     this.#interpreter = setting.interpreter;
     this.#child = start(setting);
     this.#group = new ProcessGroup(this.#child);
-    // It may have ended when a question is written.
+    // It may have ended before a request is written.
     this.#child.stdin.on("error", () => {});
     createInterface({ input: this.#child.stdio[3] }).on("line", (line) => this.#onLine(line));
     this.#ended = this.#watch();
@@ -134,7 +134,7 @@ class ResidentProcess {
   async #watch(): Promise<void> {
     await this.#child;
     this.#hasEnded = true;
-    // It may have been killed while the process that imports went on.
+    // It may have been killed while its child was importing.
     this.#group.end();
     this.#group.forget();
     this.#settle({ kind: "ended" });

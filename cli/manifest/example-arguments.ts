@@ -1,7 +1,7 @@
-/** Values that a function takes, made up from what its signature says. */
+/** Example arguments of a function, made from its signature. */
 import type { ManifestParameter } from "../../src/contract/flash/flash-manifest.ts";
 
-/** Arguments by name: those that must be given, or all that may be where none must. */
+/** Arguments by name: the required ones, or the first optional one where none is required. */
 export function exampleArguments(parameters: readonly ManifestParameter[]): Record<string, unknown> {
   const named = parameters.filter(({ kind }) => kind === "positional" || kind === "keyword");
   const required = named.filter(({ isRequired }) => isRequired);
@@ -42,7 +42,7 @@ function exampleValue({ name, annotation, default: value }: ManifestParameter): 
     case "mapping":
       return { message: "hello" };
     default:
-      // Nothing is said of its type: an object is what most functions with one argument take.
+      // Without an annotation, an object is what most functions with one argument take.
       return /data|payload|body|params/.test(name) ? { message: "hello" } : "hello";
   }
 }

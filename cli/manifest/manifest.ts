@@ -19,7 +19,7 @@ export type ManifestOptions = {
   readonly images: RuntimeImages;
   readonly fingerprint: string;
   readonly excludedPackages: readonly string[];
-  /** In UTC, as ISO 8601 has it. */
+  /** ISO 8601 in UTC. */
   readonly generatedAt: string;
 };
 
@@ -45,7 +45,7 @@ export function toManifest(report: DiscoveryReport, options: ManifestOptions): F
   };
 }
 
-/** Generated code that starts a queue-based endpoint; its name is safe, since those of endpoints are. */
+/** Name of the generated file that starts a queue-based endpoint; safe, as names of endpoints are. */
 export function handlerFileOf(endpointName: string): string {
   return `handler_${endpointName}.py`;
 }
@@ -69,7 +69,7 @@ function resourceOf(endpoint: DiscoveredEndpoint, options: ManifestOptions): Man
     ...(isLoadBalanced || isClient ? {} : { handler_file: handlerFileOf(endpoint.name) }),
     functions: endpoint.functions.map(functionOf),
     imageName: declared.template?.imageName ?? imageFor(options.images, isLoadBalanced, isCpu),
-    // Empty where the declaration has none: a reader of a manifest finds both in every resource.
+    // Readers of a manifest find both in every resource.
     gpuIds: "",
     env: {},
     ...declared,
@@ -101,7 +101,7 @@ function routesOf(endpoint: DiscoveredEndpoint): Record<string, string> {
   );
 }
 
-/** `{python}` stands for a version such as 3.12 in the names of our own. */
+/** The images of endpoints that do not name one. */
 export type RuntimeImages = {
   readonly gpu: string;
   readonly cpu: string;
@@ -111,7 +111,7 @@ export type RuntimeImages = {
 
 const DEFAULT_TAG = "latest";
 
-/** The images for a Python version; the environment may name others. */
+/** The images for a Python version; variables may name others. */
 export function runtimeImages(
   environment: Readonly<Record<string, string | undefined>>,
   pythonVersion: string,

@@ -2,15 +2,15 @@
 import type { DiscoveredEndpoint, DiscoveryReport } from "../discovery/discovery-report.ts";
 import { Failure } from "../core/failure.ts";
 
-/** Versions that there are runtime images for. */
+/** Versions with runtime images. */
 export const PYTHON_VERSIONS = ["3.10", "3.11", "3.12", "3.13"] as const;
 const DEFAULT_VERSION = "3.12";
 
 type VersionRequest = { readonly version: string; readonly from: string };
 
 /**
- * Such as 3.12: what was asked for, else what endpoints declare, else that of the interpreter where there is an image
- * for it. Throws a Failure that names both when two want different ones.
+ * Such as 3.12: the requested version, else what endpoints declare, else that of the interpreter where there is an
+ * image for it. Throws a Failure that names both when two differ.
  */
 export function choosePythonVersion(report: DiscoveryReport, requested?: string): string {
   const requests: VersionRequest[] = [
@@ -26,7 +26,7 @@ export function choosePythonVersion(report: DiscoveryReport, requested?: string)
   if (first === undefined) return versionOf(report);
   const other = requests.find(({ version }) => version !== first.version);
   if (other === undefined) return first.version;
-  throw new Failure("An app has one Python version, but two are asked for.", [
+  throw new Failure("An app has one Python version, but two are requested.", [
     `${first.from}: ${first.version}`,
     `${other.from}: ${other.version}`,
   ]);
@@ -38,8 +38,8 @@ function hasCode(endpoint: DiscoveredEndpoint): boolean {
 
 function assertSupported({ version, from }: VersionRequest): void {
   if (isSupported(version)) return;
-  throw new Failure(`Python ${version}, asked for by ${from}, has no runtime image.`, [
-    `It can be ${PYTHON_VERSIONS.slice(0, -1).join(", ")} or ${PYTHON_VERSIONS.at(-1)}.`,
+  throw new Failure(`There is no runtime image for Python ${version}, requested by ${from}.`, [
+    `Choose ${PYTHON_VERSIONS.slice(0, -1).join(", ")} or ${PYTHON_VERSIONS.at(-1)}.`,
   ]);
 }
 

@@ -1,6 +1,6 @@
 /** The images that containers of a preview start from. */
 import type Dockerode from "dockerode";
-import { isNotFound, pullFailure, stalledPull } from "../../node-agent/runtime/docker/docker-errors.ts";
+import { isNotFound, pullFailure, stalledPull } from "../../node-agent/runtime/daemon/docker-errors.ts";
 import { PullError, pullImage } from "../../node-agent/runtime/images/image-pull.ts";
 import { PULL_STALL_MS } from "../../src/contract/limits.ts";
 import type { Cli } from "../core/cli.ts";

@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type Dockerode from "dockerode";
-import type { AgentLog } from "../../node-agent/log.ts";
+import type { AgentLog } from "../../node-agent/core/log.ts";
 import type { BuildResult } from "../build/build.ts";
 import type { Cli } from "../core/cli.ts";
 import { findEnvironmentFile } from "../configuration/environment-file.ts";

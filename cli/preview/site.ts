@@ -8,8 +8,8 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type Dockerode from "dockerode";
 import * as z from "zod";
-import { isConflict, isGoneOrConflict, isNotFound } from "../../node-agent/runtime/docker/docker-errors.ts";
-import { ignoring } from "../../node-agent/runtime/docker/docker-calls.ts";
+import { isConflict, isGoneOrConflict, isNotFound } from "../../node-agent/runtime/daemon/docker-errors.ts";
+import { ignoring } from "../../node-agent/runtime/daemon/docker-calls.ts";
 import { readProcess } from "../../node-agent/runtime/process/process-table.ts";
 
 const PREVIEW_LABEL = "edgerun.preview";

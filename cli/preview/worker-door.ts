@@ -1,8 +1,8 @@
 /** Where containers of a preview reach this process: the worker protocol, and their peers. */
 import { EdgeRelay } from "../../node-agent/worker-server/edge-relay.ts";
 import { WorkerServer, type WorkerSession } from "../../node-agent/worker-server/worker-server.ts";
-import { TIMING } from "../../node-agent/timing.ts";
-import type { AgentLog } from "../../node-agent/log.ts";
+import { TIMING } from "../../node-agent/core/timing.ts";
+import type { AgentLog } from "../../node-agent/core/log.ts";
 import { DOCKER_HOST_NAME } from "./worker/container-maker.ts";
 
 const SILENT: AgentLog = { info: () => {}, warn: () => {}, error: () => {} };

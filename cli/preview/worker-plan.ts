@@ -1,10 +1,7 @@
 /** What the worker of each endpoint is made of, in the layers of a deployed one. */
-import type { ServerSettings } from "../../node-agent/worker/load-balancing/server-settings.ts";
-import {
-  readServerSettings,
-  serverVariables,
-} from "../../node-agent/worker/load-balancing/server-settings.ts";
-import type { WorkerLimits } from "../../node-agent/runtime/runtime.ts";
+import type { ServerSettings } from "../../node-agent/journal/journal.ts";
+import { readServerSettings, serverVariables } from "../../node-agent/worker/lifecycle/server-settings.ts";
+import type { WorkerLimits } from "../../node-agent/runtime/interface/runtime.ts";
 import { readCpuInstance } from "../../src/catalog/cpu-flavors.ts";
 import { LIVE_TOKEN_VARIABLE, LIVE_VARIABLE } from "../../src/contract/flash/flash-live.ts";
 import type { FlashManifest, ManifestResource } from "../../src/contract/flash/flash-manifest.ts";

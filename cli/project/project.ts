@@ -4,27 +4,27 @@ import type { Cli } from "../core/cli.ts";
 import { EXIT_USAGE, Failure } from "../core/failure.ts";
 import { chmod, mkdir } from "node:fs/promises";
 
-/** The name that was given, else the base name of the project's directory; throws a Failure when it is none. */
+/** The given name, else that of the project's directory; throws a Failure when it is invalid. */
 export async function appNameOf(cli: Cli, given: string | undefined): Promise<string> {
   if (given !== undefined) return await checkedName("app", given);
   const name = basename(cli.directory);
   const checked = await check(name);
   if (checked.success) return checked.data;
   throw new Failure(
-    `This directory's name cannot be the name of an app: ${JSON.stringify(name)} ${reasonOf(checked.error)}.`,
+    `The name of this directory cannot be the name of an app: ${JSON.stringify(name)} ${reasonOf(checked.error)}.`,
     ["Name the app with --app NAME."],
   );
 }
 
-/** A name of an app, an environment or an endpoint, as given on the command line. */
+/** Validates a name from the command line; `what` is what it names. */
 export async function checkedName(what: string, given: string): Promise<string> {
   const checked = await check(given);
   if (checked.success) return checked.data;
   const name = JSON.stringify(given);
-  throw new Failure(`Not a name of an ${what}: ${name} ${reasonOf(checked.error)}.`, [], EXIT_USAGE);
+  throw new Failure(`Not a valid name of an ${what}: ${name} ${reasonOf(checked.error)}.`, [], EXIT_USAGE);
 }
 
-/** The contract is loaded by commands that need it. */
+/** Loads the contract only in commands that need it. */
 async function check(name: string) {
   const { flashNameSchema } = await import("../../src/contract/flash/flash-names.ts");
   return flashNameSchema.safeParse(name);
@@ -34,17 +34,17 @@ function reasonOf({ issues: [issue] }: { readonly issues: readonly { readonly me
   return issue?.message ?? "is not allowed";
 }
 
-/** Files of the command in a project. */
+/** The directory of the command in a project. */
 export const FLASH_DIRECTORY = ".flash";
 
-/** Logs, code and data of the app are in it. */
+/** It holds logs, code and data of the app. */
 const OWNER_ONLY = 0o700;
 
-/** Makes sure that a project has the directory, closed to other users of the computer; answers its path. */
+/** Creates the directory where it is missing, closed to other users; answers its path. */
 export async function ensureFlashDirectory(project: string): Promise<string> {
   const path = join(project, FLASH_DIRECTORY);
   await mkdir(path, { recursive: true, mode: OWNER_ONLY });
-  // One of an earlier version was open. That of somebody else, in a shared project, is not ours to close.
+  // Earlier versions created it open. That of another user, in a shared project, stays as it is.
   await chmod(path, OWNER_ONLY).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EPERM") throw error;
   });

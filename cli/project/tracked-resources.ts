@@ -1,6 +1,6 @@
 /**
- * `.flash/resources.pkl`: what this project's commands have on the service for a while, by "Type:name". Several
- * commands may run at once, so that every change is made under a lock, to what the file says then.
+ * `.flash/resources.pkl`: temporary resources of this project on the service, by "Type:name". Several commands may run
+ * at once, so every change reads and writes the file under a lock.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,11 +16,11 @@ const string = z.string();
 const trackedResourceSchema = z.looseObject({
   id: string,
   name: string,
-  /** Of a live endpoint: SHA-256 of what the person has configured. */
+  /** Of a live endpoint: SHA-256 of its configuration. */
   configurationHash: string.optional(),
   /** Of a live endpoint: id of the environment that is its session. */
   session: string.optional(),
-  /** Of a session: the app that it is of, the service that has it, and the process that renews it. */
+  /** Of a session: its app, the URL of its service, and the process that renews it. */
   app: string.optional(),
   service: string.optional(),
   owner: z.object({ host: string, pid: z.number().int(), startedAt: string }).optional(),
@@ -30,19 +30,19 @@ export type TrackedResource = z.infer<typeof trackedResourceSchema>;
 const trackedSchema = z.record(z.string(), trackedResourceSchema);
 export type Tracked = Readonly<Record<string, TrackedResource>>;
 
-/** What keys of sessions begin with; all others are of endpoints. */
+/** Prefix of the keys of sessions; all others are of endpoints. */
 export const SESSION_TYPE = "Session";
 
-/** A lock that was not touched for `stale` milliseconds is that of a dead process; who waits does so for longer. */
+/** A lock that was not refreshed for `stale` ms belongs to a dead process; waiters wait longer than that. */
 const LOCK = {
   realpath: false,
   stale: 5_000,
-  // Of a computer that slept: another command may have gone on, and what was written stays whole.
+  // After a sleep of the computer another command may have taken the lock; writes are atomic anyway.
   onCompromised: () => undefined,
   retries: { retries: 40, factor: 1.5, minTimeout: 10, maxTimeout: 300, randomize: true },
 };
 
-/** Empty where nothing is tracked. Throws a Failure for a file that holds anything but plain values. */
+/** Empty when the file does not exist. Throws a Failure for a file that holds anything but plain values. */
 export async function readTracked(directory: string): Promise<Tracked> {
   const path = pathIn(directory);
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
@@ -54,19 +54,19 @@ export async function readTracked(directory: string): Promise<Tracked> {
     return trackedSchema.parse(readPickle(bytes));
   } catch (error) {
     const reason = error instanceof z.ZodError ? "it holds no endpoints" : (error as Error).message;
-    throw new Failure(`${path} is not read: ${reason}.`, [
-      "It is a cache, made anew by the next command: delete it.",
+    throw new Failure(`${path} cannot be read: ${reason}.`, [
+      "Delete it: it is a cache, which the next command creates again.",
     ]);
   }
 }
 
-/** Writes what `change` makes of it, while nobody else writes. */
+/** Applies `change` under the lock. */
 export async function changeTracked(directory: string, change: (tracked: Tracked) => Tracked): Promise<void> {
   const path = pathIn(directory);
   await ensureFlashDirectory(directory);
   const unlock = await lock(path, LOCK).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ELOCKED") throw error;
-    throw new Failure(`${path} is kept locked by another command.`, [
+    throw new Failure(`${path} is locked by another command.`, [
       `If none runs in this project, remove ${path}.lock.`,
     ]);
   });
@@ -77,7 +77,7 @@ export async function changeTracked(directory: string, change: (tracked: Tracked
   }
 }
 
-/** Without sessions of other services, and their endpoints. */
+/** Without the sessions of other services and their endpoints. */
 export function ofService(tracked: Tracked, url: string): Tracked {
   const elsewhere = trackedSessions(tracked).filter(({ service }) => service !== url);
   return withoutIds(tracked, new Set(elsewhere.map(({ id }) => id)));
@@ -93,7 +93,7 @@ export function trackedSessions(tracked: Tracked): readonly TrackedResource[] {
   return Object.entries(tracked).flatMap(([key, resource]) => (isOfSession(key) ? [resource] : []));
 }
 
-/** All but those with one of these ids, and but the endpoints of a session with one. */
+/** Without the resources with these ids and the endpoints of sessions with these ids. */
 export function withoutIds(tracked: Tracked, ids: ReadonlySet<string>): Tracked {
   return Object.fromEntries(
     Object.entries(tracked).filter(
@@ -102,7 +102,7 @@ export function withoutIds(tracked: Tracked, ids: ReadonlySet<string>): Tracked 
   );
 }
 
-/** With an endpoint of a session in it; one of the same name in another session keeps its place. */
+/** With an endpoint of a session; an endpoint of the same name in another session stays. */
 export function withLiveEndpoint(
   tracked: Tracked,
   type: "QB" | "LB",

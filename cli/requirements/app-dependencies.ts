@@ -1,4 +1,4 @@
-/** The packages of an app: what is asked for, what is left out, and what is installed. */
+/** The packages of an app: what it requires, what is excluded, and what is installed. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cli } from "../core/cli.ts";
@@ -31,7 +31,7 @@ export type DependencyTask = {
   readonly withDependenciesOfDependencies: boolean;
   /** `.flash/.build` */
   readonly buildDirectory: string;
-  /** Gets the packages at its top level. */
+  /** Directory for the packages. */
   readonly into: string;
 };
 
@@ -40,14 +40,14 @@ export type Dependencies = {
   readonly packages: readonly string[];
   /** `name==version` of all that is installed, sorted. */
   readonly resolved: readonly string[];
-  /** Names that were left out although something needs them, sorted. */
+  /** Excluded names that something needs, sorted. */
   readonly excluded: readonly string[];
   readonly warnings: readonly string[];
 };
 
 type ApplicableRequirement = Requirement & { readonly declared: DeclaredRequirement };
 
-/** Installs what an app asks for. Throws a Failure that names the requirement and its place. */
+/** Installs what an app requires. Throws a Failure that names the requirement and its place. */
 export async function installDependencies(cli: Cli, task: DependencyTask): Promise<Dependencies> {
   const declared = await readRequirementFiles(cli.directory, task.report.endpoints, cli.environment);
   if (declared.requirements.length === 0) return { packages: [], resolved: [], excluded: [], warnings: [] };
@@ -100,7 +100,7 @@ type ApplicableRequirements = {
   readonly setting: PythonSetting;
 };
 
-/** Requirements that apply to a worker; those that cannot be read or met are named with their places. */
+/** Requirements that apply to a worker. Throws a Failure that names those that cannot be parsed or met. */
 async function selectApplicable(
   cli: Cli,
   task: DependencyTask,
@@ -131,7 +131,7 @@ async function selectApplicable(
   return { requirements: applicable, setting };
 }
 
-/** By the library of the interpreter; where it has none, pip of the installer has it, and uv can bring it. */
+/** Parses with the library `packaging` of the interpreter; without one, with that of pip, or one that uv installs. */
 async function read(
   cli: Cli,
   task: DependencyTask,
@@ -149,7 +149,7 @@ async function read(
   return { reading, setting };
 }
 
-/** Names alone say all that there is to say. */
+/** Bare names need no library. */
 function bareNames(specifiers: readonly string[]): Reading | undefined {
   const requirements = specifiers.map((specifier) => ({
     text: specifier,
@@ -183,7 +183,7 @@ async function withLibrary(cli: Cli, task: DependencyTask, setting: PythonSettin
 }
 
 function libraryMissing({ executable }: PythonSetting): Failure {
-  return new Failure(`${executable} has no pip, so that it cannot read requirements.`, [
+  return new Failure(`${executable} has no pip and cannot parse requirements.`, [
     "Install pip for it: python3-pip on Debian.",
   ]);
 }
@@ -203,7 +203,7 @@ async function run(
   const requirementsFile = join(task.buildDirectory, "requirements.txt");
   const overridesFile = join(task.buildDirectory, "overrides.txt");
   await writeFile(requirementsFile, requirementsFileContent(included));
-  // A requirement that never applies keeps a package, and what it would bring, from being installed.
+  // A requirement that never applies excludes a package and its dependencies.
   const never = [...task.exclusions.keys, SDK_PACKAGE].map((key) => `${key} ; python_version < "0"\n`);
   await writeFile(overridesFile, never.join(""));
   await install(executionContext(cli, task), installer, {
@@ -218,12 +218,12 @@ async function run(
   });
 }
 
-/** Modules of the project must not be in the way of those that pip imports. */
+/** Runs in the build directory, so that modules of the project do not shadow those that pip imports. */
 function executionContext(cli: Cli, task: DependencyTask): ExecutionContext {
   return { directory: task.buildDirectory, environment: cli.environment, signal: cli.signal };
 }
 
-/** One line for each that says something new. */
+/** Content of requirements.txt, without duplicates. */
 function requirementsFileContent(included: readonly ApplicableRequirement[]): string {
   const hashes = new Map<string, readonly string[]>();
   for (const { text, declared } of included)

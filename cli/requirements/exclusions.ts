@@ -1,25 +1,25 @@
-/** Which packages stay out of an artifact, since the image has them or the person says so. */
+/** Which packages are left out of an artifact: those of the image, and those of `--exclude`. */
 import { Failure } from "../core/failure.ts";
 
-/** Of what our images hold: gigabytes, for which nobody waits in order to try a function. */
+/** Packages of the runtime images that take gigabytes; live workers do not install them either. */
 export const LARGE_PACKAGES = ["torch", "torchvision", "torchaudio", "triton"];
 const IMAGE_PACKAGES = [...LARGE_PACKAGES, "numpy"];
 
-/** Bundled with every artifact, in the version that belongs to it. */
+/** Bundled with every artifact in the matching version. */
 export const SDK_PACKAGE = "edgerun";
 
 export type Exclusions = {
   /** All names that are left out, normalised, sorted. */
   readonly keys: readonly string[];
-  /** Given by `--exclude`, normalised. */
+  /** From `--exclude`, normalised. */
   readonly requested: readonly string[];
-  /** What the image holds. */
+  /** Packages of the image. */
   readonly inImage: ReadonlySet<string>;
-  /** Nobody said what the image holds, so it is taken to hold what runtime images mostly do. */
+  /** FLASH_IMAGE_PACKAGES is not set, so the usual packages of runtime images are assumed. */
   readonly isAssumed: boolean;
 };
 
-/** FLASH_IMAGE_PACKAGES is what an image of one's own holds, with commas between. */
+/** FLASH_IMAGE_PACKAGES is a comma-separated list of the packages of a custom image. */
 export function exclusionsOf(
   requested: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -33,7 +33,7 @@ export function exclusionsOf(
   );
   const requestedKeys = requested.map((name) => {
     if (isPackageName(name)) return normalizedName(name);
-    throw new Failure(`--exclude takes names of packages, and ${JSON.stringify(name)} is none.`);
+    throw new Failure(`--exclude takes names of packages, not ${JSON.stringify(name)}.`);
   });
   return {
     keys: [...new Set([...inImage, ...requestedKeys])].sort(),
@@ -43,7 +43,7 @@ export function exclusionsOf(
   };
 }
 
-/** What was left out, each with the reason. */
+/** Lines that name what was left out, by reason. */
 export function exclusionLines(
   { requested, inImage }: Exclusions,
   excluded: readonly string[],
@@ -56,7 +56,7 @@ export function exclusionLines(
   ];
 }
 
-/** What a person should know of what was left out; `excluded` are the names that something needs. */
+/** Warnings about exclusions; `excluded` are the names that something needs. */
 export function exclusionWarnings(
   { requested, inImage, isAssumed }: Exclusions,
   excluded: readonly string[],
@@ -65,27 +65,27 @@ export function exclusionWarnings(
   const lacking = excluded.filter((key) => !inImage.has(key));
   const large = isAssumed ? excluded.filter((key) => LARGE_PACKAGES.includes(key)) : [];
   return [
-    ...unknown.map((key) => `--exclude ${key}: nothing needs a package of that name.`),
+    ...unknown.map((key) => `--exclude ${key}: no such package is needed.`),
     ...lacking.map(
       (key) =>
-        `${key} IS LEFT OUT, BUT THE IMAGE DOES NOT SAY THAT IT HAS IT. Importing it on a worker will fail, ` +
-        "unless the image of your own holds it; then list it in FLASH_IMAGE_PACKAGES.",
+        `${key} IS EXCLUDED, BUT MAY BE MISSING IN THE IMAGE. Importing it on a worker will fail ` +
+        "unless your own image has it; then list it in FLASH_IMAGE_PACKAGES.",
     ),
     ...(large.length === 0
       ? []
       : [
           `${large.join(", ")} must be in the workers' image. Images of \`npm run images -- flash\`, and workers that are ` +
-            "plain processes, are without: there it cannot be imported. docker/flash/Dockerfile makes images with it.",
+            "plain processes, do not have it, and cannot import it. docker/flash/Dockerfile builds images that have it.",
         ]),
   ];
 }
 
-/** As PEP 508 has it: a name alone. */
+/** A bare name of PEP 508. */
 export function isPackageName(text: string): boolean {
   return /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/.test(text);
 }
 
-/** As PEP 503 has it: case and the kind of dash play no part. */
+/** Normalised as in PEP 503: case and kind of dash play no part. */
 export function normalizedName(name: string): string {
   return name.toLowerCase().replace(/[-_.]+/g, "-");
 }

@@ -1,16 +1,16 @@
-/** Makes of an installation what belongs into an artifact, alike whoever installed it and where. */
+/** Reduces an installation to what belongs in an artifact, reproducibly on every computer. */
 import { open, readFile, rm, writeFile } from "node:fs/promises";
 import { join, normalize, sep } from "node:path";
 import { filesOf } from "../build/archive.ts";
 import type { Survey } from "./python-requirements.ts";
 
-/** They tell of this computer, or of the tool: nothing that runs needs them. */
+/** Metadata of this computer or of the tool, which nothing needs at run time. */
 const TOOL_FILES = /\.dist-info\/(INSTALLER|REQUESTED|direct_url\.json|uv_cache\.json|uv_build\.json)$/;
 const BYTECODE = /(^|\/)__pycache__\/|\.py[co]$/;
 const TOOL_LOCK = /^\.lock$/;
 const SCRIPT = /^bin\//;
 
-/** Removes what is excluded or superfluous, bytecode, and everything that differs between two installations. */
+/** Removes superfluous packages, bytecode, and everything that differs between two installations. */
 export async function tidyInstallation(directory: string, { distributions }: Survey): Promise<void> {
   for (const { files } of distributions.filter(({ isSuperfluous }) => isSuperfluous)) {
     const within = files.map((file) => normalize(file)).filter((file) => isWithin(file));
@@ -29,7 +29,7 @@ export async function tidyInstallation(directory: string, { distributions }: Sur
   }
 }
 
-/** A new file takes its place, for this one may be one with that in uv's cache. */
+/** Writes a new file, since the old one may be a hard link into the cache of uv. */
 async function tidyRecord(path: string, present: ReadonlySet<string>): Promise<void> {
   const lines = (await readFile(path, "utf8")).split(/\r?\n/);
   const entries = lines.filter((line) => present.has(recordedFile(line))).sort();
@@ -43,7 +43,7 @@ function recordedFile(line: string): string {
   return quoted?.replaceAll('""', '"') ?? line.split(",", 1)[0] ?? "";
 }
 
-/** Names the interpreter of this computer in its first line. */
+/** Whether the first line names a Python interpreter of this computer. */
 async function isPythonScript(path: string): Promise<boolean> {
   const file = await open(path);
   try {

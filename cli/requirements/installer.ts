@@ -1,4 +1,4 @@
-/** What installs packages for the worker's platform: uv when it is there, else pip. */
+/** Installs packages for the platform of workers: by uv where it is installed, else by pip. */
 import { execa } from "execa";
 import { EXIT_FAILURE, Failure } from "../core/failure.ts";
 import { sdkDirectory } from "../discovery/interpreter.ts";
@@ -8,14 +8,14 @@ import type { SourceOption } from "./requirement-lines.ts";
 
 const INSTALL_LIMIT_MS = 600_000;
 const PLATFORM = "x86_64-manylinux_2_28";
-/** pip takes a wheel only when its very tag is named. */
+/** pip accepts a wheel only when its exact tag is listed. */
 const PIP_PLATFORMS = [
   ...Array.from({ length: 24 }, (_, at) => `manylinux_2_${28 - at}_x86_64`),
   "manylinux2014_x86_64",
   "manylinux2010_x86_64",
   "manylinux1_x86_64",
 ];
-/** Of a tool that fails: what it said last. */
+/** Last lines of a tool that failed. */
 const LINES_SHOWN = 15;
 
 export type Python = {
@@ -35,9 +35,9 @@ export type ExecutionContext = {
 /** Which tool installs, and with which interpreter. */
 export type Installer = {
   readonly tool: "uv" | "pip";
-  /** Of pip, the one that runs it. */
+  /** The interpreter; that of pip where pip installs. */
   readonly python: Python;
-  /** What the tool is run by. */
+  /** The command that runs the tool. */
   readonly command: readonly string[];
   readonly warnings: readonly string[];
 };
@@ -47,14 +47,14 @@ export type Installation = {
   readonly target: string;
   /** Lines for the tool, as in a requirements.txt. */
   readonly requirementsFile: string;
-  /** For uv: names that nothing may bring in. */
+  /** For uv: names that must not be installed. */
   readonly overridesFile: string;
   readonly constraints: readonly string[];
   readonly options: readonly { readonly name: SourceOption; readonly value: string | undefined }[];
   readonly withDependenciesOfDependencies: boolean;
-  /** Becomes a directory. */
+  /** Directory to create. */
   readonly into: string;
-  /** Told what the tool says. */
+  /** Receives the output of the tool. */
   readonly onLine: (line: string) => void;
 };
 
@@ -83,7 +83,7 @@ export async function findInstaller(
   return { tool: "pip", python: used, command: await pipOf(context, used), warnings };
 }
 
-/** Installs; a Failure has the tool's last words and what may help. */
+/** Installs; a Failure has the last lines of the tool and advice. */
 export async function install(
   context: ExecutionContext,
   installer: Installer,
@@ -173,8 +173,8 @@ function failureOf(
     /Because (?:only )?([A-Za-z0-9._-]+)(?:[=<>!~]\S+)? (?:has no|was not|is not|cannot)/.exec(output)?.[1];
   const advice =
     name === undefined
-      ? "Mend requirements.txt or the endpoint's dependencies, or leave a package out with --exclude."
-      : `Is there a wheel of ${name} for Linux x86_64 and Python ${target}? If not, ask for another version, ` +
+      ? "Fix requirements.txt or the endpoint's dependencies, or leave a package out with --exclude."
+      : `Is there a wheel of ${name} for Linux x86_64 and Python ${target}? If not, choose another version, ` +
         `or leave it out with --exclude ${/^[A-Za-z0-9._-]*/.exec(name)?.[0]} when the image has it.`;
   const lastLines = lines.length > 0 ? lastOf(lines) : [shortMessage];
   return new Failure(`${tool} could not install the dependencies.`, [...lastLines, advice], EXIT_FAILURE);
@@ -186,7 +186,7 @@ function lastOf(lines: readonly string[]): readonly string[] {
 
 // Interpreters
 
-/** The person's own, or another one on this computer of the worker's version. */
+/** The user's interpreter, or another one on this computer of the version of the workers. */
 async function interpreterOf(
   context: ExecutionContext,
   python: Python,
@@ -214,7 +214,7 @@ function isWorkerPlatform({ platform }: Python): boolean {
   return platform === "linux-x86_64";
 }
 
-/** What it prints; undefined when it cannot be run or fails. */
+/** Standard output; undefined when it cannot be run or fails. */
 async function run(
   { directory, environment, signal }: ExecutionContext,
   command: string,

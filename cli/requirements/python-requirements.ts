@@ -1,4 +1,4 @@
-/** Requirements as Python's own library reads them, by `python -m edgerun.requirements`. */
+/** Requirements parsed by Python's library `packaging`, through `python -m edgerun.requirements`. */
 import { join } from "node:path";
 import { execa } from "execa";
 import * as z from "zod";
@@ -21,9 +21,9 @@ const requirementSchema = z.object({
 export type Requirement = z.infer<typeof requirementSchema>;
 
 const readingSchema = z.object({
-  /** In the order of the texts. */
+  /** In the order of the input. */
   requirements: z.array(z.union([z.object({ error: string }), requirementSchema])),
-  /** Numbers of two that cannot both be met. */
+  /** Indexes of two requirements that contradict each other. */
   conflicts: z.array(z.tuple([z.number(), z.number()])),
 });
 
@@ -36,7 +36,7 @@ const surveySchema = z.object({
       version: string,
       /** Excluded, or needed by excluded ones only. */
       isSuperfluous: z.boolean(),
-      /** As its RECORD has them. */
+      /** From its RECORD. */
       files: strings,
     }),
   ),
@@ -47,11 +47,12 @@ const surveySchema = z.object({
 });
 export type Survey = z.infer<typeof surveySchema>;
 
+/** `words` is the name on the wire. */
 const pipSchema = z.object({ words: strings.nullable() });
 
 const LIBRARY_MISSING = 3;
 
-/** The package `edgerun` without what it loads for apps, which takes longer than the answer. */
+/** Loads the package `edgerun` without its __init__, which would take longer than the answer. */
 const BOOTSTRAP = `
 import runpy, sys, types
 package = types.ModuleType("edgerun")
@@ -72,7 +73,7 @@ export type PythonSetting = {
   readonly target: string;
 };
 
-/** Undefined when the interpreter has no library that reads requirements. */
+/** Undefined when the interpreter has no library `packaging`. */
 export async function parseRequirements(
   setting: PythonSetting,
   written: readonly string[],
@@ -84,7 +85,7 @@ export async function parseRequirements(
   );
 }
 
-/** What is installed in a directory, and what of it `roots` need. */
+/** The packages in a directory, and which of them `roots` need. */
 export async function surveyInstallation(
   setting: PythonSetting,
   directory: string,
@@ -95,7 +96,7 @@ export async function surveyInstallation(
   return await callPython(setting, question, surveySchema);
 }
 
-/** What comes after the interpreter when its pip is run: its own, or that of its `ensurepip`; undefined without any. */
+/** Arguments that run pip: the installed one, or that of `ensurepip`; undefined without either. */
 export async function findPip(
   setting: Omit<PythonSetting, "target">,
 ): Promise<readonly string[] | undefined> {
@@ -110,7 +111,7 @@ async function callPython<Schema extends z.ZodType>(
 ): Promise<z.output<Schema> | undefined> {
   const script = ["-c", BOOTSTRAP, join(sdk, SDK_PACKAGE)];
   const result = await execa(executable, ["-X", "utf8", "-W", "ignore", ...script], {
-    // Where modules are looked for first; the project may have some of names that Python uses.
+    // First on the import path; the project may have modules named like those of Python.
     cwd: sdk,
     input: JSON.stringify(question),
     env: { ...environment, PYTHONPATH: library },
@@ -121,5 +122,5 @@ async function callPython<Schema extends z.ZodType>(
   signal.throwIfAborted();
   if (result.exitCode === LIBRARY_MISSING) return undefined;
   if (result.exitCode === 0) return schema.parse(JSON.parse(result.stdout));
-  throw new Failure(`${executable} cannot read requirements.`, result.stderr.split("\n").slice(-5));
+  throw new Failure(`${executable} cannot parse requirements.`, result.stderr.split("\n").slice(-5));
 }

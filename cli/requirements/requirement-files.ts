@@ -1,4 +1,4 @@
-/** What an app asks for: its requirements.txt, with the files it includes, and the dependencies of its endpoints. */
+/** What an app requires: its requirements.txt with included files, and the dependencies of its endpoints. */
 import { access, readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { DiscoveredEndpoint } from "../discovery/discovery-report.ts";
@@ -10,7 +10,7 @@ import {
   type SourceOption,
 } from "./requirement-lines.ts";
 
-/** One requirement, and where it stands. */
+/** One requirement, and where it is declared. */
 export type DeclaredRequirement = {
   readonly specifier: string;
   readonly hashes: readonly string[];
@@ -19,17 +19,17 @@ export type DeclaredRequirement = {
 
 export type RequirementFiles = {
   readonly requirements: readonly DeclaredRequirement[];
-  /** Where packages are looked for. */
+  /** Package indexes and other sources. */
   readonly options: readonly { readonly name: SourceOption; readonly value: string | undefined }[];
-  /** Files of constraints, as whole paths. */
+  /** Files of constraints, as absolute paths. */
   readonly constraints: readonly string[];
-  /** All files that were read or looked for, as whole paths. */
+  /** All files that were read or looked for, as absolute paths. */
   readonly files: readonly string[];
 };
 
 const FILE = "requirements.txt";
 
-/** Throws a Failure that names every line which cannot be had. */
+/** Throws a Failure that names every requirement that cannot be installed. */
 export async function readRequirementFiles(
   directory: string,
   endpoints: readonly DiscoveredEndpoint[],
@@ -47,7 +47,7 @@ class Reading {
   readonly #requirements: DeclaredRequirement[] = [];
   readonly #options: RequirementFiles["options"][number][] = [];
   readonly #constraints: string[] = [];
-  readonly #refused: string[] = [];
+  readonly #rejected: string[] = [];
   readonly #files: string[] = [];
 
   constructor(directory: string, environment: Readonly<Record<string, string | undefined>>) {
@@ -55,7 +55,7 @@ class Reading {
     this.#environment = environment;
   }
 
-  /** `including` are the files on the way, each with the line that includes the next. */
+  /** `including` are the files that led here, each with the line that includes the next. */
   async read(path: string, including: readonly { path: string; place: string }[] = []): Promise<void> {
     this.#files.push(path);
     const content = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
@@ -63,26 +63,27 @@ class Reading {
     });
     const place = including.at(-1)?.place;
     if (content === undefined) {
-      if (place !== undefined) this.#refused.push(`${place}: there is no file ${this.#displayPath(path)}.`);
+      if (place !== undefined) this.#rejected.push(`${place}: ${this.#displayPath(path)} does not exist.`);
       return;
     }
     const inner = [...including, { path, place: this.#displayPath(path) }];
     for (const line of requirementLines(content, this.#environment)) await this.#take(line, path, inner);
   }
 
-  /** The dependencies that an endpoint declares; one with an image of its own has none of ours. */
+  /** Adds the dependencies of an endpoint; one with its own image has none. */
   add(endpoint: DiscoveredEndpoint): void {
     if (endpoint.isClient) return;
     const place = `${endpoint.filePath}:${endpoint.line} (endpoint ${endpoint.name})`;
     for (const specifier of endpoint.dependencies) {
       const reason = localPathReason(specifier);
       if (reason === undefined) this.#requirements.push({ specifier, hashes: [], place });
-      else this.#refused.push(`${place}: ${JSON.stringify(specifier)} cannot be installed: ${reason}.`);
+      else this.#rejected.push(`${place}: ${JSON.stringify(specifier)} cannot be installed: ${reason}.`);
     }
   }
 
   end(): RequirementFiles {
-    if (this.#refused.length > 0) throw new Failure("Some requirements cannot be installed.", this.#refused);
+    if (this.#rejected.length > 0)
+      throw new Failure("Some requirements cannot be installed.", this.#rejected);
     const constraints = this.#constraints;
     const files = [...this.#files, ...constraints];
     return { requirements: this.#requirements, options: this.#options, constraints, files };
@@ -98,16 +99,16 @@ class Reading {
     if (line.kind === "requirement")
       this.#requirements.push({ specifier: line.text, hashes: line.hashes, place });
     else if (line.kind === "refused") {
-      this.#refused.push(`${place}: ${JSON.stringify(line.text)} cannot be installed: ${line.reason}.`);
+      this.#rejected.push(`${place}: ${JSON.stringify(line.text)} cannot be installed: ${line.reason}.`);
     } else if (line.kind === "option") {
       const value = line.name === "--find-links" ? await findLinks(line.value, beside) : line.value;
       this.#options.push({ name: line.name, value });
     } else if (line.kind === "constraints") {
       const file = beside(line.path);
       if (await exists(file)) this.#constraints.push(file);
-      else this.#refused.push(`${place}: there is no file ${this.#displayPath(file)}.`);
+      else this.#rejected.push(`${place}: ${this.#displayPath(file)} does not exist.`);
     } else if (including.some((file) => file.path === beside(line.path))) {
-      this.#refused.push(`${place}: ${line.path} includes itself.`);
+      this.#rejected.push(`${place}: ${line.path} includes itself.`);
     } else {
       await this.read(beside(line.path), [...including.slice(0, -1), { path, place }]);
     }
@@ -119,7 +120,7 @@ class Reading {
   }
 }
 
-/** A directory beside the file, as a whole path; an address stays as it is. */
+/** A directory next to the file as an absolute path; a URL stays as it is. */
 async function findLinks(
   value: string | undefined,
   beside: (name: string) => string,

@@ -1,4 +1,4 @@
-/** The lines of a requirements.txt, as pip reads them, without judging what a requirement says. */
+/** The lines of a requirements.txt, as pip reads them; requirements are not parsed here. */
 import { split } from "shlex";
 import { PACKAGE_REQUIREMENTS_PATH } from "../../src/contract/flash/packages.ts";
 
@@ -11,7 +11,7 @@ export type RequirementLine = {
   | { readonly kind: "include"; readonly path: string }
   /** `-c` */
   | { readonly kind: "constraints"; readonly path: string }
-  /** Where packages are looked for. */
+  /** Where packages are searched. */
   | { readonly kind: "option"; readonly name: SourceOption; readonly value: string | undefined }
   | { readonly kind: "refused"; readonly text: string; readonly reason: string }
 );
@@ -47,10 +47,10 @@ const FILES: ReadonlyMap<string, "include" | "constraints"> = new Map<string, "i
   }),
 );
 const SWITCHES: ReadonlySet<SourceOption> = new Set(["--no-index", "--pre"]);
-/** They hold anyway: only wheels are installed, and a hash is checked wherever one stands. */
+/** Always in effect: only wheels are installed, and hashes are checked. */
 const ALWAYS_IMPLIED = new Set(["--prefer-binary", "--only-binary", "--require-hashes", "--use-feature"]);
 
-/** What an edge serves, and `flash init` writes. */
+/** The URL of an edge; `flash init` writes a line with it. */
 const EDGE = /^https?:\/\/[^/?#]+$/;
 
 function isPackageListUrl(url: string): boolean {
@@ -60,9 +60,9 @@ function isPackageListUrl(url: string): boolean {
 }
 
 const EDITABLE =
-  "an editable install is a link to a directory of this computer, which a worker does not have. Code of your own inside the project is shipped without being listed; of other code list the published package";
+  "an editable install links to a directory on this computer, which workers do not have. Your own code inside the project is shipped without being listed; for other code list the published package";
 const LOCAL =
-  "it is a path of this computer, and wheels for Linux x86_64 are wanted. Put the code into the project, which is shipped as it is, or list a published package";
+  "it is a path on this computer, and wheels for Linux x86_64 are needed. Move the code into the project, which is shipped as it is, or list a published package";
 
 /** `${NAME}` in it is taken from the environment, as pip does. */
 export function requirementLines(
@@ -85,13 +85,13 @@ function withoutComment(content: string): string {
   return at < 0 ? content : content.slice(0, at);
 }
 
-/** Says why a requirement is refused before anybody reads it, if it is. */
+/** Why a requirement is rejected before it is parsed; undefined if it is not. */
 export function localPathReason(requirement: string): string | undefined {
   const isPath = /^(\.{1,2}([/\\[]|$)|[/\\~]|[A-Za-z]:[/\\]|file:)/.test(requirement);
   const isInside = /^[^@;]*[/\\]/.test(requirement) && !/^[A-Za-z+]+:\/\//.test(requirement);
   const isArchive = !requirement.includes("@") && ARCHIVE.test(withoutMarker(requirement));
   if (/^([A-Za-z+]+):\/\//.test(requirement) && !requirement.startsWith("file:")) {
-    return "an address needs a name before it: write <name> @ <address>";
+    return "a URL needs a name before it: write <name> @ <URL>";
   }
   return isPath || isInside || isArchive || /@\s*file:/.test(requirement) ? LOCAL : undefined;
 }
@@ -114,7 +114,7 @@ function readLine(content: string): Read[] {
   const args = optionArguments(options);
   const hashes = valuesOf(args, "--hash");
   if (hashes === undefined) {
-    return [{ kind: "refused", text: content, reason: `${args[0]} cannot be given to a package here` }];
+    return [{ kind: "refused", text: content, reason: `${args[0]} is not supported for a package` }];
   }
   return [{ kind: "requirement", text: requirement, hashes }];
 }
@@ -140,13 +140,13 @@ function readOptions(content: string): Read[] {
 function readFileName(content: string, name: string, path: string): Read[] {
   const kind = FILES.get(name);
   if (kind === undefined) return [];
-  // It names the Python package alone, which every artifact has.
+  // It lists only the Python package, which every artifact has.
   if (kind === "include" && isPackageListUrl(path)) return [];
-  const reason = "files of requirements are not fetched from an address";
+  const reason = "requirement files are not fetched from a URL";
   return /^[a-z+]+:\/\//i.test(path) ? [{ kind: "refused", text: content, reason }] : [{ kind, path }];
 }
 
-/** `--name=value` and `-rvalue` are two words each. */
+/** `--name=value` and `-rvalue` become two arguments each. */
 function optionArguments(text: string): string[] {
   return splitArguments(text).flatMap((argument) => {
     const long = /^(--[a-z-]+)=(.*)$/s.exec(argument);
@@ -160,12 +160,12 @@ function splitArguments(text: string): string[] {
   try {
     return split(text);
   } catch {
-    // A quote without its other half.
+    // An unclosed quote.
     return text.split(/\s+/).filter(Boolean);
   }
 }
 
-/** Of an option that may be repeated; none when another one stands among them. */
+/** Values of a repeated option; undefined when there is another option among them. */
 function valuesOf(args: readonly string[], option: string): string[] | undefined {
   const values: string[] = [];
   for (let at = 0; at < args.length; at += 2) {
@@ -176,7 +176,7 @@ function valuesOf(args: readonly string[], option: string): string[] | undefined
   return values;
 }
 
-/** A line that ends with a backslash goes on in the next one; a comment does not. */
+/** Joins lines that end with a backslash; a comment is not continued. */
 function joinedLines(text: string): { line: number; text: string }[] {
   const joined: { line: number; text: string }[] = [];
   let open: { line: number; text: string } | undefined;

@@ -1,14 +1,14 @@
 /**
- * The order in which calls are shown. What a worker has printed comes by a way of its own, a moment after the answer; what
- * is to be shown of a call that begins in between is held until then, so that the lines of each call stand together.
+ * The order in which calls are shown. Output of workers arrives separately, a moment after the response. The lines of a
+ * call that begins in between are buffered until then, so that the lines of each call stay together.
  *
- * O1  Nothing but the display waits.
- * O2  A call is held only for calls that were over when it began: those that run side by side are shown as they come.
- * O3  Once the command is being ended nothing is held.
+ * O1  Only the display waits.
+ * O2  A call waits only for calls that had ended when it began; concurrent calls are shown as they come.
+ * O3  Nothing is buffered once the command ends.
  */
 export class DisplayOrder {
   readonly #signal: AbortSignal;
-  /** Calls of which something is still to be shown, in the order in which they began. */
+  /** Calls with output to come, in the order in which they began. */
   readonly #calls = new Set<DisplayedCall>();
 
   constructor(signal: AbortSignal) {
@@ -16,7 +16,7 @@ export class DisplayOrder {
     signal.addEventListener("abort", () => this.#calls.forEach((call) => call.flush()), { once: true });
   }
 
-  /** A call begins. */
+  /** Begins a call. */
   begin(): DisplayedCall {
     const predecessors = [...this.#calls].filter((call) => call.isOver && !this.#signal.aborted);
     const call = new DisplayedCall(predecessors, () => this.#finish(call));
@@ -30,7 +30,7 @@ export class DisplayOrder {
   }
 }
 
-/** What is shown of one call. */
+/** The output of one call. */
 export class DisplayedCall {
   readonly #predecessors: Set<DisplayedCall>;
   readonly #onFinished: () => void;
@@ -38,24 +38,24 @@ export class DisplayedCall {
   #awaitedLogs = 0;
   #isOver = false;
 
-  /** `onShown`: told once the call is over and all of it, its log too, has been shown. */
+  /** `onFinished` is called when the call has ended and all of its output, including the log, has been shown. */
   constructor(predecessors: readonly DisplayedCall[], onFinished: () => void) {
     this.#predecessors = new Set(predecessors);
     this.#onFinished = onFinished;
   }
 
-  /** The call has ended, whatever of it is still to be shown. */
+  /** The call has ended, although output may be missing. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Shows something now, or when it is its turn. */
+  /** Shows something now or in its turn. */
   show(act: () => void): void {
     if (this.#predecessors.size === 0) act();
     else this.#buffered.push(act);
   }
 
-  /** Its log comes by a way of its own; the result is to be called when that has been shown, or has taken too long. */
+  /** Announces that log lines will follow; call the result when they have been shown or took too long. */
   awaitLog(): () => void {
     this.#awaitedLogs += 1;
     let isAwaited = true;
@@ -76,7 +76,7 @@ export class DisplayedCall {
     if (this.#predecessors.delete(call) && this.#predecessors.size === 0) this.flush();
   }
 
-  /** Shows what is held; nothing is from now on. */
+  /** Shows what is buffered and stops buffering. */
   flush(): void {
     this.#predecessors.clear();
     for (const act of this.#buffered.splice(0)) act();

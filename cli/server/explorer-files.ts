@@ -1,10 +1,10 @@
-/** The API explorer: a page and Swagger UI, all of it from this computer. */
+/** The API explorer: a page with Swagger UI, served without other hosts. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Beside the bundled command and in the repository alike; Swagger UI is a package in the repository. */
+/** Next to the bundled command and in the repository; there Swagger UI is a package. */
 const PLACES = ["./explorer/", "../../node_modules/swagger-ui-dist/"];
 
 const PAGE = "/docs";
@@ -27,7 +27,7 @@ const CONTENT_TYPES: ReadonlyMap<string, string> = new Map<string, string>(
   }),
 );
 
-/** Nothing comes from elsewhere, and no other page shows this one within itself. */
+/** Loads nothing from other hosts, and forbids framing. */
 const CONTENT_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -50,7 +50,7 @@ export async function explorerFile(path: string): Promise<Response> {
       "Content-Type": CONTENT_TYPES.get(extname(name)) ?? "application/octet-stream",
       "Content-Security-Policy": CONTENT_POLICY,
       "X-Content-Type-Options": "nosniff",
-      // Another version of the command may serve the next one on this port.
+      // Another version of the command may use this port next.
       "Cache-Control": "no-cache",
     },
   });

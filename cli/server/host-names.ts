@@ -1,12 +1,12 @@
 /**
- * By which names the local server may be called. A page of another site that lets its own name point to this computer
- * (DNS rebinding) calls it by that name, which is none of these.
+ * Host names by which the local server may be called. DNS rebinding, a name of another site that resolves to this
+ * computer, is thereby rejected.
  */
 import { isIP } from "node:net";
 import { hostname as nameOfThisComputer } from "node:os";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "::1"]);
-/** As what is listened on: all addresses of this computer. */
+/** Listening hosts that mean all addresses of this computer. */
 const WILDCARDS = new Set(["0.0.0.0", "::", ""]);
 
 export function isLoopback(host: string): boolean {
@@ -23,7 +23,7 @@ export function isOwnHost(header: string | undefined, listenHost: string): boole
   return name !== undefined && isOwnName(name, listenHost);
 }
 
-/** Whether a page from this `Origin` may call the server: it is of this computer as well, by the name in `Host`. */
+/** Whether a page from this `Origin` may call the server: it is served by this computer, too. */
 export function isOwnOrigin(origin: string, header: string | undefined, listenHost: string): boolean {
   const name = nameIn(origin);
   return name !== undefined && (name === nameIn(`http://${header ?? ""}`) || isNamed(name, listenHost));
@@ -31,7 +31,7 @@ export function isOwnOrigin(origin: string, header: string | undefined, listenHo
 
 function isOwnName(name: string, listenHost: string): boolean {
   if (isNamed(name, listenHost)) return true;
-  // An address cannot be made to point elsewhere.
+  // IP addresses cannot be rebound.
   return isWildcard(listenHost) && (isIP(name) !== 0 || name === nameOfThisComputer().toLowerCase());
 }
 

@@ -1,4 +1,4 @@
-/** A server on this computer that offers the endpoints of an app, as the service would. */
+/** A local server with the endpoints of an app. */
 import { once } from "node:events";
 import { type Server, createServer, type RequestListener } from "node:http";
 import { isIPv6, type AddressInfo } from "node:net";
@@ -16,27 +16,27 @@ export type LocalServerSettings = {
   readonly log: CallLog;
   /** Name or address to listen on; `localhost` is both loopback addresses. */
   readonly host: string;
-  /** The first to try; 0 is any that is free. */
+  /** First port to try; 0 for any free port. */
   readonly port: number;
 };
 
 export type LocalServer = {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  /** The port that was asked for is taken by another program. */
+  /** The requested port was in use. */
   readonly isMoved: boolean;
-  /** Ends it and aborts the calls that are under way. */
+  /** Closes the server and aborts running calls. */
   close(): Promise<void>;
 };
 
 /**
- * Starts the server; says so where the port is another one than was asked for, and where others can reach it. Throws a
+ * Starts the server; warns where the port is not the requested one, and where other computers can reach it. Throws a
  * Failure where it cannot listen.
  */
 export async function startLocalServer(cli: Cli, settings: LocalServerSettings): Promise<LocalServer> {
   const { host, port: requestedPort } = settings;
-  // The globals stay those of Node: the rest of the command uses them too.
+  // The rest of the command uses the globals of Node.
   const listener = getRequestListener(localApp(settings).fetch, { overrideGlobalObjects: false });
   const { servers, port } = await listen(
     (request, response) => void listener(request, response),
@@ -44,9 +44,9 @@ export async function startLocalServer(cli: Cli, settings: LocalServerSettings):
     requestedPort,
   );
   const isMoved = requestedPort !== 0 && port !== requestedPort;
-  if (isMoved) cli.terminal.warn(`Port ${requestedPort} is taken; the server is on port ${port}.`);
+  if (isMoved) cli.terminal.warn(`Port ${requestedPort} is in use; the server is on port ${port}.`);
   if (!isLoopback(host))
-    cli.terminal.warn(`Whoever reaches this computer on ${host} can call the endpoints, without a key.`);
+    cli.terminal.warn(`Any computer that can reach ${host} can call the endpoints without a key.`);
   return {
     url: `http://${displayHost(host)}:${port}`,
     port,
@@ -76,8 +76,8 @@ const PORTS_TO_TRY = 20;
 export type Listening = { readonly servers: readonly Server[]; readonly port: number };
 
 /**
- * Listens on the port, or on the next one that is free and that browsers call; port 0 is any. Throws a Failure where
- * none is to be had.
+ * Listens on the port, or on the next free one that browsers do not block; port 0 is any. Throws a Failure where none is
+ * free.
  */
 export async function listen(listener: RequestListener, host: string, port: number): Promise<Listening> {
   const last = Math.min(port + PORTS_TO_TRY - 1, PORT_MAX);
@@ -87,16 +87,16 @@ export async function listen(listener: RequestListener, host: string, port: numb
     const [first] = servers;
     if (first !== undefined) return { servers, port: portOf(first) };
   }
-  const taken = port === last ? `Port ${port} is taken.` : `The ports ${port} to ${last} are all taken.`;
-  throw new Failure(taken, ["Name another one with --port."]);
+  const taken = port === last ? `Port ${port} is in use.` : `Ports ${port} to ${last} are all in use.`;
+  throw new Failure(taken, ["Choose another one with --port."]);
 }
 
-/** Programs differ in which of the two they mean by localhost. */
+/** Both loopback addresses, since programs differ in what localhost means. */
 function addressesOf(host: string): readonly string[] {
   return host === "localhost" ? ["127.0.0.1", "::1"] : [host];
 }
 
-/** One server for each address that this computer has; none where the port is taken on one of them. */
+/** One server for each available address; none where the port is in use on one of them. */
 async function listenOnAll(
   listener: RequestListener,
   addresses: readonly string[],
@@ -132,8 +132,8 @@ function portOf(server: Server): number {
 
 function explained(error: NodeJS.ErrnoException, host: string, port: number): Failure {
   if (error.code === "EACCES")
-    return new Failure(`Port ${port} may not be used by this account.`, ["Name another one with --port."]);
+    return new Failure(`Port ${port} is not permitted for this user.`, ["Choose another one with --port."]);
   if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND" || error.code === "EAI_AGAIN")
-    return new Failure(`${host} is no address of this computer.`, ["Name one of its own with --host."]);
+    return new Failure(`${host} is not an address of this computer.`, ["Choose another one with --host."]);
   return new Failure(`The local server cannot listen on ${host}, port ${port}: ${error.message}`);
 }

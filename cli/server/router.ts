@@ -1,4 +1,4 @@
-/** The routes of the local server, whatever stands behind its endpoints. */
+/** Routes of the local server. */
 import { Hono } from "hono";
 import { detailResponse, methodResponse, answerOfError, RequestError } from "./requests/responses.ts";
 import type { CallLog, EndpointCalls, ServedApp, ServedEndpoint } from "./requests/served-app.ts";
@@ -9,14 +9,14 @@ import { openApiDocument } from "./open-api/document.ts";
 import { answerRouteCall } from "./requests/route-call.ts";
 import { EDGERUN_VERSION } from "../../src/contract/version.ts";
 
-/** Names the endpoint where the address says `flash`, as the service has it. */
+/** Names the endpoint where the path says `flash`, as on the service. */
 const ENDPOINT_HEADER = "X-Flash-Endpoint";
 
 export type LocalAppSettings = {
   readonly app: ServedApp;
   readonly calls: EndpointCalls;
   readonly log: CallLog;
-  /** What it listens on, as the person has named it. */
+  /** Listening host, as given by the user. */
   readonly host: string;
 };
 
@@ -24,8 +24,8 @@ export function localApp(settings: LocalAppSettings): Hono {
   const { app, host } = settings;
   const hono = new Hono();
   hono.use(async ({ req }, next) => {
-    const refused = foreignCaller(req.raw, host);
-    if (refused !== undefined) return refused;
+    const rejection = foreignCaller(req.raw, host);
+    if (rejection !== undefined) return rejection;
     return await next();
   });
   const pages: Readonly<Record<string, () => Response | Promise<Response>>> = {
@@ -48,10 +48,7 @@ async function answerCall({ app, calls, log }: LocalAppSettings, request: Reques
   const endpoints = await app.endpoints();
   const { pathname } = new URL(request.url);
   if (isOfForeignPage(request))
-    return detailResponse(
-      403,
-      "Pages of other sites may not call this server, and links there lead to no call.",
-    );
+    return detailResponse(403, "Pages and links of other sites may not call this server.");
   const called = resolveEndpoint(endpoints, pathname, request.headers.get(ENDPOINT_HEADER));
   if (called === undefined) return unknownEndpoint(endpoints, pathname, app.problems).answer();
   const { endpoint, path } = called;
@@ -60,31 +57,34 @@ async function answerCall({ app, calls, log }: LocalAppSettings, request: Reques
   return endpoint.resource.is_load_balanced ? await answerRouteCall(call) : await answerQueueCall(call);
 }
 
-/** Where a page only shows an image or follows a link, browsers tell no Origin, but this. */
+/** Images and links of other pages: browsers send no Origin for them, but this header. */
 function isOfForeignPage({ headers }: Request): boolean {
   return !headers.has("origin") && headers.get("sec-fetch-site") === "cross-site";
 }
 
-/** Pages of other sites, in the person's own browser, must not start jobs. */
+/** Rejects other host names and pages of other sites, which must not start jobs. */
 function foreignCaller({ headers }: Request, host: string): Response | undefined {
   const called = headers.get("host") ?? undefined;
   if (!isOwnHost(called, host)) {
-    const advice = `Call it as localhost, or name this host with --host.`;
-    return detailResponse(403, `This server is not called ${JSON.stringify(called ?? "")}. ${advice}`);
+    const advice = `Call it as localhost, or set this host with --host.`;
+    return detailResponse(
+      403,
+      `This server does not accept the host ${JSON.stringify(called ?? "")}. ${advice}`,
+    );
   }
   const origin = headers.get("origin");
   if (origin === null || isOwnOrigin(origin, called, host)) return undefined;
   return detailResponse(403, `Pages of ${origin} may not call this server.`);
 }
 
-/** First part of the addresses of the service, and an endpoint that its headers name. */
+/** First part of paths of the service, and the placeholder for an endpoint that a header names. */
 const SERVICE_PREFIX = "v2";
 const NAMED_BY_HEADER = "flash";
 
-/** The endpoint, and the path behind its name with its slash; undefined where there is none of this name. */
+/** An endpoint, and the path after its name with the leading slash. */
 export type Called = { readonly endpoint: ServedEndpoint; readonly path: string };
 
-/** Reads `/<endpoint>/…` and `/v2/<endpoint>/…`; a name in the header stands for the endpoint `flash`. */
+/** Reads `/<endpoint>/…` and `/v2/<endpoint>/…`; a name in the header replaces `flash`. Undefined for unknown names. */
 export function resolveEndpoint(
   endpoints: readonly ServedEndpoint[],
   pathname: string,
@@ -101,7 +101,7 @@ export function resolveEndpoint(
   return undefined;
 }
 
-/** Why there is no such endpoint. */
+/** The error for an unknown endpoint. */
 export function unknownEndpoint(
   endpoints: readonly ServedEndpoint[],
   pathname: string,

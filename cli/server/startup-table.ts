@@ -5,7 +5,7 @@ import type { ServedEndpoint } from "./requests/served-app.ts";
 
 const DESCRIPTION_MAX_CHARACTERS = 60;
 
-/** Says where the server is, and by which addresses the endpoints are called. */
+/** Shows the URL of the server and the calls of the endpoints. */
 export function showStartupTable(cli: Cli, endpoints: readonly ServedEndpoint[], server: LocalServer): void {
   const { terminal } = cli;
   const { bold, dim } = terminal.palette;

@@ -4,7 +4,7 @@ import type { Step } from "../core/terminal.ts";
 import type { CallLine, CallLog } from "./requests/served-app.ts";
 import { DisplayOrder, type DisplayedCall } from "./display-order.ts";
 
-/** Shows calls in the terminal, each under a number of its own. */
+/** Shows calls in the terminal, numbered. */
 export function openCallLog(cli: Cli): CallLog {
   const order = new DisplayOrder(cli.signal);
   let last = 0;
@@ -46,7 +46,7 @@ class TerminalCall implements CallLine {
   }
 
   waiting(reason: string): void {
-    // Once all is being ended, nothing waits for its own sake.
+    // At the end of the command all calls wait for the same reason.
     if (this.#isEnded || reason === this.#reason || this.#cli.signal.aborted) return;
     this.#reason = reason;
     this.#step.update(reason);
@@ -86,7 +86,7 @@ class TerminalCall implements CallLine {
   fail(reason: string, detail = ""): void {
     if (this.#ends()) return;
     const [first = "", ...rest] = `${reason}\n${detail}`.split("\n").filter((line) => line.trim() !== "");
-    // A traceback ends with the words that stand above it already.
+    // A traceback ends with the message that is already shown above it.
     if (first.startsWith(rest.at(-1) ?? first)) rest.pop();
     const below = rest.map((line) => `\n${INDENT}${printable(line)}`).join("");
     const text = `${this.#head()}: ${printable(first)}${below}`;
@@ -94,7 +94,7 @@ class TerminalCall implements CallLine {
     this.#displayed.end();
   }
 
-  /** Whether it has ended before. */
+  /** Marks the call as ended; answers whether it had ended before. */
   #ends(): boolean {
     const hadEnded = this.#isEnded;
     this.#isEnded = true;
@@ -111,7 +111,7 @@ class TerminalCall implements CallLine {
   }
 }
 
-/** As wide as the mark and the time before the lines of a call. */
+/** As wide as mark and time before the lines of a call. */
 const INDENT = " ".repeat("✓ 00:00:00 ".length);
 const DISPLAYED_QUEUE_MIN_MS = 100;
 
@@ -123,7 +123,7 @@ function duration(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }
 
-/** What a worker prints must not move the cursor of this terminal. */
+/** Removes control characters, so that output of workers cannot move the cursor. */
 function printable(text: string): string {
   return stripVTControlCharacters(text).replaceAll(/(?!\t)\p{Cc}/gu, "");
 }

@@ -1,4 +1,4 @@
-/** Operations on the endpoints of an environment, and on what they need. */
+/** Operations on the endpoints of an environment and on network volumes. */
 import * as z from "zod";
 import { operation, ServiceError, type Service } from "./service.ts";
 
@@ -26,7 +26,7 @@ export const presentEndpointSchema = z.object({
   flashBootType: string.nullable(),
   networkVolumeId: string.nullable(),
   networkVolumeIds: z.array(z.object({ networkVolumeId: string })),
-  /** The build that its workers run. */
+  /** The build that its workers run; spelled as the API spells it. */
   activeBuildid: string.nullable(),
   template: z
     .object({
@@ -48,7 +48,7 @@ const ENDPOINT_FIELDS = `id name type version gpuIds gpuCount instanceIds worker
   networkVolumeIds { networkVolumeId } activeBuildid
   template { imageName containerDiskInGb dockerArgs ports startScript advancedStart containerRegistryAuthId env { key value } }`;
 
-/** Null when there is no such environment. */
+/** Null when the environment does not exist. */
 export const environmentEndpoints = operation(
   `query ($id: String) {
     flashEnvironment(flashEnvironmentId: $id) { id name state activeBuildId endpoints { ${ENDPOINT_FIELDS} } }
@@ -66,7 +66,7 @@ export const environmentEndpoints = operation(
   },
 );
 
-/** Without an id it creates, or changes the one of this name in the environment: doing it twice does no harm. */
+/** Without an id, creates or updates the endpoint of this name in the environment; idempotent. */
 export const saveEndpoint = operation(
   "mutation ($input: EndpointInput) { saveEndpoint(input: $input) { id name type version } }",
   { saveEndpoint: z.object({ id: string, name: string, type: z.enum(["QB", "LB"]), version: count }) },
@@ -91,7 +91,7 @@ const deleteEndpoint = operation("mutation ($id: String) { deleteEndpoint(id: $i
   deleteEndpoint: z.null(),
 });
 
-/** Deletes an endpoint after its worker limits were set to 0, which the API asks for; "gone" when there is none. */
+/** Sets the worker limits of an endpoint to 0, which the API requires, and deletes it; "gone" when it does not exist. */
 export async function removeEndpoint(service: Service, id: string): Promise<"deleted" | "gone"> {
   try {
     await service.mutateIdempotent(limitWorkers, { input: { id, workersMin: 0, workersMax: 0 } });

@@ -25,19 +25,19 @@ export const environmentSchema = z.object({
   state: string.nullable(),
   activeBuildId: string.nullable(),
   createdAt: string.nullable(),
-  /** Of a live session, which ends then unless it is renewed; null for an environment that lasts. */
+  /** When a live session ends unless it is renewed; null for an environment without a lease. */
   leaseExpiresAt: string.nullable(),
 });
 export type FlashEnvironment = z.infer<typeof environmentSchema>;
 
-/** Without the sessions of `flash dev`, which come and go. */
+/** Without the sessions of `flash dev`. */
 export function lasting<Environment extends Pick<FlashEnvironment, "leaseExpiresAt">>(
   environments: readonly Environment[],
 ): readonly Environment[] {
   return environments.filter(({ leaseExpiresAt }) => leaseExpiresAt === null);
 }
 
-/** What stands under STATE in a table. */
+/** The column STATE of tables. */
 export function stateOf({ state, leaseExpiresAt }: FlashEnvironment): string {
   return leaseExpiresAt === null || state === "DELETING" ? (state ?? "-") : "LIVE";
 }
@@ -56,7 +56,7 @@ const APP_FIELDS = `id name
   flashEnvironments { id name state activeBuildId createdAt leaseExpiresAt }
   flashBuilds { id sha256 createdAt }`;
 
-/** Refused with APP_NOT_FOUND when there is none. */
+/** Fails with APP_NOT_FOUND. */
 export const appByName = operation(
   `query ($name: String) { flashAppByName(flashAppName: $name) { ${APP_FIELDS} } }`,
   { flashAppByName: appSchema },
@@ -83,7 +83,7 @@ export const listApps = operation(
   },
 );
 
-/** Deletes its builds too; everything else of it must be gone. */
+/** Deletes its builds too; its environments must have been deleted. */
 export const deleteApp = operation("mutation ($id: String) { deleteFlashApp(flashAppId: $id) }", {
   deleteFlashApp: z.unknown(),
 });
@@ -110,7 +110,7 @@ const deployedEndpointSchema = z.object({
 });
 export type DeployedEndpoint = z.infer<typeof deployedEndpointSchema>;
 
-/** An environment and what runs in it; null when there is none. */
+/** An environment and what runs in it; null when it does not exist. */
 export const environmentDetails = operation(
   `query ($id: String) {
     flashEnvironment(flashEnvironmentId: $id) {
@@ -150,7 +150,7 @@ export const createAuthRequest = operation("mutation { createFlashAuthRequest { 
   createFlashAuthRequest: authRequestSchema,
 });
 
-/** Needs no key. The key of the account comes with APPROVED, and once only. */
+/** Needs no key. The API key comes with APPROVED, once. */
 export const authRequestStatus = operation(
   "query ($id: String) { flashAuthRequestStatus(flashAuthRequestId: $id) { id status expiresAt apiKey } }",
   { flashAuthRequestStatus: authRequestSchema.extend({ apiKey: string.nullable() }) },
@@ -171,10 +171,10 @@ export const prepareUpload = operation(
       uploadUrl: string,
       objectKey: string,
       expiresAt: string,
-      /** The app has this artifact; nothing needs to be sent. */
+      /** The service has this artifact already. */
       isUploaded: z.boolean(),
       partBytes: z.number().int().positive(),
-      /** Numbers of the parts that are there, from 1. */
+      /** Numbers of the parts that have been uploaded, from 1. */
       partsUploaded: z.array(z.number().int().positive()),
     }),
   },
@@ -190,7 +190,7 @@ export const deployBuild = operation(
   { deployBuildToEnvironment: z.object({ id: string }) },
 );
 
-/** Says how a deployment ended: DEPLOYED or FAILED. */
+/** Reports how a deployment ended: DEPLOYED or FAILED. */
 export const finishDeployment = operation(
   `mutation ($input: FinishFlashDeploymentInput) { finishFlashDeployment(input: $input) { id state } }`,
   { finishFlashDeployment: z.object({ id: string, state: string }) },
@@ -210,7 +210,7 @@ export const buildById = operation(
   },
 );
 
-/** Without a token where somebody else looks, and where the environment is a lasting one. */
+/** A live session: an environment with a lease. */
 const sessionSchema = z.object({ id: string, name: string, leaseExpiresAt: string, liveToken: string });
 export type OpenedSession = z.infer<typeof sessionSchema>;
 
@@ -221,7 +221,7 @@ export const createSession = operation(
   { createFlashEnvironment: sessionSchema },
 );
 
-/** Refused once the lease has lapsed. */
+/** Fails once the lease has expired. */
 export const renewLease = operation(
   `mutation ($input: RenewFlashEnvironmentLeaseInput) {
     renewFlashEnvironmentLease(input: $input) { ${SESSION_FIELDS} }
@@ -229,7 +229,7 @@ export const renewLease = operation(
   { renewFlashEnvironmentLease: sessionSchema },
 );
 
-/** The session is no more: deleted, or its lease has lapsed. */
+/** The session was deleted, or its lease has expired. */
 export function isSessionNotFound(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "FLASH_ENVIRONMENT_NOT_FOUND";
 }

@@ -5,22 +5,22 @@ import { Failure } from "../core/failure.ts";
 /** Where `npm start` listens. */
 export const DEFAULT_URL = "http://127.0.0.1:8787";
 
-/** Whether it is an address of this very computer. */
+/** Whether the URL leads to this computer. */
 export function isLoopback(url: string): boolean {
   return isLoopbackHost(new URL(url).hostname);
 }
 
-/** The address without a slash at its end; throws a Failure that names where it came from. */
+/** The URL without a trailing slash; throws a Failure that names `source`. */
 export function parseServiceUrl(value: string, source: string): string {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (url === null || !["http:", "https:"].includes(url.protocol)) {
     const quoted = JSON.stringify(withoutLogin(value));
-    throw new Failure(`The address of the service is not one: ${quoted} (${source}).`, [
+    throw new Failure(`The URL of the service is invalid: ${quoted} (${source}).`, [
       "It looks like https://edge.example or http://127.0.0.1:8787.",
     ]);
   }
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
-    throw new Failure(`The address of the service (${source}) may hold a host, a port and a path only.`);
+    throw new Failure(`The URL of the service (${source}) may have only a host, a port and a path.`);
   }
   return url.origin + trimEndOf(url.pathname, "/");
 }
@@ -30,10 +30,10 @@ function withoutLogin(url: string): string {
   return from < 0 || to < from ? url : `${url.slice(0, from)}//…${url.slice(to)}`;
 }
 
-/** Refuses to send a key in the clear over a network. */
+/** Throws a Failure where a key would cross a network unencrypted. */
 export function requireSecureUrl(url: string): void {
   if (!isInsecureUrl(new URL(url))) return;
-  throw new Failure(`${url} is not safe: without https anybody on the way could read the API key.`, [
-    "Use an https address, or give --insecure if you trust the network.",
+  throw new Failure(`${url} is not safe: without https the API key could be read on the way.`, [
+    "Use an https URL, or --insecure if you trust the network.",
   ]);
 }

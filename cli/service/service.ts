@@ -6,9 +6,9 @@ import { Failure } from "../core/failure.ts";
 import { hostname } from "node:os";
 import { EDGERUN_VERSION } from "../../src/contract/version.ts";
 
-/** The longest call puts together an artifact of 1.5 GB and reads it once. */
+/** The longest call assembles an artifact of 1.5 GB and reads it once. */
 const CALL_LIMIT_MS = 300_000;
-/** A redirect would take what is sent to wherever it leads. */
+/** A redirect could send the key elsewhere. */
 const NO_REDIRECT = { redirect: "error" } as const;
 const READ_LIMIT_MS = 30_000;
 const RETRIES = { retries: 3, minTimeout: 1_000, maxTimeout: 15_000, randomize: true };
@@ -26,10 +26,10 @@ const answerSchema = z.object({
   extensions: z.object({ warnings: z.array(z.object({ message: z.string() })) }).catch({ warnings: [] }),
 });
 
-/** What the queue API answers with where it refuses. */
+/** Error body of the queue API. */
 const errorSchema = z.object({ code: z.string().optional(), error: z.string().optional() });
 
-/** The service has refused an operation; `code` is one of its closed list, such as APP_NOT_FOUND. */
+/** An operation failed at the service; `code` is one of its list, such as APP_NOT_FOUND. */
 export class ServiceError extends Failure {
   readonly code: string;
 
@@ -42,7 +42,7 @@ export class ServiceError extends Failure {
 export type Operation<Schema extends z.ZodType> = {
   /** A GraphQL document with one operation. */
   readonly document: string;
-  /** What stands under `data`. */
+  /** Of the member `data`. */
   readonly schema: Schema;
 };
 
@@ -54,11 +54,11 @@ export function operation<Shape extends z.ZodRawShape>(document: string, shape: 
 export type ServiceSettings = {
   /** Such as https://edge.example, without a slash at its end. */
   readonly url: string;
-  /** None for the few operations that need none. */
+  /** Absent for the few operations that need none. */
   readonly apiKey?: string | undefined;
-  /** Where the key stands, for the person whose key is refused. */
+  /** Where the key comes from, for the message when it is rejected. */
   readonly keySource?: string | undefined;
-  /** Told what the service warns of although it does what it is asked. */
+  /** Receives warnings in successful responses. */
   readonly onWarning?: ((message: string) => void) | undefined;
   readonly signal: AbortSignal;
 };
@@ -80,14 +80,14 @@ export class Service {
     return this.#settings.apiKey;
   }
 
-  /** The same, whose calls end with another signal: what is tidied up after Ctrl+C must still be said. */
+  /** The same service with another signal, for cleaning up after Ctrl+C. */
   withSignal(signal: AbortSignal): Service {
     const other = new Service({ ...this.#settings, signal });
     other.#hasAnswered = this.#hasAnswered;
     return other;
   }
 
-  /** Asks, and asks again while the network or the service fails. */
+  /** Runs a query; retries while the network or the service fails. */
   async query<Schema extends z.ZodType>(
     operation: Operation<Schema>,
     variables: Readonly<Record<string, unknown>> = {},
@@ -95,7 +95,7 @@ export class Service {
     return await this.#retrying(() => this.#call(operation, variables));
   }
 
-  /** Changes something, once: whether it was done is not known after a failure of the network. */
+  /** Runs a mutation once: after a network failure it is unknown whether it took effect. */
   async mutate<Schema extends z.ZodType>(
     operation: Operation<Schema>,
     variables: Readonly<Record<string, unknown>>,
@@ -103,7 +103,7 @@ export class Service {
     return await this.#call(operation, variables);
   }
 
-  /** Changes something that may be done twice without harm, and tries again like a query. */
+  /** Runs a mutation that may safely run twice; retries like a query. */
   async mutateIdempotent<Schema extends z.ZodType>(
     operation: Operation<Schema>,
     variables: Readonly<Record<string, unknown>>,
@@ -111,7 +111,7 @@ export class Service {
     return await this.#retrying(() => this.#call(operation, variables));
   }
 
-  /** Reads a JSON document below the service's address, and asks again while the network or the service fails. */
+  /** Reads a JSON document below the service's URL; retries like a query. */
   async read<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.output<Schema>> {
     return await this.#retrying(async () => {
       const response = await this.request(path, { signal: AbortSignal.timeout(READ_LIMIT_MS) });
@@ -127,7 +127,7 @@ export class Service {
     });
   }
 
-  /** A request below the service's address, with the key. Throws a Failure when nothing answers. */
+  /** Sends a request below the service's URL, with the key. Throws a Failure when there is no answer. */
   async request(path: string, init: RequestInit = {}): Promise<Response> {
     const { url, apiKey, signal } = this.#settings;
     const headers = new Headers(init.headers);
@@ -176,7 +176,7 @@ export class Service {
 
   async #send(body: string): Promise<Answer> {
     const { url, apiKey, signal } = this.#settings;
-    // Not as ?api_key=: addresses end up in logs.
+    // Not as ?api_key=: URLs end up in logs.
     const authorization = apiKey === undefined ? {} : { Authorization: `Bearer ${apiKey}` };
     const response = await fetch(`${url}/graphql`, {
       ...NO_REDIRECT,
@@ -191,15 +191,15 @@ export class Service {
   #unreachable(error: unknown): Failure {
     const { url } = this.#settings;
     const message = `The service at ${url} cannot be reached: ${causeOf(error)}.`;
-    // A service of this computer that was not started does not come by waiting; one that has answered may start anew.
+    // Waiting does not start a service on this computer; one that has answered before may be restarting.
     if (isLoopback(url) && isRefused(error) && !this.#hasAnswered) {
       return new Failure(message, [
         "Start it: npm start, in the directory of Edgerun.",
-        "If yours is elsewhere, say where: EDGERUN_URL, or `flash login --url`.",
+        "If yours runs elsewhere, set EDGERUN_URL or run `flash login --url`.",
       ]);
     }
     return new Outage(message, [
-      "Check the address (EDGERUN_URL, or `flash login --url`), and that the service runs.",
+      "Check the URL (EDGERUN_URL, or `flash login --url`), and that the service runs.",
     ]);
   }
 
@@ -221,22 +221,22 @@ export class Service {
     }
     const data = schema.safeParse(answer.data?.data);
     if (isOk && data.success) return data.data;
-    throw new Failure(`The service at ${this.url} gave an answer that this command does not understand.`, [
-      `It answered with HTTP ${status}. Is this the address of an Edgerun service, and are both of one version?`,
+    throw new Failure(`The service at ${this.url} sent a response that this command does not understand.`, [
+      `It answered with HTTP ${status}. Is this the URL of an Edgerun service, and do both have the same version?`,
     ]);
   }
 }
 
 type Answer = { readonly isOk: boolean; readonly status: number; readonly text: string };
 
-/** Over sooner or later, so that trying again helps. */
+/** A temporary failure: retrying helps. */
 class Outage extends Failure {}
 
 function serviceError(code: string, message: string, keySource: string | undefined): Failure {
   if (code === "UNAVAILABLE" || code === "INTERNAL") return new Outage(message);
   if (code === "UNAUTHORIZED") {
     return new ServiceError(code, message, [
-      ...(keySource === undefined ? [] : [`It is that of ${keySource}.`]),
+      ...(keySource === undefined ? [] : [`The key comes from ${keySource}.`]),
       "Log in with `flash login`, or set SVC_API_KEY in the environment or in a .env file.",
     ]);
   }
@@ -251,13 +251,13 @@ function parseJson(json: string): unknown {
   }
 }
 
-/** Nobody listens there. */
+/** The connection was refused. */
 function isRefused(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
 }
 
-/** `fetch failed` says nothing; its cause does. */
+/** The message of the cause, since that of fetch is always "fetch failed". */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
@@ -266,8 +266,8 @@ function causeOf(error: unknown): string {
 }
 
 /**
- * Aborts with the signal, or after that time. Not AbortSignal.timeout within AbortSignal.any: Node 20 forgets such a
- * timer, so that what waits for an answer waits for ever.
+ * Aborts with the signal, or after `limitMs`. AbortSignal.timeout within AbortSignal.any does not work: Node 20 collects
+ * such a timer, and the request would wait for ever.
  */
 export function withinMs(limitMs: number, signal: AbortSignal): AbortSignal {
   const limit = new AbortController();
@@ -276,5 +276,5 @@ export function withinMs(limitMs: number, signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, limit.signal]);
 }
 
-/** Who asks, as the page of a login shows it: such as `flash/0.1.0 (laptop)`. */
+/** User agent, as the login page shows it: such as `flash/0.1.0 (laptop)`. */
 export const CLIENT_NAME = `flash/${EDGERUN_VERSION} (${hostname().replaceAll(/[^\x20-\x7e]/g, "?")})`;

@@ -6,8 +6,8 @@ const RETENTION_DAYS = 30;
 const DAY_CHARACTERS = "2026-01-01".length;
 
 /**
- * `.flash/logs/activity.log`: what commands did in this project, one file a day. A project is known by `.flash/`, so
- * until there is one the lines wait. A log that cannot be written stops no command.
+ * `.flash/logs/activity.log`: what commands did in this project, one file a day. Lines are buffered until `.flash/`
+ * exists. A log that cannot be written stops no command.
  */
 export class ActivityLog {
   readonly #projectDirectory: string;
@@ -19,7 +19,7 @@ export class ActivityLog {
     this.#now = now;
   }
 
-  /** The caller has taken secrets out. */
+  /** The caller has redacted secrets. */
   append(line: string): void {
     this.#buffered.push(`${this.#now().toISOString()} ${process.pid} ${line}\n`);
     this.flush();
@@ -33,7 +33,7 @@ export class ActivityLog {
       this.#rotate(folder);
       appendFileSync(join(folder, FILE_NAME), this.#buffered.join(""));
     } catch {
-      // Its directory may be read-only, or another command rotates at this moment.
+      // Its directory may be read-only, or another command may be rotating the log.
     }
     this.#buffered = [];
   }

@@ -7,7 +7,7 @@ import { Prompter } from "./prompter.ts";
 import type { Step, Terminal } from "../core/terminal.ts";
 
 const BAR_WIDTH = 24;
-/** Columns two spaces apart, without lines, so that a program can cut them too. */
+/** Columns two spaces apart, without lines, so that programs can parse them too. */
 const NO_LINES = Object.fromEntries(
   ["top", "bottom", "left", "right", "mid"].flatMap((side) =>
     ["", "-mid", "-left", "-right"].map((corner) => [side + corner, ""]),
@@ -20,9 +20,9 @@ export type TerminalSettings = {
   readonly streams: Streams;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-  /** Takes secrets out of what is shown. */
+  /** Redacts secrets in what is shown. */
   readonly redact: (text: string) => string;
-  /** Told every line that is shown. */
+  /** Receives every line that is shown. */
   readonly log: (line: string) => void;
 };
 
@@ -50,7 +50,7 @@ export class ConsoleTerminal implements Terminal {
     return paletteOf(this.#messageStream, this.#settings.environment);
   }
 
-  /** What the command line says, once it is read. */
+  /** Applies the options of the command line, once they are parsed. */
   configure(options: TerminalOptions): void {
     this.#options = options;
   }
@@ -80,7 +80,7 @@ export class ConsoleTerminal implements Terminal {
     this.#write(this.#errors, `${this.#errorPalette.red("✗")} ${line}`);
   }
 
-  /** What to do about a failure, below it. */
+  /** How to solve a failure, below its message. */
   advise(line: string): void {
     this.#write(this.#errors, `  ${line}`);
   }
@@ -135,12 +135,12 @@ export class ConsoleTerminal implements Terminal {
     return await this.#prompter().many(question, choices);
   }
 
-  /** Leaves the terminal as it was found. */
+  /** Restores the terminal. */
   close(): void {
     for (const line of this.#statusLines.values()) line.end();
   }
 
-  /** For what a person reads. */
+  /** The stream for lines that users read. */
   get #messageStream(): Writable {
     return this.isJson ? this.#errors : this.#settings.streams.output;
   }
@@ -153,7 +153,7 @@ export class ConsoleTerminal implements Terminal {
     return paletteOf(this.#errors, this.#settings.environment);
   }
 
-  /** The terminal has put ^C there, where the next line begins. */
+  /** Clears the ^C that the terminal has printed. */
   #wipeLine(): void {
     if (isInteractive(this.#messageStream, this.#settings.environment)) this.#messageStream.write(CLEAR);
   }
@@ -175,7 +175,7 @@ export class ConsoleTerminal implements Terminal {
     const text = this.#settings.redact(line);
     this.#settings.log(text);
     const write = (): void => void stream.write(`${text}\n`);
-    // Both streams mostly end in one terminal.
+    // Both streams usually end in the same terminal.
     const [moving] = this.#statusLines.values();
     if (moving) moving.around(write);
     else write();

@@ -11,7 +11,7 @@ type PrompterSettings = {
   readonly signal: AbortSignal;
 };
 
-/** Asks a person at a terminal. Throws a Failure where there is none, and an Interruption on Ctrl+C. */
+/** Asks questions at a terminal. Throws a Failure where there is none, and an Interruption on Ctrl+C. */
 export class Prompter {
   readonly #settings: PrompterSettings;
 
@@ -19,7 +19,7 @@ export class Prompter {
     this.#settings = settings;
   }
 
-  /** Somebody is there to be asked. */
+  /** There is a terminal to ask at. */
   get isPossible(): boolean {
     const { input, output, environment } = this.#settings;
     return "isTTY" in input && input.isTTY === true && isInteractive(output, environment);

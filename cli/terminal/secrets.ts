@@ -1,18 +1,18 @@
-/** What is left, and behind it the secret: keys of the service, and what stands where one is passed, or before the host of an address. */
+/** Patterns of secrets; the first group is what stays. They are keys of the service, and values where a key is passed. */
 const SECRET_SHAPES = [
   /()\ber[aehjlu]?_[0-9a-f]{16,}/g,
   /(\bBearer\s+)[^$\s"'][^\s"']*/gi,
   /([?&]api_key=)[^\s&"']+/g,
   /(\/artifacts\/uploads\/)[^\s/"'?]+/g,
 ];
-/** A login in front of a host; `git` alone is none, and `$NAME` stands for one. */
+/** A login in front of a host; `git@` is no secret, and `$NAME` only refers to one. */
 const LOGIN = /:\/\/([^$\s/"'<>][^\s/"'<>]*)@/g;
 const SECRET_VARIABLES = /(KEY|TOKEN|SECRET|PASSWORD|PASSPHRASE|CREDENTIALS?)$/;
-/** A shorter value would blot out ordinary words. */
+/** Shorter values would redact ordinary words. */
 const SHORTEST_SECRET = 8;
 const REPLACEMENT = "[secret]";
 
-/** Takes secrets out of text: all that look like one, and the values of the environment whose names say so. */
+/** Redacts secrets: strings that look like one, and values of variables whose names say so. */
 export class Secrets {
   readonly #values = new Set<string>();
 

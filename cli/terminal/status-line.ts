@@ -3,14 +3,14 @@ import { stripVTControlCharacters } from "node:util";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 80;
-/** Makes the line of the cursor an empty one. */
+/** Empties the line of the cursor. */
 export const CLEAR = "\r\u001B[K";
 const HIDE_CURSOR = "\u001B[?25l";
 const SHOW_CURSOR = "\u001B[?25h";
 
 /**
- * The last line of a terminal, which moves while something takes time. Not the spinner of the prompt library: that one
- * reads the keyboard, and ends the process on Ctrl+C before anything could be tidied up.
+ * The last line of a terminal, animated while something takes time. The spinner of the prompt library does not fit: it
+ * reads the keyboard, and ends the process on Ctrl+C before anything is cleaned up.
  */
 export class StatusLine {
   readonly #stream: Writable;
@@ -22,7 +22,7 @@ export class StatusLine {
     this.#stream = stream;
   }
 
-  /** Of several things under way the one that has moved last is shown; news of it with the next frame. */
+  /** Of several messages the latest one is shown; a change of it with the next frame. */
   show(owner: object, message: string): void {
     const isNew = !this.#messages.delete(owner);
     this.#messages.set(owner, message);
@@ -39,7 +39,7 @@ export class StatusLine {
     if (this.#messages.size === 0) this.end();
   }
 
-  /** Makes room for what is written meanwhile to the same terminal. */
+  /** Clears the line while something else is written to the same terminal. */
   around(write: () => void): void {
     if (this.#timer === undefined) return write();
     this.#clear();
@@ -67,7 +67,7 @@ export class StatusLine {
   }
 
   #columns(): number {
-    // Some terminals do not know their size, and say 0.
+    // Some terminals report a size of 0.
     return ("columns" in this.#stream && Number(this.#stream.columns)) || 80;
   }
 }

@@ -16,12 +16,15 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } 
 import { join, resolve } from "node:path";
 import { sha256Schema } from "../../src/contract/agent/artifact.ts";
 import { bootId } from "../host/boot-id.ts";
-import { syncDisk } from "../host/disk-sync.ts";
+import { runCommand } from "../host/command.ts";
 import { unpack } from "./unpacking.ts";
+import { formatSize } from "../core/format.ts";
 
 const ARCHIVE = "artifact.tar.gz";
 const SIZE = "size";
 const BOOT = "boot";
+/** A large file system may take minutes. */
+const NO_LIMIT_MS = 0;
 
 /** The unpacked files of an app on this host, and the archive that they came in. */
 export type ArtifactPlace = { readonly appPath: string; readonly archivePath: string };
@@ -136,4 +139,29 @@ export class ArtifactDirectory {
 async function digestsIn(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(() => []);
   return names.filter((name) => sha256Schema.safeParse(name).success);
+}
+
+/** Flushes the file system of a path to its disk; false where that fails. */
+async function syncDisk(path: string): Promise<boolean> {
+  const end = await runCommand("sync", ["--file-system", path], NO_LIMIT_MS);
+  return end.kind === "ended" && end.code === 0;
+}
+
+/** What a host keeps of apps, whether an agent runs or not. */
+export type ArtifactUsage = {
+  /** Builds whose files are here. */
+  readonly count: number;
+  /** Disk that they and half downloads take. */
+  readonly bytes: number;
+};
+
+export async function readArtifactUsage(stateDirectory: string): Promise<ArtifactUsage> {
+  const artifacts = await new ArtifactDirectory(stateDirectory).list();
+  const bytes = artifacts.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
+  return { count: artifacts.filter(({ isComplete }) => isComplete).length, bytes };
+}
+
+/** "files of 2 app builds, 40 MB" */
+export function formatArtifactUsage({ count, bytes }: ArtifactUsage): string {
+  return `files of ${count} app build${count === 1 ? "" : "s"}, ${formatSize(bytes)}`;
 }

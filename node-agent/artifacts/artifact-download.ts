@@ -4,10 +4,17 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, open, rm, stat } from "node:fs/promises";
 import type { Artifact } from "../../src/contract/agent/artifact.ts";
 import type { ArtifactBytes, EdgeClient, EdgeOutcome } from "../edge/edge-client.ts";
-import { formatProgress } from "../format.ts";
+import { formatProgress } from "../core/format.ts";
 
 /** The part of the edge that artifacts come from. */
 export type ArtifactSource = Pick<EdgeClient, "artifact">;
+
+/** What a runtime learns only after it was created. */
+export type ArtifactSourceOptions = {
+  readonly artifacts: ArtifactSource;
+  /** SHA-256s of the files of apps of the assigned workers. */
+  readonly assignedArtifacts: () => ReadonlySet<string>;
+};
 
 export type DownloadOptions = {
   readonly source: ArtifactSource;

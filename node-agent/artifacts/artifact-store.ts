@@ -1,70 +1,78 @@
 /**
- * The files of apps that this host has for its workers.
+ * The files of apps on this host.
  *
- * A1  They come once per digest, however many workers want them, and survive the agent; half a download does, too.
- * A2  Only bytes of the announced SHA-256 are unpacked, into a folder that gets its name when it is whole.
- * A3  What an assigned worker may ask for, a worker has, or is being brought, is never removed. Of the rest the
- *     longest unused goes first when the disk gets full.
+ * A1  They are downloaded once per digest, however many workers need them. They, and half downloads, survive a
+ *     restart of the agent.
+ * A2  Only bytes of the announced SHA-256 are unpacked, into a folder that gets its name once it is complete.
+ * A3  What an assigned worker may request, a worker uses, or is being downloaded is never removed. Of the rest the
+ *     least recently used goes first when the disk gets full.
  */
 import type { Artifact } from "../../src/contract/agent/artifact.ts";
 import { ARTIFACT_DISK_FACTOR, ARTIFACT_STALL_MS } from "../../src/contract/flash/flash-limits.ts";
 import { PULL_PROGRESS_MS } from "../../src/contract/limits.ts";
-import type { AgentLog } from "../log.ts";
-import { isNoSpace } from "../runtime/docker/docker-errors.ts";
-import type { DiskSpace, EvictionSource, Removable } from "../disk/disk-space.ts";
-import type { PrepareOutcome } from "../runtime/runtime.ts";
-import { type SharedOptions, SharedWork } from "../async/shared-work.ts";
-import { KeyedMutex } from "../async/keyed-mutex.ts";
-import { type ArtifactSource, download, DownloadError } from "./artifact-download.ts";
+import { KeyedMutex } from "../core/keyed-mutex.ts";
+import { type AgentLog, SILENT_LOG } from "../core/log.ts";
+import { type SharedOptions, SharedWork } from "../core/shared-work.ts";
+import { type DiskSpace, type EvictionSource, isNoSpace, type Removable } from "../disk/disk-space.ts";
 import { type ArtifactPlace, ArtifactDirectory, type StoredArtifact } from "./artifact-directory.ts";
+import { type ArtifactSourceOptions, download, DownloadError } from "./artifact-download.ts";
 import { ArchiveError } from "./unpacking.ts";
 
 export type ArtifactStoreOptions = {
   readonly stateDirectory: string;
-  readonly source: ArtifactSource;
   readonly disk: DiskSpace;
-  readonly log: Pick<AgentLog, "info" | "warn">;
-  /** SHA-256s that workers of this host shall have. */
-  readonly assigned: () => ReadonlySet<string>;
-  /** SHA-256s that its workers have, running or not. */
+  readonly log?: AgentLog | undefined;
+  /** SHA-256s that workers of this host have, running or not. */
   readonly usedByWorkers: () => Promise<ReadonlySet<string>>;
   readonly stallMs?: number | undefined;
   readonly progressMs?: number | undefined;
 };
 
+export type ArtifactOutcome =
+  | { readonly kind: "prepared" }
+  | { readonly kind: "failed"; readonly detail: string };
+
 const NEVER = new AbortController().signal;
 
 export class ArtifactStore implements EvictionSource {
   readonly #options: ArtifactStoreOptions;
+  readonly #log: AgentLog;
   readonly #directory: ArtifactDirectory;
   readonly #work: SharedWork<Artifact>;
-  /** Work that was called off may still be ending when the next begins. */
+  /** An aborted download may still be ending when the next one begins. */
   readonly #mutex = new KeyedMutex();
   readonly #downloading = new Set<string>();
+  #source: ArtifactSourceOptions | null = null;
   #opened: Promise<void> | null = null;
 
   constructor(options: ArtifactStoreOptions) {
     this.#options = options;
+    this.#log = options.log ?? SILENT_LOG;
     this.#directory = new ArtifactDirectory(options.stateDirectory);
     this.#work = new SharedWork({
       keyOf: ({ sha256 }) => sha256,
       work: (artifact, shared) => this.#mutex.run(artifact.sha256, () => this.#fetch(artifact, shared)),
       intervalMs: options.progressMs ?? PULL_PROGRESS_MS,
     });
-    options.disk.add(this);
   }
 
-  /** Where the files are once they were prepared. */
-  place(sha256: string): ArtifactPlace {
-    return this.#directory.place(sha256);
+  /** To be called before anything is prepared. */
+  configureCache(source: ArtifactSourceOptions): void {
+    this.#source = source;
+    this.#options.disk.add(this);
   }
 
-  /** Gets the files onto this host unless they are there already; ends early when called off. */
+  /** Where the files are once they were prepared; null for a worker without any. */
+  place(artifact: Artifact | undefined): ArtifactPlace | null {
+    return artifact ? this.#directory.place(artifact.sha256) : null;
+  }
+
+  /** Downloads and unpacks the files unless they are on this host; ends early when aborted. */
   async prepare(
     artifact: Artifact,
     onProgress: (detail: string) => void,
     signal: AbortSignal = NEVER,
-  ): Promise<PrepareOutcome> {
+  ): Promise<ArtifactOutcome> {
     try {
       if (!(await this.#directory.touch(artifact.sha256)))
         await this.#work.share(artifact, onProgress, signal);
@@ -72,6 +80,10 @@ export class ArtifactStore implements EvictionSource {
     } catch (error) {
       return { kind: "failed", detail: failureMessage(error) };
     }
+  }
+
+  close(): void {
+    this.#options.disk.close();
   }
 
   async removable(): Promise<readonly Removable[]> {
@@ -85,11 +97,11 @@ export class ArtifactStore implements EvictionSource {
     return (await this.#unused()).reduce((total, { sizeBytes }) => total + sizeBytes, 0);
   }
 
-  // Bringing
+  // Downloading
 
   async #fetch(artifact: Artifact, shared: SharedOptions): Promise<void> {
     const { sha256, sizeBytes } = artifact;
-    const { disk, log } = this.#options;
+    const { disk } = this.#options;
     this.#downloading.add(sha256);
     try {
       await (this.#opened ??= this.#directory.open());
@@ -97,14 +109,16 @@ export class ArtifactStore implements EvictionSource {
       const beganAt = performance.now();
       await disk.ensureFree(sizeBytes * ARTIFACT_DISK_FACTOR);
       await this.#fetchAndUnpack(artifact, shared);
-      log.info("artifact_stored", { sha256, sizeBytes, durationMs: Math.round(performance.now() - beganAt) });
+      const durationMs = Math.round(performance.now() - beganAt);
+      this.#log.info("artifact_stored", { sha256, sizeBytes, durationMs });
     } finally {
       this.#downloading.delete(sha256);
     }
   }
 
   async #fetchAndUnpack(artifact: Artifact, { signal, onProgress }: SharedOptions): Promise<void> {
-    const { source, disk, stallMs = ARTIFACT_STALL_MS } = this.#options;
+    const { disk, stallMs = ARTIFACT_STALL_MS } = this.#options;
+    const { artifacts: source } = this.#requireSource();
     for (;;) {
       try {
         const path = this.#directory.incomingPath(artifact.sha256);
@@ -117,7 +131,7 @@ export class ArtifactStore implements EvictionSource {
     }
   }
 
-  // Parting
+  // Removing
 
   async #unused(): Promise<StoredArtifact[]> {
     const inUse = await this.#inUse();
@@ -128,16 +142,22 @@ export class ArtifactStore implements EvictionSource {
   }
 
   async #inUse(): Promise<ReadonlySet<string>> {
-    const { assigned, usedByWorkers } = this.#options;
-    return new Set([...(await usedByWorkers()), ...assigned(), ...this.#downloading]);
+    const usedByWorkers = await this.#options.usedByWorkers();
+    const { assignedArtifacts } = this.#requireSource();
+    return new Set([...usedByWorkers, ...assignedArtifacts(), ...this.#downloading]);
   }
 
   async #remove(artifact: StoredArtifact): Promise<boolean> {
     const { sha256, sizeBytes } = artifact;
-    if ((await this.#inUse()).has(sha256)) return false; // since it was chosen
+    if ((await this.#inUse()).has(sha256)) return false; // in use since it was chosen
     await this.#directory.remove(artifact);
-    this.#options.log.info("artifact_removed", { sha256, sizeBytes });
+    this.#log.info("artifact_removed", { sha256, sizeBytes });
     return true;
+  }
+
+  #requireSource(): ArtifactSourceOptions {
+    if (!this.#source) throw new Error("The agent has not configured where files of apps come from.");
+    return this.#source;
   }
 }
 

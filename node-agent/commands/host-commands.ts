@@ -1,17 +1,18 @@
-/** The commands with which people care for a host. */
+/** The commands that maintain a host. */
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { readArtifactUsage } from "../artifacts/artifact-usage.ts";
-import { checkHost } from "../doctor/checks.ts";
+import { readArtifactUsage } from "../artifacts/artifact-directory.ts";
+import { checkHost, exitCodeOf, reportLines } from "../doctor/checks.ts";
 import { readFacts } from "../doctor/read-facts.ts";
-import { exitCodeOf, reportLines } from "../doctor/report.ts";
 import { checkedEdgeUrl } from "../edge/edge-url.ts";
 import { edgeOption, plainHttpOption, stateOption } from "./options.ts";
-import type { RuntimeKind } from "../runtime/create-runtime.ts";
+import type { RuntimeKind } from "../runtime/interface/runtime.ts";
 import { PINNED_KEY } from "../host/agent-signature.ts";
 import { isConnected, statusLines, waitForAgent } from "./status.ts";
 import { uninstall } from "./uninstall.ts";
 import { upgrade } from "./upgrade.ts";
+import { DockerRuntime } from "../runtime/docker/docker-runtime.ts";
+import { Volumes, VOLUMES_DIRECTORY } from "../disk/volumes.ts";
 
 const SECOND_MS = 1_000;
 const CONNECT_SECONDS = 60;
@@ -20,16 +21,23 @@ const DRAIN_SECONDS = 600;
 type Flags = { readonly edge?: string; readonly allowPlainHttp: boolean; readonly state: string };
 
 export function hostCommands(): readonly Command[] {
-  return [doctorCommand(), statusCommand(), upgradeCommand(), uninstallCommand()];
+  return [
+    doctorCommand(),
+    statusCommand(),
+    upgradeCommand(),
+    uninstallCommand(),
+    networkCommand(),
+    volumeCommand(),
+  ];
 }
 
 function doctorCommand(): Command {
   return new Command("doctor")
-    .description("Look at everything that a host needs, and say how to mend what is wrong.")
+    .description("Check everything that a host needs, and say how to fix problems.")
     .addOption(edgeOption())
     .addOption(plainHttpOption())
     .addOption(stateOption())
-    .addOption(new Option("--runtime <kind>", "what shall run the workers").env("EDGERUN_RUNTIME"))
+    .addOption(new Option("--runtime <kind>", "what runs the workers").env("EDGERUN_RUNTIME"))
     .option("--json", "findings as JSON", false)
     .action(async (flags: Flags & { readonly runtime?: RuntimeKind; readonly json: boolean }) => {
       const { edge: edgeUrl, allowPlainHttp, state, runtime: requestedRuntime } = flags;
@@ -37,15 +45,15 @@ function doctorCommand(): Command {
       const findings = checkHost(await readFacts({ edgeUrl, allowPlainHttp, stateDir, requestedRuntime }));
       if (flags.json) say(JSON.stringify({ findings }, null, 2));
       else reportLines(findings).forEach(say);
-      process.exit(exitCodeOf(findings)); // a connection kept alive must not hold it
+      process.exit(exitCodeOf(findings)); // a kept-alive connection must not delay it
     });
 }
 
 function statusCommand(): Command {
   return new Command("status")
-    .description("Say what runs on this host. Fails when no agent runs, or it has not heard the edge.")
+    .description("Print what runs on this host. Fails when no agent runs, or it has not reached the edge.")
     .addOption(stateOption())
-    .option("--wait <seconds>", "wait so long for an agent that has heard the edge", seconds, 0)
+    .option("--wait <seconds>", "how long to wait for an agent that has reached the edge", seconds, 0)
     .option("--json", "as JSON", false)
     .action(async (flags: Flags & { readonly wait: number; readonly json: boolean }) => {
       const stateDir = resolve(flags.state);
@@ -62,7 +70,9 @@ function statusCommand(): Command {
 
 function upgradeCommand(): Command {
   return new Command("upgrade")
-    .description("Replace the agent by that of the edge. Workers and their jobs go on meanwhile.")
+    .description(
+      "Replace the agent by the one that the edge serves. Workers and their jobs continue meanwhile.",
+    )
     .addOption(edgeOption().makeOptionMandatory())
     .addOption(plainHttpOption())
     .addOption(stateOption())
@@ -84,7 +94,7 @@ function upgradeCommand(): Command {
 
 function uninstallCommand(): Command {
   return new Command("uninstall")
-    .description("Finish what runs, then remove the agent and all that it has made on this host.")
+    .description("Finish running jobs, then remove the agent and everything that it created on this host.")
     .addOption(edgeOption())
     .addOption(plainHttpOption())
     .addOption(stateOption())
@@ -99,6 +109,40 @@ function uninstallCommand(): Command {
         say,
       });
     });
+}
+
+function networkCommand(): Command {
+  const network = new Command("network").description("The Docker network of the workers.");
+  network
+    .command("remove")
+    .description("Remove the network and its firewall rules from this host; all workers must be gone.")
+    .option("--network <name>", "its name")
+    .action(async ({ network: name }: { network?: string }) => {
+      const named = name === undefined ? {} : { networkName: name };
+      await new DockerRuntime({ hostId: "", hasRealGpus: false, ...named }).removeNetwork();
+    });
+  return network;
+}
+
+function volumeCommand(): Command {
+  const volume = new Command("volume").description("Network volumes on this host.");
+  const place = ["--volumes <directory>", "where they are", VOLUMES_DIRECTORY] as const;
+  const open = (directory: string) => new Volumes({ directory: resolve(directory), createsMissing: false });
+  volume
+    .command("add <volumeId>")
+    .description("Create a network volume on this host, as a directory that workers share.")
+    .option(...place)
+    .action(async (id: string, flags: { volumes: string }) => {
+      say(await open(flags.volumes).create(id));
+    });
+  volume
+    .command("list")
+    .description("Print the ids of the network volumes of this host.")
+    .option(...place)
+    .action(async (flags: { volumes: string }) => {
+      for (const id of await open(flags.volumes).ids()) say(id);
+    });
+  return volume;
 }
 
 function seconds(text: string): number {

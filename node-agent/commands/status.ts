@@ -1,10 +1,8 @@
 /** `edgerun-agent status`: what runs on this host. */
 import { setTimeout as delay } from "node:timers/promises";
-import { type ArtifactUsage, formatArtifactUsage } from "../artifacts/artifact-usage.ts";
-import type { AgentStatus } from "../host/agent-status.ts";
-import { displayState } from "../host/worker-state.ts";
+import { type ArtifactUsage, formatArtifactUsage } from "../artifacts/artifact-directory.ts";
+import { type AgentStatus, displayState, queryAgent } from "../host/status-server.ts";
 import { PINNED_KEY } from "../host/agent-signature.ts";
-import { queryAgent } from "../host/status-server.ts";
 
 const POLL_INTERVAL_MS = 200;
 

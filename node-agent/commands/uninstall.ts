@@ -9,10 +9,17 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { EdgeClient } from "../edge/edge-client.ts";
 import { type HostCredential, loadCredential } from "../edge/host-credential.ts";
-import { COMMAND_PATH, INSTALL_DIRECTORY, SETTINGS_DIRECTORY, UNIT_PATH } from "../host/layout.ts";
-import { endService, forgetService, hasService } from "../host/service.ts";
-import type { RuntimeKind } from "../runtime/create-runtime.ts";
-import { removeAllWorkers, removeWorkerNetwork } from "../runtime/worker-removal.ts";
+import {
+  COMMAND_PATH,
+  INSTALL_DIRECTORY,
+  SETTINGS_DIRECTORY,
+  UNIT_PATH,
+  endService,
+  forgetService,
+  hasService,
+} from "../host/service.ts";
+import { removeAllWorkers, removeWorkerNetwork } from "../runtime/create-runtime.ts";
+import type { RuntimeKind } from "../runtime/interface/runtime.ts";
 import { queryAgent } from "../host/status-server.ts";
 
 const EDGE_LIMIT_MS = 30_000;

@@ -8,16 +8,11 @@
  */
 import { createHash } from "node:crypto";
 import { copyFile, readFile, rename, writeFile } from "node:fs/promises";
-import { SIGNATURE_SUFFIX } from "../../src/contract/agent/agent-signature.ts";
 import { runCommand } from "../host/command.ts";
-import { agentFiles } from "../host/layout.ts";
-import { hasService, restartService } from "../host/service.ts";
+import { agentFiles, hasService, restartService } from "../host/service.ts";
 import { queryAgent } from "../host/status-server.ts";
-import { signatureIssue } from "../host/agent-signature.ts";
+import { AGENT_PATH, FETCH_LIMIT_MS, fetchSignature, signatureIssue } from "../host/agent-signature.ts";
 import { isConnected, waitForAgent } from "./status.ts";
-
-const FETCH_LIMIT_MS = 5 * 60_000;
-const AGENT_PATH = "/agent/edgerun-agent.mjs";
 
 export type UpgradeSettings = {
   readonly edgeUrl: string;
@@ -69,18 +64,6 @@ async function requireSignature(edgeUrl: string, bundle: Buffer, trustedKey: str
     `The agent of ${edgeUrl} is not installed, and the one that runs stays: ${issue}. ` +
       "If the installation has lost its key, ask who deploys it for the new one: edgerun-agent upgrade --accept-key <key>",
   );
-}
-
-/** The file beside the agent of an edge; null where it has none. */
-export async function fetchSignature(edgeUrl: string): Promise<string | null> {
-  const limit = AbortSignal.timeout(FETCH_LIMIT_MS);
-  const response = await fetch(`${edgeUrl}${AGENT_PATH}${SIGNATURE_SUFFIX}`, {
-    signal: limit,
-    redirect: "error",
-  });
-  if (response.status === 404) return null;
-  if (!response.ok) throw new Error(`The signature of the agent: status ${response.status}.`);
-  return await response.text();
 }
 
 async function fetchFile(url: string): Promise<Buffer> {

@@ -1,30 +1,30 @@
 /**
- * Room on one disk: what the agent keeps there for later starts goes when the disk gets full, the longest unused
- * first, whatever it is.
+ * Free space on one disk: what the agent has cached there for later starts is removed when the disk gets full, the
+ * least recently used first, whatever its kind.
  */
-import { freeGoal } from "./eviction.ts";
+import { stat, statfs } from "node:fs/promises";
 
-/** One thing that may go. */
+/** One cached thing that may be removed. */
 export type Removable = {
   readonly sizeBytes: number;
   readonly lastUsedAt: number;
-  /** False when it may not go any more. */
+  /** Resolves to false when it may no longer be removed. */
   readonly remove: () => Promise<boolean>;
 };
 
-/** Who keeps things of one kind. */
+/** A cache of things of one kind. */
 export interface EvictionSource {
-  /** What nobody uses. */
+  /** What is not in use. */
   removable(): Promise<readonly Removable[]>;
-  /** Disk that would be free besides if all of that went, in bytes. */
+  /** Bytes that removing all of it would free. */
   freeableBytes(): Promise<number>;
 }
 
 export type DiskSpaceOptions = {
-  /** Free space, in bytes; null when it cannot be told. */
+  /** Free space, in bytes; null when it is unknown. */
   readonly freeBytes: () => Promise<number | null>;
   readonly reserveBytes: number;
-  /** Time between two looks while nothing comes. */
+  /** Time between two checks while nothing is stored. */
   readonly checkIntervalMs: number;
 };
 
@@ -38,20 +38,20 @@ export class DiskSpace {
     this.#options = options;
   }
 
-  /** From here on the keeper's things go when the disk gets full. */
+  /** Makes a cache give way when the disk gets full. */
   add(source: EvictionSource): void {
     this.#sources.push(source);
     if (this.#timer) return;
-    this.#timer = setInterval(() => void this.ensureFree(0).catch(() => {}), this.#options.checkIntervalMs); // the next look tries again
+    this.#timer = setInterval(() => void this.ensureFree(0).catch(() => {}), this.#options.checkIntervalMs); // the next check tries again
     this.#timer.unref();
   }
 
-  /** Removes until there is the reserve and room for what is to come; true when anything was removed. */
+  /** Removes until the reserve and `neededBytes` are free; resolves to true when anything was removed. */
   ensureFree(neededBytes: number): Promise<boolean> {
     return this.#inTurn(() => this.#ensureFree(neededBytes));
   }
 
-  /** Removes what was not used for the longest time. False when nothing may go. */
+  /** Removes the least recently used thing. False when nothing may be removed. */
   evictOne(): Promise<boolean> {
     return this.#inTurn(async () => {
       for (const one of await this.#removable()) if (await one.remove()) return true;
@@ -59,7 +59,7 @@ export class DiskSpace {
     });
   }
 
-  /** Disk that what is kept would give back if there were need of it, in bytes. */
+  /** Bytes that removing everything unused would free. */
   async freeableBytes(): Promise<number> {
     const bytes = this.#sources.map((source) => source.freeableBytes().catch(() => 0));
     return (await Promise.all(bytes)).reduce((total, one) => total + one, 0);
@@ -69,7 +69,7 @@ export class DiskSpace {
     clearInterval(this.#timer);
   }
 
-  /** One round at a time: each looks at what the one before has left. */
+  /** One round at a time: each sees what the previous one has left. */
   #inTurn(round: () => Promise<boolean>): Promise<boolean> {
     const turn = this.#lastRound.then(round);
     this.#lastRound = turn.catch(() => false);
@@ -96,4 +96,35 @@ export class DiskSpace {
     const removable = await Promise.all(this.#sources.map((source) => source.removable()));
     return removable.flat().toSorted((a, b) => a.lastUsedAt - b.lastUsedAt);
   }
+}
+
+/**
+ * Free space to make, in bytes: the reserve and what is about to be stored. The reserve alone where even removing
+ * everything would not make enough space for both.
+ */
+export function freeGoal(space: {
+  readonly freeBytes: number;
+  readonly evictableBytes: number;
+  readonly reserveBytes: number;
+  readonly neededBytes: number;
+}): number {
+  const targetBytes = space.reserveBytes + space.neededBytes;
+  return space.freeBytes + space.evictableBytes >= targetBytes ? targetBytes : space.reserveBytes;
+}
+
+/** Free space of the disk that a directory is on, in bytes; null when this process cannot see it. */
+export async function freeBytesOf(directory: string): Promise<number | null> {
+  const space = await statfs(directory).catch(() => null);
+  return space && space.bavail * space.bsize;
+}
+
+/** Whether two directories are on the same disk; false when this process cannot see them. */
+export async function areOnOneDisk(one: string, other: string): Promise<boolean> {
+  const devices = await Promise.all([one, other].map((path) => stat(path).catch(() => null)));
+  return devices[0] !== null && devices[0]?.dev === devices[1]?.dev;
+}
+
+/** Whether an error of the file system or of Docker's daemon says that the disk is full. */
+export function isNoSpace(error: unknown): boolean {
+  return /no space left/i.test(error instanceof Error ? error.message : String(error));
 }

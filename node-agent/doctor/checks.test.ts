@@ -1,9 +1,8 @@
 import { describe, test } from "vitest";
-import { type DockerFacts, hasProjectQuota } from "../runtime/docker/docker-facts.ts";
+import { type DockerFacts, hasProjectQuota } from "../runtime/daemon/docker-facts.ts";
 import { parseGpuQuery } from "../gpu/nvidia-smi.ts";
-import type { EdgeFacts, HostFacts } from "./facts.ts";
-import { type Finding, checkHost } from "./checks.ts";
-import { exitCodeOf, reportLines } from "./report.ts";
+import type { EdgeFacts, HostFacts } from "./read-facts.ts";
+import { type Finding, checkHost, exitCodeOf, reportLines } from "./checks.ts";
 
 const KNOWN = {
   kind: "answered",

@@ -1,8 +1,8 @@
 /** What the facts of a host mean, and how to mend what is wrong. Every judgement is pure. */
 import { AGENT_NODE_MIN, isEarlier } from "../../src/contract/agent/agent-version.ts";
-import { formatArtifactUsage } from "../artifacts/artifact-usage.ts";
-import { describeEscape, escapesOf } from "../runtime/docker/known-escapes.ts";
-import type { EdgeFacts, HostFacts } from "./facts.ts";
+import { formatArtifactUsage } from "../artifacts/artifact-directory.ts";
+import { describeEscape, escapesOf } from "../runtime/daemon/known-escapes.ts";
+import type { EdgeFacts, HostFacts } from "./read-facts.ts";
 
 export type Finding = {
   readonly check: string;
@@ -295,4 +295,22 @@ function warn(check: string, text: string, fix: string): Finding {
 }
 function fail(check: string, text: string, fix: string): Finding {
   return { check, level: "fail", text, fix };
+}
+
+// The report
+
+const LABELS = { ok: "ok  ", warn: "warn", fail: "FAIL" } as const;
+
+/** One line per finding, and below it how to fix it. */
+export function reportLines(findings: readonly Finding[]): readonly string[] {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  return findings.flatMap(({ check, level, text, fix }) => [
+    `${LABELS[level]}  ${check.padEnd(width)}  ${text}`,
+    ...(fix === undefined ? [] : [`${" ".repeat(width + 8)}→ ${fix}`]),
+  ]);
+}
+
+/** 0 unless a finding keeps this host from working. */
+export function exitCodeOf(findings: readonly Finding[]): number {
+  return findings.some(({ level }) => level === "fail") ? 1 : 0;
 }

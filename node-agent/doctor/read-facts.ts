@@ -1,20 +1,19 @@
 /** Looks at a host as it is; every look is bounded in time and none throws. */
 import { lookup } from "node:dns/promises";
 import { isInsecureUrl } from "../../src/net/insecure-url.ts";
-import { readArtifactUsage } from "../artifacts/artifact-usage.ts";
-import { keyIssue, PINNED_KEY } from "../host/agent-signature.ts";
-import { fetchSignature } from "../commands/upgrade.ts";
-import { EdgeClient } from "../edge/edge-client.ts";
+import { readArtifactUsage, type ArtifactUsage } from "../artifacts/artifact-directory.ts";
+import { fetchSignature, keyIssue, PINNED_KEY } from "../host/agent-signature.ts";
+import { EdgeClient, type EdgeOutcome } from "../edge/edge-client.ts";
 import { type HostCredential, loadCredential } from "../edge/host-credential.ts";
 import { readInventory } from "../gpu/inventory.ts";
-import { readGpus } from "../gpu/nvidia-smi.ts";
+import { readGpus, type GpuReading } from "../gpu/nvidia-smi.ts";
 import { runCommand } from "../host/command.ts";
-import { readDockerFacts } from "../runtime/docker/docker-facts.ts";
-import { readRuntimeVersions } from "../runtime/docker/component-versions.ts";
-import type { RuntimeKind } from "../runtime/create-runtime.ts";
+import { readDockerFacts, type DockerReading } from "../runtime/daemon/docker-facts.ts";
+import { readRuntimeVersions, type ComponentVersion } from "../runtime/daemon/known-escapes.ts";
+import type { RuntimeKind } from "../runtime/interface/runtime.ts";
 import { queryAgent } from "../host/status-server.ts";
-import { AGENT_VERSION } from "../version.ts";
-import type { EdgeFacts, HostFacts } from "./facts.ts";
+import { AGENT_VERSION } from "../../src/contract/agent/agent-version.ts";
+import type { HostReply } from "../../src/contract/agent/agent.ts";
 
 const EDGE_LIMIT_MS = 10_000;
 
@@ -144,3 +143,44 @@ function readHost(url: string, { hostToken }: HostCredential): Promise<NonNullab
   const limits = { timeoutMs: EDGE_LIMIT_MS, signal: new AbortController().signal };
   return new EdgeClient(url, hostToken).host(limits);
 }
+
+export type EdgeFacts = {
+  readonly url: string;
+  /** Others could read what is sent there, and nobody has allowed that. */
+  readonly isUnsafe: boolean;
+  /** Addresses behind its name, or why it has none. */
+  readonly names: { readonly addresses: readonly string[] } | { readonly error: string };
+  /** How far this host's clock is ahead of the edge's; null when the edge was not reached. */
+  readonly clockAheadMs: number | null;
+  readonly proxy: string | null;
+  /** What it says of this host; null when the host has not joined. */
+  readonly host: EdgeOutcome<HostReply> | null;
+  /** Whether it answers at all. */
+  readonly error: string | null;
+  /** Whether the agent that it serves is one that this host would install; null where this one has no key. */
+  readonly signature: "signed" | { readonly error: string } | null;
+};
+
+export type HostFacts = {
+  readonly nodeVersion: string;
+  readonly agentVersion: string;
+  /** undefined: the agent takes Docker when it is there. */
+  readonly requestedRuntime: RuntimeKind | undefined;
+  readonly docker: DockerReading;
+  /** Of Docker and of what it runs containers with. */
+  readonly versions: readonly ComponentVersion[];
+  readonly iptables: "works" | "absent" | { readonly error: string };
+  readonly gpus: GpuReading;
+  readonly driverVersion: string | null;
+  /** Whether the NVIDIA Container Toolkit is installed. */
+  readonly hasToolkit: boolean;
+  /** Free space where images and containers are, and where the agent keeps its state. */
+  readonly diskFreeMb: number;
+  readonly memoryMb: number;
+  /** Of apps, on this host. */
+  readonly artifacts: ArtifactUsage;
+  readonly hostId: string | null;
+  readonly edge: EdgeFacts | null;
+  /** What the running agent says; null when none runs. */
+  readonly agent: { readonly workers: number; readonly silentMs: number | null } | null;
+};

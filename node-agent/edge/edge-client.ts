@@ -1,9 +1,8 @@
 import { trimEndOf } from "../../src/net/trimming.ts";
 import * as z from "zod";
 import {
-  type DispatchedJob,
   EXCHANGE_REPLY_CUTS,
-  type ExchangeReply,
+  type RawExchangeReply,
   rawExchangeReplySchema,
   type HostReply,
   hostReplySchema,
@@ -18,31 +17,27 @@ import {
 } from "../../src/contract/agent/agent.ts";
 import { type LogReply, logReplySchema } from "../../src/contract/agent/log.ts";
 import { cutJson } from "../../src/json/raw-json.ts";
-import type { AttemptRef } from "../journal/journal.ts";
 
 /** How a call to the edge ended. */
 export type EdgeOutcome<Reply> =
   | { readonly kind: "answered"; readonly reply: Reply }
   | { readonly kind: "unauthorized"; readonly detail: string }
-  /** The edge answers, but not to this call. */
+  /** The edge answers, but rejects this call. */
   | { readonly kind: "refused"; readonly status: number; readonly detail: string }
   | { readonly kind: "unreachable"; readonly detail: string };
 
-/** A job whose input and s3Config are the JSON texts that came. */
-export type IncomingJob = Omit<DispatchedJob, "input" | "s3Config"> & {
-  readonly input: string;
-  readonly s3Config?: string;
-};
-export type IncomingReply = Omit<ExchangeReply, "jobs"> & { readonly jobs: readonly IncomingJob[] };
-
 export type CallLimits = { readonly timeoutMs: number; readonly signal: AbortSignal };
 
-/** Bytes of an artifact on their way: from the first that was asked for, or from 0 where the edge sends all. */
+/** The attempt that a result is of. */
+type ResultRef = { readonly endpointId: string; readonly jobId: string; readonly attempt: number };
+
+/** Bytes of an artifact: from the requested offset, or from 0 where the edge sends all of them. */
 export type ArtifactBytes = { readonly from: number; readonly bytes: AsyncIterable<Uint8Array> };
 
 const DETAIL_MAX_LENGTH = 300;
 const errorAnswer = z.object({ error: z.string() });
 const nothing = z.object({});
+
 /** Makes the agent's calls to the edge and checks every reply. Never throws. */
 export class EdgeClient {
   readonly #edgeUrl: string;
@@ -61,7 +56,7 @@ export class EdgeClient {
     return this.#post("/agent/v1/sync", JSON.stringify(request), syncReplySchema, limits);
   }
 
-  /** Looks whether the edge accepts this host. */
+  /** Checks whether the edge accepts this host. */
   host(limits: CallLimits): Promise<EdgeOutcome<HostReply>> {
     return this.#call(
       "GET",
@@ -72,35 +67,36 @@ export class EdgeClient {
     );
   }
 
-  /** Asks for no more work; what is there goes, busy workers after their job. */
+  /** Requests no more work; workers are removed, busy ones after their job. */
   drain(limits: CallLimits): Promise<EdgeOutcome<object>> {
     return this.#post("/agent/v1/host/drain", "{}", nothing, limits);
   }
 
-  /** Gives the host token back. */
+  /** Removes this host and revokes its token. */
   leave(limits: CallLimits): Promise<EdgeOutcome<object>> {
     return this.#post("/agent/v1/host/leave", "{}", nothing, limits);
   }
 
-  /** Takes the request as JSON text: results were encoded when they were journalled. */
-  exchange(endpointId: string, request: string, limits: CallLimits): Promise<EdgeOutcome<IncomingReply>> {
+  /** `request` is JSON: results were encoded when they were journalled. */
+  exchange(endpointId: string, request: string, limits: CallLimits): Promise<EdgeOutcome<RawExchangeReply>> {
     const path = `${endpointPath(endpointId)}/exchange`;
-    return this.#call("POST", path, request, readExchangeReply, limits);
+    const read = (bytes: Buffer) => readReply(cutReply(bytes), rawExchangeReplySchema);
+    return this.#call("POST", path, request, read, limits);
   }
 
-  /** Brings a large result, as JSON text, to the edge. */
-  upload(ref: AttemptRef, result: string, limits: CallLimits): Promise<EdgeOutcome<UploadReply>> {
+  /** Uploads a large result, which is JSON. */
+  upload(ref: ResultRef, result: string, limits: CallLimits): Promise<EdgeOutcome<UploadReply>> {
     const path = `${endpointPath(ref.endpointId)}/results/${encodeURIComponent(ref.jobId)}/${ref.attempt}`;
     return this.#call("PUT", path, result, (bytes) => readReply(parseJson(bytes), uploadReplySchema), limits);
   }
 
-  /** Takes the request as gzipped JSON text. */
+  /** `request` is gzipped JSON. */
   logs(request: Uint8Array<ArrayBuffer>, limits: CallLimits): Promise<EdgeOutcome<LogReply>> {
     const read = (bytes: Buffer) => readReply(parseJson(bytes), logReplySchema);
     return this.#call("POST", "/agent/v1/logs", request, read, limits);
   }
 
-  /** Begins to fetch the packed files of an app; the time limit is for the answer to begin, the signal for all of it. */
+  /** Downloads the packed files of an app. The timeout is for the start of the answer, the signal for all of it. */
   async artifact(
     sha256: string,
     from: number,
@@ -144,7 +140,7 @@ export class EdgeClient {
   ): Promise<EdgeOutcome<Reply>> {
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      // A redirect would take tokens and results to wherever it leads.
+      // A redirect would send tokens and results to another server.
       const redirect = "error";
       const request: RequestInit = { method, headers: this.#headers(), body, redirect, signal: limit };
       const response = await fetch(`${this.#edgeUrl}${path}`, request);
@@ -167,7 +163,7 @@ function endpointPath(endpointId: string): string {
   return `/agent/v1/endpoints/${encodeURIComponent(endpointId)}`;
 }
 
-/** A reply, or what is wrong with it. */
+/** A reply, or why it cannot be read. */
 type ReadReply<Reply> = { readonly kind: "answered"; readonly reply: Reply } | string;
 
 function readReply<Reply>(value: unknown, schema: z.ZodType<Reply>): ReadReply<Reply> {
@@ -178,23 +174,12 @@ function readReply<Reply>(value: unknown, schema: z.ZodType<Reply>): ReadReply<R
   return `a reply that this agent does not understand (${place}: ${issue?.message ?? "invalid"})`;
 }
 
-/** Users' values go on to workers as the texts that they are; they may be megabytes. */
-function readExchangeReply(bytes: Buffer): ReadReply<IncomingReply> {
-  const read = readReply(cutReply(bytes), rawExchangeReplySchema);
-  if (typeof read === "string") return read;
-  const jobs = read.reply.jobs.map(({ input, s3Config, ...job }) => ({
-    ...job,
-    input: input.json,
-    ...(s3Config && { s3Config: s3Config.json }),
-  }));
-  return { kind: "answered", reply: { ...read.reply, jobs } };
-}
-
+/** Cuts out users' values, which may be megabytes; undefined for what is not JSON. */
 function cutReply(bytes: Buffer): unknown {
   try {
     return cutJson(bytes, EXCHANGE_REPLY_CUTS, { depthMax: Number.POSITIVE_INFINITY });
   } catch {
-    return undefined; // no JSON, so no reply either
+    return undefined;
   }
 }
 
@@ -205,7 +190,7 @@ function readErrorReply(text: string, status: number): EdgeOutcome<never> {
   return { kind: "refused", status, detail };
 }
 
-/** The edge says what is wrong in one sentence; who stands between may say anything. */
+/** The error message of the edge; undefined when the answer is from a proxy, for example. */
 function errorOf(text: string): string | undefined {
   const answer = errorAnswer.safeParse(parseJson(Buffer.from(text)));
   return answer.success ? answer.data.error : undefined;

@@ -1,7 +1,6 @@
-import type { AgentLog } from "../log.ts";
-import type { Timing } from "../timing.ts";
+import type { AgentLog } from "../core/log.ts";
+import type { Timing } from "../core/timing.ts";
 import type { EdgeClient } from "./edge-client.ts";
-import type { Reachability } from "./reachability.ts";
 
 /** What all conversations with the edge share. */
 export type EdgeContext = {
@@ -14,3 +13,28 @@ export type EdgeContext = {
   /** Called once when the edge does not accept the host token any more. */
   readonly onUnauthorized: () => void;
 };
+
+/** Knows which of the agent's conversations with the edge fail, and logs when that changes for the whole. */
+export class Reachability {
+  readonly #log: AgentLog;
+  readonly #failing = new Set<string>();
+
+  constructor(log: AgentLog) {
+    this.#log = log;
+  }
+
+  get isReachable(): boolean {
+    return this.#failing.size === 0;
+  }
+
+  failed(conversation: string, detail: string): void {
+    const wasReachable = this.#failing.size === 0;
+    this.#failing.add(conversation);
+    if (wasReachable) this.#log.warn("edge_unreachable", { conversation, detail });
+  }
+
+  answered(conversation: string): void {
+    if (!this.#failing.delete(conversation) || this.#failing.size > 0) return;
+    this.#log.info("edge_reachable", { conversation });
+  }
+}

@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { FatalError } from "../fatal-error.ts";
+import { FatalError } from "../core/fatal-error.ts";
 import { checkedEdgeUrl } from "./edge-url.ts";
 
 test.for([

@@ -1,7 +1,7 @@
 /** Which addresses of an edge an agent speaks to. */
 import { trimEndOf } from "../../src/net/trimming.ts";
 import { ALLOW_PLAIN_HTTP_VARIABLE, isInsecureUrl } from "../../src/net/insecure-url.ts";
-import { FatalError } from "../fatal-error.ts";
+import { FatalError } from "../core/fatal-error.ts";
 
 /** What allows an address without HTTPS, as the service has its settings in the environment. */
 export const ALLOWS_PLAIN_HTTP_BY_DEFAULT = process.env[ALLOW_PLAIN_HTTP_VARIABLE] === "true";

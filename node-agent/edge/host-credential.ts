@@ -1,12 +1,12 @@
-import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import pRetry, { AbortError } from "p-retry";
 import * as z from "zod";
+import { chmod, mkdir, readFile, rename, writeFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { JoinRequest } from "../../src/contract/agent/agent.ts";
-import type { AgentLog } from "../log.ts";
-import { FatalError } from "../fatal-error.ts";
+import type { AgentLog } from "../core/log.ts";
+import { FatalError } from "../core/fatal-error.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { Reachability } from "./reachability.ts";
+import { Reachability } from "./edge-context.ts";
 
 /** Who this host is to the edge. */
 const hostCredentialSchema = z.object({ hostId: z.string(), hostToken: z.string(), edgeUrl: z.string() });
@@ -79,4 +79,21 @@ export async function joinHost(
   };
   const backOff = { minTimeout: RETRY_MIN_MS, maxTimeout: RETRY_MAX_MS, randomize: true };
   return pRetry(attempt, { ...backOff, retries: Number.POSITIVE_INFINITY, signal });
+}
+
+export async function readJoinTokenFile(stateDir: string): Promise<string | undefined> {
+  try {
+    return (await readFile(pathOf(stateDir), "utf8")).trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** To be called when the host is known to the edge: a token is for one join. */
+export async function removeJoinTokenFile(stateDir: string): Promise<void> {
+  await rm(pathOf(stateDir), { force: true });
+}
+
+function pathOf(stateDir: string): string {
+  return join(stateDir, "join-token");
 }

@@ -6,9 +6,9 @@ import { trimEndOf } from "../../src/net/trimming.ts";
 import { randomUUID } from "node:crypto";
 import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent/agent.ts";
 import { PRESENCE_BEAT_MS, PRESENCE_MAX_AGE_MS, PRESENCE_SILENCE_MS } from "../../src/contract/limits.ts";
-import type { Timing } from "../timing.ts";
-import { Backoff } from "../async/backoff.ts";
-import { Schedule } from "../async/schedule.ts";
+import type { Timing } from "../core/timing.ts";
+import { Backoff } from "../core/backoff.ts";
+import { Schedule } from "../core/schedule.ts";
 
 export type PresenceOptions = {
   readonly edgeUrl: string;

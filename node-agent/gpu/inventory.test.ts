@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { inventorySchema } from "../../src/contract/agent/agent.ts";
 import { GPU_TIER_NAMES } from "../../src/catalog/gpu-tiers.ts";
-import { Volumes } from "../volumes/volumes.ts";
+import { Volumes } from "../disk/volumes.ts";
 import { memoryForWorkersMb, readInventory } from "./inventory.ts";
 
 const diskDirectory = join(tmpdir(), "edgerun-not", "there-yet");

@@ -5,7 +5,12 @@ import {
   agentStatement,
   agentSignatureSchema,
   keyStatement,
+  SIGNATURE_SUFFIX,
 } from "../../src/contract/agent/agent-signature.ts";
+
+/** Where an edge serves the agent. */
+export const AGENT_PATH = "/agent/edgerun-agent.mjs";
+export const FETCH_LIMIT_MS = 5 * 60_000;
 
 /** Put in by the deployment that bundles the agent. */
 declare const EDGERUN_AGENT_KEY: string;
@@ -30,6 +35,18 @@ export function keyIssue(text: string | null, trusted: string): string | null {
   return latestKey(trusted, read.links) === read.key
     ? null
     : `it is signed by the key ${read.key}, which the key of this host, ${trusted}, has not signed`;
+}
+
+/** Downloads the signature of the agent that an edge serves; null where there is none. */
+export async function fetchSignature(edgeUrl: string): Promise<string | null> {
+  const limit = AbortSignal.timeout(FETCH_LIMIT_MS);
+  const response = await fetch(`${edgeUrl}${AGENT_PATH}${SIGNATURE_SUFFIX}`, {
+    signal: limit,
+    redirect: "error",
+  });
+  if (response.status === 404) return null;
+  if (!response.ok) throw new Error(`The signature of the agent: status ${response.status}.`);
+  return await response.text();
 }
 
 function readSignature(text: string | null): AgentSignature | string {

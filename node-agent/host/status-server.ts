@@ -1,10 +1,16 @@
 /** Where the commands of a host ask its running agent: a socket that only its owner opens. */
+import * as z from "zod";
 import { chmod, rm } from "node:fs/promises";
 import { createServer, request, type Server } from "node:http";
 import { text } from "node:stream/consumers";
 import { once } from "node:events";
 import { join } from "node:path";
-import { agentStatusSchema, type AgentStatus } from "./agent-status.ts";
+import {
+  agentNoticeSchema,
+  workerReportSchema,
+  type WorkerReport,
+  type WorkerState,
+} from "../../src/contract/agent/agent.ts";
 
 const ANSWER_LIMIT_MS = 5_000;
 
@@ -59,4 +65,29 @@ function isNotListening(error: unknown): boolean {
 
 function socketPath(stateDir: string): string {
   return join(stateDir, "agent.sock");
+}
+
+/** What a running agent tells people of itself; times are in ms of its own clock. */
+export const agentStatusSchema = z.object({
+  version: z.string(),
+  pid: z.number(),
+  edgeUrl: z.string(),
+  hostId: z.string(),
+  name: z.string(),
+  runtime: z.enum(["docker", "process"]),
+  startedAt: z.number(),
+  /** When the edge last answered; null when it has not yet. */
+  lastContactAt: z.number().nullable(),
+  notice: agentNoticeSchema.nullable(),
+  /** Port on which workers find the agent. */
+  workerPort: z.number(),
+  workers: z.array(workerReportSchema),
+  /** Jobs that run here, and results that the edge does not have yet. */
+  jobs: z.number(),
+});
+export type AgentStatus = z.infer<typeof agentStatusSchema>;
+
+/** What a worker is, for people; edges hear of standby in words that older ones know, too. */
+export function displayState({ state, isStandby }: Pick<WorkerReport, "state" | "isStandby">): WorkerState {
+  return isStandby ? "standby" : state;
 }

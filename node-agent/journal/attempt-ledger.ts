@@ -9,9 +9,9 @@
  * A5  A journal that cannot be written, as on a full disk, refuses results, which workers send again, and nothing
  *     else: what is not written is known until this process ends, and then the edge finds out by itself.
  */
-import type { DispatchedJob, LeasedJob, Upload } from "../../src/contract/agent/agent.ts";
-import { ageMs } from "../async/age.ts";
-import type { AgentLog } from "../log.ts";
+import type { LeasedJob, RawExchangeReply, Upload } from "../../src/contract/agent/agent.ts";
+import { ageMs } from "../core/timing.ts";
+import type { AgentLog } from "../core/log.ts";
 import type { AttemptRecord, AttemptRef, Journal, ReportRecord } from "./journal.ts";
 import { encodeReport, withUpload, type AttemptOutcome } from "./report.ts";
 
@@ -20,6 +20,12 @@ export type ChunkRecord = AttemptRef & { readonly from: number; readonly outputs
 
 /** A held job: the JSON text of a HeldJob without its progress, and that as its own text. */
 export type EncodedAttempt = { readonly body: string; readonly progress: string | undefined };
+
+/** A job that the edge has dispatched to this host, with its values as JSON strings, and its attempt in the ledger. */
+export type ReceivedAttempt = {
+  readonly record: AttemptRecord;
+  readonly job: RawExchangeReply["jobs"][number];
+};
 
 type Entry = {
   readonly record: AttemptRef;
@@ -87,7 +93,7 @@ export class AttemptLedger {
 
   receive(
     endpointId: string,
-    job: Pick<DispatchedJob, "id" | "attempt" | "workerId" | "executionTimeoutMs">,
+    job: Pick<ReceivedAttempt["job"], "id" | "attempt" | "workerId" | "executionTimeoutMs">,
   ): AttemptRecord {
     const record = {
       jobId: job.id,

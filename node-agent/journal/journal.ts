@@ -7,14 +7,12 @@
  *     attempts are gone with it. So only reports wait for the disk, all that came together in one commit.
  * J3  One process at a time: a second agent on the same state directory fails at once.
  */
-import { chmodSync, closeSync, openSync } from "node:fs";
-import { join } from "node:path";
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import * as z from "zod";
+import { join } from "node:path";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { type AssignmentOutline, assignmentOutlineSchema } from "../../src/contract/agent/agent.ts";
-import { type ServerSettings, serverSettingsSchema } from "../worker/load-balancing/server-settings.ts";
-import { JournalImageStore } from "./image-records.ts";
-import { JOURNAL_MIGRATIONS } from "./schema.ts";
+import { openDatabase } from "./database.ts";
+import type { CachedImage, CachedImageStore } from "../disk/cached-images.ts";
 
 export type AttemptRef = {
   readonly jobId: string;
@@ -30,6 +28,14 @@ export type ReportRecord = AttemptRef & { readonly body: string };
 
 /** A large result, as JSON text, goes to the edge by itself; null when the report has it, or there is none. */
 export type NewReport = ReportRecord & { readonly output: string | null };
+
+/** Where a worker's own server listens, and where it is probed for its health. */
+export const serverSettingsSchema = z.object({
+  port: z.number().int().min(1).max(65_535),
+  healthPort: z.number().int().min(1).max(65_535),
+  healthPath: z.string().startsWith("/"),
+});
+export type ServerSettings = z.infer<typeof serverSettingsSchema>;
 
 export type WorkerRecord = {
   readonly assignment: AssignmentOutline;
@@ -77,11 +83,7 @@ export class Journal {
   #pending: PendingReport[] = [];
 
   constructor(stateDir: string) {
-    const path = join(stateDir, "journal.db");
-    closeSync(openSync(path, "a", 0o600)); // it holds worker tokens and results
-    chmodSync(path, 0o600);
-    this.#database = openDatabase(path);
-    migrate(this.#database);
+    this.#database = openDatabase(join(stateDir, "journal.db"));
     this.cachedImages = new JournalImageStore(this.#database);
   }
 
@@ -289,30 +291,6 @@ export class Journal {
   }
 }
 
-function openDatabase(path: string): DatabaseSync {
-  const database = new DatabaseSync(path);
-  try {
-    // Exclusive: the lock dies with the process (J3), and no shared-memory file is needed.
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
-    database.exec("BEGIN IMMEDIATE; COMMIT");
-  } catch (error) {
-    database.close();
-    if (error instanceof Error && /locked/.test(error.message)) {
-      throw new Error(`Another agent runs on ${path}. Stop it, or give this one its own --state directory.`);
-    }
-    throw error;
-  }
-  return database;
-}
-
-function migrate(database: DatabaseSync): void {
-  const row = z.object({ user_version: z.number() }).parse(database.prepare("PRAGMA user_version").get());
-  for (const [index, migration] of JOURNAL_MIGRATIONS.entries()) {
-    if (index < row.user_version) continue;
-    database.exec(`BEGIN; ${migration} PRAGMA user_version = ${index + 1}; COMMIT`);
-  }
-}
-
 function refValues(ref: AttemptRef): [string, number, string, string] {
   return [ref.jobId, ref.attempt, ref.workerId, ref.endpointId];
 }
@@ -324,4 +302,40 @@ function readRef(row: {
   endpoint_id: string;
 }): AttemptRef {
   return { jobId: row.job_id, attempt: row.attempt, workerId: row.worker_id, endpointId: row.endpoint_id };
+}
+
+const itemRow = z.object({
+  kind: z.literal("image"),
+  name: z.string(),
+  content_id: z.string(),
+  size_bytes: z.number(),
+  last_used_at: z.number(),
+});
+
+/** The part of the journal that remembers what the agent keeps on its host. */
+export class JournalImageStore implements CachedImageStore {
+  readonly #all: StatementSync;
+  readonly #save: StatementSync;
+  readonly #remove: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#all = database.prepare("SELECT * FROM cached ORDER BY last_used_at");
+    this.#save = database.prepare("INSERT OR REPLACE INTO cached VALUES (?, ?, ?, ?, ?)");
+    this.#remove = database.prepare("DELETE FROM cached WHERE kind = ? AND name = ?");
+  }
+
+  items(): CachedImage[] {
+    return this.#all.all().map((row) => {
+      const { kind, name, content_id, size_bytes, last_used_at } = itemRow.parse(row);
+      return { kind, name, contentId: content_id, sizeBytes: size_bytes, lastUsedAt: last_used_at };
+    });
+  }
+
+  save({ kind, name, contentId, sizeBytes, lastUsedAt }: CachedImage): void {
+    this.#save.run(kind, name, contentId, sizeBytes, lastUsedAt);
+  }
+
+  remove({ kind, name }: Pick<CachedImage, "kind" | "name">): void {
+    this.#remove.run(kind, name);
+  }
 }

@@ -1,10 +1,9 @@
 /** A request and its answer, between a stream of a link and a worker's server. */
 import { type Agent, type ClientRequest, request as httpRequest } from "node:http";
 import { FLAG_END, FRAME, type Frame } from "../../src/link/link-frame.ts";
-import { forwardResponse } from "./response.ts";
+import { forwardResponse, failRequest } from "./worker-failure.ts";
 import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
 import { type FramedHeaders, requestHeaders } from "./message-headers.ts";
-import { failRequest } from "./worker-failure.ts";
 
 export type HttpStreamOptions = ForwardedRequest & {
   /** Frames with a body follow. */

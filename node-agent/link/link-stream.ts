@@ -1,7 +1,7 @@
 import type { Frame } from "../../src/link/link-frame.ts";
 import type { RequestHead } from "../../src/link/link-messages.ts";
 import type { Channel } from "./channel.ts";
-import type { Admission } from "../worker/admission.ts";
+import type { Admission } from "./admission.ts";
 import type { BufferedMessages } from "./message-buffer.ts";
 
 /** A request that came on a link, and where it goes. */

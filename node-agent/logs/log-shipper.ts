@@ -8,8 +8,8 @@ import type { LogReply, LogRequest } from "../../src/contract/agent/log.ts";
 import { LOG_LIVE_DELAY_MS } from "../../src/contract/limits.ts";
 import type { EdgeOutcome } from "../edge/edge-client.ts";
 import type { EdgeContext } from "../edge/edge-context.ts";
-import { Backoff } from "../async/backoff.ts";
-import { Schedule } from "../async/schedule.ts";
+import { Backoff } from "../core/backoff.ts";
+import { Schedule } from "../core/schedule.ts";
 import type { Batch, WorkerLines } from "./worker-lines.ts";
 
 export type LogShipperOptions = EdgeContext & {

@@ -14,8 +14,8 @@ import {
   LOG_OVERLAP_MS,
 } from "../../src/contract/limits.ts";
 import type { OutputPlace } from "../journal/journal.ts";
-import { TokenBucket } from "../async/token-bucket.ts";
 import { LOG_BATCH_LINES_MAX, LOG_BATCH_MAX_BYTES } from "../../src/contract/agent/log.ts";
+import { TokenBucket } from "../core/token-bucket.ts";
 
 type BufferedLine = {
   readonly line: LogLine;

@@ -1,10 +1,7 @@
 /** The log of one worker: makes lines of what it prints and of what happens to it. */
-import type { LogLine } from "../../src/contract/agent/log.ts";
-import type { OutputLine, OutputPart } from "../runtime/output.ts";
-import { readFacts } from "./line-facts.ts";
-import { Masks } from "./masks.ts";
-import { SoleJobs } from "./sole-jobs.ts";
-import { TokenBucket } from "../async/token-bucket.ts";
+import { type LogLine, LOG_FIELD_MAX_CHARACTERS } from "../../src/contract/agent/log.ts";
+import type { OutputLine, OutputPart } from "../runtime/interface/output.ts";
+import { TokenBucket } from "../core/token-bucket.ts";
 import { LINE_BYTES, WorkerLines } from "./worker-lines.ts";
 
 type Reading = { readonly stop: AbortController; readonly ended: Promise<void> };
@@ -75,4 +72,86 @@ export class WorkerLog {
 /** The time in microseconds since 1970. */
 function micros(): number {
   return Date.now() * 1_000; // the clock of this host, as the runtime stamps lines
+}
+
+export type LineFacts = { readonly jobId?: string; readonly level?: string };
+
+export function readFacts(text: string): LineFacts {
+  if (!text.startsWith("{") || !text.includes('"level"')) return {};
+  try {
+    const { requestId, level } = JSON.parse(text) as Record<string, unknown>;
+    return { ...(isWord(requestId) && { jobId: requestId }), ...(isWord(level) && { level }) };
+  } catch {
+    return {};
+  }
+}
+
+function isWord(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= LOG_FIELD_MAX_CHARACTERS;
+}
+
+/** Keeps secrets out of lines. */
+
+/** A shorter value would blot out what is no secret. */
+const VALUE_MIN_LENGTH = 8;
+const MASK = "[secret]";
+
+export class Masks {
+  /** The longest first, since one may hold another. */
+  #values: readonly string[] = [];
+
+  /** Values that the worker knows from now on; those of before stay masked, for it may still print them. */
+  add(values: readonly string[]): void {
+    const lines = values.flatMap((value) => value.split(/\r?\n/));
+    const all = new Set([...this.#values, ...lines.filter((line) => line.length >= VALUE_MIN_LENGTH)]);
+    this.#values = [...all].toSorted((one, other) => other.length - one.length);
+  }
+
+  apply(text: string): string {
+    let masked = text;
+    for (const value of this.#values) {
+      if (masked.includes(value)) masked = masked.replaceAll(value, MASK);
+    }
+    return masked;
+  }
+}
+
+/** Remembers which job was alone in a worker, and when: then what the worker printed was of that job. */
+
+/** Until the next span begins. */
+type Span = { readonly from: number; readonly jobIds: readonly string[] };
+
+/** Jobs may be over before their lines are read, but not by many others. */
+const SPANS_MAX = 1_000;
+/** In microseconds: so much later than its job's end a line may be stamped by a busy host. */
+const LATE_MAX = 2_000_000;
+
+export class SoleJobs {
+  #spans: Span[] = [];
+
+  /** From now on, in microseconds, these are in the worker. */
+  record(jobIds: readonly string[], now: number): void {
+    const last = this.#spans.at(-1)?.jobIds ?? [];
+    if (last.length === jobIds.length && last.every((jobId, index) => jobId === jobIds[index])) return;
+    this.#spans.push({ from: now, jobIds });
+    if (this.#spans.length > SPANS_MAX) this.#spans = this.#spans.slice(-SPANS_MAX / 2);
+  }
+
+  /**
+   * The only job that was in the worker from one time to another, or, when there was none, the last one before:
+   * a line may be stamped late. Undefined if there were several.
+   */
+  during(from: number, to: number): string | undefined {
+    const found = new Set<string>();
+    let until = Number.POSITIVE_INFINITY;
+    for (const span of this.#spans.toReversed()) {
+      const earliest = found.size === 0 ? from - LATE_MAX : from;
+      if (until <= earliest) break;
+      if (span.from <= to) for (const jobId of span.jobIds) found.add(jobId);
+      if (found.size > 1) return undefined;
+      until = span.from;
+    }
+    const [jobId] = found;
+    return jobId;
+  }
 }

@@ -2,8 +2,8 @@
 import { LOG_BURST_BYTES, LOG_BYTES_PER_SECOND } from "../../src/contract/limits.ts";
 import type { EdgeContext } from "../edge/edge-context.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { OutputPart } from "../runtime/output.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { OutputPart } from "../runtime/interface/output.ts";
+import type { Runtime } from "../runtime/interface/runtime.ts";
 import { LogShipper } from "./log-shipper.ts";
 import { WorkerLog } from "./worker-log.ts";
 

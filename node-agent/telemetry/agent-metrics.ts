@@ -2,7 +2,9 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { WORKER_STATES, type WorkerReport } from "../../src/contract/agent/agent.ts";
 import type { HostTelemetry } from "../../src/contract/agent/telemetry.ts";
-import { displayState } from "../host/worker-state.ts";
+import { displayState } from "../host/status-server.ts";
+import { createServer, type Server } from "node:http";
+import { once } from "node:events";
 
 export type AgentSources = {
   readonly reports: () => readonly WorkerReport[];
@@ -117,5 +119,35 @@ export class AgentMetrics {
         },
       });
     }
+  }
+}
+
+export type MetricsAddress = { readonly address: string; readonly port: number };
+
+export class MetricsServer {
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async listen(metrics: AgentMetrics, { address, port }: MetricsAddress): Promise<MetricsServer> {
+    const server = createServer((request, response) => {
+      if (request.method !== "GET" || request.url?.split("?")[0] !== "/metrics") {
+        return void response.writeHead(404).end();
+      }
+      metrics.expose().then(
+        ({ text, type }) => response.writeHead(200, { "Content-Type": type }).end(text),
+        () => response.writeHead(500).end(),
+      );
+    });
+    server.listen(port, address);
+    await once(server, "listening");
+    return new MetricsServer(server);
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
   }
 }

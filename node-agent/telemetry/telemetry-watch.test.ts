@@ -1,8 +1,7 @@
 import { tmpdir } from "node:os";
 import { describe, test } from "vitest";
 import { hostTelemetrySchema } from "../../src/contract/agent/telemetry.ts";
-import { parseNetDev } from "./host-counters.ts";
-import { ratesBetween, TelemetryWatch } from "./telemetry-watch.ts";
+import { parseNetDev, ratesBetween, TelemetryWatch } from "./telemetry-watch.ts";
 
 const NET_DEV = `Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed

@@ -1,5 +1,5 @@
 import type { Journal } from "../journal/journal.ts";
-import type { AgentLog } from "../log.ts";
+import type { AgentLog } from "../core/log.ts";
 import type { WorkerServer } from "./worker-server.ts";
 
 const SETTING = "worker_port";

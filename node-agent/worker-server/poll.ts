@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { ReceivedBody } from "./bodies.ts";
 
 /** A request of a worker that waits for its reply. */
 export class Poll {
@@ -93,5 +94,55 @@ export class PollQueue<Value> {
     if (!entry) return false;
     clearTimeout(entry.timer);
     return this.#entries.delete(poll);
+  }
+}
+
+/** The calls of a container to its agent. */
+export interface WorkerCalls {
+  take(poll: Poll, maxJobs: number, hasJobInProgress: boolean | null): void;
+  stopPoll(poll: Poll): void;
+  drop(poll: Poll): void;
+  ping(jobIds: ReadonlySet<string>, unhealthyReason: string | null): void;
+  /** Whether the worker has this job, so that its posts about it count. */
+  holds(jobId: string): boolean;
+  result(jobId: string, body: ReceivedBody): Promise<void>;
+  chunk(jobId: string, body: ReceivedBody): void;
+}
+
+/** The calls of a load-balanced worker, which gets no jobs: its polls are held until they time out. */
+export class IdleCalls implements WorkerCalls {
+  readonly #holdMs: () => number;
+  readonly #polls = new PollQueue<null>(() => {});
+
+  constructor(holdMs: () => number) {
+    this.#holdMs = holdMs;
+  }
+
+  take(poll: Poll): void {
+    this.#polls.add(poll, null, this.#holdMs());
+  }
+
+  stopPoll(poll: Poll): void {
+    this.#polls.add(poll, null, this.#holdMs());
+  }
+
+  drop(poll: Poll): void {
+    this.#polls.drop(poll);
+  }
+
+  /** Its health is probed at its own server. */
+  ping(): void {}
+
+  /** No result is received, since there are no jobs. */
+  holds(): boolean {
+    return false;
+  }
+
+  async result(): Promise<void> {}
+
+  chunk(): void {}
+
+  endPolls(): void {
+    this.#polls.endAll();
   }
 }

@@ -1,7 +1,7 @@
 import { cutJson, cutsAt, RawJson } from "../../src/json/raw-json.ts";
 import { JsonSyntaxError } from "../../src/json/json-tokens.ts";
 import { CHUNK_MAX_BYTES, RESULT_MAX_BYTES } from "../../src/contract/limits.ts";
-import type { ReceivedBody } from "./body.ts";
+import type { ReceivedBody } from "./bodies.ts";
 
 /** What a body posted to job-done means. The output is JSON text as the worker wrote it, and may be megabytes. */
 export type PostedResult =

@@ -11,12 +11,11 @@ import {
   WORKER_CONNECTIONS_PER_IP_MAX,
   WORKER_REQUESTS_MAX,
 } from "../../src/contract/limits.ts";
-import type { AgentLog } from "../log.ts";
-import type { Timing } from "../timing.ts";
-import { announcedBytes, type ReceivedBody, readBody } from "./body.ts";
-import { BodyBudget } from "./body-budget.ts";
+import type { AgentLog } from "../core/log.ts";
+import type { Timing } from "../core/timing.ts";
+import { announcedBytes, type ReceivedBody, readBody, BodyBudget } from "./bodies.ts";
 import type { EdgeRelay } from "./edge-relay.ts";
-import { Poll } from "./poll.ts";
+import { Poll, type WorkerCalls } from "./poll.ts";
 import { POST_MAX_BYTES } from "./result.ts";
 import { parseRelayed, parseRequest, type WorkerRequest } from "./worker-request.ts";
 
@@ -24,18 +23,6 @@ import { parseRelayed, parseRequest, type WorkerRequest } from "./worker-request
 export interface WorkerSession {
   readonly token: string;
   readonly calls: WorkerCalls;
-}
-
-/** What a container may ask of its agent. */
-export interface WorkerCalls {
-  take(poll: Poll, maxJobs: number, hasJobInProgress: boolean | null): void;
-  stopPoll(poll: Poll): void;
-  drop(poll: Poll): void;
-  ping(jobIds: ReadonlySet<string>, unhealthyReason: string | null): void;
-  /** Whether the worker has this job, so that what it posts of it is wanted. */
-  holds(jobId: string): boolean;
-  result(jobId: string, body: ReceivedBody): Promise<void>;
-  chunk(jobId: string, body: ReceivedBody): void;
 }
 
 export type WorkerServerOptions = {

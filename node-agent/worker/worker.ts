@@ -6,12 +6,11 @@
  *                  └─ back-off ◄┘ (crash_looping, unhealthy)
  *
  * A ready worker may be put on standby, which is frozen; after that it is starting again until it shows that it is
- * ready. How it shows that, and what it then does, is its duty (duty.ts).
+ * ready. How it shows that, and what it then does, depends on its mode: queue or load-balanced.
  *
- * Each start is made of what the edge said last. While that is a problem, nothing is started (unhealthy).
+ * Each start uses the latest assignment. While that has a problem, nothing is started (unhealthy).
  *
- * One loop owns the container. Everything else only changes facts and wakes the loop,
- * which asks `judgeLife` what they mean.
+ * One loop owns the container. Everything else only changes facts and wakes the loop, which decides by `decideLife`.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type {
@@ -20,14 +19,19 @@ import type {
   WorkerReport,
   WorkerState,
 } from "../../src/contract/agent/agent.ts";
-import type { WorkerExit } from "../runtime/runtime.ts";
-import type { WorkerCalls, WorkerSession } from "../worker-server/worker-server.ts";
-import { type AdoptedWorker, Container, type ContainerOptions } from "./container.ts";
-import { type ModeOptions, createMode } from "./modes.ts";
-import type { WorkerMode } from "./mode.ts";
-import { decideLife, type LifeEnd, type LifeFacts } from "./lifecycle/worker-life.ts";
+import type { WorkerExit } from "../runtime/interface/runtime.ts";
+import type { WorkerSession } from "../worker-server/worker-server.ts";
+import type { WorkerCalls } from "../worker-server/poll.ts";
+import { type AdoptedWorker, Container, type ContainerOptions } from "./lifecycle/container.ts";
+import type { WorkerContext } from "./lifecycle/mode.ts";
+import {
+  decideLife,
+  type LifeEnd,
+  type LifeFacts,
+  type Recreation,
+  recreationOf,
+} from "./lifecycle/worker-life.ts";
 import { Preparation } from "./lifecycle/preparation.ts";
-import { type Recreation, recreationOf } from "./lifecycle/recreation.ts";
 import {
   describeFailure,
   type Failure,
@@ -37,16 +41,20 @@ import {
 } from "./lifecycle/restart.ts";
 import { Standby } from "./lifecycle/standby.ts";
 import { WorkerStatus } from "./lifecycle/worker-status.ts";
-import { Notifier } from "../async/notifier.ts";
+import { Notifier } from "../core/notifier.ts";
+import { QueueMode, type QueueModeOptions } from "./queue/queue-mode.ts";
+import { LoadBalancedMode, type LoadBalancedModeOptions } from "./load-balancing/load-balanced-mode.ts";
+
+/** What the worker does, by the type of its endpoint. */
+export type WorkerMode = QueueMode | LoadBalancedMode;
 
 export type WorkerOptions = ContainerOptions &
-  ModeOptions & {
-    /** `isWithdrawn`: a worker takes no jobs any more, so its slots must not be offered a moment longer. */
+  QueueModeOptions &
+  LoadBalancedModeOptions & {
+    /** `isWithdrawn`: a worker takes no more jobs, so its slots must be withdrawn at once. */
     readonly onSlotsChange: (endpointId: string, isWithdrawn: boolean) => void;
     /** `isNewState`: more than the detail has changed. */
     readonly onStateChange: (isNewState: boolean) => void;
-    /** Other workers of the endpoint than before take requests now. */
-    readonly onAdmissionChange: (endpointId: string) => void;
   };
 
 export class Worker implements WorkerSession {
@@ -59,11 +67,11 @@ export class Worker implements WorkerSession {
   readonly #status: WorkerStatus;
   readonly #preparation: Preparation;
   #isDraining = false;
-  /** The container's life has ended, though its process may still ask for jobs. */
+  /** The container's life has ended, though its process may still poll for jobs. */
   #isOver = false;
   #failuresInRow = 0;
 
-  /** `record` is that of a container which runs already, from an earlier agent process. */
+  /** `record`: of a container that an earlier agent process has started. */
   constructor(assignment: AssignmentOutline, options: WorkerOptions, record?: AdoptedWorker) {
     this.assignment = assignment;
     this.#options = options;
@@ -78,14 +86,13 @@ export class Worker implements WorkerSession {
       log: options.log,
       policy: restartPolicy(options.timing),
       isDraining: () => this.#isDraining,
-      problemOf: (assigned) => this.mode.problemOf(assigned),
     });
-    const { workerId, mode } = this;
-    this.#standby = new Standby({ workerId, mode, log: options.log, container: this.#container });
+    const { workerId } = this;
+    this.#standby = new Standby({ workerId, log: options.log, container: this.#container });
   }
 
   #createMode(): WorkerMode {
-    const context = {
+    const context: WorkerContext = {
       outline: this.assignment,
       container: this.#container,
       status: this.#status,
@@ -95,10 +102,12 @@ export class Worker implements WorkerSession {
       markReady: (how: string) => this.#markReady(how),
       onChange: (isWithdrawn?: boolean) => this.#changed(isWithdrawn),
     };
-    return createMode(context, this.#options);
+    return this.assignment.type === "LB"
+      ? new LoadBalancedMode(context, this.#options)
+      : new QueueMode(context, this.#options);
   }
 
-  // What there is
+  // State
 
   get workerId(): string {
     return this.assignment.workerId;
@@ -112,7 +121,7 @@ export class Worker implements WorkerSession {
     return this.mode.calls;
   }
 
-  /** It is frozen, or about to be: nothing can come of it until the edge wants it again. */
+  /** It is frozen, or about to be. */
   get isFrozen(): boolean {
     return this.#container.isFrozen;
   }
@@ -125,9 +134,9 @@ export class Worker implements WorkerSession {
     return this.#status.reportFor(this.assignment);
   }
 
-  // Told by the runtime and by reconciling
+  // Events
 
-  /** The edge says anew what the worker is made of; a container that runs goes on as it is. */
+  /** Takes the latest assignment; it applies from the next start on. */
   setAssignment(assignment: Assignment): void {
     if (this.#standby.setRequested(assignment.mode === "standby")) this.#changed(this.#standby.isRequested);
     this.#preparation.setAssignment(assignment);
@@ -146,9 +155,14 @@ export class Worker implements WorkerSession {
     this.#changed(true);
   }
 
+  /** Reports all jobs without a result as lost. */
+  loseJobs(reason: string): void {
+    if (this.mode.kind === "queue") this.mode.jobs.loseAll(reason);
+  }
+
   // The loop
 
-  /** Keeps the worker running until it is drained; then nothing of it is left. Ends early when aborted. */
+  /** Keeps the worker running until it is drained, then removes it. Ends early when aborted. */
   async run(signal: AbortSignal): Promise<void> {
     this.#notifier.notifyOnAbort(signal);
     if (this.#container.isStarted) this.#takeOver();
@@ -161,29 +175,34 @@ export class Worker implements WorkerSession {
       await this.#cleanUp(end);
       if (failure) await this.#pause(this.#recordFailure(failure), signal);
       mayContinue = await this.#preparation.untilStartable(signal);
-      if (mayContinue && startFailure) mayContinue = await this.#preparation.prepare(signal); // its image may be gone
+      if (mayContinue && startFailure) mayContinue = await this.#preparation.prepare(signal); // its image may have been removed
     }
     await this.#remove(signal);
   }
 
   #takeOver(): void {
     void this.#recordImage();
-    if (!this.#container.isFrozen) this.mode.onRunning();
+    if (!this.#container.isFrozen) this.#isRunning();
   }
 
   async #launch(): Promise<Failure | null> {
     this.#isOver = false;
     this.mode.reset();
     this.#status.startTimes.restart();
-    // A failing worker is called so until it is ready again.
+    // A failing worker keeps that state until it is ready again.
     const { state } = this.#status;
     if (state !== "crash_looping" && state !== "unhealthy") this.#status.setState("starting");
-    const startFailure = await this.#container.launch((assignment) => this.mode.planServer(assignment));
+    const startFailure = await this.#container.launch();
     if (startFailure) return startFailure;
     this.#status.startTimes.record("containerStarted");
-    this.mode.onRunning();
+    this.#isRunning();
     void this.#recordImage();
     return null;
+  }
+
+  /** The container runs: it was started, thawed, or taken over from an earlier agent process. */
+  #isRunning(): void {
+    if (this.mode.kind === "load-balanced") this.mode.startProbing();
   }
 
   async #recordImage(): Promise<void> {
@@ -209,9 +228,16 @@ export class Worker implements WorkerSession {
       this.#status.startTimes.record("containerStarted");
       this.#status.setState("starting");
     }
-    const isDone = await this.#standby.move(move);
+    const { mode } = this;
+    const isDone =
+      move === "thaw"
+        ? await this.#standby.move(move, { before: () => mode.halt(), after: () => this.#isRunning() })
+        : await this.#standby.move(move, {
+            before: () => mode.kind === "load-balanced" && mode.evictRequests(),
+            after: () => {},
+          });
     if (isDone && move === "freeze") {
-      this.#status.resetFailures(); // it came up and did its work; its time in the cold is none of failing
+      this.#status.resetFailures(); // time on standby does not count as failing
       this.#status.setState("standby");
     }
     return isDone;
@@ -239,15 +265,15 @@ export class Worker implements WorkerSession {
     if (end !== "exited") {
       const failure = this.mode.failureOf(end);
       if (!failure) return null;
-      this.mode.loseJobs(`The worker was ended: it ${failure.reason}`);
+      this.loseJobs(`The worker was ended: it ${failure.reason}`);
       return { ...failure, lastLine: await this.#container.lastLine() };
     }
-    // What it posted last may still be on its way through the sockets.
+    // Its last results may still be on their way through the sockets.
     await delay(this.#options.timing.exitSettleMs);
     const lastLine = await this.#container.lastLine();
     const reason = this.#container.exit?.reason ?? "exited";
     const description = describeFailure({ reason, lastLine });
-    this.mode.loseJobs(`The worker ended before the job had a result: ${description}`);
+    this.loseJobs(`The worker ended before the job had a result: ${description}`);
     if (this.#isDraining || this.#recreationOf(end) !== null) return null;
     const { unhealthyReason } = this.mode.facts();
     if (unhealthyReason === null) return { kind: "exited", reason, lastLine };
@@ -256,10 +282,10 @@ export class Worker implements WorkerSession {
 
   async #cleanUp(end: LifeEnd | null): Promise<void> {
     this.#resetFailuresIfHealthy();
-    this.#isOver = true; // before its polls return: the next ones would take what waits for its successor
+    this.#isOver = true; // before its polls return: its next ones would take jobs that wait for the next container
     if (end === "drained" && !this.#container.isFrozen) {
       const terminated = this.#container.terminate();
-      this.mode.halt(); // the SDK ends when its polls have returned
+      this.mode.halt(); // the SDK exits once its polls have returned
       await terminated;
     }
     const recreation = this.#recreationOf(end);
@@ -296,7 +322,7 @@ export class Worker implements WorkerSession {
 
   async #remove(signal: AbortSignal): Promise<void> {
     for (let failures = 1; !signal.aborted; failures += 1) {
-      this.mode.loseJobs("The worker was removed.");
+      this.loseJobs("The worker was removed.");
       if (await this.#container.remove()) {
         this.#options.log.info("worker_removed", { workerId: this.workerId });
         return;
@@ -308,9 +334,9 @@ export class Worker implements WorkerSession {
     }
   }
 
-  // Small parts
+  // Helpers
 
-  /** What failed before it was ready for so long is no reason for what comes. */
+  /** Failures before a long time of being ready are not held against it. */
   #resetFailuresIfHealthy(): void {
     if (this.#container.readyForMs() >= this.#options.timing.healthyMs) this.#status.resetFailures();
   }
@@ -324,8 +350,8 @@ export class Worker implements WorkerSession {
   }
 
   #changed(isWithdrawn = false): void {
-    this.#options.logs.setJobs(this.workerId, this.mode.jobIds());
-    this.mode.onChanged();
+    if (this.mode.kind === "queue") this.#options.logs.setJobs(this.workerId, this.mode.jobs.idsInside());
+    else this.mode.updateAdmission();
     this.#notifier.notify();
     this.#options.onSlotsChange(this.assignment.endpointId, isWithdrawn);
   }

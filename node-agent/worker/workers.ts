@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Assignment, WorkerReport } from "../../src/contract/agent/agent.ts";
-import type { AdmissionControl, Admission } from "./admission.ts";
+import type { Assignment, ExchangeReply, WorkerReport } from "../../src/contract/agent/agent.ts";
+import type { AdmissionControl, Admission } from "../link/admission.ts";
+import type { ReceivedAttempt } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
-import type { FoundWorker } from "../runtime/runtime.ts";
-import type { AdoptedWorker } from "./container.ts";
-import type { AdmissionGate } from "./mode.ts";
-import { planWorkers } from "./reconcile.ts";
+import type { FoundWorker } from "../runtime/interface/runtime.ts";
+import type { AdoptedWorker } from "./lifecycle/container.ts";
+import type { LoadBalancedMode } from "./load-balancing/load-balanced-mode.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
 
 /** All workers of this host: adopts, starts and drains them. */
@@ -21,7 +21,7 @@ export class Workers implements AdmissionControl {
     this.#options = options;
   }
 
-  // What there is
+  // State
 
   find(workerId: string): Worker | undefined {
     return this.#workers.get(workerId);
@@ -35,12 +35,12 @@ export class Workers implements AdmissionControl {
     return new Set([...this.#workers.values()].map((worker) => worker.assignment.endpointId));
   }
 
-  /** Names of the images that a start may ask for. */
+  /** Names of the images of the assigned workers. */
   imageNames(): Set<string> {
     return new Set(this.#assignments.map(({ imageName }) => imageName));
   }
 
-  /** SHA-256s of the files of apps that a start may ask for. */
+  /** SHA-256s of the files of apps of the assigned workers. */
   artifacts(): Set<string> {
     return new Set(this.#assignments.flatMap(({ artifact }) => artifact?.sha256 ?? []));
   }
@@ -49,34 +49,68 @@ export class Workers implements AdmissionControl {
     return [...this.#workers.values()].map((worker) => worker.report());
   }
 
-  // Doors
+  // Jobs
+
+  /** Slots of the workers of an endpoint that take jobs now. */
+  freeSlots(endpointId: string): { readonly workerId: string; readonly free: number }[] {
+    return this.ofEndpoint(endpointId)
+      .map(({ workerId, mode }) => ({ workerId, free: mode.kind === "queue" ? mode.freeSlots() : 0 }))
+      .filter(({ free }) => free > 0);
+  }
+
+  /** How many more jobs a worker can get. */
+  acceptableJobs(workerId: string): number {
+    const mode = this.#workers.get(workerId)?.mode;
+    return mode?.kind === "queue" ? mode.acceptableJobs() : 0;
+  }
+
+  /** Gives a worker the jobs that it has received; they may share one poll. */
+  accept(workerId: string, jobs: readonly ReceivedAttempt[]): void {
+    const mode = this.#workers.get(workerId)?.mode;
+    if (mode?.kind === "queue") mode.jobs.accept(jobs);
+  }
+
+  /** Stops an attempt whose result is not needed, whether a worker has it or only the ledger. */
+  stopJob(endpointId: string, { jobId, attempt, reason }: ExchangeReply["stops"][number]): void {
+    const isStopped = this.ofEndpoint(endpointId).some(
+      ({ mode }) => mode.kind === "queue" && mode.jobs.stop(jobId, attempt, reason),
+    );
+    if (!isStopped) this.#options.ledger.abandon(jobId, attempt);
+  }
+
+  /** Whether workers of the endpoint run, or are about to. */
+  hasRunning(endpointId: string): boolean {
+    return this.ofEndpoint(endpointId).some(({ isFrozen }) => !isFrozen);
+  }
+
+  // Requests
 
   openWorkers(endpointId: string): readonly string[] {
     return this.ofEndpoint(endpointId)
-      .filter(({ mode }) => mode.gate?.isOpen())
+      .filter(({ mode }) => mode.kind === "load-balanced" && mode.isOpen())
       .map(({ workerId }) => workerId);
   }
 
   admit(endpointId: string, workerId: string, evict: () => void): Admission | null {
-    return this.#gateOf(endpointId, workerId)?.admit(evict) ?? null;
+    return this.#loadBalanced(endpointId, workerId)?.admit(evict) ?? null;
   }
 
   connectionFailed(endpointId: string, workerId: string): void {
-    this.#gateOf(endpointId, workerId)?.connectionFailed();
+    this.#loadBalanced(endpointId, workerId)?.connectionFailed();
   }
 
   connectionRefused(endpointId: string, workerId: string): void {
-    this.#gateOf(endpointId, workerId)?.connectionRefused();
+    this.#loadBalanced(endpointId, workerId)?.connectionRefused();
   }
 
-  #gateOf(endpointId: string, workerId: string): AdmissionGate | null {
-    const worker = this.#workers.get(workerId);
-    return worker?.assignment.endpointId === endpointId ? worker.mode.gate : null;
+  #loadBalanced(endpointId: string, workerId: string): LoadBalancedMode | undefined {
+    const { mode, assignment } = this.#workers.get(workerId) ?? {};
+    return mode?.kind === "load-balanced" && assignment?.endpointId === endpointId ? mode : undefined;
   }
 
   // Adopting
 
-  /** Takes over what an earlier agent process left: running containers, and the attempts they hold. */
+  /** Takes over running containers of an earlier agent process, and their attempts. */
   async adopt({ isReachable }: { isReachable: boolean }): Promise<void> {
     const { runtime, journal } = this.#options;
     this.#unwatch = runtime.watch((exit) => this.#workers.get(exit.workerId)?.recordExit(exit));
@@ -98,7 +132,7 @@ export class Workers implements AdmissionControl {
 
   #adoptOne(record: AdoptedWorker, attempts: readonly AttemptRecord[]): void {
     const worker = new Worker(record.assignment, this.#options, record);
-    for (const attempt of attempts) worker.mode.queue?.jobs.adopt(attempt);
+    for (const attempt of attempts) if (worker.mode.kind === "queue") worker.mode.jobs.adopt(attempt);
     const { workerId, endpointId } = record.assignment;
     this.#options.log.info("worker_adopted", { workerId, endpointId, attempts: attempts.length });
     this.#add(worker);
@@ -148,7 +182,7 @@ export class Workers implements AdmissionControl {
     }
   }
 
-  /** One of another release drains; it shall not become what its successor will be. */
+  /** A worker of another version drains, so it does not take the new assignment. */
   #update(assignment: Assignment): void {
     const worker = this.#workers.get(assignment.workerId);
     if (worker?.assignment.revision === assignment.revision) worker.setAssignment(assignment);
@@ -165,11 +199,11 @@ export class Workers implements AdmissionControl {
     try {
       await worker.run(this.#stopping.signal);
     } catch (error) {
-      // A fault of ours: the worker is given up, and reconciling starts it anew if it is still assigned.
+      // A bug of ours: the worker is given up, and reconciling starts it again if it is still assigned.
       this.#options.log.error("worker_failed", { workerId: worker.workerId, reason: String(error) });
-      worker.mode.loseJobs(`The agent failed to run the worker: ${String(error)}`);
+      worker.loseJobs(`The agent failed to run the worker: ${String(error)}`);
       await this.#options.runtime.remove(worker.workerId).catch(() => {});
-      // What has failed at once may fail at once again.
+      // An immediate failure may repeat immediately.
       const { signal } = this.#stopping;
       await delay(this.#options.timing.restartBaseMs, undefined, { signal }).catch(() => {});
     }
@@ -199,4 +233,32 @@ export class Workers implements AdmissionControl {
     await Promise.all(found.map(({ workerId }) => runtime.remove(workerId)));
     for (const { assignment } of journal.workers()) journal.removeWorker(assignment.workerId);
   }
+}
+
+/** A worker of this host, as far as reconciling is concerned. */
+export type PresentWorker = {
+  readonly workerId: string;
+  readonly revision: number;
+  readonly isDraining: boolean;
+};
+
+export type ReconcilePlan = {
+  readonly start: readonly Assignment[];
+  readonly drain: readonly string[];
+};
+
+/** Decides which workers to start and to drain so that the host has those that are assigned. */
+export function planWorkers(
+  assignments: readonly Assignment[],
+  present: readonly PresentWorker[],
+): ReconcilePlan {
+  const assigned = new Map(assignments.map((assignment) => [assignment.workerId, assignment]));
+  const presentIds = new Set(present.map((worker) => worker.workerId));
+  return {
+    start: [...assigned.values()].filter((assignment) => !presentIds.has(assignment.workerId)),
+    drain: present
+      .filter((worker) => !worker.isDraining)
+      .filter((worker) => assigned.get(worker.workerId)?.revision !== worker.revision)
+      .map((worker) => worker.workerId),
+  };
 }

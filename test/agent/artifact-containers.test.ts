@@ -7,14 +7,14 @@ import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, type ExpectStatic, test } from "vitest";
 import { EdgeClient } from "../../node-agent/edge/edge-client.ts";
 import { DockerRuntime } from "../../node-agent/runtime/docker/docker-runtime.ts";
-import type { WorkerSpec } from "../../node-agent/runtime/runtime.ts";
-import { removeWorkerNetwork } from "../../node-agent/runtime/worker-removal.ts";
+import type { WorkerSpec } from "../../node-agent/runtime/interface/runtime.ts";
+import { removeWorkerNetwork } from "../../node-agent/runtime/create-runtime.ts";
 import { ensureFlashImages } from "../../scripts/images/flash-images.ts";
 import { assignment } from "../support/agent-fixture.ts";
 import { archiveOf } from "../support/archive.ts";
 import { ContainerHost } from "../support/container-host.ts";
 import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";
-import { MemoryShelf } from "../support/memory-shelf.ts";
+import { MemoryImageStore } from "../support/memory-image-store.ts";
 import { HOST_TOKEN, ScriptedEdge } from "../support/scripted-edge.ts";
 import { inTurn } from "../support/turn.ts";
 import { printed, shell, workerSpec } from "./runtime-conformance.ts";
@@ -80,7 +80,7 @@ describe.runIf(hasDocker)("files of an app in containers", () => {
       images: { reserveBytes: 1, freeBytes: async () => 0 },
     });
     runtime.configureCache({
-      cachedImages: new MemoryShelf(),
+      cachedImages: new MemoryImageStore(),
       assignedImages: () => new Set(),
       assignedArtifacts: () => assigned,
       artifacts: new EdgeClient(edge.url, HOST_TOKEN),

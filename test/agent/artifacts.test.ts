@@ -5,9 +5,8 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, onTestFinished, test } from "vitest";
-import { ArtifactDirectory } from "../../node-agent/artifacts/artifact-directory.ts";
+import { ArtifactDirectory, readArtifactUsage } from "../../node-agent/artifacts/artifact-directory.ts";
 import { ArtifactStore } from "../../node-agent/artifacts/artifact-store.ts";
-import { readArtifactUsage } from "../../node-agent/artifacts/artifact-usage.ts";
 import { EdgeClient } from "../../node-agent/edge/edge-client.ts";
 import { DiskSpace } from "../../node-agent/disk/disk-space.ts";
 import { ProcessRuntime } from "../../node-agent/runtime/process/process-runtime.ts";
@@ -15,7 +14,7 @@ import type { Artifact } from "../../src/contract/agent/artifact.ts";
 import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 import { AgentProcess } from "../support/agent-process.ts";
 import { archiveOf } from "../support/archive.ts";
-import { MemoryShelf } from "../support/memory-shelf.ts";
+import { MemoryImageStore } from "../support/memory-image-store.ts";
 import { HOST_TOKEN, ScriptedEdge } from "../support/scripted-edge.ts";
 import { printed, workerSpec } from "./runtime-conformance.ts";
 
@@ -146,23 +145,17 @@ describe("the files that a host keeps", () => {
 
   /** As much disk as so many builds take. */
   function storeFor(count: number, assigned: ReadonlySet<string>): ArtifactStore {
-    const shelf = new ArtifactDirectory(stateDirectory);
-    const room = new DiskSpace({
-      freeBytes: async () => count - (await shelf.list()).length,
+    const directory = new ArtifactDirectory(stateDirectory);
+    const disk = new DiskSpace({
+      freeBytes: async () => count - (await directory.list()).length,
       reserveBytes: 1,
       checkIntervalMs: 3_600_000,
     });
-    onTestFinished(() => room.close());
-    const source = new EdgeClient(edge.url, HOST_TOKEN);
-    const log = { info: () => {}, warn: () => {} };
-    return new ArtifactStore({
-      stateDirectory,
-      source,
-      disk: room,
-      log,
-      assigned: () => assigned,
-      usedByWorkers: async () => new Set(),
-    });
+    onTestFinished(() => disk.close());
+    const artifacts = new EdgeClient(edge.url, HOST_TOKEN);
+    const store = new ArtifactStore({ stateDirectory, disk, usedByWorkers: async () => new Set() });
+    store.configureCache({ artifacts, assignedArtifacts: () => assigned });
+    return store;
   }
 
   test("go the longest unused first when the disk is full, and none goes that a worker shall have", async ({
@@ -171,13 +164,13 @@ describe("the files that a host keeps", () => {
     const apps = ["1", "2", "3", "4"].map(appOf);
     const [first, second, third, fourth] = apps.map(({ sha256 }) => sha256);
     const store = storeFor(3, new Set([first ?? ""]));
-    const shelf = new ArtifactDirectory(stateDirectory);
+    const directory = new ArtifactDirectory(stateDirectory);
     for (const [index, app] of apps.slice(0, 3).entries()) {
       expect(await store.prepare(app, () => {})).toEqual({ kind: "prepared" });
-      await shelf.touch(app.sha256, new Date(index * 1_000));
+      await directory.touch(app.sha256, new Date(index * 1_000));
     }
     for (const app of apps.slice(3)) await store.prepare(app, () => {});
-    const kept = (await shelf.list()).map(({ sha256 }) => sha256);
+    const kept = (await directory.list()).map(({ sha256 }) => sha256);
     expect(kept).not.toContain(second);
     expect(new Set(kept)).toEqual(new Set([first, third, fourth]));
     expect(await readArtifactUsage(stateDirectory)).toMatchObject({ count: 3 });
@@ -259,13 +252,13 @@ describe("the files that a host keeps", () => {
     const artifact = appOf("1");
     const runtime = new ProcessRuntime({ stateDirectory, hasRealGpus: false });
     onTestFinished(() => runtime.close());
-    const source = new EdgeClient(edge.url, HOST_TOKEN);
+    const artifacts = new EdgeClient(edge.url, HOST_TOKEN);
     const nothing = () => new Set<string>();
     runtime.configureCache({
-      cachedImages: new MemoryShelf(),
+      cachedImages: new MemoryImageStore(),
       assignedImages: nothing,
       assignedArtifacts: nothing,
-      artifacts: source,
+      artifacts,
     });
     const env = { PATH: `${bin}:/usr/bin:/bin`, PYTHONPATH: "/own", ...wanted };
     const spec = workerSpec("", "", { artifact, env });

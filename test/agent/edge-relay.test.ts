@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request, type RequestListener } fro
 import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, onTestFinished, test } from "vitest";
-import { TIMING } from "../../node-agent/timing.ts";
+import { TIMING } from "../../node-agent/core/timing.ts";
 import { EdgeRelay } from "../../node-agent/worker-server/edge-relay.ts";
 import { WorkerServer } from "../../node-agent/worker-server/worker-server.ts";
 

@@ -12,8 +12,8 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { ensureNodeImage } from "../../scripts/images/node-image.ts";
 import { bridgeName, forwardChain, inputChain } from "../../node-agent/runtime/network/firewall-rules.ts";
 import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker/docker-runtime.ts";
-import type { WorkerSpec } from "../../node-agent/runtime/runtime.ts";
-import { removeWorkerNetwork } from "../../node-agent/runtime/worker-removal.ts";
+import type { WorkerSpec } from "../../node-agent/runtime/interface/runtime.ts";
+import { removeWorkerNetwork } from "../../node-agent/runtime/create-runtime.ts";
 import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";
 import {
   bothProtocols,

@@ -4,13 +4,13 @@ import { Readable } from "node:stream";
 import Dockerode from "dockerode";
 import { afterEach, beforeEach, describe, test } from "vitest";
 import { EdgeClient } from "../../node-agent/edge/edge-client.ts";
-import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/log.ts";
+import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/core/log.ts";
 import type { ImageOptions } from "../../node-agent/runtime/images/docker-images.ts";
 import { DockerRuntime } from "../../node-agent/runtime/docker/docker-runtime.ts";
-import type { PrepareOutcome, WorkerSpec } from "../../node-agent/runtime/runtime.ts";
+import type { PrepareOutcome, WorkerSpec } from "../../node-agent/runtime/interface/runtime.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { ImageRegistry } from "../support/image-registry.ts";
-import { MemoryShelf } from "../support/memory-shelf.ts";
+import { MemoryImageStore } from "../support/memory-image-store.ts";
 import { workerSpec } from "./runtime-conformance.ts";
 
 const hasDocker = await isDockerAvailable();
@@ -18,7 +18,7 @@ const docker = new Dockerode();
 
 /** A runtime that keeps images, on terms of the test. */
 class ImageHost {
-  readonly shelf: MemoryShelf;
+  readonly shelf: MemoryImageStore;
   readonly assigned = new Set<string>();
   readonly events: { readonly event: AgentEvent; readonly fields: LogFields }[] = [];
   readonly runtime: DockerRuntime;
@@ -26,7 +26,7 @@ class ImageHost {
 
   constructor(
     images: Partial<ImageOptions>,
-    shelf: MemoryShelf,
+    shelf: MemoryImageStore,
     client = docker,
     allowedRegistries: readonly string[] = ["127.0.0.1"],
   ) {
@@ -119,7 +119,7 @@ describe.runIf(hasDocker)("images", () => {
   let registry: ImageRegistry;
   let host: ImageHost;
   /** An agent on the terms; one after another may have the same shelf. */
-  const open = (images: Partial<ImageOptions> = {}, shelf = new MemoryShelf()): ImageHost => {
+  const open = (images: Partial<ImageOptions> = {}, shelf = new MemoryImageStore()): ImageHost => {
     host = new ImageHost(images, shelf);
     return host;
   };
@@ -137,7 +137,7 @@ describe.runIf(hasDocker)("images", () => {
     test("are not asked, unless the owner allows it; an image that is here starts all the same", async ({
       expect,
     }) => {
-      host = new ImageHost({}, new MemoryShelf(), docker, []);
+      host = new ImageHost({}, new MemoryImageStore(), docker, []);
       const imageName = registry.image("team/model:1");
       const login = { username: "ada", password: "secret" };
       expect(await host.prepare(imageName, { registryAuth: login })).toMatchObject({

@@ -2,8 +2,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, type ExpectStatic, test } from "vitest";
-import type { OutputLine, OutputPart, OutputReader } from "../../node-agent/runtime/output.ts";
-import type { Runtime, WorkerExit, WorkerSpec } from "../../node-agent/runtime/runtime.ts";
+import type { OutputLine, OutputPart, OutputReader } from "../../node-agent/runtime/interface/output.ts";
+import type { Runtime, WorkerExit, WorkerSpec } from "../../node-agent/runtime/interface/runtime.ts";
 
 export type RuntimeFixture = {
   readonly runtime: Runtime;

@@ -8,8 +8,8 @@ import Dockerode from "dockerode";
 import { execa } from "execa";
 import { beforeAll, describe, test as base } from "vitest";
 import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker/docker-runtime.ts";
-import type { WorkerSpec } from "../../node-agent/runtime/runtime.ts";
-import { Volumes } from "../../node-agent/volumes/volumes.ts";
+import type { WorkerSpec } from "../../node-agent/runtime/interface/runtime.ts";
+import { Volumes } from "../../node-agent/disk/volumes.ts";
 import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";
 import { ExitLog, printed, shell, workerSpec } from "./runtime-conformance.ts";
 

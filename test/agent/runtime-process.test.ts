@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, test } from "vitest";
 import { ProcessRuntime } from "../../node-agent/runtime/process/process-runtime.ts";
-import { Volumes } from "../../node-agent/volumes/volumes.ts";
+import { Volumes } from "../../node-agent/disk/volumes.ts";
 import {
   describeRuntime,
   ExitLog,

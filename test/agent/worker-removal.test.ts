@@ -4,7 +4,7 @@ import Dockerode from "dockerode";
 import { execa } from "execa";
 import { describe, test } from "vitest";
 import { DockerRuntime } from "../../node-agent/runtime/docker/docker-runtime.ts";
-import { removeAllWorkers, removeWorkerNetwork } from "../../node-agent/runtime/worker-removal.ts";
+import { removeAllWorkers, removeWorkerNetwork } from "../../node-agent/runtime/create-runtime.ts";
 import { ensureTestImage, isDockerAvailable } from "../support/docker.ts";
 
 const docker = new Dockerode();

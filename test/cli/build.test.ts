@@ -170,7 +170,7 @@ test("links are followed within the project", async () => {
     "y.py",
   ]);
   expect(textIn(artifact.path, "linked/x.py")).toBe("X = 1\n");
-  expect(warnings).toEqual(["lost.py is a link that leads nowhere, and is left out."]);
+  expect(warnings).toEqual(["lost.py is a broken link and is left out."]);
 });
 
 test("links that leave the project, or go round, are named", async () => {

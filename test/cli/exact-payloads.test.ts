@@ -12,7 +12,7 @@ import { answerQueueCall } from "../../cli/preview/queue/queue-answers.ts";
 import { PreviewQueue } from "../../cli/preview/queue/preview-queue.ts";
 import { QueueWork } from "../../cli/preview/worker/queue-work.ts";
 import { Service } from "../../cli/service/service.ts";
-import { TIMING } from "../../node-agent/timing.ts";
+import { TIMING } from "../../node-agent/core/timing.ts";
 import { EdgeRelay } from "../../node-agent/worker-server/edge-relay.ts";
 import { WorkerServer } from "../../node-agent/worker-server/worker-server.ts";
 import { randomJson, seededRandom } from "../support/json-texts.ts";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, test, vi } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
 import { freePort } from "../support/free-port.ts";
 import { processesIn } from "../support/leftovers.ts";
-import { Desk, layOutBundle } from "./support/flash-command.ts";
+import { CommandFixture, layOutBundle } from "./support/flash-command.ts";
 import { RunningCommand } from "./support/running-command.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -20,31 +20,31 @@ def hello(name):
 `;
 
 let bundle: string;
-let desk: Desk;
+let fixture: CommandFixture;
 
 beforeAll(async () => {
   bundle = await layOutBundle();
   // Packages of the repository are above it, so that nothing is fetched.
   await symlink(join(ROOT, "node_modules"), join(dirname(bundle), "node_modules"));
-  desk = await Desk.open(bundle, {
+  fixture = await CommandFixture.open(bundle, {
     EDGERUN_URL: "https://edge.example",
     SVC_API_KEY: "er_of_another",
     // What was compiled in the run before is not compiled again.
     XDG_CACHE_HOME: join(ROOT, "node_modules/.cache"),
   });
-  await desk.run("flash init .");
-  await desk.write("hello.py", HELLO);
+  await fixture.run("flash init .");
+  await fixture.write("hello.py", HELLO);
 });
 afterAll(async () => {
-  await desk?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
   if (bundle) await rm(dirname(bundle), { recursive: true, force: true });
 });
 
 async function start(): Promise<RunningCommand> {
   const args = ["dev", "--local", "--yes", "--port", String(await freePort())];
-  return new RunningCommand(join(desk.commands, "flash"), args, {
-    cwd: desk.project,
-    env: desk.environment,
+  return new RunningCommand(join(fixture.commands, "flash"), args, {
+    cwd: fixture.project,
+    env: fixture.environment,
   });
 }
 
@@ -66,10 +66,10 @@ async function answerOfHello(dev: RunningCommand, name: string): Promise<string>
 /** What the calls print that the README of a new app has for `flash dev`. */
 async function callsOfReadme(dev: RunningCommand): Promise<readonly unknown[]> {
   const [, place = ""] = await dev.printed(/http:\/\/(localhost:\d+)\/docs/);
-  const readme = await readFile(join(desk.project, "README.md"), "utf8");
+  const readme = await readFile(join(fixture.project, "README.md"), "utf8");
   const calls = readme.match(/^curl -X POST localhost:8888.*\\\n.*$/gm) ?? [];
   const answers = calls.map(async (call) => {
-    const { stdout } = await desk.run(
+    const { stdout } = await fixture.run(
       call.replace("localhost:8888", place).replace("curl", "curl -sS --fail-with-body"),
     );
     return JSON.parse(stdout) as unknown;
@@ -79,7 +79,7 @@ async function callsOfReadme(dev: RunningCommand): Promise<readonly unknown[]> {
 
 /** Sessions that the local edge has. */
 async function countSessions(): Promise<number> {
-  const state = join(desk.project, ".flash/local");
+  const state = join(fixture.project, ".flash/local");
   const { url } = JSON.parse(await readFile(join(state, "running.json"), "utf8")) as { url: string };
   const api = managementApi(url, (await readFile(join(state, "api-key"), "utf8")).trim());
   type Found = { myself: { flashApps: { flashEnvironments: unknown[] }[] } };
@@ -89,18 +89,18 @@ async function countSessions(): Promise<number> {
 
 async function nothingIsLeft(): Promise<void> {
   await vi.waitFor(() => {
-    const left = processesIn(desk.project);
+    const left = processesIn(fixture.project);
     if (left.length > 0) throw new Error(`processes ${left.join(", ")} are left`);
   }, 100_000);
 }
 
 /** Names of the logs that tell a key or a token. */
 function secretsInLogs(): readonly string[] {
-  const logs = globSync("{local,logs}/**/*.log", { cwd: join(desk.project, ".flash") });
+  const logs = globSync("{local,logs}/**/*.log", { cwd: join(fixture.project, ".flash") });
   if (logs.length < 4) throw new Error(`only these logs were found: ${logs.join(", ")}`);
-  const key = readFileSync(join(desk.project, ".flash/local/api-key"), "utf8").trim();
+  const key = readFileSync(join(fixture.project, ".flash/local/api-key"), "utf8").trim();
   return logs.filter((log) => {
-    const text = readFileSync(join(desk.project, ".flash", log), "utf8");
+    const text = readFileSync(join(fixture.project, ".flash", log), "utf8");
     return text.includes(key) || /\ber[a-z]?_[0-9a-f]{40}/.test(text);
   });
 }
@@ -135,11 +135,11 @@ test("a function runs on this computer, again after a kill, and nothing is left 
   expect(await next.end("SIGINT")).toBe(130);
   await nothingIsLeft();
   expect(secretsInLogs()).toEqual([]);
-  expect(statSync(join(desk.project, ".flash/local")).mode & 0o077).toBe(0);
+  expect(statSync(join(fixture.project, ".flash/local")).mode & 0o077).toBe(0);
 });
 
 test("where containers are wanted and no Docker daemon answers, that is said at once", async ({ expect }) => {
-  const { stderr, exitCode } = await desk.run(
+  const { stderr, exitCode } = await fixture.run(
     "DOCKER_HOST=unix:///nowhere/docker.sock flash dev --local --runtime docker",
   );
   expect(stderr.split("\n")).toEqual([

@@ -121,15 +121,15 @@ test("a change of files is told by what it means for calls", ({ expect }) => {
     return linesOf(screen());
   };
   expect(told({ changed: ["a", "b"], reconfigured: ["b"], added: ["c"] })).toEqual([
-    "✓ Reloaded: changed a; configured anew b; added c",
+    "✓ Reloaded: changed a; reconfigured b; added c",
   ]);
   expect(told({ changed: ["a"], problems: ["b.py:3: no", "c.py:1: no"] })).toEqual([
     "✓ Reloaded: changed a",
     "✗ b.py:3: no",
     "✗ c.py:1: no",
-    "  All other functions go on as they were.",
+    "  All other functions are unaffected.",
   ]);
-  expect(told({})).toEqual(["✓ Reloaded: everything can be read again"]);
+  expect(told({})).toEqual(["✓ Reloaded: all problems are fixed"]);
 });
 
 test("the ^C that a terminal writes is not left before the next line", ({ expect }) => {

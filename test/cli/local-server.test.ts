@@ -246,7 +246,7 @@ test("failures become statuses that say who is at fault", async ({ expect }) => 
   expect(await failure()).toEqual([504, "too slow"]);
   expect(await failure()).toEqual([500, "raised"]);
   expect(await failure()).toEqual([503, "There is no GPU. Choose another."]);
-  expect(await failure()).toEqual([500, "flash has met a fault of its own: bug"]);
+  expect(await failure()).toEqual([500, "flash crashed (internal error): bug"]);
   const failed = served.log.lines.filter((line) => line.includes("fails"));
   expect(failed[1]).toBe("POST /hello/runsync fails: raised (Traceback\n  app.py:3)");
 });
@@ -343,7 +343,7 @@ test("a caller that goes away aborts its call, and ends the stream that it was s
   await stream.body?.getReader().read();
   reading.abort();
   await cancelled.promise;
-  expect(served.log.lines).toContain("POST /hello/runsync fails: the caller has gone");
+  expect(served.log.lines).toContain("POST /hello/runsync fails: the caller has disconnected");
 });
 
 test("closing the server aborts what is under way", async ({ expect }) => {

@@ -8,7 +8,7 @@ import { beforeAll, inject, test } from "vitest";
 import { EDGERUN_VERSION } from "../../src/contract/version.ts";
 import { managementApi } from "../../standalone/management-api.ts";
 import type { EdgeAccess } from "../support/lone-edge.ts";
-import { Desk } from "./support/flash-command.ts";
+import { CommandFixture } from "./support/flash-command.ts";
 import { newAccount } from "./support/shared-edge.ts";
 import { CONTROL_C, talk } from "./support/terminal-dialog.ts";
 
@@ -19,12 +19,16 @@ beforeAll(async () => {
 });
 
 /** A login under way; `requested` is the id that its address names. */
-async function startLogin(desk: Desk, args: readonly string[] = []) {
-  const child = spawn(join(desk.commands, "flash"), ["login", "--no-open", "--url", edge.baseUrl, ...args], {
-    cwd: desk.project,
-    env: desk.environment,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+async function startLogin(fixture: CommandFixture, args: readonly string[] = []) {
+  const child = spawn(
+    join(fixture.commands, "flash"),
+    ["login", "--no-open", "--url", edge.baseUrl, ...args],
+    {
+      cwd: fixture.project,
+      env: fixture.environment,
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
@@ -53,8 +57,8 @@ async function clientOf(id: string): Promise<string> {
 }
 
 test("an approved login stores a key that opens the service, for its owner alone", async ({ expect }) => {
-  await using desk = await Desk.open(bundle);
-  const login = await startLogin(desk);
+  await using fixture = await CommandFixture.open(bundle);
+  const login = await startLogin(fixture);
   expect(login.output()).toContain(`${edge.baseUrl}/flash/login?request=${login.requested}`);
   expect(login.output()).toContain(`${login.requested.slice(0, 4)}-${login.requested.slice(4, 8)}`);
   expect(await clientOf(login.requested)).toBe(`flash/${EDGERUN_VERSION} (${hostname()})`);
@@ -62,47 +66,47 @@ test("an approved login stores a key that opens the service, for its owner alone
   expect(await login.ended).toBe(0);
   expect(login.output()).toMatch(new RegExp(`^✓ .*${edge.baseUrl}`, "m"));
 
-  const path = join(desk.home, ".config/edgerun/config.toml");
+  const path = join(fixture.home, ".config/edgerun/config.toml");
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   const [, key = ""] = /api_key = "(.*)"/.exec(await readFile(path, "utf8")) ?? [];
   expect(key).toMatch(/^er_/);
   expect(login.output()).not.toContain(key);
-  expect(await desk.run("flash app list")).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(await fixture.run("flash app list")).toMatchObject({ exitCode: 0, stderr: "" });
 });
 
 test("a denied login fails and stores nothing", async ({ expect }) => {
-  await using desk = await Desk.open(bundle);
-  const login = await startLogin(desk);
+  await using fixture = await CommandFixture.open(bundle);
+  const login = await startLogin(fixture);
   await decide(login.requested, false);
   expect(await login.ended).toBe(1);
   expect(/^✗ .*$/m.exec(login.output())?.[0]).toMatchInlineSnapshot(
     `"✗ Login failed: it was denied in the browser."`,
   );
-  await expect(stat(join(desk.home, ".config/edgerun/config.toml"))).rejects.toMatchObject({
+  await expect(stat(join(fixture.home, ".config/edgerun/config.toml"))).rejects.toMatchObject({
     code: "ENOENT",
   });
 });
 
 test("a login that nobody approves times out", async ({ expect }) => {
-  await using desk = await Desk.open(bundle);
-  const login = await startLogin(desk, ["--timeout", "1"]);
+  await using fixture = await CommandFixture.open(bundle);
+  const login = await startLogin(fixture, ["--timeout", "1"]);
   expect(await login.ended).toBe(1);
   expect(/^✗ .*$/m.exec(login.output())?.[0]).toMatchInlineSnapshot(
-    `"✗ Login timed out: nobody approved it in the browser."`,
+    `"✗ Login timed out: it was not approved in the browser."`,
   );
 });
 
 test.for(["SIGINT", "SIGTERM"] as const)("%s while it waits ends it with 130", async (signal, { expect }) => {
-  await using desk = await Desk.open(bundle);
-  const login = await startLogin(desk);
+  await using fixture = await CommandFixture.open(bundle);
+  const login = await startLogin(fixture);
   login.child.kill(signal);
   expect(await login.ended).toBe(130);
   expect(login.output()).toMatch(/^✗ /m);
 });
 
 test("Ctrl+C in a terminal, while the last line moves, ends it with 130", async ({ expect }) => {
-  await using desk = await Desk.open(bundle);
-  const { screen, exitCode } = await talk(desk, `flash login --no-open --url ${edge.baseUrl}`, [
+  await using fixture = await CommandFixture.open(bundle);
+  const { screen, exitCode } = await talk(fixture, `flash login --no-open --url ${edge.baseUrl}`, [
     { see: "Waiting for you", type: CONTROL_C },
   ]);
   expect(screen).toContain("✗");
@@ -110,23 +114,23 @@ test("Ctrl+C in a terminal, while the last line moves, ends it with 130", async 
 });
 
 test("a stored key is not replaced without an answer", async ({ expect }) => {
-  await using desk = await Desk.open(bundle);
-  await desk.write("../home/.config/edgerun/config.toml", 'api_key = "stored-key"\ntheme = "dark"\n');
-  const refused = await desk.run(`flash login --no-open --url ${edge.baseUrl}`);
+  await using fixture = await CommandFixture.open(bundle);
+  await fixture.write("../home/.config/edgerun/config.toml", 'api_key = "stored-key"\ntheme = "dark"\n');
+  const refused = await fixture.run(`flash login --no-open --url ${edge.baseUrl}`);
   expect(refused.exitCode).toBe(1);
   expect(refused.stderr).toContain("--yes");
 
-  const login = await startLogin(desk, ["--yes"]);
+  const login = await startLogin(fixture, ["--yes"]);
   await decide(login.requested, true);
   expect(await login.ended).toBe(0);
-  const text = await readFile(join(desk.home, ".config/edgerun/config.toml"), "utf8");
+  const text = await readFile(join(fixture.home, ".config/edgerun/config.toml"), "utf8");
   expect(text).toContain('theme = "dark"');
   expect(text).not.toContain("stored-key");
 });
 
 test("an address of a network without https is refused, unless the person says so", async ({ expect }) => {
-  await using desk = await Desk.open(bundle);
-  const { exitCode, stderr } = await desk.run("flash login --no-open --url http://edge.example");
+  await using fixture = await CommandFixture.open(bundle);
+  const { exitCode, stderr } = await fixture.run("flash login --no-open --url http://edge.example");
   expect(exitCode).toBe(1);
   expect(stderr).toContain("--insecure");
 });

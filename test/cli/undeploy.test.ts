@@ -4,7 +4,7 @@ import { writePickle } from "../../cli/project/pickle.ts";
 import type { EdgeAccess } from "../support/lone-edge.ts";
 import { makeEndpoint } from "./support/deployed-endpoint.ts";
 import { EdgeProxy } from "./support/edge-proxy.ts";
-import { Desk } from "./support/flash-command.ts";
+import { CommandFixture } from "./support/flash-command.ts";
 import { newAccount } from "./support/shared-edge.ts";
 import { CONTROL_C, ENTER, SPACE, talk } from "./support/terminal-dialog.ts";
 
@@ -17,18 +17,22 @@ beforeAll(async () => {
 /** The endpoints `one` and `two` of an app; the shell variable APP says which app it is. */
 async function deployed(app: string, address = edge.baseUrl) {
   for (const name of ["one", "two"]) await makeEndpoint(edge, { name, environment: "production", app });
-  const desk = await Desk.open(bundle, { EDGERUN_URL: address, SVC_API_KEY: edge.apiKey, APP: app });
+  const fixture = await CommandFixture.open(bundle, {
+    EDGERUN_URL: address,
+    SVC_API_KEY: edge.apiKey,
+    APP: app,
+  });
   const names = async (): Promise<string[]> => {
-    const { stdout } = await desk.run("flash undeploy list --app $APP --json");
+    const { stdout } = await fixture.run("flash undeploy list --app $APP --json");
     return (JSON.parse(stdout) as { endpoints: { name: string }[] }).endpoints.map(({ name }) => name);
   };
-  return { desk, names };
+  return { fixture, names };
 }
 
 test("--all deletes after yes and the typed text", async ({ expect }) => {
-  const { desk, names } = await deployed("typed");
-  await using _ = desk;
-  const { exitCode } = await talk(desk, "flash undeploy --all --app typed", [
+  const { fixture, names } = await deployed("typed");
+  await using _ = fixture;
+  const { exitCode } = await talk(fixture, "flash undeploy --all --app typed", [
     { see: "Delete 2 endpoints", type: "y" },
     { see: "Type DELETE ALL", type: `DELETE ALL${ENTER}` },
   ]);
@@ -37,9 +41,9 @@ test("--all deletes after yes and the typed text", async ({ expect }) => {
 });
 
 test("another text cancels and deletes nothing", async ({ expect }) => {
-  const { desk, names } = await deployed("mistyped");
-  await using _ = desk;
-  const { screen, exitCode } = await talk(desk, "flash undeploy --all --app mistyped", [
+  const { fixture, names } = await deployed("mistyped");
+  await using _ = fixture;
+  const { screen, exitCode } = await talk(fixture, "flash undeploy --all --app mistyped", [
     { see: "Delete 2 endpoints", type: "y" },
     { see: "Type DELETE ALL", type: `delete all${ENTER}` },
   ]);
@@ -49,9 +53,9 @@ test("another text cancels and deletes nothing", async ({ expect }) => {
 });
 
 test("--interactive deletes what was ticked", async ({ expect }) => {
-  const { desk, names } = await deployed("ticked");
-  await using _ = desk;
-  const { exitCode } = await talk(desk, "flash undeploy --interactive --app ticked", [
+  const { fixture, names } = await deployed("ticked");
+  await using _ = fixture;
+  const { exitCode } = await talk(fixture, "flash undeploy --interactive --app ticked", [
     { see: "Which endpoints", type: SPACE + ENTER },
     { see: "Delete 1 endpoint?", type: "y" },
   ]);
@@ -60,9 +64,9 @@ test("--interactive deletes what was ticked", async ({ expect }) => {
 });
 
 test("Ctrl+C at the last question deletes nothing and ends with 130", async ({ expect }) => {
-  const { desk, names } = await deployed("interrupted");
-  await using _ = desk;
-  const { exitCode } = await talk(desk, "flash undeploy one --app interrupted", [
+  const { fixture, names } = await deployed("interrupted");
+  await using _ = fixture;
+  const { exitCode } = await talk(fixture, "flash undeploy one --app interrupted", [
     { see: "Delete 1 endpoint?", type: CONTROL_C },
   ]);
   expect(exitCode).toBe(130);
@@ -71,40 +75,42 @@ test("Ctrl+C at the last question deletes nothing and ends with 130", async ({ e
 
 test("an endpoint that is not deleted is named, and the command fails", async ({ expect }) => {
   await using service = await refusing(edge.baseUrl);
-  const { desk } = await deployed("surviving", service.url);
-  await using _ = desk;
-  const all = await desk.run("flash undeploy --all --yes --force --app surviving");
+  const { fixture } = await deployed("surviving", service.url);
+  await using _ = fixture;
+  const all = await fixture.run("flash undeploy --all --yes --force --app surviving");
   expect(all.exitCode).toBe(1);
   expect(all.stderr).toMatch(/\b2\b.*\bone \(\w+\), two \(\w+\)/);
 });
 
 test("an app whose endpoints survive is kept, and they are named", async ({ expect }) => {
   await using service = await refusing(edge.baseUrl);
-  const { desk, names } = await deployed("kept", service.url);
-  await using _ = desk;
-  const { exitCode, stderr } = await desk.run("flash app delete kept --yes");
+  const { fixture, names } = await deployed("kept", service.url);
+  await using _ = fixture;
+  const { exitCode, stderr } = await fixture.run("flash app delete kept --yes");
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(/\b2\b.*\bone \(\w+\), two \(\w+\)/);
   expect(await names()).toEqual(["one", "two"]);
 });
 
 test("--cleanup-stale forgets what is tracked here and gone from the service", async ({ expect }) => {
-  const { desk } = await deployed("stale");
-  await using _ = desk;
-  const { stdout } = await desk.run("flash undeploy list --app $APP --json");
+  const { fixture } = await deployed("stale");
+  await using _ = fixture;
+  const { stdout } = await fixture.run("flash undeploy list --app $APP --json");
   const [one] = (JSON.parse(stdout) as { endpoints: { id: string; name: string }[] }).endpoints;
   const tracked = { "QB:one": one ?? null, "QB:old": { id: "gone", name: "old" } };
-  await desk.write(".flash/resources.pkl", writePickle(tracked));
-  expect((await desk.run("flash undeploy list --app $APP")).stdout).toMatch(/^inactive {2}old/m);
-  expect((await desk.run("flash undeploy --cleanup-stale --app $APP --yes")).stdout).toMatch(/^✓ .*\b1\b/m);
-  expect((await desk.run("flash undeploy list --app $APP")).stdout).not.toContain("old");
+  await fixture.write(".flash/resources.pkl", writePickle(tracked));
+  expect((await fixture.run("flash undeploy list --app $APP")).stdout).toMatch(/^inactive {2}old/m);
+  expect((await fixture.run("flash undeploy --cleanup-stale --app $APP --yes")).stdout).toMatch(
+    /^✓ .*\b1\b/m,
+  );
+  expect((await fixture.run("flash undeploy list --app $APP")).stdout).not.toContain("old");
 });
 
 test("a hostile resources.pkl is refused with the advice to delete it", async ({ expect }) => {
-  const { desk } = await deployed("hostile");
-  await using _ = desk;
-  await desk.write(".flash/resources.pkl", Buffer.from("cos\nsystem\n(S'touch hit'\ntR."));
-  const { exitCode, stderr } = await desk.run("flash undeploy list --app $APP; test ! -e hit");
+  const { fixture } = await deployed("hostile");
+  await using _ = fixture;
+  await fixture.write(".flash/resources.pkl", Buffer.from("cos\nsystem\n(S'touch hit'\ntR."));
+  const { exitCode, stderr } = await fixture.run("flash undeploy list --app $APP; test ! -e hit");
   expect(exitCode).toBe(0);
   expect(stderr).toContain("resources.pkl");
 });

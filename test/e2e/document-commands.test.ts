@@ -2,7 +2,7 @@
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { Desk, layOutBundle } from "../cli/support/flash-command.ts";
+import { CommandFixture, layOutBundle } from "../cli/support/flash-command.ts";
 import { type Edgerun, startEdgerun } from "../support/edgerun.ts";
 import { readDocument } from "../support/markdown.ts";
 
@@ -13,11 +13,11 @@ const STRICT = 'set -eu -o pipefail; curl() { command curl --fail-with-body "$@"
 describe("commands of documents", () => {
   let edgerun: Edgerun;
   let bundle: string;
-  let desk: Desk;
+  let fixture: CommandFixture;
 
   beforeAll(async () => {
     [edgerun, bundle] = await Promise.all([startEdgerun({ runtime: "process" }), layOutBundle()]);
-    desk = await Desk.open(bundle, {
+    fixture = await CommandFixture.open(bundle, {
       EDGE: edgerun.baseUrl,
       KEY: edgerun.apiKey,
       ENDPOINT: edgerun.endpointId,
@@ -27,7 +27,7 @@ describe("commands of documents", () => {
     });
   });
   afterAll(async () => {
-    await desk?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
     await edgerun?.stop();
     if (bundle !== undefined) await rm(dirname(bundle), { recursive: true, force: true });
   });
@@ -37,7 +37,7 @@ describe("commands of documents", () => {
     const blocks = readDocument(path).blocks.filter(({ test: marked }) => marked === mark);
     if (blocks.length === 0) throw new Error(`${path} has no block that is marked ${mark}.`);
     const script = [STRICT, ...blocks.map(({ text }) => text)].join("\n");
-    const result = await desk.run(script.replaceAll(LOCAL_URL, edgerun.baseUrl));
+    const result = await fixture.run(script.replaceAll(LOCAL_URL, edgerun.baseUrl));
     if (result.exitCode !== 0) throw new Error(`${path}:\n${result.stdout}\n${result.stderr}`);
     return result.stdout;
   }

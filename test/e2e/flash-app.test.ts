@@ -2,8 +2,8 @@
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { type ContainerDesk, openContainerDesk } from "../cli/support/container-desk.ts";
-import type { Desk } from "../cli/support/flash-command.ts";
+import { type ContainerFixture, openContainerFixture } from "../cli/support/container-fixture.ts";
+import type { CommandFixture } from "../cli/support/flash-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import type { BareEdgerun } from "../support/edgerun.ts";
 import { type JobReply, QueueClient } from "../support/queue-client.ts";
@@ -14,16 +14,16 @@ const START_LIMIT_MS = 180_000;
 type Endpoint = { readonly name: string; readonly id: string; readonly url: string };
 
 describe.runIf(await isDockerAvailable())("the example app", () => {
-  let opened: ContainerDesk;
+  let opened: ContainerFixture;
   let edgerun: BareEdgerun;
-  let desk: Desk;
+  let fixture: CommandFixture;
   let endpoints: ReadonlyMap<string, Endpoint>;
 
   beforeAll(async () => {
-    opened = await openContainerDesk();
-    ({ desk, edgerun } = opened);
-    await cp(EXAMPLE, desk.project, { recursive: true });
-    const { stdout, stderr, exitCode } = await desk.run("flash deploy --python-version 3.11 --json");
+    opened = await openContainerFixture();
+    ({ fixture, edgerun } = opened);
+    await cp(EXAMPLE, fixture.project, { recursive: true });
+    const { stdout, stderr, exitCode } = await fixture.run("flash deploy --python-version 3.11 --json");
     if (exitCode !== 0) throw new Error(stderr);
     const deployed = JSON.parse(stdout) as { endpoints: readonly Endpoint[] };
     endpoints = new Map(deployed.endpoints.map((endpoint) => [endpoint.name, endpoint]));
@@ -56,7 +56,7 @@ describe.runIf(await isDockerAvailable())("the example app", () => {
   }
 
   test("call.py calls functions of three endpoints from Python", async ({ expect }) => {
-    const { stdout, stderr, exitCode } = await desk.run("python3 call.py");
+    const { stdout, stderr, exitCode } = await fixture.run("python3 call.py");
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(JSON.parse(stdout)).toEqual({ size: [64, 48], mean: 2.5, opinion: "praise" });
   });
@@ -122,7 +122,7 @@ describe.runIf(await isDockerAvailable())("the example app", () => {
       status: 200,
       body: { sentence: "3 values, 3.00 in the middle", median: 2 },
     });
-    const templates = await desk.run(
+    const templates = await fixture.run(
       `curl -sS ${edgerun.baseUrl}/graphql -H "Authorization: Bearer $SVC_API_KEY" -H "Content-Type: application/json" ` +
         `-d '{"query":"{ myself { endpoints { env { value } template { env { key value } } } } }"}'`,
     );

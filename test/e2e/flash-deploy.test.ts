@@ -10,7 +10,7 @@ import { afterAll, beforeAll, test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
 import { ARTIFACT_PART_BYTES } from "../../src/contract/flash/flash-limits.ts";
 import { EdgeProxy } from "../cli/support/edge-proxy.ts";
-import { Desk, layOutBundle } from "../cli/support/flash-command.ts";
+import { CommandFixture, layOutBundle } from "../cli/support/flash-command.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
 
@@ -76,28 +76,28 @@ afterAll(async () => {
   await rm(dirname(bundle), { recursive: true, force: true });
 });
 
-async function openDesk(
+async function openFixture(
   url: string,
   files: Readonly<Record<string, string>> = { "app.py": APP },
-): Promise<Desk> {
-  const desk = await Desk.open(bundle, { EDGERUN_URL: url, SVC_API_KEY: edge.apiKey });
-  for (const [path, text] of Object.entries(files)) await desk.write(path, text);
-  return desk;
+): Promise<CommandFixture> {
+  const fixture = await CommandFixture.open(bundle, { EDGERUN_URL: url, SVC_API_KEY: edge.apiKey });
+  for (const [path, text] of Object.entries(files)) await fixture.write(path, text);
+  return fixture;
 }
 
 /** The command as a process that can be killed. */
-function start(desk: Desk, args: readonly string[]) {
-  return execa(join(desk.commands, "flash"), args, {
-    cwd: desk.project,
-    env: desk.environment,
+function start(fixture: CommandFixture, args: readonly string[]) {
+  return execa(join(fixture.commands, "flash"), args, {
+    cwd: fixture.project,
+    env: fixture.environment,
     extendEnv: false,
     stdin: "ignore",
     reject: false,
   });
 }
 
-async function deployed(desk: Desk, args = "", variables = ""): Promise<Deployed> {
-  const { stdout, stderr, exitCode } = await desk.run(`${variables} flash deploy --json ${args}`);
+async function deployed(fixture: CommandFixture, args = "", variables = ""): Promise<Deployed> {
+  const { stdout, stderr, exitCode } = await fixture.run(`${variables} flash deploy --json ${args}`);
   if (exitCode !== 0) throw new Error(`flash deploy ended with ${exitCode}:\n${stderr}`);
   return JSON.parse(stdout) as Deployed;
 }
@@ -127,8 +127,8 @@ async function environmentOf(app: string): Promise<{ endpoints: readonly Shown[]
 test("what an endpoint declares arrives at the service, volumes by name where an id is stale (traps 2, 5 and 30)", async ({
   expect,
 }) => {
-  await using desk = await openDesk(edge.baseUrl, { "big.py": SETTINGS_APP, "other.py": OTHER_APP });
-  const first = await deployed(desk, "--app settings");
+  await using fixture = await openFixture(edge.baseUrl, { "big.py": SETTINGS_APP, "other.py": OTHER_APP });
+  const first = await deployed(fixture, "--app settings");
   expect(first.endpoints.map(({ name, action }) => [name, action])).toEqual([
     ["big", "created"],
     ["other", "created"],
@@ -162,15 +162,15 @@ test("what an endpoint declares arrives at the service, volumes by name where an
   });
   expect(other).toMatchObject({ instanceIds: ["cpu3c-1-2"], template: { containerDiskInGb: 10 } });
 
-  const again = await deployed(desk, "--app settings");
+  const again = await deployed(fixture, "--app settings");
   expect(again.endpoints.map(({ action }) => action)).toEqual(["unchanged", "unchanged", "unchanged"]);
 });
 
 test("a change updates and keeps the rest; what the app no longer has is listed, and goes with --prune (traps 9 and 29)", async ({
   expect,
 }) => {
-  await using desk = await openDesk(edge.baseUrl, { "big.py": SETTINGS_APP });
-  const changed = await deployed(desk, "--app settings", "MOST=3");
+  await using fixture = await openFixture(edge.baseUrl, { "big.py": SETTINGS_APP });
+  const changed = await deployed(fixture, "--app settings", "MOST=3");
   expect(changed.endpoints).toMatchObject([
     { name: "big", action: "updated", changes: ["code", "workersMax"] },
   ]);
@@ -185,7 +185,7 @@ test("a change updates and keeps the rest; what the app no longer has is listed,
   });
   expect(others).toHaveLength(2);
 
-  const pruned = await deployed(desk, "--app settings --prune", "MOST=3");
+  const pruned = await deployed(fixture, "--app settings --prune", "MOST=3");
   expect(pruned.endpoints.map(({ action }) => action)).toEqual(["unchanged"]);
   expect(pruned.removed.map(({ isDeleted }) => isDeleted)).toEqual([true, true]);
   expect((await environmentOf("settings")).endpoints).toHaveLength(1);
@@ -195,17 +195,17 @@ test("killed in the middle of an upload of three parts, it sends what is missing
   expect,
 }) => {
   await using proxy = await CountingProxy.open(edge.baseUrl);
-  await using desk = await openDesk(proxy.url);
+  await using fixture = await openFixture(proxy.url);
   // Random bytes: packed they are as many.
-  await desk.write("weights.bin", randomBytes(2.5 * PART_BYTES));
-  const first = start(desk, ["deploy"]);
+  await fixture.write("weights.bin", randomBytes(2.5 * PART_BYTES));
+  const first = start(fixture, ["deploy"]);
   await proxy.sent(1.5 * PART_BYTES);
   first.kill("SIGKILL");
   expect((await first).signal).toBe("SIGKILL");
 
   proxy.takeCount();
-  const { endpoints } = await deployed(desk);
-  const { size } = await stat(join(desk.project, ".flash/artifact.tar.gz"));
+  const { endpoints } = await deployed(fixture);
+  const { size } = await stat(join(fixture.project, ".flash/artifact.tar.gz"));
   const sent = proxy.takeCount();
   console.info(`of ${size} bytes ${sent} were sent in the second run`);
   // The second part may have arrived before the signal did.
@@ -216,29 +216,29 @@ test("killed in the middle of an upload of three parts, it sends what is missing
     ["second", "created"],
   ]);
 
-  await deployed(desk);
+  await deployed(fixture);
   expect(proxy.takeCount()).toBeLessThan(CALLS_BYTES);
 });
 
 test("killed or cancelled at any moment of a deployment, it makes each endpoint once", async ({ expect }) => {
   await using proxy = await CountingProxy.open(edge.baseUrl);
-  await using desk = await openDesk(proxy.url);
+  await using fixture = await openFixture(proxy.url);
   const end = async (signal: NodeJS.Signals, bytes: number) => {
     proxy.takeCount();
-    const killed = start(desk, ["deploy", "--app", "killed"]);
+    const killed = start(fixture, ["deploy", "--app", "killed"]);
     await Promise.race([proxy.sent(bytes), killed]);
     killed.kill(signal);
     const { exitCode } = await killed;
     if (signal !== "SIGKILL") expect(exitCode).toBe(130);
   };
   await end("SIGINT", 2_000);
-  const { size } = await stat(join(desk.project, ".flash/artifact.tar.gz"));
+  const { size } = await stat(join(fixture.project, ".flash/artifact.tar.gz"));
   await end("SIGKILL", size + 4_000);
   // The artifact is there by now.
   await end("SIGTERM", 4_000);
   await end("SIGKILL", 7_000);
-  const { endpoints } = await deployed(desk, "--app killed");
-  const again = await deployed(desk, "--app killed");
+  const { endpoints } = await deployed(fixture, "--app killed");
+  const again = await deployed(fixture, "--app killed");
   expect(again.endpoints.map(({ action }) => action)).toEqual(["unchanged", "unchanged"]);
   expect(again.endpoints.map(({ id }) => id)).toEqual(endpoints.map(({ id }) => id));
   expect((await environmentOf("killed")).endpoints).toHaveLength(2);
@@ -248,21 +248,21 @@ test("Ctrl+C while endpoints are saved is told, and leaves an environment that s
   expect,
 }) => {
   await using proxy = await EdgeProxy.open(edge.baseUrl);
-  await using desk = await openDesk(proxy.url);
+  await using fixture = await openFixture(proxy.url);
   // Its artifact is there by then, so that only calls go through the proxy.
-  await deployed(desk, "--app cut", `EDGERUN_URL=${edge.baseUrl}`);
+  await deployed(fixture, "--app cut", `EDGERUN_URL=${edge.baseUrl}`);
   const isSaving = new Promise<void>((resolve) =>
     proxy.when("saveEndpoint", () => {
       resolve();
       return new Promise(() => undefined);
     }),
   );
-  const cut = start(desk, ["deploy", "--app", "cut", "--env", "later"]);
+  const cut = start(fixture, ["deploy", "--app", "cut", "--env", "later"]);
   await Promise.race([isSaving, cut]);
   cut.kill("SIGINT");
   const { exitCode, stderr } = await cut;
   expect(exitCode).toBe(130);
-  expect(stderr).toContain("Deploying to later was cut off.");
+  expect(stderr).toContain("Deploying to later was interrupted.");
   const { flashAppByName } = await managementApi(edge.baseUrl, edge.apiKey).query<{
     flashAppByName: { flashEnvironments: { name: string; state: string }[] };
   }>(`{ flashAppByName(flashAppName: "cut") { flashEnvironments { name state } } }`);
@@ -270,9 +270,9 @@ test("Ctrl+C while endpoints are saved is told, and leaves an environment that s
 });
 
 test("two deployments at once make each endpoint once", async ({ expect }) => {
-  await using one = await openDesk(edge.baseUrl);
-  await using other = await openDesk(edge.baseUrl);
-  const runs = await Promise.all([one, other].map((desk) => deployed(desk, "--app twice")));
+  await using one = await openFixture(edge.baseUrl);
+  await using other = await openFixture(edge.baseUrl);
+  const runs = await Promise.all([one, other].map((fixture) => deployed(fixture, "--app twice")));
   const ids = runs.map(({ endpoints }) => endpoints.map(({ name, id }) => [name, id]));
   expect(ids[0]).toEqual(ids[1]);
 });
@@ -281,8 +281,8 @@ test("a deployment whose workers cannot start fails with the edge's reason, unle
   expect,
 }) => {
   const app = APP.replace('"cpu3c-1-2"', '"cpu3c-1-2", workers=(1, 1)');
-  await using desk = await openDesk(edge.baseUrl, { "app.py": app });
-  const { stdout, stderr, exitCode } = await desk.run("flash deploy --app stuck --json");
+  await using fixture = await openFixture(edge.baseUrl, { "app.py": app });
+  const { stdout, stderr, exitCode } = await fixture.run("flash deploy --app stuck --json");
   expect(exitCode).toBe(1);
   const { workers } = JSON.parse(stdout) as { workers: readonly object[] };
   expect(workers).toEqual([
@@ -290,6 +290,6 @@ test("a deployment whose workers cannot start fails with the edge's reason, unle
     { name: "second", state: "idle" },
   ]);
   expect(stderr).toContain("first: No host");
-  expect((await desk.run("flash deploy --app stuck")).exitCode).toBe(1);
-  expect((await desk.run("flash deploy --app stuck --no-wait")).exitCode).toBe(0);
+  expect((await fixture.run("flash deploy --app stuck")).exitCode).toBe(1);
+  expect((await fixture.run("flash deploy --app stuck --no-wait")).exitCode).toBe(0);
 });

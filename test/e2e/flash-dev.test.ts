@@ -3,8 +3,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import Docker from "dockerode";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { type ContainerDesk, openContainerDesk } from "../cli/support/container-desk.ts";
-import type { Desk } from "../cli/support/flash-command.ts";
+import { type ContainerFixture, openContainerFixture } from "../cli/support/container-fixture.ts";
+import type { CommandFixture } from "../cli/support/flash-command.ts";
 import { RunningCommand } from "../cli/support/running-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import type { BareEdgerun } from "../support/edgerun.ts";
@@ -122,20 +122,20 @@ print(asyncio.run(hello("Di")))
 type Answer = { readonly status: number; readonly body: Record<string, unknown> };
 
 describe.runIf(await isDockerAvailable())("flash dev with workers in containers", () => {
-  let opened: ContainerDesk;
+  let opened: ContainerFixture;
   let edgerun: BareEdgerun;
-  let desk: Desk;
+  let fixture: CommandFixture;
   let dev: RunningCommand;
   let url: string;
 
   beforeAll(async () => {
-    opened = await openContainerDesk();
-    ({ desk, edgerun } = opened);
-    await desk.write("workers.py", WORKERS);
-    await desk.write("broken.py", BROKEN);
-    await desk.write("api.py", API);
-    await desk.write("own.py", OWN);
-    await desk.write("words.py", WORDS);
+    opened = await openContainerFixture();
+    ({ fixture, edgerun } = opened);
+    await fixture.write("workers.py", WORKERS);
+    await fixture.write("broken.py", BROKEN);
+    await fixture.write("api.py", API);
+    await fixture.write("own.py", OWN);
+    await fixture.write("words.py", WORDS);
     await start();
   });
   afterAll(async () => {
@@ -145,11 +145,11 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
 
   async function start(...args: readonly string[]): Promise<void> {
     dev = new RunningCommand(
-      join(desk.commands, "flash"),
+      join(fixture.commands, "flash"),
       ["dev", "--port", String(await freePort()), ...args],
       {
-        cwd: desk.project,
-        env: desk.environment,
+        cwd: fixture.project,
+        env: fixture.environment,
       },
     );
     const [, address = ""] = await dev.printed(/(http:\/\/localhost:\d+)\/docs/);
@@ -168,7 +168,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
 
   /** What a person would have seen who watched, too. */
   async function activity(): Promise<string> {
-    const folder = join(desk.project, ".flash/logs");
+    const folder = join(fixture.project, ".flash/logs");
     const texts = (await readdir(folder)).map(async (name) => await readFile(join(folder, name), "utf8"));
     return (await Promise.all(texts)).join("");
   }
@@ -253,8 +253,8 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
   });
 
   test("a script of the project calls functions by the server that runs", async ({ expect }) => {
-    await desk.write("call.py", CALL);
-    const { stdout, stderr } = await desk.run("FLASH_IS_LIVE_PROVISIONING=true python3 call.py");
+    await fixture.write("call.py", CALL);
+    const { stdout, stderr } = await fixture.run("FLASH_IS_LIVE_PROVISIONING=true python3 call.py");
     expect({ stdout, stderr }).toEqual({ stdout: "{'message': 'Hello, Di!'}", stderr: "" });
   });
 
@@ -271,7 +271,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     const greet = async () => (await call("/hello/runsync", { input: { name: "Ada" } })).body;
     const before = await greet();
     for (const word of ["Hi", "Hallo", "Salut"]) {
-      await desk.write("words.py", WORDS.replace("Hello", word));
+      await fixture.write("words.py", WORDS.replace("Hello", word));
       expect(await greet()).toMatchObject({
         output: { message: `${word}, Ada!` },
         workerId: before["workerId"],
@@ -284,7 +284,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
 
   test("a file with a syntax error stops its own functions only, and says where", async ({ expect }) => {
     const from = dev.output.length;
-    await desk.write("broken.py", BROKEN.replace("return 1 / 0", "return 1 /"));
+    await fixture.write("broken.py", BROKEN.replace("return 1 / 0", "return 1 /"));
     const refused = await call("/broken/runsync", { input: {} });
     expect(refused.status).toBe(503);
     expect(JSON.stringify(refused.body)).toContain("broken.py:6");
@@ -292,7 +292,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     expect((await call("/hello/runsync", { input: { name: "Ada" } })).body).toMatchObject({
       status: "COMPLETED",
     });
-    await desk.write("broken.py", BROKEN.replace("1 / 0", "1 / 2"));
+    await fixture.write("broken.py", BROKEN.replace("1 / 0", "1 / 2"));
     expect((await call("/broken/runsync", { input: {} })).body).toMatchObject({ output: 0.5 });
   });
 
@@ -321,9 +321,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     await dev.printed(/spelling edge/, from);
     process.kill(edgerun.pids().edge, "SIGKILL");
     expect((await calling).body).toMatchObject({ status: "COMPLETED", output: "edge".split("") });
-    expect((await activity()).slice(told)).toMatch(
-      /POST \/letters\/runsync[^]*(cannot be reached|broke off)/,
-    );
+    expect((await activity()).slice(told)).toMatch(/POST \/letters\/runsync[^]*(cannot be reached|was lost)/);
   });
 
   test("killed itself, it leaves its endpoints, which the next one finds and takes away", async ({
@@ -333,7 +331,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     expect(before.map(({ name }) => name)).toContain("live-hello");
     await dev.end("SIGKILL");
     await start("--yes");
-    await dev.printed(/has left \d+ live endpoints?/);
+    await dev.printed(/left \d+ live endpoints?/);
     expect(await liveEndpoints()).toEqual([]);
     expect((await call("/hello/runsync", { input: { name: "Ada" } })).body).toMatchObject({
       status: "COMPLETED",

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import Docker from "dockerode";
 import { afterAll, beforeAll, describe, onTestFinished, test } from "vitest";
 import { ensureFlashImages } from "../../scripts/images/flash-images.ts";
-import { Desk, layOutBundle } from "../cli/support/flash-command.ts";
+import { CommandFixture, layOutBundle } from "../cli/support/flash-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { type PreviewDocument, type PreviewedEndpoint, PreviewRun } from "../support/preview-run.ts";
 import { inTurn } from "../support/turn.ts";
@@ -79,7 +79,7 @@ own = Endpoint(
 
 describe.runIf(await isDockerAvailable())("a preview", () => {
   let bundle: string;
-  let desk: Desk;
+  let fixture: CommandFixture;
   let preview: PreviewRun;
   let document: PreviewDocument;
 
@@ -88,16 +88,16 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
       layOutBundle(),
       inTurn("flash-images", () => ensureFlashImages(() => undefined)),
     ]);
-    desk = await Desk.open(bundle, { PYTHONPATH: PACKAGE });
-    await cp(EXAMPLE, desk.project, { recursive: true });
-    await desk.write("odd.py", MORE);
-    await desk.write(".env", `TOKEN=${SECRET}\nEMPTY=filled\nLEVEL=DEBUG\n`);
-    preview = new PreviewRun(desk);
+    fixture = await CommandFixture.open(bundle, { PYTHONPATH: PACKAGE });
+    await cp(EXAMPLE, fixture.project, { recursive: true });
+    await fixture.write("odd.py", MORE);
+    await fixture.write(".env", `TOKEN=${SECRET}\nEMPTY=filled\nLEVEL=DEBUG\n`);
+    preview = new PreviewRun(fixture);
     document = await preview.ready();
   });
   afterAll(async () => {
     preview?.kill("SIGKILL"); // it has ended by now, unless a test has failed
-    await desk?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
     if (bundle) await rm(dirname(bundle), { recursive: true, force: true });
   });
 
@@ -145,7 +145,9 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
     expect(calls).toHaveLength(document.endpoints.length);
     for (const call of calls) {
       if (call.includes("/odd/")) continue; // ends its container
-      const { stdout, stderr, exitCode } = await desk.run(call.replace(/^curl/, "curl --fail-with-body -sS"));
+      const { stdout, stderr, exitCode } = await fixture.run(
+        call.replace(/^curl/, "curl --fail-with-body -sS"),
+      );
       expect({ call, stdout, stderr, exitCode }).toMatchObject({ exitCode: 0, stderr: "" });
       expect(stdout).not.toContain("FAILED");
     }
@@ -252,7 +254,7 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
       timeout: 3 * PREVIEW_LIMIT_MS,
     },
     async ({ expect }) => {
-      const other = await Desk.open(bundle, { PYTHONPATH: PACKAGE });
+      const other = await CommandFixture.open(bundle, { PYTHONPATH: PACKAGE });
       onTestFinished(() => other[Symbol.asyncDispose]());
       const declared = (first: string): string =>
         `${first}\nfrom edgerun import Endpoint\n\n@Endpoint(name="odd", cpu="cpu3c-1-2")\ndef odd(x: int) -> int:\n    return x\n`;
@@ -303,7 +305,7 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
     expect(stderr).toContain("Stopped; containers and network are removed");
     expect(await preview.belongings()).toEqual([]);
     expect(
-      (await readdir(join(desk.project, ".flash"))).filter((name) => name.startsWith(".preview")),
+      (await readdir(join(fixture.project, ".flash"))).filter((name) => name.startsWith(".preview")),
     ).toEqual([]);
     const names = (await new Docker().listContainers({ all: true })).flatMap(({ Names }) => Names);
     expect(names).not.toContain("/flash-preview-thumbnails");

@@ -3,8 +3,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import Docker from "dockerode";
 import { afterAll, beforeAll, describe, type ExpectStatic, test } from "vitest";
-import { type ContainerDesk, openContainerDesk } from "../cli/support/container-desk.ts";
-import type { Desk } from "../cli/support/flash-command.ts";
+import { type ContainerFixture, openContainerFixture } from "../cli/support/container-fixture.ts";
+import type { CommandFixture } from "../cli/support/flash-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import type { BareEdgerun } from "../support/edgerun.ts";
 import { type JobReply, QueueClient } from "../support/queue-client.ts";
@@ -37,23 +37,23 @@ asyncio.run(main())
 `;
 
 describe.runIf(await isDockerAvailable())("a new user of flash", () => {
-  let opened: ContainerDesk;
+  let opened: ContainerFixture;
   let edgerun: BareEdgerun;
-  let desk: Desk;
+  let fixture: CommandFixture;
   /** By the second deployment, which changes nothing. */
   let deployed: Deployed;
   let firstWorker: unknown;
 
   beforeAll(async () => {
-    opened = await openContainerDesk();
-    ({ desk, edgerun } = opened);
+    opened = await openContainerFixture();
+    ({ fixture, edgerun } = opened);
   });
   afterAll(async () => {
     await opened?.[Symbol.asyncDispose]();
   });
 
   async function run(command: string): Promise<string> {
-    const { stdout, stderr, exitCode } = await desk.run(command);
+    const { stdout, stderr, exitCode } = await fixture.run(command);
     if (exitCode !== 0) throw new Error(`${command} ended with ${exitCode}:\n${stdout}\n${stderr}`);
     return stdout;
   }
@@ -111,7 +111,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
   test("the commands in the README of the skeleton answer, and each example calls itself", async ({
     expect,
   }) => {
-    const readme = await readFile(join(desk.project, "README.md"), "utf8");
+    const readme = await readFile(join(fixture.project, "README.md"), "utf8");
     const blocks = [...readme.matchAll(/^```sh\n(curl .*?)^```/gms)].map(([, block = ""]) => block);
     const scripts = ["python3 gpu_worker.py", "python3 cpu_worker.py"];
     const commands = [...blocks.map((block) => block.replace("curl", "curl -sS --fail")), ...scripts];
@@ -123,7 +123,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
   });
 
   test("a Python script in the folder imports the functions and awaits them", async ({ expect }) => {
-    await desk.write("script.py", SCRIPT);
+    await fixture.write("script.py", SCRIPT);
     expect(JSON.parse(await run("python3 script.py"))).toEqual(["Hello, Ångström!", "Hello, b!"]);
   });
 
@@ -143,7 +143,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
       const { id } = endpointNamed(deployed, "cpu_worker");
       await using load = new SteadyLoad({ ...edgerun, endpointId: id }, 2, () => ({ input_data: {} }));
       await load.untilOneSince(0);
-      const path = join(desk.project, "cpu_worker.py");
+      const path = join(fixture.project, "cpu_worker.py");
       const source = await readFile(path, "utf8");
       await writeFile(path, source.replace("Hello, ", "Good day, "));
       const after = await deploy();

@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
-import type { AgentStatus } from "../../node-agent/host/agent-status.ts";
+import type { AgentStatus } from "../../node-agent/host/status-server.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { Gate } from "../support/gate.ts";
 import { startLoneEdge, type LoneEdge } from "../support/lone-edge.ts";

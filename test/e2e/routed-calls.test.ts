@@ -2,7 +2,7 @@
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
-import { Desk, layOutBundle } from "../cli/support/flash-command.ts";
+import { CommandFixture, layOutBundle } from "../cli/support/flash-command.ts";
 import { RunningCommand } from "../cli/support/running-command.ts";
 import { type BareEdgerun, startBareEdgerun } from "../support/edgerun.ts";
 import { freePort } from "../support/free-port.ts";
@@ -43,17 +43,21 @@ async def caller(word: str) -> dict:
 
 let edgerun: BareEdgerun;
 let bundle: string;
-let desk: Desk;
+let fixture: CommandFixture;
 
 beforeAll(async () => {
   [bundle, edgerun] = await Promise.all([layOutBundle(), startBareEdgerun({ runtime: "process" })]);
   const { baseUrl, apiKey } = edgerun;
-  desk = await Desk.open(bundle, { EDGERUN_URL: baseUrl, SVC_API_KEY: apiKey, PYTHONPATH: PACKAGE });
-  await desk.write("api.py", API);
-  await desk.write("caller.py", CALLER);
+  fixture = await CommandFixture.open(bundle, {
+    EDGERUN_URL: baseUrl,
+    SVC_API_KEY: apiKey,
+    PYTHONPATH: PACKAGE,
+  });
+  await fixture.write("api.py", API);
+  await fixture.write("caller.py", CALLER);
 });
 afterAll(async () => {
-  await desk?.[Symbol.asyncDispose]();
+  await fixture?.[Symbol.asyncDispose]();
   await edgerun?.stop();
   if (bundle) await rm(dirname(bundle), { recursive: true, force: true });
 });
@@ -64,7 +68,7 @@ const outputOf = (api: string) => ({
 });
 
 test("a deployed function calls the routes of another endpoint", async ({ expect }) => {
-  const { stdout, stderr, exitCode } = await desk.run("flash deploy --no-deps --json");
+  const { stdout, stderr, exitCode } = await fixture.run("flash deploy --no-deps --json");
   if (exitCode !== 0) throw new Error(stderr);
   const { endpoints } = JSON.parse(stdout) as { endpoints: { name: string; id: string }[] };
   const endpointId = endpoints.find(({ name }) => name === "caller")?.id ?? "";
@@ -78,8 +82,8 @@ test("a deployed function calls the routes of another endpoint", async ({ expect
 
 test("so does one in flash dev, whose first call makes the other endpoint", async ({ expect }) => {
   const args = ["dev", "--port", String(await freePort())];
-  const command = join(desk.commands, "flash");
-  await using dev = new RunningCommand(command, args, { cwd: desk.project, env: desk.environment });
+  const command = join(fixture.commands, "flash");
+  await using dev = new RunningCommand(command, args, { cwd: fixture.project, env: fixture.environment });
   const [, url = ""] = await dev.printed(/(http:\/\/localhost:\d+)\/docs/);
   const response = await fetch(`${url}/caller/runsync`, {
     method: "POST",

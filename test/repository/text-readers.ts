@@ -7,23 +7,20 @@ import { parseOperation } from "../../cli/server/requests/queue-call.ts";
 import { isOwnHost } from "../../cli/server/host-names.ts";
 import { methodsOf } from "../../cli/server/requests/route-call.ts";
 import { fetchFailure } from "../../cli/local/fetch-failure.ts";
-import { Masks } from "../../node-agent/logs/masks.ts";
-import { readFacts } from "../../node-agent/logs/line-facts.ts";
-import { readServerSettings } from "../../node-agent/worker/load-balancing/server-settings.ts";
+import { Masks, readFacts } from "../../node-agent/logs/worker-log.ts";
+import { readServerSettings } from "../../node-agent/worker/lifecycle/server-settings.ts";
 import { requestHeaders, upgradeHeaders } from "../../node-agent/link/message-headers.ts";
-import { parseGpuTelemetry } from "../../node-agent/gpu/gpu-telemetry.ts";
-import { parseCudaVersion } from "../../node-agent/gpu/cuda-version.ts";
-import { parseGpuQuery } from "../../node-agent/gpu/nvidia-smi.ts";
-import { pullFailure, startFailure } from "../../node-agent/runtime/docker/docker-errors.ts";
-import { nameserversIn } from "../../node-agent/runtime/network/nameservers.ts";
+import { parseGpuTelemetry, parseCudaVersion, parseGpuQuery } from "../../node-agent/gpu/nvidia-smi.ts";
+import { pullFailure, startFailure } from "../../node-agent/runtime/daemon/docker-errors.ts";
+import { nameserversIn } from "../../node-agent/runtime/network/firewall.ts";
 import {
   isImageName,
   listedName,
   registryOf,
   repositoryOf,
 } from "../../node-agent/runtime/images/image-name.ts";
-import { lastLinesOf } from "../../node-agent/runtime/last-lines.ts";
-import { listeningIn } from "../../node-agent/runtime/listening-sockets.ts";
+import { lastLinesOf } from "../../node-agent/runtime/interface/output.ts";
+import { listeningIn } from "../../node-agent/runtime/interface/sockets.ts";
 import { parsePs, parseStat } from "../../node-agent/runtime/process/process-table.ts";
 import { readChunk, readResult } from "../../node-agent/worker-server/result.ts";
 import { parseRelayed, parseRequest } from "../../node-agent/worker-server/worker-request.ts";
@@ -181,9 +178,9 @@ export const TEXT_READERS: readonly TextReader[] = [
   reader("src/management/nouns/template.ts", "templatePatchSchema", (text) =>
     templatePatchSchema.safeParse({ name: text, imageName: text, ports: text, volumeMountPath: text }),
   ),
-  reader("node-agent/logs/masks.ts", "Masks", (text) => masks.apply(text)),
-  reader("node-agent/logs/line-facts.ts", "readFacts", readFacts),
-  reader("node-agent/runtime/docker/docker-errors.ts", "pullFailure", (text) => [
+  reader("node-agent/logs/worker-log.ts", "Masks", (text) => masks.apply(text)),
+  reader("node-agent/logs/worker-log.ts", "readFacts", readFacts),
+  reader("node-agent/runtime/daemon/docker-errors.ts", "pullFailure", (text) => [
     pullFailure(
       { imageName: "a/b", registryAuth: { name: "n", username: "u", password: "password" } },
       new Error(text),
@@ -196,15 +193,15 @@ export const TEXT_READERS: readonly TextReader[] = [
     registryOf(text),
     repositoryOf(text),
   ]),
-  reader("node-agent/runtime/last-lines.ts", "lastLinesOf", (text) => lastLinesOf(text, 20)),
-  reader("node-agent/runtime/listening-sockets.ts", "listeningIn", (text) => listeningIn(text)),
+  reader("node-agent/runtime/interface/output.ts", "lastLinesOf", (text) => lastLinesOf(text, 20)),
+  reader("node-agent/runtime/interface/sockets.ts", "listeningIn", (text) => listeningIn(text)),
   reader("node-agent/runtime/process/process-table.ts", "parsePs", (text) => [
     parsePs(text),
     parseStat(text, "boot"),
   ]),
-  reader("node-agent/runtime/network/nameservers.ts", "nameserversIn", nameserversIn),
-  reader("node-agent/gpu/gpu-telemetry.ts", "parseGpuTelemetry", parseGpuTelemetry),
-  reader("node-agent/gpu/cuda-version.ts", "parseCudaVersion", parseCudaVersion),
+  reader("node-agent/runtime/network/firewall.ts", "nameserversIn", nameserversIn),
+  reader("node-agent/gpu/nvidia-smi.ts", "parseGpuTelemetry", parseGpuTelemetry),
+  reader("node-agent/gpu/nvidia-smi.ts", "parseCudaVersion", parseCudaVersion),
   reader("node-agent/gpu/nvidia-smi.ts", "parseGpuQuery", parseGpuQuery),
   reader("node-agent/worker-server/worker-request.ts", "parseRequest", (text) => [
     parseRequest("POST", `/${text}`),
@@ -214,7 +211,7 @@ export const TEXT_READERS: readonly TextReader[] = [
     readResult(bodyOf(text)),
     readChunk(bodyOf(text)),
   ]),
-  reader("node-agent/worker/load-balancing/server-settings.ts", "readServerSettings", (text) =>
+  reader("node-agent/worker/lifecycle/server-settings.ts", "readServerSettings", (text) =>
     readServerSettings({ PORT: text, PORT_HEALTH: text, HEALTH_PATH: text }),
   ),
   reader("node-agent/link/message-headers.ts", "requestHeaders", (text) => {

@@ -5,16 +5,16 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { Agent } from "../../node-agent/agent.ts";
-import type { AdmissionControl } from "../../node-agent/worker/admission.ts";
-import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/log.ts";
+import type { AdmissionControl } from "../../node-agent/link/admission.ts";
+import type { AgentEvent, AgentLog, LogFields } from "../../node-agent/core/log.ts";
 import { ProcessRuntime } from "../../node-agent/runtime/process/process-runtime.ts";
 import type {
   PrepareOutcome,
   PrepareProgress,
   Runtime,
   WorkerSpec,
-} from "../../node-agent/runtime/runtime.ts";
-import type { Timing } from "../../node-agent/timing.ts";
+} from "../../node-agent/runtime/interface/runtime.ts";
+import type { Timing } from "../../node-agent/core/timing.ts";
 import type { Assignment, Inventory } from "../../src/contract/agent/agent.ts";
 import { HOST_TOKEN, ScriptedEdge } from "./scripted-edge.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker/docker-runtime.ts";
-import type { Timing } from "../../node-agent/timing.ts";
+import type { Timing } from "../../node-agent/core/timing.ts";
 import type { WorkerReport, WorkerState } from "../../src/contract/agent/agent.ts";
 import { AgentFixture } from "./agent-fixture.ts";
 

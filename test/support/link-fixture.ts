@@ -1,11 +1,11 @@
 /** Links of an agent against a scripted edge, and servers on this machine as their workers. */
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { AdmissionControl, Admission } from "../../node-agent/worker/admission.ts";
+import type { AdmissionControl, Admission } from "../../node-agent/link/admission.ts";
 import { Links } from "../../node-agent/link/links.ts";
-import { Reachability } from "../../node-agent/edge/reachability.ts";
-import type { AgentEvent, AgentLog } from "../../node-agent/log.ts";
-import { TIMING, type Timing } from "../../node-agent/timing.ts";
+import { Reachability } from "../../node-agent/edge/edge-context.ts";
+import type { AgentEvent, AgentLog } from "../../node-agent/core/log.ts";
+import { TIMING, type Timing } from "../../node-agent/core/timing.ts";
 import { LINK_TOKEN, ScriptedLink } from "./scripted-link.ts";
 
 export const ENDPOINT = "endpoint-1";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import Docker from "dockerode";
 import { execa } from "execa";
-import type { Desk } from "../cli/support/flash-command.ts";
+import type { CommandFixture } from "../cli/support/flash-command.ts";
 
 export type PreviewedEndpoint = {
   readonly name: string;
@@ -21,13 +21,13 @@ export class PreviewRun {
   #errors = "";
   readonly ended: Promise<Ended>;
 
-  constructor(desk: Desk, ...options: readonly string[]) {
+  constructor(fixture: CommandFixture, ...options: readonly string[]) {
     this.#child = execa(
-      join(desk.commands, "flash"),
+      join(fixture.commands, "flash"),
       ["deploy", "--preview", "--python-version", "3.11", "--json", ...options],
       {
-        cwd: desk.project,
-        env: desk.environment,
+        cwd: fixture.project,
+        env: fixture.environment,
         extendEnv: false,
         stdin: "ignore",
         reject: false,

@@ -1,7 +1,7 @@
 /** Workers of a load-balanced endpoint, which run server-script.mjs. */
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import type { Admission } from "../../node-agent/worker/admission.ts";
+import type { Admission } from "../../node-agent/link/admission.ts";
 import type { Assignment } from "../../src/contract/agent/agent.ts";
 import { type AgentFixture, assignment } from "./agent-fixture.ts";
 

@@ -1,4 +1,4 @@
-/** Reads a project once: its files, what they declare, and what live workers need of it. */
+/** Reads a project: its files, what they declare, and what live workers need. */
 import { join } from "node:path";
 import { type Project, readProject } from "../../build/project-files.ts";
 import type { Cli } from "../../core/cli.ts";
@@ -11,12 +11,12 @@ import { readPackages } from "./live-packages.ts";
 import type { ResidentDiscovery } from "../../discovery/resident-discovery.ts";
 import { SourceCache } from "./source-cache.ts";
 
-/** A checkout may take a directory away while it is being looked into. */
+/** A checkout may remove a directory while it is being read. */
 const WALKS = 3;
 
-/** The files of a project at one moment. */
+/** The files of a project at one time. */
 export type Snapshot = {
-  /** All Python files, from the project. */
+  /** All Python files, relative to the project. */
   readonly files: readonly string[];
   readonly states: FileStates;
 };
@@ -28,7 +28,7 @@ export class AppReader {
   readonly #appName: string;
   readonly #discovery: ResidentDiscovery;
   readonly #sources: SourceCache;
-  /** Files that declarations or requirements depend on, besides modules; whole paths. */
+  /** Files other than modules that declarations or requirements depend on; absolute paths. */
   #others: readonly string[];
 
   constructor(cli: Cli, appName: string, discovery: ResidentDiscovery) {
@@ -39,7 +39,7 @@ export class AppReader {
     this.#others = [join(cli.directory, "requirements.txt"), join(cli.directory, ".env")];
   }
 
-  /** Whole paths of files that matter, besides modules. */
+  /** Absolute paths of files other than modules that matter. */
   get others(): readonly string[] {
     return this.#others;
   }
@@ -48,33 +48,33 @@ export class AppReader {
     return this.#sources.get(sha256);
   }
 
-  /** `follow` is told of all directories, and says whether there are new ones among them. */
+  /** `follow` receives all directories and answers whether some are new. */
   async scan(
     follow: (directories: readonly string[]) => boolean,
     before: FileStates | undefined,
   ): Promise<Snapshot> {
-    let { files, directories } = await walked(this.#cli.directory);
-    // What came into a directory before it was followed is seen by looking again.
-    while (follow(directories)) ({ files, directories } = await walked(this.#cli.directory));
+    let { files, directories } = await readWithRetries(this.#cli.directory);
+    // Files may have been added to a directory before it was followed.
+    while (follow(directories)) ({ files, directories } = await readWithRetries(this.#cli.directory));
     const modules = files.map(({ path }) => path).filter((path) => path.endsWith(".py"));
     const whole = modules.map((path) => join(this.#cli.directory, path));
     const states = await FileStates.of([...directories, ...whole, ...this.#others], before);
     return { files: modules, states };
   }
 
-  /** Undefined when the files have changed meanwhile, or nobody wants it any more. */
+  /** Undefined when files have changed meanwhile, or a newer reading has started. */
   async read(
     { files }: Snapshot,
     before: AppReading,
     onInterim: (interim: Promise<ReadApp | undefined>) => void,
   ): Promise<ReadApp | undefined> {
     const report = await this.#discovery.read(files, (interim) => {
-      onInterim(this.#understood(interim, files, before));
+      onInterim(this.#interpret(interim, files, before));
     });
-    return report === undefined ? undefined : await this.#understood(report, files, before);
+    return report === undefined ? undefined : await this.#interpret(report, files, before);
   }
 
-  async #understood(
+  async #interpret(
     report: LiveReport,
     files: readonly string[],
     before: AppReading,
@@ -103,7 +103,7 @@ export class AppReader {
   }
 }
 
-async function walked(directory: string): Promise<Project> {
+async function readWithRetries(directory: string): Promise<Project> {
   for (let walk = 1; ; walk += 1) {
     try {
       return await readProject(directory);

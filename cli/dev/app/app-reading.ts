@@ -1,4 +1,4 @@
-/** What a reading of the files makes of the app, given what it was before. */
+/** One reading of an app, and the differences between two. */
 import type { LivePeer } from "../../../src/contract/flash/flash-live.ts";
 import type { FlashManifest, ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
 import {
@@ -26,11 +26,11 @@ export type Findings = {
   readonly packages: AppPackages;
   /** All Python files of the project. */
   readonly files: readonly string[];
-  /** Those that cannot be sent, for they are no UTF-8. */
+  /** Files that are not UTF-8 and cannot be sent. */
   readonly unsendable: readonly string[];
 };
 
-/** An endpoint whose file cannot be read now stays as it was, with the reason as its problem. */
+/** Converts a report; an endpoint whose file cannot be read now stays as it was, with the reason as its `problem`. */
 export function toReading(findings: Findings, before: AppReading): AppReading {
   const issues = issuesOf(findings);
   const found = findings.report.endpoints.map((endpoint) => endpointOf(endpoint, findings, issues));
@@ -52,13 +52,13 @@ export function toReading(findings: Findings, before: AppReading): AppReading {
   };
 }
 
-/** Nothing could be read, for a reason that is of no file: all stays, and says why it cannot be called. */
+/** The reading when discovery failed as a whole: all endpoints stay, with the reason as their `problem`. */
 export function failedReading(before: AppReading, problem: string): AppReading {
   const endpoints = before.endpoints.map((endpoint) => ({ ...endpoint, problem }));
   return { endpoints, problems: [problem], warnings: before.warnings };
 }
 
-/** What must be put right. Files that cannot be parsed count only where an endpoint needs them. */
+/** Errors of the app. Files that cannot be parsed count only where an endpoint needs them. */
 function issuesOf({ report, unsendable }: Findings): readonly Diagnostic[] {
   const needed = new Set([
     ...Object.keys(report.hashes),
@@ -71,7 +71,7 @@ function issuesOf({ report, unsendable }: Findings): readonly Diagnostic[] {
   const unsent = unsendable.map((file) => ({
     file,
     line: 1,
-    message: "the file is not in UTF-8, so it cannot be sent to a live worker. Save it in UTF-8.",
+    message: "the file is not UTF-8 and cannot be sent to a live worker. Save it as UTF-8.",
   }));
   const errors = report.errors.map((diagnostic) =>
     diagnostic.file === null ? firstLineOf(diagnostic) : diagnostic,
@@ -79,7 +79,7 @@ function issuesOf({ report, unsendable }: Findings): readonly Diagnostic[] {
   return [...errors, ...unparsed, ...unsent];
 }
 
-/** That of the whole app goes on with examples, which are for who begins. */
+/** Without the examples for beginners that follow in an error of the whole app. */
 function firstLineOf(diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, message: diagnostic.message.split("\n")[0] ?? "" };
 }
@@ -135,7 +135,7 @@ function codeOf(
   return { execution_type: "function", function_name: name, ...shared };
 }
 
-/** What becomes of an endpoint that the report lacks: nothing, where its declaration has gone. */
+/** Keeps an endpoint that the report lacks with its problems; drops it where its declaration was removed. */
 function retainedOf(
   { report, files }: Findings,
   issues: readonly Diagnostic[],
@@ -148,15 +148,14 @@ function retainedOf(
     const problems = issues.filter(({ file }) => file !== null && needed.has(file)).map(formatDiagnostic);
     if (unread.has(endpoint.filePath)) {
       problems.push(
-        report.failure ??
-          `${endpoint.filePath} is still being imported: its code at module level takes long.`,
+        report.failure ?? `${endpoint.filePath} is still being imported: its code at module level is slow.`,
       );
     }
     return problems.length > 0 ? [{ ...endpoint, problem: problems.join("\n") }] : [];
   };
 }
 
-/** Undefined when nobody would notice a difference. */
+/** The differences between two readings; undefined when there are none. */
 export function changeBetween(before: AppReading, after: AppReading): AppChange | undefined {
   const old = new Map(before.endpoints.map((endpoint) => [endpoint.name, endpoint]));
   const names = new Set(after.endpoints.map(({ name }) => name));
@@ -196,7 +195,7 @@ function hasOtherSettings({ earlier, endpoint }: Pair): boolean {
   return !isDeepStrictEqual(settingsOf(earlier.resource), settingsOf(endpoint.resource));
 }
 
-/** What the service is told of an endpoint; the rest is about its code. */
+/** The settings that the service stores; the other members concern the code. */
 function settingsOf(resource: ManifestResource): object {
   const {
     functions: _functions,

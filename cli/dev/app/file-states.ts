@@ -1,21 +1,21 @@
-/** Whether files are what they were when they were read. */
+/** Detects whether files have changed since they were read. */
 import type { BigIntStats } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { isNeverShipped } from "../../build/ignore-rules.ts";
 
-/** Clocks of file systems tick this seldom at most: what was written just before a look may be written again unseen. */
+/** Coarsest clock of file systems: a second write within this time may leave the same timestamp. */
 const TICK_MS = 20;
 
 type State = {
-  /** Another one is another state. */
+  /** Differs between states. */
   readonly key: string;
-  /** Of a directory: as long as it is the same, so is the key. */
+  /** Of a directory: while it is the same, the key is too. */
   readonly written?: string;
 };
 
 const NOTHING: State = { key: "none" };
 
-/** Files and directories, as whole paths, as they are at one moment. */
+/** States of files and directories by absolute path, at one time. */
 export class FileStates {
   readonly #states: Map<string, State>;
 
@@ -23,7 +23,7 @@ export class FileStates {
     this.#states = states;
   }
 
-  /** `before` saves looking into directories that are as they were. */
+  /** `before` saves reading directories that have not changed. */
   static async of(paths: Iterable<string>, before?: FileStates): Promise<FileStates> {
     const previous = before === undefined ? undefined : before.#states;
     const states = [...new Set(paths)].map(async (path): Promise<[string, State]> => {
@@ -32,13 +32,13 @@ export class FileStates {
     return new FileStates(new Map(await Promise.all(states)));
   }
 
-  /** From now on these count too, as they are now. */
+  /** Adds paths with their current state. */
   async follow(paths: readonly string[]): Promise<void> {
     const added = await FileStates.of(paths.filter((path) => !this.#states.has(path)));
     for (const [path, state] of added.#states) this.#states.set(path, state);
   }
 
-  /** One of them is another, or cannot be told from another. */
+  /** Whether some have changed, or may have. */
   async haveChanged(): Promise<boolean> {
     const now = await FileStates.of(this.#states.keys(), this);
     return [...this.#states].some(([path, { key }]) => now.#states.get(path)?.key !== key);
@@ -60,7 +60,7 @@ function fileState(found: BigIntStats, now: number): State {
   return { key: isFresh(found, now) ? `${key} fresh` : key };
 }
 
-/** What counts are the names of modules and directories, for other files come and go. */
+/** Only the names of modules and directories count, since other files come and go. */
 async function directoryState(
   path: string,
   found: BigIntStats,

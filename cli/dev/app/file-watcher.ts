@@ -1,14 +1,14 @@
 /**
- * Tells that something of a project may have changed, soon after it has. It looks at the directories that are named,
- * each by itself: which they are is decided by whoever walks the project.
+ * Reports that files of a project may have changed. Watches each given directory separately; the reader of the project
+ * decides which these are.
  */
 import { type FSWatcher, statSync, watch } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** Editors write several times for one save, and checkouts many files. */
+/** Delay after the last event: editors write several times for one save, checkouts write many files. */
 const QUIET_MS = 20;
-/** A storm of changes is looked at this often. */
+/** Limit of that delay during continuous changes. */
 const LONGEST_WAIT_MS = 300;
 
 const ALWAYS_FOLLOWED = /\.py$|^\.gitignore$|^\.env/;
@@ -20,19 +20,19 @@ export class FileWatcher {
   readonly #onFailure: (reason: string) => void;
   readonly #directories = new Map<string, Followed>();
   #files: ReadonlySet<string> = new Set();
-  /** Directories of such files that are no part of the project. */
+  /** Directories of such files outside the watched ones. */
   #outside: readonly string[] = [];
   #timer: NodeJS.Timeout | undefined;
   #firstAt = 0;
   #hasFailed = false;
 
-  /** `onFailure` is told once why the system lets nothing more be watched. */
+  /** `onFailure` is called once with the reason when the system allows no more watchers. */
   constructor(onChange: () => void, onFailure: (reason: string) => void) {
     this.#onChange = onChange;
     this.#onFailure = onFailure;
   }
 
-  /** From now on these directories are followed, and no others; says whether there are new ones among them. */
+  /** Watches these directories and no others; answers whether some are new. */
   follow(directories: readonly string[]): boolean {
     const watched = new Set([...directories, ...this.#outside]);
     for (const path of this.#directories.keys()) if (!watched.has(path)) this.#unwatch(path);
@@ -40,7 +40,7 @@ export class FileWatcher {
     return added.some((path) => !this.#outside.includes(path));
   }
 
-  /** Files that matter besides Python ones. */
+  /** Watches files other than Python modules. */
   followFiles(paths: readonly string[]): void {
     this.#files = new Set(paths);
     this.#outside = [...new Set(paths.map((path) => dirname(path)))];
@@ -52,7 +52,7 @@ export class FileWatcher {
     for (const path of this.#directories.keys()) this.#unwatch(path);
   }
 
-  /** One that has come again under its name is a new one. */
+  /** A directory that was created again under its name counts as new. */
   #watch(path: string): boolean {
     const inode = statSync(path, { throwIfNoEntry: false })?.ino;
     if (inode === undefined || this.#directories.get(path)?.inode === inode) return false;

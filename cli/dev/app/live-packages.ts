@@ -1,22 +1,22 @@
-/** What live workers install: requirements.txt, and what endpoints declare whose files the code needs. */
+/** Packages that live workers install: requirements.txt, and dependencies of endpoints whose files the code needs. */
 import { isAbsolute, join } from "node:path";
 import { exclusionsOf, LARGE_PACKAGES, normalizedName, SDK_PACKAGE } from "../../requirements/exclusions.ts";
 import { readRequirementFiles, type RequirementFiles } from "../../requirements/requirement-files.ts";
 import type { DiscoveredEndpoint } from "../../discovery/discovery-report.ts";
 import { Failure } from "../../core/failure.ts";
 
-/** What is to be installed for one endpoint, as lines of a requirements file, or why it cannot be. */
+/** Lines of a requirements file for one endpoint, or why they cannot be installed. */
 export type Packages = { readonly dependencies: readonly string[]; readonly problems: readonly string[] };
 
 export type AppPackages = {
   /** By endpoint name. */
   readonly byEndpoint: ReadonlyMap<string, Packages>;
-  /** Files that were read or looked for, as whole paths. */
+  /** Files that were read or looked for, as absolute paths. */
   readonly files: readonly string[];
   readonly warnings: readonly string[];
 };
 
-/** Reads what each endpoint needs; what cannot be installed is its problem. */
+/** Reads the requirements of each endpoint. */
 export async function readPackages(
   directory: string,
   endpoints: readonly DiscoveredEndpoint[],
@@ -42,10 +42,10 @@ export async function readPackages(
   return { byEndpoint, files: [...files], warnings: [...warnings] };
 }
 
-/** Files and directories of this computer do not travel to live workers. */
+/** Files and directories of this computer are not sent to live workers. */
 function warningsOf({ constraints, options }: RequirementFiles): readonly string[] {
   return [
-    ...constraints.map((file) => `Live workers do not know the constraints of ${file}.`),
+    ...constraints.map((file) => `Live workers ignore the constraints of ${file}.`),
     ...options
       .filter(isOfThisComputer)
       .map(({ value }) => `Live workers do not find the packages in ${value}.`),
@@ -57,15 +57,15 @@ function isOfThisComputer({ name, value }: RequirementFiles["options"][number]):
 }
 
 /**
- * The package of the command, which a worker has in the right version; and of what images have, whatever takes
- * gigabytes: a worker that lacks it says so, where it is imported.
+ * Packages that live workers do not install: `edgerun`, which they have in the right version, and packages of the images
+ * that take gigabytes. Importing one that is missing fails in the worker with a message.
  */
 function leftOutOf(environment: Readonly<Record<string, string | undefined>>): ReadonlySet<string> {
   const { inImage } = exclusionsOf([], environment);
   return new Set([SDK_PACKAGE, ...LARGE_PACKAGES.filter((name) => inImage.has(name))]);
 }
 
-/** Lines of a requirements file, each once. Where packages are looked for comes first. */
+/** Lines of a requirements file without duplicates, options first. */
 function requirementsOf(
   { requirements, options }: RequirementFiles,
   leftOut: ReadonlySet<string>,

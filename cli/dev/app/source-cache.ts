@@ -1,15 +1,15 @@
-/** Texts of local files by the SHA-256 of their bytes, as live workers are sent them. */
+/** Contents of local files by the SHA-256 of their bytes, for live workers. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Keeps every byte, a byte order mark included; what is no UTF-8 is refused. */
+/** Keeps a byte order mark; throws where bytes are not UTF-8. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export type SourceReading = {
-  /** Files whose bytes are others than the hash says: they have changed since. */
+  /** Files whose bytes no longer match their hash. */
   readonly changed: readonly string[];
-  /** Files that are no UTF-8, and cannot be sent. */
+  /** Files that are not UTF-8 and cannot be sent. */
   readonly unsendable: readonly string[];
 };
 
@@ -17,19 +17,19 @@ export class SourceCache {
   readonly #directory: string;
   #latest = new Map<string, string>();
   #before = new Map<string, string>();
-  /** SHA-256 of files that are no UTF-8. */
+  /** SHA-256 of files that are not UTF-8. */
   readonly #unsendable = new Set<string>();
 
   constructor(directory: string) {
     this.#directory = directory;
   }
 
-  /** Of the latest reading and the one before, whose calls may be under way. */
+  /** From the latest reading and the one before, whose calls may still be running. */
   get(sha256: string): string | undefined {
     return this.#latest.get(sha256) ?? this.#before.get(sha256);
   }
 
-  /** Takes over the files of a reading: path → SHA-256. */
+  /** Loads the files of a reading, by path → SHA-256. */
   async update(hashes: Readonly<Record<string, string>>): Promise<SourceReading> {
     const latest = new Map<string, string>();
     const changed: string[] = [];

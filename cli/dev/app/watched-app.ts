@@ -1,4 +1,4 @@
-/** The app of a project that a person is working on: read anew when its files change. */
+/** The app of a project, read again whenever its files change. */
 import { realpath } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import type { Cli } from "../../core/cli.ts";
@@ -12,20 +12,20 @@ import { FileWatcher } from "./file-watcher.ts";
 import type { AppChange, LiveApp, LiveEndpoint } from "./live-app.ts";
 import { ResidentDiscovery } from "../../discovery/resident-discovery.ts";
 
-/** Editors empty a file before they write it, or rename it before another one takes its place. */
+/** Editors may empty or rename a file before they write the new one. */
 const SAVE_MS = 50;
 
 export type LiveAppOptions = {
   readonly appName: string;
   /** Interpreter, by name or path. */
   readonly python?: string | undefined;
-  /** Changes of files are followed; otherwise the app stays what it was at the start. */
+  /** Follows changes of files; otherwise the app stays as it was at the start. */
   readonly reloads: boolean;
 };
 
 /**
- * Reads the app, shows its warnings and problems, and follows its files. Throws a Failure when nothing of it can be
- * called: no endpoint is declared, or none can be read.
+ * Reads the app, shows its warnings and problems, and follows its files. Throws a Failure when no endpoint is declared
+ * or none can be read.
  */
 export async function openLiveApp(cli: Cli, options: LiveAppOptions): Promise<LiveApp> {
   const here = { ...cli, directory: await realpath(cli.directory) };
@@ -48,14 +48,14 @@ class WatchedApp implements LiveApp {
   readonly #watcher: FileWatcher | undefined;
   readonly #listeners: ((change: AppChange) => void)[] = [];
   #reading: AppReading = NOTHING_READ;
-  /** Of the files as the latest reading, done or under way, has found them. */
+  /** Of the files, at the latest reading. */
   #states: FileStates | undefined;
-  /** Numbers of readings: the latest that is wanted, and the latest that is done. */
+  /** Numbers of readings: the latest requested one, and the latest completed one. */
   #requested = 0;
   #done = 0;
   #work: Promise<void> | undefined;
   #latch = new Latch();
-  /** An endpoint has gone, and it is being made sure that this is not because of a save that is under way. */
+  /** An endpoint has disappeared; the files are read again, since a save may be in progress. */
   #isRechecking = false;
   #isClosed = false;
   #closing: Promise<void> | undefined;
@@ -111,7 +111,7 @@ class WatchedApp implements LiveApp {
     return new FileWatcher(
       () => this.#read(),
       (reason) => {
-        const line = `Files cannot be watched (${reason}), so changes are noticed with the next call.`;
+        const line = `Files cannot be watched (${reason}), so changes are detected at the next call.`;
         this.#cli.terminal.warn(line);
       },
     );
@@ -121,7 +121,7 @@ class WatchedApp implements LiveApp {
     return !this.#isClosed && (this.#watcher?.follow(directories) ?? false);
   }
 
-  /** Wants one more reading, of the files as they are now. */
+  /** Requests a reading of the current files. */
   #read(): void {
     if (this.#isClosed) return;
     this.#requested += 1;
@@ -145,15 +145,15 @@ class WatchedApp implements LiveApp {
       try {
         if (await this.#readOnce(() => requested === this.#requested)) this.#done = requested;
       } catch (error) {
-        // Before anything is known there is nothing to go on with.
-        if (this.#reading === NOTHING_READ || !isOutside(error)) throw error;
+        // There is no earlier reading to keep.
+        if (this.#reading === NOTHING_READ || !isExpected(error)) throw error;
         this.#apply(failedReading(this.#reading, problemOf(error)));
         this.#done = requested;
       }
     }
   }
 
-  /** Says whether it came to an end. */
+  /** Answers whether it completed. */
   async #readOnce(isCurrent: () => boolean): Promise<boolean> {
     const snapshot = await this.#reader.scan((directories) => this.#follow(directories), this.#states);
     this.#states = snapshot.states;
@@ -164,7 +164,7 @@ class WatchedApp implements LiveApp {
         if (found === undefined || isDone || !isCurrent() || found.reading.endpoints.length === 0) return;
         this.#apply(found.reading);
         this.#latch.open();
-      }, isOutside); // The reading itself will say what is wrong.
+      }, isExpected); // The reading itself reports the error.
     });
     isDone = true;
     if (read === undefined || this.#isClosed) return false;
@@ -191,7 +191,7 @@ class WatchedApp implements LiveApp {
   }
 }
 
-/** Whether what the files say is known, as far as it can be in a bearable time. */
+/** Closed while files are being read, opened when endpoints are known. */
 class Latch {
   #resolve: (() => void) | undefined;
   #opened: Promise<void> = Promise.resolve();
@@ -218,7 +218,7 @@ function losesSome(before: AppReading, after: AppReading): boolean {
   return before.endpoints.some(({ name }) => !names.has(name));
 }
 
-function isOutside(error: unknown): error is Error {
+function isExpected(error: unknown): error is Error {
   return error instanceof Failure || (error instanceof Error && "code" in error);
 }
 

@@ -12,7 +12,7 @@ export type CallDependencies = {
   readonly session: LiveSession;
   readonly sources: SentSources;
   readonly lines: WorkerLines;
-  /** The text of a live request: adds the texts of files, but for those that are known. */
+  /** The JSON of a live request, with the sources that have not been sent yet. */
   readonly pack: (call: LiveCall, sent: ReadonlySet<string>) => string;
 };
 
@@ -24,7 +24,7 @@ export type CallContext = {
   readonly line: CallLine;
 };
 
-/** Which sources the workers of a live endpoint have been sent. */
+/** Which sources have been sent to the workers of each live endpoint. */
 export class SentSources {
   readonly #byEndpoint = new Map<string, Set<string>>();
 
@@ -32,25 +32,25 @@ export class SentSources {
     return this.#byEndpoint.get(endpointId) ?? new Set();
   }
 
-  /** A worker has run code made of these. */
+  /** Records that a worker has run code with these hashes. */
   add(endpointId: string, hashes: readonly string[]): void {
     const sent = this.#byEndpoint.get(endpointId) ?? new Set();
     for (const sha256 of hashes) sent.add(sha256);
     this.#byEndpoint.set(endpointId, sent);
   }
 
-  /** A worker lacks what another one had. */
+  /** Forgets them, since a worker lacks what another one had. */
   forget(endpointId: string): void {
     this.#byEndpoint.delete(endpointId);
   }
 }
 
-/** The service has no such endpoint any more: it was deleted by another hand, or with its session. */
+/** The endpoint was deleted by another program or with its session. */
 export class EndpointNotFound extends Error {
-  override readonly name = "EndpointGone";
+  override readonly name = "EndpointNotFound";
 }
 
-/** Has a call carried out where the endpoint is; one that has gone is made again, once. */
+/** Runs a call at the place of its endpoint; creates an endpoint that was deleted again, once. */
 export async function withPlace<T>(
   session: LiveSession,
   endpoint: LiveEndpoint,
@@ -66,16 +66,13 @@ export async function withPlace<T>(
     return await act(await session.place(endpoint));
   } catch (error) {
     if (!(error instanceof EndpointNotFound)) throw error;
-    throw new CallFailure(
-      503,
-      `The live endpoint of ${endpoint.name} is deleted again and again by somebody else.`,
-    );
+    throw new CallFailure(503, `The live endpoint of ${endpoint.name} was deleted twice by another program.`);
   }
 }
 
-/** Of the connection with the local server. */
+/** Headers of the connection with the local server. */
 const REQUEST_HOP_HEADERS = ["connection", "content-length", "host", "transfer-encoding", "expect"];
-/** Of one connection, or no longer true of a body that was unpacked on the way. */
+/** Headers of one connection, and those that are wrong for a decompressed body. */
 const RESPONSE_HOP_HEADERS = [
   "connection",
   "keep-alive",

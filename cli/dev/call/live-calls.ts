@@ -1,4 +1,4 @@
-/** Calls of the local server, carried out by workers of live endpoints. */
+/** Runs calls of the local server on workers of live endpoints. */
 import {
   type CallLine,
   CallFailure,
@@ -66,13 +66,13 @@ export class LiveCalls implements EndpointCalls {
     return await this.#openai.request(await this.#context(name, line), request, path);
   }
 
-  /** The declaration as it is by now: files may have changed since the server looked. */
+  /** The current declaration: files may have changed since the request was routed. */
   async #context(name: string, line: CallLine): Promise<CallContext> {
     const all = await this.#app.endpoints();
     const endpoint = all.find((one) => one.name === name);
-    if (endpoint === undefined) throw new CallFailure(503, `The endpoint ${name} is not declared any more.`);
+    if (endpoint === undefined) throw new CallFailure(503, `The endpoint ${name} is no longer declared.`);
     if (endpoint.problem !== undefined) throw new CallFailure(503, endpoint.problem);
-    // Workers find them by their names. Why one cannot be made is told when it is called.
+    // Workers find them by name. A failure to create one shows when it is called.
     const called = calledEndpoints(endpoint, all).filter((one) => one.name !== name);
     await Promise.allSettled(called.map(async (one) => await this.#session.place(one)));
     return { endpoint, all, line };

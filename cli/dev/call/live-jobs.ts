@@ -8,9 +8,9 @@ import * as z from "zod";
 import { GPU_FIELDS, gpuName, gpuShape } from "../../service/flash-operations.ts";
 import type { Operation, Service } from "../../service/service.ts";
 
-/** For which a job is followed unless its caller says otherwise: installing packages takes its time. */
+/** How long a job is followed by default: installing packages may take minutes. */
 const FOLLOW_DEFAULT_MS = 10 * 60_000;
-/** A job that was only submitted is followed for its line in the log. */
+/** How long a job of `run` is followed for its line in the log. */
 const WATCH_MS = 60 * 60_000;
 const NO_SOURCES: ReadonlySet<string> = new Set();
 const NO_INPUT = "{}";
@@ -19,7 +19,7 @@ const NO_JOB: JobJson = { input: undefined, options: "{}" };
 export class LiveJobs {
   readonly #dependencies: CallDependencies;
   readonly #calls: JobCalls;
-  /** Of the whole command. */
+  /** Aborts when the command ends. */
   readonly #signal: AbortSignal;
 
   constructor(dependencies: CallDependencies, signal: AbortSignal) {
@@ -31,10 +31,10 @@ export class LiveJobs {
     });
   }
 
-  /** Answers when the job is over, or else with the job as it stands. */
+  /** Answers when the job has ended, or at its limit with the job as it is. */
   async runsync(context: CallContext, call: QueueCall): Promise<Response> {
     const job = await this.#withPlace(context, async (endpointId) => {
-      // The same key is answered with the same job, which could not be sent again with what it lacked.
+      // The service answers a repeated key with the same job, so missing sources could not be sent again.
       const isOnce = call.headers["idempotency-key"] !== undefined;
       const sentSources = isOnce ? NO_SOURCES : this.#dependencies.sources.of(endpointId);
       const first = await this.#attempt(context, call, endpointId, sentSources);
@@ -47,10 +47,10 @@ export class LiveJobs {
     return answerWith(job);
   }
 
-  /** Answers with the job's id; its line in the log goes on. */
+  /** Answers with the job's id; its line in the log continues. */
   async run(context: CallContext, call: QueueCall): Promise<Response> {
     return await this.#withPlace(context, async (endpointId) => {
-      // Nobody waits who could send again what a worker lacks.
+      // The caller does not wait, so missing sources could not be sent again.
       const submitted = await this.#submit(context, call, endpointId, NO_SOURCES);
       if (submitted instanceof Response) return submitted;
       void this.#watch(endpointId, submitted, context.line);
@@ -58,7 +58,7 @@ export class LiveJobs {
     });
   }
 
-  /** Any other operation, passed on as it is. */
+  /** Forwards any other operation unchanged. */
   async forward(context: CallContext, call: QueueCall): Promise<Response> {
     const startedAt = performance.now();
     const response = await this.#withPlace(
@@ -114,7 +114,7 @@ export class LiveJobs {
     if ("job" in submitted) return submitted.job;
     const { errorResponse } = submitted;
     if (errorResponse.status === 404) throw new EndpointNotFound();
-    line.fail(`the service refuses the job: ${(await errorResponse.clone().text()).slice(0, 500)}`);
+    line.fail(`the service rejected the job: ${(await errorResponse.clone().text()).slice(0, 500)}`);
     return errorResponse;
   }
 
@@ -132,7 +132,7 @@ export class LiveJobs {
   }
 }
 
-/** What the caller says with `?wait=`, in ms. */
+/** The query parameter `wait`, in ms. */
 function followMs(search: string): number {
   const wait = Number(new URLSearchParams(search).get("wait"));
   return wait > 0 ? wait : FOLLOW_DEFAULT_MS;
@@ -156,7 +156,8 @@ const endpointPods = {
   }),
 } satisfies Operation<z.ZodType>;
 
-export class GpuNames {
+/** Names of GPUs by worker, queried once per worker. */
+class GpuNames {
   readonly #service: Service;
   readonly #cache = new Map<string, Promise<string | undefined>>();
 
@@ -164,14 +165,14 @@ export class GpuNames {
     this.#service = service;
   }
 
-  /** Nothing for a worker without one, and where it cannot be told. */
+  /** Undefined for a worker without a GPU, and where the query fails. */
   async of(endpointId: string, workerId: string): Promise<string | undefined> {
-    const name = this.#cache.get(workerId) ?? this.#ask(endpointId, workerId);
+    const name = this.#cache.get(workerId) ?? this.#query(endpointId, workerId);
     this.#cache.set(workerId, name);
     return await name;
   }
 
-  async #ask(endpointId: string, workerId: string): Promise<string | undefined> {
+  async #query(endpointId: string, workerId: string): Promise<string | undefined> {
     try {
       const { myself } = await this.#service.query(endpointPods, { id: endpointId });
       const pod = myself.endpoint?.pods.find(({ id }) => id === workerId);

@@ -1,4 +1,4 @@
-/** Requests of OpenAI's clients, passed on to what the service has for them. */
+/** Forwards requests of OpenAI clients to the service. */
 import * as z from "zod";
 import {
   type CallContext,
@@ -9,7 +9,7 @@ import {
   withPlace,
 } from "./call-context.ts";
 
-/** Of the answer: the job that it comes from. */
+/** Response header with the id of the job. */
 const JOB_HEADER = "x-request-id";
 
 const errorSchema = z.looseObject({
@@ -23,7 +23,7 @@ export class LiveOpenAi {
     this.#dependencies = dependencies;
   }
 
-  /** Answers as the service does, errors and streams included. */
+  /** Answers as the service does, including errors and streams. */
   async request(context: CallContext, request: Request, path: string): Promise<Response> {
     const { endpoint, line } = context;
     const { search } = new URL(request.url);
@@ -52,7 +52,7 @@ export class LiveOpenAi {
   }
 }
 
-/** Ends the line of a call; throws EndpointGone. */
+/** Ends the line of a call; throws EndpointNotFound. */
 async function endLineOf(response: Response, { line }: CallContext, startedAt: number): Promise<void> {
   if (response.ok) return line.done({ ranMs: performance.now() - startedAt });
   const text = await response.clone().text();

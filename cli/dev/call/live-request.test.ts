@@ -113,7 +113,7 @@ test("arguments and bodies that are too large are refused with their size", () =
   const route = (bytes: number) =>
     routeCall({ endpoint: endpoint("a"), all: [], http: { ...http, body_base64: body(bytes) } });
   expect(() => checkArguments(route(LIVE_ARGUMENTS_MAX_BYTES + 1))).toThrowErrorMatchingInlineSnapshot(
-    `[CallFailure: The arguments have 10000001 bytes; live workers take 10000000. Send the address of large data instead.]`,
+    `[CallFailure: The arguments have 10000001 bytes; live workers accept 10000000. Send a URL of large data instead.]`,
   );
   expect(() => checkArguments(route(LIVE_ARGUMENTS_MAX_BYTES))).not.toThrow();
 });

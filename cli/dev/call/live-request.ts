@@ -1,4 +1,4 @@
-/** What a worker in live mode is sent, made of an endpoint's code and of one call. */
+/** Requests to workers in live mode, made of an endpoint's code and of one call. */
 import {
   type LiveHttp,
   type LivePeer,
@@ -14,13 +14,13 @@ import { withMember } from "../../../src/json/json-members.ts";
 import { CallFailure } from "../../server/requests/served-app.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
 
-/** A request without sources; its arguments are the JSON text that they came as. */
+/** A request without sources; `kwargs` is the JSON of the arguments as the caller sent it. */
 export type LiveCall = Omit<LiveRequest, "sources" | "kwargs"> & { readonly kwargs?: string };
 
 /** What is called, and all endpoints of the app. */
 type Called = { readonly endpoint: LiveEndpoint; readonly all: readonly LiveEndpoint[] };
 
-/** A job with this input, which is JSON text. Of a class it names the method, as in jobs of a deployed one. */
+/** A job with this input, which is JSON. For a class, the input names the method, as in jobs of deployed endpoints. */
 export function functionCall({ endpoint, all, input }: Called & { readonly input: string }): LiveCall {
   return {
     protocol: LIVE_PROTOCOL,
@@ -46,15 +46,15 @@ export function routeCall({ endpoint, all, http }: Called & { readonly http: Liv
   };
 }
 
-/** The request as its worker reads it. */
+/** The JSON of a request. */
 export function requestJson({ kwargs, ...call }: LiveCall, sources: LiveRequest["sources"]): string {
   const json = JSON.stringify({ ...call, sources });
   return kwargs === undefined ? json : withMember(json, "kwargs", kwargs);
 }
 
 /**
- * The texts of all local files that the call needs, but for those that its worker has. Small ones are sent all the same:
- * a job that is tried again later, by its id, may come to another worker.
+ * Sources that the call needs, without those that its worker has. When all are small together, all are sent, since a
+ * job that is retried later may run on another worker.
  */
 export function sourcesOf(
   call: LiveCall,
@@ -71,24 +71,24 @@ export function sourcesOf(
   return Object.fromEntries(missing);
 }
 
-/** SHA-256 and text of a file. */
+/** SHA-256 and content of a file. */
 type Source = [string, string];
 
 function bytesOf(sources: readonly Source[]): number {
   return sources.reduce((sum, [, source]) => sum + Buffer.byteLength(source), 0);
 }
 
-/** Throws a CallFailure when the arguments, or the body of the request, are larger than live workers take. */
+/** Throws a CallFailure when the arguments or the body exceed the limit of live workers. */
 export function checkArguments({ kwargs, http }: LiveCall): void {
   const bytes = Buffer.byteLength(kwargs ?? "") + Buffer.byteLength(http?.body_base64 ?? "", "base64");
   if (bytes <= LIVE_ARGUMENTS_MAX_BYTES) return;
   throw new CallFailure(
     413,
-    `The arguments have ${bytes} bytes; live workers take ${LIVE_ARGUMENTS_MAX_BYTES}. Send the address of large data instead.`,
+    `The arguments have ${bytes} bytes; live workers accept ${LIVE_ARGUMENTS_MAX_BYTES}. Send a URL of large data instead.`,
   );
 }
 
-/** Of all local files that the call needs, each once. */
+/** Of all local files that the call needs, without duplicates. */
 export function hashesOf({ modules, peers }: LiveCall): readonly string[] {
   const all = [modules, ...Object.values(peers).map((peer) => peer.modules)];
   return [...new Set(all.flatMap((one) => Object.values(one)))];
@@ -98,7 +98,7 @@ function peersOf(endpoint: LiveEndpoint, all: readonly LiveEndpoint[]): Record<s
   return Object.fromEntries(calledEndpoints(endpoint, all).map(({ name, code }) => [name, code]));
 }
 
-/** Those that the code may call, and those that they may call in turn. */
+/** Endpoints that the code may call, directly or through others. */
 export function calledEndpoints(
   endpoint: LiveEndpoint,
   all: readonly LiveEndpoint[],
@@ -118,7 +118,7 @@ export function calledEndpoints(
 function tooLarge(bytes: number): CallFailure {
   return new CallFailure(
     422,
-    `The local files that the call needs have ${bytes} bytes together; live workers take ${LIVE_SOURCES_MAX_BYTES}. ` +
+    `The local files that the call needs have ${bytes} bytes in total; live workers accept ${LIVE_SOURCES_MAX_BYTES}. ` +
       "Keep data out of Python files, or import less.",
   );
 }

@@ -21,9 +21,9 @@ import {
 import { hashesOf, routeCall } from "./live-request.ts";
 
 const WORKER_HEADER = "X-Runpod-Worker-Id";
-/** What the service answers with, as this server says it. */
+/** Status of the local server for a status of the service. */
 const STATUS_OF_SERVICE: Readonly<Record<number, CallFailure["status"]>> = { 502: 502, 524: 504 };
-/** Of the service's answers about a worker that did not answer itself. */
+/** Error codes of the service about a worker that did not answer. */
 const CODES_OF_SERVICE = ["worker_failed", "worker_too_slow"];
 
 export class LiveRoutes {
@@ -33,7 +33,7 @@ export class LiveRoutes {
     this.#dependencies = dependencies;
   }
 
-  /** Answers as the route does; what it answers with may be a stream. */
+  /** Answers as the route does; the body may be a stream. */
   async request(context: CallContext, request: Request, path: string): Promise<Response> {
     const { endpoint, line } = context;
     const http = await packRequest(request, path);
@@ -46,7 +46,7 @@ export class LiveRoutes {
           : await this.#execute(place, context, http, request.signal);
         return await answerOf(response, context, startedAt);
       } catch (error) {
-        // Whether a worker has seen the request is not known, so it is not sent again.
+        // A worker may have received the request, so it is not sent again.
         if (!(error instanceof Failure) || error instanceof Interruption) throw error;
         throw new CallFailure(502, error.message);
       } finally {
@@ -88,7 +88,7 @@ export class LiveRoutes {
     });
   }
 
-  /** An image of one's own has no live mode. */
+  /** For endpoints with their own image, which have no live mode. */
   async #forward(place: LivePlace, http: LiveHttp, signal: AbortSignal): Promise<Response> {
     const { method, path, query, headers, body_base64 } = http;
     const hasBody = method !== "GET" && method !== "HEAD";
@@ -114,14 +114,14 @@ async function answerOf(response: Response, { line }: CallContext, startedAt: nu
   return new Response(response.body, { status, statusText, headers: responseHeaders(response) });
 }
 
-/** Whether the service answers in the place of a worker that broke off; a route may answer with such a status too. */
+/** Whether the error comes from the service instead of a worker; routes may answer with the same status. */
 async function isServiceError(response: Response): Promise<boolean> {
   if (STATUS_OF_SERVICE[response.status] === undefined) return false;
   const { code } = parseErrorBody(await response.clone().text());
   return code !== undefined && CODES_OF_SERVICE.includes(code);
 }
 
-/** A request, whole, as it travels within another one. */
+/** Packs a whole request into a member of another one. */
 async function packRequest(request: Request, path: string): Promise<LiveHttp> {
   const body = Buffer.from(await request.arrayBuffer());
   return {
@@ -133,13 +133,13 @@ async function packRequest(request: Request, path: string): Promise<LiveHttp> {
   };
 }
 
-/** What the worker says beside the route's own answers. */
+/** An error of the worker itself, not of the route. */
 async function workerError(response: Response): Promise<CallFailure> {
   const { detail, traceback } = parseErrorBody(await response.text());
   return new CallFailure(500, detail, traceback);
 }
 
-/** The service's own word: no worker came, or the one that had the request broke off. */
+/** An error of the service: no worker was available, or the worker was lost. */
 async function serviceError(response: Response): Promise<CallFailure> {
   const { detail } = parseErrorBody(await response.text());
   return new CallFailure(STATUS_OF_SERVICE[response.status] ?? 503, detail);
@@ -156,7 +156,7 @@ function parseErrorBody(text: string): z.output<typeof errorBodySchema> {
     const parsed = errorBodySchema.safeParse(JSON.parse(text));
     if (parsed.success) return parsed.data;
   } catch {
-    // It is shown as it is.
+    // Not JSON: shown as it is.
   }
-  return { detail: text.slice(0, 2_000) || "There was no answer." };
+  return { detail: text.slice(0, 2_000) || "There was no response body." };
 }

@@ -1,4 +1,4 @@
-/** One thing after the other under each name; things of different names go side by side. */
+/** Runs tasks of the same name one by one, and those of different names concurrently. */
 export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
@@ -12,12 +12,12 @@ export class KeyedQueue {
     }
   }
 
-  /** Names under which something goes on. */
+  /** Names with running tasks. */
   names(): readonly string[] {
     return [...this.#last.keys()];
   }
 
-  /** When nothing goes on under any of them. */
+  /** Resolves when no task is running. */
   async settled(): Promise<void> {
     while (this.#last.size > 0) await Promise.allSettled(this.#last.values());
   }

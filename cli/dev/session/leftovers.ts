@@ -1,4 +1,4 @@
-/** Live endpoints of a `flash dev` that was killed. */
+/** Live endpoints of `flash dev` processes that were killed. */
 import type { Cli } from "../../core/cli.ts";
 import { environmentEndpoints, type PresentEndpoint } from "../../service/endpoint-operations.ts";
 import { deleteEnvironment, isSessionNotFound } from "../../service/flash-operations.ts";
@@ -15,11 +15,11 @@ import {
 
 export type Leftover = {
   readonly session: TrackedResource;
-  /** What the service has of it. */
+  /** Its endpoints on the service. */
   readonly endpoints: readonly Pick<PresentEndpoint, "id" | "name" | "type">[];
 };
 
-/** Sessions of this project whose process has ended; those that are no more are forgotten. */
+/** Sessions of this project whose process has ended. Stops tracking those that no longer exist. */
 export async function findLeftovers(cli: Cli, service: Service): Promise<readonly Leftover[]> {
   const leftovers: Leftover[] = [];
   const gone: string[] = [];
@@ -38,7 +38,7 @@ async function findLeftover(
 ): Promise<Leftover | "in use" | "gone"> {
   const whereabouts = session.owner ? processStateOf(session.owner) : "ended";
   if (whereabouts === "running") return "in use";
-  // On another service it ends by itself, as its lease does.
+  // A session on another service ends with its lease.
   if (session.service !== service.url) return whereabouts === "ended" ? "gone" : "in use";
   const { flashEnvironment } = await service.query(environmentEndpoints, { id: session.id });
   if (!flashEnvironment) return "gone";
@@ -46,8 +46,8 @@ async function findLeftover(
 }
 
 /**
- * Deletes what the person wants deleted; answers what is left, for `openLiveSession` to go on with. Where nobody can be
- * asked that is all of it.
+ * Offers to delete leftovers; answers those that are left, for `openLiveSession` to continue. Without a terminal that is
+ * all of them.
  */
 export async function offerRemoval(
   cli: Cli,
@@ -61,10 +61,10 @@ export async function offerRemoval(
   }
   const count = counted(endpoints.length, "live endpoint");
   const names = endpoints.map(({ name, id }) => `${name} (${id})`).join(", ");
-  const fate = cli.terminal.canAsk ? "" : " They are used again.";
-  cli.terminal.warn(`A flash dev that was killed has left ${count}: ${names}.${fate}`);
+  const fate = cli.terminal.canAsk ? "" : " They will be used again.";
+  cli.terminal.warn(`A killed \`flash dev\` left ${count}: ${names}.${fate}`);
   if (!cli.terminal.canAsk) return leftovers;
-  if (!(await cli.terminal.confirm(`Delete ${count}? Otherwise they are used again.`))) return leftovers;
+  if (!(await cli.terminal.confirm(`Delete ${count}? Otherwise they will be used again.`))) return leftovers;
   await remove(cli, service, leftovers);
   cli.terminal.done(`Deleted ${count}.`);
   return [];

@@ -1,4 +1,4 @@
-/** A live endpoint in the words of the management API. */
+/** Input of the management API for a live endpoint. */
 import { createHash } from "node:crypto";
 import { LIVE_PREFIX } from "../../../src/contract/flash/flash-live.ts";
 import type { ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
@@ -7,7 +7,7 @@ import { volumesOf } from "../../deploy/volumes.ts";
 
 type Declared = { readonly name: string; readonly resource: ManifestResource };
 
-/** Tells workers how many jobs to take at a time, which deployed ones read in the manifest. */
+/** Concurrency of workers; deployed ones read it from the manifest. */
 const CONCURRENCY_VARIABLE = "_FLASH_MAX_CONCURRENCY";
 
 export function toLiveInput({ name, resource }: Declared, volumeIds: readonly string[]): EndpointInput {
@@ -18,7 +18,7 @@ export function toLiveInput({ name, resource }: Declared, volumeIds: readonly st
   return { ...input, template: { ...input.template, env: [...input.template.env, variable] } };
 }
 
-/** The same as long as nothing has changed that is said to the service; volumes count by what is written of them. */
+/** Changes with the input for the service; volumes count as declared. */
 export function configurationHash(declared: Declared): string {
   const facts = { ...toLiveInput(declared, []), volumes: volumesOf(declared.resource) };
   return createHash("sha256").update(JSON.stringify(facts)).digest("hex");

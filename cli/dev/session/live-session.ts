@@ -1,10 +1,10 @@
-/** The endpoints that a `flash dev` has on the service, as long as it runs. */
+/** The endpoints of a running `flash dev` on the service. */
 import type { LiveEndpoint } from "../app/live-app.ts";
 
 /** Where a live endpoint is. */
 export type LivePlace = {
   readonly endpointId: string;
-  /** Opens the execution of code on its workers. */
+  /** Authorizes the execution of code on its workers. */
   readonly liveToken: string;
 };
 
@@ -15,21 +15,21 @@ export type Provisioned = {
 };
 
 export interface LiveSession {
-  /** Makes the endpoint, or makes it what its declaration says now. Throws a Failure that names it and the reason. */
+  /** Creates or updates the endpoint as it is declared now. Throws a Failure that names it and the reason. */
   place(endpoint: LiveEndpoint): Promise<LivePlace>;
-  /** All of them, three at a time; ends early when the command is interrupted. */
+  /** Places all endpoints, three at a time; ends early when the command is interrupted. */
   placeAll(
     endpoints: readonly LiveEndpoint[],
     onEach: (one: Provisioned) => void,
   ): Promise<readonly Provisioned[]>;
-  /** Those that are not there, or not as they are declared. */
+  /** Endpoints that do not exist, or not as they are declared. */
   lacking(endpoints: readonly LiveEndpoint[]): readonly LiveEndpoint[];
-  /** Forgets where an endpoint is, for it has turned out not to be there. */
+  /** Forgets the place of an endpoint that was found to be deleted. */
   forget(name: string): void;
-  /** Deletes those whose declaration has gone. */
+  /** Deletes endpoints that are no longer declared. */
   keepOnly(names: readonly string[]): Promise<void>;
-  /** Deletes all of them; names what could not be deleted. */
+  /** Deletes all endpoints; `left` names those that could not be deleted. */
   close(): Promise<{ readonly deleted: number; readonly left: readonly string[] }>;
-  /** Names and ids of what would be left if the process ended now. */
+  /** Names and ids of endpoints that would be left if the process ended now. */
   left(): readonly string[];
 }

@@ -1,4 +1,4 @@
-/** The start of a live session. */
+/** Opens a live session. */
 import { LIVE_PREFIX } from "../../../src/contract/flash/flash-live.ts";
 import { ignoreFlashDirectory } from "../../build/build-directory.ts";
 import type { Cli } from "../../core/cli.ts";
@@ -14,7 +14,7 @@ import { SessionTracking } from "./session-tracking.ts";
 
 export type LiveSessionOptions = {
   readonly appName: string;
-  /** Sessions whose process has ended; the first of this app is gone on with. */
+  /** Sessions whose process has ended; the first one of this app is continued. */
   readonly leftovers?: readonly Leftover[];
   readonly renewedEveryMs?: number;
 };
@@ -22,8 +22,8 @@ export type LiveSessionOptions = {
 type Start = { readonly opened: OpenedSession; readonly placed: ReadonlyMap<string, Placed> };
 
 /**
- * Opens a session of the app, which is made where there is none, or goes on with one that was left. Throws a Failure at
- * once where the service does not accept the key. The caller closes it.
+ * Opens a session of the app, which is created where it does not exist, or continues one that was left. Throws a Failure
+ * where the service rejects the key. The caller closes the session.
  */
 export async function openLiveSession(
   cli: Cli,
@@ -59,7 +59,7 @@ async function start(
   return taken ?? { opened: await openSession(service, appName), placed: new Map() };
 }
 
-/** The first that is still there, and that no other process was faster to take. */
+/** Continues the first session that still exists and that no other process has taken. */
 async function takeOver(
   cli: Cli,
   service: Service,
@@ -98,11 +98,11 @@ async function placedOf(cli: Cli, { endpoints }: Leftover): Promise<ReadonlyMap<
   );
 }
 
-/** For who presses Ctrl+C again before all was deleted. */
+/** Lines for a second Ctrl+C before everything is deleted. */
 function linesOf(left: readonly string[]): readonly string[] {
   if (left.length === 0) return [];
   return [
     `Not deleted: ${left.join(", ")}.`,
-    "The service deletes them within ten minutes; the next `flash dev` here offers it at once.",
+    "The service deletes them within ten minutes; the next `flash dev` in this project offers to delete them at once.",
   ];
 }

@@ -1,13 +1,13 @@
-/** What `--auto-provision` asks and says. */
+/** `flash dev --auto-provision`. */
 import type { Cli } from "../../core/cli.ts";
 import { counted } from "../../core/format.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
 import type { LiveSession, Provisioned } from "./live-session.ts";
 
-/** More than these are not made without being asked for. */
+/** A question is asked before more endpoints than this are created. */
 const UNASKED_MAX = 5;
 
-/** Whether so many endpoints are to be made at once; throws a Failure where nobody can be asked. */
+/** Asks before many endpoints are created; throws a Failure without a terminal. */
 export async function confirmProvisioning(
   cli: Cli,
   session: Pick<LiveSession, "lacking">,
@@ -15,16 +15,16 @@ export async function confirmProvisioning(
 ): Promise<boolean> {
   const { length } = session.lacking(endpoints);
   if (length <= UNASKED_MAX) return true;
-  return await cli.terminal.confirm(`Make ${counted(length, "live endpoint")} now?`);
+  return await cli.terminal.confirm(`Create ${counted(length, "live endpoint")} now?`);
 }
 
-/** Makes all of them before the eyes of the person; one that fails is made at its first call. */
+/** Creates all endpoints and shows the progress; one that fails is created at its first call. */
 export async function provision(
   cli: Cli,
   session: LiveSession,
   endpoints: readonly LiveEndpoint[],
 ): Promise<readonly Provisioned[]> {
-  const step = cli.terminal.step("Making live endpoints");
+  const step = cli.terminal.step("Creating live endpoints");
   let done = 0;
   const show = ({ name, outcome, error }: Provisioned): void => {
     done += 1;
@@ -33,12 +33,12 @@ export async function provision(
     else cli.terminal.done(`${name} ${outcome}`);
   };
   const provisioned = await session.placeAll(endpoints, show).catch((error: unknown) => {
-    step.fail("Making live endpoints failed");
+    step.fail("Creating live endpoints failed");
     throw error;
   });
   const summary = summaryOf(provisioned);
   if (provisioned.some(({ outcome }) => outcome === "failed")) {
-    step.fail(`Live endpoints: ${summary}. What failed is tried again at its first call.`);
+    step.fail(`Live endpoints: ${summary}. Failed ones are retried at their first call.`);
   } else step.done(`Live endpoints: ${summary}`);
   return provisioned;
 }

@@ -1,4 +1,4 @@
-/** A live session whose endpoints the service has. */
+/** A live session on the service. */
 import { LIVE_PREFIX } from "../../../src/contract/flash/flash-live.ts";
 import type { Cli } from "../../core/cli.ts";
 import { findVolumes } from "../../deploy/volumes.ts";
@@ -15,18 +15,18 @@ import type { SessionTracking } from "./session-tracking.ts";
 import { KeyedQueue } from "./keyed-queue.ts";
 
 const PLACED_AT_ONCE = 3;
-/** For placements under way when the session is closed. */
+/** For placements in progress when the session is closed. */
 const SETTLE_LIMIT_MS = 5_000;
 const DELETION_LIMIT_MS = 10_000;
-/** After which a person wonders what is going on. */
+/** After this time a message says that endpoints are being deleted. */
 const PATIENCE_MS = 1_000;
 
-/** An endpoint that the service has. */
+/** An endpoint that exists on the service. */
 export type Placed = {
   readonly id: string;
   readonly type: "QB" | "LB";
   readonly configurationHash: string;
-  /** As it was declared then; unknown where another process has placed it. */
+  /** Its declaration when it was placed; unknown where another process placed it. */
   readonly endpoint?: LiveEndpoint | undefined;
 };
 
@@ -36,7 +36,7 @@ export type ServiceSessionSettings = {
   readonly appName: string;
   readonly tracking: SessionTracking;
   readonly opened: OpenedSession;
-  /** What the session has already, by the names of app code. */
+  /** Existing endpoints of the session, by the names in the app. */
   readonly placed: ReadonlyMap<string, Placed>;
   readonly renewedEveryMs?: number | undefined;
 };
@@ -50,9 +50,9 @@ export class ServiceSession implements LiveSession {
   readonly #lease: SessionLease;
   readonly #placed: Map<string, Placed>;
   readonly #queue = new KeyedQueue();
-  /** Volumes are looked up by one at a time, for two may name the same new one. */
+  /** Volumes are resolved one by one, since two endpoints may name the same new one. */
   readonly #volumeQueue = new KeyedQueue();
-  /** Ctrl+C does not abort what is said to the service: the end of the session does. */
+  /** Aborts calls of the service at the end of the session, not on Ctrl+C. */
   readonly #ended = new AbortController();
   #closing: ReturnType<LiveSession["close"]> | undefined;
 
@@ -141,7 +141,7 @@ export class ServiceSession implements LiveSession {
     return { endpointId: id, liveToken };
   }
 
-  /** What waited for its turn may find everything done. */
+  /** Another call may have placed the endpoint in the meantime. */
   async #placeNow(endpoint: LiveEndpoint, hash: string): Promise<Placing> {
     const { name } = endpoint;
     const existing = this.#found(name, hash);
@@ -157,7 +157,7 @@ export class ServiceSession implements LiveSession {
         .then((place) => ({ place, outcome }));
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      throw new Failure(`Live endpoint '${name}' could not be made: ${error.message}`, error.advice);
+      throw new Failure(`Live endpoint '${name}' could not be created: ${error.message}`, error.advice);
     }
   }
 
@@ -175,7 +175,7 @@ export class ServiceSession implements LiveSession {
         flashEnvironmentId: session.id,
       },
     });
-    // Another one has taken its place meanwhile, and this endpoint went with it.
+    // The session was replaced meanwhile, and this endpoint was deleted with it.
     if (session !== this.#lease.current) return await this.#save(this.#lease.current, endpoint, hash);
     const placed = { id: saved.id, type: input.type, configurationHash: hash, endpoint };
     this.#placed.set(name, placed);
@@ -200,7 +200,7 @@ export class ServiceSession implements LiveSession {
     }
   }
 
-  /** One that cannot be deleted stays known, so that the end of the session deletes it. */
+  /** An endpoint that cannot be deleted stays tracked, and is deleted at the end of the session. */
   async #remove(name: string): Promise<void> {
     const existing = this.#placed.get(name);
     if (existing === undefined) return;
@@ -216,16 +216,16 @@ export class ServiceSession implements LiveSession {
     await this.#tracking.gone([existing.id]);
   }
 
-  /** What the session that has ended had is placed again, so that the next calls need not wait for it. */
+  /** Places the endpoints of an ended session again, so that the next calls need not wait. */
   #recreate(before: OpenedSession, after: OpenedSession): void {
     const endpoints = [...this.#placed.values()].flatMap(({ endpoint }) => endpoint ?? []);
     this.#placed.clear();
-    const what = endpoints.length > 0 ? ` ${counted(endpoints.length, "live endpoint")} made anew.` : "";
+    const what = endpoints.length > 0 ? ` ${counted(endpoints.length, "live endpoint")} created again.` : "";
     this.#cli.terminal.warn(
-      `The live session had ended on the service, as it does when this computer sleeps for long.${what}`,
+      `The live session had ended on the service, as happens when this computer sleeps for long.${what}`,
     );
     void this.#retrack(before, after);
-    // Failures are told by the next call of each.
+    // The next call of each endpoint reports its failure.
     void this.placeAll(endpoints, () => undefined).catch(() => undefined);
   }
 
@@ -237,12 +237,12 @@ export class ServiceSession implements LiveSession {
   #reportTrouble(reason: string | undefined): void {
     const { terminal } = this.#cli;
     if (reason === undefined) return terminal.done("The live session is renewed again.");
-    terminal.warn(`The live session could not be renewed: ${reason} It is tried again.`);
+    terminal.warn(`The live session could not be renewed: ${reason} Retrying.`);
   }
 
   async #close(): ReturnType<LiveSession["close"]> {
     const patience = setTimeout(() => {
-      this.#cli.terminal.say("Deleting live endpoints. Ctrl+C again leaves that to the service.");
+      this.#cli.terminal.say("Deleting live endpoints. Press Ctrl+C again to leave that to the service.");
     }, PATIENCE_MS);
     try {
       await this.#settle();
@@ -252,7 +252,7 @@ export class ServiceSession implements LiveSession {
     }
   }
 
-  /** Nothing is made from then on. */
+  /** Waits for placements in progress; none starts afterwards. */
   async #settle(): Promise<void> {
     const limit = setTimeout(() => this.#end(), SETTLE_LIMIT_MS);
     await this.#lease.stop();
@@ -286,7 +286,7 @@ export class ServiceSession implements LiveSession {
       const present = new Set((flashEnvironment?.endpoints ?? []).map((endpoint) => endpoint.id));
       for (const [name, placed] of this.#placed) if (!present.has(placed.id)) this.#placed.delete(name);
     } catch {
-      // Nothing is known; all of them may be there.
+      // All of them may still exist.
     }
     return { deleted: before - this.#placed.size, left: this.left() };
   }

@@ -1,8 +1,8 @@
 /**
- * The session on the service: an environment that ends when nobody renews it.
+ * The session on the service: an environment that ends unless its lease is renewed.
  *
- * L1  It is renewed as long as the command runs; what stands in the way is told once, and tried again.
- * L2  One that has ended, such as while the computer slept, is replaced by another. Whoever notices gets the same one.
+ * L1  The lease is renewed while the command runs; a failure is reported once and retried.
+ * L2  A session that has ended, for example while the computer slept, is replaced. Concurrent callers share the new one.
  */
 import { randomBytes } from "node:crypto";
 import { LIVE_PREFIX } from "../../../src/contract/flash/flash-live.ts";
@@ -15,11 +15,11 @@ import {
   renewLease,
 } from "../../service/flash-operations.ts";
 
-/** Endpoints outlive a computer that was switched off for as long, and until maintenance comes round. */
+/** Endpoints of a computer that was switched off live this long, and until the next maintenance. */
 const LEASE_SECONDS = 300;
 const RENEWED_EVERY_MS = 60_000;
 const RENEWED_AGAIN_MS = 10_000;
-/** A connection from before a sleep answers nothing, and says nothing either. */
+/** A connection from before a sleep neither answers nor fails. */
 const RENEWAL_LIMIT_MS = 20_000;
 
 const NAME_CHARACTERS = 6;
@@ -29,14 +29,14 @@ const ATTEMPTS = 3;
 export type SessionLeaseSettings = {
   readonly service: Service;
   readonly appName: string;
-  /** Told before anybody gets the other session. */
+  /** Called before the new session is returned. */
   readonly onReplaced: (ended: OpenedSession, opened: OpenedSession) => void;
-  /** The reason when a renewal fails, once for each; nothing when one succeeds again. */
+  /** Called with each new reason of failed renewals, and with undefined when one succeeds again. */
   readonly onTrouble: (reason: string | undefined) => void;
   readonly renewedEveryMs?: number | undefined;
 };
 
-/** Opens a session in an app, which is made where there is none. */
+/** Opens a session in an app, which is created where it does not exist. */
 export async function openSession(service: Service, appName: string): Promise<OpenedSession> {
   for (let left = ATTEMPTS - 1; ; left -= 1) {
     const app = await ensureApp(service, appName, { isForSessions: true });
@@ -44,7 +44,7 @@ export async function openSession(service: Service, appName: string): Promise<Op
       const input = { flashAppId: app.id, name: sessionName(), leaseSeconds: LEASE_SECONDS };
       return (await service.mutate(createSession, { input })).createFlashEnvironment;
     } catch (error) {
-      // An app that was made for sessions goes with the last one, which may have ended just now.
+      // An app that was created for sessions is deleted with the last one, perhaps just now.
       if (left === 0 || !(error instanceof ServiceError) || !RETRIED.includes(error.code)) throw error;
     }
   }
@@ -52,7 +52,7 @@ export async function openSession(service: Service, appName: string): Promise<Op
 
 const RETRIED = ["APP_NOT_FOUND", "FLASH_ENVIRONMENT_NAME_TAKEN"];
 
-/** Renews a session; refused where it has ended. */
+/** Renews a session; fails where it has ended. */
 export async function renewSession(service: Service, id: string): Promise<OpenedSession> {
   const input = { flashEnvironmentId: id, leaseSeconds: LEASE_SECONDS };
   return (await service.mutate(renewLease, { input })).renewFlashEnvironmentLease;
@@ -81,7 +81,7 @@ export class SessionLease {
     return this.#current;
   }
 
-  /** The session in place of one that has turned out to be ended (L2). */
+  /** The session that replaces an ended one (L2). */
   async replace(ended: OpenedSession): Promise<OpenedSession> {
     if (ended !== this.#current) return this.#current;
     this.#replacement ??= this.#open(ended).finally(() => {
@@ -90,7 +90,7 @@ export class SessionLease {
     return await this.#replacement;
   }
 
-  /** Renews it no more; waits for another one that is being opened. */
+  /** Stops renewing; waits for a replacement that is being opened. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     clearTimeout(this.#timer);

@@ -1,4 +1,4 @@
-/** What of a session stands in `.flash/resources.pkl`, so that a crash leaves word of it. */
+/** Records a session in `.flash/resources.pkl`, so that it is found after a crash. */
 import type { Cli } from "../../core/cli.ts";
 import type { Service } from "../../service/service.ts";
 import type { OpenedSession } from "../../service/flash-operations.ts";
@@ -18,7 +18,7 @@ type LiveEndpointFacts = {
   readonly configurationHash: string;
 };
 
-/** Writes it down; where that cannot be done the session goes on, and the person is told once. */
+/** A failure to write is shown once, and the session continues. */
 export class SessionTracking {
   readonly #cli: Cli;
   readonly #app: string;
@@ -42,7 +42,7 @@ export class SessionTracking {
     await this.#change((tracked) => withLiveEndpoint(tracked, type, { ...facts, session: session.id }));
   }
 
-  /** Endpoints of these ids, and sessions with all of theirs, are no more. */
+  /** Removes the endpoints and sessions with these ids. */
   async gone(ids: readonly string[]): Promise<void> {
     await this.#change((tracked) => withoutIds(tracked, new Set(ids)));
   }
@@ -55,7 +55,7 @@ export class SessionTracking {
       this.#hasFailed = true;
       const reason = error instanceof Error ? error.message : String(error);
       this.#cli.terminal.warn(
-        `Live endpoints are not written down, so that a crash is not tidied up: ${reason}`,
+        `Live endpoints cannot be tracked, so they are not cleaned up after a crash: ${reason}`,
       );
     }
   }

@@ -4,7 +4,7 @@
  * L1  An attempt is open from its claim to its report, or until nobody wants it.
  */
 import { randomUUID } from "node:crypto";
-import type { IncomingJob } from "../../../node-agent/edge/edge-client.ts";
+import type { ReceivedAttempt } from "../../../node-agent/journal/attempt-ledger.ts";
 import type { AttemptRecord, AttemptRef } from "../../../node-agent/journal/journal.ts";
 import type { AttemptOutcome } from "../../../node-agent/journal/report.ts";
 import type { JobLedger } from "../../../node-agent/worker/queue/worker-jobs.ts";
@@ -32,7 +32,7 @@ export type PreviewQueueOptions = JobEffects & {
   readonly now?: () => number;
 };
 
-export type ClaimedJob = { readonly record: AttemptRecord; readonly job: IncomingJob };
+export type ClaimedJob = { readonly record: AttemptRecord; readonly job: ReceivedAttempt["job"] };
 
 export class PreviewQueue implements JobLedger {
   readonly #options: PreviewQueueOptions;
@@ -227,7 +227,7 @@ function optionsOf({
   webhook,
   policy,
   s3Config,
-}: PreviewRequest): Pick<IncomingJob, "webhook" | "policy" | "s3Config"> {
+}: PreviewRequest): Pick<ReceivedAttempt["job"], "webhook" | "policy" | "s3Config"> {
   const options = {
     webhook: webhook ?? undefined,
     policy: policy ?? undefined,

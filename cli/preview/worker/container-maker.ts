@@ -2,7 +2,7 @@
 import type Dockerode from "dockerode";
 import { workerEnvironment } from "../../../node-agent/worker/environment.ts";
 import { containerOptions, VOLUME_MOUNT } from "../../../node-agent/runtime/docker/container-options.ts";
-import { isConflict, startFailure } from "../../../node-agent/runtime/docker/docker-errors.ts";
+import { isConflict, startFailure } from "../../../node-agent/runtime/daemon/docker-errors.ts";
 import type { Gpu } from "../../../src/contract/agent/agent.ts";
 import { Failure } from "../../core/failure.ts";
 import { imageVariable } from "../images.ts";

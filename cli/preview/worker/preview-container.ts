@@ -1,11 +1,10 @@
 /** One container of a preview, from its making to its end. It is made as the agent of a host makes it. */
 import type Dockerode from "dockerode";
-import { ContainerOutput } from "../../../node-agent/runtime/docker/container-output.ts";
-import { textOfLog } from "../../../node-agent/runtime/docker/container-log.ts";
-import { inspect, ignoring } from "../../../node-agent/runtime/docker/docker-calls.ts";
-import { isGoneOrConflict, isNotFound } from "../../../node-agent/runtime/docker/docker-errors.ts";
-import { exitReason } from "../../../node-agent/runtime/exit-reason.ts";
-import { lastLinesOf } from "../../../node-agent/runtime/last-lines.ts";
+import { ContainerOutput, textOfLog } from "../../../node-agent/runtime/docker/container-output.ts";
+import { inspect, ignoring } from "../../../node-agent/runtime/daemon/docker-calls.ts";
+import { isGoneOrConflict, isNotFound } from "../../../node-agent/runtime/daemon/docker-errors.ts";
+import { exitReason } from "../../../node-agent/runtime/interface/exit-reason.ts";
+import { lastLinesOf } from "../../../node-agent/runtime/interface/output.ts";
 
 /** Makes and starts it. Throws what Docker says. */
 export async function startContainer(

@@ -6,13 +6,13 @@
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { AgentLog } from "../../../node-agent/log.ts";
+import type { AgentLog } from "../../../node-agent/core/log.ts";
 import { restartDelayMs, restartPolicy } from "../../../node-agent/worker/lifecycle/restart.ts";
 import { probeHealth, type ServerLocation } from "../../../node-agent/worker/load-balancing/health-probe.ts";
-import { IdleCalls } from "../../../node-agent/worker/load-balancing/idle-calls.ts";
-import type { ServerSettings } from "../../../node-agent/worker/load-balancing/server-settings.ts";
-import { type Timing, TIMING } from "../../../node-agent/timing.ts";
-import type { WorkerCalls, WorkerSession } from "../../../node-agent/worker-server/worker-server.ts";
+import { IdleCalls, type WorkerCalls } from "../../../node-agent/worker-server/poll.ts";
+import type { ServerSettings } from "../../../node-agent/journal/journal.ts";
+import { type Timing, TIMING } from "../../../node-agent/core/timing.ts";
+import type { WorkerSession } from "../../../node-agent/worker-server/worker-server.ts";
 import type { WorkerCounts } from "../../../src/contract/job.ts";
 import { HEALTH_PROBE_EAGER_MS, HEALTH_PROBE_MS } from "../../../src/contract/limits.ts";
 import { Failure } from "../../core/failure.ts";

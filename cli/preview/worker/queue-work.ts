@@ -1,10 +1,9 @@
 /** Work on the jobs of a preview's queue, as the agent of a host hands them to a container. */
 import { WorkerJobs } from "../../../node-agent/worker/queue/worker-jobs.ts";
-import type { AgentLog } from "../../../node-agent/log.ts";
-import type { Timing } from "../../../node-agent/timing.ts";
-import type { ReceivedBody } from "../../../node-agent/worker-server/body.ts";
-import type { Poll } from "../../../node-agent/worker-server/poll.ts";
-import type { WorkerCalls } from "../../../node-agent/worker-server/worker-server.ts";
+import type { AgentLog } from "../../../node-agent/core/log.ts";
+import type { Timing } from "../../../node-agent/core/timing.ts";
+import type { ReceivedBody } from "../../../node-agent/worker-server/bodies.ts";
+import type { Poll, WorkerCalls } from "../../../node-agent/worker-server/poll.ts";
 import type { PreviewQueue } from "../queue/preview-queue.ts";
 
 export type QueueWorkOptions = {

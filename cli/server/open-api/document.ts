@@ -1,4 +1,4 @@
-/** The OpenAPI document of the local server: every endpoint, with bodies that can be sent as they stand. */
+/** The OpenAPI document of the local server, with example bodies that can be sent unchanged. */
 import type { Paths } from "./schemas.ts";
 import { jobOperations, queuePaths } from "./queue-paths.ts";
 import { routePaths } from "./route-paths.ts";
@@ -16,7 +16,7 @@ export function openApiDocument(name: string, version: string, endpoints: readon
       title: name,
       version,
       description:
-        'Endpoints of this app, called from this computer. Queue-based ones take their arguments in `"input"`; routes take them as they are.',
+        'Endpoints of this app, called from this computer. Queue-based ones take their arguments in `"input"`; routes take them directly.',
     },
     tags: [
       ...endpoints.map(tagOf),

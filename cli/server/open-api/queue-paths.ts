@@ -34,7 +34,7 @@ const POLICY: Schema = {
   },
 };
 
-/** What a caller can send: a function has one shape, a class one for each of its methods. */
+/** An accepted input: a function has one, a class one for each method. */
 type Shape = { readonly name: string; readonly schema: Schema; readonly example: object };
 
 export function queuePaths({ name, resource }: ServedEndpoint): Paths {
@@ -56,11 +56,11 @@ export function queuePaths({ name, resource }: ServedEndpoint): Paths {
   const description = declared?.description ?? "Runs a job and waits for its result.";
   return {
     [`/${name}/runsync`]: call("runsync", description, "The job, with its output or its error."),
-    [`/${name}/run`]: call("run", "The same, without waiting: answers with the job's id.", "The job's id."),
+    [`/${name}/run`]: call("run", "Submit without waiting: answers with the job's id.", "The job's id."),
   };
 }
 
-/** Operations on jobs that were begun, and on queues, once for all endpoints. */
+/** Operations on existing jobs and on queues, once for all endpoints. */
 export function jobOperations(tag: string, endpoints: readonly ServedEndpoint[]): Paths {
   const endpoint = {
     name: "endpoint",
@@ -76,18 +76,18 @@ export function jobOperations(tag: string, endpoints: readonly ServedEndpoint[])
         operationId: operationId(tag, name),
         summary,
         parameters: [endpoint, ...(name.includes("{job_id}") ? [job] : [])],
-        responses: { 200: { description: "The answer of the service.", content: jsonContent(schema) } },
+        responses: { 200: { description: "The response of the service.", content: jsonContent(schema) } },
       },
     },
   });
   return {
-    ...described("get", "status/{job_id}", "A job as it stands"),
+    ...described("get", "status/{job_id}", "The current state of a job"),
     ...described("get", "stream/{job_id}", "What a generator has yielded since the last call", {}),
     ...described("post", "cancel/{job_id}", "Cancel a job"),
     ...described("post", "retry/{job_id}", "Queue a failed job again"),
     ...described("get", "health", "Jobs and workers of an endpoint", {}),
     ...described("get", "requests", "Its latest jobs", {}),
-    ...described("post", "purge-queue", "Remove all jobs that wait", {}),
+    ...described("post", "purge-queue", "Remove all queued jobs", {}),
   };
 }
 

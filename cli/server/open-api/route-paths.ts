@@ -15,7 +15,7 @@ import {
 } from "./schemas.ts";
 import type { ServedEndpoint } from "../requests/served-app.ts";
 
-/** Their arguments stand in the query. */
+/** Methods whose arguments are in the query. */
 const OF_QUERY = ["get", "delete", "head"];
 
 export function routePaths({ name, resource }: ServedEndpoint): Paths {
@@ -52,7 +52,7 @@ function routeOperation(name: string, method: string, path: string, declared: Ma
     parameters: (isOfQuery ? parameters : parameters.filter(isInPath)).map(described),
     ...(!isOfQuery && takesBody(declared, others) && { requestBody: bodyOf(declared, others) }),
     responses: {
-      200: { description: "What the route answers.", content: jsonContent({}) },
+      200: { description: "The response of the route.", content: jsonContent({}) },
       422: INVALID_ARGUMENTS,
       503: UNAVAILABLE,
     },
@@ -63,7 +63,7 @@ function takesBody({ parameters = [] }: ManifestFunction, others: readonly Manif
   return others.length > 0 || parameters.some(({ kind }) => kind === "var_keyword");
 }
 
-/** JSON, or a form where a file is among the arguments. */
+/** JSON, or a form where an argument is a file. */
 function bodyOf({ parameters = [] }: ManifestFunction, others: readonly ManifestParameter[]): object {
   const all = [...others, ...parameters.filter(({ kind }) => kind === "var_keyword")];
   const required = others.some(({ isRequired }) => isRequired);
@@ -73,7 +73,7 @@ function bodyOf({ parameters = [] }: ManifestFunction, others: readonly Manifest
   return { required, content: jsonContent(argumentsSchema(all), { example }) };
 }
 
-/** Of a form the explorer shows what stands with each field. */
+/** The explorer shows the examples of a form at each field. */
 function formSchema(
   parameters: readonly ManifestParameter[],
   example: Readonly<Record<string, unknown>>,

@@ -1,10 +1,10 @@
 /** JSON Schema of parameters and of what their Python annotations take. */
 import type { ManifestParameter } from "../../../src/contract/flash/flash-manifest.ts";
 
-/** By address, then by method. */
+/** By path, then by method. */
 export type Paths = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** An object with the parameters as its members. */
+/** Schema of an object with the parameters as members. */
 export function argumentsSchema(parameters: readonly ManifestParameter[]): Schema {
   const named = namedParameters(parameters);
   const required = named.filter(({ isRequired }) => isRequired).map(({ name }) => name);
@@ -16,7 +16,7 @@ export function argumentsSchema(parameters: readonly ManifestParameter[]): Schem
   };
 }
 
-/** Those that a caller can name. */
+/** Parameters that a caller can name. */
 export function namedParameters(parameters: readonly ManifestParameter[]): readonly ManifestParameter[] {
   return parameters.filter(({ kind }) => kind === "positional" || kind === "keyword");
 }
@@ -47,8 +47,8 @@ const DETAIL: Schema = {
   },
 };
 
-export const INVALID_ARGUMENTS = { description: "The arguments do not fit.", content: jsonContent(DETAIL) };
-export const UNAVAILABLE = { description: "Nothing can answer the call now; `detail` says why." };
+export const INVALID_ARGUMENTS = { description: "The arguments are invalid.", content: jsonContent(DETAIL) };
+export const UNAVAILABLE = { description: "The call cannot be answered now; `detail` says why." };
 
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -66,7 +66,7 @@ const PLAIN: ReadonlyMap<string, Schema> = new Map<string, Schema>(
 const LISTS = ["list", "sequence", "tuple", "set", "frozenset", "iterable"];
 const OBJECTS = ["dict", "mapping", "typeddict"];
 
-/** `annotation` is as `ast.unparse` writes it. */
+/** Schema of a Python annotation as written by `ast.unparse`; allows anything where it is not a plain one. */
 export function schemaOf(annotation: string | null): Schema {
   const written = (annotation ?? "").trim();
   const unquoted = isQuoted(written) ? written.slice(1, -1) : written;
@@ -109,7 +109,7 @@ function isQuoted(text: string): boolean {
   return (quote === "'" || quote === '"') && text.length > 1 && text.endsWith(quote);
 }
 
-/** The parts between separators that stand in no brackets and no quotes. */
+/** Splits at separators outside of brackets and quotes. */
 function splitOutside(text: string, separator: string): readonly string[] {
   const parts = [""];
   let depth = 0;

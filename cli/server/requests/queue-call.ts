@@ -1,4 +1,4 @@
-/** Calls of queue-based endpoints, by the paths of the service's queue API. */
+/** Calls of queue-based endpoints, by the paths of the queue API. */
 import { RequestError, methodResponse, failuresOnly, answerObserved } from "./responses.ts";
 import type { CallLog, EndpointCalls, QueueCall, ServedEndpoint } from "./served-app.ts";
 import { readJob, readBody, wholeRequest } from "./request-body.ts";
@@ -12,7 +12,7 @@ import {
 
 const PASSED_HEADERS = ["accept", "idempotency-key", "last-event-id"];
 
-/** A call of an endpoint; `path` is what stands behind the endpoint's name. */
+/** A call of an endpoint; `path` follows the endpoint's name. */
 export type Call = {
   readonly endpoint: ServedEndpoint;
   readonly request: Request;
@@ -76,13 +76,13 @@ type Described = {
   readonly methods: readonly string[];
   /** Its path ends with the id of a job. */
   readonly isOfJob?: true;
-  /** It carries a job, of so many bytes at most. */
+  /** Limit of the job in its body. */
   readonly bodyMaxBytes?: number;
-  /** The worker gets work, so code that cannot be read cannot be called by it. */
+  /** It runs code, so it fails for code that cannot be read. */
   readonly runsCode?: true;
-  /** It changes nothing and clients repeat it: only its failures are worth a line. */
+  /** Clients repeat it and it changes nothing: only failures are shown. */
   readonly isPolled?: true;
-  /** What the service waits by this name, where the caller says nothing. */
+  /** Default wait of the service for this operation. */
   readonly waitMs?: number;
 };
 
@@ -113,12 +113,12 @@ const OPERATIONS: ReadonlyMap<string, Described> = new Map<string, Described>(
   }),
 );
 
-/** As ids of jobs are: nothing in them needs escaping. */
+/** Ids of jobs need no escaping. */
 const JOB_ID = /^[\w-]+$/;
 
 export type RequestedOperation = Described & { readonly jobId: string | undefined };
 
-/** What a path asks for; undefined where it is none of the queue API. */
+/** The operation of a path; undefined where the queue API has none. */
 export function parseOperation(path: string): RequestedOperation | undefined {
   const [name = "", jobId, ...rest] = path.replace(/^\//, "").replace(/\/$/, "").split("/");
   const described = OPERATIONS.get(name);
@@ -127,7 +127,7 @@ export function parseOperation(path: string): RequestedOperation | undefined {
   return jobId !== undefined && JOB_ID.test(jobId) ? { ...described, jobId } : undefined;
 }
 
-/** The query that the service is asked with. */
+/** The query for the service. */
 export function searchOf({ waitMs }: RequestedOperation, search: string): string {
   const query = new URLSearchParams(search);
   if (waitMs === undefined || query.has("wait")) return search;
@@ -137,10 +137,10 @@ export function searchOf({ waitMs }: RequestedOperation, search: string): string
 
 const PREFIX = "/openai/";
 
-/** Of a server with the service behind it. */
+/** A call of a server that is connected to the service. */
 type OpenAiCall = Call & { readonly calls: Required<EndpointCalls> };
 
-/** Whether a request is the service's to translate; where load is balanced workers are asked as they are. */
+/** Whether the service translates the request; load-balanced workers receive it unchanged. */
 export function isOpenAiCall(call: Call): call is OpenAiCall {
   const { resource } = call.endpoint;
   const isOwnQueue = resource.client_mode === true && !resource.is_load_balanced;

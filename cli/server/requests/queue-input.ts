@@ -1,4 +1,4 @@
-/** Whether a job's input fits the function that it is for, as far as its declaration can tell. */
+/** Validates a job's input against the declaration of its function. */
 import type {
   ManifestFunction,
   ManifestParameter,
@@ -8,19 +8,19 @@ import { membersOf } from "../../../src/json/json-members.ts";
 import { RequestError, type FieldIssue } from "./responses.ts";
 import type { JobJson } from "./request-body.ts";
 
-/** By name, as JSON texts. */
+/** JSON by name. */
 type Values = ReadonlyMap<string, string>;
 
 const INPUT = ["body", "input"] as const;
-/** Names the method of a class, and what some clients send where an input would be empty. */
+/** The member that names the method of a class, and one that some clients send for an empty input. */
 const METHOD = "method";
 const METHOD_NAME_MAX_CHARACTERS = 100;
 const EMPTY = "__empty";
 
-/** The job to send, with an input. Throws a CallRefusal that names each field at fault. */
+/** The job with its input. Throws a RequestError that names each invalid field. */
 export function checkedJob(resource: ManifestResource, job: JobJson): JobJson {
   const [declared] = resource.functions;
-  // Of an image of one's own nothing is known.
+  // Endpoints with their own image declare no function.
   if (declared === undefined) return job;
   if (job.input === undefined && !takesNothing(declared)) {
     const example = `The arguments stand in "input", as in {"input": {…}}`;

@@ -6,9 +6,9 @@ import { membersOf, objectOf, withMember } from "../../../src/json/json-members.
 import { cutsAt } from "../../../src/json/raw-json.ts";
 import { JsonDepthError, JsonRepeatError, JsonSyntaxError } from "../../../src/json/json-tokens.ts";
 
-/** The whole body, or none where there is none. Throws a CallRefusal where it is larger. */
+/** Reads the body; undefined where it is empty. Throws a RequestError where it is too large. */
 export async function readBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
-  // Before a byte of it is read.
+  // Checked before a byte is read.
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
   if (request.body === null) return undefined;
   const pieces: Uint8Array[] = [];
@@ -21,7 +21,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<Buff
   return readBytes === 0 ? undefined : Buffer.concat(pieces);
 }
 
-/** The same request, its body read: a worker that starts meanwhile does not make its caller's connection wait. */
+/** The same request with its body read, so that the caller does not have to wait for a worker to send it. */
 export async function wholeRequest(request: Request, maxBytes: number): Promise<Request> {
   const body = await readBody(request, maxBytes);
   const { method, headers, signal, url } = request;
@@ -29,25 +29,22 @@ export async function wholeRequest(request: Request, maxBytes: number): Promise<
 }
 
 function tooLarge(maxBytes: number): RequestError {
-  return new RequestError(
-    413,
-    `The body is larger than ${maxBytes / 1_000_000} MB, which is the limit here.`,
-  );
+  return new RequestError(413, `The body is larger than ${maxBytes / 1_000_000} MB, which is the limit.`);
 }
 
 export type JobJson = {
-  /** JSON text; undefined where the body has none. */
+  /** JSON; undefined where the body has none. */
   readonly input: string | undefined;
-  /** What stands beside it, such as a webhook: JSON text of an object. */
+  /** The other members, such as a webhook: JSON of an object. */
   readonly options: string;
 };
 
 const INPUT = "input";
 const INPUTS = cutsAt([INPUT]);
-/** Some programs begin their JSON with a byte order mark. */
+/** Some programs prefix JSON with a byte order mark. */
 const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
 
-/** Throws a CallRefusal that says what is wrong. */
+/** Cuts a body. Throws a RequestError that says what is invalid. */
 export function readJob(body: Buffer | undefined): JobJson {
   const bytes = body?.subarray(
     body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0,
@@ -59,12 +56,12 @@ export function readJob(body: Buffer | undefined): JobJson {
   return { input, options: objectOf(members.filter(({ name }) => name !== INPUT)) };
 }
 
-/** The body again, without the space around its members. */
+/** The body again, without whitespace around its members. */
 export function jobBody({ input, options }: JobJson): string {
   return input === undefined ? options : withMember(options, INPUT, input);
 }
 
-/** The text of the input, and all that is left of the body. A text that is read at once has one piece of it. */
+/** Separates the input from the rest of the body. */
 function cut(bytes: Buffer): { readonly rest: string; readonly input: string | undefined } {
   try {
     const carver = new JsonCarver(INPUTS);

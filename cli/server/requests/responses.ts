@@ -2,11 +2,11 @@
 import { Failure } from "../../core/failure.ts";
 import { type CallLine, type CallLog, CallFailure } from "./served-app.ts";
 
-/** What a call is refused with, before anything behind the server has seen it. */
+/** The server rejects a request before it is called. */
 export class RequestError extends Error {
-  override readonly name = "CallRefusal";
+  override readonly name = "RequestError";
   readonly status: number;
-  /** A sentence, or a list of what is wrong with the fields. */
+  /** A message, or a list of invalid fields. */
   readonly detail: string | readonly FieldIssue[];
   readonly headers: Readonly<Record<string, string>>;
 
@@ -26,9 +26,9 @@ export class RequestError extends Error {
   }
 }
 
-/** One wrong field, in the words that users of FastAPI know. */
+/** One invalid field, in the format of FastAPI. */
 export type FieldIssue = {
-  /** From the outside in, such as ["body", "input", "prompt"]. */
+  /** Path, such as ["body", "input", "prompt"]. */
   readonly loc: readonly (string | number)[];
   readonly msg: string;
   readonly type: string;
@@ -42,7 +42,7 @@ export function detailResponse(
   return Response.json({ detail }, { status, headers });
 }
 
-/** The answer to a method that is not had here: OPTIONS asks for them, any other is wrong. */
+/** The response to OPTIONS, and to a method that is not allowed. */
 export function methodResponse(method: string, allowed: readonly string[]): Response {
   const all = [...allowed, ...(allowed.includes("GET") ? ["HEAD"] : []), "OPTIONS"];
   const headers = { Allow: all.join(", ") };
@@ -54,12 +54,12 @@ function formatIssue({ loc, msg }: FieldIssue): string {
   return `${loc.slice(1).join(".") || loc.join(".")}: ${msg}`;
 }
 
-/** Of a caller that has gone; nobody reads it. */
+/** For a caller that has disconnected. */
 const CLIENT_CLOSED_REQUEST = 499;
-/** What holds for one connection only. */
+/** Headers of one connection. */
 const HOP_BY_HOP = ["connection", "keep-alive", "transfer-encoding", "upgrade"];
 
-/** Answers a call; what is thrown on the way becomes an answer, and ends its line. */
+/** Answers a call; an error becomes a response and ends the line. */
 export async function answerObserved(
   line: CallLine,
   request: Request,
@@ -69,12 +69,12 @@ export async function answerObserved(
     return await withoutHopHeaders(await answer(), request.method);
   } catch (error) {
     if (!request.signal.aborted) return answerOfError(error, line);
-    line.fail("the caller has gone");
+    line.fail("the caller has disconnected");
     return new Response(null, { status: CLIENT_CLOSED_REQUEST });
   }
 }
 
-/** For calls that are repeated all the time: it is begun only when there is a failure to tell. */
+/** A line for polling calls: it is shown only for failures. */
 export function failuresOnly(log: CallLog, call: Parameters<CallLog["begin"]>[0]): CallLine {
   const silent = (): void => {};
   return {
@@ -87,7 +87,7 @@ export function failuresOnly(log: CallLog, call: Parameters<CallLog["begin"]>[0]
   };
 }
 
-/** What is told to who calls, and to who watches. */
+/** The response for an error, which also ends the line. */
 export function answerOfError(error: unknown, line?: CallLine): Response {
   if (error instanceof RequestError) {
     line?.fail(error.message);
@@ -102,7 +102,7 @@ export function answerOfError(error: unknown, line?: CallLine): Response {
     return detailResponse(503, [error.message, ...error.advice].join(" "));
   }
   const cause = error instanceof Error ? error : new Error(String(error));
-  const message = `flash has met a fault of its own: ${cause.message}`;
+  const message = `flash crashed (internal error): ${cause.message}`;
   line?.fail(message, cause.stack);
   return detailResponse(500, message);
 }

@@ -6,7 +6,7 @@ import { wholeRequest } from "./request-body.ts";
 import type { ServedEndpoint } from "./served-app.ts";
 import type { ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
 
-/** Answered by every worker, also where no route says so. */
+/** Answered by every worker, even without a declared route. */
 const HEALTH = { method: "GET", path: "/ping" };
 
 export async function answerRouteCall({ endpoint, request, path, calls, log }: Call): Promise<Response> {
@@ -25,7 +25,7 @@ export async function answerRouteCall({ endpoint, request, path, calls, log }: C
   });
 }
 
-/** Of an image of one's own no routes are declared. */
+/** Endpoints with their own image declare no routes. */
 function declaresRoutes({ resource }: ServedEndpoint): boolean {
   return resource.client_mode !== true && resource.functions.length > 0;
 }
@@ -46,7 +46,7 @@ export function routesOf(resource: ManifestResource): readonly DeclaredRoute[] {
   );
 }
 
-/** The methods that a path has; none where it is unknown. A slash at its end is passed over. */
+/** The methods of a path; none where it is unknown. Ignores a trailing slash. */
 export function methodsOf(routes: readonly DeclaredRoute[], path: string): readonly string[] {
   const found = methodsOfExactly(routes, path);
   if (found.length > 0 || path === "/") return found;
@@ -58,7 +58,7 @@ function methodsOfExactly(routes: readonly DeclaredRoute[], path: string): reado
   return [...new Set(fitting.map(({ method }) => method))].toSorted();
 }
 
-/** `{id}` is any text without a slash, as it came; a path without such parts may be written in any encoding. */
+/** `{id}` matches any string without a slash, as it was received; a path without parameters is compared decoded. */
 function fits(declared: string, path: string): boolean {
   if (!PARAMETER.test(declared)) return declared === decoded(path);
   const [expected, actual] = [declared.split("/"), path.split("/")];
@@ -68,7 +68,7 @@ function fits(declared: string, path: string): boolean {
   );
 }
 
-/** Whether a segment holds these texts in their order, with at least one character between each two. */
+/** Whether a segment consists of these literals in order, with at least one character between each two. */
 function fitsSegment([first = "", ...others]: readonly string[], given: string): boolean {
   const last = others.pop();
   if (last === undefined) return given === first;
@@ -81,6 +81,7 @@ function fitsSegment([first = "", ...others]: readonly string[], given: string):
   }
   return given.endsWith(last) && given.length - last.length > end;
 }
+
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -8,19 +8,19 @@ import type { JobJson } from "./request-body.ts";
 export type ServedEndpoint = {
   readonly name: string;
   readonly resource: ManifestResource;
-  /** Why it cannot be called now, with file and line: its code cannot be read. */
+  /** Why its code cannot be read and called, with file and line. */
   readonly problem?: string | undefined;
 };
 
 export interface ServedApp {
   readonly name: string;
-  /** The endpoints as the files are at this moment; waits while they are being read. */
+  /** The endpoints of the current files; waits while these are being read. */
   endpoints(): Promise<readonly ServedEndpoint[]>;
-  /** What of the files cannot be read, with file and line: an endpoint that is not known may be declared there. */
+  /** Errors of files, with file and line; an unknown endpoint may be declared there. */
   readonly problems?: readonly string[];
 }
 
-/** A call of the queue API, by the name of its operation; what needs no body has none. */
+/** A call of the queue API. */
 export type QueueCall = {
   readonly operation:
     | "run"
@@ -33,38 +33,38 @@ export type QueueCall = {
     | "health"
     | "requests";
   readonly jobId?: string | undefined;
-  /** Of run and runsync, and checked: its input fits the function. */
+  /** Of run and runsync; its input has been checked against the function. */
   readonly job?: JobJson;
   /** With the question mark, or empty. */
   readonly search: string;
-  /** Those that mean something to the queue API, by their names in small letters. */
+  /** Headers of the queue API, by lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 };
 
 /**
- * C1  `line` is told how a call goes on. Who answers ends it; the server does so where something is thrown instead.
- * C2  CallFailure has its own status; any other Failure is a 503, and what else is thrown is a fault: 500.
- * C3  The signal, of a call or of a request, aborts when the caller has gone or the server is closed.
+ * C1  `line` shows the progress of a call. The implementation ends it; the server does where an error is thrown.
+ * C2  CallFailure has its own status; any other Failure becomes 503, any other error 500.
+ * C3  The signal of a call or of a request aborts when the caller has disconnected or the server is closed.
  */
 export interface EndpointCalls {
-  /** Answers as the service does. Throws a Failure where nothing answers. */
+  /** Answers as the service does. Throws a Failure where there is no answer. */
   queue(endpoint: ServedEndpoint, call: QueueCall, line: CallLine): Promise<Response>;
   /**
-   * Answers as the route does. `path` begins with the slash behind the endpoint's name, encoded as it came; the query
-   * is that of the request's address. The body is whole by then, at most as large as the service takes it.
+   * Answers as the route does. `path` begins with the slash after the endpoint's name, encoded as it was received; the
+   * query is that of the request. The body has been read, within the limit of the service.
    */
   route(endpoint: ServedEndpoint, request: Request, path: string, line: CallLine): Promise<Response>;
   /**
-   * Answers as the service does to OpenAI's clients, for images of one's own; `path` begins with `/openai/`. Left out
-   * where no service is behind the server.
+   * Answers OpenAI clients as the service does, for endpoints with their own image; `path` begins with `/openai/`. Absent
+   * where there is no service.
    */
   openai?(endpoint: ServedEndpoint, request: Request, path: string, line: CallLine): Promise<Response>;
 }
 
 /**
- * Nothing can answer a call; the status is what its caller gets, with the message as `detail`. The server ends the
- * call's line with the message and with `shown`, such as a traceback.
+ * A call cannot be answered. The caller receives the status, and the message as `detail`; the line of the call shows the
+ * message and the detail, such as a traceback.
  */
 export class CallFailure extends Error {
   override readonly name = "CallFailure";
@@ -79,23 +79,23 @@ export class CallFailure extends Error {
 }
 
 /**
- * One call, from its first line to its last; exactly one of `done` and `fail` ends it. Who answers the call ends it,
- * perhaps after the answer: a job goes on when its caller has its id. What a worker has printed may come a little later.
+ * The display of one call; exactly one of `done` and `fail` ends it, possibly after the response: a job continues when
+ * its caller has its id. Output of the worker may arrive later.
  */
 export interface CallLine {
-  /** It waits, and why; said again only when the reason is another one. */
+  /** The call waits; repeated reasons are shown once. */
   waiting(reason: string): void;
-  /** A worker has it. */
+  /** A worker runs it. */
   running(worker: { readonly id: string; readonly gpu?: string | undefined }): void;
-  /** What the worker has printed. */
+  /** A line that the worker printed. */
   printed(line: string): void;
   /**
-   * What the worker prints comes by a way of its own, and perhaps after the answer. The result is to be called when all of
-   * it has been told; calls that begin meanwhile are shown after it.
+   * Announces that lines of the worker will arrive separately, possibly after the response. Call the result when all have
+   * been printed; calls that begin meanwhile are shown afterwards.
    */
   awaitLog(): () => void;
   done(facts: { readonly ranMs?: number | undefined; readonly queuedMs?: number | undefined }): void;
-  /** `detail` may have several lines, such as a traceback with local files. */
+  /** `detail` may have several lines, such as a traceback. */
   fail(reason: string, detail?: string): void;
 }
 
@@ -105,6 +105,6 @@ export interface CallLog {
     readonly path: string;
     readonly endpoint?: string | undefined;
   }): CallLine;
-  /** Shows something else in its place among the calls: after those that are over by now. */
+  /** Shows something else after the calls that have ended by now. */
   between(show: () => void): void;
 }

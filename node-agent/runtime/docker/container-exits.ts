@@ -8,11 +8,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type Dockerode from "dockerode";
 import * as z from "zod";
-import { HOST_LABEL, ownerOfLabels } from "./container-options.ts";
-import { isNotFound } from "./docker-errors.ts";
-import { type Ending, exitReason } from "../exit-reason.ts";
-import { jsonLines } from "./json-lines.ts";
-import type { WorkerExit } from "../runtime.ts";
+import { ownerOfLabels } from "./container-options.ts";
+import { HOST_LABEL } from "../daemon/docker-calls.ts";
+import { isNotFound } from "../daemon/docker-errors.ts";
+import { type Ending, exitReason } from "../interface/exit-reason.ts";
+import { jsonLines } from "../daemon/docker-calls.ts";
+import type { WorkerExit } from "../interface/runtime.ts";
 
 const RECONNECT_FIRST_MS = 100;
 const RECONNECT_MAX_MS = 10_000;

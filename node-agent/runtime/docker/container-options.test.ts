@@ -7,7 +7,7 @@ import {
   overriddenVariables,
   ownerOfLabels,
 } from "./container-options.ts";
-import type { WorkerSpec } from "../runtime.ts";
+import type { WorkerSpec } from "../interface/runtime.ts";
 
 const spec: WorkerSpec = {
   workerId: "w1",

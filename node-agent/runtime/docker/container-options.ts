@@ -8,16 +8,16 @@
  * C3  A container sees the GPUs that are its own and no others, whatever its image or template asks for.
  * C4  Docker never restarts a container: whether a worker runs again is the edge's decision.
  */
+import { HOST_LABEL } from "../daemon/docker-calls.ts";
 import type Dockerode from "dockerode";
 import { APP_DIRECTORY, PACKED_ARTIFACT_PATH } from "../../../src/contract/agent/artifact.ts";
 import { artifactEnvironment } from "../../artifacts/artifact-environment.ts";
 import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
-import { readStartCommand } from "../start-command.ts";
-import type { WorkerSpec } from "../runtime.ts";
+import { readStartCommand } from "../interface/start-command.ts";
+import type { WorkerSpec } from "../interface/runtime.ts";
 
 const MEGABYTE = 1024 * 1024;
 
-export const HOST_LABEL = "edgerun.host";
 const WORKER_LABEL = "edgerun.worker";
 const ENDPOINT_LABEL = "edgerun.endpoint";
 const REVISION_LABEL = "edgerun.revision";

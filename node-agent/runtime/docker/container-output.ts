@@ -4,8 +4,13 @@
  * O1  Docker stamps each line. The stamp of the last one, and how many had that stamp, is a place to go on from.
  * O2  Docker hands on a long line in pieces, each stamped. The first piece stands for the line.
  */
-import type { OutputLine, OutputPart, OutputReader } from "../output.ts";
-import { endsLine, decodeLine } from "../output.ts";
+import {
+  type OutputLine,
+  type OutputPart,
+  type OutputReader,
+  endsLine,
+  decodeLine,
+} from "../interface/output.ts";
 
 /** A frame: one byte for the stream, three unused, four for the length, then a stamp, a space and the text. */
 const HEADER_BYTES = 8;
@@ -117,4 +122,16 @@ function readPlace(position: string | null): Place | undefined {
 
 function microsOf(stamp: string): number {
   return Date.parse(`${stamp.slice(0, MS_DIGITS)}Z`) * 1_000 + Number(stamp.slice(MS_DIGITS, MICROS_DIGITS));
+}
+
+/** Decodes a log without stamps, as Docker sends it: stdout and stderr together in their order. */
+export function textOfLog(log: Buffer): string {
+  const parts: Buffer[] = [];
+  let offset = 0;
+  while (offset + HEADER_BYTES <= log.length) {
+    const start = offset + HEADER_BYTES;
+    offset = start + log.readUInt32BE(offset + LENGTH_OFFSET);
+    parts.push(log.subarray(start, offset));
+  }
+  return Buffer.concat(parts).toString("utf8");
 }

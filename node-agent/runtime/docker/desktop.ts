@@ -5,8 +5,8 @@
  */
 import Dockerode from "dockerode";
 import { readGpus } from "../../gpu/nvidia-smi.ts";
-import type { ServerPorts, WorkerSpec } from "../runtime.ts";
-import { isOwnAddress } from "./docker-facts.ts";
+import type { ServerPorts, WorkerSpec } from "../interface/runtime.ts";
+import { isOwnAddress } from "../daemon/docker-facts.ts";
 
 /** What artifacts are built for. */
 const ARTIFACT_PLATFORM = "linux/amd64";

@@ -10,9 +10,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type Dockerode from "dockerode";
 import * as z from "zod";
-import type { AgentLog } from "../../log.ts";
-import { diskBytesOfLabels, HOST_LABEL, ownerOfLabels } from "./container-options.ts";
-import { isConflict, isNotFound } from "./docker-errors.ts";
+import type { AgentLog } from "../../core/log.ts";
+import { diskBytesOfLabels, ownerOfLabels } from "./container-options.ts";
+import { HOST_LABEL } from "../daemon/docker-calls.ts";
+import { isConflict, isNotFound } from "../daemon/docker-errors.ts";
 
 const run = promisify(execFile);
 

@@ -1,52 +1,50 @@
+import Dockerode from "dockerode";
 import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
-import Dockerode from "dockerode";
 import { DOCKER_CALL_LIMIT_MS } from "../../../src/contract/limits.ts";
-import { AppFiles, type AppFilesOptions } from "../app-files.ts";
-import type { AgentLog } from "../../log.ts";
-import type { Volumes } from "../../volumes/volumes.ts";
-import type { CacheOptions } from "../images/cached-images.ts";
+import { ArtifactStore, type ArtifactStoreOptions } from "../../artifacts/artifact-store.ts";
+import type { AgentLog } from "../../core/log.ts";
+import type { Volumes } from "../../disk/volumes.ts";
 import { ContainerExits } from "./container-exits.ts";
-import { textOfLog } from "./container-log.ts";
-import { ContainerOutput, sinceOf } from "./container-output.ts";
+import { textOfLog, ContainerOutput, sinceOf } from "./container-output.ts";
 import {
   artifactsOfContainers,
   containerName,
   containerOptions,
   type ContainerSettings,
   type HostShare,
-  HOST_LABEL,
   overriddenVariables,
   ownerOfLabels,
 } from "./container-options.ts";
 import type { Desktop } from "./desktop.ts";
 import type { DiskSpace } from "../../disk/disk-space.ts";
 import { DiskWatch } from "./disk-watch.ts";
-import { ignoring, inspect, withTimeLimit } from "./docker-calls.ts";
+import { HOST_LABEL, ignoring, inspect, withTimeLimit } from "../daemon/docker-calls.ts";
 import {
   isConflict,
   isGoneOrConflict,
   isNotFound,
   isQuotaUnsupported,
   startFailure,
-} from "./docker-errors.ts";
+} from "../daemon/docker-errors.ts";
 import { DockerImages, type ImageOptions } from "../images/docker-images.ts";
 import { GuardedNetwork } from "../network/guarded-network.ts";
-import { lastLinesOf } from "../last-lines.ts";
-import type { OutputReader } from "../output.ts";
-import { socketsOfNetwork } from "../listening-sockets.ts";
-import { prepareAll, type Preparing } from "../preparations.ts";
-import type {
-  FoundWorker,
-  ListeningSocket,
-  PrepareOutcome,
-  PrepareProgress,
-  Runtime,
-  ServerPorts,
-  WorkerExit,
-  WorkerSpec,
-} from "../runtime.ts";
-import { KeyedMutex } from "../../async/keyed-mutex.ts";
+import { lastLinesOf, type OutputReader } from "../interface/output.ts";
+import { socketsOfNetwork } from "../interface/sockets.ts";
+import {
+  type CacheOptions,
+  prepareAll,
+  type Preparing,
+  type FoundWorker,
+  type ListeningSocket,
+  type PrepareOutcome,
+  type PrepareProgress,
+  type Runtime,
+  type ServerPorts,
+  type WorkerExit,
+  type WorkerSpec,
+} from "../interface/runtime.ts";
+import { KeyedMutex } from "../../core/keyed-mutex.ts";
 
 /** Pause before a log stream that broke off is opened again. */
 const OUTPUT_RETRY_MS = 200;
@@ -88,7 +86,7 @@ export type DockerRuntimeOptions = {
   readonly callLimitMs?: number;
 };
 
-export type ArtifactOptions = Pick<AppFilesOptions, "stateDirectory" | "stallMs" | "progressMs"> & {
+export type ArtifactOptions = Pick<ArtifactStoreOptions, "stateDirectory" | "stallMs" | "progressMs"> & {
   /** The disk that they are on, where that is not the one of the images. */
   readonly disk?: DiskSpace;
 };
@@ -110,7 +108,7 @@ export class DockerRuntime implements Runtime {
   readonly #mutex = new KeyedMutex();
   readonly #watches = new Set<ContainerExits>();
   readonly #images: DockerImages;
-  readonly #files: AppFiles | undefined;
+  readonly #artifacts: ArtifactStore | undefined;
   readonly #log: AgentLog | undefined;
 
   constructor(options: DockerRuntimeOptions) {
@@ -145,7 +143,7 @@ export class DockerRuntime implements Runtime {
       log,
       images,
     );
-    this.#files = options.artifacts && this.#appFiles(options.artifacts, log);
+    this.#artifacts = options.artifacts && this.#createArtifactStore(options.artifacts, log);
   }
 
   async agentAddress(): Promise<string> {
@@ -195,23 +193,23 @@ export class DockerRuntime implements Runtime {
         this.#images.prepare({ ...spec, platform: this.#desktop?.platformOf(spec) }, onDetail, signal),
     } satisfies Preparing;
     if (!artifact) return prepareAll([image], onProgress);
-    const run: Preparing["run"] = (onDetail) => this.#filesOfApps().prepare(artifact, onDetail, signal);
+    const run: Preparing["run"] = (onDetail) => this.#requireArtifacts().prepare(artifact, onDetail, signal);
     return prepareAll([image, { what: "files", run }], onProgress);
   }
 
   configureCache(options: CacheOptions): void {
     this.#images.configureCache(options);
-    this.#files?.configureCache(options);
+    this.#artifacts?.configureCache(options);
   }
 
-  #appFiles(options: ArtifactOptions, log: AgentLog | undefined): AppFiles {
+  #createArtifactStore(options: ArtifactOptions, log: AgentLog | undefined): ArtifactStore {
     const usedByWorkers = async () => artifactsOfContainers(await this.#ownContainers());
-    return new AppFiles({ disk: this.#images.disk, ...options, log, usedByWorkers });
+    return new ArtifactStore({ disk: this.#images.disk, ...options, log, usedByWorkers });
   }
 
-  #filesOfApps(): AppFiles {
-    if (!this.#files) throw new Error("No place for files of apps was named to this runtime.");
-    return this.#files;
+  #requireArtifacts(): ArtifactStore {
+    if (!this.#artifacts) throw new Error("This runtime was created without a directory for files of apps.");
+    return this.#artifacts;
   }
 
   /** Of the disk that images are on. */
@@ -269,7 +267,7 @@ export class DockerRuntime implements Runtime {
   }
 
   async #artifactShare({ artifact, imageName }: WorkerSpec): Promise<HostShare["artifact"]> {
-    const place = artifact && this.#filesOfApps().place(artifact);
+    const place = artifact && this.#requireArtifacts().place(artifact);
     return place
       ? { ...place, imagePythonPath: await this.#images.variableOf(imageName, "PYTHONPATH") }
       : null;
@@ -442,7 +440,7 @@ export class DockerRuntime implements Runtime {
 
   async close(): Promise<void> {
     this.#images.close();
-    this.#files?.close();
+    this.#artifacts?.close();
     for (const watch of this.#watches) watch.stop();
     this.#watches.clear();
     this.#disk.stop();

@@ -6,15 +6,15 @@ import {
   PULL_PROGRESS_MS,
   PULL_STALL_MS,
 } from "../../../src/contract/limits.ts";
-import type { AgentLog } from "../../log.ts";
-import type { CacheOptions } from "./cached-images.ts";
+import { type AgentLog, SILENT_LOG } from "../../core/log.ts";
 import { DiskSpace } from "../../disk/disk-space.ts";
-import { freeBytesReader } from "../docker/docker-root.ts";
+import { freeBytesReader } from "../daemon/docker-calls.ts";
 import { ImageCache } from "./image-cache.ts";
-import { imageDigestOf } from "./image-digest.ts";
 import { ImageStore } from "./image-store.ts";
 import type { RegistryPolicy } from "./registry-access.ts";
-import type { PrepareOutcome, WorkerSpec } from "../runtime.ts";
+import type { CacheOptions, PrepareOutcome, WorkerSpec } from "../interface/runtime.ts";
+import { isNotFound } from "../daemon/docker-errors.ts";
+import { repositoryOf } from "./image-name.ts";
 
 export type ImageOptions = {
   readonly stallMs: number;
@@ -38,7 +38,6 @@ const DEFAULTS: Omit<ImageOptions, "freeBytes"> = {
 };
 
 const NEVER = new AbortController().signal;
-const NO_LOG: AgentLog = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** `streams`: for pulls, which may take long. */
 export type DockerClients = { readonly docker: Dockerode; readonly streams: Dockerode };
@@ -54,7 +53,7 @@ export class DockerImages {
   constructor(
     clients: DockerClients,
     registries: RegistryPolicy,
-    log: AgentLog = NO_LOG,
+    log: AgentLog = SILENT_LOG,
     options: Partial<ImageOptions> = {},
   ) {
     this.#clients = clients;
@@ -97,4 +96,25 @@ export class DockerImages {
   close(): void {
     this.disk.close();
   }
+}
+
+/** By what content a container runs its image: the registry's digest, or the image's id where it came from none. */
+export async function imageDigestOf(
+  docker: Dockerode,
+  container: Dockerode.ContainerInspectInfo,
+): Promise<string | null> {
+  const { Image: imageId, Config } = container;
+  try {
+    const { RepoDigests } = await docker.getImage(imageId).inspect();
+    return digestIn(RepoDigests ?? [], Config.Image) ?? imageId;
+  } catch (error) {
+    if (isNotFound(error)) return imageId; // removed by force under a container that runs
+    throw error;
+  }
+}
+
+/** The digest under which an image came, of all under which the daemon knows it. */
+export function digestIn(repoDigests: readonly string[], imageName: string): string | undefined {
+  const repository = repositoryOf(imageName);
+  return repoDigests.find((known) => known.startsWith(`${repository}@`))?.slice(repository.length + 1);
 }

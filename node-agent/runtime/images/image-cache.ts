@@ -7,11 +7,11 @@
  * I3  Of the others the longest unused goes first (disk-room.ts).
  */
 import type Dockerode from "dockerode";
-import type { AgentLog } from "../../log.ts";
-import type { CachedItem, CacheOptions } from "./cached-images.ts";
+import type { AgentLog } from "../../core/log.ts";
+import { type CachedImage, evictable, type InUse, isInUse } from "../../disk/cached-images.ts";
+import type { CacheOptions } from "../interface/runtime.ts";
 import type { EvictionSource, Removable } from "../../disk/disk-space.ts";
-import { isConflict, isNotFound } from "../docker/docker-errors.ts";
-import { evictable, type InUse, isInUse } from "../../disk/eviction.ts";
+import { isConflict, isNotFound } from "../daemon/docker-errors.ts";
 import { listedName } from "./image-name.ts";
 
 export type ImageCacheOptions = {
@@ -93,7 +93,7 @@ export class ImageCache implements EvictionSource {
     return ownBytes((await this.#evictable()).flatMap(({ contentId }) => images.get(contentId) ?? []));
   }
 
-  async #evictable(): Promise<CachedItem[]> {
+  async #evictable(): Promise<CachedImage[]> {
     const inUse = await this.#inUse();
     for (const item of this.#cacheOptions.cachedImages.items())
       if (isInUse(item, inUse)) this.recordUse(item.name);
@@ -110,7 +110,7 @@ export class ImageCache implements EvictionSource {
   }
 
   /** False when the image is not, or no longer, the agent's to remove. */
-  async #remove(item: CachedItem): Promise<boolean> {
+  async #remove(item: CachedImage): Promise<boolean> {
     const { docker, log } = this.#options;
     const { cachedImages } = this.#cacheOptions;
     const found = await findImage(docker, item.name);
@@ -130,7 +130,7 @@ export class ImageCache implements EvictionSource {
     return true;
   }
 
-  #itemOf(imageName: string): CachedItem | undefined {
+  #itemOf(imageName: string): CachedImage | undefined {
     const name = listedName(imageName);
     return this.#cacheOptions.cachedImages
       .items()
@@ -144,7 +144,7 @@ export function ownBytes(images: readonly { readonly Size: number; readonly Shar
   return own.reduce((total, bytes) => total + bytes, 0);
 }
 
-function isStillOwn(item: CachedItem, found: FoundImage): boolean {
+function isStillOwn(item: CachedImage, found: FoundImage): boolean {
   if (found.id !== item.contentId) return false;
   // One that had lost its name may have been given another by somebody.
   return item.name !== item.contentId || found.names.length === 0;

@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { digestIn } from "./image-digest.ts";
+import { digestIn } from "./docker-images.ts";
 import { isImageName, isPinned, listedName, registryOf, repositoryOf } from "./image-name.ts";
 
 test("the registry is the first part of an image name if it looks like a host", ({ expect }) => {

@@ -1,8 +1,8 @@
 import type Dockerode from "dockerode";
 import { registryOf } from "./image-name.ts";
-import { jsonLines } from "../docker/json-lines.ts";
+import { jsonLines } from "../daemon/docker-calls.ts";
 import { pullMessageSchema, PullProgress } from "./pull-progress.ts";
-import type { WorkerSpec } from "../runtime.ts";
+import type { WorkerSpec } from "../interface/runtime.ts";
 
 export type ImageRequest = Pick<WorkerSpec, "imageName" | "registryAuth"> & {
   /** Such as linux/amd64; by default the daemon's own. */

@@ -7,15 +7,15 @@
  *     Once the registry has named another image, the old one is not started in its place.
  */
 import type Dockerode from "dockerode";
-import type { AgentLog } from "../../log.ts";
-import type { DiskSpace } from "../../disk/disk-space.ts";
-import { invalidImageName, isNoSpace, pullFailure, stalledPull } from "../docker/docker-errors.ts";
+import type { AgentLog } from "../../core/log.ts";
+import { type DiskSpace, isNoSpace } from "../../disk/disk-space.ts";
+import { invalidImageName, pullFailure, stalledPull } from "../daemon/docker-errors.ts";
 import { findImage, type FoundImage, type ImageCache } from "./image-cache.ts";
 import { isImageName, isPinned } from "./image-name.ts";
 import { type ImageRequest, PullError, pullImage } from "./image-pull.ts";
 import { registryDenial, type RegistryPolicy } from "./registry-access.ts";
-import type { PrepareOutcome, WorkerSpec } from "../runtime.ts";
-import { SharedWork } from "../../async/shared-work.ts";
+import type { PrepareOutcome, WorkerSpec } from "../interface/runtime.ts";
+import { SharedWork } from "../../core/shared-work.ts";
 
 export type ImageStoreOptions = {
   readonly docker: Dockerode;

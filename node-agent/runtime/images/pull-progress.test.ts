@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { pullFailure } from "../docker/docker-errors.ts";
+import { pullFailure } from "../daemon/docker-errors.ts";
 import { RECORDED_PULL } from "../../../test/support/recorded-pull.ts";
 import { type PullMessage, pullMessageSchema, PullProgress } from "./pull-progress.ts";
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { formatProgress } from "../../format.ts";
+import { formatProgress } from "../../core/format.ts";
 
 /** What the daemon says while it pulls an image. */
 export const pullMessageSchema = z.object({

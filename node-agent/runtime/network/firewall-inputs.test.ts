@@ -1,7 +1,6 @@
 import { test } from "vitest";
-import { readAllowedNetwork } from "./allowed-network.ts";
-import { kernelSpelling, portsIn } from "./listening-ports.ts";
-import { nameserversIn } from "./nameservers.ts";
+import { readAllowedNetwork } from "./firewall-rules.ts";
+import { nameserversIn } from "./firewall.ts";
 
 test("an allowed network is written as its first address, one address as itself", ({ expect }) => {
   expect(readAllowedNetwork("10.1.2.3/16")).toBe("10.1.0.0/16");
@@ -20,19 +19,6 @@ test("addresses of metadata can not be opened", ({ expect }) => {
   for (const text of ["169.254.169.254", "169.254.0.0/16", "168.63.129.16", "100.100.100.200/32"]) {
     expect(() => readAllowedNetwork(text)).toThrowErrorMatchingSnapshot();
   }
-});
-
-test("only who listens, and at this very address, is found in the table of sockets", ({ expect }) => {
-  const table = [
-    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid",
-    "   0: 010011AC:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0",
-    "   1: 00000000:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0",
-    "   2: 010011AC:1F92 020011AC:C001 01 00000000:00000000 00:00000000 00000000     0",
-    "",
-  ].join("\n");
-  expect(kernelSpelling("172.17.0.1", "LE")).toBe("010011AC");
-  expect(kernelSpelling("172.17.0.1", "BE")).toBe("AC110001");
-  expect([...portsIn(table, "010011AC")]).toEqual([8_080]);
 });
 
 test("name servers are read from a resolver's file", ({ expect }) => {

@@ -1,8 +1,8 @@
 import type Dockerode from "dockerode";
 import { type AgentListener, Firewall } from "./firewall.ts";
-import type { AgentLog } from "../../log.ts";
+import type { AgentLog } from "../../core/log.ts";
 import { DockerNetwork } from "./docker-network.ts";
-import { KeyedMutex } from "../../async/keyed-mutex.ts";
+import { KeyedMutex } from "../../core/keyed-mutex.ts";
 
 /** Others may empty the tables of the host at any time: a restarted Docker, a reloaded firewall. */
 const CHECK_INTERVAL_MS = 60_000;

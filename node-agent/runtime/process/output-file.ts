@@ -1,13 +1,22 @@
 /**
- * Output of a process worker, from the file that it writes. Its place is an offset in the file, with the time of
- * the file's last cut: what was cut is never read again.
+ * The output of a process worker.
+ *
+ * The worker itself has the file open and appends to it, so that its output outlives the agent. A file that grows too
+ * long is therefore truncated in place: its end is copied aside, and the file emptied. Lines written between the two
+ * are lost.
+ *
+ * A position in the output is an offset in the file, with the time of its last truncation: what was truncated is
+ * never read again.
  */
 import { watch } from "node:fs";
-import { open, stat } from "node:fs/promises";
-import { type OutputLine, type OutputReader, decodeLine } from "../output.ts";
+import { open, stat, truncate, writeFile } from "node:fs/promises";
+import { type OutputLine, type OutputReader, decodeLine, lastLinesOf } from "../interface/output.ts";
 import type { WorkerDirectory } from "./worker-directory.ts";
 import { LOG_LINE_MAX_BYTES } from "../../../src/contract/agent/log.ts";
 
+const LOG_MAX_BYTES = 10_000_000;
+const LOG_TAIL_BYTES = 1_000_000;
+const READ_TAIL_BYTES = 256_000;
 const READ_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
@@ -16,7 +25,7 @@ export class OutputFile {
   readonly #reader: OutputReader;
   #truncatedAt = 0;
   #offset = 0;
-  /** Begin of a line whose end was not read yet. */
+  /** Start of a line whose end was not read yet. */
   #rest: Buffer = Buffer.alloc(0);
   #isInLongLine = false;
   #readAt: number;
@@ -34,15 +43,15 @@ export class OutputFile {
     const { signal } = this.#reader;
     try {
       const watcher = watch(this.#directory.logPath, { persistent: false, signal }, () => void this.readOn());
-      watcher.on("error", () => {}); // whoever looks after the file reads on, too
+      watcher.on("error", () => {}); // the regular check of the file reads it as well
     } catch {
       // The file is gone.
     }
   }
 
-  /** Hands on all that is in the file by now. */
+  /** Passes on everything that the file has by now. */
   readOn(): Promise<void> {
-    this.#reading = this.#reading.then(() => this.#read()).catch(() => undefined); // gone with its worker
+    this.#reading = this.#reading.then(() => this.#read()).catch(() => undefined); // the file was removed with its worker
     return this.#reading;
   }
 
@@ -118,11 +127,42 @@ export class OutputFile {
   }
 }
 
-/** 0 for a file that was never cut. */
+/** 0 for a file that was never truncated. */
 async function lastTruncatedAt({ previousLogPath }: WorkerDirectory): Promise<number> {
   return (await stat(previousLogPath).catch(() => null))?.mtimeMs ?? 0;
 }
 
 function micros(): number {
   return Date.now() * 1_000;
+}
+
+/** Truncates the log if it exceeds its limit; resolves to whether it did. */
+export async function boundLog(directory: WorkerDirectory, maxBytes = LOG_MAX_BYTES): Promise<boolean> {
+  const sizeBytes = (await stat(directory.logPath).catch(() => null))?.size ?? 0;
+  if (sizeBytes <= maxBytes) return false;
+  await writeFile(directory.previousLogPath, await readTail(directory.logPath, LOG_TAIL_BYTES));
+  await truncate(directory.logPath, 0);
+  return true;
+}
+
+/** The last lines that the worker has written, oldest first. */
+export async function lastLinesOfLog(directory: WorkerDirectory, count: number): Promise<readonly string[]> {
+  const parts = [
+    await readTail(directory.previousLogPath, READ_TAIL_BYTES),
+    await readTail(directory.logPath, READ_TAIL_BYTES),
+  ];
+  return lastLinesOf(Buffer.concat(parts).toString("utf8"), count);
+}
+
+async function readTail(path: string, maxBytes: number): Promise<Buffer> {
+  const file = await open(path, "r").catch(() => null);
+  if (file === null) return Buffer.alloc(0);
+  try {
+    const { size } = await file.stat();
+    const length = Math.min(size, maxBytes);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }

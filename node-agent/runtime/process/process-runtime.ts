@@ -9,21 +9,29 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { access } from "node:fs/promises";
 import { setInterval as every } from "node:timers/promises";
-import { AppFiles } from "../app-files.ts";
+import { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
-import type { AgentLog } from "../../log.ts";
-import type { Volumes } from "../../volumes/volumes.ts";
-import type { CacheOptions } from "../images/cached-images.ts";
+import type { AgentLog } from "../../core/log.ts";
+import type { Volumes } from "../../disk/volumes.ts";
 import { DiskSpace } from "../../disk/disk-space.ts";
-import { type Ending, exitReason } from "../exit-reason.ts";
-import { OutputFile } from "./output-file.ts";
-import type { OutputReader } from "../output.ts";
-import { freePorts } from "./free-ports.ts";
-import { socketsOfProcesses } from "../listening-sockets.ts";
+import { type Ending, exitReason } from "../interface/exit-reason.ts";
+import { OutputFile, boundLog, lastLinesOfLog } from "./output-file.ts";
+import type { OutputReader } from "../interface/output.ts";
+import { freePorts, socketsOfProcesses } from "../interface/sockets.ts";
 import { killAll, membersOf, signalAll, type WorkerProcesses } from "./process-members.ts";
-import { type ProcessRecord, readRecord, writeRecord } from "./process-record.ts";
+import {
+  type ProcessRecord,
+  readRecord,
+  writeRecord,
+  createWorkerDirectory,
+  removeWorkerDirectory,
+  type WorkerDirectory,
+  workerDirectory,
+  workerIdsOnDisk,
+} from "./worker-directory.ts";
 import { readProcess } from "./process-table.ts";
 import type {
+  CacheOptions,
   FoundWorker,
   ListeningSocket,
   PrepareOutcome,
@@ -32,16 +40,8 @@ import type {
   ServerPorts,
   WorkerExit,
   WorkerSpec,
-} from "../runtime.ts";
-import { KeyedMutex } from "../../async/keyed-mutex.ts";
-import {
-  createWorkerDirectory,
-  removeWorkerDirectory,
-  type WorkerDirectory,
-  workerDirectory,
-  workerIdsOnDisk,
-} from "./worker-directory.ts";
-import { boundLog, lastLinesOfLog } from "./log-file.ts";
+} from "../interface/runtime.ts";
+import { KeyedMutex } from "../../core/keyed-mutex.ts";
 import { spawnWorker } from "./worker-process.ts";
 
 /** How often adopted workers are looked at, and logs held to their bounds. */
@@ -81,12 +81,17 @@ export class ProcessRuntime implements Runtime {
   readonly #mutex = new KeyedMutex();
   readonly #watches = new Set<(worker: TrackedWorker) => void>();
   readonly #closing = new AbortController();
-  readonly #files: AppFiles;
+  readonly #artifacts: ArtifactStore;
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
     const { stateDirectory, disk = new DiskSpace(ENDLESS), log } = options;
-    this.#files = new AppFiles({ stateDirectory, disk, log, usedByWorkers: () => this.#usedArtifacts() });
+    this.#artifacts = new ArtifactStore({
+      stateDirectory,
+      disk,
+      log,
+      usedByWorkers: () => this.#usedArtifacts(),
+    });
     void this.#checkLoop();
   }
 
@@ -124,11 +129,11 @@ export class ProcessRuntime implements Runtime {
   ): Promise<PrepareOutcome> {
     if (!artifact) return { kind: "prepared" };
     const onDetail = (detail: string): void => onProgress({ what: "files", detail });
-    return this.#files.prepare(artifact, onDetail, signal);
+    return this.#artifacts.prepare(artifact, onDetail, signal);
   }
 
   configureCache(options: CacheOptions): void {
-    this.#files.configureCache(options);
+    this.#artifacts.configureCache(options);
   }
 
   async freeableBytes(): Promise<number> {
@@ -142,7 +147,7 @@ export class ProcessRuntime implements Runtime {
 
   /** Throws where the files are not on this host any more, so that they are prepared anew. */
   async #placeOf({ artifact }: WorkerSpec): Promise<ArtifactPlace | null> {
-    const place = this.#files.place(artifact);
+    const place = this.#artifacts.place(artifact);
     if (place) await access(place.appPath);
     return place;
   }
@@ -290,7 +295,7 @@ export class ProcessRuntime implements Runtime {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#files.close();
+    this.#artifacts.close();
     this.#watches.clear();
   }
 

@@ -1,17 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { open } from "node:fs/promises";
-import { delimiter } from "node:path";
+import { open, access, constants, readFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
 import { LIVE_VARIABLE } from "../../../src/contract/flash/flash-live.ts";
 import { artifactEnvironment } from "../../artifacts/artifact-environment.ts";
 import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
-import { readStartCommand } from "../start-command.ts";
-import { type Ending, exitCodeOfSignal } from "../exit-reason.ts";
+import { readStartCommand } from "../interface/start-command.ts";
+import { type Ending, exitCodeOfSignal } from "../interface/exit-reason.ts";
 import { WORKER_DIRECTORY_VARIABLE } from "./process-members.ts";
 import { readProcess } from "./process-table.ts";
-import { runtimeCommand } from "./python-command.ts";
-import type { WorkerSpec } from "../runtime.ts";
+import type { WorkerSpec } from "../interface/runtime.ts";
 import type { WorkerDirectory } from "./worker-directory.ts";
+import { flashManifestSchema, MANIFEST_FILE } from "../../../src/contract/flash/flash-manifest.ts";
 
 export type SpawnedProcess = {
   readonly pid: number;
@@ -122,4 +122,43 @@ function startFailure(command: string, error: unknown): string {
     return `The command "${command}" can not be executed by the agent's user. Check its permissions.`;
   }
   return `The command "${command}" could not be started: ${error instanceof Error ? error.message : String(error)}.`;
+}
+
+const VERSION = /^3\.\d{1,2}$/;
+
+/**
+ * The command of a worker of an app: the interpreter of the wanted version where the host has it. `appPath` is null
+ * where the app's files are not on the host.
+ */
+export async function runtimeCommand(
+  appPath: string | null,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<readonly string[]> {
+  return [await interpreter(appPath, env), "-m", "edgerun.runtime"];
+}
+
+async function interpreter(
+  appPath: string | null,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string> {
+  if (env["FLASH_PYTHON"]) return env["FLASH_PYTHON"];
+  const version = env["FLASH_PYTHON_VERSION"] ?? (await manifestVersion(appPath)) ?? "";
+  const exact = `python${version}`;
+  return VERSION.test(version) && (await isOnPath(exact, env["PATH"] ?? "")) ? exact : "python3";
+}
+
+async function manifestVersion(appPath: string | null): Promise<string | undefined> {
+  if (appPath === null) return undefined;
+  const text = await readFile(join(appPath, MANIFEST_FILE), "utf8").catch(() => "null");
+  try {
+    return flashManifestSchema.safeParse(JSON.parse(text)).data?.python_version;
+  } catch {
+    return undefined; // what it holds is between the build and the worker
+  }
+}
+
+async function isOnPath(name: string, path: string): Promise<boolean> {
+  const places = path.split(delimiter).filter((directory) => directory !== "");
+  const checks = places.map((directory) => access(join(directory, name), constants.X_OK));
+  return (await Promise.allSettled(checks)).some(({ status }) => status === "fulfilled");
 }

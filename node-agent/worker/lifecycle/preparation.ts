@@ -3,11 +3,12 @@
  * its image, and the files of its app, are on this host.
  */
 import type { Assignment } from "../../../src/contract/agent/agent.ts";
-import type { AgentLog } from "../../log.ts";
-import type { Container } from "../container.ts";
+import type { AgentLog } from "../../core/log.ts";
+import type { Container } from "./container.ts";
+import { serverProblem } from "./server-settings.ts";
 import { restartDelayMs, type RestartPolicy, withRetry } from "./restart.ts";
 import type { WorkerStatus } from "./worker-status.ts";
-import type { Notifier } from "../../async/notifier.ts";
+import type { Notifier } from "../../core/notifier.ts";
 
 export type PreparationOptions = {
   readonly workerId: string;
@@ -17,8 +18,6 @@ export type PreparationOptions = {
   readonly log: AgentLog;
   readonly policy: RestartPolicy;
   readonly isDraining: () => boolean;
-  /** Why no container can be started of the assignment. */
-  readonly problemOf: (assignment: Assignment) => string | undefined;
 };
 
 export class Preparation {
@@ -81,10 +80,10 @@ export class Preparation {
 
   /** Waits until it is known what to start and nothing speaks against it. False when the worker shall not start. */
   async untilStartable(signal: AbortSignal): Promise<boolean> {
-    const { container, status, notifier, isDraining, problemOf } = this.#options;
+    const { container, status, notifier, isDraining } = this.#options;
     while (!isDraining() && !signal.aborted) {
       const { assignment } = container;
-      const problem = assignment && (assignment.problem ?? problemOf(assignment));
+      const problem = assignment && (assignment.problem ?? serverProblem(assignment));
       if (assignment && problem === undefined) {
         if (this.#isWithheld) status.setState("starting");
         this.#isWithheld = false;

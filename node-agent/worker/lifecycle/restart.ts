@@ -2,7 +2,7 @@
  * What follows when a worker failed: it starts again, later and later while it keeps failing.
  * The first failure may be chance; from the second in a row on the worker is called crash-looping.
  */
-import type { Timing } from "../../timing.ts";
+import type { Timing } from "../../core/timing.ts";
 
 export type Failure = {
   readonly kind: "exited" | "start_refused" | "start_limit_exceeded" | "reported_unhealthy" | "fell_silent";

@@ -1,21 +1,18 @@
 /**
- * Standby: a worker that shall not run now, but whose container is kept frozen, so that it is there again at once.
+ * Standby: a paused worker, whose container stays frozen so that it is ready again at once.
  *
- * B1  Only a container that was ready and has no job and no request is frozen. A request that does not end is turned
- *     out after a time: a WebSocket may be open for ever.
- * B2  Time passes for a frozen process as for any other: a poll that it had open may have timed out meanwhile, and
- *     what is answered to it may never be read. So no such poll gets a job; all are answered with nothing before the
- *     container goes on.
+ * B1  Only a container that was ready and has no job and no request is frozen. Requests that do not end are evicted
+ *     after a time: a WebSocket may be open for ever.
+ * B2  A poll that was open when the process was frozen may have timed out meanwhile, and its answer may never be
+ *     read. So no such poll gets a job: all are answered with nothing before the container is thawed.
  * B3  Its token, address and id stay the same.
  */
-import type { AgentLog } from "../../log.ts";
-import type { Container } from "../container.ts";
-import type { WorkerMode } from "../mode.ts";
+import type { AgentLog } from "../../core/log.ts";
+import type { Container } from "./container.ts";
 
 export type StandbyOptions = {
   readonly workerId: string;
   readonly container: Container;
-  readonly mode: WorkerMode;
   readonly log: AgentLog;
 };
 
@@ -24,7 +21,7 @@ export class Standby {
   #isRequested: boolean;
   #error = "";
 
-  /** One that was frozen by an earlier agent process stays so until the edge has spoken. */
+  /** A container that an earlier agent process has frozen stays so until the edge has answered. */
   constructor(options: StandbyOptions) {
     this.#options = options;
     this.#isRequested = options.container.isFrozen;
@@ -44,21 +41,23 @@ export class Standby {
     return this.#error;
   }
 
-  /** The edge has said whether the worker shall run. True when it had not known. */
+  /** Takes from the edge whether the worker is paused. True when that is new. */
   setRequested(isRequested: boolean): boolean {
     const isNew = isRequested !== this.#isRequested;
     this.#isRequested = isRequested;
     return isNew;
   }
 
-  /** False when the runtime refuses; the container is then in no state to be relied on. */
-  async move(move: "freeze" | "thaw"): Promise<boolean> {
-    const { container, mode, log, workerId } = this.#options;
+  /** False when the runtime fails; the state of the container is then unknown. */
+  async move(
+    move: "freeze" | "thaw",
+    { before, after }: { readonly before: () => void; readonly after: () => void },
+  ): Promise<boolean> {
+    const { container, log, workerId } = this.#options;
     try {
-      if (move === "thaw") mode.halt(); // B2
-      else mode.beforeFreeze();
+      before();
       await container[move]();
-      if (move === "thaw") mode.onRunning();
+      after();
       log.info(move === "thaw" ? "worker_thawed" : "worker_frozen", { workerId });
       return true;
     } catch (error) {

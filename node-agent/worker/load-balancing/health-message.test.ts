@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import type { ListeningSocket } from "../../runtime/runtime.ts";
+import type { ListeningSocket } from "../../runtime/interface/runtime.ts";
 import type { ProbeAnswer } from "./health.ts";
 import { describeAnswer } from "./health-message.ts";
 

@@ -1,8 +1,8 @@
 /** What is said to people of a worker that takes no requests: what was asked, what came, and what to change. */
 import { HEALTH_PROBE_TIMEOUT_MS } from "../../../src/contract/limits.ts";
-import type { ListeningSocket } from "../../runtime/runtime.ts";
+import type { ListeningSocket } from "../../runtime/interface/runtime.ts";
 import type { ProbeAnswer } from "./health.ts";
-import type { ServerSettings } from "./server-settings.ts";
+import type { ServerSettings } from "../../journal/journal.ts";
 
 export type AnswerContext = {
   readonly settings: ServerSettings;

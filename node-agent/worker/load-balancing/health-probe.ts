@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { HEALTH_BODY_MAX_BYTES, HEALTH_PROBE_TIMEOUT_MS } from "../../../src/contract/limits.ts";
 import type { ProbeAnswer } from "./health.ts";
-import type { ServerSettings } from "./server-settings.ts";
+import type { ServerSettings } from "../../journal/journal.ts";
 
 /** Where a worker's server is reached. */
 export type ServerLocation = ServerSettings & { readonly host: string };

@@ -1,6 +1,6 @@
 import { HEALTH_PROBE_EAGER_MS } from "../../../src/contract/limits.ts";
-import { ageMs } from "../../async/age.ts";
-import { Notifier } from "../../async/notifier.ts";
+import { ageMs } from "../../core/timing.ts";
+import { Notifier } from "../../core/notifier.ts";
 import { type Health, applyProbe, type ProbeAnswer, type ProbePauses, probePauseMs } from "./health.ts";
 import { probeHealth, type ServerLocation } from "./health-probe.ts";
 

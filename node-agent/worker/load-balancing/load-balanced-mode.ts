@@ -1,18 +1,15 @@
-import type { Assignment } from "../../../src/contract/agent/agent.ts";
-import { ageMs } from "../../async/age.ts";
-import type { Admission } from "../admission.ts";
-import { readServerSettings, type ServerSettings } from "./server-settings.ts";
-import type { AgentLog } from "../../log.ts";
-import type { ListeningSocket, Runtime } from "../../runtime/runtime.ts";
-import type { Timing } from "../../timing.ts";
-import type { AdmissionGate, WorkerMode, ModeFacts, WorkerContext } from "../mode.ts";
+import { ageMs, type Timing } from "../../core/timing.ts";
+import type { Admission } from "../../link/admission.ts";
+import type { AgentLog } from "../../core/log.ts";
+import type { ListeningSocket, Runtime } from "../../runtime/interface/runtime.ts";
+import type { ModeFacts, WorkerContext } from "../lifecycle/mode.ts";
 import type { LifeEnd } from "../lifecycle/worker-life.ts";
 import type { Failure } from "../lifecycle/restart.ts";
 import { type Health, UNPROBED } from "./health.ts";
 import type { ServerLocation } from "./health-probe.ts";
 import { HealthWatch } from "./health-watch.ts";
 import { describeAnswer } from "./health-message.ts";
-import { IdleCalls } from "./idle-calls.ts";
+import { IdleCalls } from "../../worker-server/poll.ts";
 
 export type LoadBalancedModeOptions = {
   readonly runtime: Runtime;
@@ -21,33 +18,31 @@ export type LoadBalancedModeOptions = {
   readonly onAdmissionChange: (endpointId: string) => void;
 };
 
-/** A request that is inside. */
 type ActiveRequest = { readonly evict: () => void };
 
 /**
- * Serve requests: the container's own server takes them, and is ready once it answers 200 to a health probe.
+ * Serves requests: the container's own server takes them, and is ready once it answers 200 to a health probe.
  *
- * V1  The door is open only while the last word on the container's health is that it is healthy; nothing of that
- *     outlasts the container, or the cold.
- * V2  Who has entered is waited for before the container is frozen or drained, though not for ever.
+ * V1  Requests are admitted only while the latest probe found the container healthy. A new or thawed container has
+ *     to be probed again.
+ * V2  Admitted requests are waited for, up to a limit, before the container is frozen or drained.
  */
-export class LoadBalancedMode implements WorkerMode, AdmissionGate {
+export class LoadBalancedMode {
+  readonly kind = "load-balanced";
   readonly calls: IdleCalls;
-  readonly queue = null;
-  readonly gate: AdmissionGate = this;
   readonly #worker: WorkerContext;
   readonly #options: LoadBalancedModeOptions;
   #watch: HealthWatch | null = null;
   #health: Health = UNPROBED;
   #location: ServerLocation | null = null;
   #wasOpen = false;
-  /** Requests inside; each container has a set of its own. */
+  /** Active requests; each container has its own set. */
   #requests = new Set<ActiveRequest>();
   /** Since when it runs and is not healthy. */
   #downSince: number | null = null;
-  /** What is wrong, in words for people. */
-  #issue = "it was not asked for its health yet";
-  /** Time for those inside, since nobody is let in any more. */
+  /** Why it is not healthy. */
+  #issue = "it was not probed yet";
+  /** The time that active requests have left once no more are admitted. */
   #grace: { readonly timer: NodeJS.Timeout; isOver: boolean } | null = null;
   #sockets: { readonly at: number; readonly found: readonly ListeningSocket[] | null } | null = null;
   #hasLoggedPort = false;
@@ -59,7 +54,7 @@ export class LoadBalancedMode implements WorkerMode, AdmissionGate {
     this.calls = new IdleCalls(() => (worker.isDraining() ? drainPollHoldMs : pollHoldMs));
   }
 
-  // The door
+  // Admission
 
   isOpen(): boolean {
     const { isAlive, acceptsWork } = this.#worker;
@@ -87,7 +82,7 @@ export class LoadBalancedMode implements WorkerMode, AdmissionGate {
     this.#watch?.connectionRefused();
   }
 
-  // What there is
+  // State
 
   facts(): ModeFacts {
     return {
@@ -101,21 +96,7 @@ export class LoadBalancedMode implements WorkerMode, AdmissionGate {
     };
   }
 
-  problemOf({ env }: Assignment): string | undefined {
-    const read = readServerSettings(env);
-    return read.kind === "problem" ? read.problem : undefined;
-  }
-
-  async planServer({ env }: Assignment): Promise<ServerSettings> {
-    const read = readServerSettings(env);
-    if (read.kind === "problem") throw new Error(read.problem);
-    return { ...read.settings, ...(await this.#options.runtime.portsFor(read.settings)) };
-  }
-
-  jobIds(): readonly string[] {
-    return [];
-  }
-
+  /** Why a container was ended that did not exit, to be read after "it"; null when that is no failure. */
   failureOf(end: LifeEnd | null): Omit<Failure, "lastLine"> | null {
     const limit = `${Math.round(this.#worker.outline.startLimitMs / 1_000)} s`;
     if (end === "start_limit") {
@@ -128,7 +109,7 @@ export class LoadBalancedMode implements WorkerMode, AdmissionGate {
     return null;
   }
 
-  // Told by the worker's life
+  // Events of the worker's life
 
   reset(): void {
     this.#requests = new Set();
@@ -137,7 +118,8 @@ export class LoadBalancedMode implements WorkerMode, AdmissionGate {
     this.#hasLoggedPort = false;
   }
 
-  onRunning(): void {
+  /** Probes the health of the container that runs now. */
+  startProbing(): void {
     this.#stopWatch();
     const { wasReady } = this.#worker.container;
     if (wasReady) this.#downSince = performance.now();
@@ -155,11 +137,13 @@ export class LoadBalancedMode implements WorkerMode, AdmissionGate {
     void watch.run();
   }
 
-  beforeFreeze(): void {
+  /** The container is about to be frozen. */
+  evictRequests(): void {
     this.#stopWatch();
-    for (const { evict } of [...this.#requests]) evict(); // nothing of them would go on in the cold
+    for (const { evict } of [...this.#requests]) evict();
   }
 
+  /** Answers all polls and stops probing: the container ends, or is about to be thawed. */
   halt(): void {
     this.#stopWatch();
     this.calls.endPolls();
@@ -167,17 +151,17 @@ export class LoadBalancedMode implements WorkerMode, AdmissionGate {
 
   end(): void {
     this.halt();
-    this.onChanged();
+    this.updateAdmission();
   }
 
-  loseJobs(): void {}
-
+  /** The agent ends, the container runs on. */
   close(): void {
     this.halt();
     clearTimeout(this.#grace?.timer);
   }
 
-  onChanged(): void {
+  /** Tells links when the worker begins or ceases to take requests. */
+  updateAdmission(): void {
     this.#updateGrace();
     const isOpen = this.isOpen();
     if (isOpen === this.#wasOpen) return;
@@ -204,7 +188,7 @@ export class LoadBalancedMode implements WorkerMode, AdmissionGate {
   async #findServer(): Promise<ServerLocation> {
     const { container, outline } = this.#worker;
     const { server } = container;
-    if (server === null) throw new Error("It is not known where its server listens.");
+    if (server === null) throw new Error("The port of its server is not known.");
     return { ...server, ...(await this.#options.runtime.locateServer(outline.workerId, server)) };
   }
 
@@ -217,12 +201,12 @@ export class LoadBalancedMode implements WorkerMode, AdmissionGate {
     this.#health = health;
     this.#location = place;
     if (health.isHealthy) return this.#isHealthy();
-    this.onChanged();
+    this.updateAdmission();
     const sockets = await this.#findSockets(health, probedForMs);
     if (this.#isWatchedBy(watch)) this.#isNotHealthy(sockets);
   }
 
-  /** What is said of a container that has ended is said by others. */
+  /** False once the container has ended, or another one is watched. */
   #isWatchedBy(watch: HealthWatch): boolean {
     return this.#watch === watch && this.#worker.isAlive();
   }
@@ -252,13 +236,13 @@ export class LoadBalancedMode implements WorkerMode, AdmissionGate {
     }
     if (!container.wasReady || this.#downSince !== null) return;
     this.#downSince = performance.now();
-    onChange(); // its time begins to run
+    onChange(); // its time limit begins
   }
 
   #reportIssue(isInitializing: boolean): void {
     const { outline, container, status } = this.#worker;
     if (!container.wasReady) {
-      // A failing worker is called so until it is ready again.
+      // A failing worker keeps that state until it is ready again.
       if (status.state === "starting") status.setState("starting", this.#issue);
       return;
     }
@@ -268,7 +252,7 @@ export class LoadBalancedMode implements WorkerMode, AdmissionGate {
     status.setState(isInitializing ? "starting" : "unhealthy", this.#issue);
   }
 
-  /** What the container listens on, when nobody answers where its server should. */
+  /** What the container listens on, when nothing listens on the expected port. */
   async #findSockets({ answer }: Health, probedForMs: number): Promise<readonly ListeningSocket[] | null> {
     const { portHintAfterMs } = this.#options.timing;
     if (answer?.kind !== "refused" || probedForMs < portHintAfterMs) return null;

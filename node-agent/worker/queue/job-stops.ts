@@ -1,6 +1,6 @@
 import type { StopReason } from "../../../src/contract/agent/agent.ts";
-import type { AgentLog } from "../../log.ts";
-import type { Timing } from "../../timing.ts";
+import type { AgentLog } from "../../core/log.ts";
+import type { Timing } from "../../core/timing.ts";
 import { PollQueue, type Poll } from "../../worker-server/poll.ts";
 import type { DeliveredJob } from "./delivered-job.ts";
 

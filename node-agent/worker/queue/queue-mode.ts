@@ -1,15 +1,12 @@
-import { ageMs } from "../../async/age.ts";
+import { ageMs, type Timing } from "../../core/timing.ts";
 import type { AttemptLedger } from "../../journal/attempt-ledger.ts";
-import type { AgentLog } from "../../log.ts";
-import type { Timing } from "../../timing.ts";
-import type { ReceivedBody } from "../../worker-server/body.ts";
-import type { Poll } from "../../worker-server/poll.ts";
-import type { WorkerCalls } from "../../worker-server/worker-server.ts";
-import type { WorkerMode, ModeFacts, WorkerContext } from "../mode.ts";
-import { failureOf } from "../lifecycle/failure.ts";
+import type { AgentLog } from "../../core/log.ts";
+import type { ReceivedBody } from "../../worker-server/bodies.ts";
+import type { Poll, WorkerCalls } from "../../worker-server/poll.ts";
+import type { ModeFacts, WorkerContext } from "../lifecycle/mode.ts";
 import type { LifeEnd } from "../lifecycle/worker-life.ts";
 import type { Failure } from "../lifecycle/restart.ts";
-import { WorkerJobs } from "./worker-jobs.ts";
+import { LOST_RESULTS_MAX, WorkerJobs } from "./worker-jobs.ts";
 
 export type QueueModeOptions = {
   readonly ledger: AttemptLedger;
@@ -17,17 +14,16 @@ export type QueueModeOptions = {
   readonly timing: Timing;
 };
 
-/** Work on the jobs of a queue: the container asks for them, and is ready with its first question. */
-export class QueueMode implements WorkerMode, WorkerCalls {
+/** Processes the jobs of a queue: the container polls for them, and is ready with its first poll. */
+export class QueueMode implements WorkerCalls {
+  readonly kind = "queue";
   readonly calls: WorkerCalls = this;
-  readonly queue = this;
-  readonly gate = null;
   readonly jobs: WorkerJobs;
   readonly #worker: WorkerContext;
   readonly #timing: Timing;
   #isRefreshing = false;
   #unhealthyReason: string | null = null;
-  /** Since when the container could ask for a job and does not. */
+  /** Since when the container could poll for a job and does not. */
   #silentSince: number | null = null;
 
   constructor(worker: WorkerContext, options: QueueModeOptions) {
@@ -43,14 +39,14 @@ export class QueueMode implements WorkerMode, WorkerCalls {
     });
   }
 
-  // What there is
+  // State
 
   /** Free slots that may be offered to the edge. */
   freeSlots(): number {
     return this.#takesNewJobs() ? this.jobs.freeSlots() : 0;
   }
 
-  /** How many jobs that come now would start soon. A worker between two polls gets them with the next. */
+  /** How many more jobs would start soon. A worker between two polls gets them with the next one. */
   acceptableJobs(): number {
     if (!this.#takesNewJobs()) return 0;
     return this.jobs.isEmpty() ? Number.POSITIVE_INFINITY : this.jobs.freeSlots();
@@ -71,23 +67,25 @@ export class QueueMode implements WorkerMode, WorkerCalls {
     };
   }
 
-  problemOf(): undefined {
-    return undefined;
-  }
-
-  async planServer(): Promise<null> {
+  /** Why a container was ended that did not exit, to be read after "it"; null when that is no failure. */
+  failureOf(end: LifeEnd | null): Omit<Failure, "lastLine"> | null {
+    if (end === "start_limit") {
+      const reason = `did not ask for a job within ${formatSeconds(this.#worker.outline.startLimitMs)} of its start`;
+      return { kind: "start_limit_exceeded", reason };
+    }
+    if (end === "silent") {
+      const limit = formatSeconds(this.#timing.silenceLimitMs);
+      const reason = `took jobs, but has asked for none for ${limit} though it had none: its loop has ended, its process has not`;
+      return { kind: "fell_silent", reason };
+    }
+    if (end === "mute") {
+      const reason = `posted no result for ${LOST_RESULTS_MAX} jobs one after the other; either its results cannot be encoded as JSON, or they do not get through to the agent`;
+      return { kind: "fell_silent", reason };
+    }
     return null;
   }
 
-  jobIds(): readonly string[] {
-    return this.jobs.idsInside();
-  }
-
-  failureOf(end: LifeEnd | null): Omit<Failure, "lastLine"> | null {
-    return failureOf(end, { startLimitMs: this.#worker.outline.startLimitMs, ...this.#timing });
-  }
-
-  // Told by the container
+  // Calls of the container
 
   take(poll: Poll, maxJobs: number, hasJobInProgress: boolean | null): void {
     if (!this.#takesJobs()) return this.jobs.defer(poll, this.#pollHoldMs());
@@ -124,20 +122,16 @@ export class QueueMode implements WorkerMode, WorkerCalls {
     this.jobs.chunk(jobId, body);
   }
 
-  // Told by the worker's life
+  // Events of the worker's life
 
+  /** A new container is started. */
   reset(): void {
     this.#isRefreshing = false;
     this.#unhealthyReason = null;
     this.#silentSince = null;
   }
 
-  onRunning(): void {}
-
-  beforeFreeze(): void {}
-
-  onChanged(): void {}
-
+  /** Answers all polls: the container ends, or is about to be thawed. */
   halt(): void {
     this.jobs.endPolls();
   }
@@ -147,15 +141,12 @@ export class QueueMode implements WorkerMode, WorkerCalls {
     this.halt();
   }
 
-  loseJobs(reason: string): void {
-    this.jobs.loseAll(reason);
-  }
-
+  /** The agent ends, the container runs on. */
   close(): void {
     this.jobs.close();
   }
 
-  // Small parts
+  // Helpers
 
   #takesJobs(): boolean {
     return this.#worker.isAlive() && this.#unhealthyReason === null;
@@ -170,4 +161,8 @@ export class QueueMode implements WorkerMode, WorkerCalls {
   #pollHoldMs(): number {
     return this.#worker.isDraining() ? this.#timing.drainPollHoldMs : this.#timing.pollHoldMs;
   }
+}
+
+function formatSeconds(ms: number): string {
+  return `${Math.round(ms / 1_000)} s`;
 }

@@ -9,19 +9,20 @@
  *     and is killed once nothing wanted runs in it. A handler that ends late gives its container back.
  */
 import type { StopReason } from "../../../src/contract/agent/agent.ts";
-import type { IncomingJob } from "../../edge/edge-client.ts";
-import type { AttemptLedger } from "../../journal/attempt-ledger.ts";
+import type { AttemptLedger, ReceivedAttempt } from "../../journal/attempt-ledger.ts";
 import type { AttemptRecord, AttemptRef } from "../../journal/journal.ts";
 import type { AttemptOutcome } from "../../journal/report.ts";
-import type { AgentLog } from "../../log.ts";
-import type { Timing } from "../../timing.ts";
-import type { ReceivedBody } from "../../worker-server/body.ts";
+import type { AgentLog } from "../../core/log.ts";
+import type { Timing } from "../../core/timing.ts";
+import type { ReceivedBody } from "../../worker-server/bodies.ts";
 import { PollQueue, type Poll } from "../../worker-server/poll.ts";
 import { readChunk, readResult } from "../../worker-server/result.ts";
 import { DeliveredJob } from "./delivered-job.ts";
-import { LOST_RESULTS_MAX } from "../lifecycle/failure.ts";
 import { JobStops } from "./job-stops.ts";
 import { capacityBy, countEndedByTake, endedByTake, applyPing, type TakeEvidence } from "./evidence.ts";
+
+/** Results in a row that a worker may fail to post before its container is replaced. */
+export const LOST_RESULTS_MAX = 3;
 
 const LOST_RESULT =
   "The worker asked for more work without having posted this job's result. Most likely the handler returned a value that JSON cannot encode; see the worker's log.";
@@ -109,7 +110,7 @@ export class WorkerJobs {
 
   // From the edge
 
-  accept(jobs: readonly { readonly record: AttemptRecord; readonly job: IncomingJob }[]): void {
+  accept(jobs: readonly ReceivedAttempt[]): void {
     for (const { record, job } of jobs) {
       this.#waiting.push({ record, body: encodeJob(job) });
     }
@@ -370,7 +371,7 @@ export class WorkerJobs {
 }
 
 /** What the container sees of a job. */
-function encodeJob({ id, input, webhook, policy, s3Config, batchId }: IncomingJob): string {
+function encodeJob({ id, input, webhook, policy, s3Config, batchId }: ReceivedAttempt["job"]): string {
   const members = JSON.stringify({ id, webhook, policy, batchId }).slice(0, -1);
   const config = s3Config === undefined ? "" : `,"s3Config":${s3Config}`;
   return `${members}${config},"input":${input}}`;

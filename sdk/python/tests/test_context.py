@@ -171,7 +171,7 @@ def test_the_env_file_of_another_user_is_passed_over(monkeypatch: pytest.MonkeyP
 def test_an_address_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SVC_API_KEY", "er_a")
     monkeypatch.setenv("EDGERUN_URL", "edge.example")
-    with pytest.raises(ValueError, match="EDGERUN_URL='edge.example' must be an address"):
+    with pytest.raises(ValueError, match="EDGERUN_URL='edge.example' must be a URL"):
         find_connection()
 
 

@@ -81,7 +81,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"dependencies": [1]}, r"dependencies=\[1\] must be a list of texts"),
     ({"system_dependencies": "ffmpeg"}, r"system_dependencies='ffmpeg' must be a list of texts"),
     ({"env": ["A=1"]}, r"env=\['A=1'\] must be a dictionary"),
-    ({"env": {"PORT": 80}}, r"env has 'PORT': 80: both the name and the value must be texts"),
+    ({"env": {"PORT": 80}}, r"env has 'PORT': 80: both the name and the value must be strings"),
     ({"env": {"_FLASH_X": "1"}}, r"env has '_FLASH_X': names that begin with _FLASH_"),
     ({"python_version": "3"}, r"python_version='3' must be a version such as \"3.12\""),
 ]
@@ -221,7 +221,7 @@ def test_trap_30_volumes_are_in_the_manifest_by_all_that_they_are_known_by() -> 
     ("parameters", "message"),
     [
         ({}, r"needs name= .* or id="),
-        ({"name": ""}, r"NetworkVolume name='' must be a text that is not empty"),
+        ({"name": ""}, r"NetworkVolume name='' must be a string that is not empty"),
         ({"name": "a", "size": 9}, r"NetworkVolume size=9 is out of range: .* from 10 to 4096"),
         ({"name": "a", "size": 4097}, r"NetworkVolume size=4097 is out of range"),
         ({"name": "a", "datacenter": "RO"}, r"NetworkVolume datacenter='RO' is no known data center"),

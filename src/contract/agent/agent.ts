@@ -473,8 +473,9 @@ export const exchangeReplySchema = z.object({
 export type ExchangeReply = z.infer<typeof exchangeReplySchema>;
 export type DispatchedJob = ExchangeReply["jobs"][number];
 
-/** The same with users' values as the texts that they are. */
+/** The same with users' values as the JSON strings that came. */
 export const rawExchangeReplySchema = exchangeReplySchema.extend({
-  jobs: dispatchedJobsOf(rawJsonSchema),
+  jobs: dispatchedJobsOf(rawJsonSchema.transform(({ json }) => json)),
 });
+export type RawExchangeReply = z.infer<typeof rawExchangeReplySchema>;
 export const EXCHANGE_REPLY_CUTS = cutsAt(["jobs", EACH, "input"], ["jobs", EACH, "s3Config"]);

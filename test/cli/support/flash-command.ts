@@ -9,7 +9,7 @@ import type {} from "../../e2e/bundle-setup.ts";
 export type Run = { readonly stdout: string; readonly stderr: string; readonly exitCode: number | undefined };
 
 /** A computer of one's own: a home, a project directory called `demo`, and `flash` on the PATH. */
-export class Desk implements AsyncDisposable {
+export class CommandFixture implements AsyncDisposable {
   readonly root: string;
   readonly #environment: Readonly<Record<string, string>>;
 
@@ -19,12 +19,15 @@ export class Desk implements AsyncDisposable {
   }
 
   /** `bundle` is the command of this run, or what `layOutBundle` has made of it. */
-  static async open(bundle: string, environment: Readonly<Record<string, string>> = {}): Promise<Desk> {
-    const desk = new Desk(await mkdtemp(join(tmpdir(), "flash-desk-")), environment);
-    for (const folder of [desk.home, desk.project, desk.commands]) await mkdir(folder);
-    await symlink(join(bundle, "flash.mjs"), join(desk.commands, "flash"));
-    await symlink(process.execPath, join(desk.commands, "node"));
-    return desk;
+  static async open(
+    bundle: string,
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<CommandFixture> {
+    const fixture = new CommandFixture(await mkdtemp(join(tmpdir(), "flash-fixture-")), environment);
+    for (const folder of [fixture.home, fixture.project, fixture.commands]) await mkdir(folder);
+    await symlink(join(bundle, "flash.mjs"), join(fixture.commands, "flash"));
+    await symlink(process.execPath, join(fixture.commands, "node"));
+    return fixture;
   }
 
   get home(): string {

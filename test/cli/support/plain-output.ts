@@ -1,5 +1,5 @@
 import type { EdgeAccess } from "../../support/lone-edge.ts";
-import type { Desk } from "./flash-command.ts";
+import type { CommandFixture } from "./flash-command.ts";
 
 /** What differs from run to run, and the word that stands for it in a scenario file. */
 const PATTERNS: readonly (readonly [string, string])[] = [
@@ -13,20 +13,20 @@ const PATTERNS: readonly (readonly [string, string])[] = [
 ];
 
 export type Surroundings = {
-  readonly desk: Desk;
+  readonly fixture: CommandFixture;
   readonly edge: EdgeAccess | undefined;
   /** Ids that the edge has given. */
   readonly ids: ReadonlySet<string>;
 };
 
 /** Lines of an output with words in place of what differs. Throws when a key is in it. */
-export function plainOutput(text: string, { desk, edge, ids }: Surroundings): string[] {
+export function plainOutput(text: string, { fixture, edge, ids }: Surroundings): string[] {
   if (edge && text.includes(edge.apiKey)) throw new Error("the output shows the API key");
   if (text === "") return [];
   const named = text
-    .replaceAll(desk.project, "<project>")
-    .replaceAll(desk.home, "<home>")
-    .replaceAll(desk.root, "<root>")
+    .replaceAll(fixture.project, "<project>")
+    .replaceAll(fixture.home, "<home>")
+    .replaceAll(fixture.root, "<root>")
     .replaceAll(edge?.baseUrl ?? "\0", "<edge>");
   const patterns = [...PATTERNS, ...[...ids].map((id) => [id, "<id>"] as const)];
   const plain = patterns.reduce((left, [pattern, word]) => inPlace(left, pattern, word), named);

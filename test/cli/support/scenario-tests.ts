@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, inject, test } from "vitest";
 import type { EdgeAccess } from "../../support/lone-edge.ts";
-import { Desk } from "./flash-command.ts";
+import { CommandFixture } from "./flash-command.ts";
 import { idsOf, makeEndpoint } from "./deployed-endpoint.ts";
 import { plainOutput } from "./plain-output.ts";
 import { formatScenarios, parseScenarios, type Scenario, type Step } from "./scenario-file.ts";
@@ -33,8 +33,8 @@ export function testScenarios(isOurs: (fileName: string) => boolean): void {
       });
 
       test.for(file.scenarios)("$title", async (scenario, { expect }) => {
-        await using desk = await openDesk(access);
-        const steps = await play(scenario, desk, access);
+        await using fixture = await openFixture(access);
+        const steps = await play(scenario, fixture, access);
         seen.set(scenario, { ...scenario, steps });
         if (!IS_UPDATE) expect(steps).toEqual(scenario.steps);
       });
@@ -46,8 +46,8 @@ function scenarioFiles(): readonly string[] {
   return readdirSync(FOLDER).filter((name) => name.endsWith(".txt"));
 }
 
-async function openDesk(access: EdgeAccess | undefined): Promise<Desk> {
-  return await Desk.open(
+async function openFixture(access: EdgeAccess | undefined): Promise<CommandFixture> {
+  return await CommandFixture.open(
     inject("flashBundle"),
     access && { EDGERUN_URL: access.baseUrl, SVC_API_KEY: access.apiKey },
   );
@@ -55,19 +55,19 @@ async function openDesk(access: EdgeAccess | undefined): Promise<Desk> {
 
 async function play(
   scenario: Scenario,
-  desk: Desk,
+  fixture: CommandFixture,
   access: EdgeAccess | undefined,
 ): Promise<readonly Step[]> {
   const { endpoints, files } = scenario;
-  for (const { path, lines } of files) await desk.write(path, `${lines.join("\n")}\n`);
+  for (const { path, lines } of files) await fixture.write(path, `${lines.join("\n")}\n`);
   if (access) for (const endpoint of endpoints) await makeEndpoint(access, endpoint);
   const ids = new Set<string>();
   const steps: Step[] = [];
   await learn(ids, access);
   for (const { command } of scenario.steps) {
-    const { stdout, stderr, exitCode = -1 } = await desk.run(command);
+    const { stdout, stderr, exitCode = -1 } = await fixture.run(command);
     await learn(ids, access);
-    const plain = (text: string): string[] => plainOutput(text, { desk, edge: access, ids });
+    const plain = (text: string): string[] => plainOutput(text, { fixture, edge: access, ids });
     steps.push({ command, stdout: plain(stdout), stderr: plain(stderr), exitCode });
   }
   return steps;

@@ -5,7 +5,7 @@ import { findLeftovers, offerRemoval } from "../../../cli/dev/session/leftovers.
 import { Interruptions } from "../../../cli/core/interruption.ts";
 import { Service } from "../../../cli/service/service.ts";
 import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
-import { APP, declared } from "./live-desk.ts";
+import { APP, declared } from "./live-fixture.ts";
 
 const [url = "", apiKey = "", fault] = process.argv.slice(2);
 const interruptions = new Interruptions(

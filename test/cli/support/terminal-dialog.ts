@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { execa } from "execa";
-import type { Desk } from "./flash-command.ts";
+import type { CommandFixture } from "./flash-command.ts";
 
 /** What is typed, which signal comes, or that the window is closed, once a text is on the screen. */
 export type DialogEntry = { readonly see: string } & (
@@ -11,14 +11,14 @@ export type DialogEntry = { readonly see: string } & (
 
 /** Runs a command in a terminal of its own; the screen comes without colours and movements. */
 export async function talk(
-  desk: Pick<Desk, "project" | "environment">,
+  fixture: Pick<CommandFixture, "project" | "environment">,
   command: string,
   dialog: readonly DialogEntry[],
 ): Promise<{ readonly screen: string; readonly exitCode: number }> {
   const input = JSON.stringify({
     command,
-    cwd: desk.project,
-    env: { TERM: "xterm-256color", ...desk.environment },
+    cwd: fixture.project,
+    env: { TERM: "xterm-256color", ...fixture.environment },
     dialog,
   });
   const { stdout } = await execa("python3", [join(import.meta.dirname, "terminal-dialog.py")], { input });

@@ -1,4 +1,4 @@
-"""What is to be said of an endpoint's `max_concurrency`."""
+"""Warnings about an endpoint's `max_concurrency`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MUCH = 100
 
 
 def warn_of_concurrency(max_concurrency: int, target: Callable[..., Any]) -> None:
-    """Warns where so many jobs at a time may not be what is meant."""
+    """Warns where the concurrency is probably too high."""
     if max_concurrency > _MUCH:
         _warn(
             f"max_concurrency={max_concurrency} is above {_MUCH}: that many jobs share one worker's memory and GPU."
@@ -26,7 +26,7 @@ def warn_of_concurrency(max_concurrency: int, target: Callable[..., Any]) -> Non
 
 
 def warn_of_ignored_concurrency(max_concurrency: int) -> None:
-    """Warns where there is no queue that it could count for."""
+    """Warns where the endpoint has no queue."""
     if max_concurrency > 1:
         _warn(f"max_concurrency={max_concurrency} is ignored: an endpoint with routes has no queue.")
 
@@ -37,5 +37,5 @@ def _is_async(target: Callable[..., Any]) -> bool:
 
 
 def _warn(message: str) -> None:
-    # The frames of this module and of the endpoint's own; the next is the person's.
+    # Skips the frames of this module and of the endpoint, up to the user's.
     warnings.warn(message, UserWarning, stacklevel=4)

@@ -21,7 +21,7 @@ DEFAULT_URL = "http://127.0.0.1:8787"
 
 @dataclass(frozen=True)
 class Connection:
-    """The service's address, without a slash at its end, and an API key."""
+    """The service's URL, without a trailing slash, and an API key."""
 
     url: str
     api_key: str
@@ -31,7 +31,7 @@ class Connection:
 
 
 def find_connection() -> Connection:
-    """The address and key of the environment, else of `.env`, else of `flash login`.
+    """URL and key of the environment, else of `.env`, else of `flash login`.
 
     Raises:
         APIKeyError: There is no key, or it must not be sent to that address.
@@ -53,7 +53,7 @@ def find_connection() -> Connection:
     if key != project.get("SVC_API_KEY") and url != trusted_url:
         raise APIKeyError(
             f"The API key is not sent to {url}: only the project's .env file names it. "
-            f"If you trust this address, say so yourself: export EDGERUN_URL={url}. "
+            f"If you trust this URL, set it yourself: export EDGERUN_URL={url}. "
             "If the key is for this project alone, put it into the same .env file, and unset it elsewhere."
         )
     _refuse_plain_http(url, stored)
@@ -61,7 +61,7 @@ def find_connection() -> Connection:
 
 
 def _refuse_elsewhere(url: str, stored_url: str | None) -> None:
-    # A project could name an address of its own in its .env, and be sent the key of the person's account.
+    # A project could name its own URL in its .env and receive the key of the user's account.
     if stored_url is not None and url != _read_url(stored_url):
         raise APIKeyError(
             f"The stored API key is for {stored_url}, not for {url}. "
@@ -78,19 +78,19 @@ def _refuse_plain_http(url: str, stored: dict[str, str]) -> None:
     if stored.get("insecure") == "true" and url == _read_url(stored.get("url") or DEFAULT_URL):
         return
     raise ValueError(
-        f"{url} is not safe: without https anybody on the way could read the API key. "
-        "Use an https address, or export EDGERUN_ALLOW_PLAIN_HTTP=true if you trust the network."
+        f"{url} is not safe: without https the API key could be read on the way. "
+        "Use an https URL, or export EDGERUN_ALLOW_PLAIN_HTTP=true if you trust the network."
     )
 
 
 def config_file() -> Path:
-    """The file in which `flash login` keeps the address and key."""
+    """The file where `flash login` stores URL and key."""
     folder = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return Path(folder).expanduser() / "edgerun" / "config.toml"
 
 
 def read_config(file: Path) -> dict[str, str]:
-    """The texts and truth values at the top of the file; none where there is no such file."""
+    """The strings and booleans at the top of the file; empty where it does not exist."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError:
@@ -117,7 +117,7 @@ _TOP_TEXT = re.compile(r"""^\s*(?P<key>[\w-]+)\s*=\s*(?:"(?P<basic>(?:[^"\\]|\\.
 
 
 def parse_top_texts(text: str) -> dict[str, str]:
-    """Reads the texts and truth values that stand in TOML before its first table; for Python without tomllib."""
+    """Parses the strings and booleans before the first table of TOML; for Python without tomllib."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         if line.lstrip().startswith("["):
@@ -134,5 +134,5 @@ def _unescape(basic: str) -> str:
 
 def _read_url(url: str) -> str:
     if not re.match(r"https?://[^/]", url):
-        raise ValueError(f"EDGERUN_URL={url!r} must be an address such as https://edge.example.")
+        raise ValueError(f"EDGERUN_URL={url!r} must be a URL such as https://edge.example.")
     return url.strip().rstrip("/")

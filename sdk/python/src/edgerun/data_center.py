@@ -27,7 +27,7 @@ CPU_DATACENTERS = frozenset({DataCenter.EU_RO_1})
 
 COUNTRIES = ("CZ", "FR", "GB", "NO", "RO", "US")
 
-# Hosts of one's own may stand elsewhere; this is the form in which the service takes their place.
+# Own hosts may be elsewhere; this is the form in which the service accepts their location.
 _ID_OF_OWN = re.compile(r"[A-Z]{2,3}-[A-Z]{2,3}-\d{1,3}")
 
 
@@ -46,7 +46,7 @@ def read_data_centers(value: object) -> tuple[str, ...]:
 
 
 def read_data_center(parameter: str, value: object, countries: tuple[str, ...] = ()) -> str:
-    """Checks one data center: a DataCenter, its id in any spelling, or the id of a place of one's own.
+    """Validates one data center: a DataCenter, its id in any spelling, or the id of an own location.
 
     Raises:
         ValueError: It is something else.
@@ -64,7 +64,7 @@ def read_data_center(parameter: str, value: object, countries: tuple[str, ...] =
 
 
 def refuse_places_without_cpus(places: tuple[str, ...]) -> None:
-    """CPU endpoints can be asked for only where there are CPU instances.
+    """CPU endpoints are possible only where there are CPU instances.
 
     Raises:
         ValueError: A data center has none.

@@ -44,7 +44,7 @@ def recording() -> Iterator[list[Declaration]]:
 
 
 def record(endpoint: Endpoint, frames_up: int) -> None:
-    """Notes `endpoint` when there is a recording; `frames_up` leads from the caller to who constructed it."""
+    """Records `endpoint` during a recording; `frames_up` leads from the caller to the code that constructed it."""
     declared = _recorded.get()
     if declared is None:
         return

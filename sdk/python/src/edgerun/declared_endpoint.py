@@ -23,7 +23,7 @@ class DeclaredEndpoint:
 
     @property
     def name(self) -> str | None:
-        """Its name; None until something is decorated, where none was given."""
+        """Its name; where none was given, None until something is decorated."""
         return self._name
 
     @property
@@ -95,7 +95,7 @@ class DeclaredEndpoint:
 
     @property
     def python_version(self) -> str | None:
-        """Version of Python that its code wants, such as "3.12"."""
+        """Version of Python that its code requires, such as "3.12"."""
         return self._settings.python_version
 
     @property

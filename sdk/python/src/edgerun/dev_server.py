@@ -24,12 +24,12 @@ def is_for_dev_server() -> bool:
 
 
 def dev_server_api(endpoint_name: str) -> QueueApi:
-    """The queue of an endpoint as the dev server has it, which wants no key."""
+    """The queue of an endpoint at the dev server, which needs no key."""
     return QueueApi(f"{dev_server_url()}/{quote(endpoint_name, safe='')}", "")
 
 
 def dev_server_url() -> str:
-    """Its address: as it was told, upward from the script or from the working directory; else on this computer."""
+    """Its URL: from the file in the project of the script or of the working directory, else on this computer."""
     announced = announced_address()
     if announced is not None:
         return announced
@@ -40,7 +40,7 @@ def dev_server_url() -> str:
 
 
 def announced_address() -> str | None:
-    """What the project's `flash dev` has told; None where none runs."""
+    """The URL that the project's `flash dev` has stored; None where none runs."""
     for start in (script_folder(), Path.cwd()):
         for folder in folders_upward(start) if start else ():
             if url := _read_address(folder / ADDRESS_FILE):

@@ -21,12 +21,12 @@ _LINE = re.compile(
 
 
 def setting(name: str) -> str | None:
-    """A variable of the environment, or else of the `.env` file; None when neither has it, or it is empty."""
+    """A variable of the environment, else of the `.env` file; None when it is empty or in neither."""
     return os.environ.get(name) or read_dotenv().get(name) or None
 
 
 def read_dotenv() -> dict[str, str]:
-    """The variables of the first `.env` file upward from the working directory; none where there is no file."""
+    """The variables of the first `.env` file upward from the working directory; empty without one."""
     for folder in folders_upward(Path.cwd()):
         text = read_own_file(folder / FILE)
         if text is not None:
@@ -35,7 +35,7 @@ def read_dotenv() -> dict[str, str]:
 
 
 def read_own_file(file: Path) -> str | None:
-    """The text of a file; None where there is none, or where another user than this one and root owns it.
+    """The content of a file; None where it does not exist, or where another user than this one and root owns it.
 
     A user who can write to a directory above could otherwise say where keys and calls go.
     """
@@ -43,12 +43,12 @@ def read_own_file(file: Path) -> str | None:
         return None
     try:
         with file.open(encoding="utf-8", errors="replace") as opened:
-            # Of the opened file: nobody can put another in its place in between.
+            # Of the open file, so that it cannot be replaced in between.
             if _is_trusted_owner(os.fstat(opened.fileno()).st_uid):
                 return opened.read()
     except OSError:
         return None
-    warnings.warn(f"{file} is ignored: another user owns it. Make it yours (chown) to have it read.", stacklevel=2)
+    warnings.warn(f"{file} is ignored: another user owns it. Take ownership (chown) to use it.", stacklevel=2)
     return None
 
 

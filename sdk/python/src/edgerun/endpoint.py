@@ -321,12 +321,12 @@ class Endpoint(NamesKeywords, DeclaredEndpoint):
 
     @managed_by("flash deploy")
     async def deploy(self) -> str:
-        """Makes the endpoint of its own image, and answers its id; `flash deploy` does that."""
+        """Creates the endpoint of its own image; answers its id. Done by `flash deploy`."""
         return await self._as_client("deploy").provision()
 
     @managed_by("flash update")
     async def update(self) -> str:
-        """Brings the endpoint of its own image to what is declared; `flash update` does that."""
+        """Updates the endpoint of its own image to its declaration; done by `flash update`."""
         return await self._as_client("update").update()
 
     @managed_by("flash undeploy")

@@ -1,4 +1,4 @@
-"""A client of one endpoint: by its id, or of an image of one's own."""
+"""A client of one endpoint, by its id or by its own image."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class EndpointClient:
         return await exchange_in_thread(Request(method, url, key, timeout, body, sent))
 
     async def _routes(self) -> tuple[str, str, Mapping[str, str]]:
-        """Where its routes are: the beginning of their address, the key, and headers that name the endpoint."""
+        """How its routes are called: base URL, key, and headers that name the endpoint."""
         name = self._endpoint.name or ""
         if self._endpoint.id is None and is_for_dev_server():
             return f"{dev_server_url()}/{quote(name, safe='')}", "", {}
@@ -120,11 +120,11 @@ class EndpointClient:
         return await in_thread(lambda: self._own_image.ensure(connection, kind))
 
     async def provision(self) -> str:
-        """Makes the endpoint of an own image where there is none, and answers its id."""
+        """Creates the endpoint of its own image where it does not exist; answers its id."""
         return await self._id(find_connection(), ServerlessType.QB)
 
     async def update(self) -> str:
-        """Brings the endpoint of an own image to what is declared, and answers its id."""
+        """Updates the endpoint of its own image to its declaration; answers its id."""
         connection = find_connection()
         return await in_thread(lambda: self._own_image.update(connection))
 

@@ -38,7 +38,7 @@ class FlashUsageError(FlashError):
 
 
 class APIKeyError(FlashError):
-    """There is no API key, or the service refuses the one there is."""
+    """There is no API key, or the service rejects it."""
 
 
 class FlashRuntimeError(FlashError):
@@ -121,7 +121,7 @@ class HttpError(FlashRuntimeError):
 
 
 class ServiceUnreachableError(FlashRuntimeError):
-    """No answer came: the address is wrong, the service is down, or the network is."""
+    """There was no response: the URL is wrong, or the service or the network is down."""
 
 
 class GraphQLError(FlashRuntimeError):
@@ -161,8 +161,8 @@ class FlashAppError(FlashRuntimeError):
 
 
 class FlashAppNotFoundError(FlashAppError):
-    """The account has no app of this name."""
+    """The app does not exist."""
 
 
 class FlashEnvironmentNotFoundError(FlashAppError):
-    """The app has no environment of this name."""
+    """The environment does not exist."""

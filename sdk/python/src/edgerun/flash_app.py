@@ -44,7 +44,7 @@ class FlashApp:
     @classmethod
     @managed_by("flash app create")
     async def get_or_create(cls, name: str) -> FlashApp:
-        """Answers the app of this name, created when there is none; `flash app create` does that."""
+        """The app of this name, created where it does not exist, as by `flash app create`."""
         return await in_thread(lambda: _find(name) or _create(name))
 
     @classmethod

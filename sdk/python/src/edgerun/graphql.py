@@ -28,7 +28,7 @@ def query(
     variables: Mapping[str, Any],
     pauses_seconds: tuple[float, ...] = RETRY_PAUSES_SECONDS,
 ) -> dict[str, Any]:
-    """Asks, and asks again after these pauses while the network or the service fails. Blocks.
+    """Sends a request; retries after these pauses while the network or the service fails. Blocks.
 
     Raises:
         GraphQLQueryError: The service refuses.

@@ -1,4 +1,4 @@
-"""HTTP requests: each in a thread of its own, so that any number of calls can wait at the same time.
+"""HTTP requests, each in its own thread, so that any number of calls can wait concurrently.
 
 Nothing is loaded for them before the first: most workers call nobody.
 """
@@ -25,7 +25,7 @@ BUSY = (429, 503)
 
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request; `body` is JSON. Without a key none is sent."""
+    """An HTTP request; `body` is JSON. Sent without authorization where there is no key."""
 
     method: str
     url: str
@@ -36,7 +36,7 @@ class Request:
 
 
 def exchange(request: Request) -> Any:
-    """Sends a request and answers the parsed JSON, None for an empty body, or the text where it is no JSON.
+    """Sends a request; answers the parsed JSON, None for an empty body, or the body as a string where it is not JSON.
 
     Raises:
         APIKeyError: The service refuses the key.
@@ -67,7 +67,7 @@ async def in_thread(work: Callable[[], T]) -> T:
         try:
             loop.call_soon_threadsafe(lambda: None if outcome.done() else set_it(value))
         except RuntimeError:
-            pass  # The loop is closed: nobody waits any more.
+            pass  # The loop is closed.
 
     def run() -> None:
         try:
@@ -100,7 +100,7 @@ async def patiently(
 
 
 def back_off(error: HttpError, pause: float) -> float | None:
-    """Seconds to wait after a refusal of a busy service; None after any other error."""
+    """Seconds to wait after a rejection by a busy service; None for any other error."""
     if error.status not in BUSY:
         return None
     import random

@@ -69,7 +69,7 @@ def _parse(body: bytes) -> Any:
     try:
         return parse_json(body)
     except JsonLimitError as error:
-        raise SerializationError(f"The answer is JSON that Python cannot read: {error}.") from None
+        raise SerializationError(f"The response is JSON that Python cannot parse: {error}.") from None
     except ValueError:
         return body.decode(errors="replace")
 
@@ -101,7 +101,7 @@ def _message_of(text: str) -> str:
             return str(parsed[key])
     if isinstance(parsed.get("detail"), list):
         return "; ".join(map(_detail_of, parsed["detail"]))[:2000]
-    return text.strip()[:2000] or "the answer says no more."
+    return text.strip()[:2000] or "the response has no details."
 
 
 def _detail_of(detail: Any) -> str:
@@ -137,5 +137,5 @@ def _timeout(request: Request) -> TimeoutError:
 def _unreachable(request: Request, reason: object) -> ServiceUnreachableError:
     return ServiceUnreachableError(
         f"The service at {_origin(request.url)} cannot be reached: {reason}. "
-        "Check the address (EDGERUN_URL, or `flash login --url`), and that the service runs."
+        "Check the URL (EDGERUN_URL, or `flash login --url`), and that the service runs."
     )

@@ -19,7 +19,7 @@ _BUSY_LIMIT_SECONDS = 60.0
 
 
 class EndpointJob:
-    """A job, as it stood when the service was last asked."""
+    """A job, in its last known state."""
 
     def __init__(self, api: QueueApi, reply: dict[str, Any]) -> None:
         self._api = api
@@ -32,12 +32,12 @@ class EndpointJob:
 
     @property
     def output(self) -> Any:
-        """What the handler returned; None when it has not yet, or returned nothing."""
+        """What the handler returned; None before, and when it returned nothing."""
         return self._reply.get("output")
 
     @property
     def error(self) -> str | None:
-        """Why it failed; None when it did not."""
+        """Why it failed; None when it did not fail."""
         error = self._reply.get("error")
         return None if error is None else str(error)
 
@@ -53,11 +53,11 @@ class EndpointJob:
 
     @property
     def last_status(self) -> str:
-        """How it stood when the service was last asked."""
+        """Its last known status."""
         return str(self._reply.get("status", "UNKNOWN"))
 
     async def status(self) -> str:
-        """Asks how it stands now, such as IN_QUEUE, IN_PROGRESS or COMPLETED.
+        """Requests its status, such as IN_QUEUE, IN_PROGRESS or COMPLETED.
 
         Raises:
             HttpError: The service refuses; 404 when the job is unknown, or its result is not kept any more.

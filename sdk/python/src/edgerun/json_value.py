@@ -35,13 +35,13 @@ def parse_json(text: bytes | str) -> Any:
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise
     except RecursionError:
-        raise JsonLimitError("it is nested more deeply than Python's json reads") from None
+        raise JsonLimitError("it is nested too deeply for Python's json") from None
     except ValueError as error:
         raise JsonLimitError(str(error)) from None
 
 
 def parse_object(text: bytes | str) -> dict[str, Any]:
-    """The members of an object; none where it is no JSON, or JSON of another kind."""
+    """The members of a JSON object; empty for anything else."""
     try:
         parsed = parse_json(text)
     except ValueError:
@@ -73,7 +73,7 @@ def dump_json(value: Any, what: str) -> bytes:
     except (TypeError, ValueError) as error:
         check_json(value, what)
         raise SerializationError(f"{what} cannot be carried by JSON: {error}.") from None
-    # UTF-8 has no form for a lone surrogate. It stands in a string of the text, where \ud800 is JSON's own escape.
+    # UTF-8 cannot encode a lone surrogate. It is inside a JSON string, where \ud800 is a valid escape.
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -98,7 +98,7 @@ def check_json(value: Any, what: str) -> None:
 
 
 def _items_of(value: Any, what: str) -> Iterator[tuple[str, Any]] | None:
-    """Places and values within a list or dictionary; None for what holds no others."""
+    """Places and values within a list or dictionary; None for other values."""
     if value is None or isinstance(value, (str, bool)):
         return None
     if isinstance(value, (int, float)):
@@ -146,7 +146,7 @@ def _type_name(value: object) -> str:
 
 def _advice(value: object) -> str:
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return "pass a text, such as base64.b64encode(…).decode()"
+        return "pass a string, such as base64.b64encode(…).decode()"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return "pass dataclasses.asdict(…)"
     if hasattr(value, "model_dump"):
@@ -161,4 +161,4 @@ def _advice(value: object) -> str:
         return "pass its .isoformat()"
     if isinstance(value, (PurePath, Decimal)):
         return "pass str(…)"
-    return "pass texts, numbers, booleans, None, lists and dictionaries of them"
+    return "pass strings, numbers, booleans, None, lists and dictionaries of them"

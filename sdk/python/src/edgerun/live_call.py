@@ -94,7 +94,7 @@ class LiveCall:
         return code
 
     def _sha256s(self) -> list[str]:
-        """Of the files that it needs, and those that its own calls of others will."""
+        """Hashes of the files that it and its own calls of other endpoints need."""
         modules = [code.get("modules", {}) for code in self.peers.codes.values()]
         return list(dict.fromkeys(sha256 for files in modules for sha256 in files.values()))
 
@@ -111,7 +111,7 @@ class LiveCall:
 
 
 def lacks_modules(error: str | None) -> bool:
-    """Whether a job was not run because its worker lacks the texts of files."""
+    """Whether a job was not run because its worker lacks sources."""
     if error is None or MISSING_MODULES not in error:
         return False
     return parse_object(error).get("error_type") == MISSING_MODULES

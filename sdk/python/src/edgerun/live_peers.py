@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class LivePeers:
-    """The code of other endpoints by name, and the texts of files by SHA-256, those that are known."""
+    """The code of other endpoints by name, and known sources by SHA-256."""
 
     codes: Mapping[str, Mapping[str, Any]]
     texts: Callable[[Iterable[str]], Mapping[str, bytes]]
@@ -22,7 +22,7 @@ _token = ""
 
 
 def use(peers: LivePeers) -> None:
-    """From now on calls are made with these: of this context, and of threads that know none."""
+    """Uses these for calls in this context, and in threads without a context."""
     global _latest
     _of_call.set(peers)
     _latest = peers
@@ -35,10 +35,10 @@ def hold_token(token: str) -> None:
 
 
 def stored_token() -> str:
-    """The token that was kept; empty where there is none."""
+    """The stored token; empty where there is none."""
     return _token
 
 
 def current() -> LivePeers | None:
-    """Those of the call that runs; None outside live workers."""
+    """The peers of the running call; None outside of live workers."""
     return _of_call.get() or _latest

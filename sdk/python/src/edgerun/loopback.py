@@ -9,5 +9,5 @@ _LOOPBACK_HOST = re.compile(r"localhost|.+\.localhost|127(\.\d{1,3}){3}|::1")
 
 
 def is_here(url: str) -> bool:
-    """Whether an address is of this computer, which no proxy of its environment can reach."""
+    """Whether a URL leads to this computer, which proxies cannot reach."""
     return _LOOPBACK_HOST.fullmatch((urlsplit(url).hostname or "").lower()) is not None

@@ -1,4 +1,4 @@
-"""Endpoints of an image of one's own: found by name, or made."""
+"""Endpoints with their own image: found by name, or created."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class OwnImage:
             return self._id
 
     def update(self, connection: Connection) -> str:
-        """Brings it to what is declared, and answers its id. Blocks.
+        """Updates it to its declaration; answers its id. Blocks.
 
         Raises:
             EndpointNotFoundError: There is none.

@@ -42,7 +42,7 @@ class PeerDirectory:
         self._refreshed_at = 0.0
 
     def address(self, connection: Connection, environment_id: str, name: str) -> str | None:
-        """The address of the endpoint with this name; None when the manifest has none. Blocks.
+        """The URL of the endpoint with this name; None when the manifest has none. Blocks.
 
         Raises:
             ManifestServiceUnavailableError: The service cannot be asked, and never was.
@@ -84,7 +84,7 @@ _directory = PeerDirectory()
 
 
 async def find_peer(name: str) -> QueueApi | None:
-    """The queue of another endpoint of this worker's environment; None where the manifest does not tell.
+    """The queue of another endpoint of this worker's environment; None where the manifest does not name it.
 
     Raises:
         ManifestServiceUnavailableError: The service cannot be asked, and never was.
@@ -121,7 +121,7 @@ def _find_address(name: str) -> tuple[Connection, str] | None:
     match = _ADDRESS.match(address) if address else None
     if match is None:
         return None
-    # The address is the one for people; the worker may reach the service by another.
+    # This is the public URL; workers may reach the service at another one.
     origin = os.environ.get("EDGERUN_URL") or match["origin"]
     return Connection(origin.rstrip("/"), connection.api_key), match["id"]
 

@@ -1,4 +1,4 @@
-"""Values as the query of an address."""
+"""Values as the query of a URL."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def _texts(name: str, value: Any, what: str) -> list[str]:
         return [text for item in value for text in _texts(name, item, what)]
     raise SerializationError(
         f"{what}[{name!r}] is of type {type(value).__name__}, which a query cannot carry: "
-        "pass texts, numbers, booleans or lists of them, or use a route that takes a body."
+        "pass strings, numbers, booleans or lists of them, or use a route that takes a body."
     )

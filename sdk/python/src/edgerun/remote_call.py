@@ -173,7 +173,7 @@ def _result_of(call: Call, job: EndpointJob) -> Any:
 
 
 def _says_no_endpoint(error: HttpError) -> bool:
-    # A job that is not kept any more is a 404 too, and must not be submitted once more.
+    # A job past its retention is a 404 too, and must not be submitted again.
     return error.status == _NOT_FOUND and error.code != _JOB_NOT_FOUND
 
 

@@ -10,7 +10,7 @@ _TRACEBACK_BEGINS = "Traceback (most recent call last):"
 
 
 def remote_error(function: str, endpoint_name: str, job: EndpointJob) -> RemoteExecutionError:
-    """The error that the caller of `function` gets; workers tell type, message and traceback as JSON."""
+    """The error that the caller of `function` receives; workers send type, message and traceback as JSON."""
     where = f"{function}() of endpoint '{endpoint_name}'"
     if job.last_status != "FAILED":
         reason = f" ({job.error})" if job.error else ""

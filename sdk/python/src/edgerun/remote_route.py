@@ -24,7 +24,7 @@ def remote_route(endpoint: Endpoint, route: Route) -> Callable[..., Any]:
     signature = signature_of(function)
 
     def prepared(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[], Any]:
-        from .route_call import prepare_route_call  # most workers call nobody
+        from .route_call import prepare_route_call  # most workers call no other endpoint
 
         return prepare_route_call(endpoint, route, keyword_arguments(signature, args, kwargs))
 

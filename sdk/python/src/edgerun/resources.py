@@ -19,7 +19,7 @@ class ResourceManager:
 
     @managed_by("flash update")
     async def update(self, resource: Endpoint) -> str:
-        """Brings the endpoint to what is declared; `flash update` does that."""
+        """Updates the endpoint to its declaration; done by `flash update`."""
         return await resource.update()
 
     @managed_by("flash undeploy")

@@ -12,7 +12,7 @@ from .signatures import signature_of
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
 OF_QUERY = ("GET", "DELETE")
-"""Workers read the parameters of these from the address."""
+"""Methods whose parameters workers read from the URL."""
 RESERVED_PATHS = ("/ping", "/execute")
 
 
@@ -62,7 +62,7 @@ def refuse_unknown_names(route: Route) -> None:
     """
     try:
         parameters = signature_of(route.function).parameters
-    except (TypeError, ValueError):  # some functions written in C do not tell
+    except (TypeError, ValueError):  # some functions written in C have no signature
         return
     takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
     for name in re.findall(r"\{([^}]*)\}", route.path):

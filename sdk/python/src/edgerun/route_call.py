@@ -43,7 +43,7 @@ _INTERNAL_SERVER_ERROR = 500
 
 @dataclass(frozen=True)
 class RouteRequest:
-    """A request to a route, without the address of its endpoint."""
+    """A request to a route, without the URL of its endpoint."""
 
     method: str
     path: str
@@ -109,7 +109,7 @@ def _segment(name: str, arguments: Mapping[str, Any], where: str) -> str:
     text = _text(value) if isinstance(value, (str, bool, int, float)) else ""
     if text in ("", ".", ".."):
         raise SerializationError(
-            f"argument '{name}' {where} is {value!r}, which cannot be part of a path: pass a text or a number."
+            f"argument '{name}' {where} is {value!r}, which cannot be part of a path: pass a string or a number."
         )
     return quote(text, safe="")
 
@@ -119,7 +119,7 @@ def _text(value: str | bool | float) -> str:
 
 
 def _query(route: Route, arguments: Mapping[str, Any], where: str) -> str:
-    """What a query cannot tell is left out, which is right where the parameter has it as its default."""
+    """Leaves out values that a query cannot express; the parameter then has its default."""
     parameters = signature_of(route.function).parameters
     for name, value in arguments.items():
         default = parameters[name].default if name in parameters else None
@@ -250,7 +250,7 @@ class _LiveRouteCall:
         ]
 
     def _described(self, error: HttpError) -> Exception:
-        """What the worker tells of an error of the code, to its author."""
+        """What the worker reports about an error of the code."""
         if _LIVE_OUTCOME not in error.headers:
             return error
         fields = parse_object(error.body)

@@ -27,7 +27,7 @@ _PYTHON_VERSION = re.compile(r"3\.\d{1,2}")
 
 @dataclass(frozen=True)
 class Settings:
-    """What an endpoint is asked to be, beside its name and its code."""
+    """Settings of an endpoint, apart from its name and its code."""
 
     gpus: tuple[Gpu, ...]
     cpus: tuple[CpuInstanceType, ...]
@@ -56,7 +56,7 @@ class Settings:
 
     @property
     def disk_limit_gb(self) -> int | None:
-        """GB of disk that the CPU instances allow; None on GPUs."""
+        """Disk limit of the CPU instances in GB; None on GPUs."""
         return disk_limit_gb(self.cpus) if self.cpus else None
 
     def resource(self) -> dict[str, Any]:
@@ -198,10 +198,10 @@ def _read_env(env: object) -> Mapping[str, str]:
     if env is None:
         return {}
     if not isinstance(env, Mapping):
-        raise ValueError(f'env={env!r} must be a dictionary of texts, such as {{"MODE": "fast"}}.')
+        raise ValueError(f'env={env!r} must be a dictionary of strings, such as {{"MODE": "fast"}}.')
     for key, value in env.items():
         if not isinstance(key, str) or not isinstance(value, str):
-            raise ValueError(f"env has {key!r}: {value!r}: both the name and the value must be texts.")
+            raise ValueError(f"env has {key!r}: {value!r}: both the name and the value must be strings.")
         refuse_own_name(key, "env")
     return dict(env)
 

@@ -42,7 +42,7 @@ class NetworkVolume(NamesKeywords):
     ) -> None:
         for parameter, value in (("name", name), ("id", id)):
             if value is not None and (not isinstance(value, str) or value.strip() == ""):
-                raise ValueError(f"NetworkVolume {parameter}={value!r} must be a text that is not empty.")
+                raise ValueError(f"NetworkVolume {parameter}={value!r} must be a string that is not empty.")
         if name is None and id is None:
             raise ValueError("NetworkVolume needs name= (found or made by it) or id= (of one that exists).")
         self.name = name
@@ -58,7 +58,7 @@ class NetworkVolume(NamesKeywords):
 
     @managed_by("flash deploy")
     async def deploy(self) -> str:
-        """Makes the volume where there is none, and answers its id; `flash deploy` does that."""
+        """Creates the volume where it does not exist; answers its id. Done by `flash deploy`."""
         connection = find_connection()
         return await in_thread(lambda: ensure_volume(connection, self))
 
@@ -89,7 +89,7 @@ def read_volumes(value: object, places: tuple[str, ...]) -> tuple[NetworkVolume,
 
 
 def _refuse_elsewhere(volume: NetworkVolume, places: tuple[str, ...]) -> None:
-    # A country holds data centers of its own, which only the service knows.
+    # The data centers of a country are known to the service only.
     if not places or any(len(place) == 2 for place in places) or volume.datacenter in places:
         return
     raise ValueError(

@@ -16,7 +16,7 @@ CALL_SECONDS = 60.0
 
 
 def ensure_volume(connection: Connection, volume: NetworkVolume) -> str:
-    """The id of `volume`, which is made when there is none of its name in its data center. Blocks."""
+    """The id of `volume`, which is created where its data center has none of its name. Blocks."""
     if volume.id is not None:
         return volume.id
     for found in _list(connection):

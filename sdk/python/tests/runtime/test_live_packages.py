@@ -198,11 +198,11 @@ def test_what_a_killed_worker_has_begun_is_removed(agent, worker, tmp_path):
 
 
 @pytest.mark.parametrize("worker", QUICKEST, indirect=True)
-def test_a_cache_that_cannot_be_written_is_told(agent, worker, tmp_path):
+def test_a_cache_that_cannot_be_written_is_reported(agent, worker, tmp_path):
     (tmp_path / "installed").write_text("a file")
     error = outcome_of(agent.run(project(tmp_path).request(dependencies=["tea-leaf"])))
     assert error["error_type"] == "NotLoaded"
-    assert f"cannot write what the code needs: [Errno 20] Not a directory: '{tmp_path}/installed" in str(
+    assert f"cannot write the files that the code needs: [Errno 20] Not a directory: '{tmp_path}/installed" in str(
         error
     )
 

@@ -96,7 +96,7 @@ def test_exiting_fails_the_job_and_the_worker_goes_on(agent, serve):
 
 
 NOT_JSON = [
-    ("{'images': [b'x']}", "output['images'][0] is of type bytes, which JSON cannot carry: pass a text"),
+    ("{'images': [b'x']}", "output['images'][0] is of type bytes, which JSON cannot carry: pass a string"),
     ("float('nan')", "output is nan, which JSON cannot carry: pass None or a text instead."),
     ("[{1, 2}]", "output[0] is of type set, which JSON cannot carry: pass a list"),
     ("{(1, 2): 3}", "output has the key (1, 2) of type tuple"),
@@ -108,7 +108,7 @@ NOT_JSON = [
     ("Point(1)", "output is of type main.Point, which JSON cannot carry: pass dataclasses.asdict"),
     ("[10 ** 5000]", "output[0] is too large a number"),
     ("float('1e400')", "output is inf, which JSON cannot carry: pass None or a text instead."),
-    ("object", "output is of type type, which JSON cannot carry: pass texts, numbers"),
+    ("object", "output is of type type, which JSON cannot carry: pass strings, numbers"),
 ]
 
 

@@ -22,7 +22,7 @@ def main() -> None:
     command = [_node(), str(_SCRIPT), *sys.argv[1:]]
     if os.name == "nt":
         sys.exit(subprocess.run(command, check=False).returncode)
-    # In place of this process: signals and the terminal are its own.
+    # Replaces this process, so that signals and the terminal belong to the command.
     os.execv(command[0], command)
 
 

@@ -1,1 +1,1 @@
-"""Finds what an app declares: `python -m edgerun.discovery`, asked and answered in JSON."""
+"""Finds the endpoints that an app declares: `python -m edgerun.discovery`, with JSON as request and response."""

@@ -1,7 +1,7 @@
-"""`python -m edgerun.discovery [--live] [--stays] [--report PATH]`: asked on standard input, answers on descriptor 3.
+"""`python -m edgerun.discovery [--live] [--stays] [--report PATH]`: requests on standard input, responses on descriptor 3.
 
-With `--live` the report also says what running the code elsewhere takes; with `--stays` requests are lines, until
-standard input ends.
+With `--live` the report also has what live workers need; with `--stays` requests are lines, until standard input
+ends.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--report", type=Path, help="file for the report, where descriptor 3 cannot be inherited"
     )
-    parser.add_argument("--live", action="store_true", help="say what live endpoints need")
+    parser.add_argument("--live", action="store_true", help="add what live endpoints need")
     parser.add_argument(
-        "--stays", action="store_true", help="answer requests, a line each, until there are no more"
+        "--stays", action="store_true", help="serve requests, one per line, until standard input ends"
     )
     options = parser.parse_args(arguments)
     if options.stays:

@@ -44,24 +44,24 @@ or several functions are the routes of one:
 
 @dataclass(frozen=True)
 class Outline:
-    """What the files of a project say without being run."""
+    """What the files of a project say without being executed."""
 
     root: Path
     files: list[str]
     graph: ImportGraph
     candidates: Candidates
     needed: set[str]
-    """Files that candidates lead to, they included."""
+    """Files that candidates lead to, including themselves."""
     notes: Notes
 
     def report(
         self, declarations: list[dict[str, Any]], notes: Notes, *, is_whole: bool = True
     ) -> dict[str, Any]:
-        """The report, given what importing all or some candidates has told; `notes` are what was noted of both."""
+        """The report, made of the declarations of all or some candidates; `notes` are those of the outline and of imports."""
         endpoints = group(self.graph, declarations, notes)
         check_handler_files(self.files, endpoints, notes)
         if is_whole:
-            _say_what_was_passed_over(self.candidates, declarations, notes)
+            _warn_of_skipped_files(self.candidates, declarations, notes)
         if is_whole and not endpoints and not notes.errors:
             notes.fail(None, NO_ENDPOINTS)
         return {
@@ -79,7 +79,7 @@ class Outline:
         }
 
     def _imports(self) -> list[dict[str, Any]]:
-        """What importing the files asks of other packages."""
+        """Packages that importing the files requires."""
         return [
             {"file": path, "line": line, "module": top}
             for path in sorted(self.needed & self.graph.sources.keys())
@@ -89,7 +89,7 @@ class Outline:
 
 
 def outline(root: Path, files: list[str], known: dict[str, Parsed] | None = None) -> Outline:
-    """Reads all files; `known` are those of an earlier reading, and becomes those of this one."""
+    """Parses all files; `known` has those of an earlier reading, and is updated."""
     notes = Notes()
     sources = read_sources(root, files, notes, known)
     imports = {path: imports_of(source) for path, source in sources.items()}
@@ -110,19 +110,19 @@ def discover(root: Path, files: list[str], timeout_seconds: float) -> dict[str, 
     return read.report(declarations, read.notes)
 
 
-def _say_what_was_passed_over(
+def _warn_of_skipped_files(
     candidates: Candidates, declarations: list[dict[str, Any]], notes: Notes
 ) -> None:
     declaring = {declaration["file"] for declaration in declarations}
     for path in candidates.packages:
         if path not in declaring and not declaring:
             notes.warn(
-                Place(path, 1), "endpoints are not looked for in an __init__.py: move them to a module."
+                Place(path, 1), "endpoints in an __init__.py are ignored: move them to a module."
             )
     for path in candidates.aside:
         if not declaring:
             notes.warn(
                 Place(path, 1),
-                f"it is passed over, since directories called {', '.join(sorted(ASIDE))} belong to an app "
+                f"it is ignored, since directories called {', '.join(sorted(ASIDE))} belong to an app "
                 "only where its code imports them.",
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .closure import ImportGraph
 from .imports import imports_of
-from .sources import Source, definitions, live_nodes, once_for_each
+from .sources import Source, definitions, live_nodes, cached_per_source
 
 SDK = "edgerun"
 
@@ -21,11 +21,11 @@ class Candidates:
     """Files that reference the SDK, or that decorate with a name out of one that does; each list sorted."""
 
     files: list[str]
-    """Those to import."""
+    """Modules to import."""
     packages: list[str]
-    """An `__init__.py` is imported with the modules of its package, and not for itself."""
+    """`__init__.py` files, which are imported with the modules of their packages."""
     aside: list[str]
-    """Those in directories that are no part of the app."""
+    """Files in directories that are not part of the app."""
 
 
 def find_candidates(graph: ImportGraph) -> Candidates:
@@ -44,12 +44,12 @@ def find_candidates(graph: ImportGraph) -> Candidates:
 
 
 def _lies_aside(path: str) -> bool:
-    """It lies in a directory of a name that apps seldom mean to ship."""
+    """It is in a directory whose name usually means that it is not shipped."""
     return not ASIDE.isdisjoint(path.split("/")[:-1])
 
 
 def sdk_names(source: Source) -> dict[str, str]:
-    """Names under which a file knows the SDK and what is in it: local name → dotted path within the SDK."""
+    """Names of the SDK and its members in a file: local name → dotted path within the SDK."""
     names: dict[str, str] = {}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Import):
@@ -69,7 +69,7 @@ def is_endpoint_call(node: ast.AST, names: Mapping[str, str]) -> bool:
 
 
 def dotted(expression: ast.expr, names: Mapping[str, str]) -> str | None:
-    """What an expression such as `er.GpuGroup.ANY` means within the SDK; None where it is not of the SDK."""
+    """The path of an expression such as `er.GpuGroup.ANY` within the SDK; None where it is not of the SDK."""
     if isinstance(expression, ast.Name):
         return names.get(expression.id)
     if isinstance(expression, ast.Attribute):
@@ -78,7 +78,7 @@ def dotted(expression: ast.expr, names: Mapping[str, str]) -> str | None:
     return None
 
 
-@once_for_each
+@cached_per_source
 def _may_declare(source: Source) -> bool:
     if not any(found.module.split(".")[0] == SDK for found in imports_of(source).found):
         return False
@@ -100,7 +100,7 @@ def _is_client_by_id(call: ast.Call) -> bool:
 
 
 def _is_reexport(source: Source, names: Mapping[str, str]) -> bool:
-    """Nothing is done with Endpoint here, so it is imported for others, or by mistake."""
+    """Endpoint is imported but not used, so other files may import it from here."""
     return any(path.rpartition(".")[2] == "Endpoint" for path in names.values()) and not any(
         is_endpoint_call(node, names) for node in ast.walk(source.tree)
     )

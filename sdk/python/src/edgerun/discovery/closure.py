@@ -19,7 +19,7 @@ class ImportGraph:
     imports: Mapping[str, Imports]
 
     def needed_by(self, path: str) -> list[str]:
-        """Local files that importing one file directly leads to, the packages that it lies in included."""
+        """Local files that importing one file leads to directly, including its packages."""
         files = [init for init in _packages_above(path) if init in self.project.files]
         imports = self.imports.get(path)
         for found in imports.found if imports else ():
@@ -27,7 +27,7 @@ class ImportGraph:
         return files
 
     def closure(self, paths: Iterable[str]) -> set[str]:
-        """The given files and all that may be looked at of what they lead to."""
+        """The given files, and all files of the project that they lead to."""
         closed: set[str] = set()
         open_paths = [path for path in paths if path in self.project.files]
         while open_paths:
@@ -44,7 +44,7 @@ def _packages_above(path: str) -> list[str]:
 
 
 def check_imports(graph: ImportGraph, candidates: Iterable[str], notes: Notes) -> None:
-    """Notes the imports which would not work where the app is deployed."""
+    """Reports imports that would fail where the app is deployed."""
     declaring = set(candidates)
     shipped = graph.closure(declaring)
     for path in sorted(graph.imports):
@@ -103,7 +103,7 @@ def _check_dropped(graph: ImportGraph, path: str, found: Import, notes: Notes) -
 
 
 def _check_beside(graph: ImportGraph, path: str, found: Import, notes: Notes) -> None:
-    """Scripts find modules that lie beside them; modules of a project do not."""
+    """Scripts can import modules beside them; modules of a project cannot."""
     directory = path.rpartition("/")[0].replace("/", ".")
     top = found.module.split(".")[0]
     if found.is_relative or not directory or graph.project.has(top):

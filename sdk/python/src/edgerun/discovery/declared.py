@@ -1,4 +1,4 @@
-"""What the recorded declarations are, in JSON: what only the imported code can tell."""
+"""Recorded declarations as JSON: what only imported code can tell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .notes import Place
 
 
 def describe(trial: Trial) -> list[dict[str, Any]]:
-    """All declarations of the project's own files that a deployment would make something of."""
+    """All deployable declarations of the project's own files."""
     return [
         described
         for declaration in trial.declared
@@ -75,7 +75,7 @@ def _function(
 
 
 def _method(trial: Trial, target: type, name: str) -> dict[str, Any]:
-    """A public method, and where its code stands: perhaps in another class, which this one inherits."""
+    """A public method, and where its code is, perhaps in a base class."""
     code = getattr(inspect.unwrap(getattr(target, name)), "__code__", None)
     return {
         "name": name,
@@ -86,7 +86,7 @@ def _method(trial: Trial, target: type, name: str) -> dict[str, Any]:
 
 
 def _name(function: Callable[..., Any]) -> str | None:
-    """The name under which its module has it; None where it has it under none."""
+    """Its name in its module; None where it has none."""
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     names = vars(module) if module else {}
     own = getattr(function, "__name__", None)
@@ -124,7 +124,7 @@ def _constructor_needs(target: type) -> list[str]:
 
 
 def _variable(trial: Trial, endpoint: object, file: str) -> str | None:
-    """The name that its module knows the endpoint by."""
+    """The variable of the endpoint in its module."""
     where = trial.root / file
     for module in list(sys.modules.values()):
         if vars(module).get("__file__") == str(where):

@@ -1,4 +1,4 @@
-"""The recorder as a fork of a process that has the SDK loaded already: some milliseconds instead of a hundred."""
+"""Runs the recorder in a fork of a process that has loaded the SDK: milliseconds instead of a hundred."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .importing import NOT_FOR_APPS, Launch, launch_interpreter
 
 
 def launch_for_this_system() -> Launch:
-    """By a fork where that is safe: libraries of macOS may crash in a fork, and Windows has none."""
+    """Forks where that is safe: libraries of macOS may crash in a fork, and Windows has none."""
     return _launch_fork if hasattr(os, "fork") and sys.platform != "darwin" else launch_interpreter
 
 
@@ -29,7 +29,7 @@ class _Fork:
 
     def wait(self) -> int:
         code = self._ended(0)
-        assert code is not None  # noqa: S101 - it has been waited for.
+        assert code is not None  # noqa: S101 - waitpid has returned.
         return code
 
     def kill(self) -> None:
@@ -54,7 +54,7 @@ def _launch_fork(root: Path, directory: Path) -> _Fork:
 
 
 def _record(root: Path, directory: Path) -> NoReturn:
-    """All of the forked process: nothing may be seen of the one that it was forked from."""
+    """The whole forked process; it must inherit nothing visible from its parent."""
     try:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGTERM):
@@ -70,7 +70,7 @@ def _record(root: Path, directory: Path) -> NoReturn:
             os.environ.pop(name, None)
         sys.modules["__main__"] = types.ModuleType("__main__")
         recorder.main(directory)
-    except BaseException:  # noqa: BLE001 - the stack of the other process is none of its business.
+    except BaseException:  # noqa: BLE001 - the stack of the parent must not unwind here.
         traceback.print_exc()
     finally:
         os._exit(1)

@@ -1,4 +1,4 @@
-"""What the source says of a declared function: parameters as written, its description, its line."""
+"""Parameters, description and line of a declared function, from its source."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 Parameter = dict[str, Any]
 
-# Of code that is not the project's: it may take anything.
+# For code outside of the project, which may take anything.
 _ANYTHING: Parameter = {"name": "arguments", "kind": "var_keyword", "annotation": None, "isRequired": False}
 
 
 def find_definition(source: Source | None, name: str | None, line: int | None) -> Definition | None:
-    """The definition of this name, or else the one that begins at `line` for Python."""
+    """The definition of this name, else the one that begins at `line`."""
     found = definitions(source) if source else []
     named = [definition for definition in found if definition.name == name]
     at_line = [definition for definition in found if first_line(definition) == line]
@@ -44,7 +44,7 @@ def describe_definition(
 
 
 def method_parameters(sources: Mapping[str, Source], method: Mapping[str, Any]) -> list[Parameter]:
-    """Those of a method of a class, without `self`; anything where its code is not the project's."""
+    """Parameters of a method, without `self`; anything where its code is outside of the project."""
     source = sources.get(method["file"] or "")
     for node in ast.walk(source.tree) if source else ():
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and first_line(node) == method["line"]:
@@ -82,7 +82,7 @@ def _parameter(argument: ast.arg, kind: str, default: ast.expr | None) -> Parame
 
 
 def _default(default: ast.expr | None) -> Mapping[str, Any]:
-    """The default where JSON can tell it, else nothing."""
+    """The default where JSON can represent it, else nothing."""
     if default is None:
         return {}
     try:

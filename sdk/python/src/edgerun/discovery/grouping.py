@@ -1,4 +1,4 @@
-"""Endpoints of the report, out of what the source says and what importing it has recorded."""
+"""Endpoints of the report, made of sources and recorded declarations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 def group(graph: ImportGraph, declarations: Iterable[Json], notes: Notes) -> list[Json]:
-    """The endpoints by name, complete; what cannot be deployed is noted."""
+    """The complete endpoints, sorted by name; reports what cannot be deployed."""
     endpoints: dict[str, Json] = {}
     for declaration in declarations:
         endpoint = _endpoint(graph, declaration, notes)
@@ -26,12 +26,12 @@ def group(graph: ImportGraph, declarations: Iterable[Json], notes: Notes) -> lis
             continue
         first = endpoints.setdefault(endpoint["name"], endpoint)
         if first is not endpoint:
-            _fail_twice(first, endpoint, notes)
-    _say_who_calls(graph, endpoints)
+            _fail_duplicate(first, endpoint, notes)
+    _add_calls(graph, endpoints)
     return [endpoints[name] for name in sorted(endpoints)]
 
 
-def _fail_twice(first: Json, second: Json, notes: Notes) -> None:
+def _fail_duplicate(first: Json, second: Json, notes: Notes) -> None:
     notes.fail(
         Place(second["filePath"], second["line"]),
         f'the endpoint name "{second["name"]}" is taken: {_what(first)} has it, at {_place(first)}. '
@@ -117,7 +117,7 @@ def _function(graph: ImportGraph, found: Json, place: Place, notes: Notes) -> Js
     }
 
 
-def _say_who_calls(graph: ImportGraph, endpoints: dict[str, Json]) -> None:
+def _add_calls(graph: ImportGraph, endpoints: dict[str, Json]) -> None:
     declared = [
         Declared(name, function["module"], function["name"], is_queued=not endpoint["isLoadBalanced"])
         for name, endpoint in endpoints.items()

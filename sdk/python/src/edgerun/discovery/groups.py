@@ -1,4 +1,4 @@
-"""Which candidates may have to do with each other, and so are imported together, again and again."""
+"""Groups of candidates that may depend on each other and are imported together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .importing import Group
 
 
 def groups_of(graph: ImportGraph, candidates: list[str]) -> dict[Group, frozenset[str]]:
-    """Candidates that lead to a file in common, by any number of others; with all the files that they lead to."""
+    """Candidates that share files, directly or through others, with all files that they lead to."""
     groups: list[tuple[list[str], set[str]]] = []
     for candidate in candidates:
         files = graph.closure([candidate])
@@ -24,7 +24,7 @@ def groups_of(graph: ImportGraph, candidates: list[str]) -> dict[Group, frozense
 
 
 def _is_empty(graph: ImportGraph, file: str) -> bool:
-    """Nothing that one module leaves in it could be found by another, as in most `__init__.py`."""
+    """It has no state that modules could share, like most `__init__.py` files."""
     source = graph.sources.get(file)
     return source is not None and all(
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)

@@ -1,4 +1,4 @@
-"""Runs the process that imports candidates, again without those that hang it or end it."""
+"""Runs the process that imports candidates; starts it again without those that hang or end it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _BOOTSTRAP = (
     "import sys; sys.path[:1] = sys.path[:1] if sys.path[0] else []; sys.path.append(sys.argv[2]);"
     "from pathlib import Path; from edgerun.discovery.recorder import main; main(Path(sys.argv[1]))"
 )
-"""The project must not come before Python's own modules yet: it may have a types.py."""
+"""Puts the project behind Python's own modules, since it may have a types.py."""
 _HOME = str(Path(__file__).parents[2])
-"""Where the package itself lies."""
+"""The directory of the package."""
 NOT_FOR_APPS = ("RUNPOD_ENDPOINT_ID", "RUNPOD_POD_ID", "FLASH_RESOURCE_NAME")
-"""What makes the SDK believe that it runs in a worker."""
+"""Variables by which the SDK detects a worker."""
 
 Group = tuple[str, ...]
 """Candidates that are imported by the same process, one after the other."""
 
 
 class Process(Protocol):
-    """What of `subprocess.Popen` is used."""
+    """The used part of `subprocess.Popen`."""
 
     def poll(self) -> int | None:
         """Its exit code, when it has ended."""
@@ -44,27 +44,27 @@ class Process(Protocol):
 
 
 Launch = Callable[[Path, Path], Process]
-"""Starts the recorder in the project, with the directory of its order."""
+"""Starts the recorder in the project, with the directory of its request."""
 
 
 def launch_interpreter(root: Path, directory: Path) -> Process:
-    """The recorder in an interpreter of its own."""
+    """Runs the recorder in a new interpreter."""
     return subprocess.Popen(
         [sys.executable, "-X", "utf8", "-c", _BOOTSTRAP, str(directory), _HOME],
         cwd=root,
         env={name: value for name, value in os.environ.items() if name not in NOT_FOR_APPS},
         stdin=subprocess.DEVNULL,
-        stdout=sys.stderr.fileno(),  # What the app prints belongs to nobody's report.
+        stdout=sys.stderr.fileno(),  # Keeps output of the app out of the report.
     )
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What importing a group has told."""
+    """The result of importing a group."""
 
     group: Group
     declarations: list[dict[str, Any]] = field(default_factory=list)
-    """As `declared.describe` has them."""
+    """From `declared.describe`."""
     warnings: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
     opened: dict[str, Any] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Imported:
 
 
 class Import:
-    """Imports groups of candidates; `advance` until it is done."""
+    """Imports groups of candidates; call `advance` until it is done."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Import:
     ) -> None:
         self.root = root
         self.pending = list(groups)
-        """What nothing is known of yet, in the order in which it is imported."""
+        """Groups that have not been imported, in order."""
         self.failure: str | None = None
         """Why the rest could not be imported."""
         self._files = sorted(files)
@@ -104,11 +104,11 @@ class Import:
         return not self.pending or self.failure is not None
 
     def wait(self) -> None:
-        """Until there is something to advance to."""
+        """Blocks until `advance` has something to do."""
         self._process.wait()
 
     def advance(self) -> list[Imported]:
-        """What has come since it was asked last; a process that has ended too early is followed by another."""
+        """New results since the last call; restarts a process that ended too early."""
         code = self._process.poll()
         found = self._answers()
         if code is not None and self.pending:
@@ -118,7 +118,7 @@ class Import:
         return found
 
     def stop(self) -> list[Imported]:
-        """Ends the process; answers what has come since it was asked last."""
+        """Ends the process; answers new results since the last call."""
         self._process.kill()
         self._process.wait()
         found = self._answers()

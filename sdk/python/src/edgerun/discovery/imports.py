@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from .sources import Source, live_nodes, module_level, once_for_each
+from .sources import Source, live_nodes, module_level, cached_per_source
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Imports:
     """Lines that import what only the running program knows."""
 
     def of(self, node: ast.stmt) -> list[Import]:
-        """What one import statement imports."""
+        """The imports of one statement."""
         place = (node.lineno, node.col_offset)
         return [found for found in self.found if (found.line, found.column) == place]
 
 
-@once_for_each
+@cached_per_source
 def packages_imported_by(source: Source) -> tuple[tuple[int, str], ...]:
-    """Line and top-level name of what importing a file imports and cannot do without."""
+    """Line and top-level name of the required packages that importing a file imports."""
     imports = imports_of(source)
     return tuple(
         (found.line, found.module.split(".")[0])
@@ -56,7 +56,7 @@ def packages_imported_by(source: Source) -> tuple[tuple[int, str], ...]:
     )
 
 
-@once_for_each
+@cached_per_source
 def imports_of(source: Source) -> Imports:
     """Reads the imports of one file, those within functions included."""
     reader = _Reader(source)
@@ -123,7 +123,7 @@ class _Reader:
 
 
 def _names_of_import_module(tree: ast.Module) -> set[str]:
-    """Names under which a file knows importlib, or its import_module."""
+    """Names of importlib and its import_module in a file."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -155,7 +155,7 @@ def _root_name(expression: ast.expr) -> str | None:
 
 
 class Project:
-    """Where modules of the project lie."""
+    """The modules of the project."""
 
     def __init__(self, root: Path, files: Iterable[str]) -> None:
         self.root = root
@@ -164,7 +164,7 @@ class Project:
 
     @cached_property
     def directories(self) -> frozenset[str]:
-        """Those that hold files which may be looked at, at any depth."""
+        """All directories with files of the project."""
         return frozenset(
             "/".join(parts[:count])
             for parts in (path.split("/") for path in self.files)

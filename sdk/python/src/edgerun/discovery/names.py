@@ -1,4 +1,4 @@
-"""Files whose names stand for something else where the app is deployed."""
+"""Files whose names conflict with others where the app is deployed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .notes import Notes, Place
 def check_names(
     files: Collection[str], candidates: Collection[str], needed: Collection[str], notes: Notes
 ) -> None:
-    """Notes files that hide modules which workers need; `needed` are those that endpoints import.
+    """Reports files that shadow modules which workers need; `needed` are those that endpoints import.
 
-    Of candidates it is said where they are imported.
+    Candidates are checked when they are imported.
     """
     of_sdk = [path for path in files if path.split("/")[0] in (SDK, f"{SDK}.py")]
     for path in of_sdk[:1]:
@@ -32,7 +32,7 @@ def check_names(
 
 
 def check_handler_files(files: Iterable[str], endpoints: Iterable[Mapping[str, Any]], notes: Notes) -> None:
-    """Notes files that the build writes, and would write over."""
+    """Reports files that the build would overwrite."""
     taken = {
         f"handler_{endpoint['name']}.py"
         for endpoint in endpoints

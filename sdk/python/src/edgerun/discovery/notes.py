@@ -1,4 +1,4 @@
-"""What discovery has to say to the person: a message, and the place that it is about."""
+"""Warnings and errors of discovery, with their places."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Note:
-    """A warning or an error; `place` is None for what belongs to no file."""
+    """A warning or an error; `place` is None for what concerns no file."""
 
     place: Place | None
     message: str
@@ -33,22 +33,22 @@ class Note:
 
 
 class Notes:
-    """Collects warnings and errors, each once, in the order in which they came."""
+    """Collects warnings and errors in order, without duplicates."""
 
     def __init__(self) -> None:
         self.warnings: list[Note] = []
         self.errors: list[Note] = []
 
     def warn(self, place: Place | None, message: str) -> None:
-        """Adds what the person should know."""
+        """Adds a warning."""
         _add(self.warnings, Note(place, message))
 
     def fail(self, place: Place | None, message: str) -> None:
-        """Adds what must be put right before anything is built."""
+        """Adds an error, which prevents a build."""
         _add(self.errors, Note(place, message))
 
     def take(self) -> dict[str, list[dict[str, object]]]:
-        """What was collected, in the shape of the report; begins anew."""
+        """Answers what was collected, in the shape of the report, and clears it."""
         taken = {
             "warnings": [note.as_json() for note in self.warnings],
             "errors": [note.as_json() for note in self.errors],
@@ -58,7 +58,7 @@ class Notes:
         return taken
 
     def copy(self) -> Notes:
-        """Others with the same content."""
+        """A copy."""
         other = Notes()
         other.warnings = list(self.warnings)
         other.errors = list(self.errors)

@@ -1,4 +1,4 @@
-"""Files of the project, other than its modules, that importing them has opened: what they say may decide declarations."""
+"""Files other than modules that importing has opened: declarations may depend on them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Collection
 from pathlib import Path
 
 State = list[int] | None
-"""When a file was written, its size and its number; None of a file that is not there. JSON carries it."""
+"""Modification time, size and inode of a file; None for a missing file."""
 
 
 def state_of(path: Path | str) -> State:
-    """As it is at the moment."""
+    """The current state of a file."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -20,7 +20,7 @@ def state_of(path: Path | str) -> State:
 
 
 class OpenedFiles:
-    """Hears of every file that is opened, and keeps those that matter."""
+    """Records relevant files that are opened."""
 
     def __init__(self, root: Path, modules: Collection[str]) -> None:
         self._above = f"{root}{os.sep}"
@@ -39,7 +39,7 @@ class OpenedFiles:
             self._found[inner] = state_of(path)
 
     def take(self) -> dict[str, State]:
-        """Those opened since it was asked last, by path from the project."""
+        """Files opened since the last call, by path relative to the project."""
         taken, self._found = self._found, {}
         return taken
 

@@ -1,6 +1,6 @@
-"""The process in which candidates are imported: asked by a JSON file, answers into another.
+"""The process that imports candidates: reads a request file and writes a file of results.
 
-It may hang, crash or be ended by the code that it imports; whoever started it looks at what it left behind.
+Imported code may hang, crash or end it; its parent then reads the files that it left.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from .opened import OpenedFiles
 from .standin import StandInFinder
 
 ORDER = "order.json"
-"""What to import: root, files, groups of candidates, given_up and timeout_seconds."""
+"""The request: root, files, groups of candidates, given_up and timeout_seconds."""
 ANSWERS = "answers"
-"""One JSON text a line for each group that is done: group, declarations, warnings, errors and opened."""
+"""One line of JSON for each imported group: group, declarations, warnings, errors and opened."""
 UNDER_WAY = "under-way"
-"""The candidate whose code runs, one a line; an empty line where one has ended."""
+"""Running candidates, one per line; an empty line where one has ended."""
 STACK = "stack"
-"""Where the code was when its time was up."""
+"""The stack at the timeout."""
 
 
 def main(directory: Path) -> None:
-    """Imports all candidates and leaves what they declare in `directory`."""
+    """Imports all candidates and writes their declarations to `directory`."""
     order: dict[str, Any] = json.loads((directory / ORDER).read_text("utf-8"))
     with (
         open(directory / ANSWERS, "w", encoding="utf-8") as answers,
@@ -64,7 +64,7 @@ def main(directory: Path) -> None:
                 declared.clear()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # Threads that the app's modules have started would keep the process.
+    os._exit(0)  # Threads that the app's modules started would keep the process alive.
 
 
 def _prepare(trial: Trial) -> OpenedFiles:

@@ -15,7 +15,7 @@ _LITERALS = (
 
 
 def reduced(source: Source) -> ast.Module | None:
-    """Declarations that literals and the SDK's own names suffice for, each with its place and without any body.
+    """The declarations that need only literals and names of the SDK, with their places and without bodies.
 
     None where some declaration needs more than that, such as a variable of another file.
     """

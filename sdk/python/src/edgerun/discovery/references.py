@@ -1,4 +1,4 @@
-"""Which endpoints refer to functions of others, and so call them."""
+"""Which endpoints refer to, and may call, functions of others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .closure import ImportGraph
 from .imports import imports_of
-from .sources import Source, by_module, definitions, live_nodes, once_for_each
+from .sources import Source, by_module, definitions, live_nodes, cached_per_source
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Declared:
     module: str
     name: str
     is_queued: bool
-    """Its body runs in workers of its own endpoint alone."""
+    """Its body runs only in workers of its own endpoint."""
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,15 @@ class Reference:
     """A use of a declared function."""
 
     endpoint: str
-    """Whose function it is."""
+    """The endpoint of the function."""
     within: str | None
-    """The endpoint in whose workers alone it is carried out; None: wherever the file is imported."""
+    """The only endpoint whose workers execute the reference; None for all that import the file."""
 
 
 def calls_between(
     graph: ImportGraph, declared: Iterable[Declared], files: Mapping[str, Iterable[str]]
 ) -> dict[str, list[str]]:
-    """For each endpoint the others to whose functions its files refer, in any way; sorted."""
+    """For each endpoint, the sorted names of the others whose functions its files refer to."""
     search = _Search(graph, list(declared))
     needed = {path for paths in files.values() for path in paths if path in graph.sources}
     references = {path: set(search.references_in(graph.sources[path])) for path in needed}
@@ -54,12 +54,12 @@ def calls_between(
 
 @dataclass(frozen=True)
 class _NameIndex:
-    """What means a declared function wherever it stands in a file: word → endpoints."""
+    """Words that mean a declared function anywhere in a file: word → endpoints."""
 
     names: dict[str, set[str]]
     """Functions of the file itself, and of modules of which it imports everything."""
     attributes: dict[str, set[str]]
-    """Functions of modules that it knows as a whole, under whatever name."""
+    """Functions of modules that it imports as a whole."""
 
 
 class _Search:
@@ -108,7 +108,7 @@ class _Search:
 
 
 def _reexports(graph: ImportGraph) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
-    """Names that a package takes over from its modules."""
+    """Names that packages re-export from their modules."""
     modules = by_module(graph.sources)
     for source in graph.sources.values():
         if not source.is_package:
@@ -133,16 +133,16 @@ class _Mention:
 
     word: str
     module: str | None
-    """Of a name that is imported from there."""
+    """The module that a name is imported from."""
     is_name: bool
-    """It stands by itself, not as an attribute or a text."""
+    """It is a name, not an attribute or a string."""
     within: str | None
-    """The definition in whose body it stands."""
+    """The definition that contains it."""
 
 
-@once_for_each
+@cached_per_source
 def _mentions_in(source: Source) -> frozenset[_Mention]:
-    """All of them, each once: what they mean depends on what other files declare."""
+    """All mentions without duplicates; their meaning depends on the declarations of other files."""
     within = {
         id(node): definition.name
         for definition in definitions(source)
@@ -159,7 +159,7 @@ def _mentions_in(source: Source) -> frozenset[_Mention]:
 def _mentions_of(source: Source, node: ast.AST) -> list[tuple[str, str | None, bool]]:
     if isinstance(node, ast.ImportFrom):
         if source.is_package:
-            return []  # It gives the name on; who uses it is found by the alias.
+            return []  # A re-export; uses are resolved through the alias.
         return [(name, one.module, False) for one in imports_of(source).of(node) for name in one.names]
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         return [(node.id, None, True)]

@@ -1,4 +1,4 @@
-"""Discovery that stays: it is asked again whenever a file has changed, and imports only what that concerns."""
+"""Resident discovery: after a change of files it imports only what is affected."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from .opened import state_of
 from .sources import Parsed
 
 PATIENCE_SECONDS = 10.0
-"""For files that are being imported; then a report says what is known without them."""
+"""After this time, an interim report leaves out files that are still being imported."""
 _LOOK_SECONDS = 0.2
-"""Between looks at how far importing is."""
+"""Interval between checks of the import."""
 _GIVEN_BY_HAND = (".env",)
-"""What may decide declarations, though whether it is there is found out without opening it."""
+"""Files that declarations may depend on although their existence is checked without opening them."""
 
 
 @dataclass(frozen=True)
 class _Known:
     files: dict[str, str]
-    """SHA-256 of what the group leads to, by path."""
+    """SHA-256 of all files that the group leads to, by path."""
     opened: dict[str, Any]
     imported: Imported
 
 
 class Reader:
-    """Reads one project again and again."""
+    """Reads one project repeatedly."""
 
     def __init__(self, root: Path) -> None:
         self.root = Path(os.path.abspath(root))
         self._parsed: dict[str, Parsed] = {}
         self._known: dict[Group, _Known] = {}
         self._begun: dict[Group, tuple[dict[str, str], float]] = {}
-        """Groups that are not known yet: their files, and since when they are waited for."""
+        """Groups that are being imported: their files, and since when."""
 
     def begin(self, files: list[str], timeout_seconds: float) -> Reading:
-        """Parses what has changed, and begins to import it."""
+        """Parses changed files and starts to import them."""
         read = outline(self.root, files, self._parsed)
         groups = groups_of(read.graph, read.candidates.files)
         hashes = {path: parsed.sha256 for path, parsed in self._parsed.items()}
@@ -64,7 +64,7 @@ class Reader:
             for group, files in needed.items()
             if group not in self._known
         }
-        # What was waited for already may take long, so it comes last.
+        # Groups that are already delayed may be slow, so they come last.
         stale = sorted(self._begun, key=lambda group: -self._begun[group][1])
         return Reading(self, read, needed, by_hand, stale, timeout_seconds)
 
@@ -72,7 +72,7 @@ class Reader:
         return group in self._begun and self._begun[group][0] == files
 
     def patience_ends(self, groups: list[Group]) -> float:
-        """When the last of these has been waited for long enough."""
+        """When the patience for the last of these ends."""
         return max(self._begun[group][1] for group in groups) + PATIENCE_SECONDS
 
     def _is_as_it_was(self, known: _Known, files: dict[str, str]) -> bool:
@@ -81,11 +81,11 @@ class Reader:
         )
 
     def remember(self, imported: Imported, files: dict[str, str], by_hand: dict[str, Any]) -> None:
-        """Keeps what importing a group has told, for as long as its files are the same."""
+        """Stores the result of importing a group, valid while its files are unchanged."""
         self._known[imported.group] = _Known(files, {**by_hand, **imported.opened}, imported)
 
     def known_of(self, groups: dict[Group, dict[str, str]]) -> Iterator[_Known]:
-        """What is known of groups, in their order."""
+        """Known results of groups, in order."""
         return (self._known[group] for group in groups if group in self._known)
 
     def errors(self) -> list[dict[str, object]]:
@@ -94,7 +94,7 @@ class Reader:
 
 
 class Reading:
-    """One reading under way."""
+    """One reading in progress."""
 
     def __init__(
         self,
@@ -117,26 +117,26 @@ class Reading:
 
     @property
     def is_done(self) -> bool:
-        """All groups are known, or cannot be."""
+        """All groups are known or failed."""
         return self._run is None or self._run.is_done
 
     @property
     def patience_ends(self) -> float:
-        """When a report is wanted without what is still being imported."""
+        """When an interim report is due."""
         pending = self._run.pending if self._run else []
         return self._reader.patience_ends(pending) if pending else 0.0
 
     def advance(self) -> None:
-        """Takes over what has been imported."""
+        """Stores what has been imported."""
         self._take_over(self._run.advance() if self._run else [])
 
     def wait(self) -> None:
-        """Until there is something to advance to."""
+        """Blocks until `advance` has something to do."""
         if self._run is not None:
             self._run.wait()
 
     def stop(self) -> None:
-        """Nobody wants it any more."""
+        """Abandons the reading."""
         if self._run is not None and not self._run.is_done:
             self._take_over(self._run.stop())
 
@@ -145,7 +145,7 @@ class Reading:
             self._reader.remember(imported, self._groups[imported.group], self._by_hand)
 
     def report(self) -> dict[str, Any]:
-        """What is known now; its shape is that of `liveReportSchema`."""
+        """The report of what is known now, in the shape of `liveReportSchema`."""
         notes = self._outline.notes.copy()
         known = list(self._reader.known_of(self._groups))
         for one in known:
@@ -165,7 +165,7 @@ class Reading:
 
 
 class Service:
-    """Answers requests, a JSON text a line; a new one ends the one before it."""
+    """Serves requests, one line of JSON each; a new one supersedes the previous one."""
 
     def __init__(self, requests: int, answers: int) -> None:
         self._requests = requests
@@ -174,11 +174,11 @@ class Service:
         self._readers: dict[str, Reader] = {}
         self._reading: Reading | None = None
         self._id: object = None
-        self._is_interim_said = False
+        self._has_interim_report = False
         self._child_exits = _child_exit_pipe()
 
     def run(self) -> None:
-        """Until nobody asks any more."""
+        """Runs until the input ends."""
         while True:
             ready, _, _ = select.select([self._requests, self._child_exits], [], [], self._patience())
             if self._child_exits in ready:
@@ -188,13 +188,13 @@ class Service:
             self._go_on()
 
     def stop(self) -> None:
-        """Ends what is under way."""
+        """Ends the current reading."""
         if self._reading is not None:
             self._reading.stop()
             self._reading = None
 
     def _patience(self) -> float | None:
-        if self._reading is None or self._is_interim_said:
+        if self._reading is None or self._has_interim_report:
             return None
         return min(_LOOK_SECONDS, max(0.0, self._reading.patience_ends - time.monotonic()))
 
@@ -209,7 +209,7 @@ class Service:
         self.stop()
         reader = self._readers.setdefault(request["root"], Reader(Path(request["root"])))
         self._id = request["id"]
-        self._is_interim_said = False
+        self._has_interim_report = False
         self._reading = reader.begin(request["files"], request["timeoutSeconds"])
 
     def _go_on(self) -> None:
@@ -222,9 +222,9 @@ class Service:
             self._reading = None
             gc.collect()
             gc.freeze()
-        elif not self._is_interim_said and time.monotonic() >= reading.patience_ends:
+        elif not self._has_interim_report and time.monotonic() >= reading.patience_ends:
             self._answer(reading, is_interim=True)
-            self._is_interim_said = True
+            self._has_interim_report = True
 
     def _answer(self, reading: Reading, *, is_interim: bool) -> None:
         answer = {**reading.report(), "id": self._id, "isInterim": is_interim}
@@ -234,18 +234,18 @@ class Service:
 
 
 def _child_exit_pipe() -> int:
-    """A descriptor that can be read when a child has ended."""
-    reader, ringer = os.pipe()
-    os.set_blocking(ringer, False)
-    signal.set_wakeup_fd(ringer, warn_on_full_buffer=False)
+    """A descriptor that becomes readable when a child has ended."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     return reader
 
 
 def serve(requests: int, answers: int) -> None:
-    """Answers until `requests` ends, and then ends all of its group.
+    """Serves until `requests` ends, and then kills its process group.
 
-    Whoever asks may be killed at any time, and nothing that it has started may stay.
+    The client may be killed at any time, and no child may outlive it.
     """
     service = Service(requests, answers)
     try:
@@ -257,7 +257,7 @@ def serve(requests: int, answers: int) -> None:
 
 
 def read_once(request: dict[str, Any]) -> dict[str, Any]:
-    """The answer to one request, for systems where no process can stay."""
+    """The response to one request, for systems without a resident process."""
     reading = Reader(Path(request["root"])).begin(request["files"], request["timeoutSeconds"])
     while not reading.is_done:
         reading.wait()

@@ -1,4 +1,4 @@
-"""The project's Python files, parsed and never executed."""
+"""The project's Python files, parsed but not executed."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SDK_IMPORT = re.compile(rb"^[ \t]*(?:from|import)[ \t]+edgerun\b", re.MULTILINE
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """One file that could be parsed. The same text, read again, is the same object."""
+    """One parsed file. The object is the same while the content is."""
 
     path: str
     """Relative to the project, with forward slashes."""
     module: str
-    """Dotted path under which it is imported; of an `__init__.py` that of its package."""
+    """Dotted path of the module; for an `__init__.py` that of its package."""
     tree: ast.Module
 
     @property
@@ -35,24 +35,24 @@ class Source:
 
     @property
     def package(self) -> str:
-        """What relative imports begin at; empty at the top of the project."""
+        """Base of relative imports; empty at the top of the project."""
         return self.module if self.is_package else self.module.rpartition(".")[0]
 
 
 Found = TypeVar("Found")
 
 
-def once_for_each(tell: Callable[[Source], Found]) -> Callable[[Source], Found]:
-    """Remembers what a function tells of each file, as long as the file is the same."""
+def cached_per_source(compute: Callable[[Source], Found]) -> Callable[[Source], Found]:
+    """Caches the result of a function for each file while the file is unchanged."""
     known: WeakKeyDictionary[Source, Found] = WeakKeyDictionary()
 
-    @wraps(tell)
-    def remembered(source: Source) -> Found:
+    @wraps(compute)
+    def cached(source: Source) -> Found:
         if source not in known:
-            known[source] = tell(source)
+            known[source] = compute(source)
         return known[source]
 
-    return remembered
+    return cached
 
 
 def module_of(path: str) -> str:
@@ -63,19 +63,19 @@ def module_of(path: str) -> str:
 
 @dataclass(frozen=True)
 class Parsed:
-    """What one file was found to be."""
+    """The result of parsing one file."""
 
     sha256: str
-    """Of its bytes; empty when they could not be read."""
+    """Of its bytes; empty when it could not be read."""
     source: Source | None
     error: Note | None
     """Why there is no source."""
     declares: bool
-    """It imports the SDK, as far as an unreadable file can tell."""
+    """It seems to import the SDK although it cannot be parsed."""
 
 
 def parse(root: Path, path: str, known: Parsed | None = None) -> Parsed:
-    """Reads and parses one file; one whose bytes are as they were known is not parsed again."""
+    """Reads one file, and parses it unless its bytes are unchanged."""
     content = b""
     digest = ""
     try:
@@ -96,9 +96,9 @@ def parse(root: Path, path: str, known: Parsed | None = None) -> Parsed:
 def read_sources(
     root: Path, paths: Iterable[str], notes: Notes, known: dict[str, Parsed] | None = None
 ) -> dict[str, Source]:
-    """Parses all files; one that cannot be parsed is an error where it declares something, else a warning.
+    """Parses all files; one that cannot be parsed is an error where it may declare endpoints, else a warning.
 
-    `known` is what an earlier reading has left there, and gets what this one finds.
+    `known` has the results of an earlier reading, and is updated.
     """
     found = {path: parse(root, path, (known or {}).get(path)) for path in paths}
     if known is not None:
@@ -111,7 +111,7 @@ def read_sources(
 
 
 def _shown(error: SyntaxError) -> str:
-    """The message, and below it the line with a caret under the place, where Python knows them."""
+    """The message, followed by the line with a caret, where Python has them."""
     line = (error.text or "").rstrip()
     text = line.lstrip()
     if not text or error.offset is None or not text.isprintable():
@@ -134,7 +134,7 @@ def _note_unreadable(error: Note, declares: bool, notes: Notes) -> None:
 
 
 def live_nodes(root: ast.AST) -> Iterator[ast.AST]:
-    """All nodes that a worker may come to: not those under `if __name__ == "__main__"` or `if TYPE_CHECKING`."""
+    """All nodes that a worker may execute: not those under `if __name__ == "__main__"` or `if TYPE_CHECKING`."""
     open_nodes = [root]
     while open_nodes:
         node = open_nodes.pop()
@@ -171,9 +171,9 @@ def _never_runs(test: ast.expr) -> bool:
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-@once_for_each
+@cached_per_source
 def definitions(source: Source) -> list[Definition]:
-    """Functions and classes that can be had by name from the imported module."""
+    """Functions and classes at module level."""
     return [
         statement
         for statement in module_level(source.tree.body)
@@ -182,7 +182,7 @@ def definitions(source: Source) -> list[Definition]:
 
 
 def first_line(definition: Definition) -> int:
-    """Where it begins for Python: at its first decorator."""
+    """Its first line, which is that of its first decorator."""
     return min([definition.lineno, *(decorator.lineno for decorator in definition.decorator_list)])
 
 

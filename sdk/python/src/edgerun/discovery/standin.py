@@ -14,20 +14,20 @@ _IMPORTLIB = os.path.dirname(importlib.__file__) + os.sep
 
 
 class StandInBase:
-    """What a class that derives from a stand-in gets as its base."""
+    """Base of classes that derive from a stand-in."""
 
     def __init__(self, *arguments: object, **named: object) -> None:
-        """Takes anything."""
+        """Accepts any arguments."""
 
     def __init_subclass__(cls, **named: object) -> None:
-        """Takes what a class statement gives to a base of another library."""
+        """Accepts keyword arguments of a class statement."""
 
     def __getattr__(self, name: str) -> Any:
         return _attribute(type(self).__name__, name)
 
 
 class StandIn:
-    """Something of a module that is not there: it lets itself be used in any way, and does nothing."""
+    """A member of a missing module: it supports any operation and does nothing."""
 
     def __init__(self, name: str) -> None:
         self.__dict__["__name__"] = name
@@ -40,7 +40,7 @@ class StandIn:
         self.__dict__[name] = value
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """As a decorator or wrapper it gives back what it is given; as a metaclass it makes a class."""
+        """Returns its argument as a decorator or wrapper does; creates a class as a metaclass does."""
         if (
             len(arguments) == 1
             and not named
@@ -92,10 +92,10 @@ class StandIn:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Lets errors pass."""
+        """Does not suppress errors."""
 
     async def __aexit__(self, *error: object) -> None:
-        """Lets errors pass."""
+        """Does not suppress errors."""
 
     def __len__(self) -> int:
         return 0
@@ -107,10 +107,10 @@ class StandIn:
         return False
 
     def __setitem__(self, key: object, value: object) -> None:
-        """Keeps nothing."""
+        """Does nothing."""
 
     def __delitem__(self, key: object) -> None:
-        """Keeps nothing."""
+        """Does nothing."""
 
     def __index__(self) -> int:
         return 0
@@ -160,7 +160,7 @@ for _name in ("lt", "le", "gt", "ge"):
 
 
 class StandInModule(types.ModuleType):
-    """A module that has everything, and in it nothing."""
+    """A module with stand-ins as members."""
 
     def __getattr__(self, name: str) -> Any:
         return _attribute(self.__name__, name)
@@ -169,7 +169,7 @@ class StandInModule(types.ModuleType):
 
 
 class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Comes last: gives a stand-in to files of the project that import what nobody else has found."""
+    """The last finder: provides stand-ins for modules that files of the project import and no other finder has found."""
 
     def __init__(self, is_of_project: Callable[[str], bool], is_local: Callable[[str], bool]) -> None:
         self._is_of_project = is_of_project
@@ -189,10 +189,10 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return StandInModule(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """There is nothing to run."""
+        """Has nothing to execute."""
 
     def _may_stand_below(self, name: str) -> bool:
-        """A package that is installed knows best which modules it has; a namespace of several packages does not."""
+        """False below an installed package, which has all of its modules, unless it is a namespace package."""
         parent = sys.modules.get(name.rpartition(".")[0])
         return (
             parent is None or isinstance(parent, StandInModule) or getattr(parent, "__file__", None) is None
@@ -200,7 +200,7 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _importing_file() -> str:
-    """The file whose import statement is being carried out."""
+    """The file whose import statement is being executed."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_back is not None:
         file = frame.f_code.co_filename

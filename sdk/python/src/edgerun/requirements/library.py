@@ -25,7 +25,7 @@ class Packaging:
 
 
 def load_packaging() -> Packaging | None:
-    """Find it: of its own, in pip, or in the pip that ``ensurepip`` would install."""
+    """Finds it: installed, in pip, or in the pip of ``ensurepip``."""
     for prefix in ("packaging", "pip._vendor.packaging"):
         found = _load(prefix)
         if found is not None:
@@ -69,7 +69,7 @@ def _load(prefix: str) -> Packaging | None:
 
 
 def pip_arguments() -> list[str] | None:
-    """What comes after this interpreter to run a pip: its own, or else the one that ``ensurepip`` would install."""
+    """Arguments of this interpreter that run pip: the installed one, else that of ``ensurepip``."""
     if importlib.util.find_spec("pip") is not None:
         return ["-m", "pip"]
     wheels = pip_wheels()

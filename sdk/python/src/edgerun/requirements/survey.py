@@ -54,7 +54,7 @@ class _Walk:
         self._seen: set[tuple[str, frozenset[str]]] = set()
 
     def reach(self, key: str, extras: frozenset[str]) -> None:
-        """Follow everything that a distribution needs, with the extras that are asked of it."""
+        """Follows all dependencies of a distribution with the requested extras."""
         waiting = [(key, extras)]
         while waiting:
             step = waiting.pop()

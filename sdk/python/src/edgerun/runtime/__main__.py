@@ -61,7 +61,7 @@ def _serve_requests(application: Application) -> None:
 
 
 def _end(code: int) -> NoReturn:
-    """Threads that the app's modules have started would keep the process for ever."""
+    """Threads that the app's modules started would keep the process alive."""
     watch = threading.Timer(_END_S, os._exit, (code,))
     watch.daemon = True
     watch.start()

@@ -1,4 +1,4 @@
-"""The worker protocol: what a worker asks of the agent on its host, and tells it."""
+"""The worker protocol: requests of a worker to the agent on its host."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..json_value import JsonLimitError, parse_json
 from . import log
 from .failures import StartError
 
-# Polls are held for 60 s at most.
+# Long polls last 60 s at most.
 _POLL_TIMEOUT_S = 90.0
 _POST_TIMEOUT_S = 60.0
 # A result is offered again for so long: the agent may be restarting.
@@ -37,7 +37,7 @@ class Job:
 
 
 class Agent:
-    """The agent of this worker. Each thread has a connection of its own, which is kept."""
+    """The agent of this worker. Each thread has its own persistent connection."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         """Reads RUNPOD_WEBHOOK_GET_JOB and its companions. Raises StartError where one is missing."""
@@ -67,7 +67,7 @@ class Agent:
     # Polls
 
     def take(self, is_busy: bool) -> list[Job]:
-        """Waits for a job; often there is none. `is_busy`: some job of this worker may still run."""
+        """Polls for a job; answers None when there is none. `is_busy`: a job of this worker may still be running."""
         status, body = self._poll(f"{self._take_url}&job_in_progress={int(is_busy)}")
         if status != 200:
             return []
@@ -112,13 +112,13 @@ class Agent:
         self._post(self._result_url, job_id, body, is_stream)
 
     def progress(self, job_id: str, value: bytes) -> None:
-        """Posts an intermediate value, as JSON text. It is lost when the agent is away."""
+        """Posts an intermediate value as JSON. It is lost when the agent is unreachable."""
         url = _url_of(self._result_url, job_id, False)
         body = b'{"status":"IN_PROGRESS","output":' + value + b"}"
         self._connection().try_ask("POST", url, body, _POST_TIMEOUT_S)
 
     def chunk(self, job_id: str, value: bytes) -> None:
-        """Posts a yielded value, as JSON text."""
+        """Posts a yielded value as JSON."""
         self._post(self._chunk_url, job_id, b'{"output":' + value + b"}", False)
 
     # How
@@ -141,7 +141,7 @@ class Agent:
         return 503, b""
 
     def _rest(self) -> None:
-        """Asks an agent that is away, or refuses, less and less often."""
+        """Retries with backoff while the agent is unreachable or rejects requests."""
         misses = getattr(self._local, "misses", 0)
         self._local.misses = misses + 1
         self._closing.wait(_PAUSES_S[min(misses, len(_PAUSES_S) - 1)])
@@ -186,7 +186,7 @@ def _url_of(template: str, job_id: str, is_stream: bool) -> str:
 
 
 class _Connection:
-    """One kept connection; a broken one is made anew."""
+    """A persistent connection, which is opened again when it breaks."""
 
     def __init__(self, url: str, key: str) -> None:
         parts = urlsplit(url)
@@ -197,12 +197,12 @@ class _Connection:
     def try_ask(
         self, method: str, url: str, body: bytes | None, timeout_s: float, over: threading.Event | None = None
     ) -> tuple[int, bytes] | None:
-        """Status and body of the answer; None when there was none, or when `over` is set before it comes."""
+        """Status and body of the response; None without a response, or when `over` is set before it arrives."""
         was_open = self._http.sock is not None
         answer = self._ask_once(method, url, body, timeout_s, over)
         if answer is not None or not was_open or (over is not None and over.is_set()):
             return answer
-        # A kept connection may have been closed meanwhile; that says nothing of the agent.
+        # A persistent connection may have been closed; the agent may still be reachable.
         return self._ask_once(method, url, body, timeout_s, over)
 
     def _ask_once(
@@ -214,7 +214,7 @@ class _Connection:
             if self._http.sock is not None:
                 self._http.sock.settimeout(timeout_s)
             self._http.request(method, f"{parts.path}?{parts.query}", body, self._headers)
-            if over is not None and over.is_set():  # perhaps before there was a connection to hang up
+            if over is not None and over.is_set():  # perhaps before there was a connection to close
                 raise ConnectionAbortedError
             response = self._http.getresponse()
             return response.status, response.read()

@@ -58,7 +58,7 @@ class Application:
         return (self.directory / name).exists() or (self.directory / f"{name}.py").exists()
 
     def shown(self, text: str) -> str:
-        """A text in which files have the names that people know them by."""
+        """Replaces paths by the names under which users know the files."""
         return text
 
     @property

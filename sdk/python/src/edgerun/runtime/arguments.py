@@ -20,7 +20,7 @@ class Arguments:
         self._name = name
         try:
             self._parameters = list(signature_of(function).parameters.values())
-        except (TypeError, ValueError):  # some functions written in C do not tell
+        except (TypeError, ValueError):  # some functions written in C have no signature
             self._parameters = [inspect.Parameter("arguments", inspect.Parameter.VAR_KEYWORD)]
         self._names = {one.name for one in self._parameters if _takes_value(one)}
         self._takes_any = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in self._parameters)

@@ -1,4 +1,4 @@
-"""The event loop of a worker: one for all of its jobs, so that what async functions keep stays usable."""
+"""The event loop of a worker: one for all jobs, so that async clients can be shared between them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Call:
 
 
 class EventLoop:
-    """Runs from its first use on, on a thread of its own unless it is run in place."""
+    """Starts at its first use, on its own thread unless it is run in place."""
 
     is_of_main_thread = False
 

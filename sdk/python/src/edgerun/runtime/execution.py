@@ -59,7 +59,7 @@ class Execution:
             body = self._result()
         finally:
             _current.reset(token)
-        # Also of a stopped job, whose result nobody wants: it says that the function is over.
+        # Also for a stopped job: it reports that the function has ended.
         self._agent.result(self.job_id, body, is_stream=self._is_stream)
 
     def stop(self) -> None:
@@ -141,13 +141,13 @@ class Execution:
             await generator.aclose()
 
     def _keep(self, value: Any) -> bytes:
-        """All chunks together are the output, so that a caller who does not read the stream misses nothing."""
+        """The output is the list of all chunks, for callers that do not read the stream."""
         chunk = encode(value, f"the yielded value {len(self._chunks) + 1}")
         self._chunks_bytes += len(chunk) + 1
         if self._chunks_bytes > OUTPUT_MAX_BYTES:
             raise NotJsonError(
                 f"The function yielded more than {OUTPUT_MAX_BYTES} bytes, which is the limit for the output of a job. "
-                "Yield less, or store large results elsewhere and yield their address."
+                "Yield less, or store large results elsewhere and yield their URLs."
             )
         self._chunks.append(chunk)
         return chunk
@@ -158,7 +158,7 @@ class Execution:
 
 @cache
 def _posters() -> Executor:
-    """Not the loop's own threads, which the function may keep busy."""
+    """Separate threads, since the function may occupy those of the loop."""
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(max_workers=32, thread_name_prefix="chunks")
@@ -175,7 +175,7 @@ def progress(value: Any) -> None:
 
 
 def _failed(error: str) -> bytes:
-    # Half a character in a message must not keep a job from its end.
+    # A lone surrogate in a message must not prevent a job from ending.
     text = error.encode("utf-8", "backslashreplace").decode("utf-8")
     return b'{"error":' + encode(text, "error") + b"}"
 

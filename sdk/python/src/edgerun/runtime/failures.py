@@ -1,4 +1,4 @@
-"""What is said of things that go wrong: to whoever owns the endpoint, never to callers of its routes."""
+"""Errors of workers: shown to the owner of the endpoint, never to callers of its routes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SDK_DIRECTORY = str(Path(__file__).resolve().parent.parent) + os.sep
 
 
 class StartError(Exception):
-    """The worker cannot start; the text says why, and what to do."""
+    """The worker cannot start; the message says why and how to solve it."""
 
 
 class JobFailure(Exception):
-    """A job fails, and its error is known in full: `error`, as clients are told it."""
+    """A job fails with a complete `error`, as clients receive it."""
 
     def __init__(self, error: str) -> None:
         super().__init__(error)
@@ -31,7 +31,7 @@ class Stopped(Exception):
 
 
 class InputError(ValueError):
-    """A job's input does not fit the function; the text names the argument."""
+    """A job's input does not fit the function; the message names the argument."""
 
 
 def traceback_text(error: BaseException, application: Application) -> str:
@@ -51,7 +51,7 @@ def summary(error: BaseException) -> str:
 
 
 def place_of(error: BaseException, application: Application) -> str | None:
-    """`file:line` in the app where an error comes from; None when it does not come from there."""
+    """`file:line` in the app where an error was raised; None for errors from elsewhere."""
     if isinstance(error, SyntaxError) and error.filename is not None:
         return f"{_relative(error.filename, application)}:{error.lineno}"
     place = None

@@ -49,7 +49,7 @@ class QueueHandler:
     def call_for(
         self, positional: Sequence[Any], values: dict[str, Any], method: str | None = None
     ) -> Callable[[], Any]:
-        """What is to be called for these arguments. Raises InputError where they do not fit."""
+        """The callable for these arguments. Raises InputError where they are invalid."""
         self.prepare()
         function, arguments = self._choose(values, method)
         placed, named = arguments.bind(arguments.by_name(positional, values))

@@ -9,11 +9,11 @@ from ..json_value import dump_json
 
 
 class NotJsonError(TypeError):
-    """A value that JSON cannot carry; the text names its place and type, and what to use instead."""
+    """A value that JSON cannot represent; the message names its place, its type and an alternative."""
 
 
 def encode(value: Any, what: str) -> bytes:
-    """JSON text in UTF-8. `what` names the value in errors, as in "output". Raises NotJsonError."""
+    """Encodes JSON in UTF-8. `what` names the value in errors, as in "output". Raises NotJsonError."""
     try:
         return dump_json(value, what)
     except SerializationError as error:

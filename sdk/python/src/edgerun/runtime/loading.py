@@ -1,4 +1,4 @@
-"""Loading the user's code, and telling what is wrong with it."""
+"""Loads the user's code and explains its errors."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _tags_jobs = False
 
 
 def tag_jobs() -> None:
-    """From now on what is said of a job is JSON with its id: where jobs run side by side nobody else knows it."""
+    """Logs about jobs as JSON with the job's id, which is needed where jobs run concurrently."""
     global _tags_jobs
     _tags_jobs = True
 
@@ -28,12 +28,12 @@ def say(message: str, *, level: Level = "INFO", job_id: str | None = None) -> No
     if _tags_jobs and job_id is not None:
         message = json.dumps({"requestId": job_id, "message": message, "level": level}, ensure_ascii=False)
     text = message.rstrip("\n")
-    sys.stderr.write(f"{text}\n")  # at once: print() lets lines of other threads in before the line break
+    sys.stderr.write(f"{text}\n")  # in one write: print() may interleave lines of threads
     sys.stderr.flush()
 
 
 def write_lines_at_once() -> None:
-    """What is printed reaches the log line by line, also from Python processes that are started later."""
+    """Makes output line-buffered, also in Python processes that are started later."""
     os.environ.setdefault("PYTHONUNBUFFERED", "1")
     for stream in (sys.stdout, sys.stderr):
         _write_line_by_line(stream)

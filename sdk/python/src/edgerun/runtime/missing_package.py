@@ -22,12 +22,12 @@ _PACKAGES = {
 # Builds leave them out, also where an app says that it depends on them: Edgerun's own images have them.
 OF_IMAGES = frozenset({"numpy", "torch", "torchaudio", "torchvision", "triton"})
 
-# Those of several gigabytes: nobody waits for them in order to try a function.
+# Packages of several gigabytes, which are not installed just to try a function.
 LARGE = OF_IMAGES - {"numpy"}
 
 
 def package_advice(error: BaseException, application: Application) -> str | None:
-    """How to get the package whose import has failed; None after any other error."""
+    """How to install the package whose import failed; None for any other error."""
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     root = (name or "").split(".")[0]
     if not root or root in sys.stdlib_module_names or application.has_module(root):

@@ -1,1 +1,1 @@
-"""Live mode: a worker that runs code as it stands on a person's computer, sent along with its calls."""
+"""Live mode: a worker that runs the current code of a user's computer, which is sent with each call."""

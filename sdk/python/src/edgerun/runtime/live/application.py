@@ -33,7 +33,7 @@ class LiveApplication(Application):
 
     @property
     def logs_failures(self) -> bool:
-        """Its callers are told in the terminal that shows the log."""
+        """Callers see errors in the terminal that shows the log."""
         return False
 
     def has_module(self, name: str) -> bool:
@@ -42,7 +42,7 @@ class LiveApplication(Application):
         return any((one / name).exists() or (one / f"{name}.py").exists() for one in found)
 
     def shown(self, text: str) -> str:
-        """A text in which files have the names that people know them by."""
+        """Replaces paths by the names under which users know the files."""
         return re.sub(f"{re.escape(str(self.sets))}/[^/]+/", "", text)
 
     def of(self, request: LiveRequest, directory: Path) -> LiveApplication:
@@ -71,7 +71,7 @@ def _functions_of(request: LiveRequest) -> list[Mapping[str, str]]:
 
 
 def live_application(environment: Mapping[str, str], sets: Path) -> LiveApplication:
-    """The endpoint that FLASH_RESOURCE_NAME, FLASH_ENDPOINT_TYPE and _FLASH_MAX_CONCURRENCY tell of. Raises StartError."""
+    """The endpoint of FLASH_RESOURCE_NAME, FLASH_ENDPOINT_TYPE and _FLASH_MAX_CONCURRENCY. Raises StartError."""
     name = environment.get("FLASH_RESOURCE_NAME", "").removeprefix(LIVE_PREFIX)
     if not is_name(name):
         raise StartError(f"FLASH_RESOURCE_NAME is {name!r}, which is no name of an endpoint.")

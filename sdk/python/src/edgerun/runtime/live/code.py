@@ -39,7 +39,7 @@ Place = Callable[[Callable[[], Any]], Any]
 
 @dataclass(frozen=True)
 class Version(Generic[Loaded]):
-    """What is loaded, and what it was loaded for."""
+    """The loaded code, and the request that it was loaded for."""
 
     key: str
     application: LiveApplication
@@ -82,10 +82,10 @@ class LiveCode:
             if self._version is None or self._version.key != key:
                 try:
                     self._replace(request, key, load)
-                except WorkerSpent as spent:  # the next one has no texts at all
+                except WorkerSpent as spent:  # the next process has no sources
                     raise MissingModules(request.sha256s, str(spent)) from None
                 except OSError as error:
-                    raise NotLoaded(f"The worker cannot write what the code needs: {error}") from None
+                    raise NotLoaded(f"The worker cannot write the files that the code needs: {error}") from None
             assert self._version is not None
             return self._version
 
@@ -108,7 +108,7 @@ class LiveCode:
         log.say(f"Loaded the code as it is now: {files}, {seconds:.2f} s.")
 
     def _unload(self) -> None:
-        """Frees what the version before holds, such as a model on a GPU, before the next one wants the room (L1)."""
+        """Frees resources of the previous version, such as a model on a GPU, before the next one needs the memory (L1)."""
         if self._version is not None:
             self._take_out(self._version.application)
             self._version = None

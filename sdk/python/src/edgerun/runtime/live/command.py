@@ -16,7 +16,7 @@ _SHOWN_BYTES = 8_000
 
 
 class InstallFailed(Exception):
-    """Something cannot be installed; the text says why."""
+    """Something cannot be installed; the message says why."""
 
 
 class InstallCommand:
@@ -54,7 +54,7 @@ class InstallCommand:
         raise InstallFailed(without_credentials(text))
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int | None:
-        """The exit code; None when it took too long, and was ended with all that it has started."""
+        """The exit code; None when it exceeded the limit and was killed with its children."""
         try:
             return process.wait(self._limit_s)
         except subprocess.TimeoutExpired:

@@ -11,12 +11,12 @@ _ADDRESS = re.compile(r"(https?://)([^\s/]+@)([^\s#]+)")
 
 
 def without_credentials(text: str) -> str:
-    """The text as it may be shown."""
+    """The string without credentials."""
     return _CREDENTIALS.sub("****@", text)
 
 
 def with_credentials(url: str, requirements: Iterable[str]) -> str:
-    """The address with the credentials that requirements have for its host: those of the one that is most like it."""
+    """The URL with the credentials of the most similar URL of its host in the requirements."""
     found = [match.groups() for text in requirements for match in _ADDRESS.finditer(text)]
     known = [
         (scheme + rest, user)

@@ -25,7 +25,7 @@ def leave_out(directory: Path) -> None:
 
 
 def forget(directory: Path) -> None:
-    """Modules from there are imported anew when they are next asked for."""
+    """Modules from there are imported again when they are next used."""
     for name, module in list(sys.modules.items()):
         if is_from(module, directory):
             del sys.modules[name]
@@ -33,7 +33,7 @@ def forget(directory: Path) -> None:
 
 
 def is_from(module: ModuleType, directory: Path) -> bool:
-    """Whether a module, or a package without a file of its own, was imported from there."""
+    """Whether a module, or a package without a file, was imported from there."""
     try:
         file = getattr(module, "__file__", None)
         places = [file] if isinstance(file, str) else list(getattr(module, "__path__", []))

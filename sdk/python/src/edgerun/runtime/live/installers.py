@@ -58,7 +58,7 @@ def _install_by_uv(
 
 
 def _left_out(requirements: Sequence[str]) -> list[str]:
-    """Packages that images bring, and that this Python has or nobody waits for, unless they are asked for by name."""
+    """Packages of images that are not installed unless they are required by name."""
     requested = {_key(one) for one in requirements}
     return sorted(name for name in OF_IMAGES - requested if name in LARGE or not unmet([name], None))
 
@@ -67,7 +67,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def _key(requirement: str) -> str:
-    """The name in a requirement as PEP 503 writes it; empty where it is none, such as an option."""
+    """The normalised name in a requirement (PEP 503); empty where there is none, as in an option."""
     name = _NAME.match(requirement)
     return re.sub(r"[-_.]+", "-", name[0]).lower() if name else ""
 
@@ -77,7 +77,7 @@ def _install_by_pip(requirements: Sequence[str], target: Path, work: Path, envir
     pip = [*_pip(), "install", "--no-input", "--disable-pip-version-check"]
     pip += ["--progress-bar", "off", "--quiet"]
     requested = ["--requirement", _listed(work / "requirements.txt", requirements)]
-    # With a target it does not look at what this Python has, so what is lacking is asked for before.
+    # With --target it ignores installed packages, so the missing ones are resolved first.
     InstallCommand([*pip, "--dry-run", "--report", str(report), *requested], environment).run()
     found = json.loads(report.read_text(encoding="utf-8"))["install"]
     lacking = [_exactly(one, requirements) for one in _without(found, _left_out(requirements))]
@@ -105,7 +105,7 @@ def _pip() -> list[str]:
 
 
 def _without(found: Sequence[Mapping[str, Any]], left_out: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Without what is left out, and what that alone needs."""
+    """Without excluded packages and what only those need."""
     by_key = {_key(one["metadata"]["name"]): one for one in found}
     needed = [key for key, one in by_key.items() if one["requested"]]
     selected: dict[str, Mapping[str, Any]] = {}

@@ -15,7 +15,7 @@ _NAME_CHARACTERS = 16
 
 
 class ModuleSets:
-    """Lays out what is asked for, and forgets what was not for a while. One caller at a time."""
+    """Writes requested module sets, and removes those that were not used recently. One caller at a time."""
 
     def __init__(self, directory: Path, sources: Sources) -> None:
         self.directory = directory
@@ -23,7 +23,7 @@ class ModuleSets:
         self._laid_out: list[Path] = []
 
     def lay_out(self, modules: Mapping[str, str]) -> Path:
-        """The directory with these files, whose texts are here. Their paths have been checked."""
+        """The directory with these files, whose sources are present. Their paths have been validated."""
         target = self.directory / name_of(modules)
         if target in self._laid_out:
             self._laid_out.remove(target)

@@ -12,7 +12,7 @@ MISSING_MODULES = "MissingModules"
 
 
 class MissingModules(Exception):
-    """Nothing was run: the worker lacks the texts of these files. The caller sends it again with them."""
+    """Nothing was run: the worker lacks these sources. The caller repeats the request with them."""
 
     def __init__(self, sha256s: Sequence[str], message: str | None = None) -> None:
         count = len(sha256s)
@@ -33,7 +33,7 @@ class MissingModules(Exception):
 
 
 class NotLoaded(Exception):
-    """The code cannot be loaded, or what it needs cannot be installed; the text says why, and where."""
+    """The code cannot be loaded, or its dependencies cannot be installed; the message says why and where."""
 
     def __init__(self, message: str, *, kind: str = "NotLoaded", traceback: str = "") -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ class NotLoaded(Exception):
 
 
 def not_loaded(error: StartError, application: Application) -> NotLoaded:
-    """What a worker would end of, for one that goes on."""
+    """An error that would end other workers, for one that continues."""
     cause = error.__context__
     if cause is None:
         return NotLoaded(str(error))

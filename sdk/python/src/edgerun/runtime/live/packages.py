@@ -34,7 +34,7 @@ from .system_packages import install_system_packages
 _VOLUME = Path("/runpod-volume")
 _SHOWN_MAX = 6
 _UNDONE = ".making-"
-# Seconds. An installation ends long before; what nobody has asked for in a month is made again when it is.
+# Seconds. Longer than any installation; packages that were not used for a month are installed again when needed.
 _UNDONE_MAX_AGE_S = 3_600.0
 _UNUSED_MAX_AGE_S = 30 * 86_400.0
 
@@ -55,7 +55,7 @@ class Packages:
 
     @property
     def is_spent(self) -> bool:
-        """Whether this process cannot load what is wanted, and has ended itself for a fresh one."""
+        """Whether this process cannot load the packages and has ended for a fresh one."""
         return self._is_spent
 
     def provide(self, code: Code) -> None:
@@ -141,11 +141,11 @@ def _note_use(target: Path) -> None:
 
 
 def remove_unused(directory: Path) -> None:
-    """Removes what was not asked for in a month, and what installations that were killed have left."""
+    """Removes packages that were not used for a month, and remains of killed installations."""
     now = time.time()
     for one in directory.iterdir():
         max_age_s = _UNDONE_MAX_AGE_S if one.name.startswith(_UNDONE) else _UNUSED_MAX_AGE_S
-        with contextlib.suppress(OSError):  # gone by another worker's hand, or of another user
+        with contextlib.suppress(OSError):  # removed by another worker, or of another user
             if now - one.stat().st_mtime > max_age_s:
                 shutil.rmtree(one, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""Whether a process that has imported packages can go on with others."""
+"""Whether a process that has imported packages can continue with others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import imports
 
 
 def stale_package(before: Path, after: Path | None) -> str | None:
-    """A package that was imported as it was before, and is another one, or gone, after; None where none is.
+    """A package that was imported and is changed or removed now; None where there is none.
 
     A process cannot load compiled modules twice, and what others have of a package stays as it was.
     """

@@ -84,5 +84,5 @@ class LiveHandler:
 
 
 def peers_of(request: LiveRequest, name: str, sources: Sources) -> live_peers.LivePeers:
-    """What the code of this call needs to call others; they may call its own endpoint in turn."""
+    """What the code of this call needs to call other endpoints, which may call this one in turn."""
     return live_peers.LivePeers({**request.peers, name: request.own_peer}, sources.texts)

@@ -1,4 +1,4 @@
-"""What a live worker is asked to run. The other side of it is `src/contract/flash/flash-live.ts`."""
+"""Requests to a live worker. The contract is `src/contract/flash/flash-live.ts`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..server.message import Request
 
 PROTOCOL = 1
 
-# Texts of local files in one request.
+# Sources in one request.
 SOURCES_MAX_BYTES = 8 * 1024 * 1024
 # The body of a request to a route.
 BODY_MAX_BYTES = 10_000_000
@@ -29,12 +29,12 @@ Value = TypeVar("Value")
 
 
 class Refused(ValueError):
-    """A request that cannot be understood, or asks for what must not be; the text says what."""
+    """An invalid or forbidden request; the message says why."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """What runs, without the texts of its files."""
+    """What to run, without its sources."""
 
     execution_type: str
     module: str
@@ -69,7 +69,7 @@ class LiveRequest:
 
     @property
     def sha256s(self) -> list[str]:
-        """Of all files that the call needs, with those that its own calls of others will."""
+        """Hashes of all files that the call and its own calls of other endpoints need."""
         files = [self.code.modules, *(peer["modules"] for peer in self.peers.values())]
         return [sha256 for modules in files for sha256 in modules.values()]
 
@@ -129,7 +129,7 @@ _CODE_KEYS = (
 def read_code(value: Any) -> Code:
     """What a request, or a peer in it, says of code. Raises Refused."""
     if not isinstance(value, dict):
-        raise Refused("What is said of code must be an object.")
+        raise Refused("The description of code must be an object.")
     kind = value.get("execution_type")
     if kind not in _KINDS:
         raise Refused(f"'execution_type' is {kind!r}; it must be one of {', '.join(_KINDS)}.")
@@ -158,7 +158,7 @@ def _read_modules(value: Mapping[str, Any]) -> Mapping[str, str]:
     for path, sha256 in modules.items():
         _check_path(path)
         if not _SHA256.fullmatch(sha256):
-            raise Refused(f"The SHA-256 of {path} is {sha256!r:.100}, which is none.")
+            raise Refused(f"The SHA-256 of {path} is {sha256!r:.100}, which is not valid.")
     directories = {path[: match.start()] for path in modules for match in re.finditer("/", path)}
     both = directories & modules.keys()
     if both:
@@ -247,7 +247,7 @@ def _member(value: Mapping[str, Any], key: str, kind: type[Value], default: Valu
     return found
 
 
-_TYPE_NAMES: Mapping[type, str] = {str: "a text", dict: "an object", list: "a list", bool: "true or false"}
+_TYPE_NAMES: Mapping[type, str] = {str: "a string", dict: "an object", list: "a list", bool: "true or false"}
 
 
 def _text(value: Mapping[str, Any], key: str) -> str | None:

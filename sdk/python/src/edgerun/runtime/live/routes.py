@@ -110,7 +110,7 @@ class LiveService(Service):
 
 
 class _Routed(Service):
-    """The routes of one version; who calls them is who has written them, and is told why they fail."""
+    """The routes of one version; their callers wrote them and see why they fail."""
 
     async def answer(self, request: Request) -> Answer:
         """The answer to a request; never raises."""
@@ -124,7 +124,7 @@ class _Routed(Service):
         return answer
 
     def note(self, error: BaseException, request: Request) -> None:
-        """Who calls is told, in the terminal that shows the log."""
+        """Callers see the message in the terminal that shows the log."""
 
     def answer_of_unforeseen(self, error: BaseException) -> Answer:
         trace = traceback_text(error, self._application)
@@ -141,7 +141,7 @@ def _read(request: Request) -> tuple[LiveRequest, Request]:
     except (ValueError, RecursionError) as error:
         if isinstance(error, Refused):
             raise
-        raise Refused("The request is no JSON.") from None
+        raise Refused("The request is not JSON.") from None
     if live.http is None or live.code.execution_type != "route":
         raise Refused("A load-balanced endpoint takes a request for a route, in 'http'.")
     return live, live.http

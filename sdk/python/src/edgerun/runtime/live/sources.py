@@ -1,4 +1,4 @@
-"""The texts of files that a live worker was sent, by their SHA-256."""
+"""Sources that a live worker received, by their SHA-256."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from .request import SOURCES_MAX_BYTES, Refused
 
-# Those of the last few versions of an app: whoever sends an older one is asked for its texts again.
+# Sources of the last few versions of an app; older ones must be sent again.
 _CACHE_MAX_BYTES = 4 * SOURCES_MAX_BYTES
 
 
@@ -23,7 +23,7 @@ class Sources:
         self._lock = threading.Lock()
 
     def keep(self, sources: Mapping[str, str]) -> None:
-        """Raises Refused, and keeps none, where a text is not that of its hash."""
+        """Raises Refused and stores none where a source does not match its hash."""
         texts = {sha256: _verified(sha256, text) for sha256, text in sources.items()}
         with self._lock:
             for sha256, text in texts.items():
@@ -36,13 +36,13 @@ class Sources:
                 self._bytes -= len(text)
 
     def missing(self, sha256s: Iterable[str]) -> list[str]:
-        """Those of which the text is not here."""
+        """Hashes of missing sources."""
         requested = dict.fromkeys(sha256s)
         with self._lock:
             return [sha256 for sha256 in requested if sha256 not in self._texts]
 
     def texts(self, sha256s: Iterable[str]) -> dict[str, bytes]:
-        """The texts that are here."""
+        """The sources that are present."""
         found = {}
         with self._lock:
             for sha256 in sha256s:
@@ -56,7 +56,7 @@ def _verified(sha256: str, text: str) -> bytes:
     try:
         encoded = text.encode("utf-8")
     except UnicodeEncodeError:
-        raise Refused(f"The source {sha256} is no text in UTF-8.") from None
+        raise Refused(f"The source {sha256} is not UTF-8.") from None
     if hashlib.sha256(encoded).hexdigest() != sha256:
         raise Refused(f"The source {sha256} has another SHA-256: it was changed on its way, or wrongly read.")
     return encoded

@@ -18,7 +18,7 @@ Headers = list[tuple[str, str]]
 
 @dataclass
 class Answer:
-    """Status, headers and body; a body that is not there yet comes piece by piece."""
+    """Status, headers and body; a streamed body arrives in pieces."""
 
     status: int
     body: bytes | AsyncIterator[bytes] = b""

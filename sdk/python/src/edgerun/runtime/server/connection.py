@@ -16,7 +16,7 @@ from ..json_text import encode
 from .answer import Answer, detail_answer
 from .message import RequestError, Request, encode_head, read_request
 
-# Seconds for which a connection without a request is kept, and in which a request must have come whole.
+# Seconds for which an idle connection stays open, and within which a request must arrive completely.
 KEEP_ALIVE_S = 600.0
 # Seconds for a client that was refused in the middle of its request to read why.
 _LINGER_S = 2.0
@@ -54,7 +54,7 @@ class Connection:
         except RequestError as error:
             await self._refuse(error)
         except (ConnectionError, asyncio.IncompleteReadError, OSError):
-            pass  # the client is gone
+            pass  # the client has disconnected
         except asyncio.CancelledError as error:
             if not is_client_gone(error):
                 raise
@@ -156,11 +156,11 @@ class Connection:
             timer.cancel()
 
 
-_CLIENT_GONE = "the client of the request has gone"
+_CLIENT_GONE = "the client of the request has disconnected"
 
 
 def is_client_gone(error: BaseException) -> bool:
-    """Whether work was cancelled because nobody waits for its answer."""
+    """Whether work was cancelled because the client has disconnected."""
     return isinstance(error, asyncio.CancelledError) and error.args == (_CLIENT_GONE,)
 
 

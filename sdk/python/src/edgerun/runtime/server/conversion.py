@@ -1,4 +1,4 @@
-"""Values of requests as the annotations of a function want them. Words and rules are those of FastAPI's users."""
+"""Converts values of requests to the annotations of a function, with the rules and messages of FastAPI."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Mismatch(ValueError):
 
 
 def convert(value: Any, annotation: Any, *, is_text: bool) -> Any:
-    """The value as the annotation wants it. `is_text`: from a path, query or form. Raises Mismatch."""
+    """Converts a value to an annotation. `is_text`: from a path, query or form. Raises Mismatch."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
         return convert(value, arguments[0], is_text=is_text)

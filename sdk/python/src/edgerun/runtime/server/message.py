@@ -26,7 +26,7 @@ _CHUNK_SIZE = re.compile(rb"([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?")
 
 
 class RequestError(Exception):
-    """A request that cannot be served, and what is answered."""
+    """A request that cannot be served, with its response."""
 
     def __init__(self, status: int, detail: str | None = None) -> None:
         super().__init__(detail)
@@ -53,7 +53,7 @@ class Request:
 
 
 async def read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Request | None:
-    """The next request; None when the peer has no more. Raises Refusal, or an error of the connection."""
+    """The next request; None when the peer has no more. Raises RequestError, or an error of the connection."""
     head = await _read_head(reader)
     if head is None:
         return None
@@ -88,7 +88,7 @@ def _parse_head(head: bytes) -> Request:
     line, *fields = head.split(b"\r\n")
     match = _REQUEST_LINE.fullmatch(line)
     if match is None:
-        raise RequestError(400, "The request line is none of HTTP/1.1.")
+        raise RequestError(400, "The request line is not one of HTTP/1.1.")
     method, target, major, minor = match.groups()
     if major != b"1":
         raise RequestError(505)
@@ -129,7 +129,7 @@ def _parse_fields(fields: list[bytes]) -> dict[str, str]:
 
 
 def _check_length(request: Request) -> int | None:
-    """Bytes of the body; None when it comes in chunks."""
+    """Length of the body in bytes; None when it is chunked."""
     encoding, length = request.headers.get("transfer-encoding"), request.headers.get("content-length")
     if encoding is not None:
         if length is not None or request.is_http_1_0:

@@ -125,8 +125,8 @@ class _Values:
         if whole is not None and whole not in body:
             body = {whole: body}
         self._take_fields(body, "body", is_text=False)
-        if whole is not None:  # Of others beside it nobody can say whether they belong to it.
-            self._refuse_others([name for name in body if name != whole])
+        if whole is not None:  # Other members may or may not belong to it.
+            self._reject_others([name for name in body if name != whole])
 
     def _take_fields(self, fields: Mapping[str, Any], source: str, *, is_text: bool) -> None:
         parameters = self._parameters
@@ -135,16 +135,16 @@ class _Values:
                 self._convert(name, fields[name], source, is_text=is_text)
             elif parameters.is_required(name):
                 shown = {key: value for key, value in fields.items() if not isinstance(value, bytes)}
-                self._refuse("missing", (source, name), "Field required", shown)
+                self._reject("missing", (source, name), "Field required", shown)
         others = [name for name in fields if name not in parameters.of_request]
         if parameters.takes_any:
             self._values.update({name: fields[name] for name in others})
         elif source == "body" and others and len(others) == len(fields):
-            self._refuse_others(others)  # nothing in it is known, so it can not be meant for this route
+            self._reject_others(others)  # nothing in it is known, so it can not be meant for this route
 
-    def _refuse_others(self, names: list[str]) -> None:
+    def _reject_others(self, names: list[str]) -> None:
         for name in names:
-            self._refuse("extra_forbidden", ("body", name), "Extra inputs are not permitted", None)
+            self._reject("extra_forbidden", ("body", name), "Extra inputs are not permitted", None)
 
     def _texts(self, fields: Mapping[str, list[Any]]) -> dict[str, Any]:
         return {
@@ -155,7 +155,7 @@ class _Values:
         try:
             self._values[name] = convert(value, self._parameters.annotation(name), is_text=is_text)
         except Mismatch as found:
-            self._refuse(found.kind, (source, name, *found.place), found.message, found.value)
+            self._reject(found.kind, (source, name, *found.place), found.message, found.value)
 
     def _read_json(self) -> dict[str, Any]:
         try:
@@ -170,7 +170,7 @@ class _Values:
             raise InvalidRequest([_detail("dict_type", ("body",), message, body)])
         return body
 
-    def _refuse(self, kind: str, place: tuple[str | int, ...], message: str, value: Any) -> None:
+    def _reject(self, kind: str, place: tuple[str | int, ...], message: str, value: Any) -> None:
         self._details.append(_detail(kind, place, message, value))
 
 
@@ -194,12 +194,12 @@ def _read_query(query: str) -> dict[str, list[str]]:
 
 
 def _is_json(content_type: str, body: bytes) -> bool:
-    """curl says of any text that it is a form."""
+    """curl labels any body a form."""
     return "multipart" not in content_type.lower() and body.lstrip()[:1] == b"{"
 
 
 def _type_of(annotation: Any, names: dict[str, Any]) -> Any:
-    """What an annotation means, also where it is written as text."""
+    """Resolves an annotation, also one that is a string."""
     if annotation is inspect.Parameter.empty:
         return Any
 

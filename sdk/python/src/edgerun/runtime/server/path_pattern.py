@@ -26,7 +26,7 @@ class PathPattern:
         self._segments = [_Segment(segment) for segment in path.split("/")]
 
     def values_in(self, path: str) -> dict[str, str] | None:
-        """The values of the parameters as they stand in a path, percent signs included; None for another path."""
+        """The parameters of a path, still percent-encoded; None where the path does not match."""
         given = path.split("/", len(self._segments))
         if len(given) != len(self._segments):
             return None
@@ -43,7 +43,7 @@ class _Segment:
         self._names = pieces[1::2]
         self._first, *between = pieces[::2]
         self._last = between.pop() if between else ""
-        # From the end: each parameter but the first one, and the text before it.
+        # From the end: each parameter but the first one, with the literal before it.
         self._backward = list(zip(self._names[:0:-1], between[::-1]))
 
     def read(self, text: str, values: dict[str, str]) -> bool:

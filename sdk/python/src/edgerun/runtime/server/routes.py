@@ -43,7 +43,7 @@ class Routes:
             self._place(route)
 
     def find(self, method: str, path: str) -> Found | list[str]:
-        """The route; otherwise the methods that the path has, none when it is unknown."""
+        """The route; otherwise the methods of the path, empty when it is unknown."""
         found = self._find(method, path)
         if found or path == "/":
             return found

@@ -38,7 +38,7 @@ class Service:
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="route")
 
     async def answer(self, request: Request) -> Answer:
-        """The answer to a request; raises nothing but the cancellation of a request whose client has gone."""
+        """The response to a request; raises only the cancellation of a request whose client has disconnected."""
         health = self.answer_of_health(request)
         if health is not None:
             return health

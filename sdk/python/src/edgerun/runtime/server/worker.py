@@ -34,7 +34,7 @@ def serve_service(service: Service, environment: Mapping[str, str]) -> None:
 
 
 def health_path(environment: Mapping[str, str]) -> str:
-    """The path at which the agent asks for the worker's health."""
+    """The path of the agent's health checks."""
     return environment.get("HEALTH_CHECK_PATH") or HEALTH_PATH
 
 

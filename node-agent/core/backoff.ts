@@ -1,0 +1,39 @@
+import type { Timing } from "./timing.ts";
+
+/** Counts what goes wrong in a row, and says when the next call may be made. */
+export class Backoff {
+  readonly #policy: { readonly baseMs: number; readonly capMs: number };
+  readonly #random: () => number;
+  #failures = 0;
+  #restsUntil = 0;
+
+  constructor(timing: Timing, random: () => number) {
+    this.#policy = { baseMs: timing.edgeRetryBaseMs, capMs: timing.edgeRetryCapMs };
+    this.#random = random;
+  }
+
+  /** Calls that fail together count once. */
+  increase(): void {
+    if (this.remainingMs() > 0) return;
+    this.#failures += 1;
+    this.#restsUntil = Date.now() + retryDelayMs(this.#failures, this.#policy, this.#random());
+  }
+
+  reset(): void {
+    this.#failures = 0;
+  }
+
+  remainingMs(): number {
+    return Math.max(0, this.#restsUntil - Date.now());
+  }
+}
+
+/** Doubles from the base to the cap; `random` in [0, 1) spreads the callers over the upper half. */
+export function retryDelayMs(
+  failures: number,
+  policy: { readonly baseMs: number; readonly capMs: number },
+  random: number,
+): number {
+  const whole = Math.min(policy.capMs, policy.baseMs * 2 ** Math.min(failures - 1, 30));
+  return Math.round(whole / 2 + (whole / 2) * random);
+}

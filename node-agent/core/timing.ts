@@ -1,0 +1,102 @@
+import {
+  AGENT_HOLD_MAX_MS,
+  DIRECT_DRAIN_MS,
+  DRAIN_GRACE_MS,
+  HEALTH_PROBE_MS,
+  HEALTH_PROBE_START_MS,
+  LINK_PING_MS,
+  PORT_HINT_AFTER_MS,
+  STOP_GRACE_MS,
+  WORKER_BODY_LIMIT_MS,
+  WORKER_SILENCE_LIMIT_MS,
+} from "../../src/contract/limits.ts";
+import { LINK_BEAT_MS } from "../../src/link/link-messages.ts";
+
+/** The waits of the agent; tests shorten some of them. */
+export type Timing = {
+  /** Longest time that a job poll or stop poll of a worker is held. */
+  readonly pollHoldMs: number;
+  /** The same while the worker drains, so that it notices its SIGTERM soon. */
+  readonly drainPollHoldMs: number;
+  /** Wait before an error reply, because workers ask again at once. */
+  readonly errorDelayMs: number;
+  /** Time for a worker to send a body. */
+  readonly bodyLimitMs: number;
+  readonly stopGraceMs: number;
+  /** Time from the telling of a stop to the look whether its handler has ended. */
+  readonly stopCheckMs: number;
+  /**
+   * Time from its delivery after which a job has surely begun; the Python SDK begins one within 100 ms. A worker
+   * ignores the stop of a job that has not begun, so it is told again.
+   */
+  readonly begunAfterMs: number;
+  readonly drainGraceMs: number;
+  /** Time between two looks at the health of a worker that is healthy, and of one that is not. */
+  readonly healthProbeMs: number;
+  readonly healthProbeStartMs: number;
+  /** Time for the requests of a worker to end that shall not run any more. */
+  readonly requestGraceMs: number;
+  /** Time without a server on its port after which it is looked for on others. */
+  readonly portHintAfterMs: number;
+  /** Time for what an ended worker sent last to be read. */
+  readonly exitSettleMs: number;
+  readonly restartBaseMs: number;
+  readonly restartCapMs: number;
+  /** Time in which a worker without jobs may have no poll open. */
+  readonly silenceLimitMs: number;
+  /** A worker that stayed ready for so long starts its failures from zero. */
+  readonly healthyMs: number;
+  /** Hold that is asked of the edge when nothing else is going on. */
+  readonly edgeHoldMs: number;
+  /** Time beyond the hold after which a call to the edge is given up. */
+  readonly edgeSlackMs: number;
+  /** Time after which the upload of a large result is given up and begun again. */
+  readonly edgeUploadMs: number;
+  /** Time for the last lines of logs to reach the edge when the agent ends. */
+  readonly logFlushMs: number;
+  /** Time for requests that run to end when the agent ends; well within what systemd gives it. */
+  readonly linkGraceMs: number;
+  /** A link with requests beats this often. */
+  readonly linkBeatMs: number;
+  /** A link is pinged this often; one that has not answered by the next time is gone. */
+  readonly linkPingMs: number;
+  /** Time after which a link is tried again that the edge does not want. */
+  readonly linkRefusedMs: number;
+  readonly edgeRetryBaseMs: number;
+  readonly edgeRetryCapMs: number;
+};
+
+export const TIMING: Timing = {
+  pollHoldMs: 25_000,
+  drainPollHoldMs: 1_000,
+  errorDelayMs: 2_000,
+  bodyLimitMs: WORKER_BODY_LIMIT_MS,
+  stopGraceMs: STOP_GRACE_MS,
+  stopCheckMs: STOP_GRACE_MS / 4,
+  begunAfterMs: 250,
+  drainGraceMs: DRAIN_GRACE_MS,
+  healthProbeMs: HEALTH_PROBE_MS,
+  healthProbeStartMs: HEALTH_PROBE_START_MS,
+  requestGraceMs: DIRECT_DRAIN_MS,
+  portHintAfterMs: PORT_HINT_AFTER_MS,
+  exitSettleMs: 100,
+  restartBaseMs: 1_000,
+  restartCapMs: 60_000,
+  silenceLimitMs: WORKER_SILENCE_LIMIT_MS,
+  healthyMs: 60_000,
+  edgeHoldMs: AGENT_HOLD_MAX_MS,
+  edgeSlackMs: 20_000,
+  edgeUploadMs: 5 * 60_000,
+  logFlushMs: 2_000,
+  linkGraceMs: 30_000,
+  linkBeatMs: LINK_BEAT_MS,
+  linkPingMs: LINK_PING_MS,
+  linkRefusedMs: 60_000,
+  edgeRetryBaseMs: 250,
+  edgeRetryCapMs: 15_000,
+};
+
+/** Whole ms since a reading of `performance.now()`, a clock that nobody sets. */
+export function ageMs(at: number): number {
+  return Math.max(0, Math.round(performance.now() - at));
+}

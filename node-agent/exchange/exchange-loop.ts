@@ -1,0 +1,359 @@
+/**
+ * The conversation about the jobs of one endpoint that has a worker here.
+ *
+ * One holding turn is parked at the edge at all times; it brings jobs and stops. Chunks and reports go with the
+ * next holding turn when free slots ask for a new one anyway, and in immediate turns beside it otherwise. Either
+ * offers the slots that became free since, so that a finished worker gets its next job in the same round trip.
+ *
+ * T1  A turn is open from before its request is built until its reply is applied, so `openTurns` is right.
+ * T2  The jobs of a reply are held in the same step in which its turn ends: no request can be built between.
+ *     A job that its worker cannot get any more is declined by not being listed: the edge queues it again.
+ * T3  Reports and chunks are sent again until they are acknowledged (see cargo.ts).
+ * T4  No turn is sent while the conversation rests after a failure or after a hold that the edge did not hold.
+ */
+import type { ExchangeReply, ExchangeRequest, RawExchangeReply } from "../../src/contract/agent/agent.ts";
+import type { AttemptLedger, ReceivedAttempt } from "../journal/attempt-ledger.ts";
+import type { AttemptRecord } from "../journal/journal.ts";
+import {
+  type ExchangeBatch,
+  encodeBatch,
+  isAcknowledged,
+  isEmpty,
+  EMPTY_BATCH,
+  nextBatch,
+  acknowledgeChunks,
+} from "./exchange-batch.ts";
+import type { EdgeOutcome } from "../edge/edge-client.ts";
+import type { EdgeContext } from "../edge/edge-context.ts";
+import {
+  areSameSlots,
+  boundProgress,
+  type OpenTurn,
+  type Slot,
+  longPollSlots,
+  immediateSlots,
+} from "./exchange-plan.ts";
+import { Backoff } from "../core/backoff.ts";
+import { Schedule } from "../core/schedule.ts";
+
+/** The workers of this host, as exchanges need them. */
+export interface ExchangeWorkers {
+  /** Whether the endpoint has a worker that is not paused. */
+  hasRunning(endpointId: string): boolean;
+  freeSlots(endpointId: string): Slot[];
+  /** How many more jobs a worker can get. */
+  acceptableJobs(workerId: string): number;
+  accept(workerId: string, jobs: readonly ReceivedAttempt[]): void;
+  stopJob(endpointId: string, stop: ExchangeReply["stops"][number]): void;
+}
+
+/** How many clients follow the logs of an endpoint. */
+export interface LogFollowers {
+  follow(endpointId: string): number;
+  setFollow(endpointId: string, follow: number): void;
+}
+
+export type ExchangeLoopOptions = EdgeContext & {
+  readonly endpointId: string;
+  readonly session: string;
+  readonly ledger: AttemptLedger;
+  readonly workers: ExchangeWorkers;
+  readonly logs: LogFollowers;
+  /** The endpoint has no workers and no reports left on this host. */
+  readonly onOver: () => void;
+};
+
+type Turn = OpenTurn & {
+  readonly sentAt: number;
+  readonly batch: ExchangeBatch;
+  /** A newer holding turn has gone out: the edge answers this one at once. */
+  isReplaced: boolean;
+};
+
+/** Gathers reports and slots that belong together, such as a result and the same worker's next poll. */
+const GATHER_MS = 0;
+/** A poll that ended is followed by the next one of the same worker; only a slot that stays away is withdrawn. */
+const WITHDRAW_MS = 500;
+/** Chunks that a handler yields this close together share an exchange, and a row at the edge. */
+const CHUNK_GATHER_MS = 5;
+/** A hold without slots only brings stops; a job that ends sooner than this needs none. */
+const STOPS_ONLY_AFTER_MS = 20;
+const PROGRESS_MS = 1_000;
+const IMMEDIATE_MAX = 4;
+/** A further immediate turn beside an open one goes this much later: what ends meanwhile shares it. */
+const SHARE_MS = 5;
+const OPEN_MAX = 16;
+/** A hold that brings no news and comes back before this was not held. A few in a row are chance. */
+const QUICK_REPLY_MS = 500;
+const QUICK_HOLDS_MAX = 3;
+
+export class ExchangeLoop {
+  readonly #options: ExchangeLoopOptions;
+  readonly #open = new Map<number, Turn>();
+  readonly #schedule = new Schedule(() => this.#pump());
+  readonly #backoff: Backoff;
+  #lastTurn = 0;
+  #hasNews = false;
+  #quickHolds = 0;
+  #lastJobAt = 0;
+  #hasFailed = false;
+
+  constructor(options: ExchangeLoopOptions) {
+    this.#options = options;
+    this.#backoff = new Backoff(options.timing, options.random);
+    options.signal.addEventListener("abort", () => this.#schedule.cancel(), { once: true });
+    this.#schedule.within(0);
+  }
+
+  #isOver(): boolean {
+    const { ledger, endpointId } = this.#options;
+    return !this.#hasWorkers() && this.#open.size === 0 && !ledger.hasAnyOf(endpointId);
+  }
+
+  // What happens on the host
+
+  slotsChanged(): void {
+    const longPoll = this.#longPoll();
+    const offered = new Map(longPoll?.slots.map((slot) => [slot.workerId, slot.free]));
+    const hasMore = this.#slotsToHold().some((slot) => slot.free > (offered.get(slot.workerId) ?? 0));
+    this.#schedule.within(hasMore || !longPoll ? GATHER_MS : WITHDRAW_MS);
+  }
+
+  /** A worker stopped taking jobs for good: its slots are withdrawn at once. */
+  slotsWithdrawn(): void {
+    this.#schedule.within(GATHER_MS);
+  }
+
+  reportsChanged(): void {
+    this.#schedule.within(GATHER_MS);
+  }
+
+  chunksChanged(): void {
+    this.#schedule.within(CHUNK_GATHER_MS);
+  }
+
+  progressChanged(): void {
+    this.#hasNews = true;
+    this.#schedule.within(PROGRESS_MS);
+  }
+
+  // Sending
+
+  #pump(): void {
+    if (this.#options.signal.aborted) return;
+    const restMs = this.#backoff.remainingMs();
+    if (restMs > 0) return this.#schedule.within(restMs); // T4
+    if (this.#hasFailed) return this.#probe();
+    this.#sendBatches();
+    this.#ensureLongPoll();
+  }
+
+  /** After a failure one turn goes first, and does not hold: its reply tells at once that the edge is back. */
+  #probe(): void {
+    if (this.#count((turn) => !turn.isLongPoll) > 0 || this.#isOver()) return;
+    this.#send(false, this.#slotsToOfferNow(), this.#nextBatch());
+  }
+
+  #sendBatches(): void {
+    while (this.#count((turn) => !turn.isLongPoll) < IMMEDIATE_MAX && this.#open.size < OPEN_MAX) {
+      const batch = this.#nextBatch();
+      if (isEmpty(batch)) break;
+      const shareMs = this.#shareMs();
+      if (shareMs > 0) {
+        this.#schedule.within(shareMs);
+        break;
+      }
+      if (this.#hasNewSlots()) this.#sendLongPoll(this.#slotsToHold(), batch);
+      else this.#send(false, this.#slotsToOfferNow(), batch);
+    }
+    if (this.#hasNews && this.#open.size < OPEN_MAX) this.#send(false, [], EMPTY_BATCH);
+  }
+
+  #shareMs(): number {
+    const withBatch = [...this.#open.values()].filter((turn) => !isEmpty(turn.batch));
+    const sentAt = Math.max(0, ...withBatch.map((turn) => turn.sentAt));
+    return sentAt + SHARE_MS - Date.now();
+  }
+
+  #hasNewSlots(): boolean {
+    const slots = this.#slotsToHold();
+    return slots.length > 0 && !areSameSlots(this.#longPoll()?.slots ?? [], slots);
+  }
+
+  #sendLongPoll(slots: readonly Slot[], batch: ExchangeBatch): void {
+    const longPoll = this.#longPoll();
+    if (longPoll) longPoll.isReplaced = true;
+    this.#send(true, slots, batch);
+  }
+
+  #ensureLongPoll(): void {
+    const { ledger, endpointId } = this.#options;
+    const slots = this.#slotsToHold();
+    const longPoll = this.#longPoll();
+    const isOffering = longPoll !== undefined && longPoll.slots.length > 0; // which is taken back in any case
+    if (!this.#hasWorkers() && !ledger.hasAnyOf(endpointId) && !isOffering) return;
+    if (longPoll && areSameSlots(longPoll.slots, slots)) return;
+    if (this.#open.size >= OPEN_MAX) return; // the next reply pumps again
+    const earlyMs = this.#lastJobAt + STOPS_ONLY_AFTER_MS - Date.now();
+    if (slots.length === 0 && !longPoll && earlyMs > 0) return this.#schedule.within(earlyMs);
+    this.#sendLongPoll(slots, EMPTY_BATCH);
+  }
+
+  #send(isLongPoll: boolean, slots: readonly Slot[], batch: ExchangeBatch): void {
+    this.#hasNews = false;
+    this.#lastTurn += 1;
+    const turn = {
+      turn: this.#lastTurn,
+      isLongPoll,
+      slots,
+      batch,
+      sentAt: Date.now(),
+      isReplaced: false,
+    };
+    const body = this.#encode(turn);
+    this.#open.set(turn.turn, turn); // T1
+    void this.#call(turn, body).then((outcome) => this.#settle(turn, outcome));
+  }
+
+  #call(turn: Turn, body: string): Promise<EdgeOutcome<RawExchangeReply>> {
+    const { client, endpointId, timing, signal } = this.#options;
+    const holdMs = turn.isLongPoll ? timing.edgeHoldMs : 0;
+    return client.exchange(endpointId, body, { timeoutMs: holdMs + timing.edgeSlackMs, signal });
+  }
+
+  #encode({ turn, isLongPoll, slots, batch }: Turn): string {
+    const { session, ledger, endpointId, timing, logs } = this.#options;
+    const request: Omit<ExchangeRequest, "held" | "reports" | "chunks"> = {
+      session,
+      turn,
+      openTurns: [...this.#open.keys()],
+      slots: [...slots],
+      holdMs: isLongPoll ? timing.edgeHoldMs : 0,
+      follow: logs.follow(endpointId),
+    };
+    const attempts = `"held":[${boundProgress(ledger.encodedAttempts(endpointId), turn).join(",")}]`;
+    // Users' values are JSON text, and remain the text that they are.
+    return `${JSON.stringify(request).slice(0, -1)},${attempts},${encodeBatch(batch)}}`;
+  }
+
+  #nextBatch(): ExchangeBatch {
+    const { ledger, endpointId } = this.#options;
+    return nextBatch(
+      ledger,
+      endpointId,
+      [...this.#open.values()].map((turn) => turn.batch),
+    );
+  }
+
+  // Replies
+
+  #settle(turn: Turn, outcome: EdgeOutcome<RawExchangeReply>): void {
+    if (this.#options.signal.aborted) return;
+    if (outcome.kind === "answered") this.#apply(turn, outcome.reply);
+    else this.#fail(turn, outcome);
+    if (this.#isOver()) this.#options.onOver();
+    else this.#schedule.within(0);
+  }
+
+  #apply(turn: Turn, reply: RawExchangeReply): void {
+    const { endpointId, ledger, workers, logs, reachability } = this.#options;
+    this.#open.delete(turn.turn);
+    const bringsNews = this.#bringsNews(reply);
+    for (const [workerId, jobs] of Map.groupBy(reply.jobs, (job) => job.workerId)) {
+      this.#receive(workerId, jobs); // T2
+    }
+    this.#hasFailed = false;
+    reachability.answered(endpointId);
+    for (const ack of reply.acks) ledger.acknowledge(ack.jobId, ack.attempt, ack.outcome);
+    acknowledgeChunks(turn.batch, reply.chunkAcks, ledger);
+    for (const stop of reply.stops) workers.stopJob(endpointId, stop);
+    if (reply.follow !== undefined) logs.setFollow(endpointId, reply.follow);
+    if (this.#isSuspicious(turn, reply, bringsNews)) this.#backoff.increase();
+    else this.#backoff.reset();
+  }
+
+  /** A stop of what is not held says nothing new. */
+  #bringsNews({ jobs, stops, follow }: RawExchangeReply): boolean {
+    const { ledger, logs, endpointId } = this.#options;
+    if (follow !== undefined && follow !== logs.follow(endpointId)) return true;
+    return jobs.length > 0 || stops.some((stop) => ledger.isOpen(stop));
+  }
+
+  #receive(workerId: string, jobs: RawExchangeReply["jobs"]): void {
+    const { endpointId, ledger, log, workers } = this.#options;
+    const limit = workers.acceptableJobs(workerId);
+    const accepted = jobs.slice(0, limit).map((job) => ({ job, record: ledger.receive(endpointId, job) }));
+    for (const { job } of accepted)
+      log.info("job_received", { jobId: job.id, attempt: job.attempt, workerId });
+    for (const job of jobs.slice(limit)) {
+      log.info("job_declined", { jobId: job.id, attempt: job.attempt, workerId });
+      this.#hasNews = true; // the edge shall hear soon that it is not held
+    }
+    if (accepted.length > 0) this.#lastJobAt = Date.now();
+    for (const { job, record } of accepted)
+      if (job.error !== undefined) this.#failUnreadable(record, job.error);
+    const readable = accepted.filter(({ job }) => job.error === undefined);
+    if (readable.length > 0) workers.accept(workerId, readable); // together: they may share one poll
+  }
+
+  /** It ends without its worker having seen it. */
+  #failUnreadable(record: AttemptRecord, error: string): void {
+    const { ledger, log } = this.#options;
+    log.warn("job_unreadable", { jobId: record.jobId, attempt: record.attempt, reason: error });
+    void ledger.report(record, { kind: "failed", error, output: undefined }).catch((failure: unknown) => {
+      log.error("journal_failed", { jobId: record.jobId, reason: String(failure) });
+    });
+  }
+
+  /** Whether answering such replies at once would make a hot loop. */
+  #isSuspicious(turn: Turn, reply: RawExchangeReply, bringsNews: boolean): boolean {
+    if (!isAcknowledged(turn.batch, reply)) return true;
+    if (!turn.isLongPoll || turn.isReplaced || !isEmpty(turn.batch)) return false;
+    const isQuick = !bringsNews && Date.now() - turn.sentAt < QUICK_REPLY_MS;
+    this.#quickHolds = isQuick ? this.#quickHolds + 1 : 0;
+    return this.#quickHolds > QUICK_HOLDS_MAX;
+  }
+
+  #fail(turn: Turn, outcome: Exclude<EdgeOutcome<RawExchangeReply>, { kind: "answered" }>): void {
+    const { endpointId, ledger, log, reachability, onUnauthorized } = this.#options;
+    this.#open.delete(turn.turn);
+    this.#hasFailed = true;
+    this.#backoff.increase();
+    switch (outcome.kind) {
+      case "unauthorized":
+        return onUnauthorized();
+      case "unreachable":
+        return reachability.failed(endpointId, outcome.detail);
+      case "refused":
+        log.warn("edge_refused", { endpointId, status: outcome.status, detail: outcome.detail });
+        // The endpoint was deleted: nobody will ever take its reports.
+        if (outcome.status === 404 && !this.#hasWorkers()) ledger.forgetEndpoint(endpointId);
+    }
+  }
+
+  // Turns
+
+  #longPoll(): Turn | undefined {
+    return [...this.#open.values()].find((turn) => turn.isLongPoll && !turn.isReplaced);
+  }
+
+  #hasWorkers(): boolean {
+    return this.#options.workers.hasRunning(this.#options.endpointId);
+  }
+
+  #freeSlots(): Slot[] {
+    return this.#options.workers.freeSlots(this.#options.endpointId);
+  }
+
+  #slotsToHold(): Slot[] {
+    return longPollSlots(this.#freeSlots(), [...this.#open.values()]);
+  }
+
+  #slotsToOfferNow(): Slot[] {
+    return immediateSlots(this.#freeSlots(), [...this.#open.values()]);
+  }
+
+  #count(matches: (turn: Turn) => boolean): number {
+    return [...this.#open.values()].filter(matches).length;
+  }
+}

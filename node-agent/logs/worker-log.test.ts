@@ -1,0 +1,61 @@
+import { test } from "vitest";
+import { Masks, SoleJobs } from "./worker-log.ts";
+
+test("values are masked wherever they stand, also those of before", ({ expect }) => {
+  const masks = new Masks();
+  masks.add(["old-password"]);
+  masks.add(["new-password"]);
+  expect(masks.apply("a new-password, old-password, new-password")).toBe("a [secret], [secret], [secret]");
+});
+
+test("short values are left, and a value within a longer one shows nothing of it", ({ expect }) => {
+  const masks = new Masks();
+  masks.add(["1234567", "password", "password-and-more"]);
+  expect(masks.apply("1234567 password-and-more")).toBe("1234567 [secret]");
+});
+
+test("of a value with several lines each line is masked", ({ expect }) => {
+  const masks = new Masks();
+  masks.add(["-----BEGIN KEY-----\nMIIBVgIBADANBgkq\n-----END KEY-----"]);
+  expect(masks.apply("MIIBVgIBADANBgkq")).toBe("[secret]");
+});
+
+test("a line is of the only job that was there when it was printed", ({ expect }) => {
+  const jobs = new SoleJobs();
+  jobs.record(["a"], 10);
+  jobs.record([], 20);
+  jobs.record(["b"], 30);
+  jobs.record(["b", "c"], 40);
+  jobs.record(["c"], 50);
+  expect([5, 15, 35, 45, 55].map((at) => jobs.during(at, at))).toEqual([undefined, "a", "b", undefined, "c"]);
+});
+
+test("a line that is stamped after its job is of the job before, if that is not long ago", ({ expect }) => {
+  const jobs = new SoleJobs();
+  jobs.record(["a"], 10);
+  jobs.record([], 20);
+  jobs.record(["b", "c"], 10_000_000);
+  jobs.record([], 10_000_010);
+  expect(jobs.during(25, 25)).toBe("a");
+  expect(jobs.during(1_999_999, 1_999_999)).toBe("a");
+  expect(jobs.during(5_000_000, 5_000_000)).toBeUndefined();
+  expect(jobs.during(10_000_020, 10_000_020)).toBeUndefined();
+});
+
+test("where the time is not known exactly, only one job may have been there in all of it", ({ expect }) => {
+  const jobs = new SoleJobs();
+  jobs.record(["a"], 10);
+  jobs.record([], 20);
+  jobs.record(["b"], 30);
+  expect(jobs.during(12, 25)).toBe("a");
+  expect(jobs.during(5, 12)).toBe("a");
+  expect(jobs.during(15, 35)).toBeUndefined();
+  expect(jobs.during(22, 28)).toBe("a");
+});
+
+test("the time before last thousand changes is forgotten", ({ expect }) => {
+  const jobs = new SoleJobs();
+  for (let number = 1; number <= 5_000; number += 1) jobs.record([`job ${number}`], number * 10);
+  expect(jobs.during(50_000, 50_000)).toBe("job 5000");
+  expect(jobs.during(15, 15)).toBeUndefined();
+});

@@ -1,0 +1,62 @@
+import Dockerode from "dockerode";
+import { freeBytesOf } from "../../disk/disk-space.ts";
+import { isNotFound } from "./docker-errors.ts";
+
+/** Label of all containers of a host; its value is the id of the host. */
+export const HOST_LABEL = "edgerun.host";
+
+/** The same daemon, with calls that fail when no answer comes within the limit. Not for streams. */
+export function withTimeLimit(docker: Dockerode, limitMs: number): Dockerode {
+  const limited = new Dockerode();
+  limited.modem = Object.assign(Object.create(docker.modem), { timeout: limitMs });
+  return limited;
+}
+
+/** Null for a container that does not exist. */
+export async function inspect(
+  container: Dockerode.Container,
+): Promise<Dockerode.ContainerInspectInfo | null> {
+  return (await ignoring(isNotFound, container.inspect())) ?? null;
+}
+
+/** Awaits a call; undefined when it fails with an expected error. */
+export async function ignoring<T>(
+  isExpected: (error: unknown) => boolean,
+  call: Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isExpected(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Where Docker keeps images and containers on this host; null when the daemon does not tell. */
+export async function dockerRoot(docker = new Dockerode()): Promise<string | null> {
+  const info: unknown = await docker.info().catch(() => null);
+  if (typeof info !== "object" || info === null || !("DockerRootDir" in info)) return null;
+  return typeof info.DockerRootDir === "string" ? info.DockerRootDir : null;
+}
+
+/** Reads the free space where Docker keeps images, in bytes; null when this process cannot see it. */
+export function freeBytesReader(docker: Dockerode): () => Promise<number | null> {
+  let root: string | null = null;
+  return async () => {
+    root ??= await dockerRoot(docker);
+    if (root === null) return null;
+    return freeBytesOf(root);
+  };
+}
+
+/** Values of a stream that holds one JSON text per line. */
+export async function* jsonLines(stream: NodeJS.ReadableStream): AsyncGenerator<unknown> {
+  stream.setEncoding("utf8");
+  let rest = "";
+  for await (const chunk of stream) {
+    const lines = (rest + String(chunk)).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines.filter((line) => line.trim() !== "").map((line): unknown => JSON.parse(line));
+  }
+  if (rest.trim() !== "") yield JSON.parse(rest);
+}

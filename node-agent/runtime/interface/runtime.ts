@@ -1,0 +1,167 @@
+/**
+ * The seam between the agent and whatever runs workers on a host.
+ *
+ * R1  A worker is known by its workerId alone; starting one that already runs is a no-op.
+ * R2  What a runtime started it can list again after the agent was killed and started anew (adoption).
+ * R3  After `remove` nothing of the worker is left: no process, no container, no working directory.
+ * R4  Two workers never share a working directory.
+ * R5  A frozen worker runs no instruction and keeps all its memory; stopping and removing it work as ever.
+ */
+
+import type { Artifact } from "../../../src/contract/agent/artifact.ts";
+import type { ArtifactSourceOptions } from "../../artifacts/artifact-download.ts";
+import type { CachedImageStore } from "../../disk/cached-images.ts";
+import type { OutputReader } from "./output.ts";
+
+/** All that is needed to run one worker, address and token of the agent already in `env`. */
+export type WorkerSpec = {
+  readonly workerId: string;
+  readonly endpointId: string;
+  readonly revision: number;
+  readonly imageName: string;
+  readonly dockerArgs: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly containerDiskInGb: number;
+  readonly gpuIndexes: readonly number[];
+  readonly registryAuth: RegistryAuth | null;
+  /** What it may use of the host's CPU and memory; absent for as much as there is. */
+  readonly limits?: WorkerLimits | undefined;
+  /** Files of an app, which the worker finds unpacked at APP_DIRECTORY and may not change. */
+  readonly artifact?: Artifact | undefined;
+  /** It is given one of these, the first that this host has. */
+  readonly networkVolumeIds?: readonly string[] | undefined;
+  /** Where its own server listens; absent for a worker without one. */
+  readonly serverPorts?: ServerPorts | undefined;
+};
+
+export type WorkerLimits = {
+  /** Thousandths of a vCPU. */
+  readonly cpuMilli: number;
+  readonly memoryMb: number;
+};
+
+/** Where a worker's own server takes requests, and where it is asked for its health. */
+export type ServerPorts = { readonly port: number; readonly healthPort: number };
+
+/** A TCP socket on which somebody listens; the address may be of either family. */
+export type ListeningSocket = { readonly address: string; readonly port: number };
+
+export type RegistryAuth = {
+  readonly username: string;
+  readonly password: string;
+  /** What people call it. */
+  readonly name?: string | undefined;
+};
+
+/** A worker that the runtime finds on this host, running or not. */
+export type FoundWorker = {
+  readonly workerId: string;
+  readonly endpointId: string;
+  readonly revision: number;
+  /** Frozen ones run, too. */
+  readonly isRunning: boolean;
+  readonly isFrozen: boolean;
+  /** Exit code of one that does not run; null when unknown. */
+  readonly exitCode: number | null;
+};
+
+export type WorkerExit = {
+  readonly workerId: string;
+  readonly exitCode: number | null;
+  /** One sentence: exited with code 3, killed for memory, killed by signal. */
+  readonly reason: string;
+};
+
+/** How far it is, in words; said of what. */
+export type PrepareProgress = { readonly what: "image" | "files"; readonly detail: string };
+
+export type PrepareOutcome =
+  /** `note`: what people should know although the start goes on. */
+  | { readonly kind: "prepared"; readonly warning?: string }
+  | { readonly kind: "failed"; readonly detail: string };
+
+/** What a runtime needs to cache images and files of apps, and to remove them again. */
+export type CacheOptions = ArtifactSourceOptions & {
+  readonly cachedImages: CachedImageStore;
+  /** Names of the images of the assigned workers. */
+  readonly assignedImages: () => ReadonlySet<string>;
+};
+
+export type RuntimeKind = "docker" | "process";
+
+export interface Runtime {
+  readonly kind: RuntimeKind;
+  /** Host name or address under which a worker reaches a server of the agent. */
+  agentAddress(): Promise<string>;
+  /** Lets workers reach the server of the agent that listens at this port of its address. */
+  admit(port: number): Promise<void>;
+  /** Ports for a worker's server: those wanted, or others where workers share the ports of the host. */
+  portsFor(requested: ServerPorts): Promise<ServerPorts>;
+  /** Where the agent reaches a worker's server, which listens at `ports`. Throws when the worker does not run. */
+  locateServer(workerId: string, ports: ServerPorts): Promise<ServerPorts & { readonly host: string }>;
+  /** Where the worker's own programs listen; null where that cannot be told. */
+  listening(workerId: string): Promise<readonly ListeningSocket[] | null>;
+  /**
+   * Gets the image, and the files of the app where there are any, onto this host. Says in words how far it is; never
+   * throws for what is missing.
+   */
+  prepare(
+    spec: WorkerSpec,
+    onProgress: (progress: PrepareProgress) => void,
+    /** Nobody wants the worker any more. */
+    signal?: AbortSignal,
+  ): Promise<PrepareOutcome>;
+  /** From here on what was brought to this host is remembered, and removed when the disk gets full. */
+  configureCache(options: CacheOptions): void;
+  /** Disk that what is kept would give back if there were need of it, in bytes. */
+  freeableBytes(): Promise<number>;
+  /** What the worker's image is by its content: the registry's digest, or an id where it came from none. */
+  imageDigest(workerId: string): Promise<string | null>;
+  /** Creates and starts the worker. Throws with a clear message when the runtime refuses. */
+  start(spec: WorkerSpec): Promise<void>;
+  /** Holds everything that runs for the worker. Throws when the worker does not run; no-op for a frozen one. */
+  freeze(workerId: string): Promise<void>;
+  /** Lets a frozen worker go on where it was. Throws when the worker does not run; no-op for one that does. */
+  thaw(workerId: string): Promise<void>;
+  /** SIGTERM, then SIGKILL after the grace (0: at once). Resolves when the worker has ended. */
+  stop(workerId: string, graceMs: number): Promise<void>;
+  /** Kills what still runs and removes every trace. No-op for an unknown worker. */
+  remove(workerId: string): Promise<void>;
+  /** All workers of this host, also those of an earlier agent process. */
+  list(): Promise<readonly FoundWorker[]>;
+  /** Last lines of output, oldest first. */
+  lastLines(workerId: string, count: number): Promise<readonly string[]>;
+  /** Hands on what the worker prints; resolves when it has ended and all was handed on, or at the signal. */
+  output(workerId: string, reader: OutputReader): Promise<void>;
+  /** Calls back once for each worker that ends, whoever ended it. Returns a function that stops watching. */
+  watch(onExit: (exit: WorkerExit) => void): () => void;
+  /** Releases watches and sockets of the agent's own; leaves the workers alone. */
+  close(): Promise<void>;
+}
+
+export type Preparing = {
+  readonly what: PrepareProgress["what"];
+  readonly run: (onProgress: (detail: string) => void) => Promise<PrepareOutcome>;
+};
+
+export async function prepareAll(
+  preparations: readonly Preparing[],
+  onProgress: (progress: PrepareProgress) => void,
+): Promise<PrepareOutcome> {
+  const details = new Map<string, string>();
+  const runs = preparations.map(async ({ what, run }) => {
+    const outcome = await run((detail) => {
+      details.set(what, detail);
+      onProgress({ what, detail: [...details.values()].join("; ") });
+    });
+    details.delete(what);
+    return outcome;
+  });
+  const outcomes = await Promise.all(runs);
+  const errors = outcomes.flatMap((outcome) => (outcome.kind === "failed" ? [outcome.detail] : []));
+  if (errors.length > 0) return { kind: "failed", detail: errors.join(" ") };
+  const warnings = outcomes.flatMap((outcome) =>
+    outcome.kind === "prepared" ? (outcome.warning ?? []) : [],
+  );
+  return warnings.length > 0 ? { kind: "prepared", warning: warnings.join(" ") } : { kind: "prepared" };
+}

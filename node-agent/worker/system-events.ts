@@ -1,0 +1,65 @@
+/** What the agent notes of a worker is told to the worker's owner, in a sentence. */
+import type { AgentEvent, AgentLog, LogFields } from "../core/log.ts";
+import type { Recreation } from "./lifecycle/worker-life.ts";
+import type { WorkerLogs } from "../logs/worker-logs.ts";
+
+const RECREATIONS: Readonly<Record<Recreation, string>> = {
+  refresh: "Restarts, as its handler asked.",
+  hard_stop: "Restarts: a job that was told to stop did not.",
+  new_code: "Restarts with the new code.",
+};
+
+/** An event that is not here is no news to the owner of a worker. */
+const MESSAGES: { readonly [Event in AgentEvent]?: (fields: LogFields) => string } = {
+  worker_assigned: ({ isSuperseded }) =>
+    isSuperseded
+      ? "Assigned to this host; made anew of a release that came meanwhile, since its own is not kept."
+      : "Assigned to this host.",
+  worker_adopted: () => "The agent was started anew; the worker goes on.",
+  worker_prepare_failed: ({ reason }) => `Cannot be prepared: ${reason}`,
+  worker_start_withheld: ({ reason }) => `Waits with its start: ${reason}`,
+  image_pull_started: ({ image }) => `Pulling image ${image}.`,
+  image_pull_ended: ({ image }) => `Image ${image} is here.`,
+  worker_started: () => "The worker was started.",
+  worker_ready: ({ how }) => `Ready: it ${how}.`,
+  worker_health_lost: ({ reason }) => `Gets no more requests until it is healthy again: ${reason}`,
+  worker_health_regained: () => "Healthy again: it gets requests.",
+  worker_port_wrong: ({ reason }) => `Cannot get requests: ${reason}`,
+  worker_frozen: () => "On standby: frozen until a worker is wanted again.",
+  worker_thawed: () => "Wanted again: it goes on.",
+  worker_failed: ({ state, reason }) =>
+    `${state === "crash_looping" ? "Keeps failing" : "Failed"}: ${reason}`,
+  worker_recreated: ({ reason }) => RECREATIONS[reason as Recreation],
+  worker_draining: () => "No longer needed here: it finishes what it has, and gets no more.",
+  worker_removed: () => "Removed from this host.",
+  worker_remove_failed: ({ reason }) => `Could not be removed yet: ${reason}`,
+  job_lost: ({ jobId, reason }) => `Job ${jobId} was lost: ${reason}`,
+  job_overstays: ({ jobId }) => `Job ${jobId} was told to stop and goes on.`,
+};
+
+/** A log that tells the owners of workers what concerns them, too. */
+export function withSystemEvents(log: AgentLog, logs: WorkerLogs): AgentLog {
+  const addSystemEvent = (event: AgentEvent, fields: LogFields = {}): void => {
+    const message = MESSAGES[event]?.(fields);
+    const { workerId, endpointId, jobId } = fields;
+    if (message === undefined || typeof workerId !== "string") return;
+    logs.addEvent(workerId, message, {
+      ...(typeof endpointId === "string" && { endpointId }),
+      ...(typeof jobId === "string" && { jobId }),
+    });
+  };
+  return {
+    info: (event, fields) => {
+      log.info(event, fields);
+      addSystemEvent(event, fields);
+    },
+    warn: (event, fields) => {
+      log.warn(event, fields);
+      addSystemEvent(event, fields);
+    },
+    error: (event, fields) => {
+      log.error(event, fields);
+      addSystemEvent(event, fields);
+    },
+  };
+}
