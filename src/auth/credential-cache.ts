@@ -5,6 +5,9 @@
  */
 import { BoundedMap } from "../domain/limits/bounded-map.ts";
 
+/** How long an edge location caches that a credential is wrong. */
+export const CREDENTIAL_REJECTION_CACHE_MS = 5_000;
+
 export class CredentialCache<Answer> {
   readonly #accepted: ExpiringMap<Answer>;
   readonly #rejected: ExpiringMap<true>;

@@ -3,11 +3,10 @@
  *
  * Such a caller holds no permission at all: what the key opens is asked for by the environment's id.
  */
-import { CREDENTIAL_REJECTION_CACHE_MS } from "../contract/limits.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEnvironmentAccount } from "../db/flash/deployments.ts";
 import type { Env } from "../env.ts";
-import { CredentialCache } from "./credential-cache.ts";
+import { CredentialCache, CREDENTIAL_REJECTION_CACHE_MS } from "./credential-cache.ts";
 import { kindOfCredential, readCredential } from "./credential.ts";
 import { environmentOfKey } from "./derived-keys.ts";
 import { hashKey } from "./digest.ts";

@@ -8,7 +8,6 @@
  * P5  A key that expires does so on time, whatever is remembered of it.
  * P6  A text that was never given out is not looked up, and others only so often for one network.
  */
-import { CREDENTIAL_REJECTION_CACHE_MS, KEY_USE_RECORD_INTERVAL_MS } from "../contract/limits.ts";
 import {
   ensureRootApiKey,
   findApiKeyByHash,
@@ -18,11 +17,14 @@ import {
 import { openDatabase } from "../db/database.ts";
 import { NO_PERMISSIONS, CREDENTIAL_CACHE_MS, type Permissions } from "../domain/accounts/permissions.ts";
 import type { Env } from "../env.ts";
-import { CredentialCache } from "./credential-cache.ts";
+import { CredentialCache, CREDENTIAL_REJECTION_CACHE_MS } from "./credential-cache.ts";
 import { kindOfCredential, mayBeIssued, readCredential } from "./credential.ts";
 import { hashKey } from "./digest.ts";
 import { timingSafeEqual } from "./derived-keys.ts";
 import { countFailure, refuseExhausted, type RateEnv } from "./request-rates.ts";
+
+/** Least time between two notes of a key's last use: precise enough to read, and cheap in writes. */
+const KEY_USE_RECORD_INTERVAL_MS = 3_600_000;
 
 export type Principal = {
   readonly kind: "principal";

@@ -3,8 +3,7 @@ import { execute, GraphQLError, Kind, parse, validate, type DocumentNode } from 
 import { ANONYMOUS } from "../auth/principal.ts";
 import { missingKey, accessError } from "./authorization.ts";
 import { publicMessage } from "./public-message.ts";
-import { type ErrorCode, ServiceError, cutMessage, graphqlErrorCode } from "../contract/errors.ts";
-import { GRAPHQL_ERRORS_MAX } from "../contract/limits.ts";
+import { ServiceError, cutMessage, graphqlErrorCode, type ErrorCode } from "../contract/errors.ts";
 import type { GraphqlContext } from "./context.ts";
 import { exceededCost } from "./documents/cost.ts";
 import { exceededLimit } from "./documents/limits.ts";
@@ -14,6 +13,9 @@ import { logFailure } from "../failure-log.ts";
 import type { Warning } from "../management/context.ts";
 import type { GraphqlRequest } from "./request.ts";
 import { managementSchema } from "./schema.ts";
+
+/** Errors in one answer; as many as a level can have aliases. */
+export const GRAPHQL_ERRORS_MAX = 50;
 
 type WireError = {
   readonly message: string;

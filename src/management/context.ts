@@ -2,10 +2,12 @@ import type { Principal } from "../auth/principal.ts";
 import type { Author } from "../db/audit-log.ts";
 import { openDatabase, type Database } from "../db/database.ts";
 import { cutMessage, ServiceError } from "../contract/errors.ts";
-import { WARNINGS_MAX } from "../contract/limits.ts";
 import type { Env } from "../env.ts";
 import { missingManagementAccess } from "../auth/access.ts";
 import type { Access } from "../domain/accounts/permissions.ts";
+
+/** Warnings of one answer of the management API. */
+const WARNINGS_MAX = 20;
 
 /** What a caller should know of something that was done nevertheless. */
 export type Warning = {

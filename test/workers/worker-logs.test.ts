@@ -2,16 +2,21 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, test } from "vitest";
-import { LOG_RETENTION_DAYS_DEFAULT } from "../../src/contract/limits.ts";
+import { LOG_RETENTION_DAYS_DEFAULT } from "../../src/management/logs/log-retention.ts";
 import { LOG_FOLLOWERS_MAX } from "../../src/endpoint/dispatch/log-followers.ts";
-import type { LogLine, LogPage, LogLineView } from "../../src/contract/agent/log.ts";
+import {
+  LOG_BATCH_MAX_BYTES,
+  LOG_PAGE_MAX,
+  type LogLine,
+  type LogPage,
+  type LogLineView,
+} from "../../src/contract/agent/log.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount } from "./accounts.ts";
 import { EdgeClient, type ServerEvent } from "./edge-client.ts";
 import { evict, fleetObject, noBellOf } from "./object.ts";
 import { issueAt } from "./message-facts.ts";
-import { LOG_BATCH_MAX_BYTES, LOG_PAGE_MAX } from "../../src/contract/agent/log.ts";
 import { LOG_PAGE_MAX_BYTES } from "../../src/domain/logs/log-collector.ts";
 
 const api = new EdgeClient();

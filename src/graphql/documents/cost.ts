@@ -18,13 +18,21 @@ import {
   type GraphQLSchema,
   type SelectionSetNode,
 } from "graphql";
-import {
-  GRAPHQL_COST_MAX,
-  GRAPHQL_LIST_SIZE_ASSUMED,
-  GRAPHQL_MUTATION_COST,
-  GRAPHQL_OBJECT_COST,
-  GRAPHQL_CHILDREN_ASSUMED,
-} from "../../contract/limits.ts";
+
+/** Five times the cost of the most expensive document that a surveyed client sends. */
+export const GRAPHQL_COST_MAX = 25_000;
+
+/** Elements that a list of what an account owns is assumed to have. */
+const GRAPHQL_LIST_SIZE_ASSUMED = 20;
+
+/** Elements that a list of parts of one thing is assumed to have: workers of an endpoint, variables of a template. */
+const GRAPHQL_CHILDREN_ASSUMED = 4;
+
+/** A mutation writes, and notifies objects. */
+const GRAPHQL_MUTATION_COST = 1_000;
+
+/** A field for which a Durable Object is asked. */
+const GRAPHQL_OBJECT_COST = 10;
 
 /** Fields that ask an object. */
 const WEIGHTS: ReadonlyMap<string, number> = new Map([

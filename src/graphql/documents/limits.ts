@@ -6,14 +6,15 @@
  * aliases, so that what it answers is bounded by the schema, and validation bounds how lists nest in it.
  */
 import { Kind, visit, type DocumentNode, type FragmentDefinitionNode, type SelectionSetNode } from "graphql";
-import {
-  GRAPHQL_ALIASES_PER_LEVEL_MAX,
-  GRAPHQL_DEPTH_MAX,
-  GRAPHQL_DIRECTIVES_MAX,
-  GRAPHQL_FIELDS_MAX,
-  GRAPHQL_OPERATIONS_MAX,
-  GRAPHQL_SELECTIONS_MAX,
-} from "../../contract/limits.ts";
+
+const GRAPHQL_DEPTH_MAX = 10;
+const GRAPHQL_FIELDS_MAX = 200;
+const GRAPHQL_ALIASES_PER_LEVEL_MAX = 50;
+/** As written, in unused fragments and in introspection too: validation compares them in pairs. */
+export const GRAPHQL_SELECTIONS_MAX = 500;
+
+const GRAPHQL_OPERATIONS_MAX = 10;
+const GRAPHQL_DIRECTIVES_MAX = 50;
 
 const INTROSPECTION: readonly string[] = ["__schema", "__type"];
 

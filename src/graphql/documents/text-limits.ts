@@ -1,10 +1,13 @@
 /** Bounds of a document's text, checked before it is parsed: the parser calls itself for what is nested. */
 import { GraphQLError, Lexer, Source, TokenKind, type Token } from "graphql";
-import {
-  GRAPHQL_NAME_MAX_CHARACTERS,
-  GRAPHQL_NESTING_MAX,
-  GRAPHQL_TOKENS_MAX,
-} from "../../contract/limits.ts";
+
+/** Bounds the work of the parser; documents within the other limits are far smaller. */
+const GRAPHQL_TOKENS_MAX = 20_000;
+
+/** Brackets within brackets, so that the parser's recursion stays shallow; the standard documents have 15. */
+export const GRAPHQL_NESTING_MAX = 50;
+
+const GRAPHQL_NAME_MAX_CHARACTERS = 200;
 
 const OPENING: readonly string[] = [TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L];
 const CLOSING: readonly string[] = [TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R];

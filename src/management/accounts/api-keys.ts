@@ -9,7 +9,6 @@
 import { forgetApiKey } from "../../auth/principal.ts";
 import { generateCredential } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/digest.ts";
-import { API_KEY_TTL_MIN_MS } from "../../contract/limits.ts";
 import {
   findApiKey,
   insertApiKeyIfAllowed,
@@ -25,7 +24,7 @@ import { requireQuota } from "../quota.ts";
 import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { removeHostsOfKey } from "../hosts/hosts.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { expiryOf, type KeyChange, type NewKey } from "./api-key-input.ts";
+import { expiryOf, API_KEY_TTL_MIN_MS, type KeyChange, type NewKey } from "./api-key-input.ts";
 
 /** Characters of a token that are kept to know it by, after which 58 unknown ones follow. */
 const HINT_LENGTH = 9;

@@ -1,10 +1,12 @@
 /** The stock of the fleet as an edge location last heard it. */
-import { STOCK_CACHE_MS } from "../../contract/limits.ts";
 import type { HostStock } from "../../domain/placement/stock.ts";
 import { logFailure } from "../../failure-log.ts";
 import { fleetObject } from "../fleet.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import type { RequestContext } from "../context.ts";
+
+/** How long an edge location caches the stock: some clients query it hundreds of times. */
+export const STOCK_CACHE_MS = 5_000;
 
 let cached: { readonly at: number; readonly hosts: readonly HostStock[] } | undefined;
 

@@ -7,8 +7,12 @@
 import * as z from "zod";
 import { findGpuCard, type GpuCard } from "../../catalog/gpu-cards.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
-import { GPU_PRICE_PER_GB_HOUR, VCPU_PRICE_PER_HOUR } from "../../contract/limits.ts";
 import { ServiceError } from "../../contract/errors.ts";
+
+/** Nominal price of an hour, unless GPU_PRICES says otherwise: clients drop what costs nothing. */
+export const GPU_PRICE_PER_GB_HOUR = 0.001;
+
+const VCPU_PRICE_PER_HOUR = 0.001;
 
 export type GpuPrices = { readonly [cardOrTier: string]: number };
 

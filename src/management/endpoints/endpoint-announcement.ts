@@ -4,7 +4,7 @@
  * A1  D1 is written first; an object that could not be told is healed by saving or deleting again.
  * A2  Whoever tells last has told the newest state: after telling, D1 is read again until nothing changed.
  */
-import { ENDPOINT_CALLS_CONCURRENT_MAX, USAGE_REACH_MS } from "../../contract/limits.ts";
+import { ENDPOINT_CALLS_CONCURRENT_MAX } from "../../contract/limits.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
 import { shardName } from "../../durable/object-name.ts";
@@ -20,7 +20,7 @@ import type { RequestContext } from "../context.ts";
 import { logFailure } from "../../failure-log.ts";
 import { logRetentionDays, removeLogsOf } from "../logs/log-retention.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { collectJobsOf } from "../accounts/usage-collection.ts";
+import { collectJobsOf, USAGE_REACH_MS } from "../accounts/usage-collection.ts";
 import { ensureWebhookSecrets } from "../secrets/webhook-secrets.ts";
 
 const ROUNDS = 5;

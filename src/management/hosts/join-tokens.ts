@@ -3,7 +3,6 @@ import { quote } from "shlex";
 import * as z from "zod";
 import { generateCredential } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/digest.ts";
-import { JOIN_TOKEN_TTL_MAX_MS, JOIN_TOKEN_TTL_MIN_MS, JOIN_TOKEN_TTL_MS } from "../../contract/limits.ts";
 import { publicOrigin } from "../../net/insecure-url.ts";
 import {
   idOfJoinToken,
@@ -16,6 +15,10 @@ import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { optional, optionalNonEmpty, nameSchema, wholeNumber } from "../input-schemas.ts";
 import { requireOwnKey } from "../accounts/api-keys.ts";
 import { ServiceError } from "../../contract/errors.ts";
+
+const JOIN_TOKEN_TTL_MS = 3_600_000;
+const JOIN_TOKEN_TTL_MAX_MS = 7 * 86_400_000;
+const JOIN_TOKEN_TTL_MIN_MS = 60_000;
 
 const SECOND_MS = 1_000;
 

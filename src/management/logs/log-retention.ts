@@ -1,9 +1,4 @@
 /** How long logs are kept. */
-import {
-  LOG_RETENTION_DAYS_DEFAULT,
-  LOG_RETENTION_DAYS_MAX,
-  LOG_REMOVALS_MAX,
-} from "../../contract/limits.ts";
 import type { Env } from "../../env.ts";
 import {
   DAY_MS,
@@ -13,6 +8,13 @@ import {
   SEQ_PER_MS,
   type LogOwner,
 } from "../../domain/logs/log-key.ts";
+
+/** How long logs are kept, unless LOG_RETENTION_DAYS says otherwise. */
+export const LOG_RETENTION_DAYS_DEFAULT = 14;
+
+const LOG_RETENTION_DAYS_MAX = 365;
+/** Objects with old lines that one maintenance run removes at most. */
+const LOG_REMOVALS_MAX = 5_000;
 
 /** LOG_RETENTION_DAYS, if it is a number of days that makes sense. */
 export function logRetentionDays({ LOG_RETENTION_DAYS }: Pick<Env, "LOG_RETENTION_DAYS">): number {

@@ -1,7 +1,6 @@
 /** Credentials of image registries; templates name them, and only hosts that pull an image get to see them. */
 import * as z from "zod";
 import { seal, type SealedPlace } from "../../auth/envelope.ts";
-import { REGISTRY_PASSWORD_MAX_BYTES, REGISTRY_USERNAME_MAX_CHARACTERS } from "../../contract/limits.ts";
 import {
   deleteRegistryAuthIfUnused,
   findRegistryAuth,
@@ -19,6 +18,10 @@ import { renewAssignments } from "../fleet.ts";
 import { requireSealingKeys } from "./sealing-keys.ts";
 import { nameSchema, stringSchema } from "../input-schemas.ts";
 import { ServiceError } from "../../contract/errors.ts";
+
+const REGISTRY_USERNAME_MAX_CHARACTERS = 255;
+/** Some registries take a whole key file for a password. */
+const REGISTRY_PASSWORD_MAX_BYTES = 16 * 1024;
 
 const idSchema = stringSchema.min(1, "must not be empty");
 

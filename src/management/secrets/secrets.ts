@@ -1,11 +1,7 @@
 /** Secrets of an account: written by its people, read by nobody but the hosts that start its workers. */
 import * as z from "zod";
 import { seal, type SealedPlace } from "../../auth/envelope.ts";
-import {
-  NAME_MAX_CHARACTERS,
-  SECRET_DESCRIPTION_MAX_CHARACTERS,
-  SECRET_VALUE_MAX_BYTES,
-} from "../../contract/limits.ts";
+import { NAME_MAX_CHARACTERS } from "../../contract/limits.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import {
   deleteSecret,
@@ -24,6 +20,9 @@ import { requireSealingKeys } from "./sealing-keys.ts";
 import { clearable, stringSchema } from "../input-schemas.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { warnOfDependents } from "./secret-warnings.ts";
+
+const SECRET_VALUE_MAX_BYTES = 64 * 1024;
+const SECRET_DESCRIPTION_MAX_CHARACTERS = 1_000;
 
 const valueSchema = z
   .string("must be a string")
