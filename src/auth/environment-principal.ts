@@ -1,5 +1,5 @@
 /**
- * Who calls with the key of a flash environment. Rules as in principal.ts; the key ends with its environment.
+ * Callers with the key of a flash environment. Rules as in principal.ts; the key ends with its environment.
  *
  * Such a caller holds no permission at all: what the key opens is asked for by the environment's id.
  */
@@ -19,7 +19,7 @@ export type EnvironmentPrincipal = Principal & { readonly flashEnvironmentId: st
 const WRONG_KEY =
   "Unauthorized: this environment key is wrong, or its environment was deleted or has ended. Workers get a right one when they start.";
 
-/** What such a key is for, to whoever asks for something else. */
+/** What such a key is for, for callers that request something else. */
 export const ENVIRONMENT_KEY_USE =
   "This is the key of a flash environment. It opens the queue API and the requests of that environment's endpoints, " +
   "and in GraphQL flashEnvironment and flashBuild of it, without what belongs to them; for all else send an API key.";
@@ -34,7 +34,7 @@ const cache = new CredentialCache<EnvironmentPrincipal>({
 
 type AuthEnv = Pick<Env, "DB" | "ROOT_API_KEY" | "ENCRYPTION_KEYS"> & RateEnv;
 
-/** Finds who calls with an API key, or with the key of an environment. */
+/** Authenticates an API key or the key of an environment. */
 export async function authenticateAny(
   env: AuthEnv,
   headerOrKey: string | null | undefined,

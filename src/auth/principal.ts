@@ -1,5 +1,5 @@
 /**
- * Who calls the public APIs: the account behind an API key.
+ * Callers of the public APIs: the account behind an API key.
  *
  * P1  Only a credential of the kind "API key" is looked up; host and join tokens never are.
  * P2  A revoked or narrowed key has lost what it lost within CREDENTIAL_CACHE_MS.
@@ -49,7 +49,7 @@ const ENDPOINT_KEY =
 const ENVIRONMENT_KEY =
   "Unauthorized: this is the key of a flash environment, which opens the endpoints of that environment only. Send an API key of the account.";
 
-/** Who sends no key where none is needed: nobody's account, and no permission. */
+/** A caller without a key where none is needed: no account, and no permission. */
 export const ANONYMOUS: Principal = {
   kind: "principal",
   accountId: "",
@@ -132,7 +132,7 @@ async function resolve(
   return principal;
 }
 
-/** A note for people: nobody is turned away because it could not be made, and it is made at a later use. */
+/** Information for users: a failure to store it refuses no caller, and a later use stores it. */
 async function recordUse(env: AuthEnv, apiKeyId: string, now: number): Promise<void> {
   await recordApiKeyUse(openDatabase(env.DB), apiKeyId, now).catch(() => undefined);
 }

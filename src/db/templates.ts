@@ -82,7 +82,7 @@ export async function listTemplates(db: Database, accountId: string): Promise<Te
 /** A template as it was read, and what it shall become. */
 export type TemplateChange = { readonly read: TemplateRecord; readonly values: TemplateValues };
 
-/** Inserts a template; nothing comes back when its name is taken, its credential is gone, or there is no room. */
+/** Inserts a template; nothing comes back when its name is taken, its credential is gone, or the quota is used up. */
 export async function insertTemplateIfAllowed(
   db: Database,
   author: Author,
@@ -114,7 +114,7 @@ export async function insertTemplateIfAllowed(
 
 /**
  * Changes a template if it still is as it was read, its name is free and its new credential is there. With
- * `release`, the endpoints that use it get a new version in the same transaction.
+ * `isNewVersion`, the endpoints that use it get a new version in the same transaction.
  */
 export async function updateTemplateIfUnchanged(
   db: Database,
@@ -134,7 +134,7 @@ export async function updateTemplateIfUnchanged(
   if (fields.length === 0) return (await update)[0];
 
   const audit = auditIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
-  // The release comes first: both statements must meet the same guard.
+  // The new version comes first: both statements must meet the same guard.
   const [updated] = options.isNewVersion
     ? (await db.batch([bumpEndpointVersions(db, author, read, mayChange), update, audit]))[1]
     : (await db.batch([update, audit]))[0];

@@ -3,7 +3,7 @@
  *
  * U1  What is written are totals of the hour, never differences, and a total only grows: writing one twice, or an
  *     older one after a newer one, changes nothing.
- * U2  Whoever writes workers leaves the jobs alone, and the other way round.
+ * U2  Writes of workers leave jobs unchanged, and the reverse.
  */
 import { and, asc, eq, gte, inArray, lt, min, sql } from "drizzle-orm";
 import type { GpuTime } from "../domain/metrics/worker-usage.ts";

@@ -34,7 +34,7 @@ export type GraphqlAnswer = {
 /** Codes that clients expect with status 401, whatever else was answered. */
 const UNAUTHORIZED_CODES: ReadonlySet<string> = new Set(["UNAUTHORIZED", "INSUFFICIENT_PERMISSION"]);
 
-/** An answer that holds one error and no data. */
+/** An answer with one error and no data. */
 export function errorAnswer(
   status: GraphqlAnswer["status"],
   code: ErrorCode,
@@ -94,7 +94,7 @@ async function executeDocument(
   return { status: isRefused ? 401 : 200, body: { data, errors, ...extensions } };
 }
 
-/** The answer to a caller who may not do what they ask. */
+/** The answer to a caller that lacks access. */
 export function unauthorizedAnswer(
   { code, message }: ServiceError,
   path: WireError["path"] = [],
@@ -137,7 +137,7 @@ function describeError(error: GraphQLError, operationPath: WireError["path"]): W
   return toWireError("internal", "Internal server error. Please try again later.", path);
 }
 
-/** The engine quotes what was sent; a log must not. */
+/** The engine quotes the request; a log must not. */
 function loggable(cause: Error): Error {
   return cause instanceof GraphQLError ? new Error(publicMessage(cause.message)) : cause;
 }

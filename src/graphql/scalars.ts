@@ -10,7 +10,7 @@ export const scalarSdl = /* GraphQL */ `
 export const scalarResolvers = {
   DateTime: new GraphQLScalarType({
     name: "DateTime",
-    description: "ISO 8601 text.",
+    description: "A time in ISO 8601.",
     coerceOutputValue: (at) => new Date(Number(at)).toISOString(),
   }),
 
@@ -24,14 +24,14 @@ export const scalarResolvers = {
 
   Compliance: new GraphQLScalarType({
     name: "Compliance",
-    description: "Compliance label; accepted as text or as an enum word.",
-    coerceInputValue: requireWord,
+    description: "Compliance label; accepted as a string or as an enum value.",
+    coerceInputValue: requireLabel,
     coerceInputLiteral: (node) =>
-      requireWord(node.kind === Kind.ENUM ? node.value : valueFromASTUntyped(node)),
+      requireLabel(node.kind === Kind.ENUM ? node.value : valueFromASTUntyped(node)),
   }),
 };
 
-function requireWord(value: unknown): string {
-  if (typeof value !== "string") throw new TypeError("Compliance must be a word.");
+function requireLabel(value: unknown): string {
+  if (typeof value !== "string") throw new TypeError("Compliance must be a string or an enum value.");
   return value;
 }

@@ -4,7 +4,7 @@ import type { FleetObject } from "../fleet/fleet-object.ts";
 import { logFailure } from "../failure-log.ts";
 import type { RequestContext } from "./context.ts";
 
-/** The fleet as its class says; the generated stub types lose what is readonly. */
+/** The fleet as its class declares it; generated stub types lose `readonly`. */
 type FleetStub = Pick<FleetObject, "changeHost" | "hostsOf" | "removeHost" | "stock" | "usage" | "workersOf">;
 
 /** A new stub for each call: one that has met a failure stays broken. */
@@ -13,8 +13,8 @@ export function fleetObject(env: Pick<Env, "FLEET">): FleetStub {
 }
 
 /**
- * Has the account's hosts fetch anew what their workers are made of, since a secret or credential has changed.
- * That makes it quick and no more: hosts ask by themselves as well, so a failure is only logged.
+ * Has the account's hosts fetch their assignments again, since a secret or credential has changed.
+ * This only saves time: hosts fetch them regularly as well, so a failure is logged and no more.
  */
 export async function renewAssignments({ env, principal }: RequestContext): Promise<void> {
   try {

@@ -66,7 +66,7 @@ export async function listApiKeys(db: Database, accountId: string): Promise<ApiK
 
 export type NewApiKey = Pick<ApiKeyRecord, "hash" | "name" | "hint" | "permissions" | "expiresAt">;
 
-/** Inserts a key; nothing comes back when the author's own key has changed, or there is no room for one more. */
+/** Inserts a key; undefined when the author's own key has changed, or the quota is used up. */
 export async function insertApiKeyIfAllowed(
   db: Database,
   author: Author,

@@ -49,7 +49,7 @@ export async function removeJoinToken(
   return removed.length > 0;
 }
 
-/** Inserts a join token if the account has room for one more; says whether. */
+/** Inserts a join token if the quota of the account allows one more; returns whether it did. */
 export async function insertJoinTokenWithinQuota(
   db: Database,
   author: Author,

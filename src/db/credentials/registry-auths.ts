@@ -53,7 +53,7 @@ export async function findSealedRegistryAuths(
     .where(and(eq(registryAuth.accountId, accountId), isNamed));
 }
 
-/** Inserts a credential; nothing comes back when the account has no room for one more. */
+/** Inserts a credential; undefined when the quota of the account is used up. */
 export async function insertRegistryAuthWithinQuota(
   db: Database,
   author: Author,

@@ -39,7 +39,7 @@ export async function findSealedSecrets(
     .where(and(eq(secret.accountId, accountId), isNamed));
 }
 
-/** Inserts a secret; nothing comes back when the account has that name already, or no room. */
+/** Inserts a secret; undefined when the account has that name already, or its quota is used up. */
 export async function insertSecretIfNameFree(
   db: Database,
   author: Author,

@@ -40,7 +40,7 @@ export async function listFlashApps(db: Database, accountId: string): Promise<Fl
     .orderBy(asc(flashApp.createdAt), asc(flashApp.id));
 }
 
-/** Inserts an app; nothing comes back when its name is taken or the account has no room. */
+/** Inserts an app; undefined when its name is taken or the quota of the account is used up. */
 export async function insertFlashAppIfFree(
   db: Database,
   author: Author,

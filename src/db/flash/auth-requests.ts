@@ -1,4 +1,4 @@
-/** Clients that wait to be let in by a person in the browser. */
+/** Clients that wait for the approval of a user in the browser. */
 import { and, eq, gt, inArray, lt, sql } from "drizzle-orm";
 import { freshApiKey, stillAllows, type ApiKeyRecord, type NewApiKey } from "../credentials/api-keys.ts";
 import { auditIfChanged, type Author } from "../audit-log.ts";

@@ -68,7 +68,7 @@ export async function hasEnvironmentQuotaLeft(db: Database, appId: string): Prom
   return row.isWithinQuota === 1;
 }
 
-/** Inserts an environment; nothing comes back when its name is taken, or the app is gone or has no room. */
+/** Inserts an environment; undefined when its name is taken, or the app is gone or has as many as it may. */
 export async function insertFlashEnvironmentIfFree(
   db: Database,
   author: Author,
@@ -189,7 +189,7 @@ function subjectOf({ id, name }: FlashEnvironmentRecord): AuditSubject {
 }
 
 /**
- * Moves the end of a session; nothing comes back when it has ended (S1). Not noted in the audit log: it comes every
+ * Moves the end of a session; undefined when it has ended (S1). Not recorded in the audit log: it comes every
  * few seconds and says nothing.
  */
 export async function renewLeaseIfActive(

@@ -59,12 +59,12 @@ export function exceededCost(schema: GraphQLSchema, document: DocumentNode): str
   const { total, mostExpensive } = costOf(schema, document);
   if (total <= GRAPHQL_COST_MAX) return undefined;
   return (
-    `The document may cost ${total}; at most ${GRAPHQL_COST_MAX} is allowed. The dearest field is ${mostExpensive}. ` +
+    `The document may cost ${total}; at most ${GRAPHQL_COST_MAX} is allowed. The most expensive field is ${mostExpensive}. ` +
     "Ask for fewer fields below lists, or in several requests."
   );
 }
 
-/** The cost of the dearest operation of a valid document. */
+/** The cost of the most expensive operation of a valid document. */
 export function costOf(schema: GraphQLSchema, document: DocumentNode): DocumentCost {
   const costs = document.definitions
     .filter((definition) => definition.kind === Kind.OPERATION_DEFINITION)

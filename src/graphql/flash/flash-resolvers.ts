@@ -97,7 +97,7 @@ export const flashResolvers = {
   },
 
   FlashEnvironment: {
-    /** Whoever has it can have workers run anything, as whoever may save endpoints can anyhow. */
+    /** Its holder can have workers run any code, so only a key that may save endpoints sees it. */
     liveToken: async (
       { id, leaseExpiresAt }: FlashEnvironmentRecord,
       _args: unknown,

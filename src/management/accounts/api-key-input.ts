@@ -56,7 +56,7 @@ const permissionsSchema = z
 
 const LEVELS = ["ALL", "READ_ONLY", "RESTRICTED"] as const;
 
-/** `level` and `permissions` in one: a word for everything, or RESTRICTED (which may be left out) with a list. */
+/** `level` and `permissions` in one: a level for everything, or RESTRICTED (which may be omitted) with a list. */
 const scopeFields = { level: optionalNonEmpty(oneOf(LEVELS)), permissions: optional(permissionsSchema) };
 
 type Scope = {

@@ -1,4 +1,4 @@
-/** The stock of the fleet as an edge location last heard it. */
+/** The stock of the fleet, cached by each edge location. */
 import type { HostStock } from "../../domain/placement/stock.ts";
 import { logFailure } from "../../failure-log.ts";
 import { fleetObject } from "../fleet.ts";
@@ -10,7 +10,7 @@ export const STOCK_CACHE_MS = 5_000;
 
 let cached: { readonly at: number; readonly hosts: readonly HostStock[] } | undefined;
 
-/** What the hosts that are there have, at most STOCK_CACHE_MS old. */
+/** The stock of all present hosts, at most STOCK_CACHE_MS old. */
 export async function presentStock(context: CatalogContext): Promise<readonly HostStock[]> {
   const age = cached === undefined ? Number.NaN : context.now - cached.at;
   if (cached !== undefined && age >= 0 && age < STOCK_CACHE_MS) return cached.hosts;
@@ -19,9 +19,12 @@ export async function presentStock(context: CatalogContext): Promise<readonly Ho
     return cached.hosts;
   } catch (cause) {
     logFailure("fleet_not_reached", {}, cause);
-    throw new ServiceError("unavailable", "The fleet cannot be asked at the moment; please try again later.");
+    throw new ServiceError(
+      "unavailable",
+      "The fleet cannot be reached at the moment; please try again later.",
+    );
   }
 }
 
-/** All that the catalog needs: it is the same for every caller, so it does not know who calls. */
+/** All that the catalog needs; it is the same for every caller. */
 export type CatalogContext = Pick<RequestContext, "env" | "now">;

@@ -1,5 +1,5 @@
 /**
- * What the catalog says that a GPU costs. Whoever owns the hosts pays nobody, so the price is nominal: it
+ * Prices of the catalog. Hosts belong to the operator, so a price is nominal: it
  * orders cards by their memory. GPU_PRICES sets others, in dollars per hour, by card or by tier:
  *
  *   {"NVIDIA L4": 0.43, "ADA_80_PRO": 2.5}
@@ -68,7 +68,7 @@ function notConfigured(reason: string): ServiceError {
   return new ServiceError(
     "not_configured",
     `GPU_PRICES is not a JSON object of prices by GPU type or tier, such as {"NVIDIA L4": 0.43}: ${reason}. ` +
-      "Whoever runs this installation must correct it.",
+      "The operator of this installation must correct it.",
   );
 }
 

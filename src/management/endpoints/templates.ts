@@ -1,4 +1,4 @@
-/** Saving and deleting templates. A changed template is a release of every endpoint that uses it. */
+/** Saving and deleting templates. A changed template makes a new version of every endpoint that uses it. */
 import { listEndpointsOfTemplate } from "../../db/endpoints.ts";
 import {
   deleteTemplateIfUnused,
@@ -44,7 +44,7 @@ export async function requireServerlessTemplate(
   if (template.isServerless) return template;
   throw new ServiceError(
     "invalid_input",
-    `templateId: template '${template.name}' is one of Pods; an endpoint needs a Serverless template: ` +
+    `templateId: template '${template.name}' is a Pod template; an endpoint needs a Serverless template: ` +
       "save it with isServerless true and volumeInGb 0, or name another one",
   );
 }
@@ -70,7 +70,7 @@ export async function createTemplate(context: RequestContext, patch: TemplatePat
   return created;
 }
 
-/** Merges a patch into a stored template and tells every endpoint that uses it. */
+/** Merges a patch into a stored template and notifies every endpoint that uses it. */
 export async function changeTemplate(
   context: RequestContext,
   templateId: string,
@@ -84,14 +84,14 @@ export async function changeTemplate(
     if (updated === undefined) await refuseTakenName(context, values.name, templateId);
     return updated;
   });
-  // Also when nothing changed: saving again heals an endpoint that could not be told before.
+  // Also when nothing changed: saving again repairs an endpoint that a change did not reach.
   const users = await listEndpointsOfTemplate(context.db, context.principal.accountId, templateId);
   await announceEndpoints(context, users);
   await warnOfMissingSecrets(context, patch.env);
   return changed;
 }
 
-/** What a patch makes of a stored template; `release`: whether workers of its endpoints must be replaced. */
+/** What a patch makes of a stored template; `isNewVersion`: whether workers of its endpoints must be replaced. */
 export async function planTemplateChange(
   context: RequestContext,
   templateId: string,
@@ -188,7 +188,7 @@ const CREATION_FIELDS = ["name", "imageName", "containerDiskInGb", "volumeInGb"]
 
 /**
  * Merges a patch into a stored template, or into the defaults when there is none yet. The image of a Pod template
- * may be any text: some clients store a placeholder there and name the image with each pod.
+ * may be any string: some clients store a placeholder there and name the image with each pod.
  */
 function mergeTemplate(stored: TemplateValues | undefined, patch: TemplatePatch): TemplateValues {
   const values: Partial<TemplateValues> = {

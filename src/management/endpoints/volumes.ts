@@ -75,7 +75,7 @@ export async function changeVolume(
 
   const changed = await growNetworkVolume(context.db, authorOf(context), read, values);
   if (changed !== undefined) return changed;
-  const { sizeGb } = await requireVolume(context, volumeId); // somebody else was faster
+  const { sizeGb } = await requireVolume(context, volumeId); // another write was faster
   throw cannotShrink(values.sizeGb, sizeGb);
 }
 

@@ -1,4 +1,4 @@
-/** Flash apps: found, made and deleted. */
+/** Flash apps: finding, creating and deleting them. */
 import {
   deleteFlashAppIfEmpty,
   findFlashApp,
@@ -35,7 +35,7 @@ export async function requireAppByName(
   return app;
 }
 
-/** One that was made for sessions may be made again, to last. */
+/** Makes an app permanent that was created for sessions. */
 export async function createApp(
   context: RequestContext,
   { name, isForSessions }: AppCreation,
@@ -68,7 +68,7 @@ export async function deleteApp(context: RequestContext, appId: string): Promise
   });
 }
 
-/** Clients make an app when they read these words. */
+/** Clients create an app when they read this message. */
 function appNotFound(field: string, name: string): ServiceError {
   return new ServiceError("app_not_found", `${field}: app not found: '${name}'`);
 }

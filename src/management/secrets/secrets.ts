@@ -1,4 +1,4 @@
-/** Secrets of an account: written by its people, read by nobody but the hosts that start its workers. */
+/** Secrets of an account: written by its users, read only by the hosts that start its workers. */
 import * as z from "zod";
 import { seal, type SealedPlace } from "../../auth/envelope.ts";
 import { NAME_MAX_CHARACTERS } from "../../contract/limits.ts";
@@ -107,7 +107,7 @@ export async function changeSecretDescription(
   return updated;
 }
 
-/** Workers that run go on; later starts of those that refer to it fail, of which a warning tells. */
+/** Workers that run go on; later starts of those that refer to it fail, which a warning says. */
 export async function removeSecret(context: RequestContext, id: string): Promise<void> {
   const read = await requireSecret(context, id);
   if (!(await deleteSecret(context.db, authorOf(context), read))) throw notFound(id);
