@@ -1,3 +1,4 @@
+import { errorMessage } from "../src/std/errors.ts";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
@@ -158,7 +159,7 @@ for (const command of hostCommands()) program.addCommand(command);
 try {
   await program.parseAsync();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${errorMessage(error)}\n`);
   process.exit(error instanceof FatalError ? FATAL_EXIT_CODE : 1); // what was opened so far must not keep a failed agent alive
 }
 

@@ -1,3 +1,4 @@
+import { errorMessage } from "../src/std/errors.ts";
 import { chmod, mkdir } from "node:fs/promises";
 import type { Inventory } from "../src/contract/agent/agent.ts";
 import { Agent } from "./agent.ts";
@@ -130,7 +131,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
 async function removeNetwork(runtime: Runtime, log: AgentLog): Promise<void> {
   if (!(runtime instanceof DockerRuntime)) return;
   await runtime.removeNetwork().catch((error: unknown) => {
-    log.warn("network_not_removed", { reason: error instanceof Error ? error.message : String(error) });
+    log.warn("network_not_removed", { reason: errorMessage(error) });
   });
 }
 
@@ -167,7 +168,7 @@ async function serveStatus(
   try {
     return await StatusServer.start(stateDir, () => ({ ...facts, ...agent.overview() }));
   } catch (error) {
-    log.warn("agent_status_silent", { detail: error instanceof Error ? error.message : String(error) });
+    log.warn("agent_status_silent", { detail: errorMessage(error) });
     return undefined;
   }
 }

@@ -2,6 +2,7 @@
  * The edge on this machine: the built Worker script in the Workers runtime, with D1, Durable Objects and R2 on
  * disk. Everything of Miniflare that may change its name stays in this file.
  */
+import { ignoreFailure } from "../src/std/errors.ts";
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import diagnosticsChannel from "node:diagnostics_channel";
@@ -142,7 +143,7 @@ function keepMaintained(miniflare: MiniflarePackage.Miniflare): () => void {
     await ask(miniflare, "http://localhost/cdn-cgi/local/scheduled?cron=local");
   };
   // The edge logs what fails in it; when it is not there, the next round finds it again.
-  const run = (): void => void maintain().catch(() => {});
+  const run = (): void => void maintain().catch(ignoreFailure);
   run();
   const timer = setInterval(run, MAINTENANCE_INTERVAL_MS);
   return () => clearInterval(timer);
@@ -176,7 +177,7 @@ export async function startEdge(settings: EdgeSettings): Promise<EdgeProcess> {
   const stop = async (): Promise<void> => {
     endMaintenance();
     front?.close();
-    disposed ??= miniflare.dispose().catch(() => {}); // it complains when the runtime has gone before it
+    disposed ??= miniflare.dispose().catch(ignoreFailure); // it complains when the runtime has gone before it
     await disposed;
     closeLog();
   };

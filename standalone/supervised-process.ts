@@ -5,6 +5,7 @@
  * K2  Starts of a part that does not stay up come ever more slowly, up to RETRY_MAX_MS apart.
  * K3  After `stop` the part is gone and is not started again.
  */
+import { errorMessage } from "../src/std/errors.ts";
 import { setTimeout as delay } from "node:timers/promises";
 
 const RETRY_MIN_MS = 250;
@@ -48,7 +49,7 @@ export async function supervise({ name, start, onStarted, say }: SupervisorOptio
         say(`${name}: running again (process ${child.pid})`);
         return ends;
       } catch (error) {
-        say(`${name}: could not be started: ${error instanceof Error ? error.message : String(error)}`);
+        say(`${name}: could not be started: ${errorMessage(error)}`);
       }
     }
   }

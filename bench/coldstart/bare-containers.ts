@@ -63,8 +63,8 @@ export class BareContainers implements Disposable {
   async #startAs(kind: StartKind, image: string, worker: string): Promise<number> {
     if (kind === "docker run") {
       const env = this.#environment(worker).flatMap((variable) => ["--env", variable]);
-      const words = ["run", "--detach", "--init", "--name", worker, ...env, image];
-      return this.#timed(worker, () => run("docker", words));
+      const args = ["run", "--detach", "--init", "--name", worker, ...env, image];
+      return this.#timed(worker, () => run("docker", args));
     }
     if (kind === "create, start") {
       return this.#timed(worker, async () => (await this.#create(image, worker)).start());
@@ -75,7 +75,7 @@ export class BareContainers implements Disposable {
     await startMs();
     await container.pause();
     return this.#timed(worker, async () => {
-      this.#held.get(worker)?.writeHead(204).end(); // it asks anew when it has read that there is no job
+      this.#held.get(worker)?.writeHead(204).end(); // it polls again after 204
       await container.unpause();
     });
   }

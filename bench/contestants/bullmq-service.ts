@@ -21,7 +21,7 @@ const RUNSYNC_WAIT_MS = 90_000;
 /** Jobs that a deep queue is filled with at once. */
 const FILL_BATCH = 2_000;
 const KEEP_ALIVE_MS = 120_000;
-const STATUS_WORDS: Readonly<Record<string, string>> = {
+const WIRE_STATUSES: Readonly<Record<string, string>> = {
   waiting: "IN_QUEUE",
   active: "IN_PROGRESS",
   completed: "COMPLETED",
@@ -96,7 +96,7 @@ app.post("/v2/jobs/batch", async (context) => {
 app.get("/v2/jobs/status/:id", async (context) => {
   const job = await queue.getJob(context.req.param("id"));
   if (!job) return context.json({ error: "job_not_found" }, 404);
-  return context.json(viewOf(job, STATUS_WORDS[await job.getState()] ?? "IN_QUEUE"));
+  return context.json(viewOf(job, WIRE_STATUSES[await job.getState()] ?? "IN_QUEUE"));
 });
 
 app.post("/v2/jobs/cancel/:id", async (context) => {

@@ -17,7 +17,7 @@ export type Contestant = AsyncDisposable & {
   readonly budget: Readonly<Record<LoadedOperation, number>>;
   /** Absent where work cannot be held back or commanded. */
   readonly worker?: CommandedWorker;
-  /** Starts the service anew and asks it at once; absent where that says nothing. */
+  /** Restarts the service and sends a request at once; absent where that measures nothing. */
   wake?(): Promise<WakeTimes>;
 };
 

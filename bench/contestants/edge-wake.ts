@@ -1,5 +1,5 @@
 /**
- * How long a queue takes to answer after its object lost its memory. The whole edge is started anew, which
+ * How long a queue takes to answer after its object lost its memory. The whole edge is restarted, which
  * takes every object's memory. Calls to other endpoints come first, so that the start of the script, its
  * compilation and the check of the key are not in the figures.
  *

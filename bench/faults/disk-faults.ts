@@ -6,7 +6,7 @@ import { createEndpoint } from "../../test/support/management-client.ts";
 import type { FleetRig } from "../../test/support/rig/fleet-rig.ts";
 import type { RigHost } from "../../test/support/rig/rig-host.ts";
 import { untilNothingIsLeft } from "./host-faults.ts";
-import { type FaultRecord, type FaultSettings, observe } from "./observation.ts";
+import { type FailureRecord, type FailureSettings, observe } from "./observation.ts";
 
 const WORKER = resolve(import.meta.dirname, "../../test/support/worker-script.mjs");
 /** Enough for the disk that each worker is promised. */
@@ -22,12 +22,12 @@ export async function openDiskScene(rig: FleetRig): Promise<DiskScene> {
   return { rig, host: await rig.addHost({ name: "tight", gpus: "2x RTX 4090", stateDiskGb: DISK_GB }) };
 }
 
-export const diskFaults = {
+export const diskFailures = {
   "agent's disk full for a moment": ({ rig, host: { stateDisk } }: DiskScene) =>
     observeOne(rig, {
       inputs: [JOB],
       underWay: 1,
-      fault: async () => {
+      failure: async () => {
         await stateDisk.fill();
         await delay(MOMENT_MS);
         await stateDisk.free();
@@ -37,7 +37,7 @@ export const diskFaults = {
     observeOne(rig, {
       inputs: [JOB, JOB],
       underWay: 1,
-      fault: async ({ requeued }) => {
+      failure: async ({ requeued }) => {
         await stateDisk.fill();
         await requeued;
         await stateDisk.free();
@@ -45,7 +45,7 @@ export const diskFaults = {
     }),
   "agent's disk full all the time": async ({ rig, host: { stateDisk } }: DiskScene) => {
     try {
-      return await observeOne(rig, { inputs: [JOB], underWay: 1, fault: () => stateDisk.fill() });
+      return await observeOne(rig, { inputs: [JOB], underWay: 1, failure: () => stateDisk.fill() });
     } finally {
       await stateDisk.free();
     }
@@ -55,15 +55,15 @@ export const diskFaults = {
     return observeOne(rig, {
       inputs: [JOB],
       underWay: 0,
-      fault: async () => {
+      failure: async () => {
         await host.logged("crash_looping", host.log.length);
         await host.stateDisk.free();
       },
     });
   },
-} satisfies Record<string, (scene: DiskScene) => Promise<FaultRecord>>;
+} satisfies Record<string, (scene: DiskScene) => Promise<FailureRecord>>;
 
-async function observeOne(rig: FleetRig, settings: FaultSettings): Promise<FaultRecord> {
+async function observeOne(rig: FleetRig, settings: FailureSettings): Promise<FailureRecord> {
   const endpointId = await createEndpoint(rig, {
     name: `fault-${randomUUID()}`,
     dockerArgs: `node ${WORKER}`,

@@ -10,7 +10,7 @@ import type { FleetRig } from "../../test/support/rig/fleet-rig.ts";
 import type { HostLink } from "../../test/support/rig/host-link.ts";
 import type { RigHost } from "../../test/support/rig/rig-host.ts";
 import { ensureScriptImage } from "../../test/support/script-image.ts";
-import { type FaultRecord, type FaultSettings, observe } from "./observation.ts";
+import { type FailureRecord, type FailureSettings, observe } from "./observation.ts";
 
 const LOOK_AGAIN_MS = 100;
 /** Longer than the 10 s that Docker gives to a container which it stops. */
@@ -33,12 +33,12 @@ export async function openDockerScene(rig: FleetRig): Promise<DockerScene> {
   return { rig, image, host: await rig.addHost({ name: "box", dockerDiskGb: DISK_GB, images: [image] }) };
 }
 
-export const dockerFaults = {
+export const dockerFailures = {
   "dockerd restarted": (scene: DockerScene) =>
     observeOne(scene, {
       inputs: [LONG_JOB],
       underWay: 1,
-      fault: async () => {
+      failure: async () => {
         await scene.host.docker.stop("SIGTERM");
         await scene.host.docker.start();
       },
@@ -47,7 +47,7 @@ export const dockerFaults = {
     observeOne(scene, {
       inputs: [LONG_JOB],
       underWay: 1,
-      fault: async () => {
+      failure: async () => {
         await scene.host.docker.stop("SIGKILL");
         await scene.host.docker.start();
       },
@@ -57,22 +57,22 @@ export const dockerFaults = {
     await docker.stop("SIGTERM");
     await emptyPacketFilter(link);
     await docker.start();
-    return observeOne(scene, { inputs: [JOB], underWay: 0, fault: async () => {} });
+    return observeOne(scene, { inputs: [JOB], underWay: 0, failure: async () => {} });
   },
   "agent killed and started again, with containers": (scene: DockerScene) =>
     observeOne(scene, {
       ...underJob,
-      fault: async () => {
+      failure: async () => {
         await scene.host.killAgent();
         await scene.host.startAgent();
       },
     }),
   "container killed": (scene: DockerScene) =>
-    observeOne(scene, { ...underJob, fault: () => killContainers(scene) }),
+    observeOne(scene, { ...underJob, failure: () => killContainers(scene) }),
   "worker out of memory": async (scene: DockerScene) => {
     limitMemory(scene, MEMORY_BYTES);
     try {
-      return await observeOne(scene, { inputs: [HUNGRY_JOB, JOB], underWay: 1, fault: async () => {} });
+      return await observeOne(scene, { inputs: [HUNGRY_JOB, JOB], underWay: 1, failure: async () => {} });
     } finally {
       limitMemory(scene, null);
     }
@@ -84,7 +84,7 @@ export const dockerFaults = {
       {
         inputs: [JOB],
         underWay: 0,
-        fault: async () => {
+        failure: async () => {
           await scene.host.logged("worker_prepare_failed", scene.host.log.length);
           await scene.host.docker.client.getImage(scene.image).tag({ repo: image });
         },
@@ -104,7 +104,7 @@ export const dockerFaults = {
       await scene.host.logged("worker_prepare_failed", log.length);
       await docker.disk.free();
     }),
-} satisfies Record<string, (scene: DockerScene) => Promise<FaultRecord>>;
+} satisfies Record<string, (scene: DockerScene) => Promise<FailureRecord>>;
 
 /** Runs a command in a host's namespace; returns what it prints. */
 export async function inside(link: HostLink, command: readonly string[]): Promise<string> {
@@ -123,7 +123,7 @@ async function emptyPacketFilter(link: HostLink): Promise<void> {
 
 const underJob = { inputs: [JOB, JOB], underWay: 1 };
 
-async function observeOne({ rig, image }: DockerScene, settings: FaultSettings): Promise<FaultRecord> {
+async function observeOne({ rig, image }: DockerScene, settings: FailureSettings): Promise<FailureRecord> {
   const endpointId = await createEndpoint(rig, {
     name: `fault-${randomUUID()}`,
     imageName: image,
@@ -136,8 +136,8 @@ async function observeOne({ rig, image }: DockerScene, settings: FaultSettings):
 /** The image comes from a registry, which sends half of each layer until `goOn` is called. */
 async function observePull(
   scene: DockerScene,
-  fault: (goOn: () => void) => Promise<void>,
-): Promise<FaultRecord> {
+  failure: (goOn: () => void) => Promise<void>,
+): Promise<FailureRecord> {
   await using registry = await ImageRegistry.openWith(scene.image, null);
   const goOn = registry.stall("blobs");
   const { link, docker } = scene.host;
@@ -145,7 +145,7 @@ async function observePull(
   // Under all its names, or its layers stay and there is nothing to pull.
   for (const { Id } of await docker.client.listImages())
     await docker.client.getImage(Id).remove({ force: true });
-  const settings = { inputs: [JOB], underWay: 0, fault: () => fault(goOn) };
+  const settings = { inputs: [JOB], underWay: 0, failure: () => failure(goOn) };
   const record = await observeOne({ ...scene, image: `${image}:1` }, settings);
   const [repo = "", tag = ""] = scene.image.split(":");
   await docker.client.getImage(`${image}:1`).tag({ repo, tag });

@@ -8,7 +8,7 @@ import { processesIn } from "../../test/support/leftovers.ts";
 import { createEndpoint } from "../../test/support/management-client.ts";
 import type { FleetRig } from "../../test/support/rig/fleet-rig.ts";
 import type { RigHost } from "../../test/support/rig/rig-host.ts";
-import { type FaultRecord, type Moments, observe } from "./observation.ts";
+import { type FailureRecord, type Moments, observe } from "./observation.ts";
 
 const WORKER = resolve(import.meta.dirname, "../../test/support/worker-script.mjs");
 const JOB = { mock_delay: 2, mock_return: "done" };
@@ -33,7 +33,7 @@ export async function openScene(rig: FleetRig): Promise<Scene> {
 }
 
 /** What breaks, and how it is seen; each leaves both hosts as they were. */
-export const hostFaults = {
+export const hostFailures = {
   "agent killed and started again": (scene: Scene) => {
     // A result that comes while there is no agent is lost.
     const gate = new Gate(scene.rig.directory);
@@ -67,14 +67,14 @@ export const hostFaults = {
       await requeued;
       await first.link.plugIn();
     }),
-} satisfies Record<string, (scene: Scene) => Promise<FaultRecord>>;
+} satisfies Record<string, (scene: Scene) => Promise<FailureRecord>>;
 
 /** Each host has a worker with a job when it breaks. */
 async function observeTwo(
   { rig, hosts }: Scene,
   input: unknown,
-  fault: (hosts: Scene["hosts"], moments: Moments) => Promise<void>,
-): Promise<FaultRecord> {
+  failure: (hosts: Scene["hosts"], moments: Moments) => Promise<void>,
+): Promise<FailureRecord> {
   const endpointId = await createEndpoint(rig, {
     name: `fault-${randomUUID()}`,
     dockerArgs: `node ${WORKER}`,
@@ -89,10 +89,10 @@ async function observeTwo(
   return observe(client, {
     inputs,
     underWay: 2,
-    fault: async (moments) => {
+    failure: async (moments) => {
       // The edge calls a job running from the moment when it is on its way.
       await Promise.all(hosts.map((host, index) => host.logged("job_delivered", since[index])));
-      await fault(hosts, moments);
+      await failure(hosts, moments);
     },
   });
 }

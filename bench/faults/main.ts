@@ -4,28 +4,28 @@
  */
 import { median } from "../load/percentiles.ts";
 import { FleetRig } from "../../test/support/rig/fleet-rig.ts";
-import { diskFaults, openDiskScene, untilDiskIsQuiet } from "./disk-faults.ts";
-import { dockerFaults, openDockerScene, untilDockerIsQuiet } from "./docker-faults.ts";
-import { hostFaults, openScene, untilQuiet } from "./host-faults.ts";
-import type { FaultRecord } from "./observation.ts";
+import { diskFailures, openDiskScene, untilDiskIsQuiet } from "./disk-faults.ts";
+import { dockerFailures, openDockerScene, untilDockerIsQuiet } from "./docker-faults.ts";
+import { hostFailures, openScene, untilQuiet } from "./host-faults.ts";
+import type { FailureRecord } from "./observation.ts";
 
 const [rounds = "3", group = "", part = ""] = process.argv.slice(2);
 
-type Round = { readonly record: FaultRecord; readonly quietMs: number };
+type Round = { readonly record: FailureRecord; readonly quietMs: number };
 
 async function measure<Scene>(
-  faults: Readonly<Record<string, (scene: Scene) => Promise<FaultRecord>>>,
+  failures: Readonly<Record<string, (scene: Scene) => Promise<FailureRecord>>>,
   open: (rig: FleetRig) => Promise<Scene>,
   untilClean: (scene: Scene) => Promise<number>,
 ): Promise<void> {
-  const chosen = Object.entries(faults).filter(([name]) => name.includes(part));
+  const chosen = Object.entries(failures).filter(([name]) => name.includes(part));
   if (chosen.length === 0) return;
   await using rig = await FleetRig.open();
   const scene = await open(rig);
-  for (const [name, fault] of chosen) {
+  for (const [name, failure] of chosen) {
     const done: Round[] = [];
     while (done.length < Number(rounds)) {
-      done.push({ record: await fault(scene), quietMs: await untilClean(scene) });
+      done.push({ record: await failure(scene), quietMs: await untilClean(scene) });
     }
     console.log(row(name, done));
   }
@@ -44,7 +44,7 @@ function row(name: string, done: readonly Round[]): string {
   return `| ${cells.join(" | ")} |`;
 }
 
-function ending({ status, error }: FaultRecord["results"][number]): string {
+function ending({ status, error }: FailureRecord["results"][number]): string {
   return error === undefined ? status : `${status} (${error})`;
 }
 
@@ -59,6 +59,6 @@ function distinct(values: readonly string[]): readonly string[] {
 
 console.log("| Fault | Seen | Ends | Tried again | All ended after | Nothing left after | Details |");
 console.log("| --- | --- | --- | --- | --- | --- | --- |");
-if ("hosts".includes(group)) await measure(hostFaults, openScene, untilQuiet);
-if ("disks".includes(group)) await measure(diskFaults, openDiskScene, untilDiskIsQuiet);
-if ("docker".includes(group)) await measure(dockerFaults, openDockerScene, untilDockerIsQuiet);
+if ("hosts".includes(group)) await measure(hostFailures, openScene, untilQuiet);
+if ("disks".includes(group)) await measure(diskFailures, openDiskScene, untilDiskIsQuiet);
+if ("docker".includes(group)) await measure(dockerFailures, openDockerScene, untilDockerIsQuiet);

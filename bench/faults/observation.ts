@@ -4,30 +4,30 @@ import type { JobReply, QueueClient } from "../../test/support/queue-client.ts";
 
 const LOOK_AGAIN_MS = 50;
 
-export type FaultRecord = {
+export type FailureRecord = {
   /** What the jobs under way showed, each thing once, in the order in which it was first seen. */
   readonly seen: readonly string[];
   /** Sentences that queued jobs showed meanwhile. */
   readonly details: readonly string[];
-  /** Milliseconds from the fault until all jobs have ended. */
+  /** Milliseconds from the failure until all jobs have ended. */
   readonly endedMs: number;
-  /** Milliseconds from the fault until one of the jobs under way waits again; null where none did. */
+  /** Milliseconds from the failure until one of the jobs under way waits again; null where none did. */
   readonly requeuedMs: number | null;
   readonly results: readonly JobReply[];
   /** What the endpoint counted since the first submit. */
   readonly counted: { readonly completed: number; readonly failed: number; readonly retried: number };
 };
 
-export type FaultSettings = {
+export type FailureSettings = {
   /** Inputs of the jobs. */
   readonly inputs: readonly unknown[];
-  /** How many of them shall be under way before it breaks; 0 for a fault that lets none begin. */
+  /** How many of them shall be under way before it breaks; 0 for a failure that lets none begin. */
   readonly underWay: number;
-  /** Breaks something, and perhaps mends it. */
-  readonly fault: (moments: Moments) => Promise<void>;
+  /** Injects a failure, and may repair it. */
+  readonly failure: (moments: Moments) => Promise<void>;
 };
 
-/** What a fault may wait for. */
+/** What a failure may wait for. */
 export type Moments = {
   /** One of the jobs under way waits in the queue again, or was there. */
   readonly requeued: Promise<void>;
@@ -36,7 +36,7 @@ export type Moments = {
 };
 
 /** Submits jobs, breaks something under those that run, and waits until all have ended. */
-export async function observe(client: QueueClient, settings: FaultSettings): Promise<FaultRecord> {
+export async function observe(client: QueueClient, settings: FailureSettings): Promise<FailureRecord> {
   const before = (await client.health()).jobs;
   const jobs = await Promise.all(settings.inputs.map((input) => client.run(input)));
   const watched = jobs.slice(0, Math.max(1, settings.underWay));
@@ -46,10 +46,10 @@ export async function observe(client: QueueClient, settings: FaultSettings): Pro
   const ended = Promise.all(watched.map(({ id }) => view.follow(client, id))).then(() => {});
   let requeuedMs: number | null = null;
   void view.requeued.then(() => (requeuedMs = Math.round(performance.now() - brokenAt)));
-  const fault = settings.fault({ requeued: view.requeued, ended });
+  const failure = settings.failure({ requeued: view.requeued, ended });
   const results = await Promise.all(jobs.map(({ id }) => client.result(id)));
   const endedMs = Math.round(performance.now() - brokenAt);
-  await Promise.all([ended, fault]);
+  await Promise.all([ended, failure]);
   const after = (await client.health()).jobs;
   const counted = {
     completed: after.completed - before.completed,

@@ -1,8 +1,8 @@
 /**
  * What planning a large fleet costs: `node bench/fleet/simulation.ts [accounts]`.
  *
- * The parts of the Fleet object run in this process, on Node's SQLite, without network, doorbells and alarms:
- * 1,000 hosts with 8 GPUs each, 200 endpoints, 10,000 workers wanted on average, and wishes that change.
+ * The parts of the Fleet object run in this process, on Node's SQLite, without network, wake-up channels and alarms:
+ * 1,000 hosts with 8 GPUs each, 200 endpoints, 10,000 desired workers on average, and changes of that number.
  */
 import type { Inventory } from "../../src/contract/agent/agent.ts";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
@@ -15,7 +15,7 @@ import { openSql } from "./counted-sql.ts";
 
 const HOSTS = 1_000;
 const ENDPOINTS = 200;
-const WANTED_ON_AVERAGE = 50;
+const AVERAGE_DESIRED = 50;
 const ROUNDS = 5;
 const TIERS = ["ADA_24", "AMPERE_48", "AMPERE_80", "ADA_80_PRO"] as const;
 const PLACES = ["EU-RO-1", "US-KS-2", "EU-FR-1", "EUR-NO-1"] as const;
@@ -105,10 +105,10 @@ function sync(host: number): void {
   applied.set(hostId, parts.store.hosts.get(hostId)?.revision ?? 0);
 }
 
-function wish(endpoint: number, wanted: number): void {
+function setDesired(endpoint: number, desired: number): void {
   const known = parts.store.desiredWorkers.get(`e${endpoint}`);
   turn(() => {
-    parts.store.saveDesiredWorkers({ desired: wanted, config: known?.config ?? configOf(endpoint) });
+    parts.store.saveDesiredWorkers({ desired, config: known?.config ?? configOf(endpoint) });
     parts.store.addUnsent(`e${endpoint}`);
     parts.placer.review(`e${endpoint}`);
   });
@@ -149,10 +149,10 @@ const state = () => {
 };
 
 console.log(`${HOSTS} hosts, ${ENDPOINTS} endpoints, ${ACCOUNTS} account(s)`);
-measure("hosts come, nothing is wanted", all);
+measure("hosts come, no workers are desired", all);
 measure(
-  "first wishes",
-  numbers(ENDPOINTS).map((endpoint) => () => wish(endpoint, random(2 * WANTED_ON_AVERAGE + 1))),
+  "first desired workers",
+  numbers(ENDPOINTS).map((endpoint) => () => setDesired(endpoint, random(2 * AVERAGE_DESIRED + 1))),
 );
 state();
 measure("syncs that report the workers ready", all);
@@ -160,14 +160,14 @@ measure(
   "quiet syncs",
   numbers(ROUNDS).flatMap(() => all),
 );
-for (const [words, average] of [
-  ["room for all", WANTED_ON_AVERAGE],
-  ["too few GPUs", 2 * WANTED_ON_AVERAGE],
+for (const [label, average] of [
+  ["room for all", AVERAGE_DESIRED],
+  ["too few GPUs", 2 * AVERAGE_DESIRED],
 ] as const) {
-  const changes = () => wish(random(ENDPOINTS), random(2 * average + 1));
+  const changes = () => setDesired(random(ENDPOINTS), random(2 * average + 1));
   const mixed = numbers(ROUNDS).flatMap(() =>
     all.flatMap((call, at) => (at % 5 === 0 ? [changes, call] : [call])),
   );
-  measure(`syncs with a wish changed for every fifth, ${words}`, mixed);
+  measure(`syncs with a change of desired workers at every fifth, ${label}`, mixed);
   state();
 }

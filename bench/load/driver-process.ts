@@ -71,7 +71,7 @@ class Load {
   }
 
   async #request(connection: Client, path: string): Promise<void> {
-    const { request, wanted, isCollecting } = this.#order;
+    const { request, expectedStatus, isCollecting } = this.#order;
     const sentAt = performance.now();
     const { statusCode, body } = await connection.request({
       method: request.method,
@@ -82,7 +82,8 @@ class Load {
     const text = await body.text();
     const latencyMs = performance.now() - sentAt;
     const reply = statusCode === 200 ? (JSON.parse(text) as Reply) : undefined;
-    if (!reply || (wanted !== undefined && reply.status !== wanted)) return this.#fail(statusCode, text);
+    if (!reply || (expectedStatus !== undefined && reply.status !== expectedStatus))
+      return this.#fail(statusCode, text);
     this.#latenciesMs.push(latencyMs);
     if (isCollecting && reply.id !== undefined) this.#ids.push(reply.id);
   }

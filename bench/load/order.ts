@@ -25,7 +25,7 @@ export type LoadOrder = {
   /** Pause of a client between an answer and its next request. */
   readonly gapMs?: number;
   /** `status` that an answer must have; any other is a failure. */
-  readonly wanted?: string;
+  readonly expectedStatus?: string;
   /** Returns the ids of the answers. */
   readonly isCollecting?: boolean;
 };

@@ -62,26 +62,26 @@ async function measure(target: { readonly baseUrl: string; readonly apiKey: stri
     const end = performance.now() + SECONDS * 1_000;
     await endpoint.until(() => performance.now() >= end);
   };
-  const roll = (version: number) => () => endpoint.untilRolled(WORKERS, version);
+  const rolledOut = (version: number) => () => endpoint.untilRolled(WORKERS, version);
 
   await phase("no release", forAWhile);
   await endpoint.change({ env: variables("two") });
-  await phase("other variables", roll(2));
+  await phase("other variables", rolledOut(2));
   await phase("no release", forAWhile);
   await endpoint.change({ imageName: hasDocker ? `${repo}:${OTHER_TAG}` : "any:2" });
-  await phase("another image", roll(3));
+  await phase("another image", rolledOut(3));
   await phase("no release", forAWhile);
   await endpoint.change({ env: variables("bad", { MOCK_EXIT_AT_START: "3" }) });
   await phase("a release that fails", forAWhile);
   await endpoint.change({ env: variables("four") });
-  await phase("its mending", roll(5));
+  await phase("its repair", rolledOut(5));
   await phase("no release", forAWhile);
   await load.stop();
 
   const { jobs } = await new QueueClient({ ...target, endpointId: endpoint.endpointId }).health();
   print(endpoint, load.jobs, phases);
-  const words = load.jobs.filter(({ submittedAt }) => submittedAt >= (phases.at(-1)?.from ?? 0));
-  const last = new Set(words.map(({ reply }) => reply.output));
+  const lastJobs = load.jobs.filter(({ submittedAt }) => submittedAt >= (phases.at(-1)?.from ?? 0));
+  const last = new Set(lastJobs.map(({ reply }) => reply.output));
   console.log(
     `${load.jobs.length} jobs, ${jobs.failed} failed, ${jobs.retried} retried; after the last release all said ${[...last].join()}.`,
   );

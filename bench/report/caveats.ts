@@ -32,7 +32,7 @@ replication, and all objects of a process share one thread.
 
 **Depth.** The jobs ahead are real rows: Edgerun's are copied from a submitted job while it is stopped, BullMQ's are
 added in bulk. No worker takes them while submit, status, cancel and health are measured. 995,000 is the deepest,
-because a queue refuses the job after the millionth. Edgerun is started anew at each depth, and warmed up.
+because a queue rejects the job after the millionth. Edgerun is restarted at each depth, and warmed up.
 
 **Wake.** The whole edge is killed and started, and other endpoints are asked first. What remains in the figure is
 the look-up of the endpoint in D1, the start of its object, opening the file and recovering the ledger.

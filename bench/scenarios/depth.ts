@@ -42,7 +42,7 @@ async function fill({ name, worker }: Contestant, queued: number): Promise<void>
   console.log(`  ${name}: ${queued.toLocaleString("en")} jobs queued in ${seconds} s`);
 }
 
-/** A service that was started anew to be filled compiles everything again. */
+/** A service that was restarted to be filled compiles everything again. */
 async function warmUp({ driver }: Bench, contestant: Contestant): Promise<void> {
   const submit = { request: SUBMIT, clients: 8, maxRequests: WARM_UP, maxMs: 10_000, isCollecting: true };
   const { ids } = await driver.ask("load", { ...submit, api: contestant.api });
@@ -74,14 +74,14 @@ async function measure(
   };
   if (queued > 0) await worker.fillTo(queued);
   const { ids } = await one("run", { request: SUBMIT, isCollecting: true });
-  await one("status", { request: STATUS, ids, wanted: "IN_QUEUE" });
+  await one("status", { request: STATUS, ids, expectedStatus: "IN_QUEUE" });
   await many(
     bench,
     contestant,
     { scenario: "status, 64 clients", variant: at },
     { request: STATUS, ids, areIdsReused: true },
   );
-  await one("cancel", { request: CANCEL, ids, wanted: "CANCELLED" });
+  await one("cancel", { request: CANCEL, ids, expectedStatus: "CANCELLED" });
   await one("health", { request: HEALTH });
   if (queued > 0) await takeFromHead(bench, contestant, worker, at, count);
 }

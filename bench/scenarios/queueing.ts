@@ -24,7 +24,7 @@ async function queueAndDrain(bench: Bench, contestant: Contestant, worker: Comma
     clients: CLIENTS,
     maxRequests: contestant.budget.run,
     maxMs: bench.loadMs,
-    wanted: "IN_QUEUE",
+    expectedStatus: "IN_QUEUE",
   });
   noteLatency(bench, contestant.name, SUBMITTED, submitted.latency);
   note(bench, contestant.name, SUBMITTED, "jobs", "/s", submitted.perSecond);

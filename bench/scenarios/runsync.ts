@@ -19,7 +19,7 @@ export const runsync: Scenario = {
           clients,
           maxRequests: contestant.budget.runsync,
           maxMs: bench.loadMs,
-          wanted: "COMPLETED",
+          expectedStatus: "COMPLETED",
         });
         noteLatency(bench, contestant.name, condition, result.latency);
         note(bench, contestant.name, condition, "jobs", "/s", result.perSecond);

@@ -21,7 +21,7 @@ export const dispatch: Scenario = {
           maxRequests: bench.isQuick ? quickCount : count,
           maxMs: Number.POSITIVE_INFINITY,
           gapMs,
-          wanted: "COMPLETED",
+          expectedStatus: "COMPLETED",
         });
         noteLatency(bench, contestant.name, condition, result.latency);
       });

@@ -82,7 +82,7 @@ function moduleOf(path: string): string[] {
   return name ? [name[1] ?? name[2] ?? ""] : [];
 }
 
-export type GeneratedFile = { readonly path: string; readonly text: string };
+type GeneratedFile = { readonly path: string; readonly text: string };
 
 /** The files that start queue-based endpoints whose code is in the artifact, sorted by path. */
 export function handlerFiles(manifest: FlashManifest): GeneratedFile[] {

@@ -19,7 +19,7 @@ function directoryOf(files: Readonly<Record<string, Buffer>>): string {
 
 const signal = new AbortController().signal;
 
-test("what would have too many bytes is not packed, and the largest parts are named", async () => {
+test("too large a directory is not packed, and its largest parts are named", async () => {
   const directory = directoryOf({ "small.py": Buffer.from("X = 1\n"), "large.bin": randomBytes(200_000) });
   const archive = join(temporaryDirectory(), "a.tar.gz");
   const options = { signal, onProgress: () => {} };

@@ -37,10 +37,10 @@ import {
 } from "./project-files.ts";
 import type { StoredManifest } from "./local-build.ts";
 
+/** Options of the command line. */
 export type BuildOptions = {
-  readonly appName: string;
-  /** False: dependencies of dependencies are not installed (`--no-deps`). */
-  readonly withDependenciesOfDependencies: boolean;
+  /** False: dependencies of dependencies are not installed. */
+  readonly deps: boolean;
   /** File name of the archive within `.flash/`. */
   readonly output?: string | undefined;
   readonly exclude: readonly string[];
@@ -48,7 +48,7 @@ export type BuildOptions = {
   readonly pythonVersion?: string | undefined;
   /** Interpreter, by name or path. */
   readonly python?: string | undefined;
-  readonly keepsBuildDirectory: boolean;
+  readonly keepBuild?: boolean | undefined;
 };
 
 export type BuildResult = {
@@ -68,7 +68,7 @@ const DEFAULT_OUTPUT = "artifact.tar.gz";
 const NO_TIME = "1970-01-01T00:00:00Z";
 
 /** Builds into `.flash/`. Throws a Failure that says what is wrong with the app, and where. */
-export async function buildApp(cli: Cli, options: BuildOptions): Promise<BuildResult> {
+export async function buildApp(cli: Cli, appName: string, options: BuildOptions): Promise<BuildResult> {
   const startedAt = performance.now();
   const output = outputName(options.output);
   const exclusions = exclusionsOf(options.exclude, cli.environment);
@@ -77,18 +77,19 @@ export async function buildApp(cli: Cli, options: BuildOptions): Promise<BuildRe
   await ignoreFlashDirectory(cli.directory);
   const buildDirectory = await freshBuildDirectory(cli.directory);
   try {
-    const build = new Build(cli, options, project, exclusions, buildDirectory);
+    const build = new Build(cli, appName, options, project, exclusions, buildDirectory);
     const built = await build.run(join(cli.directory, FLASH_DIRECTORY, output));
     const seconds = secondsSince(startedAt);
-    cli.terminal.done(`Built ${options.appName} (${seconds} s)`);
+    cli.terminal.done(`Built ${appName} (${seconds} s)`);
     return { ...built, seconds };
   } finally {
-    await endBuildDirectory(cli.directory, buildDirectory, options.keepsBuildDirectory);
+    await endBuildDirectory(cli.directory, buildDirectory, options.keepBuild === true);
   }
 }
 
 class Build {
   readonly #cli: Cli;
+  readonly #appName: string;
   readonly #options: BuildOptions;
   readonly #project: Project;
   readonly #exclusions: Exclusions;
@@ -97,8 +98,16 @@ class Build {
   readonly #contents: string;
   readonly #warnings: string[] = [];
 
-  constructor(cli: Cli, options: BuildOptions, project: Project, exclusions: Exclusions, directory: string) {
+  constructor(
+    cli: Cli,
+    appName: string,
+    options: BuildOptions,
+    project: Project,
+    exclusions: Exclusions,
+    directory: string,
+  ) {
     this.#cli = cli;
+    this.#appName = appName;
     this.#options = options;
     this.#project = project;
     this.#exclusions = exclusions;
@@ -107,7 +116,7 @@ class Build {
   }
 
   async run(path: string): Promise<Omit<BuildResult, "seconds">> {
-    const { appName } = this.#options;
+    const appName = this.#appName;
     this.#warn(this.#project.warnings);
     const report = await this.#discover();
     this.#warn(declarationWarnings(report));
@@ -145,7 +154,7 @@ class Build {
     facts: { readonly excluded: readonly string[]; readonly fingerprint: string },
   ): FlashManifest {
     const manifest = toManifest(report, {
-      appName: this.#options.appName,
+      appName: this.#appName,
       pythonVersion,
       images: runtimeImages(this.#cli.environment, pythonVersion),
       fingerprint: facts.fingerprint,
@@ -165,7 +174,7 @@ class Build {
       report,
       target,
       exclusions: this.#exclusions,
-      withDependenciesOfDependencies: this.#options.withDependenciesOfDependencies,
+      withDependenciesOfDependencies: this.#options.deps,
       buildDirectory: this.#directory,
       into: this.#contents,
     });

@@ -52,13 +52,13 @@ test("directories that may be by-products are found on every level", () => {
 describe("rules of .gitignore", () => {
   const root = new IgnoreRules().with("", "*.log\n/data/\n!keep.log\n");
 
-  test("match as git has it", () => {
+  test("match like git", () => {
     expect(
       ["a.log", "b/a.log", "data/", "keep.log", "b/data/", "A.LOG"].map((path) => root.ignores(path)),
     ).toEqual([true, true, true, false, false, false]);
   });
 
-  test("of an inner directory come first, and hold for it alone", () => {
+  test("of an inner directory take precedence, and apply only inside", () => {
     const inner = root.with("a", "!x.log\n*.bin\n/top.txt\n");
     expect(
       ["a/x.log", "a/y.log", "a/b/z.bin", "a/top.txt", "a/b/top.txt"].map((path) => inner.ignores(path)),

@@ -1,4 +1,5 @@
 /** The last build of a project, in `.flash/`. */
+import { parseJson } from "../../src/std/json.ts";
 import * as z from "zod";
 import {
   flashManifestSchema,
@@ -14,7 +15,7 @@ import { FLASH_DIRECTORY } from "../project/project.ts";
 import { Failure } from "../core/failure.ts";
 
 /** The manifest in `.flash/`; `artifact` names the archive beside it. */
-export const storedManifestSchema = flashManifestSchema.extend({
+const storedManifestSchema = flashManifestSchema.extend({
   artifact: z.object({ file: z.string(), sha256: z.string() }),
 });
 export type StoredManifest = z.infer<typeof storedManifestSchema>;
@@ -29,7 +30,7 @@ export async function findLocalBuild(directory: string): Promise<LocalBuild | un
   const manifestPath = join(directory, FLASH_DIRECTORY, MANIFEST_FILE);
   const json = await readFile(manifestPath, "utf8").catch(() => undefined);
   if (json === undefined) return undefined;
-  const stored = storedManifestSchema.safeParse(jsonOf(json));
+  const stored = storedManifestSchema.safeParse(parseJson(json));
   if (!stored.success) throw damaged(`${manifestPath} is not a manifest that this command understands.`);
   const { artifact, ...manifest } = stored.data;
   const path = join(directory, FLASH_DIRECTORY, basename(artifact.file));
@@ -49,12 +50,4 @@ async function sha256Of(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);
   return hash.digest("hex");
-}
-
-function jsonOf(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

@@ -125,7 +125,7 @@ function slashed(path: string): string {
   return path.split(sep).join("/");
 }
 
-export type FingerprintInput = {
+type FingerprintInput = {
   /** Sorted by path. */
   readonly files: readonly Pick<ProjectFile, "path" | "source">[];
   /** `name==version` of everything that is installed, sorted. */

@@ -1,10 +1,11 @@
 /** Jobs of live endpoints: submitted, and followed to their end. */
+import { parseJson } from "../../src/std/json.ts";
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../core/failure.ts";
 import { Interruption } from "../core/interruption.ts";
-import { type CallLine, CallFailure, type QueueCall } from "../server/requests/served-app.ts";
-import { jobBody, type JobJson } from "../server/requests/request-body.ts";
+import { type CallLine, CallFailure, type QueueCall, type JobJson } from "../server/requests/served-app.ts";
+import { jobBody } from "../server/requests/request-body.ts";
 import type { Service } from "../service/service.ts";
 import * as z from "zod";
 import { MISSING_MODULES_ERROR } from "../../src/contract/flash/flash-live.ts";
@@ -164,11 +165,11 @@ const jobErrorSchema = z.looseObject({
   error_message: z.string(),
   error_traceback: z.string().optional(),
 });
-export type JobError = z.infer<typeof jobErrorSchema>;
+type JobError = z.infer<typeof jobErrorSchema>;
 
 /** Undefined where it is not a job. */
-export function parseJobReply(json: string): JobReply | undefined {
-  const { data } = jobSchema.safeParse(parsed(json));
+function parseJobReply(json: string): JobReply | undefined {
+  const { data } = jobSchema.safeParse(parseJson(json));
   return data && { ...data, json };
 }
 
@@ -184,18 +185,10 @@ export function isFinal({ status }: JobReply): boolean {
 /** Why a job failed: the structured error of the runtime, or a plain message. */
 export function errorOf({ status, error }: JobReply): JobError {
   const message = typeof error === "string" ? error : JSON.stringify(error ?? status);
-  const structured = jobErrorSchema.safeParse(parsed(message));
+  const structured = jobErrorSchema.safeParse(parseJson(message));
   return structured.success ? structured.data : { error_type: status, error_message: message };
 }
 
 export function lacksModules(job: JobReply): boolean {
   return job.status === "FAILED" && errorOf(job).error_type === MISSING_MODULES_ERROR;
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

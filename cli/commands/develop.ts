@@ -1,5 +1,6 @@
 /** `flash init`, `flash build` and `flash dev`. */
 import { Command, Option } from "commander";
+import type { BuildOptions } from "../build/build.ts";
 import type { Cli } from "../core/cli.ts";
 import { appNameOf } from "../project/project.ts";
 import { listOption, portOption, storedSettings } from "./options.ts";
@@ -17,15 +18,7 @@ export function initCommand(cli: Cli): Command {
     });
 }
 
-type BuildFlags = {
-  readonly app?: string;
-  readonly deps: boolean;
-  readonly output?: string;
-  readonly exclude: readonly string[];
-  readonly pythonVersion?: string;
-  readonly python?: string;
-  readonly keepBuild?: boolean;
-};
+type BuildFlags = BuildOptions & { readonly app?: string };
 
 export function buildCommand(cli: Cli): Command {
   return new Command("build")
@@ -40,16 +33,7 @@ export function buildCommand(cli: Cli): Command {
     .option("--json", "print JSON")
     .action(async (flags: BuildFlags) => {
       const { buildApp, showBuild } = await import("../build/build.ts");
-      const result = await buildApp(cli, {
-        appName: await appNameOf(cli, flags.app),
-        withDependenciesOfDependencies: flags.deps,
-        output: flags.output,
-        exclude: flags.exclude,
-        pythonVersion: flags.pythonVersion,
-        python: flags.python,
-        keepsBuildDirectory: flags.keepBuild === true,
-      });
-      showBuild(cli, result);
+      showBuild(cli, await buildApp(cli, await appNameOf(cli, flags.app), flags));
     });
 }
 

@@ -13,7 +13,7 @@ function configuration(text?: string): ConfigurationFile {
   return file;
 }
 
-test("entries of others are kept, and nobody else may read the file", async ({ expect }) => {
+test("other entries are kept, and only the user may read the file", async ({ expect }) => {
   const file = configuration('theme = "dark"\n[profiles.work]\nregion = "EU"\n');
   await file.write({ url: "https://edge.example", api_key: "key" });
   expect(await file.read()).toEqual({
@@ -25,20 +25,20 @@ test("entries of others are kept, and nobody else may read the file", async ({ e
   expect(statSync(file.path).mode & 0o777).toBe(0o600);
 });
 
-test("what is not given any more is taken out", async ({ expect }) => {
+test("undefined entries are removed", async ({ expect }) => {
   const file = configuration('insecure = true\nurl = "http://edge.example"\n');
   await file.write({ url: "https://edge.example", insecure: undefined });
   expect(readFileSync(file.path, "utf8")).toBe('url = "https://edge.example"\n');
 });
 
-test("where there is no file there is nothing, and writing makes it", async ({ expect }) => {
+test("a missing file is empty, and writing creates it", async ({ expect }) => {
   const file = configuration();
   expect(await file.read()).toEqual({});
   await file.write({ api_key: "key" });
   expect(await file.read()).toEqual({ api_key: "key" });
 });
 
-test("XDG_CONFIG_HOME goes before the home directory", ({ expect }) => {
+test("XDG_CONFIG_HOME takes precedence over the home directory", ({ expect }) => {
   const { path } = new ConfigurationFile({ HOME: "/home/person", XDG_CONFIG_HOME: "/etc/person" });
   expect(path).toBe("/etc/person/edgerun/config.toml");
 });

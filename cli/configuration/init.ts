@@ -97,7 +97,7 @@ const FILE = "requirements.txt";
 const OPEN_LINE = /^# -r https:\/\/your-edge\.example\/packages\/requirements\.txt$/m;
 
 /** Content of requirements.txt; `url` is that of the service, undefined while none was chosen. */
-export function requirementsContent(url: string | undefined): string {
+function requirementsContent(url: string | undefined): string {
   const line = `-r ${url ?? "https://your-edge.example"}${PACKAGE_REQUIREMENTS_PATH}`;
   return [
     "# The Python package of flash, from your own Edgerun: no public registry has it. Workers have it already.",

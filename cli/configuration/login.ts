@@ -1,4 +1,5 @@
 /** `flash login` and `flash auth token`. */
+import { ignoreFailure } from "../../src/std/errors.ts";
 import { setTimeout } from "node:timers/promises";
 import { loginCodeOf } from "../../src/contract/flash/login-code.ts";
 import type { Cli } from "../core/cli.ts";
@@ -26,7 +27,7 @@ export async function logIn(cli: Cli, { url, opensBrowser, timeoutSeconds }: Log
   cli.terminal.say(`Open this page to log in:  ${page}`);
   cli.terminal.say(`It must show the code      ${loginCodeOf(request.id)}`);
   // Without a browser, the printed URL can be opened elsewhere.
-  if (opensBrowser) await openPage(page).catch(() => {});
+  if (opensBrowser) await openPage(page).catch(ignoreFailure);
   const apiKey = await approvedKey(cli, service, request.id, deadline);
   await settings.file.write({
     url: settings.url,

@@ -43,7 +43,7 @@ describe("a key goes only to an address of a source that is trusted as much", ()
 });
 
 describe("the .env file", () => {
-  test("is looked for no further than the root of the repository", async ({ expect }) => {
+  test("is searched up to the root of the repository", async ({ expect }) => {
     await using computer = await Computer.make();
     await computer.writeProject({ SVC_API_KEY: "er_project" });
     const deep = join(computer.project, "a/b");

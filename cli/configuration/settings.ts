@@ -19,7 +19,7 @@ type Origin = "option" | "environment" | "project" | "login" | "default";
 /** A value, and where it comes from: `source` is for messages. */
 type Setting = { readonly value: string; readonly origin: Origin; readonly source: string };
 
-export type StoredKey = { readonly apiKey: string; readonly origin: Origin; readonly source: string };
+type StoredKey = { readonly apiKey: string; readonly origin: Origin; readonly source: string };
 
 export type Settings = {
   /** Without a slash at its end. */

@@ -10,6 +10,6 @@ test.each([
   ["2026-03-10T10:30:00Z", "1 hour ago"],
   ["2026-03-01T12:00:00Z", "9 days ago"],
   ["yesterday", "yesterday"],
-])("%s is %s", (time, words) => {
-  expect(ago(time, NOW)).toBe(words);
+])("%s is %s", (time, expected) => {
+  expect(ago(time, NOW)).toBe(expected);
 });

@@ -13,7 +13,7 @@ test("warnings are shown at the end, each once", () => {
   expect(shown).toEqual(["one", "two"]);
 });
 
-test("a command that runs on shows them as they come, still once", () => {
+test("a long-running command shows them as they come, still once", () => {
   const shown: string[] = [];
   const warnings = new ServiceWarnings((message) => shown.push(message));
   warnings.add("before");

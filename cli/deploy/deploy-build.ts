@@ -13,7 +13,7 @@ import { join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { ensureFlashDirectory } from "../project/project.ts";
 
-export type BuildDeployment = {
+type BuildDeployment = {
   readonly target: Target;
   readonly buildId: string;
   readonly manifest: FlashManifest;

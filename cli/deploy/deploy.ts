@@ -1,5 +1,5 @@
 /** `flash deploy`: builds the app, uploads it, and reconciles its endpoints. */
-import { buildApp, type BuildResult } from "../build/build.ts";
+import { buildApp, type BuildOptions } from "../build/build.ts";
 import type { Cli } from "../core/cli.ts";
 import { openService } from "../configuration/settings.ts";
 import { appNameOf, checkedName } from "../project/project.ts";
@@ -7,14 +7,9 @@ import { deployBuildToEnvironment } from "./deploy-build.ts";
 import { chooseEnvironment, ensureTarget, findApp } from "./target.ts";
 import { uploadWithProgress } from "./upload.ts";
 
-export type DeployOptions = {
+export type DeployOptions = BuildOptions & {
   readonly env?: string;
   readonly app?: string;
-  readonly exclude: readonly string[];
-  readonly deps: boolean;
-  readonly output?: string;
-  readonly pythonVersion?: string;
-  readonly python?: string;
   readonly prune?: boolean;
   readonly preview?: boolean;
 };
@@ -29,7 +24,7 @@ export async function deployApp(
   const service = await openService(cli);
   // Before the build, so that a wrong key or an ambiguous environment shows at once.
   const environmentName = chooseEnvironment(await findApp(service, appName), named);
-  const { artifact, manifest, warnings } = await build(cli, appName, options);
+  const { artifact, manifest, warnings } = await buildApp(cli, appName, options);
   const target = await ensureTarget(service, appName, environmentName);
   const buildId = await uploadWithProgress(cli, service, { appId: target.app.id, artifact, manifest });
   const prunes = options.prune ?? false;
@@ -51,17 +46,5 @@ export async function previewApp(cli: Cli, options: DeployOptions, port: number)
   const appName = await appNameOf(cli, options.app);
   const docker = await openDocker(cli);
   await tidy(cli, docker);
-  await runPreview(cli, docker, { ...(await build(cli, appName, options)), port });
-}
-
-async function build(cli: Cli, appName: string, options: DeployOptions): Promise<BuildResult> {
-  return await buildApp(cli, {
-    appName,
-    withDependenciesOfDependencies: options.deps,
-    output: options.output,
-    exclude: options.exclude,
-    pythonVersion: options.pythonVersion,
-    python: options.python,
-    keepsBuildDirectory: false,
-  });
+  await runPreview(cli, docker, { ...(await buildApp(cli, appName, options)), port });
 }

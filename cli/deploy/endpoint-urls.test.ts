@@ -44,20 +44,20 @@ const manifest: FlashManifest = {
   routes: { api: { "POST /process": "process", "GET /items/{item_id}": "item", "PUT /said": "said" } },
 };
 
-/** The words that a shell makes of a call. */
-function wordsOf(call: string): readonly string[] {
+/** The arguments of a call, as a shell parses them. */
+function argumentsOf(call: string): readonly string[] {
   const commands = `flash() { [ "$*" = "auth token" ] && echo the-key; }\ncurl() { printf '%s\\0' "$@"; }`;
   return execFileSync("sh", ["-c", `${commands}\n${call}`], { encoding: "utf8" })
     .split("\0")
     .slice(0, -1);
 }
 
-const body = (call: string | undefined) => JSON.parse(wordsOf(call ?? "").at(-1) ?? "") as unknown;
+const body = (call: string | undefined) => JSON.parse(argumentsOf(call ?? "").at(-1) ?? "") as unknown;
 
 describe("a call that is shown", () => {
   test("of a queue wraps the function's parameters", () => {
     const [call = ""] = exampleCalls(manifest, "greet", "http://127.0.0.1:8787/v2/abc");
-    expect(wordsOf(call)).toEqual([
+    expect(argumentsOf(call)).toEqual([
       "-X",
       "POST",
       "http://127.0.0.1:8787/v2/abc/runsync",
@@ -79,11 +79,11 @@ describe("a call that is shown", () => {
     expect(body(call)).toEqual({ input: { method: "load", path: "hello" } });
   });
 
-  test("of a route has no wrapper, and arguments where the route wants them", () => {
+  test("of a route has its arguments where the route expects them", () => {
     const [process, item, said] = exampleCalls(manifest, "api", "http://x/lb/a");
     expect(body(process)).toEqual({ input_data: { message: "hello" } });
-    expect(wordsOf(item ?? "")).toContain("http://x/lb/a/items/1?q=hello");
-    expect(wordsOf(item ?? "")).not.toContain("-d");
+    expect(argumentsOf(item ?? "")).toContain("http://x/lb/a/items/1?q=hello");
+    expect(argumentsOf(item ?? "")).not.toContain("-d");
     expect(body(said)).toEqual({ text: "it's" });
   });
 });

@@ -44,37 +44,37 @@ const actions = (plan: ReturnType<typeof planDeployment>) =>
   ]);
 
 describe("a deployment", () => {
-  plainTest("creates what is not there, and lists what is no longer in the app", () => {
+  plainTest("creates missing endpoints and lists those that are no longer in the app", () => {
     const old = present({ ...gpuWorker, name: "old_worker" });
     const plan = planDeployment([{ input: gpuWorker, buildId: "build-1" }], [old]);
     expect(actions(plan)).toEqual([["gpu_worker", "create"]]);
     expect(plan.removed.map(({ name }) => name)).toEqual(["old_worker"]);
   });
 
-  plainTest("changes nothing where nothing is different", () => {
+  plainTest("changes nothing without a difference", () => {
     const plan = planDeployment([{ input: gpuWorker, buildId: "build-1" }], [present(gpuWorker)]);
     expect(actions(plan)).toEqual([["gpu_worker", "unchanged"]]);
   });
 
-  plainTest("takes another build of the same sources for other code", () => {
+  plainTest("treats another build of the same sources as other code", () => {
     const plan = planDeployment([{ input: gpuWorker, buildId: "build-2" }], [present(gpuWorker)]);
     expect(actions(plan)).toEqual([["gpu_worker", "update", "code"]]);
   });
 
-  plainTest("leaves an image of one's own alone when only the code of others changed", () => {
+  plainTest("does not update a custom image when only other code changed", () => {
     const plan = planDeployment([{ input: gpuWorker, buildId: null }], [present(gpuWorker)]);
     expect(actions(plan)).toEqual([["gpu_worker", "unchanged"]]);
   });
 
   plainTest("names what changes", () => {
     const { template } = gpuWorker;
-    const wanted = {
+    const desired = {
       ...gpuWorker,
       workersMax: 3,
       gpuCount: 2,
       template: { ...template, env: [{ key: "MODEL", value: "large" }, ...template.env.slice(1)] },
     };
-    const plan = planDeployment([{ input: wanted, buildId: "build-1" }], [present(gpuWorker)]);
+    const plan = planDeployment([{ input: desired, buildId: "build-1" }], [present(gpuWorker)]);
     expect(actions(plan)).toEqual([["gpu_worker", "update", "gpuCount", "workersMax", "env"]]);
   });
 
@@ -87,17 +87,17 @@ describe("a deployment", () => {
         env: [...before.template.env, { key: "PORT", value: "8000" }],
       },
     };
-    const wanted = [{ input: gpuWorker, buildId: "build-1" }];
-    expect(actions(planDeployment(wanted, [withPort]))).toEqual([["gpu_worker", "unchanged"]]);
+    const desired = [{ input: gpuWorker, buildId: "build-1" }];
+    expect(actions(planDeployment(desired, [withPort]))).toEqual([["gpu_worker", "unchanged"]]);
     const ownVariablesBefore = { gpu_worker: ["PORT"] };
-    expect(actions(planDeployment(wanted, [withPort], { ownVariablesBefore }))).toEqual([
+    expect(actions(planDeployment(desired, [withPort], { ownVariablesBefore }))).toEqual([
       ["gpu_worker", "update", "env"],
     ]);
   });
 
   plainTest("cannot turn a queue into routes", () => {
-    const wanted: EndpointInput = { ...gpuWorker, type: "LB", scalerType: "REQUEST_COUNT" };
-    const plan = planDeployment([{ input: wanted, buildId: "build-1" }], [present(gpuWorker)]);
+    const desired: EndpointInput = { ...gpuWorker, type: "LB", scalerType: "REQUEST_COUNT" };
+    const plan = planDeployment([{ input: desired, buildId: "build-1" }], [present(gpuWorker)]);
     expect(plan.ofOtherType.map(({ name }) => name)).toEqual(["gpu_worker"]);
     expect(actions(plan)).toEqual([["gpu_worker", "create"]]);
   });
@@ -127,9 +127,9 @@ const input = fc
     ),
   );
 
-test.prop([input, input])("once done, a deployment has nothing left to do", (before, after) => {
-  const wanted = [{ input: after, buildId: "build-1" }];
-  const [planned] = planDeployment(wanted, [present(before)]).endpoints;
-  const done = planDeployment(wanted, [present(planned?.input ?? after)]);
+test.prop([input, input])("a repeated deployment changes nothing", (before, after) => {
+  const desired = [{ input: after, buildId: "build-1" }];
+  const [planned] = planDeployment(desired, [present(before)]).endpoints;
+  const done = planDeployment(desired, [present(planned?.input ?? after)]);
   expect(done.endpoints.map(({ action }) => action)).toEqual(["unchanged"]);
 });

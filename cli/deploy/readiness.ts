@@ -19,7 +19,7 @@ export const healthSchema = z.object({
 export type Health = z.infer<typeof healthSchema>;
 
 /** ready: workers of this version accept work. idle: none runs; the first call starts one. */
-export type Readiness =
+type Readiness =
   | { readonly state: "ready" | "idle" }
   | { readonly state: "waiting"; readonly reason: string | undefined }
   | { readonly state: "failed"; readonly reason: string };

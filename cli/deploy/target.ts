@@ -52,7 +52,7 @@ export async function ensureTarget(
   return { app: { id: app.id, name: appName }, environment: { id: environment.id, name: environmentName } };
 }
 
-export type AppTraits = {
+type AppTraits = {
   /** Where it is created: it is deleted with the last of its sessions. */
   readonly isForSessions?: boolean;
 };

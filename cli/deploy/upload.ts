@@ -1,4 +1,5 @@
 /** Uploads an artifact in parts; an interrupted upload is resumed. */
+import { errorMessage } from "../../src/std/errors.ts";
 import { openAsBlob } from "node:fs";
 import { basename } from "node:path";
 import pRetry, { AbortError } from "p-retry";
@@ -25,10 +26,10 @@ export type Upload = {
   readonly manifest: unknown;
 };
 
-export type Uploaded = { readonly buildId: string; readonly wasThere: boolean; readonly sentBytes: number };
+type Uploaded = { readonly buildId: string; readonly wasThere: boolean; readonly sentBytes: number };
 
 /** Uploads an artifact and creates its build; the same artifact and manifest give the same build. */
-export async function uploadBuild(
+async function uploadBuild(
   service: Service,
   { appId, artifact, manifest }: Upload,
   step: Step,
@@ -114,9 +115,7 @@ async function sendPart(
     (error: unknown) => {
       signal.throwIfAborted();
       if (error instanceof Failure) throw error;
-      throw new Failure(`The upload failed: ${error instanceof Error ? error.message : String(error)}`, [
-        "Run the command again to resume it.",
-      ]);
+      throw new Failure(`The upload failed: ${errorMessage(error)}`, ["Run the command again to resume it."]);
     },
   );
 }

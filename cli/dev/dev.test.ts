@@ -4,9 +4,7 @@ import { join } from "node:path";
 import { onTestFinished, test } from "vitest";
 import { removeDevServerUrl, writeDevServerUrl } from "./dev.ts";
 
-test("an address is forgotten by who has told it, and a damaged one stands in nobody's way", async ({
-  expect,
-}) => {
+test("a process removes only its own URL, and ignores a damaged file", async ({ expect }) => {
   const directory = mkdtempSync(join(tmpdir(), "flash-address-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   mkdirSync(join(directory, ".flash"));

@@ -1,4 +1,5 @@
 /** What `flash dev` does, from its start to Ctrl+C. */
+import { errorMessage } from "../../src/std/errors.ts";
 import { once } from "node:events";
 import type { Cli } from "../core/cli.ts";
 import { openService } from "../configuration/settings.ts";
@@ -56,7 +57,7 @@ export async function dev(cli: Cli, options: DevOptions): Promise<void> {
 async function closeAll({ terminal }: Cli, closings: Opened): Promise<void> {
   for (const close of closings) {
     await close().catch((error: unknown) => {
-      terminal.fail(error instanceof Error ? error.message : String(error));
+      terminal.fail(errorMessage(error));
     });
   }
 }
@@ -103,7 +104,7 @@ async function removeUndeclared({ terminal }: Cli, app: LiveApp, session: LiveSe
     const endpoints = await app.endpoints();
     await session.keepOnly(endpoints.map(({ name }) => name));
   } catch (error) {
-    terminal.warn(error instanceof Error ? error.message : String(error));
+    terminal.warn(errorMessage(error));
   }
 }
 

@@ -76,7 +76,7 @@ async function runPython(call: DiscoveryCall, options: readonly string[]): Promi
 }
 
 /** Why a process ended; the message of execa would show the whole script. */
-export function describeExit({ originalMessage, signal, exitCode }: Ending): string {
+function describeExit({ originalMessage, signal, exitCode }: Ending): string {
   if (originalMessage) return originalMessage;
   if (signal !== undefined) return `It was ended by ${signal}.`;
   return `It ended with exit code ${exitCode ?? "unknown"}.`;

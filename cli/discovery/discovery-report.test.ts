@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { failureOf, formatDiagnostic } from "./discovery-report.ts";
 
-test("a note has file and line as far as it has them", () => {
+test("a diagnostic shows file and line where it has them", () => {
   expect(formatDiagnostic({ file: "a.py", line: 3, message: "m" })).toBe("a.py:3: m");
   expect(formatDiagnostic({ file: "a.py", line: null, message: "m" })).toBe("a.py: m");
   expect(formatDiagnostic({ file: null, line: null, message: "m" })).toBe("m");
@@ -16,7 +16,7 @@ test("several errors make one failure, with a line for each", () => {
   expect(failure.advice).toEqual(["a.py:3: one", "b.py:5: two"]);
 });
 
-test("an error of the whole app is its own failure, its further lines the advice", () => {
+test("an error of the whole app becomes a failure with its further lines as advice", () => {
   const failure = failureOf([
     { file: null, line: null, message: "no endpoints were found.\n\n  @Endpoint()\n" },
   ]);

@@ -1,4 +1,5 @@
 /** Runs discovery: the Python package reports what an app declares. */
+import { parseJson } from "../../src/std/json.ts";
 import { delimiter } from "node:path";
 import type { z } from "zod";
 import type { Cli } from "../core/cli.ts";
@@ -78,19 +79,11 @@ export function parseReport<Schema extends z.ZodType>(
   interpreter: string,
   json: string,
 ): z.output<Schema> {
-  const report = schema.safeParse(parsed(json));
+  const report = schema.safeParse(parseJson(json));
   if (report.success) return report.data;
   const issue = report.error.issues[0];
   throw new Failure(`The package edgerun of ${interpreter} is not compatible with this command.`, [
     ...(issue ? [`Its report is invalid at ${issue.path.join(".") || "the top"}: ${issue.message}.`] : []),
     "Upgrade both to the version of your edge: `pip install --upgrade -r requirements.txt` in that Python.",
   ]);
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 /** The user's Python, which runs discovery and installs packages, and the bundled Python package. */
+import { parseJson } from "../../src/std/json.ts";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { execa } from "execa";
@@ -90,7 +91,7 @@ async function probe(cli: Cli, path: string, origin: string): Promise<z.infer<ty
     reject: false,
   });
   cli.signal.throwIfAborted();
-  const answer = probeSchema.safeParse(result.failed ? undefined : parsed(result.stdout));
+  const answer = probeSchema.safeParse(result.failed ? undefined : parseJson(result.stdout));
   if (answer.success) return answer.data;
   // The message of execa would show the whole probe.
   const reason = result.stderr?.trim().split("\n").at(-1) || result.originalMessage;
@@ -98,14 +99,6 @@ async function probe(cli: Cli, path: string, origin: string): Promise<z.infer<ty
     ...(reason ? [reason] : []),
     ...ADVICE,
   ]);
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Beside the bundled command, in the repository, or around the command where pip has installed both. */

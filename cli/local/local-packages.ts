@@ -3,6 +3,7 @@
  * a newer Node where the computer's is too old. Fetched once per version into this person's cache,
  * and once more where something of it has gone.
  */
+import { ignoreFailure } from "../../src/std/errors.ts";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import prettyBytes from "pretty-bytes";
@@ -57,7 +58,7 @@ export async function ensureLocalPackages(cli: Cli, sources: string): Promise<Lo
 
 /** Whether it can be run from; nobody removes it from now on. */
 async function markUsed(target: string): Promise<boolean> {
-  await use(target).catch(() => {}); // A cache that cannot be written to serves as well.
+  await use(target).catch(ignoreFailure); // A cache that cannot be written to serves as well.
   return await isWhole(target);
 }
 

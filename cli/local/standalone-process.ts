@@ -1,4 +1,5 @@
 /** The process in which the local edge is kept running. It ends when its input does, so with this command at the latest. */
+import { parseJson } from "../../src/std/json.ts";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -89,7 +90,7 @@ async function readUntilReady(cli: Cli, child: Child, settings: StandaloneSettin
   return await new Promise((resolve, reject) => {
     const read = async (): Promise<void> => {
       for await (const line of child.iterable()) {
-        const message = standaloneMessageSchema.safeParse(parsed(line)).data;
+        const message = standaloneMessageSchema.safeParse(parseJson(line)).data;
         if (message?.kind === "ready") resolve(message);
         else if (message?.kind === "said") cli.terminal.warn(message.line);
         else if (message) reject(failureOf(message, settings));
@@ -114,12 +115,4 @@ function failureOf(
       `its data is in ${stateDirectory}.`,
     ],
   );
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

@@ -18,7 +18,7 @@ test("there is an image for each kind of endpoint and each Python version", () =
   ]);
 });
 
-test("FLASH_IMAGE_TAG changes the tag of all, and each image can be named whole", () => {
+test("FLASH_IMAGE_TAG changes all tags, and each image can be set as a whole", () => {
   const images = runtimeImages(
     {
       FLASH_IMAGE_TAG: "v2",

@@ -41,7 +41,7 @@ const BALANCED = discoveredEndpoint({
   ],
 });
 
-test("a manifest says what the app is, and which function belongs to which endpoint", () => {
+test("a manifest describes the app and maps functions to endpoints", () => {
   expect(manifestOf(QUEUE, BALANCED)).toMatchObject({
     version: "1.0",
     generated_at: "2026-11-22T00:00:00Z",
@@ -86,7 +86,7 @@ test("a queue-based endpoint has a handler file, and its path is its name", () =
   });
 });
 
-test("every resource has gpuIds and env, also where its declaration has none", () => {
+test("every resource has gpuIds and env, even when not declared", () => {
   expect(manifestOf(BALANCED).resources["api"]).toMatchObject({ gpuIds: "", env: {} });
   const own = manifestOf({ ...QUEUE, resource: { gpuIds: "ADA_24", env: { A: "1" } } });
   expect(own.resources["gpu-worker"]).toMatchObject({ gpuIds: "ADA_24", env: { A: "1" } });
@@ -124,7 +124,7 @@ test("the kind of an endpoint decides its resource type and image", () => {
   ]);
 });
 
-test("what a declaration sets arrives unchanged", () => {
+test("declared settings are copied unchanged", () => {
   const resource = {
     gpuCount: 2,
     executionTimeoutMs: 60_000,
@@ -136,7 +136,7 @@ test("what a declaration sets arrives unchanged", () => {
   expect(worker).toMatchObject({ ...resource, imageName: "mine/base:1" });
 });
 
-test("an endpoint of an own image keeps its image and has no code", () => {
+test("an endpoint with its own image keeps it and has no code", () => {
   const own = discoveredEndpoint({
     name: "vllm",
     isClient: true,
@@ -148,7 +148,7 @@ test("an endpoint of an own image keeps its image and has no code", () => {
   expect(vllm).not.toHaveProperty("handler_file");
 });
 
-test("the same function name in two endpoints stands twice in the registry", () => {
+test("the same function name in two endpoints is registered twice", () => {
   const of = (name: string) =>
     discoveredEndpoint({ name, functions: [discoveredFunction({ name: "predict", module: name })] });
   expect(manifestOf(of("one"), of("two")).function_registry).toEqual({
@@ -157,7 +157,7 @@ test("the same function name in two endpoints stands twice in the registry", () 
   });
 });
 
-test("the public methods of a class are listed with what they take, and of a function there are none", () => {
+test("public methods of a class are listed with their parameters", () => {
   const text = { name: "text", kind: "positional", annotation: "str", isRequired: true } as const;
   const methodParameters = { run: [text], stop: [] };
   const worker = discoveredEndpoint({

@@ -102,7 +102,7 @@ function routesOf(endpoint: DiscoveredEndpoint): Record<string, string> {
 }
 
 /** The images of endpoints that do not name one. */
-export type RuntimeImages = {
+type RuntimeImages = {
   readonly gpu: string;
   readonly cpu: string;
   readonly loadBalancedGpu: string;

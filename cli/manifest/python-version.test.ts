@@ -19,13 +19,13 @@ test.each([
   expect(choosePythonVersion(reportOf(python, [null]))).toBe(chosen);
 });
 
-test("what an endpoint declares goes before the interpreter, and agrees with --python-version", () => {
+test("the declared version takes precedence over the interpreter and must match --python-version", () => {
   expect(choosePythonVersion(reportOf("3.11.7", [null, "3.13"]))).toBe("3.13");
   expect(choosePythonVersion(reportOf("3.11.7", ["3.13"]), "3.13")).toBe("3.13");
   expect(choosePythonVersion(reportOf("3.11.7", [null]), "3.10")).toBe("3.10");
 });
 
-test("two versions in one app are a failure that names both places", () => {
+test("two versions in one app fail with both places", () => {
   const advice = ["the endpoint e0 (worker.py:1): 3.12", "the endpoint e2 (worker.py:3): 3.13"];
   expect(() => choosePythonVersion(reportOf("3.11.7", ["3.12", null, "3.13"]))).toThrow(
     expect.objectContaining({ name: "Failure", advice }),
@@ -39,7 +39,7 @@ test.each(["3.9", "3.14", "3", "3.12.1", "latest", ""])("Python %j has no image"
   expect(() => choosePythonVersion(reportOf("3.11.7", [null]), version)).toThrowErrorMatchingSnapshot();
 });
 
-test("an endpoint of an own image has no say", () => {
+test("an endpoint with its own image does not decide the version", () => {
   const report = discoveryReport([discoveredEndpoint({ isClient: true, pythonVersion: "3.13" })]);
   expect(choosePythonVersion(report)).toBe("3.11");
 });

@@ -18,7 +18,7 @@ const SESSIONS: Tracked = {
   "Session:live-bbbbbb": { id: "b", name: "live-bbbbbb" },
 };
 
-test("endpoints of one name in two sessions stand side by side", () => {
+test("endpoints of one name in two sessions are both tracked", () => {
   const both = withLiveEndpoint(withLiveEndpoint(SESSIONS, "QB", live("1", "a")), "QB", live("2", "b"));
   expect(both["QB:live-one"]?.id).toBe("1");
   expect(trackedEndpoints(both).map(({ id }) => id)).toEqual(["1", "2"]);
@@ -29,13 +29,13 @@ test("endpoints of one name in two sessions stand side by side", () => {
   expect(trackedEndpoints(withoutIds(remade, new Set(["a"]))).map(({ id }) => id)).toEqual(["2"]);
 });
 
-test("a session goes with its endpoints, an endpoint alone", () => {
+test("removing a session removes its endpoints", () => {
   const tracked = withLiveEndpoint({ ...SESSIONS, "QB:one": { id: "9", name: "one" } }, "QB", live("1", "a"));
   expect(Object.keys(withoutIds(tracked, new Set(["a"])))).toEqual(["Session:live-bbbbbb", "QB:one"]);
   expect(Object.keys(withoutIds(tracked, new Set(["1"])))).toEqual([...Object.keys(SESSIONS), "QB:one"]);
 });
 
-test("a lock that another command has taken, since this one slept, ends nothing", async () => {
+test("a lock that another command took during a sleep causes no error", async () => {
   const directory = mkdtempSync(join(tmpdir(), "flash-tracked-"));
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => {

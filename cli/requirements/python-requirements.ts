@@ -47,8 +47,7 @@ const surveySchema = z.object({
 });
 export type Survey = z.infer<typeof surveySchema>;
 
-/** `words` is the name on the wire. */
-const pipSchema = z.object({ words: strings.nullable() });
+const pipSchema = z.object({ args: strings.nullable() });
 
 const LIBRARY_MISSING = 3;
 
@@ -101,7 +100,7 @@ export async function findPip(
   setting: Omit<PythonSetting, "target">,
 ): Promise<readonly string[] | undefined> {
   const answer = await callPython(setting, { operation: "pip" }, pipSchema);
-  return answer?.words ?? undefined;
+  return answer?.args ?? undefined;
 }
 
 async function callPython<Schema extends z.ZodType>(

@@ -10,14 +10,14 @@ const requirement = (line: number, text: string, hashes: readonly string[] = [])
 });
 
 describe("lines of requirements.txt", () => {
-  test("comments, blank lines and a byte order mark say nothing", () => {
+  test("comments, blank lines and a byte order mark are ignored", () => {
     expect(lines("\uFEFF# all\n\nleft==1 # why\r\n  right[a,b] >= 2\n")).toEqual([
       requirement(3, "left==1"),
       requirement(4, "right[a,b] >= 2"),
     ]);
   });
 
-  test("a line that ends with a backslash goes on, and has the number of its beginning", () => {
+  test("a line that ends with a backslash continues and has the number of its first line", () => {
     expect(lines("left>=1, \\\n  <2\nright \\\n# over\nlast")).toEqual([
       requirement(1, "left>=1,   <2"),
       requirement(3, "right"),
@@ -25,7 +25,7 @@ describe("lines of requirements.txt", () => {
     ]);
   });
 
-  test("the fragment of an address is no comment", () => {
+  test("the fragment of a URL is not a comment", () => {
     const text = "left @ https://host/left-1-py3-none-any.whl#sha256=ab";
     expect(lines(text)).toEqual([requirement(1, text)]);
   });
@@ -62,11 +62,11 @@ describe("lines of requirements.txt", () => {
     },
   );
 
-  test("what holds anyway is passed over", () => {
+  test("options that are always in effect are ignored", () => {
     expect(lines("--only-binary=:all:\n--prefer-binary\n--require-hashes\n")).toEqual([]);
   });
 
-  test("a variable is taken from the environment, and one that is not set stays", () => {
+  test("variables are replaced, and unset ones stay", () => {
     const text = "-i https://${USER_TOKEN}@host/${NOT_SET}";
     expect(lines(text, { USER_TOKEN: "t" })).toMatchObject([{ value: "https://t@host/${NOT_SET}" }]);
   });

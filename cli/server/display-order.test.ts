@@ -12,7 +12,7 @@ function openOrder() {
   return { begin, shown, end: () => ending.abort() };
 }
 
-test("a call that begins after another one is shown once the log of that one is", () => {
+test("a later call is shown after the log of an earlier one", () => {
   const { begin, shown } = openOrder();
   const first = begin();
   first.say("1 begins");
@@ -30,7 +30,7 @@ test("a call that begins after another one is shown once the log of that one is"
   expect(shown.slice(3)).toEqual(["2 begins", "2 done"]);
 });
 
-test("calls that run side by side are shown as they come", () => {
+test("concurrent calls are shown as they come", () => {
   const { begin, shown } = openOrder();
   const first = begin();
   first.turn.awaitLog();
@@ -41,14 +41,14 @@ test("calls that run side by side are shown as they come", () => {
   expect(shown).toEqual(["2 begins", "2 done"]);
 });
 
-test("a call without a log holds up nobody", () => {
+test("a call without a log delays no other call", () => {
   const { begin, shown } = openOrder();
   begin().turn.end();
   begin().say("2 begins");
   expect(shown).toEqual(["2 begins"]);
 });
 
-test("held calls are shown one after the other, each with its own log", () => {
+test("buffered calls are shown one by one, each with its own log", () => {
   const { begin, shown } = openOrder();
   const calls = [1, 2, 3].map((number) => {
     const { turn, say } = begin();
@@ -67,7 +67,7 @@ test("held calls are shown one after the other, each with its own log", () => {
   expect(shown).toEqual(["1 begins", "1 printed", "2 begins", "2 printed", "3 begins", "3 printed"]);
 });
 
-test("a log that is said to be shown twice counts once", () => {
+test("a log that is reported as shown twice counts once", () => {
   const { begin, shown } = openOrder();
   const { turn } = begin();
   const [once, other] = [turn.awaitLog(), turn.awaitLog()];
@@ -81,7 +81,7 @@ test("a log that is said to be shown twice counts once", () => {
   expect(shown).toEqual(["2 begins"]);
 });
 
-test("what is held is shown when the command is ended, and nothing is held after that", () => {
+test("the end of the command flushes the buffer and stops buffering", () => {
   const { begin, shown, end } = openOrder();
   const { turn } = begin();
   turn.awaitLog();

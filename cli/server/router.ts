@@ -102,7 +102,7 @@ export function resolveEndpoint(
 }
 
 /** The error for an unknown endpoint. */
-export function unknownEndpoint(
+function unknownEndpoint(
   endpoints: readonly ServedEndpoint[],
   pathname: string,
   problems: readonly string[] = [],

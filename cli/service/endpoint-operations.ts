@@ -7,7 +7,7 @@ const count = z.number().int();
 const variableSchema = z.object({ key: string, value: string });
 
 /** An endpoint as the service has it. */
-export const presentEndpointSchema = z.object({
+const presentEndpointSchema = z.object({
   id: string,
   name: string,
   type: z.enum(["QB", "LB"]),

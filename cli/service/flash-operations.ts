@@ -44,7 +44,7 @@ export function stateOf({ state, leaseExpiresAt }: FlashEnvironment): string {
 
 const buildSchema = z.object({ id: string, sha256: string.nullable(), createdAt: string.nullable() });
 
-export const appSchema = z.object({
+const appSchema = z.object({
   id: string,
   name: string,
   flashEnvironments: z.array(environmentSchema),

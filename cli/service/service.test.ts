@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { test } from "vitest";
 import { withinMs } from "./service.ts";
 
-test("it aborts when the time is over", async ({ expect }) => {
+test("it aborts after the limit", async ({ expect }) => {
   const limited = withinMs(1, new AbortController().signal);
   await once(limited, "abort");
   expect(limited.reason).toMatchObject({ name: "TimeoutError" });

@@ -1,4 +1,5 @@
 /** The management API of the service, as commands call it. */
+import { parseJson } from "../../src/std/json.ts";
 import pRetry, { AbortError } from "p-retry";
 import * as z from "zod";
 import { isLoopback } from "./service-url.ts";
@@ -243,14 +244,6 @@ function serviceError(code: string, message: string, keySource: string | undefin
   return new ServiceError(code, message);
 }
 
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The connection was refused. */
 function isRefused(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
@@ -277,4 +270,4 @@ export function withinMs(limitMs: number, signal: AbortSignal): AbortSignal {
 }
 
 /** User agent, as the login page shows it: such as `flash/0.1.0 (laptop)`. */
-export const CLIENT_NAME = `flash/${EDGERUN_VERSION} (${hostname().replaceAll(/[^\x20-\x7e]/g, "?")})`;
+const CLIENT_NAME = `flash/${EDGERUN_VERSION} (${hostname().replaceAll(/[^\x20-\x7e]/g, "?")})`;

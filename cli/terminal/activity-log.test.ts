@@ -10,7 +10,7 @@ function project(): string {
   return directory;
 }
 
-test("lines wait until the directory is a project", ({ expect }) => {
+test("lines are buffered until the directory is a project", ({ expect }) => {
   const directory = project();
   const log = new ActivityLog(directory);
   log.append("first");
@@ -21,7 +21,7 @@ test("lines wait until the directory is a project", ({ expect }) => {
   expect(lines.map((line) => line.split(" ").slice(2).join(" "))).toEqual(["first", "second"]);
 });
 
-test("a day has a file of its own, and thirty old ones are kept", ({ expect }) => {
+test("each day has its own file, and thirty old ones are kept", ({ expect }) => {
   const directory = project();
   mkdirSync(join(directory, ".flash"));
   const path = join(directory, ".flash/logs/activity.log");

@@ -1,7 +1,7 @@
 import { test } from "vitest";
 import { Secrets } from "./secrets.ts";
 
-test("keys of the service are taken out wherever they stand", ({ expect }) => {
+test("keys of the service are redacted anywhere", ({ expect }) => {
   const secrets = new Secrets({});
   const key = `er_${"0a".repeat(32)}`;
   expect(secrets.redact(`with ${key}, done`)).toBe("with [secret], done");
@@ -12,7 +12,7 @@ test("keys of the service are taken out wherever they stand", ({ expect }) => {
   expect(secrets.redact("Authorization: Bearer abc.def")).toBe("Authorization: Bearer [secret]");
 });
 
-test("credentials of an address are taken out, and what stands for some stays", ({ expect }) => {
+test("credentials in a URL are redacted, and references to some stay", ({ expect }) => {
   const secrets = new Secrets({});
   expect(secrets.redact("--index-url https://me:pa@ss@host/simple, or me@host")).toBe(
     "--index-url https://[secret]@host/simple, or me@host",
@@ -21,20 +21,20 @@ test("credentials of an address are taken out, and what stands for some stays", 
   expect(secrets.redact(kept)).toBe(kept);
 });
 
-test("values of variables that are called secret are taken out", ({ expect }) => {
+test("values of variables with secret names are redacted", ({ expect }) => {
   const secrets = new Secrets({ HF_TOKEN: "hugging-face-token", HOME: "/home/person-of-this-name" });
   expect(secrets.redact("token hugging-face-token in /home/person-of-this-name")).toBe(
     "token [secret] in /home/person-of-this-name",
   );
 });
 
-test("what was learnt later is taken out from then on", ({ expect }) => {
+test("secrets that are added later are redacted from then on", ({ expect }) => {
   const secrets = new Secrets({});
   expect(secrets.redact("key-from-a-file")).toBe("key-from-a-file");
   secrets.add("key-from-a-file");
   expect(secrets.redact("key-from-a-file")).toBe("[secret]");
 });
 
-test("a value that is too short to be a secret does not blot out words", ({ expect }) => {
+test("short values are not redacted", ({ expect }) => {
   expect(new Secrets({ API_KEY: "dev" }).redact("the development server")).toBe("the development server");
 });

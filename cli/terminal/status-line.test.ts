@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { test } from "vitest";
 import { StatusLine } from "./status-line.ts";
 
-test("a thing that tells of itself often is drawn with the frames, and not each time", ({ expect }) => {
+test("frequent updates are drawn once per frame", ({ expect }) => {
   const stream = new PassThrough();
   const line = new StatusLine(stream);
   const packing = {};

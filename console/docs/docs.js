@@ -24,16 +24,16 @@ followColours();
 
 const AGENT_TAG = "agent";
 
-/** The document with the operations, and their tags, of which `isWanted` holds. */
-function withOperations(whole, isWanted) {
+/** The document with the operations, and their tags, of which `isIncluded` holds. */
+function withOperations(whole, isIncluded) {
   const paths = Object.entries(whole.paths).map(([path, item]) => [
     path,
-    Object.fromEntries(Object.entries(item).filter(([, { tags = [] }]) => isWanted(tags))),
+    Object.fromEntries(Object.entries(item).filter(([, { tags = [] }]) => isIncluded(tags))),
   ]);
   const known = paths.filter(([, item]) => Object.keys(item).length > 0);
   return {
     ...whole,
-    tags: whole.tags.filter(({ name }) => isWanted([name])),
+    tags: whole.tags.filter(({ name }) => isIncluded([name])),
     paths: Object.fromEntries(known),
   };
 }

@@ -1,4 +1,4 @@
-/** The schema's page: the search shows the parts, and the entries of the index, that hold all words. */
+/** The schema's page: the search shows the parts, and the entries of the index, that hold all terms. */
 const field = document.querySelector("#search");
 const parts = [...document.querySelectorAll("#parts section")].map((part) => ({
   part,
@@ -7,15 +7,15 @@ const parts = [...document.querySelectorAll("#parts section")].map((part) => ({
 }));
 
 function show() {
-  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const terms = field.value.toLowerCase().split(/\s+/).filter(Boolean);
   let found = 0;
   for (const { part, entry, text } of parts) {
-    const isFound = words.every((word) => text.includes(word));
+    const isFound = terms.every((term) => text.includes(term));
     part.hidden = !isFound;
     if (entry) entry.hidden = !isFound;
     if (isFound) found += 1;
   }
-  document.querySelector("#found").textContent = words.length === 0 ? "" : `${found} of ${parts.length}`;
+  document.querySelector("#found").textContent = terms.length === 0 ? "" : `${found} of ${parts.length}`;
 }
 
 field.addEventListener("input", show);

@@ -1,4 +1,4 @@
-/** Shows a login that waits, and carries the person's decision to the edge. */
+/** Shows a pending login, and sends the user's decision to the edge. */
 
 /** Without apiKey: to ask for that would use the key up. */
 const LOOK =

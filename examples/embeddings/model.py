@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 INVERSE_SQRT_2 = np.float32(0.7071067811865476)
 
 
-class SentenceModel:
+class EmbeddingModel:
     """Loads a BERT sentence model once and embeds texts with it."""
 
     name = "all-MiniLM-L6-v2"
@@ -38,10 +38,10 @@ class SentenceModel:
         return (mean / np.linalg.norm(mean)).tolist()
 
     def _encode(self, ids: list[int]) -> np.ndarray:
-        words = self._weights["embeddings.word_embeddings.weight"][ids]
+        word_vectors = self._weights["embeddings.word_embeddings.weight"][ids]
         positions = self._weights["embeddings.position_embeddings.weight"][: len(ids)]
         segment = self._weights["embeddings.token_type_embeddings.weight"][0]
-        hidden = self._normalize("embeddings", words + positions + segment)
+        hidden = self._normalize("embeddings", word_vectors + positions + segment)
         for index in range(self._layers):
             hidden = self._layer(f"encoder.layer.{index}", hidden)
         return hidden

@@ -38,10 +38,10 @@ type Timing = { readonly delayTime: number; readonly executionTime: number; read
 type Job = Timing & { readonly output: unknown };
 
 const { endpoint, every } = readFlags();
-const book: { paragraphs: Paragraph[] } = JSON.parse(
+const source: { paragraphs: Paragraph[] } = JSON.parse(
   await readFile(new URL("paragraphs.json", import.meta.url), "utf8"),
 );
-const paragraphs = book.paragraphs.filter(
+const paragraphs = source.paragraphs.filter(
   ({ id }, index) => index % every === 0 || QUESTIONS.some(({ answer }) => answer === id),
 );
 const timings: Timing[] = [];
@@ -133,10 +133,10 @@ function dot(a: readonly number[], b: readonly number[]): number {
 async function eachOf<In, Out>(list: readonly In[], use: (entry: In) => Promise<Out>): Promise<Out[]> {
   const results: Out[] = [];
   const entries = list.entries();
-  const lanes = Array.from({ length: AT_ONCE }, async () => {
+  const senders = Array.from({ length: AT_ONCE }, async () => {
     for (const [index, entry] of entries) results[index] = await use(entry);
   });
-  await Promise.all(lanes);
+  await Promise.all(senders);
   return results;
 }
 

@@ -13,15 +13,15 @@ class Sentiment:
     def __init__(self) -> None:
         import numpy
 
-        self._words = sorted({word for text in PRAISE + BLAME for word in text.lower().split()})
+        self._vocabulary = sorted({word for text in PRAISE + BLAME for word in text.lower().split()})
         features = numpy.array([self._features(text) for text in PRAISE + BLAME])
         signs = numpy.array([1.0] * len(PRAISE) + [-1.0] * len(BLAME))
         self._weights = numpy.linalg.lstsq(features, signs, rcond=None)[0]
         self._asked = 0
 
     def _features(self, text: str) -> list[float]:
-        words = text.lower().split()
-        return [float(words.count(word)) for word in self._words]
+        tokens = text.lower().split()
+        return [float(tokens.count(word)) for word in self._vocabulary]
 
     def predict(self, text: str) -> dict:
         """Praise or blame, and how sure that is."""

@@ -12,7 +12,7 @@ app = Flask(__name__)
 
 
 class Board:
-    """Whoever reads it gets the notes that are posted from then on."""
+    """Streams the notes that are posted from now on to each reader."""
 
     def __init__(self):
         self.readers = set()

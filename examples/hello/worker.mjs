@@ -75,7 +75,7 @@ async function run(job) {
   log(`job ${job.id} begins`);
   const watching = watchStops(stopping.signal);
   const result = await resultOf(job, stopping.signal);
-  // A stopped job gets no result: whoever stopped it has already decided.
+  // A stopped job gets no result: the edge has already recorded its end.
   if (!stopping.signal.aborted) await post(job.id, result);
   log(`job ${job.id} ${stopping.signal.aborted ? "was stopped" : result.error ? "failed" : "completed"}`);
   current = undefined;

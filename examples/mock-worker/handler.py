@@ -22,56 +22,56 @@ job_count = itertools.count(1)
 
 async def handler(job):
     """One answer per job. Waits without blocking, so that several jobs can run at once."""
-    wish = job["input"] or {}
+    payload = job["input"] or {}
     number = next(job_count)
-    write_logs(job, wish)
-    await report_progress(job, wish.get("mock_progress"))
-    await asyncio.sleep(wish.get("mock_delay", 0))
-    time.sleep(wish.get("mock_block", 0))  # on purpose: the loop stands still, pings and stops too
-    await wait_deaf(wish.get("mock_deaf", 0))
-    if wish.get("mock_never"):
+    write_logs(job, payload)
+    await report_progress(job, payload.get("mock_progress"))
+    await asyncio.sleep(payload.get("mock_delay", 0))
+    time.sleep(payload.get("mock_block", 0))  # on purpose: the loop stands still, pings and stops too
+    await wait_deaf(payload.get("mock_deaf", 0))
+    if payload.get("mock_never"):
         await wait_until_stopped(job)
-    fail(wish)
-    return {"job_number": number} if wish.get("mock_count") else answer(wish)
+    fail(payload)
+    return {"job_number": number} if payload.get("mock_count") else answer(payload)
 
 
 def generator(job):
     """One chunk per element of mock_return, mock_delay seconds apart; fails after the last one."""
-    wish = job["input"] or {}
-    write_logs(job, wish)
-    for chunk in chunks(wish):
-        time.sleep(wish.get("mock_delay", 0))
+    payload = job["input"] or {}
+    write_logs(job, payload)
+    for chunk in chunks(payload):
+        time.sleep(payload.get("mock_delay", 0))
         yield chunk
-    fail(wish)
+    fail(payload)
 
 
 async def async_generator(job):
     """The same as `generator`, without blocking."""
-    wish = job["input"] or {}
-    write_logs(job, wish)
-    for chunk in chunks(wish):
-        await asyncio.sleep(wish.get("mock_delay", 0))
+    payload = job["input"] or {}
+    write_logs(job, payload)
+    for chunk in chunks(payload):
+        await asyncio.sleep(payload.get("mock_delay", 0))
         yield chunk
-    fail(wish)
+    fail(payload)
 
 
-def answer(wish):
+def answer(payload):
     """What the handler returns when nothing went wrong."""
-    if wish.get("mock_unserialisable"):
+    if payload.get("mock_unserialisable"):
         return {"mock_return": object()}
-    if "mock_megabytes" in wish:
-        return {"filler": "x" * (wish["mock_megabytes"] * MEBIBYTE)}
-    if "mock_error_value" in wish:
-        return {"error": wish["mock_error_value"]}
-    output = wish.get("mock_return", "Hello World!")
-    if wish.get("mock_refresh"):
+    if "mock_megabytes" in payload:
+        return {"filler": "x" * (payload["mock_megabytes"] * MEBIBYTE)}
+    if "mock_error_value" in payload:
+        return {"error": payload["mock_error_value"]}
+    output = payload.get("mock_return", "Hello World!")
+    if payload.get("mock_refresh"):
         return {"refresh_worker": True, "mock_return": output}
     return output
 
 
-def chunks(wish):
+def chunks(payload):
     """mock_return as a list of chunks."""
-    output = wish.get("mock_return", ["Hello World!"])
+    output = payload.get("mock_return", ["Hello World!"])
     return output if isinstance(output, list) else [output]
 
 
@@ -84,7 +84,7 @@ async def wait_until_stopped(job):
 
 
 async def wait_deaf(seconds):
-    """Waits that long, whoever stops it."""
+    """Waits that long, ignoring attempts to stop it."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         try:
@@ -93,20 +93,20 @@ async def wait_deaf(seconds):
             print("was stopped, and goes on", flush=True)
 
 
-def fail(wish):
+def fail(payload):
     """Raises, ends the process or spoils its address for results where the input asks for it."""
-    if wish.get("mock_crash"):
+    if payload.get("mock_crash"):
         os._exit(1)
-    if wish.get("mock_external", {}).get("error_job_return"):
+    if payload.get("mock_external", {}).get("error_job_return"):
         rp_http.JOB_DONE_URL = "http://127.0.0.1:9/"  # nothing of this process arrives any more
-    error = wish.get("mock_error")
+    error = payload.get("mock_error")
     if error:
         raise RuntimeError("Mock error" if error is True else error)
 
 
-def write_logs(job, wish):
+def write_logs(job, payload):
     """Prints mock_logs: a line, or a list of lines and of records with a level."""
-    entries = wish.get("mock_logs", [])
+    entries = payload.get("mock_logs", [])
     for entry in [entries] if isinstance(entries, str) else entries:
         if isinstance(entry, str):
             print(entry, flush=True)

@@ -65,7 +65,7 @@ function* pieces(bytes) {
 
 const readers = new Set();
 
-/** Whoever reads gets the notes that are posted from then on. */
+/** Streams the notes that are posted from now on to each reader. */
 function readNotes(_request, response) {
   readers.add(response);
   response.on("close", () => readers.delete(response));

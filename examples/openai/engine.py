@@ -3,7 +3,7 @@
 import os
 import time
 
-from answers import Refusal
+from answers import RequestError
 from model import CharacterModel, package_folder
 
 model = CharacterModel(package_folder())
@@ -17,5 +17,5 @@ def list_models() -> dict:
 
 def describe(name: str) -> dict:
     if name not in names:
-        raise Refusal(f"The model `{name}` does not exist.", "NotFoundError", "model", 404)
+        raise RequestError(f"The model `{name}` does not exist.", "NotFoundError", "model", 404)
     return {"id": name, "object": "model", "created": started, "owned_by": "edgerun"}

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import runpod
 
-from answers import Answer, Refusal, Wish
+from answers import Answer, RequestError, CompletionRequest
 from engine import describe, list_models, model, names
 
 # After a job the SDK waits up to a second before it takes the next one, so several are taken at a time.
@@ -26,29 +26,29 @@ HELD_BACK = 7
 
 
 async def handler(job):
-    wish = job["input"]
-    route = wish.get("openai_route")
+    payload = job["input"]
+    route = payload.get("openai_route")
     try:
         if route == "/v1/models":
             yield list_models()
         elif route.startswith("/v1/models/"):
             yield describe(unquote(route.removeprefix("/v1/models/")))
         elif route in ("/v1/chat/completions", "/v1/completions"):
-            async for piece in complete(Wish(wish.get("openai_input") or {}, names, "chat" in route)):
+            async for piece in complete(CompletionRequest(payload.get("openai_input") or {}, names, "chat" in route)):
                 yield piece
         else:
-            raise Refusal(f"There is no {route}.", "NotFoundError", None, 404)
-    except Refusal as refusal:
-        yield {"error": refusal.error}
+            raise RequestError(f"There is no {route}.", "NotFoundError", None, 404)
+    except RequestError as error:
+        yield {"error": error.error}
 
 
-async def complete(wish: Wish):
-    if wish.failure:
-        raise RuntimeError(wish.failure)  # to try what clients make of a handler that breaks
-    answer = Answer(wish)
-    texts = answer.take(model.generate(wish.prompt, wish.temperature, wish.seed))
-    if wish.is_stream:
-        async for piece in stream(wish, answer, texts):
+async def complete(completion: CompletionRequest):
+    if completion.failure:
+        raise RuntimeError(completion.failure)  # to try what clients make of a handler that breaks
+    answer = Answer(completion)
+    texts = answer.take(model.generate(completion.prompt, completion.temperature, completion.seed))
+    if completion.is_stream:
+        async for piece in stream(completion, answer, texts):
             yield piece
         return
     for _ in texts:
@@ -56,7 +56,7 @@ async def complete(wish: Wish):
     yield answer.whole()
 
 
-async def stream(wish: Wish, answer: Answer, texts):
+async def stream(completion: CompletionRequest, answer: Answer, texts):
     sender = Frames() if IS_RAW else Objects()
     sender.add(answer.chunk("", is_first=True))
     for number, text in enumerate(texts):
@@ -66,7 +66,7 @@ async def stream(wish: Wish, answer: Answer, texts):
             yield piece
         await asyncio.sleep(0)  # other jobs go on
     sender.add(answer.chunk("", answer.reason))
-    if wish.wants_usage:
+    if completion.wants_usage:
         sender.add(answer.usage_chunk())
     yield sender.end()
 

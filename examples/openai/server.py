@@ -8,15 +8,15 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from answers import Answer, Refusal, Wish
+from answers import Answer, RequestError, CompletionRequest
 from engine import describe, list_models, model, names
 
 app = FastAPI(title="A small language model")
 
 
-@app.exception_handler(Refusal)
-async def refuse(_request: Request, refusal: Refusal):
-    return JSONResponse({"error": refusal.error}, refusal.error["code"])
+@app.exception_handler(RequestError)
+async def answer_error(_request: Request, error: RequestError):
+    return JSONResponse({"error": error.error}, error.error["code"])
 
 
 @app.get("/ping")
@@ -46,17 +46,17 @@ async def completions(request: Request):
 
 
 async def complete(body: dict, is_chat: bool):
-    wish = Wish(body, names, is_chat)
-    answer = Answer(wish)
-    texts = answer.take(model.generate(wish.prompt, wish.temperature, wish.seed))
-    if wish.is_stream:
-        return StreamingResponse(events(wish, answer, texts), media_type="text/event-stream")
+    completion = CompletionRequest(body, names, is_chat)
+    answer = Answer(completion)
+    texts = answer.take(model.generate(completion.prompt, completion.temperature, completion.seed))
+    if completion.is_stream:
+        return StreamingResponse(events(completion, answer, texts), media_type="text/event-stream")
     for _ in texts:
         await asyncio.sleep(0)  # other requests go on
     return answer.whole()
 
 
-async def events(wish: Wish, answer: Answer, texts):
+async def events(completion: CompletionRequest, answer: Answer, texts):
     """Ends with its client: the server closes it when that one has gone."""
     yield event(answer.chunk("", is_first=True))
     for text in texts:
@@ -64,7 +64,7 @@ async def events(wish: Wish, answer: Answer, texts):
             yield event(answer.chunk(text))
         await asyncio.sleep(0)
     yield event(answer.chunk("", answer.reason))
-    if wish.wants_usage:
+    if completion.wants_usage:
         yield event(answer.usage_chunk())
     yield "data: [DONE]\n\n"
 

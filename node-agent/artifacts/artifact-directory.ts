@@ -11,6 +11,7 @@
  * What is there under its digest is whole: it got the name at the end, in one step. Only what was not on the disk yet
  * when the host lost its power may be broken, and is not used any more.
  */
+import { ignoreFailure } from "../../src/std/errors.ts";
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -97,14 +98,14 @@ export class ArtifactDirectory {
   async #settle(sha256: string): Promise<void> {
     const place = join(this.#root, sha256);
     if (!(await syncDisk(place))) return; // they will come anew after a boot
-    await rm(join(place, BOOT), { force: true }).catch(() => {});
+    await rm(join(place, BOOT), { force: true }).catch(ignoreFailure);
   }
 
   /** Removes the files of an app; a half of them is never to be seen. */
   async remove({ sha256, isComplete }: Pick<StoredArtifact, "sha256" | "isComplete">): Promise<void> {
     if (!isComplete) return rm(this.incomingPath(sha256), { force: true });
     const trash = join(this.#root, "unpacking", `${sha256}-${randomBytes(6).toString("hex")}`);
-    await rename(join(this.#root, sha256), trash).catch(() => {}); // gone already
+    await rename(join(this.#root, sha256), trash).catch(ignoreFailure); // gone already
     await rm(trash, { recursive: true, force: true, maxRetries: 3 });
   }
 

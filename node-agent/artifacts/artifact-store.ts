@@ -7,10 +7,11 @@
  * A3  What an assigned worker may request, a worker uses, or is being downloaded is never removed. Of the rest the
  *     least recently used goes first when the disk gets full.
  */
+import { errorMessage } from "../../src/std/errors.ts";
 import type { Artifact } from "../../src/contract/agent/artifact.ts";
 import { ARTIFACT_DISK_FACTOR, ARTIFACT_STALL_MS } from "../../src/contract/flash/flash-limits.ts";
 import { PULL_PROGRESS_MS } from "../../src/contract/limits.ts";
-import { KeyedMutex } from "../core/keyed-mutex.ts";
+import { KeyedMutex } from "../../src/std/keyed-mutex.ts";
 import { type AgentLog, SILENT_LOG } from "../core/log.ts";
 import { type SharedOptions, SharedWork } from "../core/shared-work.ts";
 import { type DiskSpace, type EvictionSource, isNoSpace, type Removable } from "../disk/disk-space.ts";
@@ -165,6 +166,6 @@ function failureMessage(error: unknown): string {
   if (error instanceof DownloadError) return error.message;
   if (error instanceof ArchiveError) return `The app's archive is not unpacked: it ${error.message}.`;
   if (isNoSpace(error)) return "The app's files do not fit on this host's disk. Free space on it.";
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorMessage(error);
   return `The app's files could not be put on this host's disk: ${reason}.`;
 }

@@ -3,6 +3,7 @@
  *
  * What fails is told and does not keep the rest from going.
  */
+import { errorMessage } from "../../src/std/errors.ts";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -44,7 +45,7 @@ export async function uninstall(settings: UninstallSettings): Promise<number> {
     try {
       await act();
     } catch (error) {
-      errors.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+      errors.push(`${what}: ${errorMessage(error)}`);
     }
   };
   if (credential && settings.drainLimitMs > 0) await step("drain", () => drain(settings, credential));

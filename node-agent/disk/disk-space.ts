@@ -2,6 +2,7 @@
  * Free space on one disk: what the agent has cached there for later starts is removed when the disk gets full, the
  * least recently used first, whatever its kind.
  */
+import { errorMessage, ignoreFailure } from "../../src/std/errors.ts";
 import { stat, statfs } from "node:fs/promises";
 
 /** One cached thing that may be removed. */
@@ -42,7 +43,10 @@ export class DiskSpace {
   add(source: EvictionSource): void {
     this.#sources.push(source);
     if (this.#timer) return;
-    this.#timer = setInterval(() => void this.ensureFree(0).catch(() => {}), this.#options.checkIntervalMs); // the next check tries again
+    this.#timer = setInterval(
+      () => void this.ensureFree(0).catch(ignoreFailure),
+      this.#options.checkIntervalMs,
+    ); // the next check tries again
     this.#timer.unref();
   }
 
@@ -126,5 +130,5 @@ export async function areOnOneDisk(one: string, other: string): Promise<boolean>
 
 /** Whether an error of the file system or of Docker's daemon says that the disk is full. */
 export function isNoSpace(error: unknown): boolean {
-  return /no space left/i.test(error instanceof Error ? error.message : String(error));
+  return /no space left/i.test(errorMessage(error));
 }

@@ -1,4 +1,5 @@
 /** Looks at a host as it is; every look is bounded in time and none throws. */
+import { errorMessage } from "../../src/std/errors.ts";
 import { lookup } from "node:dns/promises";
 import { isInsecureUrl } from "../../src/net/insecure-url.ts";
 import { readArtifactUsage, type ArtifactUsage } from "../artifacts/artifact-directory.ts";
@@ -112,7 +113,7 @@ async function readNames(name: string): Promise<EdgeFacts["names"]> {
   try {
     return { addresses: (await lookup(name, { all: true })).map(({ address }) => address) };
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return { error: errorMessage(error) };
   }
 }
 

@@ -1,4 +1,5 @@
 /** Whether an agent was signed by the installation that this host belongs to. */
+import { parseJson } from "../../src/std/json.ts";
 import { createHash, createPublicKey, verify } from "node:crypto";
 import {
   type AgentSignature,
@@ -69,13 +70,5 @@ function isSigned(statement: string, signature: string, key: string): boolean {
     return verify(null, Buffer.from(statement), publicKey, Buffer.from(signature, "base64url"));
   } catch {
     return false; // not a point of the curve
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

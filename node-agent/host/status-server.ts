@@ -1,4 +1,5 @@
 /** Where the commands of a host ask its running agent: a socket that only its owner opens. */
+import { errorMessage } from "../../src/std/errors.ts";
 import * as z from "zod";
 import { chmod, rm } from "node:fs/promises";
 import { createServer, request, type Server } from "node:http";
@@ -53,7 +54,7 @@ export async function queryAgent(stateDir: string): Promise<AgentStatus | undefi
     return agentStatusSchema.parse(JSON.parse(await text(response)));
   } catch (error) {
     if (isNotListening(error)) return undefined;
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = errorMessage(error);
     throw new Error(`The agent of ${stateDir} does not answer: ${detail}`, { cause: error });
   }
 }

@@ -9,6 +9,7 @@
  * A5  A journal that cannot be written, as on a full disk, refuses results, which workers send again, and nothing
  *     else: what is not written is known until this process ends, and then the edge finds out by itself.
  */
+import { errorMessage } from "../../src/std/errors.ts";
 import type { LeasedJob, RawExchangeReply, Upload } from "../../src/contract/agent/agent.ts";
 import { ageMs } from "../core/timing.ts";
 import type { AgentLog } from "../core/log.ts";
@@ -146,7 +147,7 @@ export class AttemptLedger {
       await this.#storeReport(entry, outcome);
     } catch (error) {
       entry.isSettled = false;
-      entry.writeError = error instanceof Error ? error.message : String(error);
+      entry.writeError = errorMessage(error);
       throw error;
     }
     this.#onReport(outcome.kind);

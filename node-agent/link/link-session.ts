@@ -1,4 +1,5 @@
 /** One open connection of a link: its streams, from the frame that opens each until it is over. */
+import { errorMessage } from "../../src/std/errors.ts";
 import type { Agent } from "node:http";
 import {
   decodeCredit,
@@ -120,7 +121,7 @@ export class LinkSession {
     } catch (error) {
       const { channel, admission } = request;
       admission.release();
-      const detail = error instanceof Error ? error.message : String(error);
+      const detail = errorMessage(error);
       channel.fail("protocol", `The request cannot be written as HTTP: ${detail}.`);
       return null;
     }

@@ -1,4 +1,5 @@
 /** The logs of all workers of this host: what they print, and what happens to them. */
+import { ignoreFailure } from "../../src/std/errors.ts";
 import { LOG_BURST_BYTES, LOG_BYTES_PER_SECOND } from "../../src/contract/limits.ts";
 import type { EdgeContext } from "../edge/edge-context.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -129,7 +130,7 @@ export class WorkerLogs {
       },
       signal: stop.signal,
     };
-    const ended = runtime.output(log.lines.workerId, reader).catch(() => {}); // a worker's log is not worth its life
+    const ended = runtime.output(log.lines.workerId, reader).catch(ignoreFailure); // a worker's log is not worth its life
     log.reading = { stop, ended };
     log.hasRead = true;
   }

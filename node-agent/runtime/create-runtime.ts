@@ -1,3 +1,4 @@
+import { errorMessage } from "../../src/std/errors.ts";
 import Dockerode from "dockerode";
 import type { AgentLog } from "../core/log.ts";
 import type { Volumes } from "../disk/volumes.ts";
@@ -81,7 +82,7 @@ async function dockerError(): Promise<string | null> {
     await new Dockerode({ timeout: PING_LIMIT_MS }).ping();
     return null;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return errorMessage(error);
   }
 }
 

@@ -1,3 +1,4 @@
+import { ignoreFailure } from "../../src/std/errors.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Assignment, ExchangeReply, WorkerReport } from "../../src/contract/agent/agent.ts";
 import type { AdmissionControl, Admission } from "../link/admission.ts";
@@ -202,10 +203,10 @@ export class Workers implements AdmissionControl {
       // A bug of ours: the worker is given up, and reconciling starts it again if it is still assigned.
       this.#options.log.error("worker_failed", { workerId: worker.workerId, reason: String(error) });
       worker.loseJobs(`The agent failed to run the worker: ${String(error)}`);
-      await this.#options.runtime.remove(worker.workerId).catch(() => {});
+      await this.#options.runtime.remove(worker.workerId).catch(ignoreFailure);
       // An immediate failure may repeat immediately.
       const { signal } = this.#stopping;
-      await delay(this.#options.timing.restartBaseMs, undefined, { signal }).catch(() => {});
+      await delay(this.#options.timing.restartBaseMs, undefined, { signal }).catch(ignoreFailure);
     }
     if (this.#stopping.signal.aborted) return;
     this.#workers.delete(worker.workerId);

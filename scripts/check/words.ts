@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { parseSync } from "oxc-parser";
 
 const GLOSSARY = fileURLToPath(new URL("../../docs/glossary.md", import.meta.url));
-const CODE = /\.(ts|mts|mjs|js)$/;
+const CODE = /\.(ts|mts|mjs|js|py)$/;
 const READ = /\.(ts|mts|mjs|js|py|md|sh|toml|yml|yaml|html|css)$/;
 /** The list itself, what others wrote, and what was true at its time. */
 const EXEMPT = /^docs\/glossary\.md$|^CHANGELOG\.md$|^drizzle\/|^test\/clients\/|^scripts\/check\/words/;
@@ -71,7 +71,18 @@ function inNames(
     .map(({ name, at }) => ({ path, line: text.slice(0, at).split("\n").length, word: name }));
 }
 
+/** Comments, strings, and names, which are the only group. */
+const PYTHON_TOKENS =
+  /#.*|[rbfuRBFU]{0,2}(?:"""[^]*?"""|'''[^]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|([A-Za-z_]\w*)/g;
+
+function pythonNames(text: string): readonly { readonly name: string; readonly at: number }[] {
+  return [...text.matchAll(PYTHON_TOKENS)].flatMap(({ 1: name, index }) =>
+    name === undefined ? [] : [{ name, at: index }],
+  );
+}
+
 function namesOf(path: string, text: string): readonly { readonly name: string; readonly at: number }[] {
+  if (path.endsWith(".py")) return pythonNames(text);
   const names = new Map<number, string>();
   const { program } = parseSync(path, text);
   visitNames(program, (name, at) => names.set(at, name));

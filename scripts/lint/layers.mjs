@@ -1,11 +1,13 @@
 /**
  * Which folder may import which. A file belongs to the longest of these folders that it lies in; imports within that
- * folder are free. `type:` allows types alone. Imports of packages are restricted in .oxlintrc.json.
+ * folder are free, and so are those of `src/std`. `type:` allows types alone. Imports of packages are restricted in .oxlintrc.json.
  */
 import { dirname, join, relative, sep } from "node:path";
 
 /** What every program may carry: wire formats, JSON, the link, URL rules, catalogs of hardware. */
 const SHARED = ["src/contract", "src/json", "src/link", "src/net", "src/catalog"];
+/** Helpers that any file may import. */
+const STANDARD = "src/std";
 const PURE = [...SHARED, "src/domain"];
 const OBJECTS = ["type:src/endpoint", "type:src/fleet"];
 const EDGE = [...PURE, "src/durable", "src/db", "src/auth", "src"];
@@ -41,6 +43,7 @@ const HOST_TOOLS = [
 ];
 
 const LAYERS = {
+  "src/std": [],
   "src/json": ["src/contract"],
   "src/net": [],
   "src/catalog": [],
@@ -54,9 +57,9 @@ const LAYERS = {
   "src/auth": [...PURE, "src/db", "type:src"],
   "src/management": [...EDGE, ...OBJECTS],
   "src/maintenance": [...EDGE, "src/management"],
-  // D1 is read and written by management alone; the protocols know the types of its rows.
+  // D1 is read and written by management alone; GraphQL knows the types of its rows.
   "src/graphql": [...PURE, "src/durable", "src/auth", "src", "type:src/db", "src/management", ...OBJECTS],
-  "src/gateway": [...EDGE, "src/management", ...OBJECTS],
+  "src/gateway": [...PURE, "src/durable", "src/auth", "src", "src/management", ...OBJECTS],
   src: [
     ...PURE,
     "src/endpoint",
@@ -256,7 +259,14 @@ const LAYERS = {
     "cli/server/requests",
   ],
   // A command loads what it runs with import(), so that others start fast.
-  "cli/commands": [...SHARED, "cli/core", "cli/project", "type:cli/apps", "type:cli/deploy"],
+  "cli/commands": [
+    ...SHARED,
+    "cli/core",
+    "cli/project",
+    "type:cli/apps",
+    "type:cli/build",
+    "type:cli/deploy",
+  ],
   cli: [...SHARED, "cli/core", "cli/terminal", "cli/commands"],
 
   console: SHARED,
@@ -280,7 +290,7 @@ function forbidden(file, node) {
   if (typeof specifier !== "string" || !specifier.startsWith(".") || from === undefined) return undefined;
   const target = join(dirname(file), specifier).split(sep).join("/");
   const to = layerOf(target) ?? target.split("/")[0];
-  if (to === from || LAYERS[from].includes(to)) return undefined;
+  if (to === from || to === STANDARD || LAYERS[from].includes(to)) return undefined;
   return isOfTypes(node) && LAYERS[from].includes(`type:${to}`) ? undefined : { from, to };
 }
 

@@ -3,6 +3,8 @@
  *
  * Such a caller holds no permission at all: what the key opens is asked for by the environment's id.
  */
+import { ServiceError } from "../contract/errors.ts";
+import { CREDENTIAL_CACHE_MS } from "../domain/accounts/permissions.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEnvironmentAccount } from "../db/flash/deployments.ts";
 import type { Env } from "../env.ts";
@@ -12,17 +14,23 @@ import { environmentOfKey } from "./derived-keys.ts";
 import { hashKey } from "./digest.ts";
 import type { RateEnv } from "./request-rates.ts";
 import { ANONYMOUS, authenticate, type Principal, type Unauthorized } from "./principal.ts";
-import { CREDENTIAL_CACHE_MS } from "../domain/accounts/permissions.ts";
 
 export type EnvironmentPrincipal = Principal & { readonly flashEnvironmentId: string };
 
 const WRONG_KEY =
   "Unauthorized: this environment key is wrong, or its environment was deleted or has ended. Workers get a right one when they start.";
 
-/** What such a key is for, for callers that request something else. */
-export const ENVIRONMENT_KEY_USE =
+const ENVIRONMENT_KEY_USE =
   "This is the key of a flash environment. It opens the queue API and the requests of that environment's endpoints, " +
   "and in GraphQL flashEnvironment and flashBuild of it, without what belongs to them; for all else send an API key.";
+
+/** The error is the same whether the thing exists elsewhere or nowhere. */
+export function outsideEnvironment(thing: string): ServiceError {
+  return new ServiceError(
+    "insufficient_permission",
+    `The environment key does not open ${thing}, which is outside its environment. ${ENVIRONMENT_KEY_USE}`,
+  );
+}
 
 const CACHED_KEYS = 10_000;
 

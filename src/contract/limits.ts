@@ -15,8 +15,6 @@ export const EXECUTION_TIMEOUT_MAX_MS = 7 * DAY;
 export const TTL_DEFAULT_MS = DAY;
 export const TTL_MIN_MS = 10 * SECOND;
 export const TTL_MAX_MS = 7 * DAY;
-/** Life of the job of an OpenAI request, whose client waits: one that left unnoticed leaves no job behind for long. */
-export const OPENAI_TTL_MS = HOUR;
 
 // Waiting
 
@@ -24,33 +22,22 @@ export const WAIT_MIN_MS = SECOND;
 export const WAIT_MAX_MS = 5 * MINUTE;
 export const WAIT_DEFAULT_MS = 90 * SECOND;
 
-/** Longest wait on one doorbell, after which who waits looks by himself: a ring may have been lost. */
-export const CHANNEL_WAIT_MAX_MS = 90 * SECOND;
-
 /**
  * How long a stream call is held while there is nothing to send. Less than 10 s, after which the Python
  * client gives the call up, and would lose the chunks of an answer that comes in that moment.
  */
 export const STREAM_HOLD_MS = 8 * SECOND;
-/** Silence of an event stream after which a comment shows that it is alive. */
-export const STREAM_HEARTBEAT_MS = 15 * SECOND;
 
 // Sizes
 
 export const RUN_BODY_MAX_BYTES = 10 * MEGABYTE;
 export const RUNSYNC_BODY_MAX_BYTES = 20 * MEGABYTE;
 export const OPENAI_BODY_MAX_BYTES = 20 * MEGABYTE;
-/** All requests of one call. */
-export const BATCH_BODY_MAX_BYTES = 10 * 1024 * 1024;
 export const RESULT_MAX_BYTES = 20 * MEGABYTE;
-/** An exchange of an agent: EXCHANGE_REPORTS_MAX_BYTES, the held jobs with their progress, and some chunks. */
-export const EXCHANGE_BODY_MAX_BYTES = 10 * MEGABYTE;
 /** Reports that an agent sends together; large results are uploaded before. */
 export const EXCHANGE_REPORTS_MAX_BYTES = 4 * MEGABYTE;
 /** Progress of held jobs that an agent sends together; what is left out goes with a later exchange. */
 export const EXCHANGE_PROGRESS_MAX_BYTES = 2 * MEGABYTE;
-/** One progress value, as JSON text. */
-export const PROGRESS_MAX_BYTES = 256 * 1024;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
 
 /** One chunk of a stream, as JSON text. Larger text is sent in pieces; another larger value fails its job. */
@@ -182,19 +169,10 @@ export const LOG_BUFFER_MAX_BYTES = 4 * MEGABYTE;
 export const LOG_BATCH_AFTER_MS = 2 * SECOND;
 export const LOG_BATCH_EVERY_MS = MINUTE;
 export const LOG_BATCH_BURST = 10;
-/** One call of an agent with lines, as sent and unpacked. */
-export const LOG_BODY_MAX_BYTES = 4 * MEGABYTE;
-export const LOG_UNPACKED_MAX_BYTES = 16 * MEGABYTE;
-/** A host's clock that is wrong by less is believed. */
-export const LOG_CLOCK_TOLERANCE_MS = 5 * SECOND;
-/** Lines of a later time are not kept. */
-export const LOG_AHEAD_MAX_MS = MINUTE;
 /** While somebody follows, lines that come this close together are sent together. */
 export const LOG_LIVE_DELAY_MS = 200;
 /** Lines that were kept this shortly before somebody began to follow are sent once more. */
 export const LOG_OVERLAP_MS = 10 * SECOND;
-/** What waits for one slow follower; beyond it his stream ends, and he may go on from where he was. */
-export const LOG_FOLLOWER_BUFFER_BYTES = 2 * MEGABYTE;
 
 // Endpoint settings
 
@@ -206,7 +184,3 @@ export const ENDPOINT_CALLS_CONCURRENT_MAX = 20;
 // Metrics and usage
 
 export const USAGE_RETENTION_MS = 400 * DAY;
-/** How long an edge location gives the same answer to those who scrape metrics. */
-export const SCRAPE_CACHE_MS = 10 * SECOND;
-/** Endpoints whose objects one scrape asks; those with most workers first. */
-export const SCRAPE_ENDPOINTS_MAX = 200;

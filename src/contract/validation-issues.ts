@@ -13,8 +13,10 @@ export function invalidInput(error: z.ZodError): ServiceError {
   return new ServiceError("invalid_input", formatIssues(error));
 }
 
+type Invalid = { readonly issues: readonly Pick<z.core.$ZodIssue, "path" | "message">[] };
+
 /** `within`: the path or name of the validated value; empty where it is the whole body. */
-export function formatIssues({ issues }: z.ZodError, within = ""): string {
+export function formatIssues({ issues }: Invalid, within = ""): string {
   const described = issues.slice(0, ISSUES_MAX).map(({ path, message }) => {
     const place = within === "" ? z.core.toDotPath(path) : z.core.toDotPath([within, ...path]);
     return `${place === "" ? "body" : place}: ${message}`;

@@ -4,6 +4,7 @@
  *
  * U1  There is no object before `finish`, and none after `abort`: the last byte of it is written by `finish`.
  */
+import { ignoreFailure } from "../std/errors.ts";
 
 /** R2 takes no smaller part but the last one, and all but the last one of the same size. */
 const PART_BYTES = 5 * 1024 * 1024;
@@ -53,8 +54,8 @@ export class PayloadUpload {
   }
 
   async abort(): Promise<void> {
-    await this.#part?.writer.abort().catch(() => {});
-    await this.#part?.stored.catch(() => {});
+    await this.#part?.writer.abort().catch(ignoreFailure);
+    await this.#part?.stored.catch(ignoreFailure);
     await this.#multipart?.abort();
   }
 
@@ -79,6 +80,6 @@ export class PayloadUpload {
 function openPart(sizeBytes: number, store: (readable: ReadableStream) => Promise<unknown>): Part {
   const { readable, writable } = new FixedLengthStream(sizeBytes);
   const stored = store(readable);
-  stored.catch(() => {}); // whoever writes next hears of it
+  stored.catch(ignoreFailure); // whoever writes next hears of it
   return { writer: writable.getWriter() as Part["writer"], stored, leftBytes: sizeBytes };
 }

@@ -1,4 +1,5 @@
 /** JSON text made of text at hand and of payloads that are in R2; those pass through and are never whole here. */
+import { ignoreFailure } from "../std/errors.ts";
 import type { Context } from "hono";
 import { openPayload, type StoredPayload } from "../durable/stored-payload.ts";
 
@@ -77,7 +78,7 @@ async function writeAll(
     }
     await writable.close();
   } catch (error) {
-    await writable.abort(error).catch(() => {}); // the reader has gone, or sees that the text is cut off
+    await writable.abort(error).catch(ignoreFailure); // the reader has gone, or sees that the text is cut off
   }
 }
 

@@ -1,5 +1,8 @@
 /** The Worker's side of a doorbell: it waits for a ring, so that the object need not. */
 
+/** Longest wait on one doorbell, after which who waits looks by himself: a ring may have been lost. */
+export const CHANNEL_WAIT_MAX_MS = 90_000;
+
 type Upgradable = { fetch(url: string, init: RequestInit): Promise<Response> };
 
 export type WakeUp = "look" | "superseded" | "over";

@@ -12,9 +12,9 @@ import {
   type GraphQLFieldResolver,
   type GraphQLSchema,
 } from "graphql";
-import { ENVIRONMENT_KEY_USE } from "../auth/environment-principal.ts";
+import { outsideEnvironment } from "../auth/environment-principal.ts";
 import { isBuildOf } from "../management/flash/environments.ts";
-import { ServiceError } from "../contract/errors.ts";
+import type { ServiceError } from "../contract/errors.ts";
 import type { GraphqlContext } from "./context.ts";
 
 const FIELDS: ReadonlyMap<string, ReadonlySet<string>> = new Map<string, ReadonlySet<string>>(
@@ -39,7 +39,7 @@ export function environmentAccessError(
     },
   };
   visit(document, visitWithTypeInfo(types, visitor));
-  return forbidden === undefined ? undefined : outside(`field '${forbidden}'`);
+  return forbidden === undefined ? undefined : outsideEnvironment(`field '${forbidden}'`);
 }
 
 type Resolver = GraphQLFieldResolver<unknown, GraphqlContext>;
@@ -61,15 +61,9 @@ function bind(field: { name: string; resolve?: Resolver | undefined } | undefine
     const bound = context.principal.flashEnvironmentId;
     if (bound === undefined) return found;
     const id = (found as Identified)?.id;
-    // The same message whether it exists elsewhere or not.
-    if (id === undefined || !(await isWithin(context, bound, id))) throw outside(`this ${field.name}`);
+    // The same error whether it exists elsewhere or not.
+    if (id === undefined || !(await isWithin(context, bound, id)))
+      throw outsideEnvironment(`this ${field.name}`);
     return found;
   };
-}
-
-function outside(thing: string): ServiceError {
-  return new ServiceError(
-    "insufficient_permission",
-    `The environment key does not open ${thing}. ${ENVIRONMENT_KEY_USE}`,
-  );
 }

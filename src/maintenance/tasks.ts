@@ -22,7 +22,7 @@ import { removeEndedUploads, removeSurplusBuilds } from "../management/flash/art
 import { endLapsedSessions } from "../management/flash/sessions.ts";
 import { logRetentionDays, removeOldLogs } from "../management/logs/log-retention.ts";
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
-import { fleetObject } from "../management/fleet.ts";
+import { fleetObject } from "../management/objects.ts";
 import { collectUsage } from "../management/accounts/usage-collection.ts";
 
 export const AUDIT_RETENTION_MS = 400 * 86_400_000;

@@ -1,11 +1,10 @@
 /** Logs: what workers print and what happens to them reaches the edge, each line once, whatever fails. */
 import { describe, test } from "vitest";
 import { LOG_BURST_BYTES } from "../../src/contract/limits.ts";
-import type { LogLine } from "../../src/contract/agent/log.ts";
+import { LOG_LINE_MAX_BYTES, type LogLine } from "../../src/contract/agent/log.ts";
 import { AgentFixture } from "../support/agent-fixture.ts";
 import type { ScriptedEdge } from "../support/scripted-edge.ts";
 import { Gate } from "../support/gate.ts";
-import { LOG_LINE_MAX_BYTES } from "../../src/contract/agent/log.ts";
 
 const ENDPOINT = "endpoint-1";
 

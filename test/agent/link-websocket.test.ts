@@ -2,9 +2,8 @@ import { randomBytes } from "node:crypto";
 import { describe, test } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { FLAG_FIN, FRAME } from "../../src/link/link-frame.ts";
-import type { RequestHead } from "../../src/link/link-messages.ts";
+import { type RequestHead, WEBSOCKET_MESSAGE_MAX_BYTES } from "../../src/link/link-messages.ts";
 import { LinkFixture } from "../support/link-fixture.ts";
-import { WEBSOCKET_MESSAGE_MAX_BYTES } from "../../src/link/link-messages.ts";
 
 const upgrade = (headers: [string, string][] = [], target = "/"): Partial<RequestHead> => ({
   kind: "websocket",

@@ -129,7 +129,7 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
     ...path,
   });
 
-  test("torch and its like are left out, and all that only they need (traps 15 and 23)", async () => {
+  test("torch and its like are left out, with all that only they need", async () => {
     const project = projectOf({
       "app.py": app([
         "Torch ~= 2.0",
@@ -189,7 +189,7 @@ describe.each(TOOLS)("with $tool", ({ path }) => {
     expect(warnings).toEqual([]);
   });
 
-  test("a package that cannot be had is named, with the tool's last words and advice", async () => {
+  test("a package that cannot be installed is named, with the tool's last lines and advice", async () => {
     const project = projectOf({ "app.py": app(["windows-only"]) });
     const environment = environmentOf({ name: "windows-only", tag: "py3-none-win_amd64" });
     const { failure, shown } = await build(project, { environment });
@@ -208,7 +208,7 @@ describe("with either tool", () => {
     PATH: PATH_WITH_UV,
   });
 
-  test("an image that says what it holds decides what is left out", async () => {
+  test("the declared packages of an image decide what is left out", async () => {
     const project = projectOf({ "app.py": app(["torch", "torchvision"]) });
     const environment = {
       ...environmentOf({ name: "torch" }, { name: "torchvision", requires: ["torch"] }),
@@ -220,14 +220,14 @@ describe("with either tool", () => {
     expect({ excluded, warnings }).toEqual({ excluded: ["torch"], warnings: [] });
   });
 
-  test("--no-deps installs what is listed alone", async () => {
+  test("--no-deps installs only what is listed", async () => {
     const project = projectOf({ "app.py": app(["left"]) });
     const environment = environmentOf({ name: "left", requires: ["right"] }, { name: "right" });
-    const { artifact } = await built(project, { environment, withDependenciesOfDependencies: false });
+    const { artifact } = await built(project, { environment, deps: false });
     expect(installed(artifact.path)).toEqual(["left-1.0"]);
   });
 
-  test("a module of the project takes the place of a package of its name", async () => {
+  test("a module of the project replaces a package of its name", async () => {
     const project = projectOf({ "app.py": app(["left"]), "left/__init__.py": "OWN = True\n" });
     const environment = environmentOf({
       name: "left",
@@ -257,7 +257,7 @@ describe("with either tool", () => {
   });
 });
 
-test("without the worker's Python pip decides by another one, and the person is told loudly", async () => {
+test("without the worker's Python pip decides by another one, with a loud warning", async () => {
   const project = projectOf({ "app.py": app(["native", "older"]) });
   const environment = { ...indexEnvironment(wheelHouse(...MARKED)), PATH: lonePath(OWN_MINOR) };
   const { artifact, warnings } = await built(project, { environment, pythonVersion: OTHER_MINOR });
@@ -278,7 +278,7 @@ test("requirements that contradict each other are named with both places", async
   ]);
 });
 
-test("every line that cannot be had is named with its place", async () => {
+test("every line that cannot be installed is named with its place", async () => {
   const project = projectOf({
     "app.py": app(["../lib"]),
     "requirements.txt": "-e .\n-r more.txt\n-r lost.txt\nleft === = 1\n",
@@ -294,14 +294,14 @@ test("every line that cannot be had is named with its place", async () => {
   ]);
 });
 
-test("a requirement that is none is named with its place", async () => {
+test("an invalid requirement is named with its place", async () => {
   const project = projectOf({ "app.py": HELLO, "requirements.txt": "fine\nleft = 1\n" });
   const { failure } = await build(project);
   expect(failure?.message).toBe("Some requirements cannot be read.");
   expect(failure?.advice[0]).toMatch(/^requirements\.txt:2: left = 1: /);
 });
 
-test("an interpreter without pip runs the one that it has in store, and gets none", async () => {
+test("an interpreter without pip runs the bundled one, and none is installed", async () => {
   const project = projectOf({ "app.py": app(["left>=1"]) });
   const venv = join(project, ".venv");
   execFileSync("python3", ["-m", "venv", "--without-pip", venv]);
@@ -313,7 +313,7 @@ test("an interpreter without pip runs the one that it has in store, and gets non
   ).toThrow("Command failed");
 });
 
-test("a hash that does not fit is refused", async () => {
+test("a hash that does not match is rejected", async () => {
   const project = projectOf({
     "app.py": HELLO,
     "requirements.txt": `left==1.0 --hash=sha256:${"0".repeat(64)}\n`,

@@ -67,7 +67,7 @@ export async function build(directory: string, setting: BuildSetting = {}): Prom
     log: () => {},
   });
   const cli = { directory, environment: surroundings, terminal, signal };
-  const ended = await buildApp(cli, { ...USUAL, ...options }).then(
+  const ended = await buildApp(cli, "shop", { ...USUAL, ...options }).then(
     (result) => ({ result, failure: undefined }),
     (error: unknown) => {
       if (error instanceof Failure) return { result: undefined, failure: error };
@@ -86,10 +86,8 @@ export async function built(directory: string, setting?: BuildSetting) {
 }
 
 const USUAL: BuildOptions = {
-  appName: "shop",
-  withDependenciesOfDependencies: true,
+  deps: true,
   exclude: [],
-  keepsBuildDirectory: false,
 };
 
 /** Paths in an archive, sorted. */

@@ -51,7 +51,7 @@ function outputs(project: string): string[] {
   return names.filter((name) => name !== "logs").sort();
 }
 
-test("a build that is killed half-way leaves nothing that the next one minds", async () => {
+test("a build that is killed does not affect the next one", async () => {
   const project = projectOf(APP);
   const environment = { ...indexEnvironment(wheelHouse({ name: "left" })), PATH: await pathWithUv() };
   const whole = await built(projectOf(APP), { environment });
@@ -67,7 +67,7 @@ test("a build that is killed half-way leaves nothing that the next one minds", a
   expect(outputs(project)).toEqual(["artifact.tar.gz", "flash_manifest.json"]);
 });
 
-test("a build that runs at the same time is left alone, and Ctrl+C ends it tidily, with what it has started", async () => {
+test("concurrent builds do not interfere, and Ctrl+C ends a build with its children", async () => {
   const project = projectOf(APP);
   const { path, log } = endlessUv();
   const other = flash(project, ["build"], { PATH: path });
@@ -88,7 +88,7 @@ test("a build that runs at the same time is left alone, and Ctrl+C ends it tidil
   expect(await errors).toContain("Cancelled.");
 });
 
-test("200 MB of dependencies are installed and packed, and the person sees how far it is", async () => {
+test("200 MB of dependencies are installed and packed with visible progress", async () => {
   const names = ["one", "two", "three", "four"];
   const house = wheelHouse(...names.map((name) => ({ name, ballastBytes: 50_000_000 })));
   const project = projectOf({ "app.py": HELLO, "requirements.txt": names.join("\n") });

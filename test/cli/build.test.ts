@@ -27,7 +27,7 @@ import {
 const ownPaths = (archive: string): string[] =>
   pathsIn(archive).filter((path) => !path.startsWith("edgerun/"));
 
-test("an app becomes an archive, and what it was put together from is removed", async () => {
+test("an app becomes an archive, and the build directory is removed", async () => {
   const project = projectOf({
     "app.py": HELLO,
     "shop/prices.py": "PRICES = {}\n",
@@ -73,7 +73,7 @@ test("an app becomes an archive, and what it was put together from is removed", 
   expect(readFileSync(join(directory, "handler_hello.py"), "utf8")).toContain('queue_handler("hello")');
 });
 
-test("the same input gives the same bytes, elsewhere and later too", async () => {
+test("the same input gives the same bytes, anywhere and any time", async () => {
   const files = { "app.py": HELLO, "b/x.py": "X = 1\n", "run.sh": "#!/bin/sh\n" };
   const project = projectOf(files);
   chmodSync(join(project, "run.sh"), 0o700);
@@ -124,7 +124,7 @@ test("directories called env, build, docs or tests are shipped where code needs 
   ]);
 });
 
-test(".gitignore is followed in every directory, .flashignore is not, and the person is told", async () => {
+test(".gitignore is followed in every directory; .flashignore gives a warning", async () => {
   const project = projectOf({
     "app.py": HELLO,
     ".gitignore": "*.bin\n!.env\n",
@@ -173,7 +173,7 @@ test("links are followed within the project", async () => {
   expect(warnings).toEqual(["lost.py is a broken link and is left out."]);
 });
 
-test("links that leave the project, or go round, are named", async () => {
+test("links that leave the project or form a cycle are named", async () => {
   const project = projectOf({ "app.py": HELLO, "a/x.py": "" });
   symlinkSync("/etc/passwd", join(project, "users.txt"));
   symlinkSync("..", join(project, "a/up"));
@@ -185,7 +185,7 @@ test("links that leave the project, or go round, are named", async () => {
   ]);
 });
 
-test("a directory without Python files is left alone, with advice", async () => {
+test("a directory without Python files fails with advice", async () => {
   const project = projectOf({ "README.md": "" });
   const { failure } = await build(project);
   expect(failure?.message).toBe("There are no Python files here.");
@@ -193,14 +193,14 @@ test("a directory without Python files is left alone, with advice", async () => 
   expect(existsSync(join(project, ".flash"))).toBe(false);
 });
 
-test("an app without endpoints fails, and leaves nothing half-made", async () => {
+test("an app without endpoints fails and leaves nothing", async () => {
   const project = projectOf({ "app.py": "print('hello')\n" });
   const { failure } = await build(project);
   expect(failure).toBeDefined();
   expect(readdirSync(join(project, ".flash"))).toEqual([]);
 });
 
-test("a file in the way of a generated one is named", async () => {
+test("a file with the name of a generated one is named", async () => {
   const ofThePackage = await build(projectOf({ "app.py": HELLO, "edgerun/x.txt": "" }));
   expect(ofThePackage.failure?.advice).toContain("edgerun/x.txt");
   const handler = await build(projectOf({ "app.py": HELLO, "handler_hello.py": "" }));
@@ -209,12 +209,12 @@ test("a file in the way of a generated one is named", async () => {
   ]);
 });
 
-test("--keep-build keeps the directory, and the next build begins with an empty one", async () => {
+test("--keep-build keeps the directory, and the next build starts with an empty one", async () => {
   const project = projectOf({ "app.py": HELLO });
-  await built(project, { keepsBuildDirectory: true });
+  await built(project, { keepBuild: true });
   expect(existsSync(join(project, ".flash/.build/app/app.py"))).toBe(true);
   writeFileSync(join(project, ".flash/.build/app/left-over.py"), "");
-  const { artifact } = await built(project, { keepsBuildDirectory: true });
+  const { artifact } = await built(project, { keepBuild: true });
   expect(pathsIn(artifact.path)).not.toContain("left-over.py");
 });
 
@@ -232,7 +232,7 @@ test("--output names the archive, and nothing outside .flash/", async () => {
   }
 });
 
-test("what cannot be deployed, and variables of the service, are worth a warning", async () => {
+test("undeployable settings and variables of the service give a warning", async () => {
   const declared =
     'system_dependencies=["ffmpeg"], env={"FLASH_APP": "x", "MODE": "fast"}, ' +
     'template=PodTemplate(name="mine", config={"a": 1}, ports="80/http")';

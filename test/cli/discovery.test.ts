@@ -70,7 +70,7 @@ function withoutPython(environment: Cli["environment"]): Cli["environment"] {
   return rest;
 }
 
-test("an app is found with the command's own copy of the package, which is said once", async ({ expect }) => {
+test("an app is found with the bundled package, with one message", async ({ expect }) => {
   const place = await Place.with({ "hello.py": WORKER });
   const report = await discover(place.cli, { files: ["hello.py"] });
   await discover(place.cli, { files: ["hello.py"] });
@@ -85,11 +85,11 @@ test("an app is found with the command's own copy of the package, which is said 
     },
   ]);
   const shown = await place.shown();
-  expect(shown.match(/has no package edgerun/g)).toHaveLength(1);
+  expect(shown.match(/does not have the package edgerun/g)).toHaveLength(1);
   expect(shown).not.toContain("printed by the app");
 });
 
-test("a package that the interpreter has is used, and nothing is said", async ({ expect }) => {
+test("the package of the interpreter is used without a message", async ({ expect }) => {
   const place = await Place.with({ "hello.py": WORKER }, { PYTHONPATH: sdkDirectory() });
   expect((await discover(place.cli, { files: ["hello.py"] })).endpoints).toHaveLength(1);
   expect(await place.shown()).toBe("");
@@ -162,7 +162,7 @@ test("the interpreter is that of --python, FLASH_PYTHON, VIRTUAL_ENV, ./.venv, t
   expect((await findInterpreter((await Place.with({})).cli)).path).toBe("python3");
 });
 
-test("an interpreter that is too old is a failure that says where it comes from", async ({ expect }) => {
+test("an interpreter that is too old fails with its origin", async ({ expect }) => {
   const place = await Place.with({ "old/python": OLD_PYTHON });
   await expect(findInterpreter(place.cli, "./old/python")).rejects.toMatchObject({
     message: expect.stringContaining("Python 3.8.18"),
@@ -170,9 +170,7 @@ test("an interpreter that is too old is a failure that says where it comes from"
   });
 });
 
-test("an interpreter that is not there, or is none, is a failure that says how to choose", async ({
-  expect,
-}) => {
+test("a missing or broken interpreter fails with advice", async ({ expect }) => {
   const place = await Place.with({ "no/python": "#!/bin/sh\necho oh no >&2\nexit 3\n" });
   for (const [python, reason] of [
     ["./missing", /ENOENT/],
@@ -186,7 +184,7 @@ test("an interpreter that is not there, or is none, is a failure that says how t
   }
 });
 
-test("a package of another version is a failure that says so", async ({ expect }) => {
+test("a package of another version fails with a message", async ({ expect }) => {
   const main = `import os; os.write(3, b'{"protocol": 99}')\n`;
   const place = await Place.with({
     "other/edgerun/__init__.py": "",

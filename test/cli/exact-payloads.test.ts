@@ -184,9 +184,7 @@ describe("flash deploy --preview", () => {
     return { worker, url: served.server.url };
   }
 
-  test("hands inputs to workers and answers outputs, chunks and progress as they were written", async ({
-    expect,
-  }) => {
+  test("passes inputs, outputs, chunks and progress as they were written", async ({ expect }) => {
     const { worker, url } = await openPreview();
     const property = fc.asyncProperty(texts, async ([input, output]) => {
       worker.answer = output;
@@ -207,7 +205,7 @@ describe("flash deploy --preview", () => {
     await fc.assert(property, { numRuns, examples: EXAMPLES });
   });
 
-  test("refuses a body that nests too deeply, whatever its size", async ({ expect }) => {
+  test("rejects a body that is nested too deeply, whatever its size", async ({ expect }) => {
     const { url } = await openPreview();
     for (const levels of [JSON_DEPTH_MAX + 1, 500_000]) {
       const list = "[".repeat(levels) + "]".repeat(levels);

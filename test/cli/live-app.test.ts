@@ -7,7 +7,7 @@ import { sdkDirectory } from "../../cli/discovery/interpreter.ts";
 import { LiveProject, worker } from "./support/live-project.ts";
 
 describe("an app as it was opened", () => {
-  test("has of each endpoint its code, its files, its peers and its packages; a file with an error is shown", async ({
+  test("has code, files, peers and packages of each endpoint; a file with an error is shown", async ({
     expect,
   }) => {
     await using project = new LiveProject({
@@ -65,7 +65,7 @@ async def ask(): return await gpu(1)
     expect(await project.shown()).toMatch(/✗ bad\.py:6: /);
   });
 
-  test("where nothing can be read, opening fails and nothing is left", async ({ expect }) => {
+  test("opening fails and leaves nothing when nothing can be read", async ({ expect }) => {
     await using project = new LiveProject({ "bad.py": `${worker("bad")}def (:\n` });
     await expect(project.open()).rejects.toMatchObject({
       name: "Failure",
@@ -99,7 +99,7 @@ describe("edits", () => {
     }
   });
 
-  test("what a change has changed is told without being asked for", async ({ expect }) => {
+  test("changes are reported without a call", async ({ expect }) => {
     await using project = new LiveProject({ "a.py": worker("a"), "b.py": worker("b") });
     const opened = await project.open();
     const nothing = { added: [], removed: [], changed: [], reconfigured: [], problems: [], warnings: [] };
@@ -118,9 +118,7 @@ describe("edits", () => {
     expect(await opened.change()).toEqual({ ...nothing, changed: ["c"] });
   });
 
-  test("an error is told, and no change: it keeps the endpoint with its problem until it is mended", async ({
-    expect,
-  }) => {
+  test("an error keeps the endpoint with its problem until it is fixed", async ({ expect }) => {
     await using project = new LiveProject({
       "a.py": worker("a"),
       "b.py": `import part\n${worker("b")}`,
@@ -180,7 +178,7 @@ def a(): ...
     expect(await opened.endpoint("a")).toMatchObject({ code: { dependencies: [] } });
   });
 
-  test("many files at once, as a checkout writes them, are one change in the end", async ({ expect }) => {
+  test("many files at once, as in a checkout, become one change", async ({ expect }) => {
     const files = Object.fromEntries([...Array(40).keys()].map((at) => [`w${at}.py`, worker(`w${at}`)]));
     await using project = new LiveProject({ "a.py": worker("a") });
     const opened = await project.open();
@@ -190,9 +188,7 @@ def a(): ...
     expect(await opened.names()).toEqual(["a"]);
   });
 
-  test("texts are sent as they are, kept for calls under way, and no text but UTF-8 can be", async ({
-    expect,
-  }) => {
+  test("sources are sent unchanged, kept for running calls, and must be UTF-8", async ({ expect }) => {
     const marked = `\uFEFF${worker("a", "'first'")}`;
     await using project = new LiveProject({ "a.py": marked, "b.py": worker("b") });
     const opened = await project.open();
@@ -230,7 +226,7 @@ describe("processes", () => {
     await project.hasGot("begun");
     project.interrupt();
     await expect(opening).rejects.toThrow("Ctrl+C");
-    // Whoever was killed last is gone a moment later.
+    // The last killed process ends a moment later.
     await vi.waitFor(() => expect(project.processes()).toEqual([]));
   });
 

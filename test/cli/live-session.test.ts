@@ -35,7 +35,7 @@ afterAll(async () => {
   await edge?.[Symbol.asyncDispose]();
 });
 
-test("an endpoint is made once, and changed when its configuration has changed", async ({ expect }) => {
+test("an endpoint is created once, and updated when its configuration has changed", async ({ expect }) => {
   await using fixture = await LiveFixture.open(edge);
   const session = await fixture.session();
   const places = await Promise.all([1, 2, 3].map(async () => await session.place(declared("one"))));
@@ -56,7 +56,7 @@ test("a queue that became routes is created again under its name", async ({ expe
   expect(Object.keys(await readTracked(fixture.directory))).not.toContain("QB:live-one");
 });
 
-test("three endpoints are made at a time; one that is refused is named with the reason, and the others go on", async ({
+test("three endpoints are created at a time; one that fails is named with the reason, and the others continue", async ({
   expect,
 }) => {
   await using proxy = await EdgeProxy.open(edge.baseUrl);
@@ -102,7 +102,7 @@ test("two endpoints that name the same new volume get one", async ({ expect }) =
   expect(myself.networkVolumes.map(({ name }) => name)).toEqual(["models"]);
 });
 
-test("an endpoint that somebody else has deleted is made again", async ({ expect }) => {
+test("an endpoint that another program has deleted is created again", async ({ expect }) => {
   await using fixture = await LiveFixture.open(edge);
   const session = await fixture.session();
   const before = await session.place(declared("one"));
@@ -113,9 +113,7 @@ test("an endpoint that somebody else has deleted is made again", async ({ expect
   expect(after.liveToken).toBe(before.liveToken);
 });
 
-test("a session that has ended is opened again with all that it had, and the person is told", async ({
-  expect,
-}) => {
+test("an ended session is opened again with its endpoints, with a warning", async ({ expect }) => {
   await using fixture = await LiveFixture.open(edge);
   const session = await fixture.session();
   const before = await session.place(declared("one"));
@@ -152,7 +150,7 @@ test("the lease is renewed, through an outage too, and an ended session is notic
   await fixture.shown(/^! The live session had ended/);
 });
 
-test("a declaration that is gone takes its endpoint with it", async ({ expect }) => {
+test("an endpoint is deleted with its declaration", async ({ expect }) => {
   await using fixture = await LiveFixture.open(edge);
   const session = await fixture.session();
   await session.placeAll([declared("one"), declared("two")], () => undefined);
@@ -162,7 +160,7 @@ test("a declaration that is gone takes its endpoint with it", async ({ expect })
   expect(session.left()).toEqual([`live-two (${endpoints[0]?.id})`]);
 });
 
-test("a session that is closed while an endpoint is being made leaves nothing", async ({ expect }) => {
+test("a session that is closed while an endpoint is being created leaves nothing", async ({ expect }) => {
   await using proxy = await EdgeProxy.open(edge.baseUrl);
   await using fixture = await LiveFixture.open(edge);
   const events = new EventTarget();
@@ -187,7 +185,7 @@ test("a session that is closed while an endpoint is being made leaves nothing", 
   );
 });
 
-test("Ctrl+C ends the making of endpoints, and takes those along that were under way", async ({ expect }) => {
+test("Ctrl+C stops creating endpoints, and deletes those in progress", async ({ expect }) => {
   await using proxy = await EdgeProxy.open(edge.baseUrl);
   await using fixture = await LiveFixture.open(edge);
   let saves = 0;
@@ -210,7 +208,7 @@ test("Ctrl+C ends the making of endpoints, and takes those along that were under
   expect(await fixture.present()).toEqual([]);
 });
 
-test("what could not be deleted is named, and stays tracked", async ({ expect }) => {
+test("endpoints that could not be deleted are named and stay tracked", async ({ expect }) => {
   await using proxy = await EdgeProxy.open(edge.baseUrl);
   await using fixture = await LiveFixture.open(edge);
   proxy.when("deleteFlashEnvironment", () => "refuse");
@@ -234,7 +232,7 @@ test("two sessions of one project have their own endpoints, and both are tracked
   expect(Object.keys(await readTracked(fixture.directory))).toHaveLength(4);
 });
 
-test("a wrong key is said at the start", async ({ expect }) => {
+test("a wrong key fails at the start", async ({ expect }) => {
   await using fixture = await LiveFixture.open(edge);
   const service = fixture.service(edge.baseUrl, "er_0000000000000000000000000000000000000000");
   await expect(openLiveSession(fixture.cli(), service, { appName: APP })).rejects.toMatchObject({
@@ -243,7 +241,7 @@ test("a wrong key is said at the start", async ({ expect }) => {
   });
 });
 
-test("more than 5 endpoints are made only when that is confirmed; those that are there do not count", async ({
+test("creating more than 5 endpoints needs a confirmation; existing ones do not count", async ({
   expect,
 }) => {
   await using fixture = await LiveFixture.open(edge);
@@ -330,7 +328,7 @@ test("a terminal that is closed leaves nothing on the service", async ({ expect 
   expect(await fixture.present()).toEqual([]);
 });
 
-test("a fault that nothing has caught is told, and leaves nothing on the service", async ({ expect }) => {
+test("an uncaught error is shown, and leaves nothing on the service", async ({ expect }) => {
   await using fixture = await LiveFixture.open(edge);
   const { baseUrl, apiKey } = fixture.access;
   const running = new RunningCommand(process.execPath, [PROCESS, baseUrl, apiKey, "stray"], {
@@ -342,7 +340,7 @@ test("a fault that nothing has caught is told, and leaves nothing on the service
   expect(await fixture.present()).toEqual([]);
 });
 
-test("other commands tell sessions from environments that last", async ({ expect }) => {
+test("other commands distinguish sessions from environments", async ({ expect }) => {
   await using fixture = await LiveFixture.open(edge);
   const { access } = fixture;
   await makeEndpoint(access, { name: "one", environment: "production", app: APP });
@@ -359,9 +357,7 @@ test("other commands tell sessions from environments that last", async ({ expect
   await fixture.shown(new RegExp(`^active +live-one +${endpointId}$`));
 });
 
-test("undeploy deletes a live endpoint by its name, and forgets sessions that are gone", async ({
-  expect,
-}) => {
+test("undeploy deletes a live endpoint by its name, and forgets ended sessions", async ({ expect }) => {
   await using fixture = await LiveFixture.open(edge);
   const session = await fixture.session();
   const { endpointId } = await session.place(declared("one"));

@@ -56,7 +56,7 @@ async function clientOf(id: string): Promise<string> {
   return flashAuthRequestStatus.client;
 }
 
-test("an approved login stores a key that opens the service, for its owner alone", async ({ expect }) => {
+test("an approved login stores a working key, readable by its owner only", async ({ expect }) => {
   await using fixture = await CommandFixture.open(bundle);
   const login = await startLogin(fixture);
   expect(login.output()).toContain(`${edge.baseUrl}/flash/login?request=${login.requested}`);
@@ -87,7 +87,7 @@ test("a denied login fails and stores nothing", async ({ expect }) => {
   });
 });
 
-test("a login that nobody approves times out", async ({ expect }) => {
+test("a login without approval times out", async ({ expect }) => {
   await using fixture = await CommandFixture.open(bundle);
   const login = await startLogin(fixture, ["--timeout", "1"]);
   expect(await login.ended).toBe(1);
@@ -128,7 +128,7 @@ test("a stored key is not replaced without an answer", async ({ expect }) => {
   expect(text).not.toContain("stored-key");
 });
 
-test("an address of a network without https is refused, unless the person says so", async ({ expect }) => {
+test("a network URL without https is rejected unless --insecure is given", async ({ expect }) => {
   await using fixture = await CommandFixture.open(bundle);
   const { exitCode, stderr } = await fixture.run("flash login --no-open --url http://edge.example");
   expect(exitCode).toBe(1);

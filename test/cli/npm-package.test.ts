@@ -16,7 +16,7 @@ async function directory(): Promise<string> {
   return made;
 }
 
-test("npm install -g from the edge gives flash, with the Python package and the explorer beside it", async ({
+test("npm install -g from the edge installs flash with the Python package and the explorer", async ({
   expect,
 }) => {
   const [place, prefix] = [await directory(), await directory()];
@@ -35,7 +35,7 @@ test("npm install -g from the edge gives flash, with the Python package and the 
   );
 });
 
-test("a start reads the command line, and nothing of what commands do", async ({ expect }) => {
+test("a start loads the command line only", async ({ expect }) => {
   const place = await directory();
   await layOutCli(ROOT, place);
   const [run = ""] = (await readdir(place)).filter((name) => name.startsWith("flash-run-"));

@@ -45,7 +45,7 @@ async function known(): Promise<Known> {
 }
 
 describe("the Python package and the service", () => {
-  test("know the same GPUs, CPU instances, places and limits", async ({ expect }) => {
+  test("have the same GPUs, CPU instances, locations and limits", async ({ expect }) => {
     const { tiers, cpus, countries, limits } = await known();
     expect(tiers).toEqual(
       Object.fromEntries(Object.entries(GPU_TIERS).map(([tier, { models }]) => [tier, models.toSorted()])),

@@ -22,7 +22,7 @@ beforeAll(async () => {
 }, 300_000);
 
 describe("the Python package", () => {
-  test("has a Python to be tried on", ({ expect }) => {
+  test("is tested on at least one Python", ({ expect }) => {
     expect(missing.length).toBeLessThan(PYTHON_VERSIONS.length);
   });
 

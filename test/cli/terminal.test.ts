@@ -54,7 +54,7 @@ test("SIGTERM at a question ends it like Ctrl+C", async ({ expect }) => {
   expect(await readme(fixture)).toBe("mine\n");
 });
 
-test("in CI a terminal is nobody's: the question is a failure that names --yes", async ({ expect }) => {
+test("in CI a question fails and names --yes", async ({ expect }) => {
   await using fixture = await fixtureWithReadme();
   const { screen, exitCode } = await talk(fixture, "env CI=true flash init .", []);
   expect(screen).toContain("--yes");

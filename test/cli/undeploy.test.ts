@@ -40,7 +40,7 @@ test("--all deletes after yes and the typed text", async ({ expect }) => {
   expect(await names()).toEqual([]);
 });
 
-test("another text cancels and deletes nothing", async ({ expect }) => {
+test("a different text cancels and deletes nothing", async ({ expect }) => {
   const { fixture, names } = await deployed("mistyped");
   await using _ = fixture;
   const { screen, exitCode } = await talk(fixture, "flash undeploy --all --app mistyped", [
@@ -92,7 +92,7 @@ test("an app whose endpoints survive is kept, and they are named", async ({ expe
   expect(await names()).toEqual(["one", "two"]);
 });
 
-test("--cleanup-stale forgets what is tracked here and gone from the service", async ({ expect }) => {
+test("--cleanup-stale forgets endpoints that the service no longer has", async ({ expect }) => {
   const { fixture } = await deployed("stale");
   await using _ = fixture;
   const { stdout } = await fixture.run("flash undeploy list --app $APP --json");
@@ -106,7 +106,7 @@ test("--cleanup-stale forgets what is tracked here and gone from the service", a
   expect((await fixture.run("flash undeploy list --app $APP")).stdout).not.toContain("old");
 });
 
-test("a hostile resources.pkl is refused with the advice to delete it", async ({ expect }) => {
+test("a hostile resources.pkl is rejected with the advice to delete it", async ({ expect }) => {
   const { fixture } = await deployed("hostile");
   await using _ = fixture;
   await fixture.write(".flash/resources.pkl", Buffer.from("cos\nsystem\n(S'touch hit'\ntR."));

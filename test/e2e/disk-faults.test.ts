@@ -1,7 +1,7 @@
 /** The disk of an agent is full for a while: jobs wait, run again or fail, and each says what is so. */
 import { afterAll, beforeAll, describe, test } from "vitest";
 import {
-  diskFaults,
+  diskFailures,
   type DiskScene,
   openDiskScene,
   untilDiskIsQuiet,
@@ -22,7 +22,7 @@ describe.runIf(await canBreakHosts())("a host whose agent has a disk of its own"
   afterAll(() => rig[Symbol.asyncDispose]());
 
   test("a job whose result the host could not keep runs again when there is room", async ({ expect }) => {
-    const record = await diskFaults["agent's disk full until the job is given up"](scene);
+    const record = await diskFailures["agent's disk full until the job is given up"](scene);
     expect(record.results).toMatchObject([completed, completed]);
     expect(record.counted).toEqual({ completed: 2, failed: 0, retried: 1 });
     await untilDiskIsQuiet(scene);
@@ -31,7 +31,7 @@ describe.runIf(await canBreakHosts())("a host whose agent has a disk of its own"
   test("a worker that could not be noted says so to its jobs, and starts when there is room", async ({
     expect,
   }) => {
-    const record = await diskFaults["agent's disk full before its worker starts"](scene);
+    const record = await diskFailures["agent's disk full before its worker starts"](scene);
     expect(record.results).toMatchObject([completed]);
     expect(record.seen).toContain("IN_QUEUE: worker_crash_looping");
     expect(record.details.join()).toContain("disk is full");

@@ -1,7 +1,7 @@
 /** Docker and containers break while jobs run, on a host with a Docker daemon of its own. */
 import { afterAll, beforeAll, describe, test } from "vitest";
 import {
-  dockerFaults,
+  dockerFailures,
   type DockerScene,
   inside,
   openDockerScene,
@@ -22,7 +22,7 @@ describe.runIf((await isDockerAvailable()) && (await canBreakHosts()))("a host w
   afterAll(() => rig[Symbol.asyncDispose]());
 
   test("a job that dockerd ended with its container runs again when dockerd is back", async ({ expect }) => {
-    const record = await dockerFaults["dockerd restarted"](scene);
+    const record = await dockerFailures["dockerd restarted"](scene);
     expect(record.results).toMatchObject([{ status: "COMPLETED", output: "done" }]);
     expect(record.counted).toEqual({ completed: 1, failed: 0, retried: 1 });
     await untilDockerIsQuiet(scene);
@@ -33,7 +33,7 @@ describe.runIf((await isDockerAvailable()) && (await canBreakHosts()))("a host w
   }) => {
     const before = await rulesOf(scene);
     expect(before.length).toBeGreaterThan(50); // two tables of two families
-    const record = await dockerFaults["dockerd restarted with an empty packet filter"](scene);
+    const record = await dockerFailures["dockerd restarted with an empty packet filter"](scene);
     expect(record.results).toMatchObject([{ status: "COMPLETED", output: "done" }]);
     expect(await rulesOf(scene)).toEqual(before);
     await untilDockerIsQuiet(scene);
@@ -42,7 +42,7 @@ describe.runIf((await isDockerAvailable()) && (await canBreakHosts()))("a host w
   test("a job that needs more memory than there is fails and says so, and the one behind it runs", async ({
     expect,
   }) => {
-    const record = await dockerFaults["worker out of memory"](scene);
+    const record = await dockerFailures["worker out of memory"](scene);
     expect(record.results).toMatchObject([
       { status: "FAILED", error: expect.stringContaining("ran out of memory") },
       { status: "COMPLETED", output: "done" },
@@ -52,7 +52,7 @@ describe.runIf((await isDockerAvailable()) && (await canBreakHosts()))("a host w
   });
 
   test("a job whose image is missing says so, and runs as soon as the image is there", async ({ expect }) => {
-    const record = await dockerFaults["image missing, then there"](scene);
+    const record = await dockerFailures["image missing, then there"](scene);
     expect(record.results).toMatchObject([{ status: "COMPLETED", output: "done" }]);
     expect(record.seen).toContain("IN_QUEUE: image_pulling");
     expect(record.details.join()).toMatch(/late-.*again/);

@@ -1,11 +1,11 @@
 /** The memory of the edge while others send it the most that it takes. */
+import { LOG_UNPACKED_MAX_BYTES } from "../../src/contract/agent/log.ts";
 import { readFile, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
 import { syncReplySchema } from "../../src/contract/agent/agent.ts";
-import { LOG_UNPACKED_MAX_BYTES } from "../../src/contract/limits.ts";
 import { startLoneEdge, type LoneEdge } from "../support/lone-edge.ts";
 import { createEndpoint } from "../support/management-client.ts";
 

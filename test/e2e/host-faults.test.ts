@@ -1,6 +1,6 @@
 /** Hosts break while they have jobs: none is lost, none completes twice, and nothing stays behind. */
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { hostFaults, openScene, type Scene, untilQuiet } from "../../bench/faults/host-faults.ts";
+import { hostFailures, openScene, type Scene, untilQuiet } from "../../bench/faults/host-faults.ts";
 import { layOutBundle } from "../support/edgerun.ts";
 import { FleetRig } from "../support/rig/fleet-rig.ts";
 import { canBreakHosts } from "../support/rig/rig-machine.ts";
@@ -19,14 +19,14 @@ describe.runIf(await canBreakHosts())("a fleet of two hosts", () => {
   afterAll(() => rig[Symbol.asyncDispose]());
 
   test("jobs go on in their workers while the agent is killed and started again", async ({ expect }) => {
-    const record = await hostFaults["agent killed and started again"](scene);
+    const record = await hostFailures["agent killed and started again"](scene);
     expect(record.results).toMatchObject([completed, completed]);
     expect(record.counted).toEqual({ completed: 2, failed: 0, retried: 0 });
     await untilQuiet(scene);
   });
 
   test("jobs go on in their workers while their host says nothing for a moment", async ({ expect }) => {
-    const record = await hostFaults["host silent for 5 s"](scene);
+    const record = await hostFailures["host silent for 5 s"](scene);
     expect(record.results).toMatchObject([completed, completed]);
     expect(record.counted).toEqual({ completed: 2, failed: 0, retried: 0 });
     await untilQuiet(scene);
@@ -35,7 +35,7 @@ describe.runIf(await canBreakHosts())("a fleet of two hosts", () => {
   test("the job of an unplugged host runs on another one, and the host ends its worker when it is back", async ({
     expect,
   }) => {
-    const record = await hostFaults["host unplugged for good"](scene);
+    const record = await hostFailures["host unplugged for good"](scene);
     console.info(
       `Unplugged with a job of 2 s under way; it waited again after ${record.requeuedMs} ms, and had ended after ${record.endedMs} ms.`,
     );

@@ -19,6 +19,10 @@ function mayImport(path: string, from: string): PlantedFile {
   return { ...imports(path, from), rule: undefined };
 }
 
+function importsType(path: string, from: string): PlantedFile {
+  return { ...mayImportType(path, from), rule: LAYERS };
+}
+
 function mayImportType(path: string, from: string): PlantedFile {
   const source = `import type { Thing } from "${from}";\nexport type Copy = Thing;\n`;
   return { path, source, rule: undefined };
@@ -57,6 +61,8 @@ const FORBIDDEN_IMPORTS: readonly PlantedFile[] = [
   imports("src/maintenance/imports-gateway.ts", "../gateway/thing.ts"),
   imports("src/fleet/imports-management.ts", "../management/thing.ts"),
   imports("src/gateway/imports-graphql.ts", "../graphql/thing.ts"),
+  imports("src/gateway/imports-db.ts", "../db/thing.ts"),
+  importsType("src/gateway/rest/imports-db-type.ts", "../../db/thing.ts"),
   imports("src/gateway/queue/imports-graphql.ts", "../../graphql/thing.ts"),
   imports("src/gateway/queue/imports-object.ts", "../../endpoint/endpoint-object.ts"),
   imports("src/graphql/imports-gateway.ts", "../gateway/thing.ts"),
@@ -108,7 +114,6 @@ const ALLOWED_IMPORTS: readonly PlantedFile[] = [
   mayImport("src/graphql/keys/allowed-management.ts", "../../management/keys/thing.ts"),
   mayImportType("src/graphql/endpoints/allowed-row-type.ts", "../../db/thing.ts"),
   mayImport("src/gateway/rest/allowed-management.ts", "../../management/keys/thing.ts"),
-  mayImport("src/gateway/queue/allowed-db.ts", "../../db/thing.ts"),
   mayImport("src/gateway/allowed-auth.ts", "../auth/thing.ts"),
   mayImportType("src/gateway/queue/allowed-object-type.ts", "../../endpoint/endpoint-object.ts"),
   mayImportType("src/graphql/endpoints/allowed-object-type.ts", "../../endpoint/endpoint-object.ts"),

@@ -75,6 +75,47 @@ describe("names", () => {
     expect(missing).toEqual([]);
   });
 
+  test("every name in the life of a job is in the file of its row, and the files are counted", ({
+    expect,
+  }) => {
+    const { prose } = readDocument("docs/explanation/life-of-a-job.md");
+    const rows = [...prose.matchAll(/^\|([^|]*)\| *`([^`]+\.(?:ts|py))` *\|([^|]*)\|/gm)];
+    const missing = rows.flatMap(([, , path = "", names = ""]) => {
+      const source = exists(path) ? readFileSync(join(ROOT, path), "utf8") : "";
+      return [...names.matchAll(/`([^`]+)`/g)]
+        .map(([, name = ""]) => name)
+        .filter((name) => !new RegExp(`(?<![\\w$])${name}(?![\\w$])`).test(source))
+        .map((name) => `${path}: ${name}`);
+    });
+    expect(missing).toEqual([]);
+    const steps = rows.filter(([, step = ""]) => /^ *\d+ *$/.test(step));
+    const [, count] = /passes \*\*(\d+) files\*\*/.exec(prose) ?? [];
+    expect(new Set(steps.map(([, , path]) => path)).size).toBe(Number(count));
+  });
+
+  /** Variables of runpodctl, and references to secrets. */
+  const FOREIGN = /^(?:RUNPOD_(?:API|GRAPHQL)_URL|SECRET_\w+)$/;
+
+  test("every variable and error code that a document names is in the code", ({ expect }) => {
+    const list = ["ls-files", "-z", "*.ts", "*.mjs", "*.py", "*.toml", "*.sh"];
+    const paths = execFileSync("git", list, { cwd: ROOT, encoding: "utf8" }).split("\0");
+    const sources = paths.filter(
+      (path) => path !== "" && exists(path) && !path.endsWith("documents.test.ts"),
+    );
+    const code = sources
+      .map((path) => readFileSync(join(ROOT, path), "utf8"))
+      .join("\n")
+      .toLowerCase();
+    const words = new Set(code.match(/\w+/g));
+    const unknown = current.flatMap((document) =>
+      inlineCode(document)
+        .flatMap((inline) => inline.match(/\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g) ?? [])
+        .filter((name) => !FOREIGN.test(name) && !words.has(name.toLowerCase()))
+        .map((name) => `${document.path}: ${name}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
   test("titles of decisions are those of the index, and name the numbers of their files", ({ expect }) => {
     const index = readDocument("docs/decisions/README.md").prose;
     const titles = globSync("docs/decisions/0*.md", { cwd: ROOT }).map((path) => {
@@ -196,6 +237,14 @@ describe("samples", () => {
       const { errors } = parseSync(`sample.${block.language}`, block.text);
       expect(errors, place(document, block)).toEqual([]);
     }
+  });
+
+  test("every Python block parses", ({ expect }) => {
+    const blocks = blocksOf(/^python$/).map(([document, block]) => [place(document, block), block.text]);
+    const program = "import ast, json, sys\nfor where, text in json.load(sys.stdin): ast.parse(text, where)";
+    const run = () =>
+      execFileSync("python3", ["-c", program], { input: JSON.stringify(blocks), stdio: "pipe" });
+    expect(run).not.toThrow();
   });
 
   test("the sample test of CONTRIBUTING is a file that runs", ({ expect }) => {

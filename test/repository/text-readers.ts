@@ -35,7 +35,7 @@ import { cutsAt } from "../../src/json/raw-json.ts";
 import { decodeFrames } from "../../src/link/link-frame.ts";
 import { logQuerySchema } from "../../src/contract/agent/log.ts";
 import { trimOf } from "../../src/net/trimming.ts";
-import { readRange } from "../../src/gateway/byte-range.ts";
+import { readRange } from "../../src/gateway/artifacts/byte-range.ts";
 import { expose } from "../../src/domain/metrics/exposition.ts";
 import { modelsOfGpuIds, readGpuIds } from "../../src/catalog/gpu-selection.ts";
 import { decodeJobId } from "../../src/domain/jobs/job-id.ts";
@@ -143,7 +143,7 @@ export const TEXT_READERS: readonly TextReader[] = [
   reader("src/domain/logs/log-key.ts", "readLogKey", readLogKey),
   reader("src/domain/logs/log-lines.ts", "readPosition", readPosition),
   reader("src/domain/logs/log-progress.ts", "LogProgress.read", (text) => LogProgress.read(text)),
-  reader("src/gateway/byte-range.ts", "readRange", (text) => readRange(text, 1_000)),
+  reader("src/gateway/artifacts/byte-range.ts", "readRange", (text) => readRange(text, 1_000)),
   reader("src/catalog/gpu-selection.ts", "readGpuIds", (text) => [readGpuIds(text), modelsOfGpuIds(text)]),
   reader("src/domain/accounts/permissions.ts", "missingIn", (text) =>
     missingIn({ graphql: "read", endpoints: {} }, { graphql: "read", endpoints: { [text]: "read" } }),

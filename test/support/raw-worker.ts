@@ -1,7 +1,6 @@
 /** The container's side of the worker protocol, call by call, for what no well-behaved worker does. */
 import { connect, type Socket } from "node:net";
-import type { AgentFixture } from "./agent-fixture.ts";
-import { assignment } from "./agent-fixture.ts";
+import { type AgentFixture, assignment } from "./agent-fixture.ts";
 
 export class RawWorker {
   readonly #takeUrl: string;

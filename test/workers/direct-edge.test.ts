@@ -7,7 +7,7 @@ import { FRAME } from "../../src/link/link-frame.ts";
 import type { RequestHead } from "../../src/link/link-messages.ts";
 import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../src/contract/limits.ts";
 import { DIRECT_REQUESTS_MAX } from "../../src/endpoint/load-balancing/forward-handlers.ts";
-import { findAnyEndpoint } from "../../src/gateway/endpoint-directory.ts";
+import { findAnyEndpoint } from "../../src/management/endpoints/endpoint-directory.ts";
 import { WorkerSearch } from "../../src/gateway/load-balancing/worker-search.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";

@@ -1,12 +1,8 @@
+import { EXCHANGE_BODY_MAX_BYTES, PROGRESS_MAX_BYTES } from "../../src/gateway/agent/exchange.ts";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { DispatchedJob, ExchangeRequest } from "../../src/contract/agent/agent.ts";
-import {
-  EXCHANGE_BODY_MAX_BYTES,
-  INLINE_PAYLOAD_MAX_BYTES,
-  PROGRESS_MAX_BYTES,
-  RESULT_MAX_BYTES,
-} from "../../src/contract/limits.ts";
+import { INLINE_PAYLOAD_MAX_BYTES, RESULT_MAX_BYTES } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { evict, fireAlarm, passTime } from "./object.ts";

@@ -1,6 +1,7 @@
 /** OpenAI's routes of a queue endpoint: a job for each call, and its answer as OpenAI's clients read it. */
+import { CHANNEL_WAIT_MAX_MS } from "../../src/gateway/wake-up.ts";
 import { beforeEach, describe, test } from "vitest";
-import { CHANNEL_WAIT_MAX_MS, OPENAI_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
+import { OPENAI_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { RATE_LIMITS } from "../../src/contract/rate-limits.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { bellOf, bellsOf, evict, noBellOf } from "./object.ts";

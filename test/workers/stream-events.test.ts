@@ -1,6 +1,6 @@
 /** Streams as server-sent events: every chunk from where the client left off, then the final status. */
+import { STREAM_HEARTBEAT_MS } from "../../src/gateway/queue/streams/stream-events.ts";
 import { beforeEach, describe, test, vi } from "vitest";
-import { STREAM_HEARTBEAT_MS } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { bellOf, evict, noBellOf, passTime, ringBells } from "./object.ts";

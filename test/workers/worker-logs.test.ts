@@ -8,8 +8,8 @@ import {
   LOG_BATCH_MAX_BYTES,
   LOG_PAGE_MAX,
   type LogLine,
-  type LogPage,
   type LogLineView,
+  type LogPage,
 } from "../../src/contract/agent/log.ts";
 import { maintain } from "../../src/maintenance/maintain.ts";
 import { ScriptedAgent } from "./agent-client.ts";

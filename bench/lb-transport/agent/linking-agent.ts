@@ -56,8 +56,8 @@ class Outlet {
     this.#frames.push(...frames);
   }
 
-  /** Resolves when the buffer of the socket has room for more of a body. */
-  async room(): Promise<void> {
+  /** Resolves when the buffer of the socket can take more of a body. */
+  async drained(): Promise<void> {
     while (this.#link.bufferedAmount > BUFFER_MAX_BYTES) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
@@ -134,7 +134,7 @@ class AgentStream {
   async #piece(piece: Buffer): Promise<void> {
     for (let at = 0; at < piece.byteLength;) {
       await this.#sending.untilOpen();
-      await this.#outlet.room();
+      await this.#outlet.drained();
       if (this.#isOver) return;
       const bytes = Math.min(piece.byteLength - at, LINK_FRAME_MAX_BYTES, this.#sending.open);
       this.#sending.sent(bytes);

@@ -15,7 +15,7 @@ import { SourceCache } from "./source-cache.ts";
 const WALKS = 3;
 
 /** The files of a project at one time. */
-export type Snapshot = {
+type Snapshot = {
   /** All Python files, relative to the project. */
   readonly files: readonly string[];
   readonly states: FileStates;

@@ -49,21 +49,21 @@ function problems({ endpoints }: AppReading): Record<string, string | undefined>
 const both = read([endpoint("a"), endpoint("b", { localFiles: ["b.py", "part.py"] })]);
 
 describe("an endpoint that a reading lacks", () => {
-  test("has gone when its declaration has", () => {
+  test("is dropped with its declaration", () => {
     expect(problems(read([endpoint("a")], {}, both))).toEqual({ a: undefined });
   });
 
-  test("has gone with its file, whatever is wrong elsewhere", () => {
+  test("is dropped with its file, despite errors elsewhere", () => {
     const errors = [{ file: "part.py", line: 1, message: "m" }];
     expect(problems(read([], { errors, files: ["a.py", "part.py"] }, both))).toEqual({});
   });
 
-  test("stays with what is wrong in a file that it needs", () => {
+  test("stays with the problem of a file that it needs", () => {
     const errors = [{ file: "part.py", line: 3, message: "m" }];
     expect(problems(read([endpoint("a")], { errors }, both))).toEqual({ a: undefined, b: "part.py:3: m" });
   });
 
-  test("stays with what is wrong in a file that it begins to need", () => {
+  test("stays with the problem of a file that it begins to need", () => {
     const errors = [{ file: "new.py", line: 3, message: "m" }];
     const given = { errors, files: ["a.py", "b.py", "new.py"], groups: [["b.py", "new.py"]] };
     expect(problems(read([endpoint("a")], given, both))).toEqual({ a: undefined, b: "new.py:3: m" });
@@ -80,14 +80,14 @@ describe("an endpoint that a reading lacks", () => {
 });
 
 describe("what is wrong", () => {
-  test("with a file that only other code needs is nobody's problem, and a warning", () => {
+  test("in a file that only other code needs is a warning", () => {
     const note = { file: "notes.py", line: 1, message: "invalid syntax" };
     const reading = read([endpoint("a")], { faults: [note], warnings: [note], files: ["a.py"] });
     expect(reading).toMatchObject({ problems: [], warnings: ["notes.py:1: invalid syntax"] });
     expect(problems(reading)).toEqual({ a: undefined });
   });
 
-  test("with a file that an endpoint needs is its problem, and no warning beside", () => {
+  test("in a file that an endpoint needs is its problem, and no warning", () => {
     const note = { file: "part.py", line: 1, message: "invalid syntax" };
     const reading = read([endpoint("b", { localFiles: ["b.py", "part.py"] })], {
       faults: [note],
@@ -96,7 +96,7 @@ describe("what is wrong", () => {
     expect(reading).toMatchObject({ problems: [expect.stringMatching(/^part\.py:1: /)], warnings: [] });
   });
 
-  test("for all of the app keeps everything, with the reason", () => {
+  test("of the whole app keeps all endpoints, with the reason", () => {
     expect(problems(failedReading(both, "the disk is gone"))).toEqual({
       a: "the disk is gone",
       b: "the disk is gone",
@@ -104,7 +104,7 @@ describe("what is wrong", () => {
   });
 });
 
-test("an endpoint with an image of its own has no code to send", () => {
+test("an endpoint with its own image sends no code", () => {
   const own = endpoint("own", {
     isClient: true,
     functions: [],
@@ -118,16 +118,16 @@ test("an endpoint with an image of its own has no code to send", () => {
 describe("a change", () => {
   const names = { added: [], removed: [], changed: [], reconfigured: [], problems: [], warnings: [] };
 
-  test("is none when all is as it was", () => {
+  test("is none when nothing has changed", () => {
     expect(changeBetween(both, both)).toBeUndefined();
   });
 
-  test("of a file's text changes the endpoints that need it", () => {
+  test("of a file's content changes the endpoints that need it", () => {
     const after = read([endpoint("a"), endpoint("b")], { sha256: "b".repeat(64) });
     expect(changeBetween(read([endpoint("a")]), after)).toEqual({ ...names, added: ["b"], changed: ["a"] });
   });
 
-  test("of a place in a file is none, and one of a parameter is", () => {
+  test("of a line number is none, and one of a parameter is", () => {
     const moved = read([endpoint("a", { line: 9 }), endpoint("b", { localFiles: ["b.py", "part.py"] })]);
     expect(changeBetween(both, moved)).toBeUndefined();
     const parameters = [{ name: "x", kind: "positional" as const, annotation: null, isRequired: true }];
@@ -135,12 +135,12 @@ describe("a change", () => {
     expect(changeBetween(read([endpoint("a")]), other)).toEqual({ ...names, changed: ["a"] });
   });
 
-  test("of resources configures anew", () => {
+  test("of settings reconfigures", () => {
     const after = read([endpoint("a", { resource: { workersMax: 3 } })]);
     expect(changeBetween(read([endpoint("a")]), after)).toEqual({ ...names, reconfigured: ["a"] });
   });
 
-  test("of problems is told, with those that go on", () => {
+  test("of problems is reported, with those that remain", () => {
     const stuck = failedReading(both, "m");
     expect(changeBetween(both, stuck)).toEqual({ ...names, problems: ["m"] });
     expect(changeBetween(stuck, both)).toEqual(names);

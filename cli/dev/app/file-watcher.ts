@@ -2,6 +2,7 @@
  * Reports that files of a project may have changed. Watches each given directory separately; the reader of the project
  * decides which these are.
  */
+import { errorMessage } from "../../../src/std/errors.ts";
 import { type FSWatcher, statSync, watch } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -63,7 +64,7 @@ export class FileWatcher {
       this.#directories.set(path, { watcher, inode });
       return true;
     } catch (error) {
-      this.#fail(error instanceof Error ? error.message : String(error));
+      this.#fail(errorMessage(error));
       return false;
     }
   }

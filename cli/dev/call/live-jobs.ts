@@ -1,6 +1,6 @@
 /** Jobs of live endpoints. */
-import type { CallLine, QueueCall } from "../../server/requests/served-app.ts";
-import type { JobJson } from "../../server/requests/request-body.ts";
+import { errorMessage } from "../../../src/std/errors.ts";
+import type { CallLine, QueueCall, JobJson } from "../../server/requests/served-app.ts";
 import { type CallContext, type CallDependencies, EndpointNotFound, withPlace } from "./call-context.ts";
 import { endLine, JobCalls, answerWith, type JobReply, lacksModules } from "../../calls/job-calls.ts";
 import { functionCall, hashesOf } from "./live-request.ts";
@@ -125,7 +125,7 @@ export class LiveJobs {
       const order = { line, signal: this.#signal, followMs: WATCH_MS };
       endLine(line, await this.#calls.follow(endpointId, submitted, order));
     } catch (error) {
-      if (!this.#signal.aborted) line.fail(error instanceof Error ? error.message : String(error));
+      if (!this.#signal.aborted) line.fail(errorMessage(error));
     } finally {
       lines.ended();
     }

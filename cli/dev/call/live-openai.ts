@@ -1,4 +1,5 @@
 /** Forwards requests of OpenAI clients to the service. */
+import { parseJson } from "../../../src/std/json.ts";
 import * as z from "zod";
 import {
   type CallContext,
@@ -56,15 +57,7 @@ export class LiveOpenAi {
 async function endLineOf(response: Response, { line }: CallContext, startedAt: number): Promise<void> {
   if (response.ok) return line.done({ ranMs: performance.now() - startedAt });
   const text = await response.clone().text();
-  const error = readError(text);
+  const error = errorSchema.safeParse(parseJson(text)).data?.error;
   if (error?.code === "endpoint_not_found") throw new EndpointNotFound();
   line.fail(`HTTP ${response.status}: ${error?.message ?? text.slice(0, 500)}`);
-}
-
-function readError(text: string): z.output<typeof errorSchema>["error"] | undefined {
-  try {
-    return errorSchema.safeParse(JSON.parse(text)).data?.error;
-  } catch {
-    return undefined;
-  }
 }

@@ -39,7 +39,7 @@ function hash(name: string): string {
   return Buffer.from(name).toString("hex").padEnd(64, "0");
 }
 
-test("a call carries its arguments by name, and is a live request once it has its sources", () => {
+test("a call has arguments by name, and becomes a live request with its sources", () => {
   const call = functionCall({ endpoint: endpoint("a"), all: [], input: '{"x":1}' });
   expect(call).toMatchObject({
     execution_type: "function",
@@ -51,13 +51,13 @@ test("a call carries its arguments by name, and is a live request once it has it
   expect(liveRequestSchema.parse(request)).toEqual({ ...call, kwargs: { x: 1 }, sources: {} });
 });
 
-test("arguments travel as they were written", () => {
+test("arguments are sent as they were written", () => {
   const input = '{ "x": 1e400, "x":-0,"seed":18446744073709551615, "t":"\\ud800\\u0041é" }';
   const text = requestJson(functionCall({ endpoint: endpoint("a"), all: [], input }), {});
   expect(text).toContain(`"kwargs":${input}}`);
 });
 
-test("peers of peers come along, each once, and those that cannot be read stay out", () => {
+test("peers of peers are included once, without unreadable ones", () => {
   const broken = { ...endpoint("d"), problem: "d.py:1: invalid syntax" };
   const all = [
     endpoint("a", { peers: ["b", "d"] }),
@@ -74,7 +74,7 @@ test("peers of peers come along, each once, and those that cannot be read stay o
   ]);
 });
 
-test("sources are the texts of all files that are not known already", () => {
+test("sources are all files that have not been sent", () => {
   const all = [endpoint("a", { peers: ["b"] }), endpoint("b")];
   const [first] = all;
   if (!first) throw new Error("no endpoint");
@@ -87,7 +87,7 @@ test("sources are the texts of all files that are not known already", () => {
   expect(sent("small")).toEqual(hashesOf(call).toSorted());
 });
 
-test("sources that are too large together are refused with their size", () => {
+test("sources that are too large in total are rejected with their size", () => {
   const call = functionCall({ endpoint: endpoint("a"), all: [], input: "{}" });
   const text = "x".repeat(LIVE_SOURCES_MAX_BYTES / 2 + 1);
   expect(() => sourcesOf(call, () => text, new Set())).toThrow(CallFailure);
@@ -104,7 +104,7 @@ test("a request to a route carries all routes of its endpoint", () => {
   expect(liveRequestSchema.parse({ ...call, sources: {} }).http).toEqual(http);
 });
 
-test("arguments and bodies that are too large are refused with their size", () => {
+test("arguments and bodies that are too large are rejected with their size", () => {
   const text = "x".repeat(LIVE_ARGUMENTS_MAX_BYTES);
   const call = functionCall({ endpoint: endpoint("a"), all: [], input: JSON.stringify({ text }) });
   expect(() => checkArguments(call)).toThrow(CallFailure);

@@ -1,4 +1,5 @@
 /** Requests to routes of live endpoints. */
+import { parseJson } from "../../../src/std/json.ts";
 import * as z from "zod";
 import {
   LIVE_EXECUTE_PATH,
@@ -152,11 +153,6 @@ const errorBodySchema = z.looseObject({
 });
 
 function parseErrorBody(text: string): z.output<typeof errorBodySchema> {
-  try {
-    const parsed = errorBodySchema.safeParse(JSON.parse(text));
-    if (parsed.success) return parsed.data;
-  } catch {
-    // Not JSON: shown as it is.
-  }
-  return { detail: text.slice(0, 2_000) || "There was no response body." };
+  const { data } = errorBodySchema.safeParse(parseJson(text));
+  return data ?? { detail: text.slice(0, 2_000) || "There was no response body." };
 }

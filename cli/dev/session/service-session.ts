@@ -9,10 +9,15 @@ import type { Service } from "../../service/service.ts";
 import { counted } from "../../core/format.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
 import { SessionLease } from "./session-lease.ts";
-import { configurationHash, toLiveInput } from "./live-endpoint-input.ts";
-import type { LivePlace, LiveSession, Provisioned } from "./live-session.ts";
+import {
+  configurationHash,
+  toLiveInput,
+  type LivePlace,
+  type LiveSession,
+  type Provisioned,
+} from "./live-session.ts";
 import type { SessionTracking } from "./session-tracking.ts";
-import { KeyedQueue } from "./keyed-queue.ts";
+import { KeyedMutex } from "../../../src/std/keyed-mutex.ts";
 
 const PLACED_AT_ONCE = 3;
 /** For placements in progress when the session is closed. */
@@ -49,9 +54,9 @@ export class ServiceSession implements LiveSession {
   readonly #tracking: SessionTracking;
   readonly #lease: SessionLease;
   readonly #placed: Map<string, Placed>;
-  readonly #queue = new KeyedQueue();
+  readonly #queue = new KeyedMutex();
   /** Volumes are resolved one by one, since two endpoints may name the same new one. */
-  readonly #volumeQueue = new KeyedQueue();
+  readonly #volumeQueue = new KeyedMutex();
   /** Aborts calls of the service at the end of the session, not on Ctrl+C. */
   readonly #ended = new AbortController();
   #closing: ReturnType<LiveSession["close"]> | undefined;
@@ -104,7 +109,7 @@ export class ServiceSession implements LiveSession {
   }
 
   async keepOnly(names: readonly string[]): Promise<void> {
-    const candidates = new Set([...this.#placed.keys(), ...this.#queue.names()]);
+    const candidates = new Set([...this.#placed.keys(), ...this.#queue.keys()]);
     const removed = [...candidates].filter((name) => !names.includes(name));
     await Promise.all(removed.map((name) => this.#queue.run(name, async () => await this.#remove(name))));
   }
@@ -115,7 +120,7 @@ export class ServiceSession implements LiveSession {
   }
 
   left(): readonly string[] {
-    const underWay = this.#queue.names().filter((name) => !this.#placed.has(name));
+    const underWay = this.#queue.keys().filter((name) => !this.#placed.has(name));
     return [
       ...[...this.#placed].map(([name, { id }]) => `${LIVE_PREFIX}${name} (${id})`),
       ...underWay.map((name) => `${LIVE_PREFIX}${name}`),
@@ -256,7 +261,7 @@ export class ServiceSession implements LiveSession {
   async #settle(): Promise<void> {
     const limit = setTimeout(() => this.#end(), SETTLE_LIMIT_MS);
     await this.#lease.stop();
-    await this.#queue.settled();
+    await this.#queue.allSettled();
     clearTimeout(limit);
     this.#end();
   }

@@ -1,4 +1,5 @@
 /** Records a session in `.flash/resources.pkl`, so that it is found after a crash. */
+import { errorMessage } from "../../../src/std/errors.ts";
 import type { Cli } from "../../core/cli.ts";
 import type { Service } from "../../service/service.ts";
 import type { OpenedSession } from "../../service/flash-operations.ts";
@@ -53,7 +54,7 @@ export class SessionTracking {
     } catch (error) {
       if (this.#hasFailed) return;
       this.#hasFailed = true;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       this.#cli.terminal.warn(
         `Live endpoints cannot be tracked, so they are not cleaned up after a crash: ${reason}`,
       );

@@ -92,7 +92,7 @@ type Document = {
 
 const document = openApiDocument("demo", "1.0", endpoints) as Document;
 
-test("the document is one of OpenAPI 3.1", async () => {
+test("the document is valid OpenAPI 3.1", async () => {
   const { valid, errors } = await new Validator().validate(structuredClone(document));
   expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
 });
@@ -114,7 +114,7 @@ test.each<[string, readonly unknown[]]>([
   }
 });
 
-test("arguments of routes stand in the path, the query, JSON or a form", () => {
+test("arguments of routes are in the path, the query, JSON or a form", () => {
   const { get, put } = document.paths["/api/things/{id}"] ?? {};
   expect(get?.parameters).toMatchObject([
     { name: "id", in: "path", required: true, example: 1 },
@@ -131,7 +131,7 @@ test("arguments of routes stand in the path, the query, JSON or a form", () => {
   expect(document.paths["/api/reset"]?.["post"]).not.toHaveProperty("requestBody");
 });
 
-test("descriptions are those of the docstrings, and an endpoint that cannot be read says why", () => {
+test("descriptions come from docstrings, and an unreadable endpoint shows its problem", () => {
   expect(document.paths["/hello/runsync"]?.["post"]?.summary).toBe("Says hello.");
   expect(document.tags.find(({ name }) => name === "api")?.description).toContain("api.py:3: SyntaxError");
 });

@@ -27,7 +27,7 @@ test.each([
   expect(schemaOf(annotation)).toEqual(schema);
 });
 
-test("bytes are a file, also where there may be none or several", () => {
+test("bytes are a file, also when optional or repeated", () => {
   expect(["bytes", "bytes | None", "list[bytes]", "str", null].map(isBinary)).toEqual([
     true,
     true,

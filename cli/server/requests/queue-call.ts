@@ -116,7 +116,7 @@ const OPERATIONS: ReadonlyMap<string, Described> = new Map<string, Described>(
 /** Ids of jobs need no escaping. */
 const JOB_ID = /^[\w-]+$/;
 
-export type RequestedOperation = Described & { readonly jobId: string | undefined };
+type RequestedOperation = Described & { readonly jobId: string | undefined };
 
 /** The operation of a path; undefined where the queue API has none. */
 export function parseOperation(path: string): RequestedOperation | undefined {

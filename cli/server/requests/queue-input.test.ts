@@ -1,3 +1,4 @@
+import type { JobJson } from "./served-app.ts";
 import { expect, test } from "vitest";
 import type {
   ManifestFunction,
@@ -5,7 +6,7 @@ import type {
   ManifestResource,
 } from "../../../src/contract/flash/flash-manifest.ts";
 import { RequestError } from "./responses.ts";
-import { type JobJson, readJob } from "./request-body.ts";
+import { readJob } from "./request-body.ts";
 import { checkedJob } from "./queue-input.ts";
 
 function parameter(name: string, more: Partial<ManifestParameter> = {}): ManifestParameter {
@@ -71,7 +72,7 @@ test.each<[string, ManifestResource, unknown, readonly string[]]>([
   expect(problems(of, { input })).toEqual(expected.map((one) => `body.input.${one}`));
 });
 
-test("a body, and an input, are objects", () => {
+test("body and input must be objects", () => {
   const one = declared(parameter("a"));
   expect(problems(one, [])).toEqual(["body dict_type"]);
   expect(problems(one, { input: "text" })).toEqual(["body.input dict_type"]);

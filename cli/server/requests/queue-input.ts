@@ -1,4 +1,5 @@
 /** Validates a job's input against the declaration of its function. */
+import type { JobJson } from "./served-app.ts";
 import type {
   ManifestFunction,
   ManifestParameter,
@@ -6,7 +7,6 @@ import type {
 } from "../../../src/contract/flash/flash-manifest.ts";
 import { membersOf } from "../../../src/json/json-members.ts";
 import { RequestError, type FieldIssue } from "./responses.ts";
-import type { JobJson } from "./request-body.ts";
 
 /** JSON by name. */
 type Values = ReadonlyMap<string, string>;

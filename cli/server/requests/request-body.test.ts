@@ -6,7 +6,7 @@ import { RequestError } from "./responses.ts";
 import { jobBody, readJob } from "./request-body.ts";
 import { JSON_DEPTH_MAX } from "../../../src/json/json-carver.ts";
 
-function refusal(body: Buffer): string {
+function outcomeOf(body: Buffer): string {
   try {
     readJob(body);
     return "read";
@@ -20,7 +20,7 @@ function refusal(body: Buffer): string {
 const nested = (levels: number): Buffer =>
   Buffer.from(`{"input":${"[".repeat(levels)}${"]".repeat(levels)}}`);
 
-test("the input is the text that was sent, whatever stands beside it and between", () => {
+test("the input is the JSON that was sent, whatever surrounds it", () => {
   const property = fc.property(fc.integer(), fc.nat(5_000), (seed, sizeBytes) => {
     const random = seededRandom(seed);
     const input = randomJson(random, sizeBytes);
@@ -32,7 +32,7 @@ test("the input is the text that was sent, whatever stands beside it and between
   fc.assert(property);
 });
 
-test("members are cut as they are written, and repeated ones stay", () => {
+test("members are cut unchanged, and repeated ones stay", () => {
   const text = '{ "a\\u0022": "}\\\\" , "b":[{"c":"]"}],"b" : -0.0e+5,"__proto__":{}}';
   expect(membersOf(text)).toEqual([
     { name: 'a"', value: '"}\\\\"', source: '"a\\u0022": "}\\\\"' },
@@ -43,19 +43,19 @@ test("members are cut as they are written, and repeated ones stay", () => {
   for (const other of ["[1]", '"{}"', "1", "null"]) expect(membersOf(other)).toBeUndefined();
 });
 
-test("a body that is no job is refused with what is wrong", () => {
+test("a body that is not a job is rejected with the reason", () => {
   expect(readJob(undefined)).toEqual({ input: undefined, options: "{}" });
   expect(readJob(Buffer.from(" \n"))).toEqual({ input: undefined, options: "{}" });
   expect(readJob(Buffer.from('\uFEFF{"input":1}'))).toEqual({ input: "1", options: "{}" });
-  expect(refusal(Buffer.from("{"))).toBe("422 json_invalid");
-  expect(refusal(Buffer.from('{"input":NaN}'))).toBe("422 json_invalid");
-  expect(refusal(Buffer.from([0x22, 0xff, 0x22]))).toBe("422 json_invalid");
-  expect(refusal(Buffer.from("[1]"))).toBe("422 dict_type");
-  expect(refusal(Buffer.from('{"input":1,"input":1}'))).toBe("422 duplicate");
+  expect(outcomeOf(Buffer.from("{"))).toBe("422 json_invalid");
+  expect(outcomeOf(Buffer.from('{"input":NaN}'))).toBe("422 json_invalid");
+  expect(outcomeOf(Buffer.from([0x22, 0xff, 0x22]))).toBe("422 json_invalid");
+  expect(outcomeOf(Buffer.from("[1]"))).toBe("422 dict_type");
+  expect(outcomeOf(Buffer.from('{"input":1,"input":1}'))).toBe("422 duplicate");
 });
 
-test("a body nests as deep as the service takes it, whatever its size", () => {
-  expect(refusal(nested(JSON_DEPTH_MAX))).toBe("read");
-  expect(refusal(nested(JSON_DEPTH_MAX + 1))).toBe("400");
-  expect(refusal(nested(1_000_000))).toBe("400");
+test("bodies of any size have the nesting limit of the service", () => {
+  expect(outcomeOf(nested(JSON_DEPTH_MAX))).toBe("read");
+  expect(outcomeOf(nested(JSON_DEPTH_MAX + 1))).toBe("400");
+  expect(outcomeOf(nested(1_000_000))).toBe("400");
 });

@@ -1,4 +1,5 @@
 /** The body of a request; that of a job is checked and cut, and never parsed and written again. */
+import type { JobJson } from "./served-app.ts";
 import { RequestError } from "./responses.ts";
 import { ByteBuffer } from "../../../src/json/byte-buffer.ts";
 import { JsonCarver } from "../../../src/json/json-carver.ts";
@@ -31,13 +32,6 @@ export async function wholeRequest(request: Request, maxBytes: number): Promise<
 function tooLarge(maxBytes: number): RequestError {
   return new RequestError(413, `The body is larger than ${maxBytes / 1_000_000} MB, which is the limit.`);
 }
-
-export type JobJson = {
-  /** JSON; undefined where the body has none. */
-  readonly input: string | undefined;
-  /** The other members, such as a webhook: JSON of an object. */
-  readonly options: string;
-};
 
 const INPUT = "input";
 const INPUTS = cutsAt([INPUT]);

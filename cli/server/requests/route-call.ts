@@ -35,7 +35,7 @@ function unknownRoute({ name, resource }: ServedEndpoint, method: string, path: 
   return new RequestError(404, `${name} has no route ${method} ${path}. Its routes: ${routes.join(", ")}.`);
 }
 
-export type DeclaredRoute = { readonly method: string; readonly path: string };
+type DeclaredRoute = { readonly method: string; readonly path: string };
 
 const PARAMETER = /\{[A-Za-z_]\w*\}/;
 

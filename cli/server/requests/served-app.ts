@@ -3,7 +3,6 @@
  * in `flash deploy --preview`.
  */
 import type { ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
-import type { JobJson } from "./request-body.ts";
 
 export type ServedEndpoint = {
   readonly name: string;
@@ -19,6 +18,14 @@ export interface ServedApp {
   /** Errors of files, with file and line; an unknown endpoint may be declared there. */
   readonly problems?: readonly string[];
 }
+
+/** The body of a job, cut in two. */
+export type JobJson = {
+  /** JSON; undefined where the body has none. */
+  readonly input: string | undefined;
+  /** The other members, such as a webhook: JSON of an object. */
+  readonly options: string;
+};
 
 /** A call of the queue API. */
 export type QueueCall = {

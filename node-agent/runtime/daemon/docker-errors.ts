@@ -1,4 +1,5 @@
 /** Reads what Docker's daemon says when it refuses, and puts it into sentences that help. */
+import { errorMessage } from "../../../src/std/errors.ts";
 import type { WorkerSpec } from "../interface/runtime.ts";
 
 /** HTTP status of the daemon's refusal; null when there was no answer. */
@@ -31,7 +32,7 @@ export function isQuotaUnsupported(error: unknown): boolean {
 
 /** Text of the daemon's refusal without the client's preface. */
 function daemonMessage(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = errorMessage(error);
   return text.replace(/^\(HTTP code \d+\) [^-]* - /, "").trim();
 }
 

@@ -1,4 +1,5 @@
 /** What the Docker daemon of this host reports about itself. */
+import { errorMessage } from "../../../src/std/errors.ts";
 import { readFile } from "node:fs/promises";
 import { createServer, isIPv4 } from "node:net";
 import Dockerode from "dockerode";
@@ -62,7 +63,7 @@ export async function readDockerFacts(): Promise<DockerReading> {
       },
     };
   } catch (error) {
-    return { kind: "silent", detail: error instanceof Error ? error.message : String(error) };
+    return { kind: "silent", detail: errorMessage(error) };
   }
 }
 

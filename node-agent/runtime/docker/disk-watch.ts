@@ -5,6 +5,7 @@
  * W2  A worker is measured when it could be full at the fastest, at least once a minute.
  * W3  What it writes to volumes that its image declares counts, too: they lie on the host's disk.
  */
+import { ignoreFailure } from "../../../src/std/errors.ts";
 import { execFile } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -77,7 +78,7 @@ export class DiskWatch {
     const { signal } = this.#abort;
     while (!signal.aborted) {
       await this.#check().catch((error: unknown) => this.#logFailure(error)); // the next look may do better
-      await delay(this.#intervalMs, undefined, { signal, ref: false }).catch(() => {});
+      await delay(this.#intervalMs, undefined, { signal, ref: false }).catch(ignoreFailure);
     }
   }
 

@@ -1,3 +1,4 @@
+import { ignoreFailure } from "../../../src/std/errors.ts";
 import Dockerode from "dockerode";
 import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
@@ -44,7 +45,7 @@ import {
   type WorkerExit,
   type WorkerSpec,
 } from "../interface/runtime.ts";
-import { KeyedMutex } from "../../core/keyed-mutex.ts";
+import { KeyedMutex } from "../../../src/std/keyed-mutex.ts";
 
 /** Pause before a log stream that broke off is opened again. */
 const OUTPUT_RETRY_MS = 200;
@@ -398,7 +399,7 @@ export class DockerRuntime implements Runtime {
       if (reader.signal.aborted || isWhole === "gone" || (isWhole && !wasRunning)) return;
       output.reopened();
       if (!isWhole)
-        await delay(OUTPUT_RETRY_MS, undefined, { signal: reader.signal, ref: false }).catch(() => {});
+        await delay(OUTPUT_RETRY_MS, undefined, { signal: reader.signal, ref: false }).catch(ignoreFailure);
     }
   }
 

@@ -2,7 +2,7 @@ import { isIPv4 } from "node:net";
 import type Dockerode from "dockerode";
 import { bridgeName } from "./firewall-rules.ts";
 import { isConflict, isForbidden, isNotFound } from "../daemon/docker-errors.ts";
-import { KeyedMutex } from "../../core/keyed-mutex.ts";
+import { KeyedMutex } from "../../../src/std/keyed-mutex.ts";
 
 const BRIDGE_OPTION = "com.docker.network.bridge.name";
 const NEIGHBOURS_OPTION = "com.docker.network.bridge.enable_icc";

@@ -1,3 +1,4 @@
+import { ignoreFailure } from "../../../src/std/errors.ts";
 import * as z from "zod";
 import { execFile } from "node:child_process";
 import { access, readFile } from "node:fs/promises";
@@ -52,7 +53,7 @@ export class Firewall {
     const agents = agentsChain(this.#settings.bridge);
     const present = await list(family, "filter");
     if (family === "ipv4" && !present.includes(`-N ${agents}`)) {
-      await iptables(family, "filter", ["-N", agents]).catch(() => {}); // another agent may be faster; the next step tells
+      await iptables(family, "filter", ["-N", agents]).catch(ignoreFailure); // another agent may be faster; the next step tells
     }
     await this.#repair(family, "filter", present);
     await this.#repair(family, "security", await list(family, "security"));
@@ -82,7 +83,7 @@ export class Firewall {
     if (others.length === 0) return;
     const alive = [...(await listeningPorts(gateway))].map((port) => agentRule(gateway, port));
     for (const rule of others.filter((rule) => !alive.includes(rule))) {
-      await this.#change("-D", chain, rule).catch(() => {}); // another agent may be faster
+      await this.#change("-D", chain, rule).catch(ignoreFailure); // another agent may be faster
     }
   }
 

@@ -1,8 +1,9 @@
+import { errorMessage } from "../../../src/std/errors.ts";
 import type Dockerode from "dockerode";
 import { type AgentListener, Firewall } from "./firewall.ts";
 import type { AgentLog } from "../../core/log.ts";
 import { DockerNetwork } from "./docker-network.ts";
-import { KeyedMutex } from "../../core/keyed-mutex.ts";
+import { KeyedMutex } from "../../../src/std/keyed-mutex.ts";
 
 /** Others may empty the tables of the host at any time: a restarted Docker, a reloaded firewall. */
 const CHECK_INTERVAL_MS = 60_000;
@@ -77,7 +78,7 @@ export class GuardedNetwork {
 
   /** Once, not every minute. */
   #logFailure(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     if (reason === this.#lastError) return;
     this.#lastError = reason;
     this.#log?.warn("network_unguarded", { reason, mayRun: this.#settings.isOpenAllowed });

@@ -41,7 +41,7 @@ import type {
   WorkerExit,
   WorkerSpec,
 } from "../interface/runtime.ts";
-import { KeyedMutex } from "../../core/keyed-mutex.ts";
+import { KeyedMutex } from "../../../src/std/keyed-mutex.ts";
 import { spawnWorker } from "./worker-process.ts";
 
 /** How often adopted workers are looked at, and logs held to their bounds. */

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../../src/std/errors.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { open, access, constants, readFile } from "node:fs/promises";
@@ -121,7 +122,7 @@ function startFailure(command: string, error: unknown): string {
   if (code === "EACCES") {
     return `The command "${command}" can not be executed by the agent's user. Check its permissions.`;
   }
-  return `The command "${command}" could not be started: ${error instanceof Error ? error.message : String(error)}.`;
+  return `The command "${command}" could not be started: ${errorMessage(error)}.`;
 }
 
 const VERSION = /^3\.\d{1,2}$/;

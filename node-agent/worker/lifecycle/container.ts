@@ -1,3 +1,4 @@
+import { errorMessage, ignoreFailure } from "../../../src/std/errors.ts";
 import { randomBytes } from "node:crypto";
 import type { Assignment, AssignmentOutline } from "../../../src/contract/agent/agent.ts";
 import { readServerSettings, serverVariables } from "./server-settings.ts";
@@ -141,7 +142,7 @@ export class Container {
       // The worker is ready all the same; only an agent that adopts it will call it starting for a moment.
       this.#options.log.error("journal_failed", {
         workerId: this.#outline.workerId,
-        reason: messageOf(error),
+        reason: errorMessage(error),
       });
     }
   }
@@ -155,7 +156,7 @@ export class Container {
     try {
       return await this.#options.runtime.prepare(this.#spec(), onProgress, signal);
     } catch (error) {
-      return { kind: "failed", detail: messageOf(error) };
+      return { kind: "failed", detail: errorMessage(error) };
     }
   }
 
@@ -181,7 +182,7 @@ export class Container {
     } catch (error) {
       this.#isRunning = false;
       this.#isStarting = false;
-      return { kind: "start_refused", reason: messageOf(error), lastLine: undefined };
+      return { kind: "start_refused", reason: errorMessage(error), lastLine: undefined };
     }
   }
 
@@ -222,7 +223,7 @@ export class Container {
   /** SIGTERM and the drain grace. What goes wrong shows again when it is cleared away. */
   async terminate(): Promise<void> {
     const { runtime, timing } = this.#options;
-    await runtime.stop(this.#outline.workerId, timing.drainGraceMs).catch(() => {});
+    await runtime.stop(this.#outline.workerId, timing.drainGraceMs).catch(ignoreFailure);
   }
 
   /** Kills what still runs and removes it; the next start finds a clean place. */
@@ -237,7 +238,7 @@ export class Container {
       this.#needsCleanUp = false;
     } catch (error) {
       this.#needsCleanUp = true;
-      log.error("worker_remove_failed", { workerId, reason: messageOf(error) });
+      log.error("worker_remove_failed", { workerId, reason: errorMessage(error) });
     }
     this.#isRunning = false;
     this.#isFrozen = false;
@@ -252,7 +253,7 @@ export class Container {
       journal.removeWorker(workerId);
       return true;
     } catch (error) {
-      log.error("worker_remove_failed", { workerId, reason: messageOf(error) });
+      log.error("worker_remove_failed", { workerId, reason: errorMessage(error) });
       return false;
     }
   }
@@ -299,8 +300,4 @@ export class Container {
 
 function newToken(): string {
   return randomBytes(24).toString("base64url");
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -7,6 +7,7 @@
  *     read. So no such poll gets a job: all are answered with nothing before the container is thawed.
  * B3  Its token, address and id stay the same.
  */
+import { errorMessage } from "../../../src/std/errors.ts";
 import type { AgentLog } from "../../core/log.ts";
 import type { Container } from "./container.ts";
 
@@ -61,7 +62,7 @@ export class Standby {
       log.info(move === "thaw" ? "worker_thawed" : "worker_frozen", { workerId });
       return true;
     } catch (error) {
-      this.#error = error instanceof Error ? error.message : String(error);
+      this.#error = errorMessage(error);
       log.warn("worker_standby_failed", { workerId, reason: this.#error });
       return false;
     }

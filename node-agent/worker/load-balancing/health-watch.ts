@@ -1,3 +1,4 @@
+import { errorMessage } from "../../../src/std/errors.ts";
 import { HEALTH_PROBE_EAGER_MS } from "../../../src/contract/limits.ts";
 import { ageMs } from "../../core/timing.ts";
 import { Notifier } from "../../core/notifier.ts";
@@ -65,7 +66,7 @@ export class HealthWatch {
       this.#location ??= await this.#options.location();
       return await probeHealth(this.#location, this.#stopping.signal);
     } catch (error) {
-      return { kind: "broken", reason: error instanceof Error ? error.message : String(error) };
+      return { kind: "broken", reason: errorMessage(error) };
     }
   }
 

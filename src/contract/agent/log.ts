@@ -10,6 +10,9 @@ import * as z from "zod";
 import { idSchema } from "./agent.ts";
 import { lenientList, dropItem } from "../lenient-list.ts";
 
+/** Unpacked size of a body of log lines, which is compressed with gzip. */
+export const LOG_UNPACKED_MAX_BYTES = 16_000_000;
+
 /** Lines of one page. */
 const LOG_PAGE_DEFAULT = 200;
 export const LOG_PAGE_MAX = 2_000;

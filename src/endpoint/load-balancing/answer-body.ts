@@ -1,4 +1,5 @@
 /** Takes the body of an answer: as bytes while nobody reads it yet, then as a stream whose reader gives the credit. */
+import { ignoreFailure } from "../../std/errors.ts";
 import { DIRECT_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import { ReceiveWindow, type WindowBudget } from "../../link/link-window.ts";
 
@@ -40,7 +41,7 @@ export class AnswerBody {
   end(): void {
     this.#isEnded = true;
     this.#window.close();
-    this.#writer?.close().catch(() => {});
+    this.#writer?.close().catch(ignoreFailure);
   }
 
   /** What has come so far is no longer on its own: whoever gets it reads all, or the rest as it comes. */
@@ -60,7 +61,7 @@ export class AnswerBody {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#window.close();
-    this.#writer?.abort(new Error(detail)).catch(() => {});
+    this.#writer?.abort(new Error(detail)).catch(ignoreFailure);
   }
 
   #write(writer: WritableStreamDefaultWriter<Uint8Array>, piece: Uint8Array): void {

@@ -1,4 +1,5 @@
 /** Sends the body of a request as its source yields it and the agent gives credit. */
+import { ignoreFailure } from "../../std/errors.ts";
 import { DIRECT_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import type { BodySource } from "./messages.ts";
 import { NO_PAYLOAD, LINK_FRAME_MAX_BYTES } from "../../link/link-frame.ts";
@@ -153,7 +154,7 @@ export class RequestSource {
   /** Nobody wants the rest. */
   cancel(): void {
     this.#isEnded = true;
-    void this.#reader?.cancel().catch(() => {});
+    void this.#reader?.cancel().catch(ignoreFailure);
   }
 
   /** The runtime itself would hand out pieces of 4 KB. */

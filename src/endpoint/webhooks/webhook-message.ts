@@ -1,4 +1,5 @@
 /** The body of a webhook: what status says of the ended job, with its input and the webhook's address. */
+import { ignoreFailure } from "../../std/errors.ts";
 import type { Payload } from "../../domain/jobs/job-machine.ts";
 import { viewJob } from "../../domain/jobs/job-view.ts";
 import { openPayload, type StoredPayload } from "../../durable/stored-payload.ts";
@@ -44,8 +45,8 @@ export class WebhookMessage {
     const { readable, writable } = new FixedLengthStream(this.sizeBytes);
     const writer = writable.getWriter();
     // A failure here ends the request, which then tells of it.
-    this.#writeTo(writer).catch((error: unknown) => writer.abort(error).catch(() => {}));
-    return { body: readable, stop: () => void writer.abort("The call is over.").catch(() => {}) };
+    this.#writeTo(writer).catch((error: unknown) => writer.abort(error).catch(ignoreFailure));
+    return { body: readable, stop: () => void writer.abort("The call is over.").catch(ignoreFailure) };
   }
 
   async #writeTo(writer: WritableStreamDefaultWriter<ArrayBuffer | ArrayBufferView>): Promise<void> {

@@ -4,7 +4,7 @@ import {
   type RawExchangeRequest,
 } from "../../contract/agent/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
-import { EXCHANGE_BODY_MAX_BYTES, PROGRESS_MAX_BYTES, RESULT_MAX_BYTES } from "../../contract/limits.ts";
+import { RESULT_MAX_BYTES } from "../../contract/limits.ts";
 import { resultKey } from "../../domain/jobs/payload-key.ts";
 import type {
   Chunks,
@@ -17,10 +17,17 @@ import type {
 import type { Env } from "../../env.ts";
 import { validate, readCutJson } from "../body.ts";
 import { awaitWakeUp } from "../wake-up.ts";
-import { callEndpoint, endpointStub, requireEndpoint } from "../endpoint-directory.ts";
+import { callEndpoint, resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
+import { endpointObject } from "../../management/objects.ts";
 import { dropPayload, storePayload, type MeasuredPayload } from "../payloads.ts";
 import { jsonResponse, mergeJson, spliceParts, storedPart, type JsonPart } from "../spliced-json.ts";
 import { holdWithin, type AgentContext } from "./context.ts";
+
+/** One progress value, as JSON text. */
+export const PROGRESS_MAX_BYTES = 256 * 1024;
+
+/** An exchange of an agent: EXCHANGE_REPORTS_MAX_BYTES, the held jobs with their progress, and some chunks. */
+export const EXCHANGE_BODY_MAX_BYTES = 10_000_000;
 
 type LeaseReport = RawExchangeRequest["held"][number];
 type ChunkBatch = RawExchangeRequest["chunks"][number];
@@ -34,7 +41,7 @@ export async function exchange(context: AgentContext): Promise<Response> {
   const body = await readCutJson(context.req.raw, EXCHANGE_REQUEST_CUTS, EXCHANGE_BODY_MAX_BYTES);
   const request = validate(body, rawExchangeRequestSchema);
   const { hostId, accountId } = context.get("host");
-  const endpoint = await requireEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
+  const endpoint = await resolveEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
   const reports = await Promise.all(
     request.reports.map((report) => toReport(context.env, endpoint.endpointId, report)),
   );
@@ -64,7 +71,7 @@ async function awaitExchange(
     const follow = first.follow === undefined ? undefined : { follow: `${first.follow}` };
     const channel = { host, session, turn: `${first.turn}`, free: `${free}`, terms, ...follow };
     const wakeUp = await awaitWakeUp(
-      endpointStub(context.env, endpoint.endpointId),
+      endpointObject(context.env, endpoint.endpointId),
       channel,
       untilAt,
       signal,

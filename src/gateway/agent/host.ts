@@ -1,42 +1,48 @@
-/** What a host says of itself as a whole: `/agent/v1/host`. */
+/** Operations of a host on itself: `/agent/v1/join` and `/agent/v1/host`. */
+import { countRequest, networkOf } from "../../auth/request-rates.ts";
 import { AGENT_VERSION, AGENT_VERSION_MIN } from "../../contract/agent/agent-version.ts";
-import type { HostReply } from "../../contract/agent/agent.ts";
-import { openDatabase } from "../../db/database.ts";
-import { findOwnHost, auditHostChange, revokeHost } from "../../db/hosts.ts";
-import type { Author } from "../../db/audit-log.ts";
-import { fleetObject } from "../../management/fleet.ts";
+import { type HostReply, type JoinReply, joinRequestSchema } from "../../contract/agent/agent.ts";
+import { ServiceError } from "../../contract/errors.ts";
+import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { noticeFor } from "../../domain/placement/agent-support.ts";
+import { drainOwnHost, joinHost, removeOwnHost } from "../../management/hosts/host-enrollment.ts";
+import { readBody } from "../body.ts";
 import type { AgentContext } from "./context.ts";
 
-/** `GET /agent/v1/host`: changes nothing, so that a host can look whether its token is accepted. */
-export async function describeHost(context: AgentContext): Promise<Response> {
+/** `POST /agent/v1/join`: a join token, valid once, becomes a host with a token of its own. */
+export async function join(context: AgentContext): Promise<Response> {
+  const network = networkOf(context.env, context.req.raw);
+  if (network !== undefined) await countRequest(context.env, "join", network, Date.now());
+  const { joinToken, name, agentVersion } = await readBody(
+    context.req.raw,
+    joinRequestSchema,
+    CONTROL_BODY_MAX_BYTES,
+  );
+  const notice = noticeFor(agentVersion);
+  if (notice?.kind === "refused") throw new ServiceError("invalid_input", notice.message);
+  return context.json((await joinHost(context.env, joinToken, name)) satisfies JoinReply);
+}
+
+/** `GET /agent/v1/host`: changes nothing; a host checks with it whether its token is accepted. */
+export function describeHost(context: AgentContext): Response {
   const { hostId, name } = context.get("host");
   const agent = { current: AGENT_VERSION, minimum: AGENT_VERSION_MIN };
   return context.json({ hostId, name, agent } satisfies HostReply);
 }
 
-/** `POST /agent/v1/host/drain`: the host gets no new workers; those it has go, busy ones after their job. */
+/** `POST /agent/v1/host/drain`: the host gets no new workers; its workers stop, busy ones after their job. */
 export async function drainHost(context: AgentContext): Promise<Response> {
-  const { hostId, accountId, name } = context.get("host");
-  const database = openDatabase(context.env.DB);
-  const host = await findOwnHost(database, accountId, hostId);
-  if (host) await auditHostChange(database, authorOf(context), host, ["drained"]);
-  await fleetObject(context.env).changeHost({ hostId, accountId, name, drained: true });
+  await drainOwnHost(context.env, context.get("host"), operationOf(context));
   return context.json({});
 }
 
-/** `POST /agent/v1/host/leave`: what `hostRemove` does, asked by the host itself. */
+/** `POST /agent/v1/host/leave`: like `hostRemove`, called by the host itself. */
 export async function leaveFleet(context: AgentContext): Promise<Response> {
-  const { hostId, accountId } = context.get("host");
-  const database = openDatabase(context.env.DB);
-  const host = await findOwnHost(database, accountId, hostId);
-  if (host) await revokeHost(database, authorOf(context), host);
-  await fleetObject(context.env).removeHost(hostId);
+  await removeOwnHost(context.env, context.get("host"), operationOf(context));
   return context.json({});
 }
 
-/** A host acts for its account, and no key of anybody's stands behind that. */
-function authorOf(context: AgentContext): Author {
-  const { accountId } = context.get("host");
-  const operation = `${context.req.method} ${context.req.path}`;
-  return { accountId, apiKeyId: "", operation, now: Date.now() };
+/** The name of the operation in the audit log. */
+function operationOf({ req }: AgentContext): string {
+  return `${req.method} ${req.path}`;
 }

@@ -1,22 +1,32 @@
-import { logRequestSchema, type LogLine, type LogReply, type WorkerLines } from "../../contract/agent/log.ts";
+/** Log lines from hosts. */
+import { LOG_AHEAD_MAX_MS, logRetentionDays } from "../../management/logs/log-retention.ts";
 import {
-  LOG_AHEAD_MAX_MS,
-  LOG_BODY_MAX_BYTES,
-  LOG_CLOCK_TOLERANCE_MS,
+  type LogLine,
+  type LogReply,
+  logRequestSchema,
+  type WorkerLines,
   LOG_UNPACKED_MAX_BYTES,
-} from "../../contract/limits.ts";
-import { hasMoreValues } from "../../json/raw-json.ts";
+} from "../../contract/agent/log.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
-import { type ErrorCode, ServiceError, hasErrorCode } from "../../contract/errors.ts";
+import { type ErrorCode, hasErrorCode, ServiceError } from "../../contract/errors.ts";
+import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
-import { logRetentionDays } from "../../management/logs/log-retention.ts";
-import { storeLines } from "../../management/logs/log-writer.ts";
-import { announcedLength } from "../../durable/request-body.ts";
-import { validate, notJson, parseJson } from "../body.ts";
 import { readBytes } from "../../durable/byte-stream.ts";
-import { endpointStub, requireEndpoint } from "../endpoint-directory.ts";
+import { announcedLength } from "../../durable/request-body.ts";
+import type { Env } from "../../env.ts";
+import type { WorkerOfEndpoint } from "../../fleet/messages.ts";
+import { hasMoreValues } from "../../json/raw-json.ts";
+import { storeLines } from "../../management/logs/log-writer.ts";
+import { notJson, parseJson, validate } from "../body.ts";
+import { resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
+import { endpointObject, fleetObject } from "../../management/objects.ts";
 import type { AgentContext } from "./context.ts";
-import { ownWorkers } from "./host-workers.ts";
+
+/** A host's clock that is wrong by less is believed. */
+const LOG_CLOCK_TOLERANCE_MS = 5_000;
+
+/** One call of an agent with lines, as sent and unpacked. */
+const LOG_BODY_MAX_BYTES = 4_000_000;
 
 /** In as many bytes as a body may have there could be millions, which take a hundred times as much memory. */
 const LOG_VALUES_MAX = 1_000_000;
@@ -53,7 +63,7 @@ async function ownLines(context: AgentContext, workers: readonly WorkerLines[]):
   const byEndpoint = [...Map.groupBy(workers, ({ endpointId }) => endpointId)];
   const found = await Promise.all(
     byEndpoint.map(async ([endpointId, lines]) => {
-      const endpoint = await requireEndpoint(context.env, accountId, endpointId).catch((error: unknown) => {
+      const endpoint = await resolveEndpoint(context.env, accountId, endpointId).catch((error: unknown) => {
         if (hasErrorCode(error, "endpoint_not_found")) return undefined;
         throw error;
       });
@@ -72,7 +82,7 @@ async function passOn(
   { endpoint: { endpointId }, workers }: OwnLines,
 ): Promise<LogReply["follows"][number]> {
   const lines = workers.flatMap(({ workerId, lines }) => lines.map((line) => ({ ...line, workerId })));
-  const { follow } = await endpointStub(env, endpointId).sendToFollowers(JSON.stringify(lines));
+  const { follow } = await endpointObject(env, endpointId).sendToFollowers(JSON.stringify(lines));
   return { endpointId, follow };
 }
 
@@ -126,4 +136,24 @@ function tooLarge(): ServiceError {
     "payload_too_large",
     `The lines have more than ${LOG_UNPACKED_MAX_BYTES / 1_000_000} MB. Send fewer at a time.`,
   );
+}
+
+const CACHE_SIZE = 50_000;
+
+const cache = new BoundedMap<true>(CACHE_SIZE);
+
+/** Says of each whether Fleet has it on the host, or had it there a while ago. */
+export async function ownWorkers(
+  env: Env,
+  hostId: string,
+  workers: readonly WorkerOfEndpoint[],
+): Promise<(worker: WorkerOfEndpoint) => boolean> {
+  const keyOf = ({ workerId, endpointId }: WorkerOfEndpoint) => `${hostId}/${endpointId}/${workerId}`;
+  const unknown = workers.filter((worker) => !cache.get(keyOf(worker)));
+  if (unknown.length > 0) {
+    const requested = unknown.map(({ workerId, endpointId }) => ({ workerId, endpointId }));
+    for (const worker of await fleetObject(env).recentWorkersOn(hostId, requested))
+      cache.set(keyOf(worker), true);
+  }
+  return (worker) => cache.get(keyOf(worker)) ?? false;
 }

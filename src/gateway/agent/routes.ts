@@ -1,16 +1,12 @@
 /** The agent API, `/agent/v1/...`, and what brings an agent onto a machine. */
 import { Hono } from "hono";
 import { SIGNATURE_SUFFIX } from "../../contract/agent/agent-signature.ts";
-import { sendArtifact } from "./artifact.ts";
-import type { AgentApi } from "./context.ts";
-import { withBusyHost, withHost } from "./context.ts";
-import { agentFile, installScript } from "./download.ts";
+import { agentFile, installScript, sendArtifact } from "./files.ts";
+import { type AgentApi, withBusyHost, withHost } from "./context.ts";
 import { exchange } from "./exchange.ts";
-import { describeHost, drainHost, leaveFleet } from "./host.ts";
-import { join } from "./join.ts";
-import { openLink } from "./link.ts";
+import { describeHost, drainHost, join, leaveFleet } from "./host.ts";
+import { openLink, presence } from "./sockets.ts";
 import { receiveLogs } from "./logs.ts";
-import { presence } from "./presence.ts";
 import { sync } from "./sync.ts";
 import { uploadResult } from "./upload-result.ts";
 

@@ -5,7 +5,7 @@ import type { WorkerStart } from "../../domain/jobs/timeline.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { readBody } from "../body.ts";
 import { awaitWakeUp } from "../wake-up.ts";
-import { fleetStub } from "../endpoint-directory.ts";
+import { fleetObject } from "../../management/objects.ts";
 import { resolveAssignments } from "../../management/assignments/assignments.ts";
 import { holdWithin, type AgentContext } from "./context.ts";
 
@@ -19,7 +19,7 @@ export async function sync(context: AgentContext): Promise<Response> {
   const { hostId, accountId, name, expiresAt } = context.get("host");
   const holdMs = holdWithin(context, request.holdMs);
   const untilAt = Date.now() + holdMs;
-  const fleet = fleetStub(context.env);
+  const fleet = fleetObject(context.env);
 
   const workers = request.workers.map((report) => ({ ...report, start: startOf(report, receivedAt) }));
   const first = await fleet.sync({ hostId, accountId, name, ...request, holdMs, workers });

@@ -1,3 +1,4 @@
+import { ignoreFailure } from "../../std/errors.ts";
 import { uploadParamsSchema, type UploadReply } from "../../contract/agent/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { RESULT_MAX_BYTES } from "../../contract/limits.ts";
@@ -7,7 +8,7 @@ import { hasErrorCode } from "../../contract/errors.ts";
 import { announcedLength } from "../../durable/request-body.ts";
 import { validate, readChunks } from "../body.ts";
 import { discardBody } from "../../durable/discarded-body.ts";
-import { callEndpoint, requireEndpoint } from "../endpoint-directory.ts";
+import { callEndpoint, resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
 import { cutsAt } from "../../json/raw-json.ts";
 import { ingestPayload } from "../payload-ingest.ts";
 import type { AgentContext } from "./context.ts";
@@ -22,10 +23,10 @@ const REJECTED: UploadReply = { outcome: "refused" };
 export async function uploadResult(context: AgentContext): Promise<Response> {
   const { hostId, accountId } = context.get("host");
   const { jobId, attempt } = validate(context.req.param(), uploadParamsSchema);
-  const endpoint = await requireEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
+  const endpoint = await resolveEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
   const upload = { jobId, attempt, hostId, key: resultKey(endpoint.endpointId, jobId, attempt) };
   const reply = storeResult(context, endpoint, upload);
-  context.executionCtx.waitUntil(reply.catch(() => {})); // the second look must not be missed
+  context.executionCtx.waitUntil(reply.catch(ignoreFailure)); // the second look must not be missed
   const { outcome } = await reply;
   if (outcome === "refused") await discardBody(context.req.raw);
   return context.json(await reply);

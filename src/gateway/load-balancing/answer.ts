@@ -1,4 +1,5 @@
 /** A worker's answer as the client gets it. */
+import { ignoreFailure } from "../../std/errors.ts";
 import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
 import { responseHeadSchema, type ResponseHead } from "../../link/link-messages.ts";
 import { decodeJson } from "../../link/json-bytes.ts";
@@ -38,7 +39,7 @@ export async function openAnswer(answer: WorkerAnswer, listener: ClientConnectio
     if (!isLengthRight(headers, body)) throw new Error("Its body is not as long as its Content-Length.");
     return new Response(body, init);
   } catch (error) {
-    if (body instanceof ReadableStream) await body.cancel().catch(() => {});
+    if (body instanceof ReadableStream) await body.cancel().catch(ignoreFailure);
     throw noAnswer(answer, error);
   }
 }

@@ -1,21 +1,28 @@
 /** A request of a load-balanced endpoint, from the client to a worker and back. */
-import type { EndpointConfig } from "../../contract/endpoint.ts";
-import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
-import type { RequestHead } from "../../link/link-messages.ts";
 import { clientAddress } from "../../auth/client-address.ts";
-import { encodeJson } from "../../link/json-bytes.ts";
-import type { Env } from "../../env.ts";
+import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { type ErrorFormat, loadBalancingFormat, renderLoadBalancingError } from "../errors.ts";
+import {
+  DIRECT_BODY_MAX_BYTES,
+  DIRECT_INLINE_BODY_BYTES,
+  DIRECT_TIME_LIMIT_MS,
+} from "../../contract/limits.ts";
+import {
+  DIRECT_HEADERS_MAX,
+  DIRECT_TARGET_MAX_CHARACTERS,
+  type RequestHead,
+} from "../../link/link-messages.ts";
 import { announcedLength } from "../../durable/request-body.ts";
-import type { Place } from "./endpoint-url.ts";
+import type { ForwardCall } from "../../endpoint/load-balancing/messages.ts";
+import type { Env } from "../../env.ts";
+import { encodeJson } from "../../link/json-bytes.ts";
+import { type ErrorFormat, loadBalancingFormat, renderLoadBalancingError } from "../errors.ts";
 import { readAffinity } from "./affinity.ts";
-import { openAnswer, type ClientConnection } from "./answer.ts";
-import { requestBody } from "./request-body.ts";
+import { type ClientConnection, openAnswer } from "./answer.ts";
+import type { Place } from "./endpoint-url.ts";
 import { isUpgrade, requestHead } from "./request-head.ts";
-import { requestUpgrade, openUpgrade } from "./upgrade.ts";
+import { openUpgrade, requestUpgrade } from "./upgrade.ts";
 import { WorkerSearch } from "./worker-search.ts";
-import { DIRECT_HEADERS_MAX, DIRECT_TARGET_MAX_CHARACTERS } from "../../link/link-messages.ts";
 
 /** What is needed of a route's context. */
 export type ServeContext = {
@@ -87,4 +94,27 @@ function limitHead(head: RequestHead): RequestHead {
     throw new ServiceError("invalid_input", `A request may have ${DIRECT_HEADERS_MAX} headers. Send fewer.`);
   }
   return head;
+}
+
+/**
+ * A small body is read at once; others wait to be asked for. What does not say how long it is can only be counted on
+ * its way, which the endpoint's object does.
+ */
+export async function requestBody(request: Request): Promise<ForwardCall["body"]> {
+  const length = announcedLength(request);
+  if (length !== null && length > DIRECT_BODY_MAX_BYTES) {
+    throw new ServiceError(
+      "payload_too_large",
+      `The body is larger than ${DIRECT_BODY_MAX_BYTES / 1_000_000} MB. Send less, or put the data into storage and send its address.`,
+    );
+  }
+  if (request.body === null || length === 0) return null;
+  const { body } = request;
+  if (length === null || length > DIRECT_INLINE_BODY_BYTES) return { open: async () => body };
+  return new Uint8Array(await request.arrayBuffer().catch(() => rejectCutBody()));
+}
+
+/** Nobody is there any more to read it, but it is no fault of ours. */
+function rejectCutBody(): never {
+  throw new ServiceError("invalid_input", "The body has ended before its announced length.");
 }

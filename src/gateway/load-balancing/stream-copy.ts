@@ -1,4 +1,5 @@
 /** An answer on its way from the endpoint's object to the client, piece by piece as the worker sends it. */
+import { ignoreFailure } from "../../std/errors.ts";
 
 /** Most pieces fit, and a large answer comes in few turns. */
 const PIECE_BYTES = 64 * 1024;
@@ -25,7 +26,7 @@ export async function copyStream(
   const writer = writable.getWriter();
   const silence = new IdleTimer(limitMs, () => {
     giveUp("timeout");
-    void reader.cancel().catch(() => {});
+    void reader.cancel().catch(ignoreFailure);
   });
   try {
     let buffer = new Uint8Array(PIECE_BYTES);

@@ -2,7 +2,7 @@
 import { packHead, unpackHead, UPGRADE_HEAD, UPGRADE_WORKER } from "../../durable/upgrade-head.ts";
 import type { NoWorker, ForwardFailure } from "../../endpoint/load-balancing/messages.ts";
 import type { Unconfigured } from "../../endpoint/messages.ts";
-import type { EndpointStub } from "../endpoint-directory.ts";
+import type { EndpointStub } from "../../management/objects.ts";
 import { writeAffinity } from "./affinity.ts";
 import { answerHeaders, readHead, type WorkerAnswer } from "./answer.ts";
 import type { WorkerSearch } from "./worker-search.ts";

@@ -1,4 +1,5 @@
 /** The way of one request to a worker: it is asked for until there is one, or the time for it is over. */
+import { ignoreFailure } from "../../std/errors.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
 import type { ResetReason } from "../../link/link-messages.ts";
@@ -6,7 +7,8 @@ import type { Affinity, NoWorker, ForwardFailure } from "../../endpoint/load-bal
 import type { Unconfigured } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
 import { awaitWakeUp } from "../wake-up.ts";
-import { callEndpoint, endpointStub, type EndpointStub } from "../endpoint-directory.ts";
+import { callEndpoint } from "../../management/endpoints/endpoint-directory.ts";
+import { endpointObject, type EndpointStub } from "../../management/objects.ts";
 import { waitLimitMs, writeAffinity } from "./affinity.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { AFFINITY_HEADER } from "./headers.ts";
@@ -62,8 +64,8 @@ export class WorkerSearch {
   /** The worker's request ends, wherever it is by now; the client's answer does not wait for that. */
   abort(reason: ResetReason): void {
     const { env, endpoint, executionCtx } = this.#options;
-    const abortCall = endpointStub(env, endpoint.endpointId).abortForwarded(this.requestId, reason);
-    executionCtx.waitUntil(abortCall.catch(() => {})); // an object that is not reached has no request any more
+    const abortCall = endpointObject(env, endpoint.endpointId).abortForwarded(this.requestId, reason);
+    executionCtx.waitUntil(abortCall.catch(ignoreFailure)); // an object that is not reached has no request any more
   }
 
   /** A worker is found at once or not at all, so the time of the call is that of the worker. */
@@ -84,7 +86,7 @@ export class WorkerSearch {
 
   async #awaitWorker(untilAt: number): Promise<"look" | "over"> {
     const { env, endpoint, affinity, signal } = this.#options;
-    const object = endpointStub(env, endpoint.endpointId);
+    const object = endpointObject(env, endpoint.endpointId);
     const query = { direct: this.requestId, ...writeAffinity(affinity), until: String(untilAt) };
     return (await awaitWakeUp(object, query, untilAt, signal)) === "over" ? "over" : "look";
   }

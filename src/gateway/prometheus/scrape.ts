@@ -8,18 +8,20 @@ import type { Context } from "hono";
 import { missingEndpointAccess, missingManagementAccess } from "../../auth/access.ts";
 import { authenticate, callerName, type Principal } from "../../auth/principal.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
-import {
-  ENDPOINT_CALLS_CONCURRENT_MAX,
-  SCRAPE_CACHE_MS,
-  SCRAPE_ENDPOINTS_MAX,
-} from "../../contract/limits.ts";
+import { ENDPOINT_CALLS_CONCURRENT_MAX } from "../../contract/limits.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { EXPOSITION_TYPE } from "../../domain/metrics/exposition.ts";
 import type { Env } from "../../env.ts";
 import type { EndpointSnapshot } from "../../fleet/fleet-snapshot.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { endpointStub, fleetStub } from "../endpoint-directory.ts";
+import { endpointObject, fleetObject } from "../../management/objects.ts";
 import { exposeAccount, type MeasuredEndpoint } from "./families.ts";
+
+/** Endpoints whose objects one scrape asks; those with most workers first. */
+const SCRAPE_ENDPOINTS_MAX = 200;
+
+/** How long an edge location gives the same answer to those who scrape metrics. */
+const SCRAPE_CACHE_MS = 10_000;
 
 /** In characters. */
 const CACHE_MAX_WEIGHT = 4_000_000;
@@ -51,7 +53,7 @@ async function answerFor(env: Env, principal: Principal): Promise<string> {
 }
 
 async function measure(env: Env, principal: Principal): Promise<string> {
-  const { hosts, endpoints } = await fleetStub(env).snapshot(principal.accountId);
+  const { hosts, endpoints } = await fleetObject(env).snapshot(principal.accountId);
   const readable = endpoints
     .filter(({ endpointId }) => missingEndpointAccess(principal, endpointId, "read") === undefined)
     .toSorted((a, b) => workersOf(b) - workersOf(a) || a.endpointId.localeCompare(b.endpointId));
@@ -69,7 +71,7 @@ async function measure(env: Env, principal: Principal): Promise<string> {
 
 /** An object that cannot be reached at the moment costs its series, not the scrape. */
 async function fetchTotals(env: Env, endpoint: EndpointSnapshot): Promise<MeasuredEndpoint> {
-  const reply = await endpointStub(env, endpoint.endpointId)
+  const reply = await endpointObject(env, endpoint.endpointId)
     .totals()
     .catch(() => null);
   return { ...endpoint, totals: reply?.kind === "totals" ? reply : null };

@@ -2,7 +2,6 @@
 import type { Context, Handler, MiddlewareHandler } from "hono";
 import type { z } from "zod";
 import { formatIssues } from "../../contract/validation-issues.ts";
-import { ServiceError } from "../../contract/errors.ts";
 import { missingEndpointAccess } from "../../auth/access.ts";
 import { authenticate, callerName, type Principal } from "../../auth/principal.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
@@ -11,9 +10,9 @@ import { FLASH_ENDPOINT_ID } from "../../contract/flash/flash-names.ts";
 import { WAIT_DEFAULT_MS } from "../../contract/limits.ts";
 import { waitSchema } from "../../contract/job.ts";
 import type { Env } from "../../env.ts";
-import { requireEndpoint } from "../endpoint-directory.ts";
-import { openByEndpointKey } from "./endpoint-key.ts";
-import { openByEnvironmentKey } from "./environment-key.ts";
+import { ServiceError } from "../../contract/errors.ts";
+import { resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
+import { openByEndpointKey, openByEnvironmentKey } from "./scoped-keys.ts";
 import { serveByName } from "./qualified-name.ts";
 
 export type QueueApi = {
@@ -33,21 +32,21 @@ export const withEndpoint: MiddlewareHandler<QueueApi> = async (context, next) =
   const endpointId = context.req.param("endpointId") ?? "";
   if (endpointId === FLASH_ENDPOINT_ID) {
     await serveByName(context, async (found) => {
-      await resolveEndpoint(context, found);
+      await openEndpoint(context, found);
       await next();
     });
     return;
   }
-  await resolveEndpoint(context, endpointId);
+  await openEndpoint(context, endpointId);
   await next();
 };
 
-async function resolveEndpoint(context: QueueContext, endpointId: string): Promise<void> {
+async function openEndpoint(context: QueueContext, endpointId: string): Promise<void> {
   const { env } = context;
   const header = context.req.header("Authorization");
   const caller = await authenticate(env, header, Date.now(), networkOf(env, context.req.raw));
   if (caller.kind === "principal") {
-    context.set("endpoint", await requireEndpoint(env, caller.accountId, endpointId));
+    context.set("endpoint", await resolveEndpoint(env, caller.accountId, endpointId));
     requireGranted(missingEndpointAccess(caller, endpointId, "read"));
     context.set("caller", caller);
     return;

@@ -6,8 +6,9 @@ import { INLINE_PAYLOAD_MAX_BYTES } from "../../contract/limits.ts";
 import { RATE_WINDOW_MS, type LimitedOperation } from "../../contract/rate-limits.ts";
 import { inGigabytes } from "../../domain/limits/gigabytes.ts";
 import type { Quota, RateLimited, SlotRef, Unconfigured } from "../../endpoint/messages.ts";
-import { ServiceError, hasErrorCode } from "../../contract/errors.ts";
-import { callEndpoint, type EndpointStub } from "../endpoint-directory.ts";
+import { hasErrorCode, ServiceError } from "../../contract/errors.ts";
+import { callEndpoint } from "../../management/endpoints/endpoint-directory.ts";
+import type { EndpointStub } from "../../management/objects.ts";
 import type { QueueContext, QueueHandler } from "./context.ts";
 
 type LimitedReply = { readonly kind: string; readonly quota?: Quota | null };

@@ -1,29 +1,36 @@
 /** The queue API: `/v2/<endpointId>/<operation>`. */
 import { Hono } from "hono";
 import { ServiceError } from "../../contract/errors.ts";
-import { serveBatches } from "./batches/routes.ts";
-import { cancel } from "./jobs/cancel.ts";
+import { type MetricsWindow, metricsWindowSchema } from "../../contract/metrics.ts";
+import { callEndpoint } from "../../management/endpoints/endpoint-directory.ts";
+import { serveBatches } from "./batches/batch-handlers.ts";
 import {
   limitedAs,
+  type QueueApi,
+  type QueueContext,
+  type QueueHandler,
+  readParameter,
   requireQueue,
   requireWrite,
   withEndpoint,
-  type QueueApi,
-  type QueueHandler,
 } from "./context.ts";
-import { health, metrics, requestMetrics, workerMetrics } from "./health.ts";
-import { logs, workerLogs } from "./streams/logs.ts";
-import { openaiRoutes } from "./openai/routes.ts";
+import {
+  cancel,
+  purgeQueue,
+  redeliver,
+  requests,
+  retry,
+  run,
+  runsync,
+  status,
+  statusSync,
+  webhookLog,
+} from "./jobs/job-handlers.ts";
 import { counted } from "./limits.ts";
+import { openaiRoutes } from "./openai/routes.ts";
 import { limitOf, NEEDED_ACCESS, type Operation, type ServeJobs } from "./operations.ts";
-import { purgeQueue } from "./jobs/purge-queue.ts";
-import { requests } from "./jobs/requests.ts";
-import { retry } from "./jobs/retry.ts";
-import { run } from "./jobs/run.ts";
-import { runsync } from "./jobs/runsync.ts";
-import { status, statusSync } from "./jobs/status.ts";
+import { logs, workerLogs } from "./streams/logs.ts";
 import { stream } from "./streams/stream.ts";
-import { redeliver, webhookLog } from "./jobs/webhooks.ts";
 
 const MEASURES = [
   ["GET metrics/requests", requestMetrics],
@@ -80,4 +87,31 @@ export function queueRoutes(): Hono<QueueApi> {
     );
   });
   return routes;
+}
+
+/** `GET /health`: job counters, workers by state, and the limits with what is used of them. */
+export async function health(context: QueueContext): Promise<Response> {
+  const reply = await callEndpoint(context.env, context.get("endpoint"), (stub) => stub.health());
+  return context.json(reply.health);
+}
+
+/** `GET /metrics`: workers by state, and which of them can take a job now. */
+export async function metrics(context: QueueContext): Promise<Response> {
+  const reply = await callEndpoint(context.env, context.get("endpoint"), (stub) => stub.health());
+  return context.json(reply.metrics);
+}
+
+/** `GET /metrics/requests`: how many jobs there were and how long they took, within a window. */
+export async function requestMetrics(context: QueueContext): Promise<Response> {
+  return context.json((await activityOf(context)).requests);
+}
+
+/** `GET /metrics/workers`: what workers did and how many jobs waited, within a window. */
+export async function workerMetrics(context: QueueContext): Promise<Response> {
+  return context.json((await activityOf(context)).workers);
+}
+
+async function activityOf(context: QueueContext) {
+  const window: MetricsWindow = readParameter(context, "window", metricsWindowSchema) ?? "1h";
+  return await callEndpoint(context.env, context.get("endpoint"), (stub) => stub.activity(window));
 }

@@ -2,17 +2,19 @@
 import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
 import { includeSchema } from "../../contract/rest/rest.ts";
-import { listEndpoints, type EndpointRecord } from "../../db/endpoints.ts";
-import { findTemplates } from "../../db/templates.ts";
+import { findOwnTemplates } from "../../management/endpoints/templates.ts";
 import { listWorkers, podStatus } from "../../management/endpoints/worker-pods.ts";
 import {
   changeEndpoint,
   createEndpoint,
   deleteEndpoint,
+  listOwnEndpoints,
   requireEndpoint,
+  type EndpointRecord,
 } from "../../management/endpoints/endpoints.ts";
 import type { WorkerView } from "../../fleet/messages.ts";
-import { changedJson, idOf, readInput, type RestContext } from "./context.ts";
+import { changedJson, idOf, type RestContext } from "./context.ts";
+import { parsePatch, readInput } from "./input.ts";
 import {
   cpuSizes,
   endpointCreateSchema,
@@ -26,12 +28,10 @@ import {
   type RequestedCompute,
 } from "../../management/nouns/endpoint.ts";
 import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
-import { parsePatch } from "./mapping.ts";
 import { toRestTemplate } from "./templates.ts";
 
 export async function getEndpoints(context: RestContext): Promise<Response> {
-  const { db, principal } = context.get("request");
-  const endpoints = await listEndpoints(db, principal.accountId);
+  const endpoints = await listOwnEndpoints(context.get("request"));
   return context.json(await withIncluded(context, endpoints));
 }
 
@@ -71,7 +71,7 @@ async function withIncluded(context: RestContext, endpoints: readonly EndpointRe
   const isIncluded = (name: string) => includeSchema.parse(context.req.query(name)) ?? false;
   const templateIds = isIncluded("includeTemplate") ? endpoints.map(({ templateId }) => templateId) : [];
   const endpointIds = isIncluded("includeWorkers") ? endpoints.map(({ id }) => id) : [];
-  const templates = await findTemplates(request.db, request.principal.accountId, templateIds);
+  const templates = await findOwnTemplates(request, templateIds);
   const workers = Map.groupBy(await listWorkers(request, endpointIds), ({ endpointId }) => endpointId);
   const templateById = new Map(templates.map((template) => [template.id, toRestTemplate(template)]));
 

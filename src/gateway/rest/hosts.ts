@@ -10,7 +10,8 @@ import {
   hostPatchSchema,
 } from "../../management/hosts/hosts.ts";
 import { parseInput } from "../../management/input-schemas.ts";
-import { idOf, readInput, type RestContext } from "./context.ts";
+import { idOf, type RestContext } from "./context.ts";
+import { readInput } from "./input.ts";
 
 export async function getHosts(context: RestContext): Promise<Response> {
   return context.json((await listOwnHosts(context.get("request"))).map(toRestHost));

@@ -1,9 +1,9 @@
 /** The word that was most likely meant. */
 
-/** So many letters of a word may be wrong. */
+/** The share of letters of a word that may be wrong. */
 const SHARE_WRONG = 0.4;
 
-/** Of known words the one nearest to another; undefined where none is near. */
+/** The candidate most similar to a word; undefined where none is similar. */
 export function nearestWord(word: string, candidates: readonly string[]): string | undefined {
   const [nearest] = candidates
     .map((other) => ({ other, edits: editsBetween(word.toLowerCase(), other.toLowerCase()) }))

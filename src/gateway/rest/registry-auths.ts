@@ -4,19 +4,19 @@ import {
   registryAuthSchema,
   type RestRegistryAuth,
 } from "../../contract/rest/rest-storage.ts";
-import { listRegistryAuths } from "../../db/credentials/registry-auths.ts";
 import {
   createRegistryAuth,
   deleteRegistryAuth,
+  listOwnRegistryAuths,
   registryAuthCreationSchema,
   requireRegistryAuth,
 } from "../../management/secrets/registry-auths.ts";
 import { parseInput } from "../../management/input-schemas.ts";
-import { idOf, readInput, type RestContext } from "./context.ts";
+import { idOf, type RestContext } from "./context.ts";
+import { readInput } from "./input.ts";
 
 export async function getRegistryAuths(context: RestContext): Promise<Response> {
-  const { db, principal } = context.get("request");
-  return context.json((await listRegistryAuths(db, principal.accountId)).map(toRestRegistryAuth));
+  return context.json((await listOwnRegistryAuths(context.get("request"))).map(toRestRegistryAuth));
 }
 
 export async function getRegistryAuth(context: RestContext): Promise<Response> {

@@ -1,6 +1,5 @@
 /** Templates: `/v1/templates`. */
 import { includeSchema } from "../../contract/rest/rest.ts";
-import { listTemplates, listUnboundTemplates, type TemplateRecord } from "../../db/templates.ts";
 import {
   readStartCommand,
   writeStartCommand,
@@ -19,16 +18,17 @@ import {
   changeTemplate,
   createTemplate,
   deleteTemplateById,
+  listOwnTemplates,
   requireTemplate,
+  type TemplateRecord,
 } from "../../management/endpoints/templates.ts";
-import { changedJson, idOf, readInput, type RestContext } from "./context.ts";
-import { parsePatch } from "./mapping.ts";
+import { changedJson, idOf, type RestContext } from "./context.ts";
+import { parsePatch, readInput } from "./input.ts";
 
 export async function getTemplates(context: RestContext): Promise<Response> {
-  const { db, principal } = context.get("request");
-  const includesBound = includeSchema.parse(context.req.query("includeEndpointBoundTemplates"));
-  const list = includesBound ? listTemplates : listUnboundTemplates;
-  return context.json((await list(db, principal.accountId)).map(toRestTemplate));
+  const includesBound = includeSchema.parse(context.req.query("includeEndpointBoundTemplates")) ?? false;
+  const templates = await listOwnTemplates(context.get("request"), includesBound);
+  return context.json(templates.map(toRestTemplate));
 }
 
 export async function getTemplate(context: RestContext): Promise<Response> {

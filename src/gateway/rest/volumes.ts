@@ -12,7 +12,8 @@ import {
   listVolumes,
   requireVolume,
 } from "../../management/endpoints/volumes.ts";
-import { idOf, readInput, type RestContext } from "./context.ts";
+import { idOf, type RestContext } from "./context.ts";
+import { readInput } from "./input.ts";
 
 export async function getVolumes(context: RestContext): Promise<Response> {
   return context.json((await listVolumes(context.get("request"))).map(toRestVolume));

@@ -16,12 +16,10 @@ import {
   type JobTotals,
   type OpenUsage,
 } from "../../db/usage.ts";
-import { shardName } from "../../durable/object-name.ts";
-import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
 import type { JobHour } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
 import { logFailure } from "../../failure-log.ts";
-import { fleetObject } from "../fleet.ts";
+import { endpointObject, fleetObject } from "../objects.ts";
 
 /** Objects of endpoints that one maintenance run asks for their usage. */
 const USAGE_CALLS_MAX = 100;
@@ -84,8 +82,7 @@ export async function collectJobsOf(
   now: number,
 ): Promise<number> {
   const { endpointId, since } = endpoint;
-  const stub = env.ENDPOINT.getByName(shardName(endpointId, 0)) as unknown as Pick<EndpointObject, "usage">;
-  const reply = await stub.usage(since);
+  const reply = await endpointObject(env, endpointId).usage(since);
   const hours = reply.kind === "usage" ? reply.hours : []; // an object that was emptied has told before
   if (hours.length > 0) await saveJobTotals(db, endpoint, hours.map(totalsOf), now);
   await saveQueryTime(db, endpointId, now);

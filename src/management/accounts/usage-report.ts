@@ -4,14 +4,13 @@ import { findGpuCard } from "../../catalog/gpu-cards.ts";
 import { GPU_TIERS, type GpuTier } from "../../catalog/gpu-tiers.ts";
 import { USAGE_RETENTION_MS } from "../../contract/limits.ts";
 import type { MetricsWindow } from "../../contract/metrics.ts";
-import { shardName } from "../../durable/object-name.ts";
-import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
 import type { ActivityReport } from "../../endpoint/messages.ts";
 import { logFailure } from "../../failure-log.ts";
 import { listUsage, type UsageRecord } from "../../db/usage.ts";
 import { addGpuTimes, type GpuTime } from "../../domain/metrics/worker-usage.ts";
 import { gpuPrice, readGpuPrices, GPU_PRICE_PER_GB_HOUR, type GpuPrices } from "../catalog/prices.ts";
 import type { RequestContext } from "../context.ts";
+import { endpointObject } from "../objects.ts";
 import { oneOf, stringSchema } from "../input-schemas.ts";
 import { ServiceError } from "../../contract/errors.ts";
 
@@ -132,10 +131,8 @@ export async function reportMetrics(
   endpointId: string,
   window: MetricsWindow,
 ): Promise<ActivityReport | null> {
-  const name = shardName(endpointId, 0);
-  const stub = env.ENDPOINT.getByName(name) as unknown as Pick<EndpointObject, "activity">;
   try {
-    const reply = await stub.activity(window);
+    const reply = await endpointObject(env, endpointId).activity(window);
     return reply.kind === "activity" ? { requests: reply.requests, workers: reply.workers } : null;
   } catch (cause) {
     logFailure("metrics_not_read", { endpointId }, cause);

@@ -6,8 +6,6 @@
  */
 import { ENDPOINT_CALLS_CONCURRENT_MAX } from "../../contract/limits.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
-import type { EndpointObject } from "../../endpoint/endpoint-object.ts";
-import { shardName } from "../../durable/object-name.ts";
 import {
   closeEndpointRemoval,
   findOwnEndpoints,
@@ -17,6 +15,7 @@ import {
 } from "../../db/endpoints.ts";
 import { findTemplates, type TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../context.ts";
+import { endpointObject } from "../objects.ts";
 import { logFailure } from "../../failure-log.ts";
 import { logRetentionDays, removeLogsOf } from "../logs/log-retention.ts";
 import { ServiceError } from "../../contract/errors.ts";
@@ -27,14 +26,6 @@ const ROUNDS = 5;
 
 /** Access to an object and to D1. */
 type Place = Pick<RequestContext, "env" | "db">;
-
-/** A new stub for each call: one that has met a failure stays broken. */
-export function endpointObject(
-  context: Pick<Place, "env">,
-  endpointId: string,
-): DurableObjectStub<EndpointObject> {
-  return context.env.ENDPOINT.getByName(shardName(endpointId, 0));
-}
 
 /** Brings the object of a written endpoint up to date with D1. */
 export async function announceEndpoint(context: RequestContext, written: EndpointRecord): Promise<void> {
@@ -52,7 +43,7 @@ export async function announceEndpoints(
     const templates = await load(sent, () => templatesOf(context, sent));
     await fewAtOnce(sent, async (endpoint) => {
       await notify(endpoint.id, () =>
-        endpointObject(context, endpoint.id).configure(
+        endpointObject(context.env, endpoint.id).configure(
           toEndpointConfig(endpoint, templates.get(endpoint.templateId)),
           secrets,
         ),
@@ -98,7 +89,7 @@ export async function announceWebhookSecrets(
 ): Promise<void> {
   const endpoints = await listEndpoints(context.db, context.principal.accountId);
   await fewAtOnce(endpoints, async ({ id }) => {
-    await notify(id, () => endpointObject(context, id).learnWebhookSecrets(secrets));
+    await notify(id, () => endpointObject(context.env, id).learnWebhookSecrets(secrets));
   });
 }
 
@@ -112,9 +103,9 @@ export async function announceRemoval(
     const usage = { endpointId: removed.id, accountId: removed.accountId, endpointName: "" };
     await collectJobsOf(context, { ...usage, since: now - USAGE_REACH_MS }, now);
     // An object that has emptied itself may break the call; a second one has nothing left to do.
-    await endpointObject(context, removed.id)
+    await endpointObject(context.env, removed.id)
       .remove()
-      .catch(() => endpointObject(context, removed.id).remove());
+      .catch(() => endpointObject(context.env, removed.id).remove());
   });
   // What is left is removed when maintenance announces the open removal again.
   if (!(await hasNoLogs(context, removed))) return;

@@ -4,6 +4,7 @@ import {
   findOwnEndpoint,
   insertEndpointIfAllowed,
   isEndpointRemovalOpen,
+  listEndpoints,
   listEndpointsOfTemplate,
   updateEndpointIfUnchanged,
   type EndpointNeeds,
@@ -37,6 +38,16 @@ import {
   type EndpointSettings,
 } from "./endpoint-settings.ts";
 import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
+
+export type { EndpointRecord };
+
+/** The endpoints of the calling account. */
+export async function listOwnEndpoints({
+  db,
+  principal,
+}: RequestContext): Promise<readonly EndpointRecord[]> {
+  return await listEndpoints(db, principal.accountId);
+}
 
 // Saving
 

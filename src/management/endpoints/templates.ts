@@ -4,8 +4,11 @@ import {
   deleteTemplateIfUnused,
   findTemplate,
   findTemplateByName,
+  findTemplates,
   insertTemplateIfAllowed,
   listPublicTemplates,
+  listTemplates,
+  listUnboundTemplates,
   updateTemplateIfUnchanged,
   type TemplateChange,
   type TemplateRecord,
@@ -22,7 +25,25 @@ import { changesOf, defaultsOf, replacesWorkers } from "../nouns/field.ts";
 import { templateFields, type TemplatePatch } from "../nouns/template.ts";
 import { isImageReference } from "./image-reference.ts";
 
-/** Finds a template of the calling account, or refuses. */
+export type { TemplateRecord };
+
+/** The templates of the calling account, with or without those that belong to one endpoint. */
+export async function listOwnTemplates(
+  { db, principal }: RequestContext,
+  includesBound: boolean,
+): Promise<readonly TemplateRecord[]> {
+  return await (includesBound ? listTemplates : listUnboundTemplates)(db, principal.accountId);
+}
+
+/** Those of the templates that the calling account has. */
+export async function findOwnTemplates(
+  { db, principal }: RequestContext,
+  templateIds: readonly string[],
+): Promise<readonly TemplateRecord[]> {
+  return await findTemplates(db, principal.accountId, templateIds);
+}
+
+/** A template of the calling account; throws template_not_found. */
 export async function requireTemplate(
   context: RequestContext,
   templateId: string,

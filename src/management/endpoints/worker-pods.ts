@@ -8,7 +8,7 @@ import type { TemplateRecord } from "../../db/templates.ts";
 import type { WorkerView } from "../../fleet/messages.ts";
 import { cpuPrice, gpuPrice, readGpuPrices, roundPrice } from "../catalog/prices.ts";
 import type { RequestContext } from "../context.ts";
-import { fleetObject } from "../fleet.ts";
+import { fleetObject } from "../objects.ts";
 
 export type PodStatus = "CREATED" | "RUNNING" | "RESTARTING" | "EXITED";
 

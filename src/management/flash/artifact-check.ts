@@ -1,4 +1,5 @@
 /** Whether what was uploaded is what was announced. */
+import { ignoreFailure } from "../../std/errors.ts";
 import type { Artifact } from "../../contract/agent/artifact.ts";
 import type { Database } from "../../db/database.ts";
 import {
@@ -48,7 +49,7 @@ async function completeUpload({ env, db }: Place, upload: FlashUploadRecord): Pr
     if (object !== null) return object;
     if (!(cause instanceof Error) || !UNRECOVERABLE.test(cause.message)) throw cause;
     await deleteFlashUploadParts(db, id);
-    await multipart.abort().catch(() => {});
+    await multipart.abort().catch(ignoreFailure);
     throw new ServiceError(
       "artifact_not_found",
       `objectKey: the parts of artifact '${objectKey}' do not fit together. Prepare the upload again and send all of them.`,

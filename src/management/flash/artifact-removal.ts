@@ -1,4 +1,5 @@
 /** Removing what lies in the bucket and is no longer needed. Objects go before their rows, so that none is forgotten. */
+import { ignoreFailure } from "../../std/errors.ts";
 import { ARTIFACTS_REMOVED_AT_ONCE, FLASH_BUILDS_RETAINED } from "../../contract/flash/flash-limits.ts";
 import { MAINTENANCE_ROWS_MAX, ORPHAN_RETENTION_MS } from "../../contract/limits.ts";
 import type { Database } from "../../db/database.ts";
@@ -47,9 +48,7 @@ async function removeUploads({ env, db }: Place, uploads: readonly FlashUploadRe
   for (const { objectKey, multipartId } of uploads) {
     if (multipartId === null) continue;
     // One that was completed or aborted before is not there any more.
-    await env.ARTIFACTS.resumeMultipartUpload(objectKey, multipartId)
-      .abort()
-      .catch(() => {});
+    await env.ARTIFACTS.resumeMultipartUpload(objectKey, multipartId).abort().catch(ignoreFailure);
   }
   if (uploads.length > 0) await env.ARTIFACTS.delete(uploads.map(({ objectKey }) => objectKey));
   await deleteFlashUploads(

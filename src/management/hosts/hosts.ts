@@ -16,7 +16,7 @@ import {
 import { logFailure } from "../../failure-log.ts";
 import type { HostView } from "../../fleet/messages.ts";
 import { authorOf, type RequestContext } from "../context.ts";
-import { fleetObject } from "../fleet.ts";
+import { fleetObject } from "../objects.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { optional, stringSchema } from "../input-schemas.ts";
 

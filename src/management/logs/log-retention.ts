@@ -16,6 +16,9 @@ const LOG_RETENTION_DAYS_MAX = 365;
 /** Objects with old lines that one maintenance run removes at most. */
 const LOG_REMOVALS_MAX = 5_000;
 
+/** Lines of a later time are not kept. */
+export const LOG_AHEAD_MAX_MS = 60_000;
+
 /** LOG_RETENTION_DAYS, if it is a number of days that makes sense. */
 export function logRetentionDays({ LOG_RETENTION_DAYS }: Pick<Env, "LOG_RETENTION_DAYS">): number {
   const days = Number(LOG_RETENTION_DAYS ?? Number.NaN);

@@ -14,7 +14,7 @@ import { randomRowId } from "../../db/row-id.ts";
 import type { RegistryLogin } from "../../domain/accounts/registry-login.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
-import { renewAssignments } from "../fleet.ts";
+import { renewAssignments } from "../objects.ts";
 import { requireSealingKeys } from "./sealing-keys.ts";
 import { nameSchema, stringSchema } from "../input-schemas.ts";
 import { ServiceError } from "../../contract/errors.ts";

@@ -15,7 +15,7 @@ import {
 import { SECRET_NAME } from "../../domain/accounts/secret-reference.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
-import { renewAssignments } from "../fleet.ts";
+import { renewAssignments } from "../objects.ts";
 import { requireSealingKeys } from "./sealing-keys.ts";
 import { clearable, stringSchema } from "../input-schemas.ts";
 import { ServiceError } from "../../contract/errors.ts";

@@ -1,12 +1,12 @@
 import { managementApi } from "../../../standalone/management-api.ts";
 import type { EdgeAccess } from "../../support/lone-edge.ts";
 
-type Wanted = { readonly name: string; readonly environment: string; readonly app: string };
+type EndpointOfEnvironment = { readonly name: string; readonly environment: string; readonly app: string };
 
 /** An endpoint as a deployment makes it, in an environment that is made where there is none. */
 export async function makeEndpoint(
   { baseUrl, apiKey }: EdgeAccess,
-  { name, environment, app }: Wanted,
+  { name, environment, app }: EndpointOfEnvironment,
 ): Promise<string> {
   const api = managementApi(baseUrl, apiKey);
   const flashEnvironmentId = await environmentId(api, app, environment);

@@ -38,8 +38,8 @@ export class EdgeProxy implements AsyncDisposable {
     const [, fate] = [...this.#fates].find(([word]) => body.includes(word)) ?? [];
     const decided = (await fate?.()) ?? "pass";
     if (decided === "cut") return void request.socket.destroy();
-    const refusal = { errors: [{ message: "not now", extensions: { code: "NOT_SUPPORTED" } }] };
-    const answer = decided === "refuse" ? JSON.stringify(refusal) : await this.#pass(request, body);
+    const rejection = { errors: [{ message: "not now", extensions: { code: "NOT_SUPPORTED" } }] };
+    const answer = decided === "refuse" ? JSON.stringify(rejection) : await this.#pass(request, body);
     response.setHeader("Content-Type", "application/json").end(answer);
   }
 

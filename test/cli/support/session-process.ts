@@ -7,7 +7,7 @@ import { Service } from "../../../cli/service/service.ts";
 import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
 import { APP, declared } from "./live-fixture.ts";
 
-const [url = "", apiKey = "", fault] = process.argv.slice(2);
+const [url = "", apiKey = "", crash] = process.argv.slice(2);
 const interruptions = new Interruptions(
   (left) => {
     for (const line of left) terminal.warn(line);
@@ -37,7 +37,7 @@ const leftovers = await offerRemoval(cli, service, await findLeftovers(cli, serv
 const session = await openLiveSession(cli, service, { appName: APP, leftovers });
 const { endpointId } = await session.place(declared("one"));
 terminal.say(`placed ${endpointId}`);
-if (fault !== undefined) void Promise.reject(new Error(fault));
+if (crash !== undefined) void Promise.reject(new Error(crash));
 const stillThere = setInterval(() => undefined, 1_000);
 if (!signal.aborted) await once(signal, "abort");
 clearInterval(stillThere);

@@ -277,7 +277,7 @@ class Endpoint(NamesKeywords, DeclaredEndpoint):
 
         Args:
             input: What the worker's handler is given, as JSON can carry it.
-            webhook: Address that is told when the job ends.
+            webhook: URL that is called when the job ends.
 
         Raises:
             TypeError: The endpoint is no client.

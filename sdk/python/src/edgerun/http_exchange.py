@@ -1,6 +1,6 @@
 """HTTP requests, each in its own thread, so that any number of calls can wait concurrently.
 
-Nothing is loaded for them before the first: most workers call nobody.
+Modules are loaded at the first call, since most workers make none.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def test_a_traceback_names_files_as_they_are_in_the_project(agent, worker):
         '  File "helper.py", line 2, in check',
     ]
     assert "    raise LookupError('nö')" in lines
-    assert "LookupError" not in worker.output  # whoever reads the log is told by the answer
+    assert "LookupError" not in worker.output  # the response has the error, not the log
 
 
 def test_code_that_cannot_be_loaded_fails_its_jobs_until_it_is_fixed(agent, worker):

@@ -181,7 +181,7 @@ def read_all(peer: socket.socket) -> bytes:
 
 
 def free_port() -> int:
-    """Below those that the system gives out: whoever asks it for any port must not get this one meanwhile."""
+    """Below the ephemeral ports of the system, so that no other program receives this port meanwhile."""
     while True:
         port = random.randrange(20_000, 32_000)
         with socket.socket() as probe, contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-/** The agent API: what hosts ask of the edge. */
+/** The agent API, which hosts call. */
 import * as z from "zod";
 import type { ZodOpenApiPathsObject } from "zod-openapi";
 import {
@@ -26,8 +26,8 @@ const artifact = operation(
   {
     id: "downloadArtifact",
     tag: TAG,
-    summary: "The packed files of an app of the host's account",
-    details: "`Range` with `If-Range` goes on where a download ended; the ETag is the SHA-256.",
+    summary: "Download an artifact of an app of the host's account",
+    details: "`Range` with `If-Range` resumes a download; the ETag is the SHA-256.",
     path: z.object({ sha256: sha256Schema }),
     answer: undefined,
   },
@@ -41,7 +41,7 @@ export const agentPaths: ZodOpenApiPathsObject = {
         {
           id: "joinHost",
           tag: TAG,
-          summary: "A join token, used once, becomes a host with a token of its own",
+          summary: "Join as a host, with a join token that is valid once",
           body: joinRequestSchema,
           answer: joinReplySchema,
         },
@@ -56,8 +56,8 @@ export const agentPaths: ZodOpenApiPathsObject = {
         {
           id: "syncHost",
           tag: TAG,
-          summary: "What a host has against what it should have",
-          details: "Held while the two agree, for `holdMs` at most.",
+          summary: "Report the state of a host and get its assignments",
+          details: "Waits while the two agree, for `holdMs` at most.",
           body: syncRequestSchema,
           answer: syncReplySchema,
         },
@@ -72,7 +72,7 @@ export const agentPaths: ZodOpenApiPathsObject = {
         {
           id: "describeHost",
           tag: TAG,
-          summary: "Who the host is, and which agents the edge knows",
+          summary: "Get the id of the host and the supported agent versions",
           answer: hostReplySchema,
         },
         [401, 500],
@@ -86,7 +86,7 @@ export const agentPaths: ZodOpenApiPathsObject = {
         {
           id: "drainHost",
           tag: TAG,
-          summary: "The host gets no new workers; those it has go, busy ones after their job",
+          summary: "Drain this host: no new workers, and its workers stop, busy ones after their job",
           answer: z.object({}),
         },
         [401, 500],
@@ -100,7 +100,7 @@ export const agentPaths: ZodOpenApiPathsObject = {
         {
           id: "leaveFleet",
           tag: TAG,
-          summary: "The host is none any more; its token opens nothing",
+          summary: "Remove this host and revoke its token",
           answer: z.object({}),
         },
         [401, 500],
@@ -117,7 +117,7 @@ export const agentPaths: ZodOpenApiPathsObject = {
         {
           id: "sendLogs",
           tag: TAG,
-          summary: "Lines of the logs of a host's workers, to be kept or for those who follow",
+          summary: "Send log lines of workers, to be stored or for clients that follow them",
           details: "The body is compressed with gzip.",
           body: logRequestSchema,
           answer: logReplySchema,
@@ -133,8 +133,8 @@ export const agentPaths: ZodOpenApiPathsObject = {
         {
           id: "exchange",
           tag: TAG,
-          summary: "Chunks, results and free slots in; jobs and stops out",
-          details: "Held until there is something, for `holdMs` at most.",
+          summary: "Report chunks, results and free slots, and get jobs and stops",
+          details: "Waits until there is a job or a stop, for `holdMs` at most.",
           path: endpointPath,
           body: exchangeRequestSchema,
           answer: exchangeReplySchema,
@@ -150,7 +150,7 @@ export const agentPaths: ZodOpenApiPathsObject = {
         {
           id: "uploadResult",
           tag: TAG,
-          summary: "A large result of a running attempt, before the report that will name it",
+          summary: "Upload a large result of a running attempt, before its report",
           path: endpointPath.extend(uploadParamsSchema.extend({ attempt: z.int().positive() }).shape),
           body: jsonValueSchema,
           answer: uploadReplySchema,

@@ -1,11 +1,11 @@
-/** Artifacts of flash apps: addresses that the management API gives out. */
+/** Artifacts of flash apps: URLs that the management API issues. */
 import * as z from "zod";
 import type { ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from "zod-openapi";
 import { operation } from "./operation.ts";
 
 const TAG = "Artifacts";
 const OPEN = { security: [] };
-const tokenPath = z.object({ token: z.string().meta({ description: "As the management API gave it." }) });
+const tokenPath = z.object({ token: z.string().meta({ description: "As issued by the management API." }) });
 const archive = { "application/gzip": { schema: { type: "string", format: "binary" } } } as const;
 const requestBody = { required: true, content: archive } as const;
 
@@ -13,19 +13,19 @@ const download = operation(
   {
     id: "downloadBuild",
     tag: TAG,
-    summary: "The artifact of a build",
+    summary: "Download the artifact of a build",
     details:
-      "The address is `activeArtifact.downloadUrl` of an environment. `Range` asks for a part; the ETag is the SHA-256.",
+      "The URL is `activeArtifact.downloadUrl` of an environment. `Range` asks for a part; the ETag is the SHA-256.",
     path: tokenPath,
     answer: undefined,
   },
   [404, 429, 500],
 );
 
-/** Of whatever sends a packed artifact. */
+/** Answers of operations that send an artifact. */
 export const ARCHIVE = {
   200: { description: "A gzipped tar archive.", content: archive },
-  206: { description: "The part of it that Range asks for.", content: archive },
+  206: { description: "The part that the Range header asks for.", content: archive },
   416: { description: "The archive ends before that part." },
 } satisfies ZodOpenApiResponsesObject;
 
@@ -36,9 +36,9 @@ export const artifactPaths: ZodOpenApiPathsObject = {
         {
           id: "uploadArtifact",
           tag: TAG,
-          summary: "Takes an artifact in one request",
+          summary: "Upload an artifact in one request",
           details:
-            "The address is `uploadUrl` of prepareFlashArtifactUpload. Size and SHA-256 must be as announced.",
+            "The URL is `uploadUrl` of prepareFlashArtifactUpload. Size and SHA-256 must be as announced.",
           path: tokenPath,
           answer: undefined,
           status: 204,
@@ -55,8 +55,8 @@ export const artifactPaths: ZodOpenApiPathsObject = {
         {
           id: "uploadArtifactPart",
           tag: TAG,
-          summary: "Takes a part of an artifact",
-          details: "In any order, and again if need be. Each but the last has `partBytes` bytes.",
+          summary: "Upload a part of an artifact",
+          details: "In any order; may be repeated. Each part but the last has `partBytes` bytes.",
           path: tokenPath.extend({ number: z.number().int().min(1) }),
           answer: undefined,
           status: 204,

@@ -32,8 +32,8 @@ export const batchPaths: ZodOpenApiPathsObject = {
     post: batchOperation(
       {
         id: "createBatch",
-        summary: "A draft of many jobs",
-        details: "Nothing of it runs before `finalize`. The list may be empty.",
+        summary: "Create a draft of many jobs",
+        details: "No job runs before `finalize`. The list may be empty.",
         path: endpointPath,
         headers: idempotencyHeaders,
         body: requestsBody,
@@ -44,7 +44,7 @@ export const batchPaths: ZodOpenApiPathsObject = {
     ),
     get: batchOperation({
       id: "listBatches",
-      summary: "The endpoint's batches, the newest first",
+      summary: "List the batches of an endpoint, newest first",
       path: endpointPath,
       query: batchPageSchema,
       answer: batchListSchema,
@@ -53,13 +53,13 @@ export const batchPaths: ZodOpenApiPathsObject = {
   "/v2/{endpointId}/batch/{batchId}": {
     get: batchOperation({
       id: "getBatch",
-      summary: "A batch with its progress",
+      summary: "Get a batch with its progress",
       path: batchPath,
       answer: batchSummarySchema,
     }),
     put: batchOperation({
       id: "renameBatch",
-      summary: "Name a batch",
+      summary: "Rename a batch",
       path: batchPath,
       body: batchChangeSchema,
       answer: batchSummarySchema,
@@ -76,7 +76,7 @@ export const batchPaths: ZodOpenApiPathsObject = {
   "/v2/{endpointId}/batch/{batchId}/cancel": {
     post: batchOperation({
       id: "cancelBatch",
-      summary: "Cancel what waits; what runs may finish",
+      summary: "Cancel the queued requests of a batch; running ones may finish",
       path: batchPath,
       answer: batchSummarySchema,
     }),
@@ -95,7 +95,7 @@ export const batchPaths: ZodOpenApiPathsObject = {
     ),
     get: batchOperation({
       id: "listBatchRequests",
-      summary: "Its requests in their order, with outputs and errors",
+      summary: "List the requests of a batch in their order, with outputs and errors",
       path: batchPath,
       query: batchPageSchema,
       answer: batchRequestsPageSchema,
@@ -104,7 +104,7 @@ export const batchPaths: ZodOpenApiPathsObject = {
   "/v2/{endpointId}/batch/{batchId}/requests/{requestId}": {
     delete: batchOperation({
       id: "removeBatchRequest",
-      summary: "Take a request out of a draft",
+      summary: "Remove a request from a draft",
       path: requestPath,
       answer: batchSummarySchema,
     }),

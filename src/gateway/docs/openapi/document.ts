@@ -1,4 +1,5 @@
 /** The OpenAPI document of all routes but GraphQL, made of the schemas that validate requests and type answers. */
+import type { Context } from "hono";
 import * as z from "zod";
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from "zod-openapi";
 import { EDGE_RATE_LIMITS } from "../../../contract/rate-limits.ts";
@@ -12,18 +13,32 @@ import { operation } from "./operation.ts";
 import { queuePaths } from "./queue-paths.ts";
 import { restPaths } from "./rest-paths.ts";
 
+const MAX_AGE_SECONDS = 300;
+
+/** The document is expensive to make, and the same for all callers. */
+let json: string | undefined;
+
+/** `GET /openapi.json`: needs no key. */
+export function openApi(context: Context): Response {
+  json ??= JSON.stringify(makeDocument());
+  return context.body(json, 200, {
+    "Content-Type": "application/json",
+    "Cache-Control": `public, max-age=${MAX_AGE_SECONDS}`,
+  });
+}
+
 const DESCRIPTION = `
 Serverless GPU jobs on your own hosts.
 
-- **Queue API** \`/v2/{endpointId}/…\`: submit jobs, ask for them, stream what they yield; OpenAI's routes below \`/openai/v1\`.
-- **Load-balanced endpoints** \`/lb/{endpointId}/…\`: requests that go straight to a worker.
+- **Queue API** \`/v2/{endpointId}/…\`: submit jobs, read them, stream what they yield; OpenAI's routes below \`/openai/v1\`.
+- **Load-balanced endpoints** \`/lb/{endpointId}/…\`: requests that are forwarded to a worker.
 - **REST** \`/v1/…\`: endpoints, templates, volumes, registry credentials.
 - **GraphQL** \`/graphql\`: the whole management API; see [its schema](/docs/graphql).
-- **Agent API** \`/agent/v1/…\`: what hosts ask of the edge.
+- **Agent API** \`/agent/v1/…\`: for the agents of hosts.
 
 Every call carries \`Authorization: Bearer <API key>\`.
 
-Limits of requests are answered with 429 and \`Retry-After\`. Those of jobs are counted for each endpoint and grow with
+Requests above a limit are answered with 429 and \`Retry-After\`. Limits of jobs are counted for each endpoint and grow with
 its workers; \`GET /v2/{endpointId}/health\` shows them. All others, in each location of the network:
 
 ${describeRateLimits()}`;
@@ -36,19 +51,19 @@ function describeRateLimits(): string {
 
 const TAGS = [
   { name: "Jobs", description: "Run jobs on an endpoint." },
-  { name: "OpenAI", description: "What OpenAI's clients ask of the workers of an endpoint." },
+  { name: "OpenAI", description: "OpenAI's API, served by the workers of an endpoint." },
   { name: "Batches", description: "Thousands of jobs at once." },
-  { name: "Load-balanced endpoints", description: "Routes of your own, on workers of your own." },
+  { name: "Load-balanced endpoints", description: "Your own HTTP routes on your own workers." },
   { name: "Endpoints", description: "Queues with their scaling." },
-  { name: "Templates", description: "What workers are started from." },
+  { name: "Templates", description: "Settings of the containers of workers." },
   { name: "Network volumes", description: "Storage that outlives workers." },
   { name: "Registry credentials", description: "For private images." },
-  { name: "Metrics", description: "What happens, for those who watch." },
+  { name: "Metrics", description: "Metrics for monitoring." },
   { name: "Pods" },
   { name: "Billing" },
   { name: "Hosts", description: "The machines that run your workers. They join with a join token." },
-  { name: "Artifacts", description: "Packed files of flash apps, on their way to the edge and back." },
-  { name: "agent", description: "For the agents of hosts alone; they carry a host token." },
+  { name: "Artifacts", description: "Upload and download of the packed files of flash apps." },
+  { name: "agent", description: "For the agents of hosts, which authenticate with a host token." },
   { name: "This document" },
 ];
 
@@ -97,13 +112,17 @@ const description = (): ZodOpenApiObject => ({
     description: DESCRIPTION.trim(),
     license: { name: "Apache 2.0", identifier: "Apache-2.0" },
   },
-  servers: [{ url: "/", description: "Where this document came from." }],
+  servers: [{ url: "/", description: "The origin of this document." }],
   tags: TAGS,
   security: [{ apiKey: [] }],
   components: {
     securitySchemes: {
       apiKey: { type: "http", scheme: "bearer", description: "An API key of your account." },
-      hostToken: { type: "http", scheme: "bearer", description: "What a host got when it joined." },
+      hostToken: {
+        type: "http",
+        scheme: "bearer",
+        description: "The token that a host received when it joined.",
+      },
     },
   },
   paths: {
@@ -121,8 +140,8 @@ const description = (): ZodOpenApiObject => ({
 });
 
 /**
- * Makes the document. A published one lets answers gain members; with `isClosed` they may have no other members
- * than those described, which is what tests hold answers against.
+ * Makes the document. A published one lets answers gain members; with `isClosed` they have only the
+ * described members, for tests of answers.
  */
 export function makeDocument({ isClosed = false } = {}): ReturnType<typeof createDocument> {
   return createDocument(description(), {
@@ -132,7 +151,7 @@ export function makeDocument({ isClosed = false } = {}): ReturnType<typeof creat
       if (!isClosed && isObject && io === "output" && jsonSchema.additionalProperties === false) {
         delete jsonSchema.additionalProperties;
       }
-      // Every whole number of JavaScript is within this; saying so is noise.
+      // JavaScript has no whole numbers beyond these, so they say nothing.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },

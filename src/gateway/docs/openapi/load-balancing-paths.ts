@@ -15,14 +15,14 @@ export const DIRECT_METHODS = ["get", "post", "put", "patch", "delete"] as const
 const minutes = (ms: number): string => `${ms / 60_000} minutes`;
 
 const DETAILS =
-  "Goes straight to a worker's HTTP server, whatever the method, the path and the body, and back as the worker " +
-  `answers, piece by piece. Bodies may have ${DIRECT_BODY_MAX_BYTES / 1_000_000} MB each way. When no worker takes the ` +
+  "Forwards any method, path and body to a worker's HTTP server, and streams back what the worker " +
+  `answers. Bodies may have ${DIRECT_BODY_MAX_BYTES / 1_000_000} MB each way. When no worker takes the ` +
   `request within ${minutes(DIRECT_WAIT_MS)} the answer is 400 \`worker_timeout\`; when the worker does not begin its ` +
-  `answer within ${minutes(DIRECT_TIME_LIMIT_MS)} it is 524. A WebSocket is opened in the same way. The endpoint has a ` +
-  "host of its own, too, where paths begin without `/lb/{endpointId}`.";
+  `answer within ${minutes(DIRECT_TIME_LIMIT_MS)} it is 524. WebSockets are forwarded too. The endpoint has a ` +
+  "host of its own as well, where paths begin without `/lb/{endpointId}`.";
 
 const path = endpointPath.extend({
-  path: z.string().meta({ description: "Path on the worker; it may have slashes." }),
+  path: z.string().meta({ description: "Path on the worker; may contain slashes." }),
 });
 
 const headers = z.object({
@@ -37,11 +37,11 @@ const headers = z.object({
   "X-Request-Id": z
     .string()
     .optional()
-    .meta({ description: "Names the request to the worker; made up where it is absent." }),
+    .meta({ description: "Id of the request, passed to the worker; generated when absent." }),
 });
 
 const answer = {
-  description: "Whatever the worker answers, with its status and headers.",
+  description: "The answer of the worker, with its status and headers.",
   headers: z.object({
     "X-Runpod-Worker-Id": z.string().meta({ description: "The worker that answered." }),
   }),

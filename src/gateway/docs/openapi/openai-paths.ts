@@ -13,9 +13,9 @@ const answerHeaders = rateLimitHeaders.extend({
 });
 
 const DETAILS =
-  "With a queue it is a job, whose worker gets the route and the body; answered when that has ended, or, with " +
-  "`stream`, in server-sent events as the worker yields them. A client that hangs up cancels it. The workers of a " +
-  "load-balanced endpoint are asked themselves.";
+  "On an endpoint with a queue the request is a job, whose worker gets the route and the body; answered when it has ended, or, with " +
+  "`stream`, in server-sent events as the worker yields them. A client that hangs up cancels it. On a " +
+  "load-balanced endpoint the worker answers itself.";
 
 type CallDescription = Pick<Description, "id" | "summary"> & { readonly example: unknown };
 
@@ -39,7 +39,15 @@ function callOperation({ id, summary, example }: CallDescription) {
 
 function listing(id: string, summary: string, path: z.ZodObject) {
   return openaiOperation(
-    { id, tag: "OpenAI", summary, details: "A job, too.", path, answer: openaiReplySchema, answerHeaders },
+    {
+      id,
+      tag: "OpenAI",
+      summary,
+      details: "Is a job as well.",
+      path,
+      answer: openaiReplySchema,
+      answerHeaders,
+    },
     [400, 401, 404, 409, 429, 500, 502, 503, 504, 524],
   );
 }
@@ -48,26 +56,30 @@ export const openaiPaths: ZodOpenApiPathsObject = {
   "/v2/{endpointId}/openai/v1/chat/completions": {
     post: callOperation({
       id: "createChatCompletion",
-      summary: "Go on with a conversation",
+      summary: "Create a chat completion",
       example: { model: "m", messages: [{ role: "user", content: "Hello" }] },
     }),
   },
   "/v2/{endpointId}/openai/v1/completions": {
     post: callOperation({
       id: "createCompletion",
-      summary: "Go on with a text",
+      summary: "Create a completion",
       example: { model: "m", prompt: "Hello" },
     }),
   },
   "/v2/{endpointId}/openai/v1/embeddings": {
     post: callOperation({
       id: "createEmbedding",
-      summary: "Turn texts into vectors",
+      summary: "Create embeddings",
       example: { model: "m", input: "Hello" },
     }),
   },
   "/v2/{endpointId}/openai/v1/responses": {
-    post: callOperation({ id: "createResponse", summary: "Answer", example: { model: "m", input: "Hello" } }),
+    post: callOperation({
+      id: "createResponse",
+      summary: "Create a response",
+      example: { model: "m", input: "Hello" },
+    }),
   },
   "/v2/{endpointId}/openai/v1/models": {
     get: listing("listModels", "The models that the workers serve", endpointPath),
@@ -75,9 +87,9 @@ export const openaiPaths: ZodOpenApiPathsObject = {
   "/v2/{endpointId}/openai/v1/models/{model}": {
     get: listing(
       "getModel",
-      "One of the models",
+      "Get a model",
       endpointPath.extend({
-        model: z.string().meta({ description: "Its name, escaped as part of a path." }),
+        model: z.string().meta({ description: "Name of the model, escaped as part of a path." }),
       }),
     ),
   },

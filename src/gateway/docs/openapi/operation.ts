@@ -6,7 +6,7 @@ import { openaiErrorSchema } from "../../../contract/openai.ts";
 import { restErrorSchema } from "../../../contract/rest/rest.ts";
 
 export type Description = {
-  /** Unique in the document; clients that are generated name their methods so. */
+  /** Unique in the document; generated clients name their methods by it. */
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
@@ -16,30 +16,30 @@ export type Description = {
   readonly headers?: z.ZodObject;
   readonly body?: z.ZodType;
   readonly example?: unknown;
-  /** Of what succeeds; undefined for an answer without a body. */
+  /** Schema of the successful answer; undefined for one without a body. */
   readonly answer: z.ZodType | undefined;
   readonly status?: 200 | 201 | 204;
   readonly answerHeaders?: z.ZodObject;
 };
 
 const ERRORS = {
-  400: "The request is not as it should be; the message names the field.",
+  400: "The request is invalid; the message names the fields.",
   401: "The key is missing or wrong, or does not allow this.",
-  404: "There is no such thing in this account.",
-  409: "The job is in no state for this.",
+  404: "The account has no such object.",
+  409: "The state of the job does not allow this.",
   413: "The body is too large.",
   429: "A limit is reached. Try again after Retry-After seconds.",
-  500: "An error of ours.",
-  502: "The worker broke off, refused the connection, or gave an answer that is none.",
-  503: "Not possible now; later it may be.",
-  504: "The job took longer than it may.",
+  500: "An internal error.",
+  502: "The worker broke off, refused the connection, or sent an invalid answer.",
+  503: "Not possible now; try again later.",
+  504: "The job exceeded its time limit.",
   524: "The worker did not answer in time.",
 } as const;
 type ErrorStatus = keyof typeof ERRORS;
 
 const RETRY_AFTER = z.object({ "Retry-After": z.string().meta({ description: "Seconds.", example: "3" }) });
 
-/** Describes an operation whose errors have the shape of the queue API and the agent API. */
+/** Describes an operation whose errors have the form of the queue API and the agent API. */
 export function operation(description: Description, errors: readonly ErrorStatus[]) {
   return describe(description, errorResponses(errors, errorBodySchema));
 }
@@ -54,7 +54,7 @@ export function openaiOperation(description: Description, errors: readonly Error
   return describe(description, errorResponses(errors, openaiErrorSchema));
 }
 
-/** Describes an operation that a worker answers; what is not its own answer has the shape of the queue API. */
+/** Describes an operation that a worker answers; errors of the edge have the form of load balancing. */
 export function workerOperation(
   description: Omit<Description, "answer" | "status" | "answerHeaders">,
   answer: ZodOpenApiResponsesObject[`2${string}`],

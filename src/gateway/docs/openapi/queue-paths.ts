@@ -24,30 +24,30 @@ import { operation, type Description } from "./operation.ts";
 export const endpointPath = z.object({
   endpointId: z.string().meta({
     description:
-      "Id of an endpoint; or `flash`, which stands for the endpoint that the headers X-Flash-App, X-Flash-Environment " +
-      "and X-Flash-Endpoint name. Its id is then in the answer's X-Flash-Endpoint-Id.",
+      "Id of an endpoint, or `flash` for the endpoint that the headers X-Flash-App, X-Flash-Environment " +
+      "and X-Flash-Endpoint name. The answer's header X-Flash-Endpoint-Id then holds its id.",
     param: { id: "endpointId" },
   }),
 });
 const jobPath = endpointPath.extend({
-  jobId: z.string().meta({ description: "What `run` answered as `id`.", param: { id: "jobId" } }),
+  jobId: z.string().meta({ description: "The `id` in the answer of `run`.", param: { id: "jobId" } }),
 });
 
-/** What an answer says of the limit that it counted against; see the IETF draft on RateLimit fields. */
+/** The limit that a request counted against; see the IETF draft on RateLimit fields. */
 export const rateLimitHeaders = z.object({
   "RateLimit-Policy": z
     .string()
     .optional()
-    .meta({ description: "The limit: requests in seconds.", example: '"run";q=1000;w=10' }),
-  RateLimit: z
-    .string()
-    .optional()
-    .meta({ description: "What is left of it, and seconds until more is.", example: '"run";r=998;t=10' }),
+    .meta({ description: "The limit: requests per number of seconds.", example: '"run";q=1000;w=10' }),
+  RateLimit: z.string().optional().meta({
+    description: "Requests that remain, and seconds until the limit resets.",
+    example: '"run";r=998;t=10',
+  }),
 });
 
 export const idempotencyHeaders = z.object({
   "Idempotency-Key": z.string().max(IDEMPOTENCY_KEY_MAX_LENGTH).optional().meta({
-    description: "A repeated call with the same key answers with what the first one made.",
+    description: "A repeated call with the same key returns what the first call created.",
   }),
 });
 
@@ -66,7 +66,7 @@ function limited(description: Omit<Description, "tag">, ...more: readonly (409 |
   return operation({ tag: TAG, answerHeaders: rateLimitHeaders, ...description }, [...LIMITED, ...more]);
 }
 
-/** Some clients send POST for what is read. */
+/** Some clients send POST to read. */
 function withPost(description: Omit<Description, "tag">) {
   const asPost = {
     ...description,
@@ -78,31 +78,34 @@ function withPost(description: Omit<Description, "tag">) {
 
 const statusDescription = {
   id: "getJob",
-  summary: "A job as it stands",
+  summary: "Get a job",
   details:
-    "With `wait` the answer comes when the job has ended, or after that time with the job as it stands then. " +
-    "`delayTime` and `executionTime` of a job that has not ended are those up to now.",
+    "With `wait`, answers when the job has ended, or after that time with its current state. " +
+    "`delayTime` and `executionTime` of a job that has not ended count up to now.",
   path: jobPath,
   query: wait("0 by default.").extend({
     ttl: remainingTtlSchema.optional().meta({
-      description: "Gives the job so many milliseconds to live from now on.",
+      description: "Sets the expiry of the job to this many milliseconds from now.",
     }),
-    timeline: flagSchema.optional().meta({ description: "Adds what happened to the job, and when." }),
+    timeline: flagSchema.optional().meta({ description: "Adds the events of the job with their times." }),
   }),
   answer: jobReplySchema,
 };
 
 const streamDescription = {
   id: "streamJob",
-  summary: "What the handler yielded since the last call",
+  summary: "Read what the handler has yielded since the last call",
   details:
-    "Held until there is something, the job has ended or `wait` is over; the first answer with a final status holds " +
-    "all that is left. With `Accept: text/event-stream` server-sent events come instead, from the start or from " +
-    "`Last-Event-ID` on.",
+    "Waits until there is a chunk, the job has ended or `wait` is over; the first answer with a final status holds " +
+    "all remaining chunks. With `Accept: text/event-stream`, sends server-sent events instead, from the start or after " +
+    "`Last-Event-ID`.",
   path: jobPath,
   query: wait(`${STREAM_HOLD_MS} by default.`),
   headers: z.object({
-    "Last-Event-ID": z.string().optional().meta({ description: "Number of the last event that was seen." }),
+    "Last-Event-ID": z
+      .string()
+      .optional()
+      .meta({ description: "Id of the last event that the client has received." }),
   }),
   answer: streamReplySchema,
 };
@@ -121,9 +124,9 @@ const SUBMIT = {
         id: "runJob",
         summary: "Queue a job",
         details:
-          "Answers at once with its id. The result is kept for 30 minutes after the job has ended. `input` is an " +
+          "Answers at once with its id. The result is stored for 30 minutes after the job has ended. `input` is an " +
           "object for workers that name their parameters, and may be any other JSON value, which reaches the handler " +
-          "as it is.",
+          "unchanged.",
         ...submission,
         answer: jobStateSchema,
       },
@@ -136,10 +139,10 @@ const SUBMIT = {
         id: "runJobAndWait",
         summary: "Run a job and wait for its result",
         details:
-          "Answers when the job has ended, or after `wait` with the job as it stands then, which goes on: read it by " +
-          "status or status-sync. No connection need be held for the hours that a job may take. A client that hangs " +
+          "Answers when the job has ended, or after `wait` with its current state. The job continues: read it by " +
+          "status or status-sync. Jobs may take hours without an open connection. A client that hangs " +
           "up does not cancel it. `input` may be any JSON value. A job whose worker crashed is FAILED, with the " +
-          "worker's last words in `error`, and not an error of this call.",
+          "worker's last output in `error`, and not an error of this call.",
         ...submission,
         query: wait(`${WAIT_DEFAULT_MS} by default.`),
         answer: jobReplySchema,
@@ -153,7 +156,7 @@ const JOBS = {
   "/v2/{endpointId}/status/{jobId}": withPost(statusDescription),
   "/v2/{endpointId}/status-sync/{jobId}": withPost({
     id: "waitForJob",
-    summary: "A job, once it has ended",
+    summary: "Wait for the end of a job",
     path: jobPath,
     query: wait(`${WAIT_DEFAULT_MS} by default.`),
     answer: jobReplySchema,
@@ -163,7 +166,7 @@ const JOBS = {
     post: limited({
       id: "cancelJob",
       summary: "Cancel a job",
-      details: "A queued or running job ends as CANCELLED; one that has ended stays as it is.",
+      details: "A queued or running job ends as CANCELLED; an ended job does not change.",
       path: jobPath,
       answer: jobStateSchema,
     }),
@@ -183,7 +186,7 @@ const JOBS = {
   "/v2/{endpointId}/webhooks/{jobId}": {
     get: limited({
       id: "getWebhookLog",
-      summary: "What became of a job's webhook",
+      summary: "List the deliveries of a job's webhook",
       path: jobPath,
       answer: webhookLogSchema,
     }),
@@ -191,7 +194,7 @@ const JOBS = {
   "/v2/{endpointId}/webhooks/{jobId}/redeliver": {
     post: limited({
       id: "redeliverWebhook",
-      summary: "Send the webhook of an ended job once more",
+      summary: "Send the webhook of an ended job again",
       path: jobPath,
       answer: webhookLogSchema,
     }),
@@ -202,7 +205,7 @@ const QUEUE = {
   "/v2/{endpointId}/requests": {
     get: limited({
       id: "listJobs",
-      summary: "The jobs that are still there, the newest first",
+      summary: "List stored jobs, newest first",
       path: endpointPath,
       query: requestsQuerySchema,
       answer: requestsPageSchema,
@@ -213,10 +216,10 @@ const QUEUE = {
       {
         id: "getLogs",
         tag: TAG,
-        summary: "What workers print, and what happens to them",
+        summary: "Read the logs of workers",
         details:
-          "The newest lines that are meant, in the order of time. With `Accept: text/event-stream` they come as " +
-          "server-sent events, and go on as they are printed, or from `Last-Event-ID` on.",
+          "The newest matching lines, ordered by time. With `Accept: text/event-stream`, sends them as " +
+          "server-sent events and continues with new lines, or after `Last-Event-ID`.",
         path: endpointPath,
         query: logQuerySchema,
         answer: logPageSchema,
@@ -229,7 +232,7 @@ const QUEUE = {
       {
         id: "followWorkerLogs",
         tag: TAG,
-        summary: "The last lines of one worker, and all that follow",
+        summary: "Follow the logs of one worker",
         details: "Server-sent events, each `{source, line, ts}`.",
         path: endpointPath.extend({ workerId: z.string() }),
         query: workerLogQuerySchema,
@@ -241,7 +244,7 @@ const QUEUE = {
   "/v2/{endpointId}/purge-queue": {
     post: limited({
       id: "purgeQueue",
-      summary: "Cancel every job that waits",
+      summary: "Cancel all queued jobs",
       path: endpointPath,
       answer: purgeReplySchema,
     }),
@@ -251,7 +254,7 @@ const QUEUE = {
       {
         id: "getHealth",
         tag: TAG,
-        summary: "Job counters, workers, limits and their use",
+        summary: "Get job counters, workers, and limits with their use",
         path: endpointPath,
         answer: healthSchema,
       },
@@ -263,7 +266,7 @@ const QUEUE = {
       {
         id: "getMetrics",
         tag: TAG,
-        summary: "Workers by what they do",
+        summary: "Count workers by state",
         path: endpointPath,
         answer: metricsSchema,
       },
@@ -275,7 +278,7 @@ const QUEUE = {
       {
         id: "getRequestMetrics",
         tag: TAG,
-        summary: "Jobs within a window: how many, how they ended, how long they took",
+        summary: "Get counts, outcomes and durations of jobs within a window",
         path: endpointPath,
         query: metricsQuerySchema,
         answer: requestMetricsSchema,
@@ -288,7 +291,7 @@ const QUEUE = {
       {
         id: "getWorkerMetrics",
         tag: TAG,
-        summary: "Workers by what they did, and waiting jobs, within a window",
+        summary: "Get worker activity and queue depth within a window",
         path: endpointPath,
         query: metricsQuerySchema,
         answer: workerMetricsSchema,

@@ -29,14 +29,14 @@ import { hostSchema, hostUpdateSchema } from "../../../contract/rest/rest-host.t
 import { includeSchema } from "../../../contract/rest/rest.ts";
 import { restOperation } from "./operation.ts";
 
-/** One kind of thing that REST keeps; what is absent cannot be done with it. */
+/** One noun of REST; absent members are operations that it does not have. */
 type Noun = {
   readonly path: string;
   readonly parameter: string;
   readonly tag: string;
   readonly one: string;
   readonly many: string;
-  /** As it stands in the ids of operations: createTemplate, listTemplates. */
+  /** In the ids of operations: createTemplate, listTemplates. */
   readonly name: string;
   readonly plural: string;
   readonly view: z.ZodType;
@@ -52,7 +52,7 @@ const READ = [401, 500] as const;
 const FIND = [401, 404, 500] as const;
 const WRITE = [400, 401, 404, 413, 500, 503] as const;
 
-/** The operations that are alike for all nouns. */
+/** The operations that all nouns share. */
 function nounPaths(noun: Noun): ZodOpenApiPathsObject {
   const itemPath = `/v1/${noun.path}/{${noun.parameter}}`;
   const parameters = z.object({ [noun.parameter]: z.string() });
@@ -108,8 +108,8 @@ function oneOperations({ tag, one, name, view, oneQuery, deletion }: Noun, path:
 
 function changeOperations({ tag, one, name, changed, view }: Noun, path: z.ZodObject) {
   if (!changed) return undefined;
-  const details = "What the body omits stays as it is.";
-  const described = { tag, text: details, path, body: changed, example: {}, answer: view };
+  const details = "Omitted fields are left unchanged.";
+  const described = { tag, details, path, body: changed, example: {}, answer: view };
   return {
     patch: restOperation({ id: `update${name}`, summary: `Change ${one}`, ...described }, WRITE),
     post: restOperation(
@@ -152,15 +152,15 @@ const NOUNS: readonly Noun[] = [
     changed: templateUpdateSchema,
     listQuery: z.object({
       includeEndpointBoundTemplates: includeSchema.meta({
-        description: "Also those that came inline with an endpoint.",
+        description: "Includes templates that were defined inline with an endpoint.",
         override: { type: "boolean", default: false },
       }),
       includePublicTemplates: includeSchema.meta({
-        description: "Accepted; there are none of others.",
+        description: "Accepted for compatibility; ignored.",
         override: { type: "boolean", default: false },
       }),
       includeRunpodTemplates: includeSchema.meta({
-        description: "Accepted; there are no official ones.",
+        description: "Accepted for compatibility; ignored.",
         override: { type: "boolean", default: false },
       }),
     }),
@@ -214,8 +214,8 @@ const HOST_PATHS: ZodOpenApiPathsObject = {
       {
         ...HOSTS,
         id: "updateHost",
-        summary: "Cordon or drain a host, or lift that",
-        details: "What the body omits stays as it is.",
+        summary: "Cordon or drain a host, or undo it",
+        details: "Omitted fields are left unchanged.",
         path: hostPath,
         body: hostUpdateSchema,
         example: { drained: true },
@@ -228,7 +228,7 @@ const HOST_PATHS: ZodOpenApiPathsObject = {
         ...HOSTS,
         id: "deleteHost",
         summary: "Remove a host",
-        details: "Revokes its token for good: its workers are placed elsewhere, and their jobs run again.",
+        details: "Revokes its token. Its workers are placed elsewhere, and their jobs run again.",
         path: hostPath,
         answer: undefined,
         status: 204,
@@ -255,7 +255,7 @@ const POD_PATHS: ZodOpenApiPathsObject = {
         id: "createPod",
         tag: "Pods",
         summary: "Create a pod",
-        details: "Not possible yet: a valid body is answered with 503.",
+        details: "Not supported yet: a valid body is answered with 503.",
         body: podCreateSchema,
         answer: podSchema,
         status: 201,
@@ -283,7 +283,7 @@ const POD_PATHS: ZodOpenApiPathsObject = {
       {
         id: "getPodLogs",
         tag: "Pods",
-        summary: "The last lines of a worker's logs",
+        summary: "Get the last lines of a worker's logs",
         path: podPath,
         answer: podLogsSchema,
       },
@@ -303,8 +303,8 @@ function billingPath(noun: string, name: string, details: string): ZodOpenApiPat
   const description = {
     id: `list${name}Billing`,
     tag: "Billing",
-    summary: `What ${noun} cost`,
-    text: details,
+    summary: `Get the cost of ${noun}`,
+    details,
     query: billingQuerySchema,
     answer: z.array(billingRecordSchema),
   };
@@ -318,7 +318,7 @@ export const restPaths: ZodOpenApiPathsObject = {
   ...billingPath(
     "endpoints",
     "Endpoint",
-    "What they used, at nominal prices; by default the days of the last week.",
+    "Usage at nominal prices; by default for each day of the last week.",
   ),
   ...billingPath("pods", "Pod", NOTHING_BILLED),
   ...billingPath("networkvolumes", "NetworkVolume", NOTHING_BILLED),

@@ -1,22 +1,24 @@
-/** Requests come to a batch: validated like those of run, large inputs put into R2, the rest packed. */
-import { batchBodySchema, BATCH_REQUESTS_MAX } from "../../../contract/batch.ts";
+/** Adds requests to a batch: validated like those of run, large inputs put into R2, the rest packed. */
+import { BATCH_REQUESTS_MAX, batchBodySchema } from "../../../contract/batch.ts";
 import {
   JOB_REQUEST_CUTS,
-  receivedJobRequestSchema,
   type ReceivedJobRequest,
+  receivedJobRequestSchema,
 } from "../../../contract/job.ts";
+import { TTL_DEFAULT_MS } from "../../../contract/limits.ts";
+import { invalidInput } from "../../../contract/validation-issues.ts";
+import { type BatchPack, type BatchRequest, packRequests } from "../../../domain/jobs/batch.ts";
+import type { BatchCall } from "../../../endpoint/batches/messages.ts";
 import { EACH, type JsonPath } from "../../../json/json-carver.ts";
 import { cutsAt } from "../../../json/raw-json.ts";
-import { BATCH_BODY_MAX_BYTES, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
-import { packRequests, type BatchPack, type BatchRequest } from "../../../domain/jobs/batch.ts";
-import type { BatchCall } from "../../../endpoint/batches/messages.ts";
-import { invalidInput } from "../../../contract/validation-issues.ts";
 import { readCutJson } from "../../body.ts";
 import { dropPayload, storePayload } from "../../payloads.ts";
 import type { QueueContext } from "../context.ts";
-import { readIdempotencyKey, workerOptions } from "../jobs/submit.ts";
-import { readWebhook } from "../jobs/webhook.ts";
-import { callBatch, batchIdOf } from "./call.ts";
+import { readIdempotencyKey, readWebhook, workerOptions } from "../jobs/submission.ts";
+import { batchIdOf, callBatch } from "./call.ts";
+
+/** All requests of one call. */
+const BATCH_BODY_MAX_BYTES = 10 * 1024 * 1024;
 
 /** `POST /batch`: a draft with these requests; none of them starts yet. */
 export async function createBatch(context: QueueContext): Promise<Response> {

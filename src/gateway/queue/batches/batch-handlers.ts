@@ -1,10 +1,36 @@
-/** Operations on one batch that answer with it. */
-import { batchChangeSchema } from "../../../contract/batch.ts";
+/** Batches: `/v2/<endpointId>/batch…`. */
+import { batchChangeSchema, batchPageSchema } from "../../../contract/batch.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../../../contract/limits.ts";
+import { invalidInput } from "../../../contract/validation-issues.ts";
 import type { BatchCall } from "../../../endpoint/batches/messages.ts";
 import { readBody } from "../../body.ts";
 import type { QueueContext } from "../context.ts";
-import { callBatch, batchIdOf } from "./call.ts";
+import { callWithinLimits } from "../limits.ts";
+import type { ServeJobs } from "../operations.ts";
+import { appendToBatch, createBatch } from "./add-requests.ts";
+import { batchIdOf, callBatch } from "./call.ts";
+import { batchRequests } from "./requests.ts";
+
+export function serveBatches(serve: ServeJobs): void {
+  serve("POST batch", createBatch);
+  serve("GET batch", listBatches);
+  serve("GET batch/:batchId", getBatch);
+  serve("PUT batch/:batchId", renameBatch);
+  serve("POST batch/:batchId/finalize", finalizeBatch);
+  serve("POST batch/:batchId/cancel", cancelBatch);
+  serve("POST batch/:batchId/requests", appendToBatch);
+  serve("GET batch/:batchId/requests", batchRequests);
+  serve("DELETE batch/:batchId/requests/:requestId", removeBatchRequest);
+}
+
+/** `GET /batch?offset=&limit=`: the endpoint's batches, the newest first. */
+export async function listBatches(context: QueueContext): Promise<Response> {
+  const query = batchPageSchema.safeParse(context.req.query());
+  if (!query.success) throw invalidInput(query.error);
+  const { offset, limit } = query.data;
+  const reply = await callWithinLimits(context, (stub) => stub.batches({ offset, limit }));
+  return context.json(reply.page);
+}
 
 /** `GET /batch/<id>`: the batch with its progress. */
 export async function getBatch(context: QueueContext): Promise<Response> {

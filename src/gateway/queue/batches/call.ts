@@ -1,10 +1,9 @@
 /** Asking the endpoint's object about a batch, and what is said when it refuses. */
-import type { BatchSummary } from "../../../contract/batch.ts";
+import { BATCH_REQUESTS_MAX, type BatchSummary } from "../../../contract/batch.ts";
 import type { BatchCall } from "../../../endpoint/batches/messages.ts";
 import { ServiceError } from "../../../contract/errors.ts";
 import type { QueueContext } from "../context.ts";
 import { callWithinLimits } from "../limits.ts";
-import { BATCH_REQUESTS_MAX } from "../../../contract/batch.ts";
 
 /** Carries out one operation; throws what a client is told when that cannot be. */
 export async function callBatch(

@@ -2,6 +2,7 @@
  * The requests of a batch, with their outputs. A page may hold gigabytes, so it is written while it is read:
  * never more than one message of the object and one output from R2 are in memory.
  */
+import { ignoreFailure } from "../../../std/errors.ts";
 import { batchPageSchema, type BatchRequestRow } from "../../../contract/batch.ts";
 import type { BatchRequestsReply, BatchRequestView } from "../../../endpoint/batches/messages.ts";
 import type { RateLimited, Unconfigured } from "../../../endpoint/messages.ts";
@@ -96,6 +97,6 @@ async function writeAll(
     await writer.close();
   } catch (error) {
     logFailure("batch_requests_failed", { path: context.req.path }, error);
-    await writer.abort().catch(() => {}); // the client sees a body that was cut off
+    await writer.abort().catch(ignoreFailure); // the client sees a body that was cut off
   }
 }

@@ -1,5 +1,5 @@
 /** What a worker yields of one answer. An answer comes from one attempt: a second one would begin it anew. */
-import { CHANNEL_WAIT_MAX_MS } from "../../../contract/limits.ts";
+import { CHANNEL_WAIT_MAX_MS } from "../../wake-up.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import type { SlotRef } from "../../../endpoint/messages.ts";
 import type { QueueContext } from "../context.ts";

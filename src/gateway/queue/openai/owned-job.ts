@@ -3,7 +3,7 @@
  * what it goes on to compute. It is cancelled when the client goes before the answer is complete.
  */
 import { logFailure } from "../../../failure-log.ts";
-import { callEndpoint } from "../../endpoint-directory.ts";
+import { callEndpoint } from "../../../management/endpoints/endpoint-directory.ts";
 import type { QueueContext } from "../context.ts";
 
 export class OwnedJob {

@@ -1,9 +1,24 @@
 /** OpenAI's API on an endpoint: `/v2/<endpointId>/openai/v1/…`, whose workers know the routes. */
+import { ignoreFailure } from "../../../std/errors.ts";
 import { Hono } from "hono";
-import { requireWrite, withEndpoint, type QueueApi } from "../context.ts";
+import { ServiceError } from "../../../contract/errors.ts";
+import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
+import { RUNSYNC_RETENTION_MAX_MS } from "../../../domain/jobs/job-machine.ts";
+import type { JobView } from "../../../domain/jobs/job-view.ts";
+import { noWorkerError } from "../../../domain/openai/openai-error-details.ts";
+import { openaiFormat, OpenaiJobError, renderOpenaiError } from "../../errors.ts";
+import { placeBelow } from "../../load-balancing/endpoint-url.ts";
+import { serveRequest } from "../../load-balancing/serve.ts";
+import { type QueueApi, type QueueContext, requireWrite, withEndpoint } from "../context.ts";
+import { queueJob, readIdempotencyKey, type SubmittedJob } from "../jobs/submission.ts";
 import { counted } from "../limits.ts";
-import { serveOpenai } from "./call.ts";
-import { renderOpenaiError } from "../../errors.ts";
+import { OwnedJob } from "./owned-job.ts";
+import { bareInput, type OpenaiInput, readInput } from "./request-body.ts";
+import { answerStreamed } from "./streamed-answer.ts";
+import { answerWhole } from "./whole-answer.ts";
+
+/** Life of the job of an OpenAI request, whose client waits: one that left unnoticed leaves no job behind for long. */
+const OPENAI_TTL_MS = 60 * 60_000;
 
 /** Every route needs write: each is work for a worker. Those that engines have are listed; any other one goes there as well. */
 export function openaiRoutes(): Hono<QueueApi> {
@@ -19,4 +34,71 @@ export function openaiRoutes(): Hono<QueueApi> {
   routes.get("/v1/models/:model", serve);
   routes.all("/*", serve);
   return routes;
+}
+
+/** The segments `/v2/<endpointId>/openai`. */
+const PREFIX_SEGMENTS = 3;
+
+export async function serveOpenai(context: QueueContext): Promise<Response> {
+  const endpoint = context.get("endpoint");
+  const place = placeBelow(context.req.url, PREFIX_SEGMENTS);
+  if (endpoint.type !== "QB") return serveRequest(context, endpoint, place, openaiFormat);
+  const answer = askWorker(context, place.target);
+  // Goes on when the client hangs up: a job that is being queued must be found, and cancelled.
+  context.executionCtx.waitUntil(answer.catch(ignoreFailure));
+  return answer;
+}
+
+async function askWorker(context: QueueContext, route: string): Promise<Response> {
+  const idempotencyKey = readIdempotencyKey(context);
+  const { input, isStream } = await readCall(context, route);
+  const submitted = await queueJob(
+    context,
+    {
+      operation: "openai",
+      isSync: true,
+      // The client would wait longer.
+      waitMs: RUNSYNC_RETENTION_MAX_MS,
+      holdMs: isStream ? 0 : IN_OBJECT_WAIT_MS,
+      keepsSlot: isStream,
+    },
+    idempotencyKey,
+    { options: { policy: { ttl: OPENAI_TTL_MS } }, input },
+  );
+  context.header("X-Request-Id", submitted.view.id);
+  const isOwned = submitted.isNew && idempotencyKey === null;
+  return answer(context, submitted, { isStream, isOwned });
+}
+
+async function answer(
+  context: QueueContext,
+  submitted: SubmittedJob,
+  { isStream, isOwned }: { readonly isStream: boolean; readonly isOwned: boolean },
+): Promise<Response> {
+  const job = new OwnedJob(context, submitted.view.id, isOwned);
+  try {
+    requireRunnable(submitted.view);
+    if (isStream) return await answerStreamed(context, submitted, job);
+    const whole = await answerWhole(context, submitted);
+    job.complete();
+    return whole;
+  } catch (error) {
+    await job.abandon();
+    throw error;
+  }
+}
+
+function readCall(context: QueueContext, route: string): Promise<OpenaiInput> | OpenaiInput {
+  const { method, raw } = context.req;
+  if (method === "GET") return bareInput(route);
+  if (method !== "POST") {
+    throw new ServiceError("not_found", `There is no ${method} ${context.req.path}: send GET or POST.`);
+  }
+  const { endpointId } = context.get("endpoint");
+  return readInput(raw, route, { bucket: context.env.PAYLOADS, endpointId });
+}
+
+/** Who lets no workers run need not wait for one. */
+function requireRunnable({ queue }: JobView): void {
+  if (queue?.reason === "workers_max_is_zero") throw new OpenaiJobError(noWorkerError(queue.detail));
 }

@@ -14,7 +14,7 @@ import {
 import { logFailure } from "../../../failure-log.ts";
 import type { QueueContext } from "../context.ts";
 import { EVENT_HEADERS, EventWriter } from "../streams/stream-events.ts";
-import type { SubmittedJob } from "../jobs/submit.ts";
+import type { SubmittedJob } from "../jobs/submission.ts";
 import { AnswerChunks, type AnswerStep } from "./answer-chunks.ts";
 import { OpenaiJobError } from "../../errors.ts";
 import type { OwnedJob } from "./owned-job.ts";

@@ -15,8 +15,8 @@ import { openPayload } from "../../../durable/stored-payload.ts";
 import { hasErrorCode } from "../../../contract/errors.ts";
 import { OpenaiJobError } from "../../errors.ts";
 import type { QueueContext } from "../context.ts";
-import type { SubmittedJob } from "../jobs/submit.ts";
-import { waitForJob } from "../jobs/wait-for-job.ts";
+import type { SubmittedJob } from "../jobs/submission.ts";
+import { waitForJob } from "../jobs/job-answer.ts";
 import { AnswerChunks } from "./answer-chunks.ts";
 
 /** Waits for as long as the client does. */

@@ -1,8 +1,10 @@
 /** Lines of logs as they are printed: what the endpoint's object passes on while somebody follows. */
-import { LOG_FOLLOWER_BUFFER_BYTES } from "../../../contract/limits.ts";
 import type { WorkerLogLine } from "../../../domain/logs/log-lines.ts";
-import type { EndpointStub } from "../../endpoint-directory.ts";
+import type { EndpointStub } from "../../../management/objects.ts";
 import { ServiceError } from "../../../contract/errors.ts";
+
+/** What waits for one slow follower; beyond it his stream ends, and he may go on from where he was. */
+const LOG_FOLLOWER_BUFFER_BYTES = 2_000_000;
 
 export class LiveLines {
   readonly #socket: WebSocket;

@@ -3,16 +3,15 @@
  * for before those that are kept are read, and agents send what is in between once more, so that none is missed;
  * what comes twice is known by its place.
  */
-import { STREAM_HEARTBEAT_MS } from "../../../contract/limits.ts";
+import { EVENT_HEADERS, EventWriter, HEARTBEAT, STREAM_HEARTBEAT_MS } from "./stream-events.ts";
 import { SEQ_PER_MS } from "../../../domain/logs/log-key.ts";
 import { matchesFilter, viewLine, type WorkerLogLine } from "../../../domain/logs/log-lines.ts";
 import { LogProgress } from "../../../domain/logs/log-progress.ts";
 import { logFailure } from "../../../failure-log.ts";
 import { findLines, type LogSearch } from "../../../management/logs/log-reader.ts";
-import { endpointStub } from "../../endpoint-directory.ts";
+import { endpointObject } from "../../../management/objects.ts";
 import type { QueueContext } from "../context.ts";
 import { LiveLines } from "./live-lines.ts";
-import { EVENT_HEADERS, EventWriter, HEARTBEAT } from "./stream-events.ts";
 import { LOG_PAGE_MAX } from "../../../contract/agent/log.ts";
 import { LOG_PAGE_MAX_BYTES } from "../../../domain/logs/log-collector.ts";
 
@@ -31,7 +30,7 @@ export async function followLogs(
   shape: LineShape,
 ): Promise<Response> {
   const { endpointId } = context.get("endpoint");
-  const live = await LiveLines.open(endpointStub(context.env, endpointId), context.req.raw.signal);
+  const live = await LiveLines.open(endpointObject(context.env, endpointId), context.req.raw.signal);
   try {
     const stored = await readStored(context, search);
     const { readable, writable } = new IdentityTransformStream();

@@ -1,6 +1,6 @@
 /** The logs of an endpoint. */
+import { LOG_AHEAD_MAX_MS, logRetentionDays } from "../../../management/logs/log-retention.ts";
 import type { z } from "zod";
-import { LOG_AHEAD_MAX_MS } from "../../../contract/limits.ts";
 import { logQuerySchema, workerLogQuerySchema, type LogPage } from "../../../contract/agent/log.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../../domain/logs/log-key.ts";
 import {
@@ -11,7 +11,6 @@ import {
   type LogPosition,
 } from "../../../domain/logs/log-lines.ts";
 import { findLines, type LogSearch } from "../../../management/logs/log-reader.ts";
-import { logRetentionDays } from "../../../management/logs/log-retention.ts";
 import { ServiceError } from "../../../contract/errors.ts";
 import { invalidInput } from "../../../contract/validation-issues.ts";
 import type { QueueContext } from "../context.ts";

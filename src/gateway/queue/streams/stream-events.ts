@@ -2,16 +2,19 @@
  * A stream as server-sent events. The Worker script writes them and waits outside the object, so that the
  * object may hibernate between chunks. Every read says from which position, so nothing here need last.
  */
+import { ignoreFailure } from "../../../std/errors.ts";
 import { errorBody } from "../../../contract/errors.ts";
-import { STREAM_HEARTBEAT_MS } from "../../../contract/limits.ts";
 import { bytesOnOneLine, onOneLine } from "../../../domain/openai/event-data.ts";
 import { logFailure } from "../../../failure-log.ts";
 import { readBytes } from "../../../durable/byte-stream.ts";
 import { jobNotFound, type QueueContext } from "../context.ts";
-import { jobBody } from "../jobs/job-body.ts";
+import { jobBody } from "../jobs/job-answer.ts";
 import type { JsonPart, StoredPart } from "../../spliced-json.ts";
 import { StreamReader, type StreamChunk, type StreamRead } from "./stream-reader.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
+
+/** Silence of an event stream after which a comment shows that it is alive. */
+export const STREAM_HEARTBEAT_MS = 15_000;
 
 export const EVENT_HEADERS = {
   "Content-Type": "text/event-stream; charset=utf-8",
@@ -110,7 +113,7 @@ export class EventWriter {
   }
 
   async close(): Promise<void> {
-    await this.#writer.close().catch(() => {});
+    await this.#writer.close().catch(ignoreFailure);
   }
 
   async #pass(part: StoredPart): Promise<boolean> {
@@ -125,7 +128,7 @@ export class EventWriter {
   }
 
   async abort(): Promise<void> {
-    await this.#writer.abort().catch(() => {});
+    await this.#writer.abort().catch(ignoreFailure);
   }
 }
 

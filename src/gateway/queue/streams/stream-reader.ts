@@ -8,7 +8,7 @@ import type {
 } from "../../../endpoint/messages.ts";
 import { elementsOf } from "../../../json/raw-json.ts";
 import { awaitWakeUp } from "../../wake-up.ts";
-import { endpointStub } from "../../endpoint-directory.ts";
+import { endpointObject } from "../../../management/objects.ts";
 import type { QueueContext } from "../context.ts";
 import { callWithinLimits, slotQuery } from "../limits.ts";
 
@@ -78,7 +78,7 @@ export class StreamReader {
   /** Waits outside the object until there may be more, or `untilAt` has come. */
   async awaitMore(untilAt: number): Promise<void> {
     const { env, req } = this.#context;
-    const object = endpointStub(env, this.#context.get("endpoint").endpointId);
+    const object = endpointObject(env, this.#context.get("endpoint").endpointId);
     const slot = this.#slot && slotQuery(this.#slot, untilAt);
     const channel = { stream: this.jobId, after: `${this.#position}`, ...slot };
     await awaitWakeUp(object, channel, untilAt, req.raw.signal);

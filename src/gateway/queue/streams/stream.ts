@@ -1,7 +1,7 @@
 import { STREAM_HOLD_MS } from "../../../contract/limits.ts";
 import type { DrainReply, RateLimited, SlotRef, Unconfigured } from "../../../endpoint/messages.ts";
 import { awaitWakeUp } from "../../wake-up.ts";
-import { endpointStub } from "../../endpoint-directory.ts";
+import { endpointObject } from "../../../management/objects.ts";
 import { spliceJson } from "../../spliced-json.ts";
 import { jobNotFound, readWait, type QueueContext } from "../context.ts";
 import { callWithinLimits, slotQuery } from "../limits.ts";
@@ -27,7 +27,7 @@ export async function stream(context: QueueContext): Promise<Response> {
       return context.body(body, 200, { "Content-Type": "application/json" });
     }
     const channel = { stream: jobId, after: `${position}`, ...slotQuery(slot, untilAt) };
-    await awaitWakeUp(endpointStub(context.env, endpointId), channel, untilAt, signal);
+    await awaitWakeUp(endpointObject(context.env, endpointId), channel, untilAt, signal);
     // What a client that has gone would drain is lost to the next one.
     if (signal.aborted) return context.json({ status, stream: [] });
     previousSlot = slot;

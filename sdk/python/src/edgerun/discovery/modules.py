@@ -121,7 +121,7 @@ class _ProjectLoader(importlib.machinery.SourceFileLoader):
         for name in [name for name in vars(module) if not name.startswith("__")]:
             delattr(module, name)
         try:
-            exec(compile(tree, str(self._trial.root / self._file), "exec"), vars(module))  # noqa: S102 - the person's own declarations
+            exec(compile(tree, str(self._trial.root / self._file), "exec"), vars(module))  # noqa: S102 - code of the user declarations
         except Exception as declaring:
             self._trial.notes.fail(self._trial.place_of(declaring), _message_of(declaring))
             raise

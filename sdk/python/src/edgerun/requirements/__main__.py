@@ -10,7 +10,7 @@ def main() -> None:
     """Answer the question on standard input; exit status 3 says that ``packaging`` cannot be found."""
     question = json.load(sys.stdin)
     if question["operation"] == "pip":
-        json.dump({"words": pip_arguments()}, sys.stdout)
+        json.dump({"args": pip_arguments()}, sys.stdout)
         return
     packaging = load_packaging()
     if packaging is None:

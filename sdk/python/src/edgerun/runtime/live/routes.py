@@ -2,7 +2,7 @@
 Requests to a live worker of a load-balanced endpoint: one address that takes code and request together.
 
 R1  It exists in live mode only, and opens by the token that the service has given to this worker alone.
-R2  Loading blocks nobody else: the worker says that it is healthy meanwhile.
+R2  Loading blocks nothing else: the worker reports that it is healthy meanwhile.
 """
 
 from __future__ import annotations

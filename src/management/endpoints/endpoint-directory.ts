@@ -1,56 +1,15 @@
-/** Finds endpoints without asking D1 for each request, and reaches their objects. */
-import { ENDPOINT_DELETED, ServiceError } from "../contract/errors.ts";
-import type { EndpointConfig } from "../contract/endpoint.ts";
-import { countFailure, refuseExhausted } from "../auth/request-rates.ts";
-import { openDatabase } from "../db/database.ts";
-import { findEndpoint, toEndpointConfig } from "../db/endpoints.ts";
-import { findTemplate } from "../db/templates.ts";
-import { BoundedMap } from "../domain/limits/bounded-map.ts";
-import { shardName } from "../durable/object-name.ts";
-import type { EndpointObject } from "../endpoint/endpoint-object.ts";
-import type { FleetObject } from "../fleet/fleet-object.ts";
-import { FLEET_NAME } from "../durable/ports.ts";
-import type { Unconfigured } from "../endpoint/messages.ts";
-import type { Env } from "../env.ts";
-import { ensureWebhookSecrets } from "../management/secrets/webhook-secrets.ts";
-
-/** The objects as their classes say; the generated stub types lose the outcome unions. */
-export type EndpointStub = Pick<
-  EndpointObject,
-  | "configure"
-  | "remove"
-  | "countRefused"
-  | "submit"
-  | "status"
-  | "expireIn"
-  | "timeline"
-  | "drain"
-  | "readStream"
-  | "cancel"
-  | "abandon"
-  | "retry"
-  | "purge"
-  | "list"
-  | "webhookLog"
-  | "redeliver"
-  | "health"
-  | "activity"
-  | "totals"
-  | "exchange"
-  | "acceptsUpload"
-  | "batch"
-  | "batches"
-  | "batchRequests"
-  | "sendToFollowers"
-  | "forward"
-  | "abortForwarded"
-> &
-  Pick<Fetcher, "fetch">;
-export type FleetStub = Pick<
-  FleetObject,
-  "sync" | "assignments" | "hostSilent" | "snapshot" | "recentWorkersOn"
-> &
-  Pick<Fetcher, "fetch">;
+/** Finds endpoints without reading D1 for each request, and calls their objects. */
+import { countFailure, refuseExhausted } from "../../auth/request-rates.ts";
+import type { EndpointConfig } from "../../contract/endpoint.ts";
+import { ENDPOINT_DELETED, ServiceError } from "../../contract/errors.ts";
+import { openDatabase } from "../../db/database.ts";
+import { findEndpoint, toEndpointConfig } from "../../db/endpoints.ts";
+import { findTemplate } from "../../db/templates.ts";
+import { BoundedMap } from "../../domain/limits/bounded-map.ts";
+import type { Unconfigured } from "../../endpoint/messages.ts";
+import type { Env } from "../../env.ts";
+import { endpointObject, type EndpointStub } from "../objects.ts";
+import { ensureWebhookSecrets } from "../secrets/webhook-secrets.ts";
 
 const CACHE_MS = 30_000;
 const CACHE_SIZE = 10_000;
@@ -64,7 +23,7 @@ type CachedEndpoint = {
 const cache = new BoundedMap<CachedEndpoint>(CACHE_SIZE);
 
 /** The endpoint's configuration; throws endpoint_not_found when the account has none of this id. */
-export async function requireEndpoint(
+export async function resolveEndpoint(
   env: Env,
   accountId: string,
   endpointId: string,
@@ -77,7 +36,7 @@ export async function requireEndpoint(
   throw notFound(endpointId);
 }
 
-/** The configuration of an endpoint of any account; the caller must see to it that nobody gets another's. */
+/** The configuration of an endpoint of any account; the caller must not show it to another account. */
 export async function findAnyEndpoint(env: Env, endpointId: string): Promise<EndpointConfig | undefined> {
   return (await find(env, endpointId))?.config;
 }
@@ -92,21 +51,22 @@ export async function findEndpointOfEnvironment(
   return found?.flashEnvironmentId === environmentId ? found.config : undefined;
 }
 
-/** Calls an endpoint's object; tells it its configuration first when it does not know it. */
+/** Calls an endpoint's object; configures it first when it has no configuration. */
 export async function callEndpoint<Reply extends { readonly kind: string }>(
   env: Env,
   { endpointId, accountId }: EndpointConfig,
   call: (stub: EndpointStub) => Promise<Reply>,
 ): Promise<Exclude<Reply, Unconfigured>> {
-  const reply = await call(endpointStub(env, endpointId)).catch((error: unknown) => {
-    if (isDeletion(error)) return call(endpointStub(env, endpointId)); // it is empty now, and says so
+  const reply = await call(endpointObject(env, endpointId)).catch((error: unknown) => {
+    // The object has been emptied and answers that it is unconfigured.
+    if (isDeletion(error)) return call(endpointObject(env, endpointId));
     throw error;
   });
   if (isConfigured(reply)) return reply;
 
   cache.delete(endpointId);
-  const config = await wholeConfig(env, await requireEndpoint(env, accountId, endpointId));
-  const stub = endpointStub(env, endpointId);
+  const config = await wholeConfig(env, await resolveEndpoint(env, accountId, endpointId));
+  const stub = endpointObject(env, endpointId);
   await stub.configure(config, await ensureWebhookSecrets(env, accountId, Date.now()));
   await refuseDeleted(env, stub, endpointId);
   const second = await call(stub);
@@ -118,20 +78,12 @@ function isDeletion(error: unknown): boolean {
   return error instanceof Error && error.message === ENDPOINT_DELETED;
 }
 
-/** Whoever deleted the endpoint meanwhile had found its object empty, and will not look again. */
+/** A deletion that happened meanwhile found the object empty, so nothing else would empty it. */
 async function refuseDeleted(env: Env, stub: EndpointStub, endpointId: string): Promise<void> {
   if (await load(env, endpointId)) return;
   cache.delete(endpointId);
   await stub.remove();
   throw notFound(endpointId);
-}
-
-export function endpointStub(env: Env, endpointId: string): EndpointStub {
-  return env.ENDPOINT.getByName(shardName(endpointId, 0)) as unknown as EndpointStub;
-}
-
-export function fleetStub(env: Env): FleetStub {
-  return env.FLEET.getByName(FLEET_NAME) as unknown as FleetStub;
 }
 
 async function find(env: Env, endpointId: string): Promise<CachedEndpoint | undefined> {
@@ -152,7 +104,7 @@ async function load(env: Env, endpointId: string): Promise<CachedEndpoint | unde
   return cached;
 }
 
-/** With what the object needs and nobody else. */
+/** With the members that only the object needs. */
 async function wholeConfig(env: Env, config: EndpointConfig): Promise<EndpointConfig> {
   const database = openDatabase(env.DB);
   const record = await findEndpoint(database, config.endpointId);

@@ -1,10 +1,8 @@
-/** Answers that hold the packed files of an app. */
-import type { Artifact } from "../../contract/agent/artifact.ts";
-import { readRange } from "../byte-range.ts";
+/** Answers that hold an artifact of an app, or the part that the Range header asks for. */
+import { readRange } from "./byte-range.ts";
+import type { StoredArtifact } from "../../management/flash/artifact-transfers.ts";
 
-export type StoredArtifact = Artifact & { readonly objectKey: string };
-
-/** The artifact, or the part that Range asks for; null when it does not lie in the bucket any more. */
+/** The artifact, or the part that Range asks for; null when it is no longer in the bucket. */
 export async function artifactResponse(
   request: Request,
   bucket: R2Bucket,
@@ -35,7 +33,7 @@ export async function artifactResponse(
   });
 }
 
-/** A part is wanted only of what the caller has the rest of. */
+/** The range is ignored when the caller has a part of another artifact. */
 function requestedRange({ headers }: Request, etag: string): string | undefined {
   const condition = headers.get("If-Range");
   return condition === null || condition === etag ? (headers.get("Range") ?? undefined) : undefined;

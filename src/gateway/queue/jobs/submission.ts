@@ -1,14 +1,17 @@
-/** What run and runsync have in common: a validated body becomes a queued job. */
+/** A validated body becomes a queued job. */
+import { ignoreFailure } from "../../../std/errors.ts";
+import { ServiceError } from "../../../contract/errors.ts";
+import type { ReceivedJobRequest } from "../../../contract/job.ts";
 import { IDEMPOTENCY_KEY_MAX_LENGTH, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
+import { webhookUrlIssue } from "../../../domain/webhooks/webhook-url.ts";
 import type { SlotRef, SubmitRequest } from "../../../endpoint/messages.ts";
-import { ServiceError } from "../../../contract/errors.ts";
+import type { Env } from "../../../env.ts";
 import { dropPayload } from "../../payloads.ts";
 import { spliceJson } from "../../spliced-json.ts";
 import type { QueueContext } from "../context.ts";
-import { isSmall, readRequest, type JobOptions, type ReceivedRequest } from "./job-request.ts";
 import { callWithinLimits } from "../limits.ts";
-import { readWebhook } from "./webhook.ts";
+import { isSmall, type JobOptions, readRequest, type ReceivedRequest } from "./job-request.ts";
 
 type QueueOptions = Pick<SubmitRequest, "isSync" | "holdMs" | "operation" | "keepsSlot"> & {
   readonly waitMs: number | null;
@@ -33,7 +36,7 @@ export async function submitJob(
     queueJob(context, options, idempotencyKey, received),
   );
   // Goes on when the client hangs up: between R2 and the queue a payload would be left behind.
-  if (!isSmall(request)) context.executionCtx.waitUntil(submitted.catch(() => {}));
+  if (!isSmall(request)) context.executionCtx.waitUntil(submitted.catch(ignoreFailure));
   return submitted;
 }
 
@@ -81,4 +84,18 @@ export function readIdempotencyKey(context: QueueContext): string | null {
 export function workerOptions({ policy, s3Config }: JobOptions, webhook: string | null): string {
   const options = { ...(webhook && { webhook }), ...(policy && { policy }) };
   return s3Config ? spliceJson(options, "s3Config", s3Config.json) : JSON.stringify(options);
+}
+
+/** The address to call at the job's end; null for none. Throws invalid_input when it may not be called; `path` leads to the request. */
+export function readWebhook(
+  env: Env,
+  request: Pick<ReceivedJobRequest, "webhook" | "webhookV2">,
+  path = "",
+): string | null {
+  const name = request.webhook ? "webhook" : "webhookV2";
+  const webhook = request[name];
+  if (!webhook) return null;
+  const issue = webhookUrlIssue(new URL(webhook), env.WEBHOOK_ALLOW_PRIVATE === "true");
+  if (issue !== null) throw new ServiceError("invalid_input", `${path}${name} ${issue}.`);
+  return webhook;
 }

@@ -1,12 +1,37 @@
-/** Waiting for a job's end: inside the object while it is hot, on a doorbell when it is quiet. */
-import { CHANNEL_WAIT_MAX_MS } from "../../../contract/limits.ts";
+/** The answers that show a job, and the wait for its end. */
+import { awaitWakeUp, CHANNEL_WAIT_MAX_MS } from "../../wake-up.ts";
+import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
+import type { Payload } from "../../../domain/jobs/job-machine.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
+import { openPayload } from "../../../durable/stored-payload.ts";
 import type { SlotRef } from "../../../endpoint/messages.ts";
-import { awaitWakeUp } from "../../wake-up.ts";
-import { endpointStub } from "../../endpoint-directory.ts";
+import { endpointObject } from "../../../management/objects.ts";
+import { type JsonPart, jsonResponse, spliceParts } from "../../spliced-json.ts";
 import { jobNotFound, type QueueContext } from "../context.ts";
 import { callWithinLimits, slotQuery } from "../limits.ts";
-import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
+
+/**
+ * The status body. The output is spliced in as the text that the worker sent; null is left out, as clients
+ * know it of handlers that returned nothing.
+ */
+export async function jobBody(context: QueueContext, { output, ...view }: JobView): Promise<JsonPart[]> {
+  const part = output && (await outputPart(context, output));
+  if (part) return part === "null" ? [JSON.stringify(view)] : spliceParts(view, "output", [part]);
+  // The output went with its job, or with the attempt that a retry replaced.
+  if (output && view.status === "COMPLETED") throw jobNotFound(view.id);
+  return [JSON.stringify(view)];
+}
+
+export async function jobResponse(context: QueueContext, view: JobView): Promise<Response> {
+  return jsonResponse(context, await jobBody(context, view));
+}
+
+/** Opened before the answer begins: it can still become another one when there is nothing. */
+async function outputPart({ env }: QueueContext, output: Payload): Promise<JsonPart | undefined> {
+  if (output.kind === "inline") return output.json;
+  const stream = await openPayload(env.PAYLOADS, output);
+  return stream && { sizeBytes: output.sizeBytes, open: async () => stream };
+}
 
 /** The slot that an earlier call gave, and the job as it stood then if that call has waited for it. */
 type WaitState = { readonly slot: SlotRef | null; readonly view?: JobView };
@@ -42,5 +67,5 @@ export async function waitForJob(
 async function awaitJob(context: QueueContext, jobId: string, slot: SlotRef, untilAt: number): Promise<void> {
   const { endpointId } = context.get("endpoint");
   const query = { job: jobId, ...slotQuery(slot, untilAt) };
-  await awaitWakeUp(endpointStub(context.env, endpointId), query, untilAt, context.req.raw.signal);
+  await awaitWakeUp(endpointObject(context.env, endpointId), query, untilAt, context.req.raw.signal);
 }

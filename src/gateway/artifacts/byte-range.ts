@@ -8,7 +8,7 @@ export type RequestedRange =
 const ONE_RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
 const WHOLE: RequestedRange = { kind: "whole" };
 
-/** What is asked of so many bytes; several parts, other units and what is no range at all mean the whole. */
+/** The requested part of `sizeBytes`; several parts, other units and an invalid header mean the whole. */
 export function readRange(header: string | undefined, sizeBytes: number): RequestedRange {
   const [, first = "", last = ""] = ONE_RANGE.exec(header?.trim() ?? "") ?? [];
   if (first === "" && last === "") return WHOLE;

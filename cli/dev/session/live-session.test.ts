@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
-import { configurationHash, toLiveInput } from "./live-endpoint-input.ts";
+import { configurationHash, toLiveInput } from "./live-session.ts";
 
 const resource: ManifestResource = {
   is_load_balanced: false,
@@ -15,7 +15,7 @@ const variables = (changes: Partial<ManifestResource>) =>
 const hashOf = (changes: Partial<ManifestResource>) =>
   configurationHash({ name: "one", resource: { ...resource, ...changes } });
 
-test("workers are told how many jobs to take at a time, and nothing of sources", () => {
+test("workers receive the concurrency, and no fingerprint", () => {
   expect(variables({})).toEqual([
     { key: "MODEL", value: "small" },
     { key: "_FLASH_MAX_CONCURRENCY", value: "4" },
@@ -24,7 +24,7 @@ test("workers are told how many jobs to take at a time, and nothing of sources",
   expect(variables({ client_mode: true })).toEqual([{ key: "MODEL", value: "small" }]);
 });
 
-test("a configuration is another one when anything of it is, and only then", () => {
+test("the hash changes with any part of the configuration, and only then", () => {
   const others: Partial<ManifestResource>[] = [
     { workersMax: 3 },
     { env: { MODEL: "large" } },

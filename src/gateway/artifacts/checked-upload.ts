@@ -1,8 +1,9 @@
-/** Bytes of an artifact on their way into R2, looked at as they pass. */
+/** Bytes of an artifact on their way into R2, checked as they pass. */
+import { ignoreFailure } from "../../std/errors.ts";
 import { ServiceError } from "../../contract/errors.ts";
+import { readBytes } from "../../durable/byte-stream.ts";
 import { announcedLength } from "../../durable/request-body.ts";
 import { unbroken } from "../body.ts";
-import { readBytes } from "../../durable/byte-stream.ts";
 
 const GZIP_MAGIC = [0x1f, 0x8b];
 
@@ -28,7 +29,7 @@ export async function storeChecked<Stored>(
   if (length !== null && length !== expected.sizeBytes) throw wrongSize(expected, length);
   const { readable, writable } = new FixedLengthStream(expected.sizeBytes);
   const stored = store(readable);
-  stored.catch(() => {}); // the next write hears of it
+  stored.catch(ignoreFailure); // the next write hears of it
   const writer = writable.getWriter();
   const digest = new crypto.DigestStream("SHA-256");
   try {
@@ -43,8 +44,8 @@ export async function storeChecked<Stored>(
     await writer.close();
     return { sha256, stored: await stored };
   } catch (error) {
-    await writer.abort(error).catch(() => {});
-    digest.digest.catch(() => {});
+    await writer.abort(error).catch(ignoreFailure);
+    digest.digest.catch(ignoreFailure);
     throw error;
   }
 }

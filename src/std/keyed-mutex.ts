@@ -1,4 +1,4 @@
-/** Lets work on the same key run one at a time, in the order in which it was asked for. */
+/** Runs work of the same key one at a time, in the order of the calls, and work of different keys concurrently. */
 export class KeyedMutex {
   readonly #lastByKey = new Map<string, Promise<unknown>>();
 
@@ -13,8 +13,18 @@ export class KeyedMutex {
     }
   }
 
-  /** Resolves when the turns asked for until now are over, however they ended. */
+  /** Keys with running or waiting work. */
+  keys(): readonly string[] {
+    return [...this.#lastByKey.keys()];
+  }
+
+  /** Resolves when the work that was requested for the key until now has ended, in whatever way. */
   async settled(key: string): Promise<void> {
     await this.#lastByKey.get(key)?.catch(() => undefined);
+  }
+
+  /** Resolves when there is no more work for any key. */
+  async allSettled(): Promise<void> {
+    while (this.#lastByKey.size > 0) await Promise.allSettled(this.#lastByKey.values());
   }
 }

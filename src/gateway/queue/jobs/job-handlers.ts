@@ -1,0 +1,152 @@
+/** Operations on jobs. */
+import { ServiceError } from "../../../contract/errors.ts";
+import { flagSchema, remainingTtlSchema, requestsQuerySchema, waitSchema } from "../../../contract/job.ts";
+import { RUN_BODY_MAX_BYTES, RUNSYNC_BODY_MAX_BYTES, WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
+import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
+import { invalidInput } from "../../../contract/validation-issues.ts";
+import type { JobView } from "../../../domain/jobs/job-view.ts";
+import type { RedeliverOutcome, SlotRef } from "../../../endpoint/messages.ts";
+import { callEndpoint } from "../../../management/endpoints/endpoint-directory.ts";
+import { jobNotFound, type QueueContext, readParameter, readWait, requireWriteAccess } from "../context.ts";
+import { callWithinLimits } from "../limits.ts";
+import { jobResponse, waitForJob } from "./job-answer.ts";
+import { submitJob } from "./submission.ts";
+
+/** `POST /run`: queues a job and answers at once with its id. */
+export async function run(context: QueueContext): Promise<Response> {
+  const { view, isNew } = await submitJob(context, {
+    isSync: false,
+    maxBytes: RUN_BODY_MAX_BYTES,
+    waitMs: null,
+    holdMs: 0,
+  });
+  return context.json({ id: view.id, status: isNew ? "IN_QUEUE" : view.status });
+}
+
+/** A strict client reads this reply as that of an ended job, whatever its status says. */
+const NO_WORKER_YET = { workerId: "" };
+
+/**
+ * `POST /runsync?wait=ms`: queues a job and answers when it has ended, or after `wait` (90 s) with the job
+ * as it stands then. A client that hangs up does not cancel its job.
+ */
+export async function runsync(context: QueueContext): Promise<Response> {
+  const waitMs = readParameter(context, "wait", waitSchema) ?? null;
+  const untilAt = Date.now() + (waitMs ?? WAIT_DEFAULT_MS);
+  const submitted = await submitJob(context, {
+    isSync: true,
+    maxBytes: RUNSYNC_BODY_MAX_BYTES,
+    waitMs,
+    holdMs: IN_OBJECT_WAIT_MS,
+  });
+  const view = submitted.isFinal
+    ? submitted.view
+    : await waitForJob(context, submitted.view.id, untilAt, submitted);
+  return jobResponse(context, { ...NO_WORKER_YET, ...view });
+}
+
+/**
+ * `GET|POST /status/<id>`: the job as it stands; with `?wait=ms` once it has ended, or after that time.
+ * `?ttl=ms` gives the job that long to live from now on, at most until the longest ttl is over. It does not
+ * make a result stay longer than its retention. `?timeline=1` adds what happened to the job, and when.
+ */
+export async function status(context: QueueContext): Promise<Response> {
+  const waitMs = readWait(context, 0);
+  const ttlMs = readParameter(context, "ttl", remainingTtlSchema);
+  const hasTimeline = readParameter(context, "timeline", flagSchema) ?? false;
+  const slot = ttlMs === undefined ? null : await expireIn(context, ttlMs);
+  const view = await viewAfter(context, waitMs, slot);
+  return jobResponse(context, hasTimeline ? await withTimeline(context, view) : view);
+}
+
+/** `GET|POST /status-sync/<id>?wait=ms`: the same, waiting 90 s when `wait` is absent. */
+export async function statusSync(context: QueueContext): Promise<Response> {
+  return jobResponse(context, await viewAfter(context, readWait(context), null));
+}
+
+async function expireIn(context: QueueContext, ttlMs: number): Promise<SlotRef> {
+  requireWriteAccess(context);
+  const jobId = context.req.param("jobId") ?? "";
+  const reply = await callWithinLimits(context, (stub) => stub.expireIn(jobId, ttlMs));
+  if (reply.kind === "not_found") throw jobNotFound(jobId);
+  return reply.slot;
+}
+
+function viewAfter(context: QueueContext, waitMs: number, slot: SlotRef | null): Promise<JobView> {
+  return waitForJob(context, context.req.param("jobId") ?? "", Date.now() + waitMs, { slot });
+}
+
+async function withTimeline(context: QueueContext, view: JobView): Promise<JobView> {
+  const endpoint = context.get("endpoint");
+  const reply = await callEndpoint(context.env, endpoint, (stub) => stub.timeline(view.id));
+  return reply.kind === "timeline" ? { ...view, timeline: reply.events } : view;
+}
+
+/** `POST /cancel/<id>`: ends a queued or running job; a job that has ended stays as it is. */
+export async function cancel(context: QueueContext): Promise<Response> {
+  const jobId = context.req.param("jobId") ?? "";
+  const reply = await callWithinLimits(context, (stub) => stub.cancel(jobId));
+  if (reply.kind === "not_found") throw jobNotFound(jobId);
+  return context.json({ id: reply.id, status: reply.status });
+}
+
+/** `POST /retry/<id>`: queues a failed or timed-out job again, with the same id and input. */
+export async function retry(context: QueueContext): Promise<Response> {
+  const jobId = context.req.param("jobId") ?? "";
+  const reply = await callWithinLimits(context, (stub) => stub.retry(jobId));
+  switch (reply.kind) {
+    case "not_found":
+      throw jobNotFound(jobId);
+    case "not_retryable":
+      throw new ServiceError(
+        "job_not_retryable",
+        `Job ${jobId} is ${reply.status}; only a FAILED or TIMED_OUT job can be retried. Submit a new one instead.`,
+      );
+    case "done":
+      return context.json({ id: reply.id, status: "IN_QUEUE" });
+  }
+}
+
+/** `POST /purge-queue`: cancels every job that waits; those that run go on. */
+export async function purgeQueue(context: QueueContext): Promise<Response> {
+  const reply = await callWithinLimits(context, (stub) => stub.purge());
+  return context.json({ removed: reply.removed, status: "completed" });
+}
+
+/** `GET /requests?status=&offset=&limit=`: the jobs that are still there, the newest first. */
+export async function requests(context: QueueContext): Promise<Response> {
+  const query = requestsQuerySchema.safeParse(context.req.query());
+  if (!query.success) throw invalidInput(query.error);
+  const { status = null, offset, limit } = query.data;
+  const reply = await callWithinLimits(context, (stub) => stub.list({ status, offset, limit }));
+  return context.json(reply.page);
+}
+
+/** `GET /webhooks/<id>`: what became of the job's webhook, attempt by attempt. */
+export async function webhookLog(context: QueueContext): Promise<Response> {
+  const jobId = context.req.param("jobId") ?? "";
+  const reply = await callWithinLimits(context, (stub) => stub.webhookLog(jobId));
+  if (reply.kind === "not_found") throw jobNotFound(jobId);
+  return context.json(reply.log);
+}
+
+/** `POST /webhooks/<id>/redeliver`: sends the webhook of an ended job once more. */
+export async function redeliver(context: QueueContext): Promise<Response> {
+  const jobId = context.req.param("jobId") ?? "";
+  const reply = await callWithinLimits(context, (stub) => stub.redeliver(jobId));
+  switch (reply.kind) {
+    case "not_found":
+      throw jobNotFound(jobId);
+    case "refused":
+      throw new ServiceError("invalid_input", `Job ${jobId} ${REDELIVERY_ERRORS[reply.reason]}`);
+    case "log":
+      return context.json(reply.log);
+  }
+}
+
+const REDELIVERY_ERRORS: Record<Extract<RedeliverOutcome, { readonly kind: "refused" }>["reason"], string> = {
+  no_webhook:
+    "has no webhook, so there is nothing to deliver. Submit jobs with `webhook` to be told of their end.",
+  not_ended: "has not ended yet. Its webhook will be called when it has.",
+  never_sent: "was purged, and purged jobs call no webhook.",
+};

@@ -1,0 +1,34 @@
+/** The Durable Objects of the edge, with the types that their classes declare. */
+import { FLEET_NAME } from "../durable/ports.ts";
+import { shardName } from "../durable/object-name.ts";
+import type { EndpointObject } from "../endpoint/endpoint-object.ts";
+import type { Env } from "../env.ts";
+import { logFailure } from "../failure-log.ts";
+import type { FleetObject } from "../fleet/fleet-object.ts";
+import type { RequestContext } from "./context.ts";
+
+/** The types that the platform generates for stubs lose unions of replies and what is readonly. */
+type StubOf<Class> = Omit<Class, "alarm" | "fetch" | `webSocket${string}`> & Pick<Fetcher, "fetch">;
+export type EndpointStub = StubOf<EndpointObject>;
+export type FleetStub = StubOf<FleetObject>;
+
+/** A new stub for each call: one that has met a failure stays broken. */
+export function endpointObject({ ENDPOINT }: Pick<Env, "ENDPOINT">, endpointId: string): EndpointStub {
+  return ENDPOINT.getByName(shardName(endpointId, 0)) as unknown as EndpointStub;
+}
+
+export function fleetObject({ FLEET }: Pick<Env, "FLEET">): FleetStub {
+  return FLEET.getByName(FLEET_NAME) as unknown as FleetStub;
+}
+
+/**
+ * Has the account's hosts fetch their assignments again, since a secret or credential has changed. This only saves
+ * time: hosts fetch them regularly as well, so a failure is logged and no more.
+ */
+export async function renewAssignments({ env, principal }: RequestContext): Promise<void> {
+  try {
+    await fleetObject(env).renewAssignments(principal.accountId);
+  } catch (cause) {
+    logFailure("hosts_not_notified", { accountId: principal.accountId }, cause);
+  }
+}
