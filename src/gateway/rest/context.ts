@@ -12,6 +12,7 @@ import { requireManagementAccess, type RequestContext } from "../../management/c
 import { parseInput } from "../../management/input-schemas.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { readJson } from "../body.ts";
+import { toDotPath } from "zod/v4/core";
 
 export type RestApi = { Bindings: Env; Variables: { request: RequestContext } };
 export type RestContext = Context<RestApi>;
@@ -94,4 +95,22 @@ export function changedJson(context: RestContext, changed: object): Response {
 /** A part of the path. */
 export function idOf(context: RestContext, name: string): string {
   return context.req.param(name) ?? "";
+}
+
+/**
+ * Reads a patch that was made of a REST body. What it refuses is told under the name that the field has in
+ * REST, which is `restNames[field]` where it has another one.
+ */
+export function parsePatch<Schema extends z.ZodType>(
+  schema: Schema,
+  patch: unknown,
+  restNames: Readonly<Record<string, string>> = {},
+): z.output<Schema> {
+  const parsed = schema.safeParse(patch);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ path: [field, ...rest], message }) => {
+    const name = restNames[String(field)] ?? String(field);
+    return `${toDotPath([name, ...rest])}: ${message}`;
+  });
+  throw new ServiceError("invalid_input", issues.join("; "));
 }

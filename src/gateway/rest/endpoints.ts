@@ -12,7 +12,7 @@ import {
   requireEndpoint,
 } from "../../management/endpoints/endpoints.ts";
 import type { WorkerView } from "../../fleet/messages.ts";
-import { changedJson, idOf, readInput, type RestContext } from "./context.ts";
+import { changedJson, idOf, readInput, parsePatch, type RestContext } from "./context.ts";
 import {
   cpuSizes,
   endpointCreateSchema,
@@ -26,7 +26,6 @@ import {
   type RequestedCompute,
 } from "../../management/nouns/endpoint.ts";
 import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
-import { parsePatch } from "./mapping.ts";
 import { toRestTemplate } from "./templates.ts";
 
 export async function getEndpoints(context: RestContext): Promise<Response> {

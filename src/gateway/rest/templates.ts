@@ -21,8 +21,7 @@ import {
   deleteTemplateById,
   requireTemplate,
 } from "../../management/endpoints/templates.ts";
-import { changedJson, idOf, readInput, type RestContext } from "./context.ts";
-import { parsePatch } from "./mapping.ts";
+import { changedJson, idOf, readInput, parsePatch, type RestContext } from "./context.ts";
 
 export async function getTemplates(context: RestContext): Promise<Response> {
   const { db, principal } = context.get("request");
