@@ -3,7 +3,7 @@ import { alias } from "drizzle-orm/sqlite-core";
 import { isWithinQuota } from "./quotas.ts";
 import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
 import { isOneOf, rowIf, type Database } from "./database.ts";
-import { buildForNewVersion } from "./flash/pinned-builds.ts";
+import { buildForNewVersion } from "./flash/builds.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, registryAuth, template } from "./schema.ts";
 

@@ -52,7 +52,7 @@ import { webhookUrlIssue } from "../../src/domain/webhooks/webhook-url.ts";
 import { endpointOfHost, placeBelow, readSuffixes } from "../../src/gateway/load-balancing/endpoint-url.ts";
 import { fromByteString, endToEndHeaders, toByteString } from "../../src/gateway/load-balancing/headers.ts";
 import { requestHead } from "../../src/gateway/load-balancing/request-head.ts";
-import { exceededTextLimit } from "../../src/graphql/documents/text-limits.ts";
+import { exceededTextLimit } from "../../src/graphql/documents/limits.ts";
 import { publicMessage } from "../../src/graphql/public-message.ts";
 import { readRequest } from "../../src/graphql/request.ts";
 import { templatePatchSchema } from "../../src/management/nouns/template.ts";
@@ -85,7 +85,7 @@ function reader(path: string, name: string, read: TextReader["read"]): TextReade
 }
 
 export const TEXT_READERS: readonly TextReader[] = [
-  reader("src/graphql/documents/text-limits.ts", "exceededTextLimit", exceededTextLimit),
+  reader("src/graphql/documents/limits.ts", "exceededTextLimit", exceededTextLimit),
   reader("src/graphql/public-message.ts", "publicMessage", publicMessage),
   reader("src/graphql/request.ts", "readRequest, body", readRequest),
   reader("src/graphql/request.ts", "readRequest, query", (query) => readRequest(JSON.stringify({ query }))),

@@ -5,8 +5,12 @@ import { describe, test } from "vitest";
 import { GRAPHQL_ERRORS_MAX } from "../../src/graphql/execution.ts";
 import { GRAPHQL_VARIABLES_DEPTH_MAX } from "../../src/graphql/request.ts";
 import { costOf, GRAPHQL_COST_MAX } from "../../src/graphql/documents/cost.ts";
-import { exceededLimit, GRAPHQL_SELECTIONS_MAX } from "../../src/graphql/documents/limits.ts";
-import { exceededTextLimit, GRAPHQL_NESTING_MAX } from "../../src/graphql/documents/text-limits.ts";
+import {
+  exceededLimit,
+  GRAPHQL_SELECTIONS_MAX,
+  exceededTextLimit,
+  GRAPHQL_NESTING_MAX,
+} from "../../src/graphql/documents/limits.ts";
 import { managementSchema } from "../../src/graphql/schema.ts";
 import { SURVEYED_DOCUMENTS } from "../support/surveyed-documents.ts";
 import { codeOf, freshClient, post, type Answer, type Client } from "./graphql-client.ts";

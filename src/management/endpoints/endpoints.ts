@@ -23,7 +23,7 @@ import {
   requireTemplate,
   saveBoundTemplate,
 } from "./templates.ts";
-import { warnOfMissingSecrets } from "../secrets/secret-warnings.ts";
+import { warnOfMissingSecrets } from "../secrets/secrets.ts";
 import { attachedIds, requireAttachable } from "./volumes.ts";
 import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
 import { findNamesake, requireMembership, withBuild } from "./endpoint-environment.ts";

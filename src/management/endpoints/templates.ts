@@ -19,7 +19,7 @@ import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { announceEndpoints } from "./endpoint-announcement.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { requireRegistryAuth } from "../secrets/registry-auths.ts";
-import { warnOfMissingSecrets } from "../secrets/secret-warnings.ts";
+import { warnOfMissingSecrets } from "../secrets/secrets.ts";
 import { requireStorable } from "../input-schemas.ts";
 import { changesOf, defaultsOf, replacesWorkers } from "../nouns/field.ts";
 import { templateFields, type TemplatePatch } from "../nouns/template.ts";
