@@ -31,7 +31,7 @@ export type Env = RateEnv & {
   ALLOW_PLAIN_HTTP?: string;
   /** "true": no header says truly who the client is; see auth/client-address.ts. */
   WITHOUT_CLOUDFLARE?: string;
-  /** With all four, whoever announces no SHA-256 uploads straight to R2: see docs/reference/flash-apps.md. */
+  /** With all four, uploads without an announced SHA-256 go straight to R2: see docs/reference/flash-apps.md. */
   ARTIFACTS_S3_ENDPOINT?: string;
   ARTIFACTS_S3_BUCKET?: string;
   ARTIFACTS_S3_ACCESS_KEY_ID?: string;

@@ -3,7 +3,7 @@ import { ERRORS, errorBody } from "./contract/errors.ts";
 import { problemOfRootKey } from "./contract/root-key.ts";
 import type { Env } from "./env.ts";
 import { refusedTransport, withHsts } from "./gateway/transport.ts";
-import { maintain } from "./maintenance/maintain.ts";
+import { maintain } from "./maintenance/tasks.ts";
 import { edgeRoutes } from "./routes.ts";
 
 export { EndpointObject } from "./endpoint/endpoint-object.ts";

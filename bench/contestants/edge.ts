@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import getPort from "get-port";
 import { managementApi, type ManagementApi } from "../../standalone/management-api.ts";
-import { GPU_TIER_NAMES } from "../../src/catalog/gpu-tiers.ts";
+import { GPU_TIER_NAMES } from "../../src/catalog/gpu-cards.ts";
 import { Launch } from "../../test/support/launch.ts";
 
 /** One run of an edge. */

@@ -3,7 +3,7 @@
  * protocol and answers jobs itself. The counterpart of a BullMQ worker process.
  */
 import { createJoinToken } from "../../standalone/management-api.ts";
-import { effectiveLimit } from "../../src/domain/limits/rate-limit.ts";
+import { effectiveLimit } from "../../src/domain/limits/rate-window.ts";
 import { Child } from "../process/child.ts";
 import type { AgentCommands, AgentSettings } from "./agent-process.ts";
 import { budgetBy, type CommandedWorker, type Contestant } from "./contestant.ts";

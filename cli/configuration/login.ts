@@ -1,7 +1,7 @@
 /** `flash login` and `flash auth token`. */
 import { ignoreFailure } from "../../src/std/errors.ts";
 import { setTimeout } from "node:timers/promises";
-import { loginCodeOf } from "../../src/contract/flash/login-code.ts";
+import { loginCodeOf } from "../../src/contract/flash/flash-names.ts";
 import type { Cli } from "../core/cli.ts";
 import { readSettings, type Settings, openService } from "./settings.ts";
 import { Failure } from "../core/failure.ts";

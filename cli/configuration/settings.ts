@@ -1,5 +1,5 @@
 /** Which service a command calls, and with which key. */
-import { ALLOW_PLAIN_HTTP_VARIABLE } from "../../src/net/insecure-url.ts";
+import { ALLOW_PLAIN_HTTP_VARIABLE } from "../../src/net/public-host.ts";
 import type { Cli } from "../core/cli.ts";
 import { ConfigurationFile, type Stored } from "./configuration-file.ts";
 import { type EnvironmentFile, findEnvironmentFile } from "./environment-file.ts";

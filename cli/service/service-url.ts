@@ -1,4 +1,4 @@
-import { isLoopbackHost, isInsecureUrl } from "../../src/net/insecure-url.ts";
+import { isLoopbackHost, isInsecureUrl } from "../../src/net/public-host.ts";
 import { trimEndOf } from "../../src/net/trimming.ts";
 import { Failure } from "../core/failure.ts";
 

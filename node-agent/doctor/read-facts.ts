@@ -1,7 +1,7 @@
 /** Looks at a host as it is; every look is bounded in time and none throws. */
 import { errorMessage } from "../../src/std/errors.ts";
 import { lookup } from "node:dns/promises";
-import { isInsecureUrl } from "../../src/net/insecure-url.ts";
+import { isInsecureUrl } from "../../src/net/public-host.ts";
 import { readArtifactUsage, type ArtifactUsage } from "../artifacts/artifact-directory.ts";
 import { fetchSignature, keyIssue, PINNED_KEY } from "../host/agent-signature.ts";
 import { EdgeClient, type EdgeOutcome } from "../edge/edge-client.ts";

@@ -1,6 +1,6 @@
 /** Which addresses of an edge an agent speaks to. */
 import { trimEndOf } from "../../src/net/trimming.ts";
-import { ALLOW_PLAIN_HTTP_VARIABLE, isInsecureUrl } from "../../src/net/insecure-url.ts";
+import { ALLOW_PLAIN_HTTP_VARIABLE, isInsecureUrl } from "../../src/net/public-host.ts";
 import { FatalError } from "../core/fatal-error.ts";
 
 /** What allows an address without HTTPS, as the service has its settings in the environment. */

@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
 import { inventorySchema } from "../../src/contract/agent/agent.ts";
-import { GPU_TIER_NAMES } from "../../src/catalog/gpu-tiers.ts";
+import { GPU_TIER_NAMES } from "../../src/catalog/gpu-cards.ts";
 import { Volumes } from "../disk/volumes.ts";
 import { memoryForWorkersMb, readInventory } from "./inventory.ts";
 

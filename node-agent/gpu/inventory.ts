@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import type { Gpu, Inventory } from "../../src/contract/agent/agent.ts";
 import { readCudaVersion, readGpus } from "./nvidia-smi.ts";
 import type { Volumes } from "../disk/volumes.ts";
-import { GPU_TIER_NAMES, GPU_TIERS } from "../../src/catalog/gpu-tiers.ts";
+import { GPU_TIER_NAMES, GPU_TIERS } from "../../src/catalog/gpu-cards.ts";
 
 const MEGABYTE = 1024 * 1024;
 

@@ -3,7 +3,7 @@ import { trimEndOf } from "../../src/net/trimming.ts";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Gpu } from "../../src/contract/agent/agent.ts";
-import { GPU_TIERS, tierOfModel } from "../../src/catalog/gpu-tiers.ts";
+import { GPU_TIERS, tierOfModel } from "../../src/catalog/gpu-cards.ts";
 import type { GpuTelemetry } from "../../src/contract/agent/telemetry.ts";
 
 const run = promisify(execFile);

@@ -14,7 +14,7 @@ import {
 } from "../../src/link/link-frame.ts";
 import type { Close, ResetReason } from "../../src/link/link-messages.ts";
 import { ReceiveWindow, SendWindow, type WindowBudget } from "../../src/link/link-window.ts";
-import { encodeJson } from "../../src/link/json-bytes.ts";
+import { encodeJson } from "../../src/link/link-messages.ts";
 import type { Sender, SendScheduler } from "./send-scheduler.ts";
 
 export type ChannelOptions = {

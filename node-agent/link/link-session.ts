@@ -10,13 +10,12 @@ import {
   type Frame,
   NO_PAYLOAD,
 } from "../../src/link/link-frame.ts";
-import { requestHeadSchema, type ResetReason } from "../../src/link/link-messages.ts";
+import { requestHeadSchema, type ResetReason, decodeJson, encodeJson } from "../../src/link/link-messages.ts";
 import type { WindowBudget } from "../../src/link/link-window.ts";
 import { Channel } from "./channel.ts";
 import type { AdmissionControl } from "./admission.ts";
 import type { BufferedMessages } from "./message-buffer.ts";
 import { HttpStream } from "./http-stream.ts";
-import { decodeJson, encodeJson } from "../../src/link/json-bytes.ts";
 import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
 import { type MessageSocket, SendScheduler } from "./send-scheduler.ts";
 import type { Timing } from "../core/timing.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { describe, test } from "vitest";
 import type { RequestHead } from "../../src/link/link-messages.ts";
-import { decodeJson } from "../../src/link/json-bytes.ts";
+import { decodeJson } from "../../src/link/link-messages.ts";
 import { requestHeaders, responseHead, upgradeHeaders } from "./message-headers.ts";
 import { LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
 

@@ -1,8 +1,7 @@
 /** Headers on their way through the agent: those that are about one connection only stay behind. */
 import type { IncomingMessage } from "node:http";
-import { type RequestHead, responseHeadSchema } from "../../src/link/link-messages.ts";
+import { type RequestHead, responseHeadSchema, encodeJson } from "../../src/link/link-messages.ts";
 import { LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
-import { encodeJson } from "../../src/link/json-bytes.ts";
 
 type Headers = readonly (readonly [string, string])[];
 

@@ -2,10 +2,14 @@
 import { type IncomingMessage, validateHeaderName, validateHeaderValue } from "node:http";
 import { WebSocket } from "ws";
 import { FLAG_FIN, FRAME, type Frame, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
-import { type Close, closeSchema, WEBSOCKET_MESSAGE_MAX_BYTES } from "../../src/link/link-messages.ts";
+import {
+  type Close,
+  closeSchema,
+  WEBSOCKET_MESSAGE_MAX_BYTES,
+  decodeJson,
+} from "../../src/link/link-messages.ts";
 import { forwardResponse, failRequest, headFailure } from "./worker-failure.ts";
 import { BufferShare } from "./message-buffer.ts";
-import { decodeJson } from "../../src/link/json-bytes.ts";
 import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
 import { responseHead, upgradeHeaders } from "./message-headers.ts";
 

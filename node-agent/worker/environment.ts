@@ -1,5 +1,5 @@
 import type { Assignment, Gpu } from "../../src/contract/agent/agent.ts";
-import { isLoopbackHost } from "../../src/net/insecure-url.ts";
+import { isLoopbackHost } from "../../src/net/public-host.ts";
 
 /** Where and as whom a worker reaches its agent. */
 export type AgentAccess = { readonly address: string; readonly port: number; readonly token: string };

@@ -7,8 +7,7 @@
  */
 import { ServiceError } from "../contract/errors.ts";
 import { EDGE_RATE_LIMITS, rateLimitBinding, type EdgeLimited } from "../contract/rate-limits.ts";
-import { clientNetwork } from "../domain/limits/client-network.ts";
-import { CountedWindows } from "../domain/limits/counted-windows.ts";
+import { clientNetwork, CountedWindows } from "../domain/limits/counted-windows.ts";
 import { clientAddress, type ClientAddressEnv } from "./client-address.ts";
 
 /** The bindings that count; each may be missing. */

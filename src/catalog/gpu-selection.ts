@@ -5,8 +5,7 @@
  *   NVIDIA L4                 one GPU model: its tier, without the tier's other models
  *   -NVIDIA A100-SXM4-80GB    leave this model out
  */
-import { GPU_CARDS } from "./gpu-cards.ts";
-import { GPU_TIERS, GPU_TIER_NAMES, tierOfModel, type GpuTier } from "./gpu-tiers.ts";
+import { GPU_CARDS, GPU_TIERS, GPU_TIER_NAMES, tierOfModel, type GpuTier } from "./gpu-cards.ts";
 
 export type GpuSelection = {
   readonly tiers: readonly GpuTier[];

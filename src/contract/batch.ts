@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Immutable } from "./immutable.ts";
 import { pageMembers, requestsQuerySchema, WIRE_STATUSES } from "./job.ts";
 import { NAME_MAX_CHARACTERS } from "./limits.ts";
-import { jsonValueSchema } from "../json/json-value.ts";
+import { jsonValueSchema } from "../json/raw-json.ts";
 
 /** Requests of one batch. */
 export const BATCH_REQUESTS_MAX = 5_000;

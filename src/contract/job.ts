@@ -1,7 +1,6 @@
 /** What clients of the queue API send and receive. */
 import * as z from "zod";
-import { jsonValueSchema } from "../json/json-value.ts";
-import { rawJsonSchema } from "../json/raw-json.ts";
+import { jsonValueSchema, rawJsonSchema } from "../json/raw-json.ts";
 import type { Immutable } from "./immutable.ts";
 import { LIMITED_OPERATIONS } from "./rate-limits.ts";
 import {

@@ -1,6 +1,6 @@
 /**
- * The one caller of `setAlarm`. Setting costs a written row, so an alarm is moved only to ring earlier;
- * one that rings too early finds nothing due and is set anew.
+ * The one caller of `setAlarm`. Setting costs a written row, so an alarm is only moved to an earlier time;
+ * one that fires too early finds nothing due and is set again.
  */
 export class AlarmClock {
   readonly #storage: DurableObjectStorage;
@@ -21,7 +21,7 @@ export class AlarmClock {
     this.#armedAt = null;
   }
 
-  /** Makes sure that the alarm rings at `at` or earlier. */
+  /** Makes sure that the alarm fires at `at` or earlier. */
   armBy(at: number | null): void {
     if (at === null || (this.#armedAt !== null && this.#armedAt <= at)) return;
     this.#armedAt = at;

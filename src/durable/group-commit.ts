@@ -6,7 +6,7 @@
  * is durable.
  *
  * Work that throws is a bug. Its rows are rolled back, but memory may be half changed, so the object is reset
- * and wakes anew from its rows.
+ * and starts again from its rows.
  */
 export class GroupCommit {
   readonly #context: DurableObjectState;

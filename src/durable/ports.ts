@@ -1,22 +1,22 @@
-/** What the two kinds of objects call of each other; both import this instead of one another. */
+/** What the two kinds of objects call of each other, and their names; both import this instead of one another. */
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { FleetReport } from "../domain/jobs/queue-reason.ts";
 
-/** "This endpoint wants so many workers, and these may go." Level-triggered: the last wish counts. */
+/** How many workers an endpoint should have, and which may be removed. Level-triggered: the last update counts. */
 export type DesiredWorkersUpdate = {
   readonly config: EndpointConfig;
   readonly desired: number;
-  /** Free workers that get no more jobs: no others are too many. Absent in wishes of before. */
+  /** Free workers that get no more jobs and are the only ones to remove. Absent in updates of older versions. */
   readonly leaving?: readonly string[];
-  /** Stints of workers on standby that shall run again, each of them and no other in its place. */
+  /** Epochs of standby workers that shall run again, exactly these. */
   readonly resume?: readonly string[];
-  /** The endpoint is deleted; drop all that is known of it. */
+  /** The endpoint is deleted: forget it. */
   readonly isRemoved: boolean;
 };
 
 export interface FleetPort extends Rpc.DurableObjectBranded {
   setDesiredWorkers(update: DesiredWorkersUpdate): Promise<void>;
-  /** What there is to tell of an endpoint now, under a revision that is greater than the one it knows. */
+  /** The present report for an endpoint, with a revision above `lastRevision`. */
   reportOf(endpointId: string, lastRevision: number): Promise<FleetReport>;
 }
 
@@ -24,5 +24,26 @@ export interface EndpointPort extends Rpc.DurableObjectBranded {
   fleetReport(report: FleetReport): Promise<number>;
 }
 
-/** Hosts of all locations are in one fleet for now; the name is the seam for more. */
+/** Hosts of all locations are in one fleet. */
 export const FLEET_NAME = "default";
+
+/** Name of the object of an endpoint. The suffix is part of the names of all stored objects. */
+export function endpointObjectName(endpointId: string): string {
+  return `${endpointId}#0`;
+}
+
+// Heads of WebSockets reach an object by `fetch`, which carries no bytes but its headers.
+
+/** The head of the request on the way in, of the answer on the way out. */
+export const UPGRADE_HEAD = "Edgerun-Head";
+/** The worker that answered. */
+export const UPGRADE_WORKER = "Edgerun-Worker";
+
+/** A head as the value of a header. */
+export function packHead(head: Uint8Array): string {
+  return btoa(Array.from(head, (byte) => String.fromCharCode(byte)).join(""));
+}
+
+export function unpackHead(value: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(value), (character) => character.charCodeAt(0));
+}

@@ -1,7 +1,7 @@
 /** What follows from a turn of the Endpoint object: jobs handed out, waiters told, all of it in the same commit. */
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { ANSWER_INPUTS_MAX_BYTES } from "./dispatch/dispatch.ts";
-import { resultKey } from "../domain/jobs/payload-key.ts";
+import { resultKey } from "../durable/stored-payload.ts";
 import type { FleetPort } from "../durable/ports.ts";
 import type { EndpointParts } from "./composition.ts";
 import { publicId } from "./queue/job-reference.ts";

@@ -6,7 +6,7 @@ import type { ResetReason } from "../link/link-messages.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
 import type { MetricsWindow } from "../contract/metrics.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
-import { payloadPrefix } from "../domain/jobs/payload-key.ts";
+import { payloadPrefix } from "../durable/stored-payload.ts";
 import type { FleetReport } from "../domain/jobs/queue-reason.ts";
 import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
 import type {

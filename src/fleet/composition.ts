@@ -1,14 +1,11 @@
-/** What a Fleet object is made of, beside its doorbells and its alarm. */
+/** The parts of a Fleet object beside its wake-up channels and its alarm. */
 import type { ObjectDatabase } from "../durable/sql.ts";
 import { FleetStore } from "./fleet-store.ts";
-import { HostPools } from "./hosts/host-pools.ts";
-import { HostPresence } from "./hosts/host-presence.ts";
-import { HostRevisions } from "./hosts/host-revisions.ts";
-import { TelemetryCache } from "./hosts/telemetry-cache.ts";
+import { HostPools, HostRevisions } from "./hosts/host-pools.ts";
+import { HostPresence, TelemetryCache } from "./hosts/host-presence.ts";
 import { Placer } from "./placement/placer.ts";
 import { Standbys } from "./placement/standbys.ts";
-import { UsageStore } from "./usage-store.ts";
-import { WorkerUsage } from "./worker-usage.ts";
+import { UsageStore, WorkerUsage } from "./worker-usage.ts";
 
 export type FleetParts = ReturnType<typeof fleetParts>;
 

@@ -1,20 +1,19 @@
-/** The Fleet object: which hosts there are, and which worker runs where. */
+/** The Fleet object: the hosts, and which worker runs on which of them. */
 import { DurableObject } from "cloudflare:workers";
-import { shardName } from "../durable/object-name.ts";
-import { limitsOf } from "./placement/worker-limits.ts";
+import { endpointObjectName } from "../durable/ports.ts";
+import { limitsOf } from "../domain/placement/host-capacity.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
-import { WakeUpChannels } from "../durable/wake-up-channels.ts";
+import { WakeUpChannels } from "../durable/waiters.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
 import type { HostStock } from "../domain/placement/stock.ts";
 import type { EndpointPort, DesiredWorkersUpdate } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import type { FleetReport } from "../domain/jobs/queue-reason.ts";
-import { takeFleetSnapshot, type FleetSnapshot } from "./fleet-snapshot.ts";
+import { takeFleetSnapshot, type FleetSnapshot, reportedWorkers, viewWorkers } from "./fleet-snapshot.ts";
 import { fleetParts, type FleetParts } from "./composition.ts";
 import type { FleetStore } from "./fleet-store.ts";
 import type { Heard } from "./hosts/host-presence.ts";
 import { HostRegistry } from "./hosts/host-registry.ts";
-import { reportedWorkers, viewWorkers } from "./worker-views.ts";
 import type {
   AssignmentsReply,
   FleetSyncReply,
@@ -42,9 +41,9 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   readonly #registry: HostRegistry;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
-  /** Hosts that wait; after a hibernation their sockets tell that they are there. */
+  /** Waiting hosts; after a hibernation their sockets show that they are present. */
   readonly #channels: WakeUpChannels<Heard>;
-  /** Last report that each endpoint has heard, as text. */
+  /** Last report that each endpoint has received, as JSON. */
   readonly #sentReports = new Map<string, string>();
   #lastReportRevision = 0;
   #isSending = false;
@@ -71,7 +70,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
 
   // Endpoints
 
-  /** An endpoint says how many workers it wants, of which kind, and which of those it has may go. */
+  /** Sets how many workers an endpoint should have, of which kind, and which of its workers may be removed. */
   async setDesiredWorkers(update: DesiredWorkersUpdate): Promise<void> {
     await this.#commit.run(() => {
       if (update.isRemoved) this.#parts.placer.removeDesiredWorkers(update.config.endpointId);
@@ -83,7 +82,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     });
   }
 
-  /** An agent names a worker of which the endpoint has not heard: what is there to tell it now? */
+  /** The present report for an endpoint whose agent names an unknown worker. */
   async reportOf(endpointId: string, lastRevision: number): Promise<FleetReport> {
     return { ...this.#describe(endpointId), revision: this.#nextReportRevision(lastRevision) };
   }
@@ -93,29 +92,29 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     await this.#commit.run(() => this.#registry.renewAssignments(accountId));
   }
 
-  // For people who look
+  // Read API
 
-  /** What the hosts of all accounts have and how much of it is free; nothing tells whose a host is. */
+  /** What the hosts of all accounts have and how much of it is free, without their owners. */
   async stock(): Promise<HostStock[]> {
     return this.#registry.stock(Date.now());
   }
 
-  /** The hosts of an account, as far as Fleet knows them. */
+  /** The hosts of an account. */
   async hostsOf(accountId: string): Promise<HostView[]> {
     return this.#registry.viewsOf(accountId, Date.now());
   }
 
-  /** Workers of endpoints, the oldest first; the caller answers for whose endpoints these are. */
+  /** Workers of endpoints, the oldest first; the caller checks who owns the endpoints. */
   async workersOf(endpointIds: readonly string[]): Promise<WorkerView[]> {
     return viewWorkers(this.#store, endpointIds);
   }
 
-  /** Who is there of an account; for those who measure. */
+  /** Hosts and endpoints of an account, for metrics. */
   async snapshot(accountId: string): Promise<FleetSnapshot> {
     return takeFleetSnapshot(this.#parts, accountId, Date.now());
   }
 
-  /** Hours of workers from `since` on; whoever asks has stored what is older than `storedUntil`. */
+  /** Hours of workers from `since` on; the caller has stored what is older than `storedUntil`. */
   async usage({ since, until, storedUntil }: UsageCall): Promise<EndpointHour[]> {
     return this.#commit.run(() => {
       this.#parts.usage.forgetBefore(storedUntil);
@@ -124,18 +123,18 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     });
   }
 
-  /** Those of the workers that the host has, or had a while ago. */
+  /** Those of the workers that the host has, or had recently. */
   async recentWorkersOn(hostId: string, workers: readonly WorkerOfEndpoint[]): Promise<WorkerOfEndpoint[]> {
     return workers.filter((worker) => this.#store.isOrWasOn(hostId, worker));
   }
 
   // Hosts
 
-  /** An agent says what its host has and hears what it should have. */
+  /** Takes the state of a host and returns its assignments. */
   async sync(call: SyncCall): Promise<FleetSyncReply> {
     return this.#commit.run(() => {
       this.#registry.applySync(call, Date.now());
-      this.#channels.notifyAll(hostTag(call.hostId)); // sends an older hold home
+      this.#channels.notifyAll(hostTag(call.hostId)); // an older sync of this host ends
       this.#plan();
       const { revision = 0, removedAt = null } = this.#store.hosts.get(call.hostId) ?? {};
       if (removedAt !== null) return { kind: "removed" };
@@ -144,16 +143,16 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     });
   }
 
-  /** A host's presence was last heard at `at`; unless the host speaks, it is lost soon after. */
+  /** The presence of a host was last heard at `at`; unless the host calls, it is lost soon after. */
   async hostSilent(hostId: string, presence: string, at: number): Promise<void> {
     await this.#commit.run(() => {
       if (!this.#parts.presence.silent(hostId, presence, at)) return;
-      this.#channels.notifyAll(hostTag(hostId)); // or its promise would be believed again after a loss of memory
-      this.#registry.removeLost(Date.now()); // the news may be older than the time that a silent host gets
+      this.#channels.notifyAll(hostTag(hostId)); // or its hold would count again after a loss of memory
+      this.#registry.removeLost(Date.now()); // the message may be older than the grace time of a host
     });
   }
 
-  /** The owner of a host wants something else of it. */
+  /** Cordons or drains a host. */
   async changeHost(change: HostChange): Promise<void> {
     await this.#commit.run(() => this.#registry.change(change));
   }
@@ -163,13 +162,13 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     await this.#commit.run(() => this.#registry.remove(hostId, Date.now()));
   }
 
-  /** What a host should have, without its agent having anything to say. */
+  /** The assignments of a host, without a report of its agent. */
   async assignments(hostId: string): Promise<Exclude<FleetSyncReply, { readonly kind: "quiet" }>> {
     const isRemoved = (this.#store.hosts.get(hostId)?.removedAt ?? null) !== null;
     return isRemoved ? { kind: "removed" } : this.#assignmentsOf(hostId);
   }
 
-  /** Only upgrades come here: `/doorbell?host=…&revision=…&holdMs=…`. */
+  /** Only upgrades come here, with the query `host`, `revision`, `holdMs`, `presence`. */
   override async fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams;
     const hostId = query.get("host") ?? "";
@@ -191,7 +190,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     await this.#commit.run(() => this.#registry.removeLost(Date.now()));
   }
 
-  /** Runs once per turn: place what is wanted, tell hosts and endpoints what changed. */
+  /** Runs once per turn: places workers, notifies hosts and endpoints of changes. */
   #finishTurn(): void {
     const now = Date.now();
     const { revisions, presence } = this.#parts;
@@ -199,7 +198,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     for (const hostId of revisions.takeChanged()) this.#channels.notifyAll(hostTag(hostId));
     const hasUnsent = this.#store.unsent.size > 0;
     if (hasUnsent) this.ctx.waitUntil(this.#sendReports());
-    // A host with workers that is not there is lost already.
+    // A host with workers that is not present is lost already.
     if (this.#store.workers.size > 0) this.#alarm.armBy(presence.earliestDueAt ?? now);
     if (hasUnsent) this.#alarm.armBy(now + REPORT_AGAIN_MS);
     const { nextExpiryAt } = this.#parts.standbys;
@@ -232,7 +231,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     return { kind: "assignments", revision: this.#store.hosts.get(hostId)?.revision ?? 0, workers };
   }
 
-  /** Tells endpoints of their workers; who cannot be reached is told again by the alarm. */
+  /** Sends reports to endpoints; the alarm tries again those that are unreachable. */
   async #sendReports(): Promise<void> {
     if (this.#isSending) return;
     this.#isSending = true;
@@ -240,7 +239,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
       while (this.#store.unsent.size > 0)
         await Promise.all([...this.#store.unsent].map((id) => this.#send(id)));
     } catch {
-      // An endpoint's object is unreachable at the moment; what was not sent is still noted.
+      // An endpoint's object is unreachable at the moment; its report stays unsent.
     } finally {
       this.#isSending = false;
     }
@@ -250,18 +249,18 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     const content = this.#describe(endpointId);
     const json = JSON.stringify(content);
     if (this.#sentReports.get(endpointId) !== json) {
-      const stub = this.env.ENDPOINT.getByName(shardName(endpointId, 0));
+      const stub = this.env.ENDPOINT.getByName(endpointObjectName(endpointId));
       const revision = this.#nextReportRevision();
       const acknowledged = await stub.fleetReport({ ...content, revision });
       if (acknowledged > revision) {
-        // A clock of before was ahead of this one: what it wrote last must not hide this, which is sent again.
+        // An earlier clock was ahead of this one: its last report must not hide this one, which is sent again.
         this.#lastReportRevision = Math.max(this.#lastReportRevision, acknowledged);
         return;
       }
       this.#sentReports.set(endpointId, json);
     }
     if (!this.#parts.placer.hasEndpoint(endpointId)) this.#sentReports.delete(endpointId); // endpoints come and go, Fleet stays
-    // Changed while it was on its way? Then it stays noted and is sent again.
+    // If it has changed in the meantime, it stays unsent and is sent again.
     if (JSON.stringify(this.#describe(endpointId)) === json) this.#store.removeUnsent(endpointId);
   }
 
@@ -270,7 +269,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     return this.#lastReportRevision;
   }
 
-  /** What an endpoint is told of its workers. */
+  /** The report of an endpoint's workers. */
   #describe(endpointId: string): Omit<FleetReport, "revision"> {
     const workers = reportedWorkers(this.#store, endpointId);
     return { workers, ...this.#parts.placer.placementStatus(endpointId) };

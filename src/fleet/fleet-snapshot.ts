@@ -1,15 +1,18 @@
-/** Who is there of one account, for those who measure: its hosts, and its endpoints with workers. */
+/** Views of the fleet: workers for users and endpoints, and the hosts and endpoints of an account for metrics. */
 import type { WorkerState } from "../contract/agent/agent.ts";
 import type { FleetParts } from "./composition.ts";
-import type { WorkerRecord } from "./fleet-store.ts";
-import type { SeenTelemetry } from "./hosts/telemetry-cache.ts";
-import { stateOf } from "./worker-views.ts";
+import type { WorkerRecord, FleetStore } from "./fleet-store.ts";
+import type { SeenTelemetry } from "./hosts/host-presence.ts";
+import { detailWithMoves } from "../domain/placement/worker-moves.ts";
+import type { WorkerSnapshot } from "../domain/jobs/queue-reason.ts";
+import { resolveDataCenter } from "../domain/placement/stock.ts";
+import type { WorkerView } from "./messages.ts";
 
 export type HostSnapshot = {
   readonly hostId: string;
   readonly name: string;
   readonly isPresent: boolean;
-  /** Those on standby take no room and are not among them. */
+  /** Without those on standby, which take no capacity. */
   readonly workers: number;
   readonly gpus: { readonly total: number; readonly taken: number };
   readonly telemetry: SeenTelemetry | null;
@@ -25,14 +28,14 @@ export type EndpointSnapshot = {
 
 export type FleetSnapshot = {
   readonly hosts: readonly HostSnapshot[];
-  /** Those that want workers, have some, or had some a short while ago. */
+  /** Those that should have workers, have some, or had some recently. */
   readonly endpoints: readonly EndpointSnapshot[];
 };
 
-/** How long after its last worker an endpoint is still looked at. */
+/** How long after its last worker an endpoint is still measured. */
 const RECENT_MS = 15 * 60_000;
 
-/** Counts in memory; of the rows only those of workers that ended a short while ago are read. */
+/** Counts in memory; only rows of recently ended workers are read. */
 export function takeFleetSnapshot(
   { store, presence, telemetry, placer, usage }: FleetParts,
   accountId: string,
@@ -72,4 +75,40 @@ export function takeFleetSnapshot(
 function countStates(workers: readonly WorkerRecord[]): EndpointSnapshot["workers"] {
   const groups = [...Map.groupBy(workers, stateOf)];
   return Object.fromEntries(groups.map(([state, group]) => [state, group.length]));
+}
+
+/** The workers of these endpoints, the oldest first. */
+export function viewWorkers(store: FleetStore, endpointIds: readonly string[]): WorkerView[] {
+  return [...new Set(endpointIds)]
+    .flatMap((endpointId) => store.workersOf(endpointId))
+    .toSorted((a, b) => a.createdAt - b.createdAt || a.workerId.localeCompare(b.workerId))
+    .map((worker) => viewOf(store, worker));
+}
+
+/** The workers of an endpoint, as reported to its object. */
+export function reportedWorkers(store: FleetStore, endpointId: string): readonly WorkerSnapshot[] {
+  return store.workersOf(endpointId).map((worker) => {
+    const { workerId, hostId, version, start, revivals } = worker;
+    const status = { state: stateOf(worker), detail: detailWithMoves(worker), start };
+    return { workerId, hostId, version, ...status, ...(revivals > 0 && { revivals }) };
+  });
+}
+
+/** The state of a worker for users: standby as soon as it gets no more jobs, unless it is being removed. */
+export function stateOf({ state, standbyAt, retiredIn }: WorkerRecord): WorkerRecord["state"] {
+  return standbyAt !== null && retiredIn === null ? "standby" : state;
+}
+
+function viewOf(store: FleetStore, worker: WorkerRecord): WorkerView {
+  const { workerId, endpointId, hostId, version, imageDigest, createdAt, start, gpuIndexes } = worker;
+  const state = stateOf(worker);
+  const detail = detailWithMoves(worker);
+  const inventory = store.hosts.get(hostId)?.inventory;
+  const hostGpus = new Map(inventory?.gpus.map((gpu) => [gpu.index, gpu]));
+  const gpus = gpuIndexes.map((index) => hostGpus.get(index));
+  const gpuModels = gpus.map((gpu) => gpu?.name ?? "");
+  const isGpuSimulated = gpus.some((gpu) => gpu?.isSimulated === true);
+  const dataCenterId = resolveDataCenter(inventory?.dataCenterId);
+  const status = { state, detail, imageDigest, createdAt, start };
+  return { workerId, endpointId, hostId, version, dataCenterId, gpuModels, isGpuSimulated, ...status };
 }

@@ -1,4 +1,4 @@
-/** All SQL of the Fleet object, in front of copies of its small tables in memory. */
+/** SQL of the tables of the Fleet object, with copies of these small tables in memory. */
 import type { Inventory, WorkerState } from "../contract/agent/agent.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { Size } from "../domain/placement/host-capacity.ts";
@@ -11,12 +11,12 @@ export type HostRecord = {
   readonly accountId: string;
   readonly name: string;
   readonly agentVersion: string;
-  /** Its free disk is that of the time when the host had no workers. */
+  /** Its free disk is as of when the host had no workers. */
   readonly inventory: Inventory;
   readonly revision: number;
   /** Gets no new workers. */
   readonly isCordoned: boolean;
-  /** Loses the workers that it has, too. */
+  /** Loses its present workers as well. */
   readonly isDrained: boolean;
   readonly removedAt: number | null;
 };
@@ -31,16 +31,16 @@ export type WorkerRecord = {
   readonly detail: string | null;
   readonly createdAt: number;
   readonly retiredIn: number | null;
-  /** When it came up, as far as its agent has said. */
+  /** When it came up, as far as its agent has reported. */
   readonly start: WorkerStart | null;
-  /** What it takes of its host beside GPUs; null for workers of before. */
+  /** What it takes of its host beside GPUs; null for workers stored before sizes were. */
   readonly size: Size | null;
   /** Since when it is on standby; null for one that runs. */
   readonly standbyAt: number | null;
   readonly revivals: number;
   readonly revivedAt: number | null;
   readonly imageDigest: string | null;
-  /** As its agent said last; not stored. */
+  /** As last reported by its agent; not stored. */
   readonly failing: Failing | null;
   readonly moves: Moves | null;
 };
@@ -51,9 +51,9 @@ export class FleetStore {
   readonly hosts = new Map<string, HostRecord>();
   readonly workers = new Map<string, WorkerRecord>();
   readonly desiredWorkers = new Map<string, DesiredWorkersRecord>();
-  /** Endpoints that have not heard the latest of their workers. */
+  /** Endpoints that have not received the latest report of their workers. */
   readonly unsent = new Set<string>();
-  /** Workers on standby that were not sent away. */
+  /** Workers on standby that are not being removed. */
   readonly standbys = new Map<string, WorkerRecord>();
   readonly #byEndpoint = new Map<string, Map<string, WorkerRecord>>();
   readonly #byHost = new Map<string, Map<string, WorkerRecord>>();
@@ -132,7 +132,7 @@ export class FleetStore {
     });
   }
 
-  /** Takes over what is not stored. */
+  /** Updates only what is not stored. */
   rememberWorker(worker: WorkerRecord): void {
     this.#remember(worker);
   }
@@ -160,7 +160,7 @@ export class FleetStore {
     return this.#statements.gone.first({ workerId, endpointId, hostId }) !== undefined;
   }
 
-  /** Forgets workers that were removed before. */
+  /** Forgets workers that were removed before this time. */
   forgetGone(before: number): void {
     this.#statements.forgetGone.run({ before });
   }

@@ -1,10 +1,10 @@
-/** What crosses the border of the Fleet object by RPC. */
+/** RPC messages of the Fleet object. */
 import type { Inventory, WorkerReport, WorkerState } from "../contract/agent/agent.ts";
 import type { HostTelemetry } from "../contract/agent/telemetry.ts";
 import type { GpuStock } from "../domain/placement/stock.ts";
-import type { WorkerLimits } from "./placement/worker-limits.ts";
+import type { WorkerLimits } from "../domain/placement/host-capacity.ts";
 import type { WorkerStart } from "../domain/jobs/timeline.ts";
-import type { SeenTelemetry } from "./hosts/telemetry-cache.ts";
+import type { SeenTelemetry } from "./hosts/host-presence.ts";
 
 export type SyncCall = {
   readonly hostId: string;
@@ -15,7 +15,7 @@ export type SyncCall = {
   readonly workers: readonly (WorkerReport & { readonly start: WorkerStart | null })[];
   readonly appliedRevision: number;
   readonly holdMs: number;
-  /** The presence that vouches for the host beside its syncs. */
+  /** The open presence of the host. */
   readonly presence?: string | undefined;
   readonly telemetry?: HostTelemetry | undefined;
 };
@@ -27,7 +27,7 @@ export type AssignedWorker = {
   readonly gpuIndexes: readonly number[];
   /** Absent for one that runs. */
   readonly mode?: "standby";
-  /** Absent for a worker that may use whatever its host has. */
+  /** Absent for a worker that may use the whole host. */
   readonly limits?: WorkerLimits | undefined;
 };
 
@@ -39,14 +39,14 @@ export type AssignmentsReply = {
 
 export type FleetSyncReply =
   | AssignmentsReply
-  /** The host has all it should have: wait on a doorbell, then call again. */
+  /** No change: wait on a wake-up channel, then call again. */
   | { readonly kind: "quiet" }
-  /** The host is none of the fleet any more. */
+  /** The host was removed. */
   | { readonly kind: "removed" };
 
 export type WorkerOfEndpoint = { readonly workerId: string; readonly endpointId: string };
 
-/** What the owner of a host wants of it; what is absent stays. */
+/** A change by the owner of a host; absent members are left unchanged. */
 export type HostChange = {
   readonly hostId: string;
   readonly accountId: string;
@@ -55,7 +55,7 @@ export type HostChange = {
   readonly drained?: boolean | undefined;
 };
 
-/** A host as Fleet knows it, for its owner. */
+/** A host, for its owner. */
 export type HostView = {
   readonly hostId: string;
   readonly agentVersion: string;
@@ -65,23 +65,23 @@ export type HostView = {
   readonly workers: number;
   readonly isCordoned: boolean;
   readonly isDrained: boolean;
-  /** Null when Fleet has not heard the host since it woke. */
+  /** Null when the host has not called since the object started. */
   readonly lastSeenAt: number | null;
-  /** Null until the host has told since Fleet woke. */
+  /** Null until the host has reported it since the object started. */
   readonly telemetry: SeenTelemetry | null;
 };
 
-/** A worker of an endpoint, for people who look at it. */
+/** A worker of an endpoint, for users. */
 export type WorkerView = {
   readonly workerId: string;
   readonly endpointId: string;
   readonly hostId: string;
-  /** Release of the endpoint that it runs. */
+  /** Version of the endpoint that it runs. */
   readonly version: number;
   readonly dataCenterId: string;
   /** Models of the GPUs that it has. */
   readonly gpuModels: readonly string[];
-  /** They stand for cards that its host does not have. */
+  /** Its host simulates the GPUs. */
   readonly isGpuSimulated: boolean;
   readonly state: WorkerState;
   readonly detail: string | null;
@@ -90,5 +90,5 @@ export type WorkerView = {
   readonly start: WorkerStart | null;
 };
 
-/** Which hours of workers are asked for; all in ms, of whole hours. */
+/** Which hours of workers are requested, in ms of whole hours. */
 export type UsageCall = { readonly since: number; readonly until: number; readonly storedUntil: number };

@@ -1,11 +1,11 @@
-/** What workers took of their hosts, hour by hour. An hour that is over never changes. */
+/** Usage of hosts by workers, hour by hour. A past hour never changes. */
 import type { UsedGpus, WorkerHour, WorkerLifetime } from "../domain/metrics/worker-usage.ts";
 import { workerHours } from "../domain/metrics/worker-usage.ts";
 import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
-import type { UsageStore } from "./usage-store.ts";
+import type { ObjectDatabase } from "../durable/sql.ts";
 
 export type EndpointHour = WorkerHour & {
-  /** Empty when Fleet knows the endpoint no more. */
+  /** Empty when Fleet no longer knows the endpoint. */
   readonly name: string;
 };
 
@@ -20,7 +20,7 @@ export class WorkerUsage {
     this.#ended = ended;
   }
 
-  /** A worker is gone or on standby; to be called in the turn that removes or keeps it, and before it does. */
+  /** A worker ends or goes on standby; to be called before that is stored, in the same turn. */
   ended(worker: WorkerRecord, now: number): void {
     const lifetime = this.#lifetimeOf(worker, now);
     if (lifetime) this.#ended.add(worker.workerId, lifetime);
@@ -46,7 +46,7 @@ export class WorkerUsage {
     return new Set(this.#ended.endedSince(since).map(({ endpointId }) => endpointId));
   }
 
-  /** Workers that ended before this are in books elsewhere. */
+  /** Workers that ended before this time are recorded elsewhere. */
   forgetBefore(before: number): void {
     this.#ended.forgetBefore(before);
   }
@@ -68,7 +68,7 @@ export class WorkerUsage {
     return this.#store.workersOf(endpointId).some(({ standbyAt }) => standbyAt === null);
   }
 
-  /** Undefined for a worker whose host nobody remembers, and for one on standby. */
+  /** Undefined for a worker whose host is unknown, and for one on standby. */
   #lifetimeOf(worker: WorkerRecord, now: number): WorkerLifetime | undefined {
     const { endpointId, hostId, createdAt, revivedAt, gpuIndexes } = worker;
     const from = revivedAt ?? createdAt;
@@ -83,4 +83,55 @@ export class WorkerUsage {
     }));
     return { endpointId, accountId: host.accountId, gpus, from, to: Math.max(from, now) };
   }
+}
+
+// Ended workers, until their usage is stored elsewhere.
+
+type EndedRow = {
+  endpoint_id: string;
+  account_id: string;
+  gpus: string;
+  started_at: number;
+  ended_at: number;
+};
+
+export class UsageStore {
+  readonly #statements: ReturnType<typeof usageStatements>;
+
+  constructor(database: ObjectDatabase) {
+    this.#statements = usageStatements(database);
+  }
+
+  add(workerId: string, { endpointId, accountId, gpus, from, to }: WorkerLifetime): void {
+    const json = JSON.stringify(gpus);
+    this.#statements.add.run({ workerId, endpointId, accountId, gpus: json, startedAt: from, endedAt: to });
+  }
+
+  /** Workers that ended at `since` or later. */
+  endedSince(since: number): WorkerLifetime[] {
+    return this.#statements.endedSince.all({ since }).map((row) => ({
+      endpointId: row.endpoint_id,
+      accountId: row.account_id,
+      gpus: JSON.parse(row.gpus) as UsedGpus[],
+      from: row.started_at,
+      to: row.ended_at,
+    }));
+  }
+
+  forgetBefore(before: number): void {
+    this.#statements.forget.run({ before });
+  }
+}
+
+function usageStatements(database: ObjectDatabase) {
+  return {
+    add: database.statement<Record<string, string | number>>(
+      `INSERT OR REPLACE INTO ended_worker (ended_at, worker_id, endpoint_id, account_id, gpus, started_at)
+       VALUES (:endedAt, :workerId, :endpointId, :accountId, :gpus, :startedAt)`,
+    ),
+    endedSince: database.statement<{ since: number }, EndedRow>(
+      "SELECT * FROM ended_worker WHERE ended_at >= :since",
+    ),
+    forget: database.statement<{ before: number }>("DELETE FROM ended_worker WHERE ended_at < :before"),
+  };
 }

@@ -5,8 +5,7 @@ import { cutJson } from "../json/raw-json.ts";
 import { JsonCountError, JsonDepthError, JsonRepeatError, JsonSyntaxError } from "../json/json-tokens.ts";
 import { ServiceError } from "../contract/errors.ts";
 import { invalidInput } from "../contract/validation-issues.ts";
-import { readBytes } from "../durable/byte-stream.ts";
-import { announcedLength, BROKEN_BODY, readWithin } from "../durable/request-body.ts";
+import { readBytes, announcedLength, BROKEN_BODY, readWithin } from "../durable/request-body.ts";
 
 /** Reads a JSON body of at most `maxBytes`; an empty one is undefined. */
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {

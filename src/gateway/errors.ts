@@ -12,7 +12,7 @@ import {
 } from "../contract/errors.ts";
 import type { RestError } from "../contract/rest/rest.ts";
 import { errorBodyOf, errorOfCode, type OpenaiErrorDetails } from "../domain/openai/openai-error-details.ts";
-import { discardBody } from "../durable/discarded-body.ts";
+import { discardBody } from "../durable/request-body.ts";
 import { logFailure } from "../failure-log.ts";
 import { AFFINITY_HEADER } from "./load-balancing/headers.ts";
 

@@ -2,7 +2,7 @@
 import type { RawJson } from "../json/raw-json.ts";
 import { INLINE_PAYLOAD_MAX_BYTES } from "../contract/limits.ts";
 import type { Payload } from "../domain/jobs/job-machine.ts";
-import { payloadKey } from "../domain/jobs/payload-key.ts";
+import { payloadKey } from "../durable/stored-payload.ts";
 
 export type MeasuredPayload = Payload & { readonly sizeBytes: number };
 

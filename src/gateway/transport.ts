@@ -6,7 +6,7 @@
  * X2  Each answer over HTTPS tells browsers to use nothing else for this host (HSTS).
  */
 import { ERRORS, errorBody } from "../contract/errors.ts";
-import { isInsecureUrl } from "../net/insecure-url.ts";
+import { isInsecureUrl } from "../net/public-host.ts";
 import type { Env } from "../env.ts";
 
 const HSTS = "max-age=31536000";

@@ -177,3 +177,10 @@ function replaceAt(value: unknown, { path, next }: PathTree, toValue: (number: n
   }
   return members;
 }
+
+/** Values that came out of `JSON.parse`. Not looked into: they are the user's, and may be megabytes. */
+
+export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+
+/** Any JSON value that is there; `null` is there. */
+export const jsonValueSchema = z.custom<JsonValue>((value) => value !== undefined, "is required");

@@ -1,4 +1,4 @@
-/** What the payloads of a link's frames say. */
+/** Payloads of the frames of a link. */
 import * as z from "zod";
 import { idSchema } from "../contract/agent/agent.ts";
 
@@ -10,7 +10,7 @@ export const WEBSOCKET_MESSAGE_MAX_BYTES = 16_000_000;
 export const DIRECT_TARGET_MAX_CHARACTERS = 16 * 1024;
 export const DIRECT_HEADERS_MAX = 1_000;
 
-/** Names as they came or are to be sent, in their order; a name may come more than once. */
+/** Headers in their order; a name may occur more than once. */
 const headersSchema = z.array(z.tuple([z.string(), z.string()])).max(DIRECT_HEADERS_MAX);
 
 /** A request as its worker gets it: no key, no hop-by-hop headers, `X-Forwarded-*` set. */
@@ -34,9 +34,9 @@ export type ResponseHead = z.infer<typeof responseHeadSchema>;
 
 /**
  * Why a stream ended early.
- * aborted: the client is gone. too_large: of a body. timeout: the worker took too long.
- * worker_gone: it takes no requests any more, or never did. worker_failed: it refused or broke the connection.
- * protocol: the other side said something that cannot be.
+ * aborted: the client has gone. too_large: a body. timeout: the worker took too long.
+ * worker_gone: the worker takes no requests (any more). worker_failed: it refused or broke the connection.
+ * protocol: the other side violated the protocol.
  */
 export const RESET_REASONS = [
   "aborted",
@@ -50,7 +50,7 @@ export type ResetReason = (typeof RESET_REASONS)[number];
 
 export const resetSchema = z.object({
   reason: z.enum(RESET_REASONS).catch("worker_failed"),
-  /** One sentence for people. */
+  /** For users. */
   detail: z.string().max(2_000),
 });
 export type Reset = z.infer<typeof resetSchema>;
@@ -62,3 +62,20 @@ export const closeSchema = z.object({
 export type Close = z.infer<typeof closeSchema>;
 
 export const linkWorkersSchema = z.object({ workers: z.array(idSchema).max(500) });
+
+// JSON as bytes, as frames carry it.
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export function encodeJson(value: unknown): Uint8Array {
+  return encoder.encode(JSON.stringify(value));
+}
+
+/** Undefined for bytes that are not JSON. */
+export function decodeJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

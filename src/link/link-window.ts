@@ -102,7 +102,7 @@ export class SendWindow {
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Lets go of whoever waits, and of whoever comes: the stream is over. */
+  /** The stream is over: releases present and future waiters. */
   close(): void {
     this.#isClosed = true;
     this.#wake();

@@ -1,6 +1,6 @@
 /**
- * What is looked after without being asked. A task does a bounded piece of work and says how much it did; the
- * rest waits for the next run. Runs may overlap and may be cut off anywhere: a task does no harm twice.
+ * Periodic maintenance. A task does a bounded piece of work and returns how much it did; the rest waits for the
+ * next run. Runs may overlap and may be cut off anywhere, so tasks are idempotent.
  */
 import { FLASH_AUTH_RETENTION_MS } from "../contract/flash/flash-limits.ts";
 import { MAINTENANCE_ROWS_MAX, ORPHAN_RETENTION_MS, USAGE_RETENTION_MS } from "../contract/limits.ts";
@@ -24,7 +24,10 @@ import { logRetentionDays, removeOldLogs } from "../management/logs/log-retentio
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
 import { fleetObject } from "../management/objects.ts";
 import { collectUsage } from "../management/accounts/usage-collection.ts";
+import { openDatabase } from "../db/database.ts";
+import { logFailure } from "../failure-log.ts";
 
+/** How long entries of the audit log are stored. */
 export const AUDIT_RETENTION_MS = 400 * 86_400_000;
 /** How long a revoked or expired key is still listed. */
 export const INACTIVE_KEY_RETENTION_MS = 90 * 86_400_000;
@@ -87,7 +90,7 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
   },
 ];
 
-/** They are refused already; Fleet forgets them, and lists do. */
+/** Their keys are rejected already; Fleet and the lists forget them. */
 async function removeExpiredHosts({ env, db, now }: MaintenanceContext): Promise<number> {
   const expired = await listExpiredHosts(db, now, MAINTENANCE_CALLS_MAX);
   for (const host of expired) {
@@ -97,9 +100,17 @@ async function removeExpiredHosts({ env, db, now }: MaintenanceContext): Promise
   return expired.length;
 }
 
-/** Tells objects whose endpoint was deleted while they could not be reached. A failure is logged where it happens. */
+/** Notifies objects whose endpoint was deleted while they were unreachable. Failures are logged where they happen. */
 async function emptyDeletedEndpoints({ env, db }: MaintenanceContext): Promise<number> {
   const open = await listOpenRemovals(db, MAINTENANCE_CALLS_MAX);
   const outcomes = await Promise.allSettled(open.map((removal) => announceRemoval({ env, db }, removal)));
   return outcomes.filter(({ status }) => status === "fulfilled").length;
+}
+
+/** Runs every task once, one after the other; a failing task does not stop the others. */
+export async function maintain(env: Env, now: number): Promise<void> {
+  const context = { env, db: openDatabase(env.DB), now };
+  for (const { name, run } of MAINTENANCE_TASKS) {
+    await run(context).catch((cause: unknown) => logFailure("maintenance_failed", { task: name }, cause));
+  }
 }

@@ -1,6 +1,5 @@
 /** The Durable Objects of the edge, with the types that their classes declare. */
-import { FLEET_NAME } from "../durable/ports.ts";
-import { shardName } from "../durable/object-name.ts";
+import { FLEET_NAME, endpointObjectName } from "../durable/ports.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { Env } from "../env.ts";
 import { logFailure } from "../failure-log.ts";
@@ -14,7 +13,7 @@ export type FleetStub = StubOf<FleetObject>;
 
 /** A new stub for each call: one that has met a failure stays broken. */
 export function endpointObject({ ENDPOINT }: Pick<Env, "ENDPOINT">, endpointId: string): EndpointStub {
-  return ENDPOINT.getByName(shardName(endpointId, 0)) as unknown as EndpointStub;
+  return ENDPOINT.getByName(endpointObjectName(endpointId)) as unknown as EndpointStub;
 }
 
 export function fleetObject({ FLEET }: Pick<Env, "FLEET">): FleetStub {

@@ -3,7 +3,7 @@ import { delimiter } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, test } from "vitest";
 import type { Assignment } from "../../src/contract/agent/agent.ts";
-import type { JsonValue } from "../../src/json/json-value.ts";
+import type { JsonValue } from "../../src/json/raw-json.ts";
 import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 import { enter } from "../support/serving-worker.ts";
 

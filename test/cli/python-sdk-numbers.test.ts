@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { execa } from "execa";
 import { describe, test } from "vitest";
-import { GPU_TIERS } from "../../src/catalog/gpu-tiers.ts";
+import { GPU_TIERS } from "../../src/catalog/gpu-cards.ts";
 import { readCpuInstance } from "../../src/catalog/cpu-flavors.ts";
 import { findDataCenter } from "../../src/catalog/data-centers.ts";
 import {

@@ -124,7 +124,7 @@ async function environmentOf(app: string): Promise<{ endpoints: readonly Shown[]
   return { ...environment, endpoints: environment.endpoints.toSorted(names) };
 }
 
-test("what an endpoint declares arrives at the service, volumes by name where an id is stale (traps 2, 5 and 30)", async ({
+test("what an endpoint declares arrives at the service, volumes by name where an id is stale", async ({
   expect,
 }) => {
   await using fixture = await openFixture(edge.baseUrl, { "big.py": SETTINGS_APP, "other.py": OTHER_APP });
@@ -166,7 +166,7 @@ test("what an endpoint declares arrives at the service, volumes by name where an
   expect(again.endpoints.map(({ action }) => action)).toEqual(["unchanged", "unchanged", "unchanged"]);
 });
 
-test("a change updates and keeps the rest; what the app no longer has is listed, and goes with --prune (traps 9 and 29)", async ({
+test("a change updates and keeps the rest; what the app no longer has is listed, and goes with --prune", async ({
   expect,
 }) => {
   await using fixture = await openFixture(edge.baseUrl, { "big.py": SETTINGS_APP });

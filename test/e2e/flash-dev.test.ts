@@ -188,7 +188,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
   }
 
   test(
-    "each kind of function is called by the name of its endpoint (traps 13, 27 and 28)",
+    "each kind of function is called by the name of its endpoint",
     { timeout: 2 * CALL_LIMIT_MS },
     async ({ expect }) => {
       expect((await call("/", undefined, "GET")).body).toMatchObject({ status: "healthy" });
@@ -209,9 +209,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     },
   );
 
-  test("a route calls a queue function, and its errors have file and line (traps 7 and 25)", async ({
-    expect,
-  }) => {
+  test("a route calls a queue function, and its errors have file and line", async ({ expect }) => {
     const relayed = await call("/api/relay/Bo", { times: 2 });
     expect(relayed).toEqual({
       status: 200,

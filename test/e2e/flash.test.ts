@@ -76,7 +76,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
   }
 
   test(
-    "init, deploy, and each call that is printed answers as it was pasted (traps 18 and 28)",
+    "init, deploy, and each call that is printed answers as it was pasted",
     { timeout: 2 * CALL_LIMIT_MS },
     async ({ expect }) => {
       await run("flash init . --force");

@@ -15,7 +15,7 @@ import {
   type SyncRequest,
 } from "../../src/contract/agent/agent.ts";
 import { logReplySchema, type LogReply, type LogRequest } from "../../src/contract/agent/log.ts";
-import { GPU_TIER_NAMES } from "../../src/catalog/gpu-tiers.ts";
+import { GPU_TIER_NAMES } from "../../src/catalog/gpu-cards.ts";
 import type { EdgeClient } from "./edge-client.ts";
 import { notYet, until } from "./support/until.ts";
 

@@ -1,7 +1,7 @@
 /** What becomes of a worker's answer on its way to the client. */
 import { expect, test, vi } from "vitest";
 import type { ResponseHead } from "../../src/link/link-messages.ts";
-import { encodeJson } from "../../src/link/json-bytes.ts";
+import { encodeJson } from "../../src/link/link-messages.ts";
 import { openAnswer, type WorkerAnswer } from "../../src/gateway/load-balancing/answer.ts";
 import { copyStream } from "../../src/gateway/load-balancing/stream-copy.ts";
 

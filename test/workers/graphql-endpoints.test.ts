@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, test } from "vitest";
-import { shardName } from "../../src/durable/object-name.ts";
+import { endpointObjectName } from "../../src/durable/ports.ts";
 import { madeApp } from "./flash-client.ts";
 import {
   codeOf,
@@ -18,7 +18,7 @@ const ALL = `id name type userId version aiKey gpuIds gpuCount instanceIds compu
   networkVolumeIds { networkVolumeId dataCenterId } networkVolume { id dataCenterId } allowedCudaVersions
   minCudaVersion flashEnvironmentId activeBuildid idePodId modelReferences compliance pods { id desiredStatus }`;
 
-const objectOf = (endpointId: string) => env.ENDPOINT.getByName(shardName(endpointId, 0));
+const objectOf = (endpointId: string) => env.ENDPOINT.getByName(endpointObjectName(endpointId));
 
 async function save(client: Client, fields: string, selection = "id") {
   return await client.send(`mutation { saveEndpoint(input: { ${fields} }) { ${selection} } }`);

@@ -5,7 +5,7 @@ import { openDatabase } from "../../src/db/database.ts";
 import { takeLogBytes, type LogBytes } from "../../src/db/log-days.ts";
 import type { LogLine, LogPage, LogLineView } from "../../src/contract/agent/log.ts";
 import { takeLogStorage } from "../../src/management/logs/log-quota.ts";
-import { maintain } from "../../src/maintenance/maintain.ts";
+import { maintain } from "../../src/maintenance/tasks.ts";
 import { freshAccount } from "./accounts.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";

@@ -175,3 +175,19 @@ test("standby workers outlive the memory of Fleet, and run again with another re
     expect(store.workersOf("e")).toMatchObject([{ standbyAt: 3, retiredIn: null }]);
   });
 });
+
+test("an endpoint that has lacked a worker for longer is served first, though its failure was found again", async ({
+  expect,
+}) => {
+  await inFleet((state) => {
+    const { store, placer, plan, sync, want } = openFleet(state, 1);
+    want("e");
+    store.saveDesiredWorkers({ desired: 1, config: { ...config, endpointId: "f" } });
+    placer.review("f");
+    plan(1);
+    placer.review("e");
+    plan(10_000);
+    sync([]);
+    expect([store.workersOf("e"), store.workersOf("f")]).toMatchObject([[{ hostId: "h" }], []]);
+  });
+});

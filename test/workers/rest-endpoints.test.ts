@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { GPU_TIER_NAMES } from "../../src/catalog/gpu-tiers.ts";
+import { GPU_TIER_NAMES } from "../../src/catalog/gpu-cards.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { restClient } from "./rest-client.ts";

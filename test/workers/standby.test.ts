@@ -239,10 +239,10 @@ describe("a worker on standby that is asked for by name", () => {
   /** What the endpoint tells Fleet that it wants. */
   const want = async (
     { id }: TestEndpoint,
-    { workersMax = 2, wanted = 1, resume = [] as readonly string[], leaving = [] as readonly string[] },
+    { workersMax = 2, desired = 1, resume = [] as readonly string[], leaving = [] as readonly string[] },
   ) => {
     const config = { ...(await configOf(id)), workersMax };
-    await fleetObject().setDesiredWorkers({ config, desired: wanted, leaving, resume, isRemoved: false });
+    await fleetObject().setDesiredWorkers({ config, desired: desired, leaving, resume, isRemoved: false });
   };
   const running = async (host: TestHost) => (await untilModes(host, "run", "standby"))[0];
 
@@ -278,7 +278,7 @@ describe("a worker on standby that is asked for by name", () => {
   test("comes when its host does", async ({ expect, fleet }) => {
     const { endpoint, host, earlier } = await openTwo(fleet);
     passTime(60 * SECOND); // its host is silent, but not given up yet
-    await want(endpoint, { wanted: 0, resume: [earlier] });
+    await want(endpoint, { desired: 0, resume: [earlier] });
     expect(await running(host)).toBe(earlier);
   });
 });

@@ -11,7 +11,7 @@ import {
   type LogLineView,
   type LogPage,
 } from "../../src/contract/agent/log.ts";
-import { maintain } from "../../src/maintenance/maintain.ts";
+import { maintain } from "../../src/maintenance/tasks.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount } from "./accounts.ts";
 import { EdgeClient, type ServerEvent } from "./edge-client.ts";

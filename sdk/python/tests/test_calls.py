@@ -71,7 +71,7 @@ def test_a_call_is_one_request_by_name_with_the_arguments_by_name(edge: Edge) ->
     assert seen.body == {"input": {"width": 3, "mode": "fill", "blur": 2}}
 
 
-def test_trap_28_a_call_without_arguments_sends_an_empty_input(edge: Edge) -> None:
+def test_a_call_without_arguments_sends_an_empty_input(edge: Edge) -> None:
     edge.on(RUNSYNC, {"id": "j1", "status": "COMPLETED"})
     assert asyncio.run(nothing()) is None
     assert edge.requests[0].body == {"input": {}}
@@ -83,7 +83,7 @@ def test_results_come_as_they_are(edge: Edge, output: Any) -> None:
     assert asyncio.run(nothing()) == output
 
 
-def test_trap_37_a_result_with_a_key_error_is_a_result(edge: Edge) -> None:
+def test_a_result_with_a_key_error_is_a_result(edge: Edge) -> None:
     edge.on(RUNSYNC, completed({"error": "none of ours", "status": "FAILED"}))
     assert asyncio.run(nothing()) == {"error": "none of ours", "status": "FAILED"}
 
@@ -141,7 +141,7 @@ def test_it_may_be_told_another_time(edge: Edge, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("wrong", ["soon", "0", "-3", "nan", "inf"])
-def test_a_time_that_is_none_is_refused(edge: Edge, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+def test_a_time_that_is_none_is_rejected(edge: Edge, monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     monkeypatch.setenv("FLASH_SENTINEL_TIMEOUT", wrong)
     with pytest.raises(ValueError, match=f"FLASH_SENTINEL_TIMEOUT='{wrong}' must be"):
         asyncio.run(nothing())
@@ -201,7 +201,7 @@ def test_other_error_responses_are_reported_as_the_service_tells_them(edge: Edge
     assert it.value.code == "invalid_input"
 
 
-def test_a_key_that_is_refused_is_said_to_be(edge: Edge) -> None:
+def test_a_key_that_is_rejected_is_said_to_be(edge: Edge) -> None:
     edge.on(RUNSYNC, Answer(401, {"error": "The API key is unknown."}))
     with pytest.raises(APIKeyError, match="refuses the API key: The API key is unknown"):
         asyncio.run(nothing())
@@ -265,7 +265,7 @@ def test_the_key_follows_no_redirect(edge: Edge) -> None:
 # Failures of the function
 
 
-def test_trap_7_a_failed_job_raises_with_the_remote_traceback(edge: Edge) -> None:
+def test_a_failed_job_raises_with_the_remote_traceback(edge: Edge) -> None:
     traceback = 'Traceback (most recent call last):\n  File "/app/worker.py", line 3\nValueError: bad width'
     error = f'{{"error_type": "ValueError", "error_message": "bad width", "error_traceback": "{traceback}"}}'
     edge.on(RUNSYNC, failed(error.replace('"/app/worker.py"', r"\"/app/worker.py\"").replace("\n", r"\n")))
@@ -348,7 +348,7 @@ def test_what_json_cannot_carry_is_named_with_advice(edge: Edge, value: Any, mes
     assert edge.requests == []
 
 
-def test_a_value_that_holds_itself_is_refused(edge: Edge) -> None:
+def test_a_value_that_holds_itself_is_rejected(edge: Edge) -> None:
     loop: list[Any] = []
     loop.append(loop)
     with pytest.raises(SerializationError, match="nested more than"):

@@ -80,7 +80,7 @@ def test_private_and_unknown_attributes_are_attribute_errors() -> None:
         _ = model.weights
 
 
-def test_trap_20_constructor_arguments_are_refused() -> None:
+def test_constructor_arguments_are_rejected() -> None:
     with pytest.raises(
         TypeError, match=r"Model\(\) was given arguments, but workers of Endpoint\('model'\) construct"
     ):
@@ -103,7 +103,7 @@ def test_the_stand_in_is_known_by_the_name_of_the_class() -> None:
     assert Model().predict.__doc__ == "Says what comes next."
 
 
-def test_a_parameter_that_would_hide_the_method_is_refused() -> None:
+def test_a_parameter_that_would_hide_the_method_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"Two.second\(\) has a parameter 'method'"):
 
         @Endpoint(name="two")

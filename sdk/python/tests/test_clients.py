@@ -74,7 +74,7 @@ def test_a_failed_job_is_a_job_and_no_exception(edge: Edge) -> None:
     assert (job.done, job.completed, job.error, job.output) == (True, False, "no", None)
 
 
-def test_an_input_that_json_cannot_carry_is_refused(edge: Edge) -> None:
+def test_an_input_that_json_cannot_carry_is_rejected(edge: Edge) -> None:
     with pytest.raises(SerializationError, match=r"the input\['input'\]\['a'\] is of type bytes"):
         asyncio.run(ENDPOINT.run({"a": b""}))
 
@@ -202,7 +202,7 @@ def test_a_query_repeats_the_names_of_lists_and_carries_no_more_than_that() -> N
         query_text({"a": {}})
 
 
-def test_trap_36_headers_are_sent(edge: Edge) -> None:
+def test_headers_are_sent(edge: Edge) -> None:
     edge.on("POST /lb/abc/x", {})
 
     async def ask() -> Any:

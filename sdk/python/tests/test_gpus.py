@@ -56,6 +56,6 @@ def test_plain_texts_are_no_gpus(gpu: Any) -> None:
         Endpoint(name="a", gpu=gpu)
 
 
-def test_an_empty_list_of_gpus_is_refused() -> None:
+def test_an_empty_list_of_gpus_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"gpu=\[\] names no GPU"):
         Endpoint(name="a", gpu=[])

@@ -58,7 +58,7 @@ def test_json_that_python_does_not_read_is_told_from_what_is_no_json() -> None:
             parse_json(text)
 
 
-def test_values_that_are_too_deep_are_refused_and_never_a_recursion_error() -> None:
+def test_values_that_are_too_deep_are_rejected_and_never_a_recursion_error() -> None:
     check_json(nested(DEPTH_MAX), "it")
     with pytest.raises(SerializationError, match="nested more than 2000 deep"):
         check_json(nested(DEPTH_MAX + 1), "it")

@@ -63,7 +63,7 @@ def test_what_is_no_function_cannot_be_decorated() -> None:
         Endpoint(name="a")(3)  # type: ignore[call-overload]
 
 
-def test_a_function_name_that_no_endpoint_can_have_is_refused() -> None:
+def test_a_function_name_that_no_endpoint_can_have_is_rejected() -> None:
     with pytest.raises(ValueError, match="name='größe'"):
 
         @Endpoint()
@@ -168,7 +168,7 @@ def test_routes_are_kept_in_order_and_their_functions_are_left_alone() -> None:
         ("/execute", r"path='/execute' is reserved"),
     ],
 )
-def test_a_wrong_path_is_refused(path: Any, message: str) -> None:
+def test_a_wrong_path_is_rejected(path: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Endpoint(name="api").get(path)
 
@@ -266,7 +266,7 @@ def test_a_request_of_a_client_is_no_decorator() -> None:
         def work() -> None: ...
 
 
-def test_trap_36_unknown_arguments_of_clients_are_refused() -> None:
+def test_unknown_arguments_of_clients_are_rejected() -> None:
     for call in (
         lambda: client().post("/x", json={}),  # type: ignore[call-arg]
         lambda: client().run({}, wait=3),  # type: ignore[call-arg]
@@ -301,7 +301,7 @@ def test_a_recording_has_every_endpoint_in_order_with_its_place() -> None:
     assert declared[1].line == declared[0].line + 1
 
 
-def test_trap_3_the_recorded_function_is_async_only_when_it_is() -> None:
+def test_the_recorded_function_is_async_only_when_it_is() -> None:
     with recording() as declared:
 
         @Endpoint(name="plain")

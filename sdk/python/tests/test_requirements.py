@@ -31,14 +31,14 @@ def read(*texts: str, python: str = "3.12") -> dict[str, Any]:
         ("left; python_version >= '3'", "left", "left"),
     ],
 )
-def test_names_and_specifiers_are_read_as_pep_508_has_them_trap_15(
+def test_names_and_specifiers_are_read_as_pep_508_has_them(
     text: str, key: str, without_marker: str
 ) -> None:
     [requirement] = read(text)["requirements"]
     assert (requirement["key"], requirement["text"], requirement["applies"]) == (key, without_marker, True)
 
 
-def test_a_direct_address_is_read_trap_15() -> None:
+def test_a_direct_url_is_read() -> None:
     [requirement] = read("left @ https://host/left-1-py3-none-any.whl#sha256=ab ; os_name == 'nt'")[
         "requirements"
     ]
@@ -58,7 +58,7 @@ def test_a_direct_address_is_read_trap_15() -> None:
         ("extra == 'gpu'", False),
     ],
 )
-def test_markers_are_judged_for_the_worker_trap_22(marker: str, applies: bool) -> None:
+def test_markers_are_judged_for_the_worker(marker: str, applies: bool) -> None:
     [requirement] = read(f"left; {marker}", python="3.13")["requirements"]
     assert requirement["applies"] is applies
 
@@ -93,7 +93,7 @@ def test_what_is_no_requirement_is_an_error(text: str) -> None:
         ("left @ https://h/left-1-py3-none-any.whl", "left @ https://h/left-2-py3-none-any.whl", True),
     ],
 )
-def test_requirements_that_no_version_meets_contradict_each_other_trap_15(
+def test_requirements_that_no_version_meets_contradict_each_other(
     one: str, other: str, contradict: bool
 ) -> None:
     assert read(one, other)["conflicts"] == ([[0, 1]] if contradict else [])

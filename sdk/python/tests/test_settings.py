@@ -88,7 +88,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("parameters", "message"), REFUSED, ids=[str(case[0]) for case in REFUSED])
-def test_a_wrong_parameter_is_refused_by_name(parameters: dict[str, Any], message: str) -> None:
+def test_a_wrong_parameter_is_rejected_by_name(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Endpoint(**{"name": "a", **parameters})
 
@@ -96,7 +96,7 @@ def test_a_wrong_parameter_is_refused_by_name(parameters: dict[str, Any], messag
 @pytest.mark.parametrize(
     "name", ["", "-a", "_a", "a b", "a/b", "../a", "a.py", "ä", "a\n", 'a"; import os', "a" * 192]
 )
-def test_trap_16_a_name_that_could_break_out_of_files_or_code_is_refused(name: str) -> None:
+def test_a_name_that_could_break_out_of_files_or_code_is_rejected(name: str) -> None:
     with pytest.raises(ValueError, match="name="):
         Endpoint(name=name)
 
@@ -133,7 +133,7 @@ def test_what_is_left_out_has_the_documented_default() -> None:
     }
 
 
-def test_trap_2_everything_that_was_set_is_in_the_manifest() -> None:
+def test_everything_that_was_set_is_in_the_manifest() -> None:
     resource = Endpoint(
         name="a",
         gpu=GpuGroup.ADA_24,
@@ -207,7 +207,7 @@ def test_cuda_versions_are_taken_as_texts_and_as_constants() -> None:
     assert "minCudaVersion" not in Endpoint(name="a", min_cuda_version=None).resource()
 
 
-def test_trap_30_volumes_are_in_the_manifest_by_all_that_they_are_known_by() -> None:
+def test_volumes_are_in_the_manifest_by_all_that_they_are_known_by() -> None:
     assert Endpoint(name="a", volume=NetworkVolume(id="v1")).resource()["networkVolumeId"] == "v1"
     both = Endpoint(name="a", volume=NetworkVolume(name="models", id="v1")).resource()
     assert both["networkVolume"] == {"id": "v1", "name": "models", "size": 100, "dataCenterId": "EU-RO-1"}
@@ -227,12 +227,12 @@ def test_trap_30_volumes_are_in_the_manifest_by_all_that_they_are_known_by() -> 
         ({"name": "a", "datacenter": "RO"}, r"NetworkVolume datacenter='RO' is no known data center"),
     ],
 )
-def test_a_wrong_volume_is_refused_by_name(parameters: dict[str, Any], message: str) -> None:
+def test_a_wrong_volume_is_rejected_by_name(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         NetworkVolume(**parameters)
 
 
-def test_unknown_parameters_are_refused() -> None:
+def test_unknown_parameters_are_rejected() -> None:
     with pytest.raises(TypeError, match="region"):
         NetworkVolume(name="a", region="x")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="gpus"):

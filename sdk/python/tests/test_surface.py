@@ -35,7 +35,7 @@ NAMED_BY_THE_SPECIFICATION = {
 }
 
 
-def test_trap_38_importing_the_package_does_nothing_and_loads_no_network(tmp_path: Path) -> None:
+def test_importing_the_package_does_nothing_and_loads_no_network(tmp_path: Path) -> None:
     script = """
 import os, sys, threading
 events = []
@@ -118,7 +118,7 @@ def documented(thing: Any) -> list[str]:
 @pytest.mark.parametrize(
     "thing", [Endpoint, edgerun.NetworkVolume, edgerun.PodTemplate, Endpoint.run, Endpoint.runsync]
 )
-def test_trap_36_documented_parameters_are_the_parameters(thing: Any) -> None:
+def test_documented_parameters_are_the_parameters(thing: Any) -> None:
     assert documented(thing) == [name for name in inspect.signature(thing).parameters if name != "self"]
 
 
@@ -136,7 +136,7 @@ def calls_of(names: set[str]) -> Iterator[tuple[str, ast.Call]]:
                     yield function, node
 
 
-def test_trap_36_readme_imports_and_parameters_exist() -> None:
+def test_readme_imports_and_parameters_exist() -> None:
     imported = {
         name.name
         for block in code_blocks()
@@ -151,14 +151,14 @@ def test_trap_36_readme_imports_and_parameters_exist() -> None:
         assert {keyword.arg for keyword in call.keywords} <= set(parameters), ast.unparse(call)
 
 
-def test_trap_36_readme_methods_exist() -> None:
+def test_readme_methods_exist() -> None:
     for owner, surface in (("client", Endpoint), ("api", Endpoint), ("job", EndpointJob)):
         used = set(re.findall(rf"\b{owner}\.(\w+)", "\n".join(code_blocks())))
         assert used, owner
         assert used <= set(dir(surface)), owner
 
 
-def test_trap_36_readme_examples_can_be_declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readme_examples_can_be_declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "caption_worker.py").write_text(code_blocks()[0], encoding="utf-8")
     for block in code_blocks():

@@ -1,26 +1,25 @@
 /**
- * What a host's agent and the edge say to each other. All calls are made by the agent.
+ * Messages between the agent of a host and the edge. All calls are made by the agent.
  *
  *   POST /agent/v1/join                              join token  -> host token
  *   POST /agent/v1/sync                              what the host has -> what it should have
- *   GET  /agent/v1/presence?id=<id>                  a WebSocket that beats; its silence means that the host is gone
- *   POST /agent/v1/endpoints/<endpointId>/exchange   chunks, results, held jobs, free slots -> jobs, stops
+ *   GET  /agent/v1/presence?id=<id>                  a WebSocket with beats; its silence means that the host is lost
+ *   POST /agent/v1/endpoints/<endpointId>/exchange   chunks, results, leased jobs, free slots -> jobs, stops
  *   GET  /agent/v1/endpoints/<endpointId>/link       a WebSocket that carries load-balanced requests; see link-frame.ts
  *   PUT  /agent/v1/endpoints/<endpointId>/results/<jobId>/<attempt>
- *                                                    a large result, as JSON text -> what its report says of it
- *   GET  /agent/v1/artifacts/<sha256>                the packed files of an app; Range is honoured
- *   GET  /agent/v1/host                              who the host is, and which agents the edge knows
- *   POST /agent/v1/host/drain                        the host wants no more work, and gives away its workers
- *   POST /agent/v1/host/leave                        the host is none any more; its token opens nothing
+ *                                                    a large result as JSON -> its reference for the report
+ *   GET  /agent/v1/artifacts/<sha256>                the packed files of an app; supports Range
+ *   GET  /agent/v1/host                              the name of the host, and the agent versions that the edge supports
+ *   POST /agent/v1/host/drain                        the host drains: its workers are placed elsewhere
+ *   POST /agent/v1/host/leave                        removes the host and revokes its token
  *
- * Everything is level-triggered: a call says all there is, so a lost or doubled call does no harm.
+ * Everything is level-triggered: a call carries the whole state, so a lost or doubled call does no harm.
  */
 import * as z from "zod";
 import { artifactSchema } from "./artifact.ts";
 import { lenientList, dropItem } from "../lenient-list.ts";
 import { EACH } from "../../json/json-carver.ts";
-import { cutsAt, rawJsonSchema } from "../../json/raw-json.ts";
-import { jsonValueSchema } from "../../json/json-value.ts";
+import { cutsAt, rawJsonSchema, jsonValueSchema } from "../../json/raw-json.ts";
 import {
   AGENT_HOLD_MAX_MS,
   EXECUTION_TIMEOUT_MAX_MS,
@@ -48,44 +47,44 @@ export const idSchema = z
   .regex(/^[A-Za-z0-9_-]+$/, "may hold letters, digits, _ and - only");
 const id = idSchema;
 const count = z.number().int().nonnegative();
-/** Names who follows the logs of an endpoint at a time: grows with each new follower, 0 for none. */
+/** Identifies the present followers of an endpoint's logs: grows with each new follower, 0 for none. */
 const follow = count;
-/** How long ago something was, in ms: the edge makes a time of its own of it, so a host's clock may be wrong. */
+/** How long ago something happened, in ms: the edge computes the time, so the clock of a host may be wrong. */
 const agoMs = count.transform((ms) => Math.min(ms, AGO_MAX_MS));
-/** Of sentences for people: they are cut, never refused. */
+/** Longer messages are cut, never rejected. */
 const DETAIL_MAX_LENGTH = 2_000;
 const holdMs = z.number().int().min(0).max(AGENT_HOLD_MAX_MS);
 
 // Inventory
 
-/** Of names that a host gives: they are cut, never refused. */
+/** Names from a host: longer ones are cut, never rejected. */
 const hostName = (max: number) => z.string().overwrite((value) => value.slice(0, max));
 const agentVersion = hostName(AGENT_VERSION_MAX_CHARACTERS);
 
 export const gpuSchema = z.object({
   index: count,
   name: hostName(NAME_MAX_CHARACTERS),
-  /** GPU tier, such as ADA_24; null when the model belongs to no tier we know. */
+  /** GPU tier, such as ADA_24; null when the model belongs to no known tier. */
   tier: hostName(NAME_MAX_CHARACTERS).nullable(),
   memoryMb: count,
   isSimulated: z.boolean(),
 });
 export type Gpu = z.infer<typeof gpuSchema>;
 
-/** Fleet has the inventories of all hosts in memory. */
+/** Fleet holds the inventories of all hosts in memory, so their size is bounded. */
 const wholeInventorySchema = z.object({
   gpus: z.array(gpuSchema).max(256),
   cpuCount: count,
   memoryMb: count,
   diskFreeMb: count,
   runtime: z.enum(["docker", "process"]),
-  /** Data center that the host is in, such as EU-RO-1. Older agents do not say. */
+  /** Data center that the host is in, such as EU-RO-1. Absent from older agents. */
   dataCenterId: z.string().max(32).optional(),
-  /** Newest CUDA that the driver of the GPUs knows, such as 12.4. Older agents do not say. */
+  /** Newest CUDA version that the driver of the GPUs supports, such as 12.4. Absent from older agents. */
   cudaVersion: z.string().max(32).optional(),
-  /** Network volumes that its workers can have. A host that does not say may have any. */
+  /** Network volumes that its workers can have. Absent: any. */
   networkVolumeIds: z.array(id).max(1_000).optional(),
-  /** Its workers can be frozen and go on later. Agents of before cannot. */
+  /** Its workers can be frozen and resumed. Absent from older agents, which cannot. */
   canFreeze: z.boolean().optional(),
 });
 export const inventorySchema = wholeInventorySchema.refine(
@@ -109,7 +108,7 @@ export type JoinReply = z.infer<typeof joinReplySchema>;
 
 // The host itself
 
-/** Answer to `GET /agent/v1/host`, by which a host finds out whether it is still known. */
+/** Answer to `GET /agent/v1/host`, with which a host checks whether it is still registered. */
 export const hostReplySchema = z.object({
   hostId: id,
   name: z.string(),
@@ -120,11 +119,11 @@ export type HostReply = z.infer<typeof hostReplySchema>;
 // Sync
 
 /**
- * Where a worker stands, as its agent sees it.
- * pulling, starting: not there yet. ready: takes jobs. unhealthy: reported itself so.
+ * Phase of a worker, as its agent sees it.
+ * pulling, starting: not up yet. ready: takes jobs. unhealthy: reported itself so.
  * crash_looping: its container keeps exiting and is restarted with back-off. stopping: drains.
- * standby: frozen, for when a worker is wanted again. Edges of before know no such state: an agent says that it
- * is stopping, and `isStandby`.
+ * standby: frozen for a fast start. Older edges do not know this state, so an agent sends `stopping` and
+ * `isStandby`.
  */
 export const WORKER_STATES = [
   "pulling",
@@ -144,14 +143,14 @@ export const workerReportSchema = z.object({
   endpointId: id,
   revision: count,
   state: z.enum(WORKER_STATES),
-  /** One sentence for people: pull progress, last log line of a crash. */
+  /** For users: pull progress, last log line of a crash. */
   detail: detailString.optional(),
   isStandby: z.boolean().optional(),
-  /** What its container runs, by content: a digest of the registry, or an id where the image came from none. */
+  /** What its container runs, by content: a registry digest, or an image id where there is no registry. */
   imageDigest: z.string().max(256).optional().catch(undefined),
-  /** Its last starts, or the pulls before them, failed: how many in a row, and how long ago the first. */
+  /** Failed starts, or pulls before them: how many in a row, and how long ago the first was. */
   failing: z.object({ times: count, ago: agoMs }).optional().catch(undefined),
-  /** How the worker came up, as far as the agent saw it. Older agents send none. */
+  /** How the worker came up, as far as the agent saw it. Absent from older agents. */
   ago: z
     .object({ pullStarted: agoMs, pullEnded: agoMs, containerStarted: agoMs, ready: agoMs })
     .partial()
@@ -162,7 +161,7 @@ export type WorkerReport = z.infer<typeof workerReportSchema>;
 
 const workerRef = z.object({ workerId: id, endpointId: id, revision: count.catch(0) });
 
-/** A worker that its agent lists is there, whatever else the agent says of it. */
+/** A worker that its agent lists exists, whatever else of its report cannot be read. */
 function unreadableWorker(report: unknown, issue: string): WorkerReport | undefined {
   const { data } = workerRef.safeParse(report);
   const detail = `The edge cannot read what the agent says of this worker (${issue}).`;
@@ -175,11 +174,11 @@ export const syncRequestSchema = z.object({
   workers: lenientList(workerReportSchema, unreadableWorker, HOST_WORKERS_MAX),
   /** Revision of the last reply that the agent has applied; 0 for none. */
   appliedRevision: count,
-  /** The agent promises its next sync within this time; the edge answers within it. */
+  /** The agent syncs again within this time, and the edge answers within it. */
   holdMs,
-  /** The presence that is open now. Without one only the next sync shows that the host is still there. */
+  /** The presence that is open now. Without one, only the next sync shows that the host is still there. */
   presence: idSchema.optional(),
-  /** How much of the host is in use. Agents of before send none; what is wrong with it is no reason to refuse a sync. */
+  /** Use of the host. Absent from older agents; an invalid one does not fail the sync. */
   telemetry: hostTelemetrySchema.optional().catch(undefined),
 });
 export type SyncRequest = z.infer<typeof syncRequestSchema>;
@@ -187,16 +186,16 @@ export type SyncRequest = z.infer<typeof syncRequestSchema>;
 /** Both ends of a presence send this; the edge answers each beat with one of its own. */
 export const PRESENCE_BEAT = ".";
 export const presenceQuerySchema = z.object({ id });
-/** An agent that closes its presence so is about to open the next one. */
+/** Close reason of an agent that is about to open its next presence. */
 export const PRESENCE_REPLACED = "replaced";
 
 export const PROBLEM_MAX_LENGTH = 2_000;
 
-/** "This host shall run this worker." All that the agent needs to run it, secrets resolved. */
+/** "This host shall run this worker": everything that the agent needs to run it, secrets resolved. */
 export const assignmentSchema = z.object({
   workerId: id,
   endpointId: id,
-  /** Release of the endpoint; a worker of an older release is replaced. */
+  /** Version of the endpoint; workers of older versions are replaced. */
   revision: count,
   type: z.enum(["QB", "LB"]),
   imageName: z.string(),
@@ -210,20 +209,20 @@ export const assignmentSchema = z.object({
     .object({
       username: z.string(),
       password: z.string(),
-      /** Name of the credential, for messages. Edges of before send none. */
+      /** Name of the credential, for messages. Absent from older edges. */
       name: z.string().optional(),
     })
     .nullable(),
   /** Time that a container may take from its start to its first job poll. */
   startLimitMs: count,
   /**
-   * standby: the worker takes no jobs, and its container is frozen once it has ended those it has. Sent only to
-   * agents that can; absent for a worker that runs.
+   * standby: the worker takes no jobs, and its container is frozen once its jobs have ended. Sent only to agents
+   * that support it; absent for a worker that runs.
    */
   mode: z.enum(["run", "standby"]).optional(),
   /**
-   * Why no container may be started for now, as one sentence for people; the assignment is sent again when that
-   * is over. Agents of before know no problems: image, arguments and variables are such that they start nothing.
+   * Why no container may be started for now, for users; the assignment is sent again when that is over. For older
+   * agents, which do not know this member, image, arguments and variables are such that nothing starts.
    */
   problem: z.string().max(PROBLEM_MAX_LENGTH).optional(),
   /**
@@ -231,13 +230,13 @@ export const assignmentSchema = z.object({
    * own may start it so. Edges of before never say.
    */
   isSuperseded: z.boolean().optional(),
-  /** What the worker may use of the host; absent for as much as there is. Edges of before send none. */
+  /** What the worker may use of the host; absent: everything. Absent from older edges. */
   limits: z.object({ cpuMilli: count, memoryMb: count }).optional(),
-  /** Network volumes of the endpoint: the worker gets the first that its host has. Edges of before send none. */
+  /** Network volumes of the endpoint: the worker gets the first that its host has. Absent from older edges. */
   networkVolumeIds: z.array(id).max(1_000).optional(),
   /** Files of an app, which the worker finds unpacked at APP_DIRECTORY. Absent for images that bring all they need. */
   artifact: artifactSchema.optional(),
-  /** Values of secrets, which may not show in logs. Edges of before send none. */
+  /** Values of secrets, which may not show in logs. Absent from older edges. */
   masked: z.array(z.string()).optional(),
 });
 export type Assignment = z.infer<typeof assignmentSchema>;
@@ -268,14 +267,14 @@ export function problemAssignment(
   return { workerId, endpointId, revision, type, ...(mode && { mode }), ...nothing, ...unstartable(reason) };
 }
 
-/** A worker that the agent has stays, and its owner reads why it does not start again. */
+/** A running worker stays, and its owner reads why it does not start again. */
 function unreadableAssignment(assignment: unknown, issue: string): Assignment | undefined {
   const { data } = assignmentRef.safeParse(assignment);
   const reason = `The agent of this host cannot read what the worker is made of (${issue}). On the host, run: sudo edgerun-agent upgrade`;
   return data && problemAssignment(data, reason);
 }
 
-/** What an agent may keep of an assignment on its disk: nothing that came of a secret. */
+/** What an agent may store of an assignment on disk: nothing derived from a secret. */
 export const assignmentOutlineSchema = assignmentSchema.pick({
   workerId: true,
   endpointId: true,
@@ -285,14 +284,14 @@ export const assignmentOutlineSchema = assignmentSchema.pick({
 });
 export type AssignmentOutline = z.infer<typeof assignmentOutlineSchema>;
 
-/** What an agent shall tell its owner. `refused`: it gets no work any more, and finishes what it has. */
+/** What the agent shows the owner of the host. `refused`: it gets no new work and finishes what it has. */
 export const agentNoticeSchema = z.object({ kind: z.enum(["outdated", "refused"]), message: z.string() });
 export type AgentNotice = z.infer<typeof agentNoticeSchema>;
 
 export const syncReplySchema = z.object({
   revision: count,
   assignments: lenientList(assignmentSchema, unreadableAssignment),
-  /** Absent when there is nothing to tell, and from edges of before. */
+  /** Absent when there is no notice, and from older edges. */
   notice: agentNoticeSchema.optional().catch(undefined),
 });
 export type SyncReply = z.infer<typeof syncReplySchema>;
@@ -303,12 +302,12 @@ const attempt = z.number().int().positive();
 const attemptRef = { jobId: id, attempt, workerId: id };
 const attemptRefSchema = z.object(attemptRef);
 
-/** Cut, never refused: a long traceback is no reason to lose the result. */
+/** Cut, never rejected: a long traceback must not lose the result. */
 const errorString = z.string().transform((value) => value.slice(0, ERROR_MAX_LENGTH));
 
 // Results
 
-/** Where in the address of an upload its attempt stands. */
+/** Parameters in the path of an upload. */
 export const uploadParamsSchema = z.object({ jobId: id, attempt: z.coerce.number().int().positive() });
 
 /**
@@ -338,7 +337,7 @@ function unreadableChunks(batch: unknown, issue: string) {
   return data && { ...data, from: 1, outputs: [], error: message };
 }
 
-/** What a worker offers beyond that it offers again with its next exchange. */
+/** A worker offers the rest with its next exchange. */
 const freeSlots = z
   .number()
   .int()
@@ -380,7 +379,7 @@ function exchangeRequestOf<Value extends z.ZodType>(value: Value) {
       from: z.number().int().positive(),
       /** None of them has more than CHUNK_MAX_BYTES as JSON text. */
       outputs: z.array(value).max(10_000),
-      /** Set by who reads it: why it cannot be read, which ends the attempt. */
+      /** Set by the reader: why it cannot be read, which ends the attempt. */
       error: z.string().optional(),
     })
     .refine(({ outputs, error }) => outputs.length > 0 || error !== undefined, {
@@ -389,7 +388,7 @@ function exchangeRequestOf<Value extends z.ZodType>(value: Value) {
     });
 
   return z.object({
-    /** Random per start of the agent; a new session holds only what it lists. */
+    /** Random for each start of the agent; a new session has only the attempts that it lists. */
     session: id,
     /** Counts the exchanges of a session on this endpoint, from 1. */
     turn: z.number().int().positive(),
@@ -407,7 +406,7 @@ function exchangeRequestOf<Value extends z.ZodType>(value: Value) {
     slots: lenientList(z.object({ workerId: id, free: freeSlots }), dropItem, 1_000),
     /** 0: answer at once. Above 0: hold until there is a job or a stop; replaces an older hold of this agent. */
     holdMs,
-    /** The followers that the agent knows of; answered as soon as there are others. Older agents do not say. */
+    /** The followers that the agent knows; answered at once when they change. Absent from older agents. */
     follow: follow.optional(),
   });
 }
@@ -425,7 +424,7 @@ export const EXCHANGE_REQUEST_CUTS = cutsAt(
   ["chunks", EACH, "outputs", EACH],
 );
 
-/** Jobs on their way to workers. */
+/** Dispatched jobs. */
 function dispatchedJobsOf<Value extends z.ZodType>(value: Value) {
   const ref = { id, attempt, workerId: id, input: value };
   /** What the container sees is `id`, `input` and the optional members. */
@@ -436,7 +435,7 @@ function dispatchedJobsOf<Value extends z.ZodType>(value: Value) {
     policy: z.record(z.string(), jsonValueSchema).optional(),
     s3Config: value.optional(),
     batchId: z.string().optional(),
-    /** Set by who reads it: why it cannot be read, which ends the attempt. */
+    /** Set by the reader: why it cannot be read, which ends the attempt. */
     error: z.string().optional(),
   });
   const refSchema = z.object(ref);
@@ -450,7 +449,7 @@ function dispatchedJobsOf<Value extends z.ZodType>(value: Value) {
   });
 }
 
-/** Why the agent must stop a handler whose result is not wanted any more. */
+/** Why the agent must stop a handler. */
 export const STOP_REASONS = ["cancelled", "timed_out", "expired", "lease_lost"] as const;
 export type StopReason = (typeof STOP_REASONS)[number];
 
@@ -467,7 +466,7 @@ export const exchangeReplySchema = z.object({
     z.object({ jobId: id, attempt, reason: z.enum(STOP_REASONS).catch("lease_lost") }),
     dropItem,
   ),
-  /** Who follows the logs of this endpoint: their lines are wanted at once. Absent: as before. */
+  /** Followers of the logs of this endpoint, which get lines at once. Absent: unchanged. */
   follow: follow.optional(),
 });
 export type ExchangeReply = z.infer<typeof exchangeReplySchema>;

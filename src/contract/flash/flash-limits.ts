@@ -33,7 +33,7 @@ export const ARTIFACTS_REMOVED_AT_ONCE = 100;
 export const FLASH_MANIFESTS_AT_ONCE = 20;
 /** Builds of an app that no environment uses: the newest are kept, so that one can go back. */
 export const FLASH_BUILDS_RETAINED = 20;
-/** How long an edge location remembers which endpoint an app calls by a name: it may be deployed anew at any time. */
+/** How long an edge location caches which endpoint an app calls by a name: each deployment may change it. */
 export const FLASH_URL_CACHE_MS = 5 * SECOND;
 /** For which a login in the browser waits for its person. */
 export const FLASH_AUTH_TTL_MS = 10 * MINUTE;
@@ -61,7 +61,7 @@ export const LIVE_SESSIONS_ENDED_AT_ONCE = 20;
 export const ARTIFACT_UNPACKED_MAX_BYTES = 10_000 * MEGABYTE;
 /** Files, directories and links in an artifact. */
 export const ARTIFACT_ENTRIES_MAX = 500_000;
-/** Disk that a host makes sure of before a download, in sizes of the packed artifact. */
+/** Free disk that a host requires before a download, as a multiple of the packed artifact. */
 export const ARTIFACT_DISK_FACTOR = 4;
 /** Time without a byte after which the download of an artifact goes on with another call. */
 export const ARTIFACT_STALL_MS = 30 * SECOND;

@@ -1,8 +1,8 @@
-/** Flash apps: what their names may be, and the words that clients and the edge share. */
+/** Names of flash apps, and the constants that clients and the edge share. */
 import * as z from "zod";
 import { NAME_MAX_CHARACTERS } from "../limits.ts";
 
-/** Of apps, environments and endpoints of app code: they go into file names, addresses and generated code. */
+/** Of apps, environments and endpoints of app code: they become part of file names, URLs and generated code. */
 export const flashNameSchema = z
   .string("must be a string")
   .min(1, "must not be empty")
@@ -12,7 +12,7 @@ export const flashNameSchema = z
     "must begin with a letter or digit, and hold letters, digits, - and _ only",
   );
 
-/** Environment that a deploy makes when none is named. */
+/** Environment that a deployment creates when it names none. */
 export const DEFAULT_ENVIRONMENT = "production";
 
 export const ENVIRONMENT_STATES = ["PENDING", "DEPLOYING", "DEPLOYED", "FAILED", "DELETING"] as const;
@@ -25,5 +25,16 @@ export const FLASH_ENDPOINT_ID = "flash";
 export const FLASH_APP_HEADER = "X-Flash-App";
 export const FLASH_ENVIRONMENT_HEADER = "X-Flash-Environment";
 export const FLASH_ENDPOINT_HEADER = "X-Flash-Endpoint";
-/** In the answer: the id with which a client may go on. */
+/** In the answer: the id of the endpoint, for further calls. */
 export const FLASH_ENDPOINT_ID_HEADER = "X-Flash-Endpoint-Id";
+
+/** Characters of each half of a login code. */
+const HALF = 4;
+
+/**
+ * The short form of a login request's id, such as ABCD-EFGH. The command and the page in the browser show it, so that
+ * the user sees that both are about the same login.
+ */
+export function loginCodeOf(requestId: string): string {
+  return `${requestId.slice(0, HALF)}-${requestId.slice(HALF, 2 * HALF)}`;
+}

@@ -1,7 +1,7 @@
 /** What all of REST v1 has in common. Unknown members of what clients send are dropped. */
 import * as z from "zod";
 import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
-import { GPU_TIERS, GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
+import { GPU_TIERS, GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { NAME_MAX_CHARACTERS } from "../limits.ts";
 
 /** Some clients send "" for what they do not set. */

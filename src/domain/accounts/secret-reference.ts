@@ -27,3 +27,6 @@ export function filledLength(text: string, lengthOf: (name: string) => number): 
     text.length,
   );
 }
+
+/** What opens an image registry. */
+export type RegistryLogin = { readonly username: string; readonly password: string };

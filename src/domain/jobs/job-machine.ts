@@ -33,18 +33,18 @@ export const JOB_STATES = ["queued", "running", "completed", "failed", "cancelle
 export type JobState = (typeof JOB_STATES)[number];
 export type FinalState = Exclude<JobState, "queued" | "running">;
 
-/** A value of the user, as JSON text or as a reference to where the text is kept. */
+/** A value of the user: its JSON, or a reference to where that is stored. */
 export type Payload =
   | { readonly kind: "inline"; readonly json: string }
   | {
       readonly kind: "stored";
       readonly key: string;
       readonly sizeBytes: number;
-      /** Size of the object with the spaces behind the text, as its writer knows it; absent where there are none. */
+      /** Size of the stored object with trailing spaces; absent where there are none. */
       readonly objectBytes?: number;
     };
 
-/** Bytes, or for text at hand characters. */
+/** Size in bytes, of inline payloads in characters. */
 export function sizeOf(payload: Payload): number {
   return payload.kind === "inline" ? payload.json.length : payload.sizeBytes;
 }
@@ -67,7 +67,7 @@ export type Job = {
   readonly queuedAt: number;
   readonly expiresAt: number;
   readonly executionTimeoutMs: number;
-  /** How long the job is kept after it ended. */
+  /** How long the job is stored after it ended. */
   readonly retentionMs: number;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
@@ -76,7 +76,7 @@ export type Job = {
   readonly hostId: string | null;
   readonly output: Payload | null;
   readonly error: string | null;
-  /** What its timeline tells beyond the members above (see timeline.ts), as JSON; null while there is nothing. */
+  /** The parts of its timeline beyond the members above (see timeline.ts), as JSON; null without any. */
   readonly trace: string | null;
 };
 
@@ -95,7 +95,7 @@ export type JobEvent =
   | { readonly kind: "cancel" }
   | { readonly kind: "retry" };
 
-/** What a transition asks of the object, to be carried out after the write. */
+/** Effects of a transition, which the object executes after the write. */
 export type Effect =
   | { readonly kind: "settled" }
   | { readonly kind: "requeued" }
@@ -117,7 +117,7 @@ export type Transition =
   | { readonly kind: "moved"; readonly job: Job; readonly effects: readonly Effect[] }
   | { readonly kind: "refused"; readonly reason: RejectionReason };
 
-/** A job as it is when it is submitted. */
+/** A submitted job. */
 export function queuedJob(
   submitted: Pick<Job, "isSync" | "executionTimeoutMs" | "retentionMs"> & { readonly ttlMs: number },
   now: number,
@@ -138,7 +138,7 @@ export function queuedJob(
   };
 }
 
-/** What a queued job has not got. */
+/** The members that a queued job lacks. */
 const NOTHING_YET = {
   startedAt: null,
   finishedAt: null,
@@ -149,7 +149,7 @@ const NOTHING_YET = {
   error: null,
 } as const;
 
-/** Says what `event` makes of `job` at `now`, or why it may not happen. */
+/** The job after `event` at `now`, or why the event is rejected. */
 export function transition(job: Job, event: JobEvent, now: number): Transition {
   switch (event.kind) {
     case "claim":
@@ -174,20 +174,20 @@ export function isFinal(state: JobState): state is FinalState {
 }
 
 /**
- * How long a job is kept after it ended: a runsync for as long as its client said it may wait for it
- * (null: it did not say), within bounds.
+ * How long a job is stored after it ended: a runsync for as long as its client may wait for it (null: not given),
+ * within bounds.
  */
 export function retentionOf(isSync: boolean, waitMs: number | null): number {
   if (!isSync) return RUN_RETENTION_MS;
   return Math.min(Math.max(waitMs ?? 0, RUNSYNC_RETENTION_MS), RUNSYNC_RETENTION_MAX_MS);
 }
 
-/** When a job expires that is given a new life from now on. No life is longer than the longest ttl. */
+/** The expiry of a job that gets a new ttl now; never later than the longest ttl after its creation. */
 export function newExpiry(job: Pick<Job, "createdAt">, ttlMs: number, now: number): number {
   return Math.min(now + ttlMs, job.createdAt + TTL_MAX_MS);
 }
 
-/** A job is gone for every reader from this moment on, swept or not. */
+/** An expired job no longer exists for any reader, removed or not. */
 export function isExpired(job: Pick<Job, "expiresAt" | "removeAt">, now: number): boolean {
   return now >= job.expiresAt || (job.removeAt !== null && now >= job.removeAt);
 }

@@ -1,4 +1,4 @@
-/** The one place where job states become the words of the wire. */
+/** Jobs as clients see them: the one mapping of job states to wire statuses. */
 import type { JobReply, QueueView, RequestRow, WireStatus } from "../../contract/job.ts";
 import { JOB_STATES, type Job, type JobState, type Payload } from "./job-machine.ts";
 
@@ -11,19 +11,19 @@ const WIRE_STATUS: Record<JobState, WireStatus> = {
   timed_out: "TIMED_OUT",
 };
 
-/** A job as its reader sees it; `output` is a payload whose JSON text is spliced in at the rim. */
+/** A job as its reader sees it; the gateway splices the JSON of `output` in. */
 export type JobView = JobReply & { readonly output: Payload | null };
 
 export type ViewExtras = {
   readonly progress: Payload | null;
   readonly queue: QueueView | null;
-  /** The times of a job that has not ended are those up to now. */
+  /** Times of a job that has not ended are measured up to now. */
   readonly now: number;
 };
 
 /**
  * Encodes a job. Both times are integers in every state; strict clients also want a worker id on every reply but a
- * waiting one, so a job that no worker ever had says "".
+ * waiting one, so a job without a worker has "".
  */
 export function viewJob(id: string, job: Job, { progress, queue, now }: ViewExtras): JobView {
   const view = { id, status: WIRE_STATUS[job.state], ...timesOf(job, now) };
@@ -38,7 +38,7 @@ export function viewJob(id: string, job: Job, { progress, queue, now }: ViewExtr
   };
 }
 
-/** Milliseconds of waiting and of execution; a job that no worker ever had was not executed. */
+/** Milliseconds of waiting and of execution; a job that never had a worker was not executed. */
 function timesOf(job: Job, now: number): { readonly delayTime: number; readonly executionTime: number } {
   const endedAt = job.finishedAt ?? Math.max(now, job.startedAt ?? job.queuedAt);
   const startedAt = job.state === "queued" ? endedAt : (job.startedAt ?? endedAt);

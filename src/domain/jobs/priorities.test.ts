@@ -8,11 +8,11 @@ function claimAll(queued: Record<Priority, number>, normalsInARow: number, limit
   const order: Priority[] = [];
   let inARow = normalsInARow;
   while (left.normal + left.low > 0) {
-    const [lane, most] = prioritiesToClaim(left, inARow)[0] ?? ["normal", 0];
-    for (let count = Math.min(most, limit, left[lane]); count > 0; count -= 1) {
-      inARow = lane === "low" || left.low === 0 ? 0 : inARow + 1;
-      left[lane] -= 1;
-      order.push(lane);
+    const [priority, most] = prioritiesToClaim(left, inARow)[0] ?? ["normal", 0];
+    for (let count = Math.min(most, limit, left[priority]); count > 0; count -= 1) {
+      inARow = priority === "low" || left.low === 0 ? 0 : inARow + 1;
+      left[priority] -= 1;
+      order.push(priority);
     }
   }
   return order;
@@ -21,13 +21,13 @@ function claimAll(queued: Record<Priority, number>, normalsInARow: number, limit
 const queued = fc.record({ normal: fc.nat(100), low: fc.nat(10) });
 const normalsInARow = fc.nat(LOW_PRIORITY_EVERY - 1);
 
-test("while both lanes wait, every twentieth claim is the low lane's", ({ expect }) => {
+test("while both lanes wait, every twentieth claim is the low priority's", ({ expect }) => {
   const order = claimAll({ normal: 100, low: 3 }, 0, 1);
-  const turns = order.flatMap((lane, index) => (lane === "low" ? index + 1 : []));
+  const turns = order.flatMap((priority, index) => (priority === "low" ? index + 1 : []));
   expect(turns).toEqual([20, 40, 60]);
 });
 
-test("a lane that waits alone is claimed without turns", ({ expect }) => {
+test("a priority that waits alone is claimed without turns", ({ expect }) => {
   expect(prioritiesToClaim({ normal: 0, low: 7 }, 3)).toEqual([["low", 7]]);
   expect(prioritiesToClaim({ normal: 7, low: 0 }, 19)).toEqual([["normal", 7]]);
   expect(prioritiesToClaim({ normal: 0, low: 0 }, 0)).toEqual([]);
@@ -41,9 +41,9 @@ test("the order does not depend on how many are claimed at a time, and positions
       const order = claimAll(waiting, inARow, limit);
       expect(order).toEqual(claimAll(waiting, inARow, 1));
       const place = { normal: 0, low: 0 };
-      for (const [index, lane] of order.entries()) {
-        place[lane] += 1;
-        expect(countAhead(lane, place[lane], waiting, inARow)).toBe(index);
+      for (const [index, priority] of order.entries()) {
+        place[priority] += 1;
+        expect(countAhead(priority, place[priority], waiting, inARow)).toBe(index);
       }
     }),
   );

@@ -1,6 +1,6 @@
 /**
- * The two lanes of a queue. A lane is a range of sequence numbers, so order within a lane is the order of
- * submission and needs no index: normal jobs count from 1, low-priority jobs from far above.
+ * The priorities of a queue. Each is a range of sequence numbers, so the order within one is the order of submission
+ * and needs no index: normal jobs count from 1, low-priority jobs from far above.
  */
 
 /**
@@ -22,8 +22,8 @@ export function priorityOf(seq: number): Priority {
 export type PriorityCounts = Readonly<Record<Priority, number>>;
 
 /**
- * From which lanes to claim, in this order, and how many jobs at most from each. While jobs wait in both, one
- * claim of LOW_PRIORITY_EVERY is the low lane's; `normalsInARow` have gone since its last.
+ * From which priorities to claim, in this order, and at most how many jobs from each. While jobs wait in both, one
+ * claim in LOW_PRIORITY_EVERY is low-priority; `normalsInARow` were claimed since the last.
  */
 export function prioritiesToClaim(
   queued: PriorityCounts,
@@ -35,7 +35,7 @@ export function prioritiesToClaim(
   return normals > 0 ? [["normal", normals]] : [["low", 1]];
 }
 
-/** How many of the jobs that wait now are claimed before the one that is `place`th in its lane, from 1. */
+/** How many of the queued jobs are claimed before the one that is `place`th in its priority, from 1. */
 export function countAhead(
   priority: Priority,
   place: number,

@@ -1,4 +1,4 @@
-/** Why a job waits, in one of the closed list of reasons and one sentence. */
+/** Why a job or a request waits: a reason code and a message for users. */
 import type { WorkerState } from "../../contract/agent/agent.ts";
 import type { QueueReason } from "../../contract/job.ts";
 import type { PlacementFailure } from "../placement/host-pool.ts";
@@ -10,26 +10,26 @@ export type WorkerSnapshot = {
   readonly hostId: string;
   readonly state: WorkerState;
   readonly detail: string | null;
-  /** Release of the endpoint that it runs. Absent in reports of before. */
+  /** Version of the endpoint that it runs. Absent in older reports. */
   readonly version?: number;
-  /** How often it was revived from standby. Absent in reports of before. */
+  /** How often it was revived from standby. Absent in older reports. */
   readonly revivals?: number;
-  /** Absent in reports of before. */
+  /** Absent in older reports. */
   readonly start?: WorkerStart | null;
 };
 
-/** What Fleet says of an endpoint: its workers, and why a wanted one is not placed. */
+/** Fleet's report for an endpoint: its workers, and why a desired one is not placed (`shortage`). */
 export type FleetReport = {
-  /** Grows with every report; an older one that arrives late is ignored. */
+  /** Grows with every report; a late, older one is ignored. */
   readonly revision: number;
   readonly workers: readonly WorkerSnapshot[];
   readonly missing: number;
   readonly shortage: PlacementFailure | null;
-  /** Present while the next worker of a newer release has no place. */
+  /** Present while the next worker of a newer version has no place. */
   readonly rollShortage?: RolloutObstacle;
 };
 
-/** Why a worker of a newer release has no place, and which older ones would each make room for it by leaving. */
+/** Why a worker of a newer version has no place, and the sets of older ones that would each free one (`roomBy`). */
 export type RolloutObstacle = {
   readonly shortage: PlacementFailure;
   readonly roomBy: readonly (readonly string[])[];
@@ -39,15 +39,15 @@ export const NO_REPORT: FleetReport = { revision: 0, workers: [], missing: 0, sh
 
 export type WaitingSample = {
   readonly isLowPriority: boolean;
-  /** What jobs of the endpoint left behind takes so much that none is handed out. */
+  /** Stored payloads of the endpoint take so much space that no job is dispatched. */
   readonly isStorageFull: boolean;
   readonly workersMax: number;
   readonly report: FleetReport;
 };
 
 /**
- * The first of these that holds: nothing more can be kept; no worker is allowed; one comes up, and how far it is; one cannot come up;
- * there is no place for one; the job itself asks for none; all there are have other jobs.
+ * The first of these that holds: storage is full; no worker is allowed; one is starting; one cannot start; there is no
+ * place for one; a low-priority job starts none; all workers are busy.
  */
 export function explainWait(sample: WaitingSample): Explanation {
   const { report, workersMax } = sample;
@@ -68,7 +68,7 @@ export function explainWait(sample: WaitingSample): Explanation {
 
 type Explanation = { readonly reason: QueueReason; readonly detail: string };
 
-/** `next`: what follows when a worker has started. */
+/** `next`: what follows the start of a worker, for the message. */
 export function explainStart(report: FleetReport, next = JOB_NEXT): Explanation | undefined {
   const pulling = report.workers.find(({ state }) => state === "pulling");
   if (pulling) return { reason: "image_pulling", detail: pulling.detail ?? "The image is being pulled." };
@@ -85,13 +85,13 @@ export function explainFailure(report: FleetReport): Explanation | undefined {
   return { reason: "worker_crash_looping", detail };
 }
 
-const JOB_NEXT = "the job runs when it has asked for one";
+const JOB_NEXT = "the job runs as soon as it is ready";
 
 const STORAGE_FULL = {
   reason: "storage_full",
   detail:
-    "Results and inputs of this endpoint's jobs take all the storage that they may. The job runs when older results " +
-    "have been removed: 30 minutes after their jobs ended, and a day in batches.",
+    "The storage for inputs and results of this endpoint is full. The job runs when older results have been " +
+    "removed: 30 minutes after their jobs ended, and a day in batches.",
 } as const;
 
 const BEHIND_NORMAL_JOBS = {
@@ -100,12 +100,12 @@ const BEHIND_NORMAL_JOBS = {
 } as const;
 
 function busy(ready: number, workersMax: number, failure: Explanation | undefined): Explanation {
-  const workers = ready === 1 ? "The worker that is up is" : `All ${ready} workers that are up are`;
+  const workers = ready === 1 ? "The only ready worker is" : `All ${ready} ready workers are`;
   const advice =
     ready >= workersMax
       ? `That is workersMax (${workersMax}); raise it to run more at once.`
-      : `The scaler asks for more, up to workersMax (${workersMax}), as its settings say.`;
-  const beside = failure ? ` Another worker does not come up: ${failure.detail}` : "";
+      : `Scaling may add workers, up to workersMax (${workersMax}).`;
+  const beside = failure ? ` Another worker does not start: ${failure.detail}` : "";
   return {
     reason: "at_max_workers",
     detail: `${workers} busy with jobs ahead of this one. ${advice}${beside}`,
@@ -113,11 +113,23 @@ function busy(ready: number, workersMax: number, failure: Explanation | undefine
 }
 
 function absent(isLowPriority: boolean): Explanation {
-  if (!isLowPriority) return { reason: "worker_starting", detail: "A worker has been asked for." };
+  if (!isLowPriority) return { reason: "worker_starting", detail: "A worker has been requested." };
   return {
     reason: "low_priority_waiting",
     detail:
-      "No worker is up, and a low-priority job does not start one. It runs beside the next normal job, " +
+      "No worker is running, and a low-priority job does not start one. It runs beside the next normal job, " +
       "or with workersMin above 0.",
   };
+}
+
+const NEXT = "it takes requests as soon as its health check succeeds";
+
+/** Why no worker takes a request of a load-balanced endpoint. */
+export function explainAbsence(report: FleetReport, workersMax: number): string {
+  if (workersMax === 0) return "The endpoint's workersMax is 0. Raise it, and workers will answer requests.";
+  const cause = explainStart(report, NEXT) ?? explainFailure(report) ?? report.shortage;
+  if (cause) return cause.detail;
+  return report.workers.some(({ state }) => state === "ready")
+    ? "A worker is up, but does not take requests: its health check has not succeeded yet, or its host is not connected."
+    : "A worker has been requested.";
 }

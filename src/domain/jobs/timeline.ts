@@ -35,7 +35,7 @@ const TRACE_MAX_EVENTS = 200;
 /** Two reports of one moment differ by what their ways took, and a report may come later than what follows it. */
 const JITTER_MS = 2_000;
 
-/** What is known of a worker's start after a report of it: a moment moves only when it happened anew. */
+/** The start of a worker after a report of it: a time changes only when its event happened again. */
 export function mergeStart(stored: WorkerStart | null, reported: WorkerStart | null): WorkerStart | null {
   if (!stored || !reported) return stored ?? reported;
   const latest = (key: keyof WorkerStart) => {

@@ -1,4 +1,4 @@
-/** A map that makes room: the oldest entries go as soon as all together weigh more than they may. */
+/** A map of bounded weight: the oldest entries are removed as soon as all together weigh more. */
 export class BoundedMap<Value> {
   readonly #weightMax: number;
   readonly #weigh: (value: Value) => number;

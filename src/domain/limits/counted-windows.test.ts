@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CountedWindows } from "./counted-windows.ts";
+import { CountedWindows, clientNetwork } from "./counted-windows.ts";
 
 test("each window begins with nothing, for each name by itself", () => {
   const windows = new CountedWindows(10_000, 100);
@@ -17,4 +17,14 @@ test("many names take no more memory than they may", () => {
   const windows = new CountedWindows(10_000, 2);
   for (const name of ["a", "b", "c"]) windows.count(name, 1);
   expect([windows.count("c", 1), windows.count("a", 1)]).toEqual([2, 1]);
+});
+
+test.for([
+  ["192.0.2.1", "192.0.2.1"],
+  ["2001:db8::1", "2001:db8:0"],
+  ["2001:0DB8:0:7:1:2:3:4", "2001:db8:0"],
+  ["2001:db8:7::", "2001:db8:7"],
+  ["::1", "0:0:0"],
+] as const)("%s is of the network %s", ([address, network]) => {
+  expect(clientNetwork(address)).toBe(network);
 });

@@ -4,7 +4,8 @@
  * Requests are counted in buckets, so memory does not grow with the limit. A bucket is given back when the
  * last request that it can hold has left the window: up to one bucket later than exact, never earlier.
  */
-import { RATE_WINDOW_MS } from "../../contract/rate-limits.ts";
+import { RATE_WINDOW_MS, RATE_LIMITS, type LimitedOperation } from "../../contract/rate-limits.ts";
+import type { FleetReport } from "../jobs/queue-reason.ts";
 
 /** A thousandth of the window is what counting in buckets may cost a client: less than its way to the edge. */
 const BUCKET_MS = RATE_WINDOW_MS / 1_000;
@@ -63,4 +64,23 @@ export class RateWindow {
   #countIn(bucket: number): number {
     return this.#counts[bucket % BUCKETS] ?? 0;
   }
+}
+
+/** The limits in effect, which grow with the workers of an endpoint. */
+
+export type EffectiveLimit = { readonly requests: number; readonly concurrent: number | null };
+
+/** What an operation may do while so many workers run. */
+export function effectiveLimit(operation: LimitedOperation, runningWorkers: number): EffectiveLimit {
+  const { requests, concurrent, perWorker } = RATE_LIMITS[operation];
+  const grown = Math.max(requests, runningWorkers * (perWorker ?? 0));
+  return {
+    requests: grown,
+    concurrent: concurrent === null ? null : Math.floor((concurrent * grown) / requests),
+  };
+}
+
+/** Workers that take jobs, whether they have one at the moment or not. */
+export function runningWorkers(report: FleetReport): number {
+  return report.workers.filter(({ state }) => state === "ready").length;
 }

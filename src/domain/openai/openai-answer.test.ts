@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import type { JsonValue } from "../../json/json-value.ts";
+import type { JsonValue } from "../../json/raw-json.ts";
 import { JsonCountError } from "../../json/json-tokens.ts";
 import { answerOf } from "./openai-answer.ts";
 

@@ -78,9 +78,9 @@ describe("the error text of a worker", () => {
     ["words", "The worker was lost 2 times.", 500, said("The worker was lost 2 times.")],
     ["a dict without a message", "{'a': 1}", 500, said("{'a': 1}")],
   ])("may be %s", ([, text, status, error], { expect }) => {
-    const fault = errorOfString(text);
-    expect({ status: fault.status, ...errorBodyOf(fault) }).toEqual({ status, error });
-    expect(fault.isRetryable).toBe(status === 429 || status === 503);
+    const details = errorOfString(text);
+    expect({ status: details.status, ...errorBodyOf(details) }).toEqual({ status, error });
+    expect(details.isRetryable).toBe(status === 429 || status === 503);
   });
 
   test("is always an error that clients can read", ({ expect }) => {
@@ -92,9 +92,9 @@ describe("the error text of a worker", () => {
     );
     fc.assert(
       fc.property(anyText, (text) => {
-        const fault = errorOfString(text);
-        expect(openaiErrorSchema.safeParse(errorBodyOf(fault)).error).toBeUndefined();
-        expect(fault.status >= 400 && fault.status <= 599).toBe(true);
+        const details = errorOfString(text);
+        expect(openaiErrorSchema.safeParse(errorBodyOf(details)).error).toBeUndefined();
+        expect(details.status >= 400 && details.status <= 599).toBe(true);
       }),
     );
   });

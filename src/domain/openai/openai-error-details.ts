@@ -1,6 +1,6 @@
 /** Errors as OpenAI's clients read them: what each of ours is there, and what a worker meant by its own. */
 import { ERRORS, type QueueErrorCode, cutMessage } from "../../contract/errors.ts";
-import type { JsonValue } from "../../json/json-value.ts";
+import type { JsonValue } from "../../json/raw-json.ts";
 import type { OpenaiErrorBody } from "../../contract/openai.ts";
 import type { JobView } from "../jobs/job-view.ts";
 import { readPythonLiteral } from "./python-literal.ts";

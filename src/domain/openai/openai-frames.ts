@@ -7,7 +7,6 @@
  */
 import { elementsOf } from "../../json/raw-json.ts";
 import type { OpenaiErrorBody } from "../../contract/openai.ts";
-import { onOneLine } from "./event-data.ts";
 
 /** Each list in a list is read once more: what is nested deeper is a value. */
 const LISTS_MAX = 3;
@@ -77,4 +76,16 @@ export class OpenaiFrames {
     this.#hasData ||= this.#lineHead.startsWith("data:");
     this.#hasNames ||= this.#lineHead.startsWith("event:");
   }
+}
+
+/** JSON as the data of server-sent events. */
+
+/** Line breaks end the data of an event. In JSON text they are space, since strings have them escaped. */
+export function onOneLine(json: string): string {
+  return json.replace(/[\n\r]/g, " ");
+}
+
+/** The same of bytes. */
+export function bytesOnOneLine(bytes: Uint8Array): Uint8Array {
+  return bytes.map((byte) => (byte === 0x0a || byte === 0x0d ? 0x20 : byte));
 }

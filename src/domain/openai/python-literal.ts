@@ -1,40 +1,36 @@
 /**
- * Reads the text form that Python gives its values (`repr`): what a worker's SDK makes of an error that is a dict.
- * Dicts, lists, tuples, sets, texts, bytes, numbers, True, False, None, and members of enums for their values.
+ * Reads the text form that Python gives its values (`repr`), as which a worker's SDK sends an error that is a dict.
+ * Dicts, lists, tuples, strings, bytes, numbers, True, False, None, and members of enums as their values are
+ * rewritten to JSON token by token. Sets are not supported, nor containers as keys.
  */
-import type { JsonValue } from "../../json/json-value.ts";
+import type { JsonValue } from "../../json/raw-json.ts";
 
-/** Far more than any error has; keeps the recursion shallow. */
+/** Far deeper than any error; bounds the recursion of readers. */
 const DEPTH_MAX = 64;
 
-/** The value of a Python literal; undefined when the text is none. What JSON does not know (inf, nan) is null. */
-export function readPythonLiteral(source: string): JsonValue | undefined {
-  try {
-    return new LiteralReader(source).whole();
-  } catch (error) {
-    if (error instanceof NoLiteral) return undefined;
-    throw error;
-  }
-}
-
-class NoLiteral extends Error {}
-
-const LITERALS: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
-  ["None", null],
-  ["True", true],
-  ["False", false],
-  ["Ellipsis", null],
-  ["inf", null],
-  ["nan", null],
-  ["-inf", null],
-]);
-const WORD = /-?[A-Za-z]+/y;
-const NUMBER = /[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
 const SPACE = /\s*/y;
-const STRING_BEGIN = /(?:[bBuU])?(?=['"])/y;
-/** `<HTTPStatus.BAD_REQUEST: 400>`; the value follows the name. */
+const STRING = /[bBuU]?(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")/y;
+const NUMBER = /[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
+const WORD = /-?[A-Za-z]+/y;
+/** `<HTTPStatus.BAD_REQUEST: 400>`: the value follows the name. */
 const ENUM_NAME = /<[\w.]+: /y;
-const PLAIN = { "'": /[^'\\\n]*/y, '"': /[^"\\\n]*/y } as const;
+const MARK = /[{}[\](),:>]/y;
+
+const JSON_OF_WORD: ReadonlyMap<string, string> = new Map([
+  ["None", "null"],
+  ["True", "true"],
+  ["False", "false"],
+  ["Ellipsis", "null"],
+  ["inf", "null"],
+  ["nan", "null"],
+  ["-inf", "null"],
+]);
+const JSON_OF_MARK: ReadonlyMap<string, string> = new Map([
+  ["(", "["],
+  [")", "]"],
+  [">", ""],
+]);
+const ESCAPE = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|(.))/g;
 const SIMPLE_ESCAPES: ReadonlyMap<string, string> = new Map([
   ["\\", "\\"],
   ["'", "'"],
@@ -48,170 +44,61 @@ const SIMPLE_ESCAPES: ReadonlyMap<string, string> = new Map([
   ["a", "\u0007"],
   ["0", "\0"],
 ]);
-const HEX_LENGTH: ReadonlyMap<string, number> = new Map([
-  ["x", 2],
-  ["u", 4],
-  ["U", 8],
-]);
-const CODE_POINT_MAX = 0x10ffff;
 
-class LiteralReader {
-  readonly #source: string;
-  #at = 0;
-  #depth = 0;
-
-  constructor(source: string) {
-    this.#source = source;
+/** The value of a Python literal; undefined for other text. What JSON does not know (inf, nan) is null. */
+export function readPythonLiteral(source: string): JsonValue | undefined {
+  try {
+    return JSON.parse(toJson(source)) as JsonValue;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
+    throw error;
   }
+}
 
-  whole(): JsonValue {
-    const value = this.#value();
-    if (this.#at < this.#source.length) throw new NoLiteral();
-    return value;
-  }
-
-  /** A value, and the space around it. */
-  #value(): JsonValue {
-    this.#match(SPACE);
-    this.#depth += 1;
-    if (this.#depth > DEPTH_MAX) throw new NoLiteral();
-    const value = this.#bare();
-    this.#depth -= 1;
-    this.#match(SPACE);
-    return value;
-  }
-
-  #bare(): JsonValue {
-    switch (this.#source.charAt(this.#at)) {
-      case "{":
-        return this.#braces();
-      case "[":
-        return this.#list("]");
-      case "(":
-        return this.#list(")");
-      case "<":
-        return this.#enumMember();
-      default:
-        return this.#atom();
-    }
-  }
-
-  #atom(): JsonValue {
-    if (this.#match(STRING_BEGIN) !== undefined) return this.#quoted();
-    const number = this.#match(NUMBER);
-    if (number !== undefined) return finite(Number(number));
-    return this.#word();
-  }
-
-  #word(): JsonValue {
-    const value = LITERALS.get(this.#match(WORD) ?? "");
-    if (value === undefined) throw new NoLiteral();
-    return value;
-  }
-
-  #enumMember(): JsonValue {
-    if (this.#match(ENUM_NAME) === undefined) throw new NoLiteral();
-    const value = this.#value();
-    this.#expect(">");
-    return value;
-  }
-
-  // Containers
-
-  #list(closer: string): JsonValue[] {
-    this.#at += 1;
-    return this.#elements(closer, []);
-  }
-
-  /** The rest of a list behind the elements that were read. */
-  #elements(closer: string, elements: JsonValue[]): JsonValue[] {
-    while (!this.#take(closer)) {
-      if (elements.length > 0) this.#expect(",");
-      if (this.#take(closer)) break;
-      elements.push(this.#value());
-    }
-    return elements;
-  }
-
-  /** A dict, or a set, which has no colons. */
-  #braces(): JsonValue {
-    this.#at += 1;
-    if (this.#take("}")) return {};
-    const first = this.#value();
-    if (!this.#take(":")) return this.#elements("}", [first]);
-    const entries: [string, JsonValue][] = [[nameOf(first), this.#value()]];
-    while (!this.#take("}")) {
-      this.#expect(",");
-      if (this.#take("}")) break;
-      const key = this.#value();
-      this.#expect(":");
-      entries.push([nameOf(key), this.#value()]);
-    }
-    return Object.fromEntries(entries);
-  }
-
-  // Texts
-
-  #quoted(): string {
-    const quote = this.#source[this.#at] === "'" ? "'" : '"';
-    this.#at += 1;
-    let value = "";
-    for (;;) {
-      value += this.#match(PLAIN[quote]) ?? "";
-      if (this.#take(quote, false)) return value;
-      this.#expect("\\", false);
-      value += this.#escaped();
-    }
-  }
-
-  #escaped(): string {
-    const kind = this.#source[this.#at] ?? "";
-    this.#at += 1;
-    const simple = SIMPLE_ESCAPES.get(kind);
-    if (simple !== undefined) return simple;
-    const length = HEX_LENGTH.get(kind);
-    if (length === undefined) throw new NoLiteral();
-    const digits = this.#source.slice(this.#at, this.#at + length);
-    if (digits.length < length || !/^[\da-fA-F]+$/.test(digits)) throw new NoLiteral();
-    const codePoint = Number.parseInt(digits, 16);
-    if (codePoint > CODE_POINT_MAX) throw new NoLiteral();
-    this.#at += length;
-    return String.fromCodePoint(codePoint);
-  }
-
-  // Characters
-
-  #match(pattern: RegExp): string | undefined {
-    pattern.lastIndex = this.#at;
-    const [found] = pattern.exec(this.#source) ?? [];
-    if (found !== undefined) this.#at += found.length;
+function toJson(source: string): string {
+  const pieces: string[] = [];
+  let at = 0;
+  let depth = 0;
+  const match = (pattern: RegExp) => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(source);
+    at += found?.[0].length ?? 0;
     return found;
+  };
+  while (match(SPACE) && at < source.length) {
+    const piece = nextPiece(match);
+    if (piece === "[" || piece === "{") depth += 1;
+    if (piece === "]" || piece === "}") {
+      depth -= 1;
+      if (pieces.at(-1) === ",") pieces.pop();
+    }
+    if (depth > DEPTH_MAX) throw new SyntaxError("too deep");
+    const last = pieces.at(-1);
+    if (piece === ":" && last !== undefined && !last.startsWith('"'))
+      pieces.splice(-1, 1, JSON.stringify(last));
+    if (piece !== "") pieces.push(piece);
   }
-
-  #take(character: string, skipsSpace = true): boolean {
-    if (skipsSpace) this.#match(SPACE);
-    if (this.#source[this.#at] !== character) return false;
-    this.#at += 1;
-    return true;
-  }
-
-  #expect(character: string, skipsSpace = true): void {
-    if (!this.#take(character, skipsSpace)) throw new NoLiteral();
-  }
+  return pieces.join(" ");
 }
 
-function finite(number: number): number | null {
-  return Number.isFinite(number) ? number : null;
+/** The JSON of the next token. */
+function nextPiece(match: (pattern: RegExp) => RegExpExecArray | null): string {
+  const string = match(STRING);
+  if (string) return JSON.stringify((string[1] ?? string[2] ?? "").replaceAll(ESCAPE, unescape));
+  const number = match(NUMBER);
+  if (number) return JSON.stringify(Number(number[0]));
+  if (match(ENUM_NAME)) return "";
+  const mark = match(MARK);
+  if (mark) return JSON_OF_MARK.get(mark[0]) ?? mark[0];
+  const json = JSON_OF_WORD.get(match(WORD)?.[0] ?? "");
+  if (json === undefined) throw new SyntaxError("not a literal");
+  return json;
 }
 
-/** As Python has it, no dict is a key: the text of one within another doubles its escapes with each level. */
-function nameOf(key: JsonValue): string {
-  if (typeof key === "string") return key;
-  if (holdsObject(key)) throw new NoLiteral();
-  return JSON.stringify(key);
-}
-
-function holdsObject(value: JsonValue): boolean {
-  if (Array.isArray(value)) return value.some(holdsObject);
-  return typeof value === "object" && value !== null;
+function unescape(_: string, x?: string, u?: string, wide?: string, simple = ""): string {
+  const digits = x ?? u ?? wide;
+  if (digits !== undefined) return String.fromCodePoint(Number.parseInt(digits, 16));
+  const character = SIMPLE_ESCAPES.get(simple);
+  if (character === undefined) throw new SyntaxError("unknown escape");
+  return character;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { planWorkers, type PlannedWorker } from "./fleet-plan.ts";
+import { planWorkers, type PlannedWorker, serveFairly, type Need } from "./fleet-plan.ts";
 
 const worker = fc.record({
   workerId: fc.uuid(),
@@ -29,13 +29,13 @@ test("only those on drained hosts go, and without an older one all that are miss
 
 test("beside older workers no more come than workersMax and one allow, nor more than are desired", () => {
   fc.assert(
-    fc.property(workers, goal, (given, wish) => {
-      const { retire, add } = planWorkers(given, wish);
+    fc.property(workers, goal, (given, demand) => {
+      const { retire, add } = planWorkers(given, demand);
       const staying = given.filter(({ workerId, isRetired }) => !isRetired && !retire.includes(workerId));
       const current = staying.filter(({ version }) => version === 2).length;
       const hasOlder = staying.length > current;
-      const isWithin = !hasOlder || add === 0 || staying.length + add <= wish.workersMax + 1;
-      return isWithin && (add === 0 || current + add <= wish.desired);
+      const isWithin = !hasOlder || add === 0 || staying.length + add <= demand.workersMax + 1;
+      return isWithin && (add === 0 || current + add <= demand.desired);
     }),
   );
 });
@@ -67,4 +67,61 @@ test("of an endpoint that nobody wants all workers go", ({ expect }) => {
   const worker = { version: 1, isReady: true, isRetired: false, isDrained: false };
   const all = ["1", "2"].map((workerId) => ({ ...worker, workerId }));
   expect(planWorkers(all, undefined)).toMatchObject({ retire: ["1", "2"], add: 0 });
+});
+
+const need = (endpointId: string, desired: number, more: Partial<Need> = {}): Need => {
+  return { endpointId, has: 0, least: 0, desired: desired, since: 0, ...more };
+};
+
+/** Who gets so many places, in order. */
+function turnsOf(needs: readonly Need[], places: number): string {
+  let given = "";
+  serveFairly(needs, ({ endpointId }) => {
+    if (given.length >= places) return false;
+    given += endpointId;
+    return true;
+  });
+  return given;
+}
+
+test("who has fewest workers comes first, and of equals who has waited longest", ({ expect }) => {
+  expect(turnsOf([need("a", 9), need("b", 9)], 5)).toBe("ababa");
+  expect(turnsOf([need("a", 9, { has: 2 }), need("b", 9)], 5)).toBe("bbaba");
+  expect(turnsOf([need("a", 1, { since: 7 }), need("b", 1, { since: 6 })], 1)).toBe("b");
+});
+
+test("everybody's minimum comes before anybody's extra workers", ({ expect }) => {
+  const needs = [need("a", 4), need("b", 4, { has: 3, least: 4 }), need("c", 2, { least: 2 })];
+  expect(turnsOf(needs, 9)).toBe("ccbaaaa");
+});
+
+test("an endpoint for which nothing fits keeps nobody else waiting", ({ expect }) => {
+  const given: string[] = [];
+  serveFairly([need("a", 3, { least: 3 }), need("b", 2)], ({ endpointId }) => {
+    given.push(endpointId);
+    return endpointId !== "a";
+  });
+  expect(given).toEqual(["a", "b", "b"]);
+});
+
+test("nobody gets more than is desired, and no two of those who wait differ by more than one", ({
+  expect,
+}) => {
+  const needs = fc
+    .array(fc.nat(8), { minLength: 1, maxLength: 6 })
+    .map((demands) => demands.map((desired, index) => need(String(index), desired)));
+  fc.assert(
+    fc.property(needs, fc.nat(30), (demands, places) => {
+      const given = turnsOf(demands, places);
+      const counts = demands.map(({ endpointId }) => given.split(endpointId).length - 1);
+      expect(given).toHaveLength(
+        Math.min(
+          places,
+          demands.reduce((sum, { desired }) => sum + desired, 0),
+        ),
+      );
+      const unserved = counts.filter((count, index) => count < (demands[index]?.desired ?? 0));
+      for (const count of unserved) expect(Math.max(...counts) - count).toBeLessThanOrEqual(1);
+    }),
+  );
 });

@@ -1,6 +1,6 @@
 /**
- * What must change so that an endpoint has the workers that it wants. Pure: placement of the missing ones
- * comes after.
+ * What must change so that an endpoint has its desired workers, and in which order endpoints are served. Placement of
+ * the missing workers comes after.
  */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 
@@ -8,27 +8,27 @@ export type PlannedWorker = {
   readonly workerId: string;
   readonly version: number;
   readonly isReady: boolean;
-  /** It is on its way out. */
+  /** It is being removed. */
   readonly isRetired: boolean;
-  /** Its host is to be emptied. */
+  /** Its host is drained. */
   readonly isDrained: boolean;
 };
 
-/** What an endpoint wants. */
+/** What an endpoint should have. */
 export type Goal = Pick<EndpointConfig, "workersMin" | "workersMax" | "version"> & {
   readonly desired: number;
 };
 
-/** Which endpoints come before others where there is not room for all. */
+/** Which endpoints come before others when capacity is short. */
 export type Rank = {
   /** Workers up to this number come first. */
   readonly least: number;
-  /** Workers of an older release stand in for all that it lacks: others come first. */
+  /** Workers of an older version stand in for all that it lacks: others come first. */
   readonly canWait: boolean;
 };
 
 export type EndpointPlan = {
-  /** Workers to retire: those on a drained host, and all when nobody wants any. */
+  /** Workers to retire: those on a drained host, and all of a removed endpoint. */
   readonly retire: readonly string[];
   /** How many workers of the current version to add. */
   readonly add: number;
@@ -36,12 +36,11 @@ export type EndpointPlan = {
 };
 
 /**
- * Workers on drained hosts go, missing ones come. Of too many, and of those of an older release, none is chosen
- * here: only the endpoint knows which are free, and names them.
+ * Workers on drained hosts are retired, missing ones are added. Surplus workers and those of an older version are not
+ * chosen here: only the endpoint knows which are free, and names them.
  *
- * Beside workers of an older release comes one more than are wanted; when that has become ready, as many as
- * workersMax and one leave room for. So a release that never comes up costs one place, and one that does is
- * through soon.
+ * Beside workers of an older version, one more than desired is added; once that is ready, as many as workersMax + 1
+ * allows. So a version that never starts costs one place, and a rollout of one that does ends soon.
  */
 export function planWorkers(workers: readonly PlannedWorker[], goal: Goal | undefined): EndpointPlan {
   const active = workers.filter(({ isRetired }) => !isRetired);
@@ -57,8 +56,58 @@ export function planWorkers(workers: readonly PlannedWorker[], goal: Goal | unde
   const most = (isProven ? Math.max(desired, workersMax) : desired) + 1;
   const headroom = hasOlder ? most - staying.length : Infinity;
   const add = Math.max(0, Math.min(desired - current.length, headroom));
-  // Who has given up a worker for its release is first: the room was its own.
+  // An endpoint that gave up a worker for its new version comes first: the capacity was its own.
   const isRolling = hasOlder || workers.some((worker) => worker.isRetired && worker.version < version);
   const least = isRolling ? Math.max(workersMin, desired - add + 1) : workersMin;
   return { retire, add, rank: { least, canWait: hasOlder && staying.length >= desired } };
+}
+
+/** Who gets the next worker when several endpoints want more than there is. */
+
+export type Need = {
+  readonly endpointId: string;
+  /** Workers that it has. */
+  readonly has: number;
+  readonly least: number;
+  readonly desired: number;
+  /** Since when it has waited for one. */
+  readonly since: number;
+};
+
+/**
+ * Calls `place` for one worker after another until all have what they want or nothing fits. First come workers
+ * up to everybody's minimum, then the others; of those, always one for who has fewest, and of equals for who has
+ * waited longest. An endpoint for which nothing fits is asked for no more.
+ */
+export function serveFairly(needs: readonly Need[], place: (need: Need) => boolean): void {
+  const counts = new Map(needs.map(({ endpointId, has }) => [endpointId, has]));
+  const stuck = new Set<string>();
+  for (const goalOf of [leastOf, desiredOf]) {
+    let waiting = needs
+      .filter(({ endpointId }) => !stuck.has(endpointId))
+      .toSorted((a, b) => a.since - b.since || (a.endpointId < b.endpointId ? -1 : 1));
+    for (;;) {
+      waiting = waiting.filter((need) => countOf(counts, need) < goalOf(need) && !stuck.has(need.endpointId));
+      if (waiting.length === 0) break;
+      const fewest = waiting.reduce((least, need) => Math.min(least, countOf(counts, need)), Infinity);
+      for (const need of waiting) {
+        const count = countOf(counts, need);
+        if (count > fewest) continue;
+        if (place(need)) counts.set(need.endpointId, count + 1);
+        else stuck.add(need.endpointId);
+      }
+    }
+  }
+}
+
+function countOf(counts: ReadonlyMap<string, number>, { endpointId }: Need): number {
+  return counts.get(endpointId) ?? 0;
+}
+
+function leastOf({ least, desired }: Need): number {
+  return Math.min(least, desired);
+}
+
+function desiredOf({ desired }: Need): number {
+  return desired;
 }

@@ -1,4 +1,4 @@
-/** What a host has, and how much of it its workers leave free. */
+/** The capacity of a host, and what of it is free. */
 import type { Gpu } from "../../contract/agent/agent.ts";
 import { findDataCenter } from "../../catalog/data-centers.ts";
 import { resolveDataCenter } from "./stock.ts";
@@ -14,15 +14,15 @@ export type Size = {
 
 export type Allocation = {
   readonly gpuIndexes: readonly number[];
-  /** Null for workers of before, whose size nobody noted. */
+  /** Null for workers stored before sizes were. */
   readonly size: Size | null;
-  /** Since when it is on standby, and takes nothing; null or absent for one that runs. */
+  /** Since when it is on standby and takes nothing; null or absent for one that runs. */
   readonly standbyAt?: number | null | undefined;
 };
 
 export type CandidateHost = {
   readonly hostId: string;
-  /** For people. */
+  /** For messages. */
   readonly name: string;
   readonly gpus: readonly Gpu[];
   readonly cpuCount: number;
@@ -38,13 +38,13 @@ export type CandidateHost = {
   readonly isDrained: boolean;
 };
 
-/** A host that simulates GPUs stands for machines that are not there, so it is as large as anybody asks for. */
+/** A host that simulates GPUs stands for machines that do not exist, so it fits any request. */
 const SIMULATED: Size = { cpuMilli: 4_096_000, memoryMb: 100_000_000, diskMb: 1_000_000_000 };
 
 export class HostCapacity {
   readonly host: CandidateHost;
   readonly isSimulated: boolean;
-  /** All that workers may have. */
+  /** All that workers may take. */
   readonly total: Size;
   readonly #takenGpus = new Set<number>();
   /** GPUs on which a standby worker was. */
@@ -73,7 +73,7 @@ export class HostCapacity {
     this.#workers += 1;
   }
 
-  /** However much is free: a host says itself how much that is. */
+  /** At the limit of workers, whatever else is free. */
   get isFull(): boolean {
     return this.#workers >= HOST_WORKERS_MAX;
   }
@@ -84,12 +84,12 @@ export class HostCapacity {
     return {
       cpuMilli: cpuMilli - this.#taken.cpuMilli,
       memoryMb: memoryMb - this.#taken.memoryMb,
-      // Workers need not have written yet what is promised to them, and others may have written.
+      // Workers may not have used their disk yet, and other programs may have used some.
       diskMb: this.isSimulated ? promised : Math.min(promised, this.host.diskFreeMb),
     };
   }
 
-  /** Those on which no standby worker was come first. */
+  /** GPUs without a standby worker come first. */
   gpusOf(tier: string, excludedModels: readonly string[]): readonly Gpu[] {
     const gpus = this.host.gpus.filter((gpu) => gpu.tier === tier && !excludedModels.includes(gpu.name));
     if (this.#standbyGpus.size === 0) return gpus;
@@ -102,12 +102,12 @@ export class HostCapacity {
     return !this.#takenGpus.has(gpu.index);
   }
 
-  /** A standby worker would have to go for whoever gets these. */
+  /** Whether taking these GPUs would evict a standby worker. */
   wouldEvict(gpuIndexes: readonly number[]): boolean {
     return this.#standbyGpus.size > 0 && gpuIndexes.some((index) => this.#standbyGpus.has(index));
   }
 
-  /** Whether a worker that was here before has room on its own GPUs. */
+  /** Whether a standby worker can run again on its own GPUs. */
   canReclaim(gpuIndexes: readonly number[], size: Size): boolean {
     const { isCordoned, isDrained, gpus } = this.host;
     const present = new Set(gpus.map(({ index }) => index));
@@ -117,7 +117,7 @@ export class HostCapacity {
     return !isCordoned && !isDrained && hasGpus && fits;
   }
 
-  /** What goes with so many of the host's GPUs: as much of all else. */
+  /** The share of vCPUs and memory that goes with this many GPUs. */
   shareOf(gpuCount: number): Omit<Size, "diskMb"> {
     const share = this.host.gpus.length === 0 ? 0 : gpuCount / this.host.gpus.length;
     const { cpuCount, memoryMb } = this.host;
@@ -140,8 +140,24 @@ export class HostCapacity {
     return findDataCenter(this.dataCenterId)?.countryCode ?? "";
   }
 
-  /** Simulated GPUs are where somebody wants them, unless their host says where it is. */
+  /** Simulated GPUs are in any location, unless their host names one. */
   get isAnywhere(): boolean {
     return this.isSimulated && this.host.dataCenterId === undefined;
   }
+}
+
+export type WorkerLimits = Pick<Size, "cpuMilli" | "memoryMb">;
+
+/**
+ * What a worker may use of its host: what Fleet has allocated to it. Undefined (no limit) for workers with simulated
+ * GPUs, whose share of the host means nothing, and for workers that requested no size.
+ */
+export function limitsOf(
+  { gpuIndexes, size }: { readonly gpuIndexes: readonly number[]; readonly size: Size | null },
+  hostGpus: readonly Gpu[],
+): WorkerLimits | undefined {
+  if (size === null || size.memoryMb === 0) return undefined;
+  if (gpuIndexes.length > 0 && hostGpus.some((gpu) => gpu.isSimulated)) return undefined;
+  const { cpuMilli, memoryMb } = size;
+  return { cpuMilli, memoryMb };
 }

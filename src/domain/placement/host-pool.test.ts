@@ -59,9 +59,9 @@ function poolOf(hosts: readonly CandidateHost[]): HostPool {
 }
 
 /** As many workers as the pool takes. */
-function fill(pool: HostPool, wanted: Requirement, limit = 200): Place[] {
+function fill(pool: HostPool, required: Requirement, limit = 200): Place[] {
   const places: Place[] = [];
-  for (let place = pool.allocate(wanted); place && places.length < limit; place = pool.allocate(wanted)) {
+  for (let place = pool.allocate(required); place && places.length < limit; place = pool.allocate(required)) {
     places.push(place);
   }
   return places;
@@ -88,9 +88,9 @@ const CPU: Requirement = { ...GPU, gpuTiers: [], gpuCount: 0, instanceIds: ["cpu
 describe("whatever is asked for", () => {
   test("no two workers have a GPU in common, and none has more of a host than there is", ({ expect }) => {
     fc.assert(
-      fc.property(candidates, fc.array(requirement, { maxLength: 30 }), (hosts, wishes) => {
+      fc.property(candidates, fc.array(requirement, { maxLength: 30 }), (hosts, requirements) => {
         const pool = poolOf(hosts);
-        const places = wishes.flatMap((wanted) => pool.allocate(wanted) ?? []);
+        const places = requirements.flatMap((required) => pool.allocate(required) ?? []);
         for (const { hostId, cpuCount, memoryMb, diskMb } of hosts) {
           const here = places.filter((place) => place.hostId === hostId);
           const gpus = here.flatMap(({ gpuIndexes }) => gpuIndexes);
@@ -106,39 +106,39 @@ describe("whatever is asked for", () => {
 
   test("a worker gets what its endpoint asks for, where it asks for it", ({ expect }) => {
     fc.assert(
-      fc.property(candidates, requirement, (hosts, wanted) => {
-        const place = poolOf(hosts).allocate(wanted);
+      fc.property(candidates, requirement, (hosts, required) => {
+        const place = poolOf(hosts).allocate(required);
         if (!place) return;
         const chosen = hosts.find(({ hostId }) => hostId === place.hostId);
         const gpus = place.gpuIndexes.map((index) => chosen?.gpus[index]);
-        expect(gpus).toHaveLength(wanted.gpuTiers.length > 0 ? wanted.gpuCount : 0);
+        expect(gpus).toHaveLength(required.gpuTiers.length > 0 ? required.gpuCount : 0);
         expect(new Set(gpus.map((each) => each?.tier)).size).toBeLessThanOrEqual(1);
         for (const each of gpus) {
-          expect(wanted.gpuTiers).toContain(each?.tier);
-          expect(wanted.excludedGpuModels).not.toContain(each?.name);
+          expect(required.gpuTiers).toContain(each?.tier);
+          expect(required.excludedGpuModels).not.toContain(each?.name);
         }
         expect(chosen).toMatchObject({ isCordoned: false, isDrained: false });
         const place2 = chosen?.dataCenterId ?? "EU-RO-1";
         const isInside = ["RO", "US", "FR"].some(
-          (word) => place2.includes(word) && wanted.locations.includes(word),
+          (word) => place2.includes(word) && required.locations.includes(word),
         );
-        expect(wanted.locations.length === 0 || isInside || wanted.locations.includes(place2)).toBe(true);
+        expect(required.locations.length === 0 || isInside || required.locations.includes(place2)).toBe(true);
       }),
     );
   });
 
   test("a tier is taken only when no host has room in a tier before it", ({ expect }) => {
     fc.assert(
-      fc.property(candidates, requirement, (hosts, wanted) => {
-        const placed = fill(poolOf(hosts), wanted);
+      fc.property(candidates, requirement, (hosts, required) => {
+        const placed = fill(poolOf(hosts), required);
         const tierOf = ({ hostId, gpuIndexes: [first = -1] }: Place) =>
-          wanted.gpuTiers.indexOf(hosts.find((each) => each.hostId === hostId)?.gpus[first]?.tier ?? "");
+          required.gpuTiers.indexOf(hosts.find((each) => each.hostId === hostId)?.gpus[first]?.tier ?? "");
         for (const [at, place] of placed.entries()) {
-          const before = wanted.gpuTiers.slice(0, Math.max(0, tierOf(place)));
-          if (wanted.gpuTiers.length === 0 || before.length === 0) continue;
+          const before = required.gpuTiers.slice(0, Math.max(0, tierOf(place)));
+          if (required.gpuTiers.length === 0 || before.length === 0) continue;
           const pool = poolOf(hosts);
-          for (let count = 0; count < at; count += 1) pool.allocate(wanted);
-          expect(pool.allocate({ ...wanted, gpuTiers: before })).toBeUndefined();
+          for (let count = 0; count < at; count += 1) pool.allocate(required);
+          expect(pool.allocate({ ...required, gpuTiers: before })).toBeUndefined();
         }
       }),
     );
@@ -146,10 +146,10 @@ describe("whatever is asked for", () => {
 
   test("with a host more, no endpoint gets fewer workers", ({ expect }) => {
     fc.assert(
-      fc.property(candidates, candidate, requirement, (hosts, another, wanted) => {
+      fc.property(candidates, candidate, requirement, (hosts, another, required) => {
         const more = [...hosts, { ...another, hostId: "another" }];
-        const few = fill(poolOf(hosts), wanted).length;
-        expect(fill(poolOf(more), wanted).length).toBeGreaterThanOrEqual(few);
+        const few = fill(poolOf(hosts), required).length;
+        expect(fill(poolOf(more), required).length).toBeGreaterThanOrEqual(few);
       }),
     );
   });
@@ -193,16 +193,16 @@ describe("a host", () => {
   test("that simulates GPUs is as large, and where, anybody asks for", ({ expect }) => {
     const simulated = host("laptop", ["ADA_24"], { cpuCount: 2, memoryMb: 1_000, diskMb: 1, diskFreeMb: 1 });
     const gpus = simulated.gpus.map((each) => ({ ...each, isSimulated: true }));
-    const wanted = { ...GPU, containerDiskInGb: 500, locations: ["US"] };
-    expect(poolOf([{ ...simulated, gpus }]).allocate(wanted)).toBeDefined();
-    expect(poolOf([{ ...simulated, gpus, dataCenterId: "EU-RO-1" }]).allocate(wanted)).toBeUndefined();
+    const required = { ...GPU, containerDiskInGb: 500, locations: ["US"] };
+    expect(poolOf([{ ...simulated, gpus }]).allocate(required)).toBeDefined();
+    expect(poolOf([{ ...simulated, gpus, dataCenterId: "EU-RO-1" }]).allocate(required)).toBeUndefined();
     expect(poolOf([{ ...simulated, gpus }]).allocate({ ...CPU, instanceIds: ["cpu5c-32-64"] })).toBeDefined();
   });
 
   test("whose disk others have filled takes no worker, whatever was promised", ({ expect }) => {
-    const wanted = { ...GPU, containerDiskInGb: 50 };
-    expect(poolOf([host("a", ["ADA_24"], { diskFreeMb: 50_000 })]).allocate(wanted)).toBeDefined();
-    expect(poolOf([host("a", ["ADA_24"], { diskFreeMb: 49_999 })]).allocate(wanted)).toBeUndefined();
+    const required = { ...GPU, containerDiskInGb: 50 };
+    expect(poolOf([host("a", ["ADA_24"], { diskFreeMb: 50_000 })]).allocate(required)).toBeDefined();
+    expect(poolOf([host("a", ["ADA_24"], { diskFreeMb: 49_999 })]).allocate(required)).toBeUndefined();
   });
 
   test("has so many workers and no more, however large it says it is", ({ expect }) => {
@@ -227,4 +227,18 @@ describe("a host", () => {
     pool.remove("a");
     expect(pool.hosts).toEqual([]);
   });
+});
+
+test("a host that is updated is found with its new capacity only", ({ expect }) => {
+  const host = {
+    ...{ hostId: "h", name: "h", gpus: [gpu(0, "ADA_24")], cpuCount: 8, memoryMb: 8_000 },
+    ...{ diskMb: 8_000, diskFreeMb: 8_000, isCordoned: false, isDrained: false },
+  };
+  const needed = { gpuTiers: ["ADA_24"], excludedGpuModels: [], gpuCount: 1, locations: [] };
+  const pool = new HostPool();
+  pool.upsert(host, []);
+  pool.upsert(host, [{ gpuIndexes: [0], size: null }]);
+  expect(pool.allocate(needed)).toBeUndefined();
+  pool.upsert(host, []);
+  expect(pool.allocate(needed)).toMatchObject({ hostId: "h", gpuIndexes: [0] });
 });

@@ -1,16 +1,15 @@
 /**
- * Which host runs a new worker. One pool holds the hosts of one account that are there.
+ * Which host runs a new worker. One pool holds the present hosts of one account.
  *
- * P1  The first way in the order of preference for which any host has room is taken.
- * P2  Of hosts with room, a worker of one GPU or none goes where most is free: losing a host then costs little.
- *     A worker of several GPUs goes where fewest are left over, so that the next large one finds room.
- * P3  A worker without GPUs goes to a host with GPUs only if none without has room.
- * P4  Standby workers take no room; a worker goes where none of them is in its way, if there is such a place.
+ * P1  The first resource request in the order of preference that fits any host is taken.
+ * P2  A worker of one GPU or none goes to the fitting host with most free: losing a host then costs little. A worker
+ *     of several GPUs goes where fewest are left over, so that the next large one finds a place.
+ * P3  A worker without GPUs goes to a host with GPUs only if it fits no other.
+ * P4  Standby workers take no capacity; a worker goes where it evicts none, if there is such a place.
  */
 import type { QueueReason } from "../../contract/job.ts";
 import { HostCapacity, type CandidateHost, type Size, type Allocation } from "./host-capacity.ts";
 import { resourceRequests, fitOf, type ResourceRequest, type Requirement } from "./host-fit.ts";
-import { CapacityIndex } from "./capacity-index.ts";
 
 export type PlacementFailure = { readonly reason: QueueReason; readonly detail: string };
 
@@ -26,11 +25,11 @@ export class HostPool {
   readonly #hosts = new Map<string, HostCapacity>();
   /** By tier, or by kind of host for workers without GPUs. */
   readonly #indexes = new Map<string, CapacityIndex>();
-  /** Where each host stands on the shelves. */
+  /** Where each host is in the indexes. */
   readonly #positions = new Map<HostCapacity, readonly (readonly [key: string, count: number])[]>();
   #generation = 0;
 
-  /** Grows when a host comes, goes or is another than before; not when workers come and go. */
+  /** Grows when a host is added, removed or changed; not when workers are. */
   get generation(): number {
     return this.#generation;
   }
@@ -39,7 +38,7 @@ export class HostPool {
     return [...this.#hosts.values()];
   }
 
-  /** Adds a host, or replaces what was known of it. */
+  /** Adds a host, or replaces it. */
   upsert(host: CandidateHost, workers: readonly Allocation[]): void {
     const current = this.#hosts.get(host.hostId);
     if (!current || !isSameHost(current.host, host)) this.#generation += 1;
@@ -58,8 +57,8 @@ export class HostPool {
   }
 
   /**
-   * Takes room for a worker on one of the hosts, if there is any. An endpoint for which none had room needs to
-   * look only at those that have changed since. `except`: hosts that are not asked.
+   * Allocates a worker on one of the hosts, if it fits any. An endpoint that fitted none needs to try only hosts that
+   * have changed since (`among`). `except`: hosts to leave out.
    */
   allocate(
     requirement: Requirement,
@@ -80,7 +79,7 @@ export class HostPool {
     return undefined;
   }
 
-  /** Takes the room that a worker had before, if it is still there. */
+  /** Allocates the capacity that a standby worker had before, if it is still free. */
   reclaim({ hostId, gpuIndexes, size }: Place): boolean {
     const capacity = this.#hosts.get(hostId);
     if (!capacity?.canReclaim(gpuIndexes, size)) return false;
@@ -155,4 +154,29 @@ function positionsOf(capacity: HostCapacity): readonly (readonly [string, number
   }
   const vcpus = Math.floor(capacity.free.cpuMilli / 1_000);
   return [...free, [gpus.length === 0 ? WITHOUT_GPUS : WITH_GPUS, vcpus]];
+}
+
+/** Hosts by how many of something they have free, so that the fullest or emptiest that suffices is found at once. */
+
+export class CapacityIndex {
+  readonly #byCount = new Map<number, Set<HostCapacity>>();
+
+  add(count: number, capacity: HostCapacity): void {
+    const same = this.#byCount.get(count);
+    if (same) same.add(capacity);
+    else this.#byCount.set(count, new Set([capacity]));
+  }
+
+  remove(count: number, capacity: HostCapacity): void {
+    const same = this.#byCount.get(count);
+    same?.delete(capacity);
+    if (same?.size === 0) this.#byCount.delete(count);
+  }
+
+  /** Hosts with at least this many free, in the order; among equals, the longest unchanged first. */
+  *from(least: number, order: "most free" | "least free"): Generator<HostCapacity> {
+    const counts = [...this.#byCount.keys()].filter((count) => count >= least);
+    counts.sort(order === "most free" ? (a, b) => b - a : (a, b) => a - b);
+    for (const count of counts) yield* this.#byCount.get(count) ?? [];
+  }
 }

@@ -24,11 +24,11 @@ function host(name: string, more: Partial<CandidateHost> = {}, count = 2): Candi
 }
 
 /** What is said after everything was given away to endpoints of this kind. */
-function wordsAfter(hosts: readonly CandidateHost[], wanted: Requirement, others: Requirement = wanted) {
+function detailAfter(hosts: readonly CandidateHost[], required: Requirement, others: Requirement = required) {
   const pool = new HostPool();
   for (const each of hosts) pool.upsert(each, []);
   while (pool.allocate(others));
-  return explainPlacementFailure(wanted, pool.hosts);
+  return explainPlacementFailure(required, pool.hosts);
 }
 
 describe("of what is in the way, the nearest is named", () => {
@@ -109,17 +109,17 @@ describe("of what is in the way, the nearest is named", () => {
       [host("a", { cpuCount: 5, memoryMb: 30_000 })],
       CPU,
     ],
-  ])("%s", ([, words, hosts, wanted], { expect }) => {
-    expect(wordsAfter(hosts, wanted).detail).toContain(words);
+  ])("%s", ([, detail, hosts, required], { expect }) => {
+    expect(detailAfter(hosts, required).detail).toContain(detail);
   });
 
   test("a host that would do but is cordoned, before one that is in another place", ({ expect }) => {
     const hosts = [host("far", { dataCenterId: "US-KS-2" }), host("near", { isCordoned: true })];
-    expect(wordsAfter(hosts, { ...GPU, locations: ["RO"] }).detail).toContain("Host near is cordoned.");
+    expect(detailAfter(hosts, { ...GPU, locations: ["RO"] }).detail).toContain("Host near is cordoned.");
   });
 
   test("of several tiers the one that comes nearest", ({ expect }) => {
-    const shortage = wordsAfter([host("a")], { ...GPU, gpuTiers: ["AMPERE_80", "ADA_24"] });
+    const shortage = detailAfter([host("a")], { ...GPU, gpuTiers: ["AMPERE_80", "ADA_24"] });
     expect(shortage).toMatchObject({ reason: "no_matching_gpu" });
     expect(shortage.detail).toContain("Host a has ADA_24, but all 2 GPUs are taken.");
   });
@@ -127,5 +127,5 @@ describe("of what is in the way, the nearest is named", () => {
 
 test("many hosts are counted instead of named", ({ expect }) => {
   const hosts = ["a", "b", "c", "d"].map((name) => host(name));
-  expect(wordsAfter(hosts, GPU).detail).toContain("4 hosts have ADA_24, but all 8 GPUs are taken.");
+  expect(detailAfter(hosts, GPU).detail).toContain("4 hosts have ADA_24, but all 8 GPUs are taken.");
 });

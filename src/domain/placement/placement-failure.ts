@@ -120,10 +120,10 @@ function describeTaken(requirement: Requirement, hosts: readonly HostCapacity[],
   );
   const gpus = hosts.flatMap((capacity) =>
     tiers.flatMap((tier) =>
-      capacity.gpusOf(tier, requirement.excludedGpuModels).map((gpu) => ({ room: capacity, gpu })),
+      capacity.gpusOf(tier, requirement.excludedGpuModels).map((gpu) => ({ capacity, gpu })),
     ),
   );
-  const free = gpus.filter(({ room, gpu }) => room.isFree(gpu)).length;
+  const free = gpus.filter(({ capacity, gpu }) => capacity.isFree(gpu)).length;
   const subject = `${nameHosts(hosts)} ${has(hosts)} ${list(tiers, "and")}`;
   if (free === 0) {
     const all = gpus.length === 1 ? "the only GPU is" : `all ${gpus.length} GPUs are`;

@@ -45,8 +45,8 @@ const taken: fc.Arbitrary<Allocation> = fc.record({
 });
 const standby: fc.Arbitrary<StandbyWorker> = fc
   .tuple(taken, fc.uuid(), fc.integer({ min: 1, max: 3 }), fc.nat(2 * FLASHBOOT_RETENTION_MS), fc.boolean())
-  .map(([room, workerId, version, ago, isClosed]) => {
-    return { ...room, workerId, version, standbyAt: NOW - ago, isClosed };
+  .map(([capacity, workerId, version, ago, isClosed]) => {
+    return { ...capacity, workerId, version, standbyAt: NOW - ago, isClosed };
   });
 const standbys = fc.uniqueArray(standby, { maxLength: 20, selector: ({ workerId }) => workerId });
 
@@ -90,22 +90,22 @@ describe("the standby workers of a host", () => {
   }) => {
     fc.assert(
       fc.property(fc.array(taken, { maxLength: 4 }), standbys, (workers, waiting) => {
-        const room = new HostCapacity(host(), workers);
-        const kept = retainedByHost(room, waiting);
+        const capacity = new HostCapacity(host(), workers);
+        const kept = retainedByHost(capacity, waiting);
         const used = [...workers, ...kept].flatMap(({ gpuIndexes }) => gpuIndexes);
         const running = new Set(workers.flatMap(({ gpuIndexes }) => gpuIndexes)).size;
         expect(new Set(used).size).toBe(running + kept.flatMap(({ gpuIndexes }) => gpuIndexes).length);
         const sum = (part: "memoryMb" | "diskMb") =>
           kept.reduce((total, { size }) => total + (size?.[part] ?? 0), 0);
-        if (kept.length > 0) expect(sum("memoryMb")).toBeLessThanOrEqual(room.free.memoryMb);
-        if (kept.length > 0) expect(sum("diskMb")).toBeLessThanOrEqual(room.free.diskMb);
+        if (kept.length > 0) expect(sum("memoryMb")).toBeLessThanOrEqual(capacity.free.memoryMb);
+        if (kept.length > 0) expect(sum("diskMb")).toBeLessThanOrEqual(capacity.free.diskMb);
         expect(kept.length).toBeLessThanOrEqual(FLASHBOOT_PER_HOST_MAX);
       }),
     );
   });
 
-  test("are in nobody's way: as many workers find room as without them", ({ expect }) => {
-    const wanted = { gpuTiers: ["ADA_24"], excludedGpuModels: [], locations: [], containerDiskInGb: 5 };
+  test("are in nobody's way: as many workers find capacity as without them", ({ expect }) => {
+    const desired = { gpuTiers: ["ADA_24"], excludedGpuModels: [], locations: [], containerDiskInGb: 5 };
     fc.assert(
       fc.property(
         fc.array(taken, { maxLength: 3 }),
@@ -117,8 +117,8 @@ describe("the standby workers of a host", () => {
           without.upsert(host(), workers);
           for (let count = 0; count <= GPUS; count += 1) {
             const [a, b] = [
-              with_.allocate({ ...wanted, gpuCount }),
-              without.allocate({ ...wanted, gpuCount }),
+              with_.allocate({ ...desired, gpuCount }),
+              without.allocate({ ...desired, gpuCount }),
             ];
             expect(a === undefined).toBe(b === undefined);
           }
@@ -128,13 +128,13 @@ describe("the standby workers of a host", () => {
   });
 
   test("are spared where another GPU or host would do", ({ expect }) => {
-    const wanted = { gpuTiers: ["ADA_24"], excludedGpuModels: [], locations: [], gpuCount: 1 };
+    const desired = { gpuTiers: ["ADA_24"], excludedGpuModels: [], locations: [], gpuCount: 1 };
     const size = { cpuMilli: 0, memoryMb: 0, diskMb: 0 };
     const pool = new HostPool();
     pool.upsert(host({ hostId: "large" }), [{ gpuIndexes: [0, 1], size, standbyAt: 1 }]);
     const [gpu] = host().gpus;
     pool.upsert(host({ hostId: "small", gpus: gpu ? [gpu] : [] }), [{ gpuIndexes: [0], size, standbyAt: 1 }]);
-    const places = Array.from({ length: 7 }, () => pool.allocate(wanted));
+    const places = Array.from({ length: 7 }, () => pool.allocate(desired));
     const names = places.map((place) => `${place?.hostId} ${place?.gpuIndexes.join()}`);
     expect(names.slice(0, 4)).toEqual(["large 2", "large 3", "large 4", "large 5"]);
     expect(new Set(names.slice(4))).toEqual(new Set(["large 0", "large 1", "small 0"]));
@@ -157,7 +157,7 @@ describe("a worker is revived where it was", () => {
             size: waiting.size ?? { cpuMilli: 0, memoryMb: 0, diskMb: 0 },
           };
           const free = new HostCapacity(host(), workers).free;
-          const hasRoom =
+          const hasCapacity =
             !isCordoned &&
             !workers.some(({ gpuIndexes }) =>
               gpuIndexes.some((index) => waiting.gpuIndexes.includes(index)),
@@ -165,7 +165,7 @@ describe("a worker is revived where it was", () => {
             place.size.cpuMilli <= free.cpuMilli &&
             place.size.memoryMb <= free.memoryMb &&
             place.size.diskMb <= free.diskMb;
-          expect(pool.reclaim(place)).toBe(hasRoom);
+          expect(pool.reclaim(place)).toBe(hasCapacity);
           if (waiting.gpuIndexes.length > 0) expect(pool.reclaim(place)).toBe(false);
           expect(pool.reclaim({ ...place, hostId: "another" })).toBe(false);
         },
@@ -176,10 +176,10 @@ describe("a worker is revived where it was", () => {
 
 describe("stints", () => {
   test("of one worker differ, and name the worker", ({ expect }) => {
-    const stints = [0, 1, 2].map((revivals) => epochOf({ workerId: "w1", revivals }));
-    expect(new Set(stints).size).toBe(3);
-    expect(stints[0]).toBe("w1");
-    expect(stints.map(workerOfEpoch)).toEqual(["w1", "w1", "w1"]);
+    const epochs = [0, 1, 2].map((revivals) => epochOf({ workerId: "w1", revivals }));
+    expect(new Set(epochs).size).toBe(3);
+    expect(epochs[0]).toBe("w1");
+    expect(epochs.map(workerOfEpoch)).toEqual(["w1", "w1", "w1"]);
   });
 
   test("that are over concern nobody", ({ expect }) => {

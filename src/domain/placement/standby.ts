@@ -1,9 +1,9 @@
 /**
- * Standby: a worker that was let go, but whose container is kept frozen, so that it can be revived in no time.
+ * Standby: a worker that was scaled down, but whose container is kept frozen for a fast start.
  *
- * S1  It takes nothing that a worker could have: whoever is placed takes its room, and it goes if it is in the way.
- * S2  It is revived for its endpoint and its release only, and only where its own GPUs are free.
- * S3  There are at most as many of an endpoint as it may have workers, a few on a host, and none for ever.
+ * S1  It takes no capacity: a worker that is placed takes it, and the standby worker is evicted if it is in the way.
+ * S2  It is revived for its endpoint and its version only, and only where its own GPUs are free.
+ * S3  An endpoint has at most workersMax of them, a host a few, and none for longer than FLASHBOOT_RETENTION_MS.
  */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { HostCapacity, Allocation } from "./host-capacity.ts";
@@ -16,7 +16,7 @@ export const FLASHBOOT_PER_HOST_MAX = 8;
 export type StandbyWorker = Allocation & {
   readonly workerId: string;
   readonly version: number;
-  /** Since when it is one. */
+  /** Since when it is on standby. */
   readonly standbyAt: number;
   /** Its host gets no new workers. */
   readonly isClosed: boolean;
@@ -24,7 +24,7 @@ export type StandbyWorker = Allocation & {
 
 type StandbyConfig = Pick<EndpointConfig, "version" | "workersMax" | "flashBootType">;
 
-/** Whether workers that the endpoint lets go are kept. */
+/** Whether workers of the endpoint go on standby when they are scaled down. */
 export function hasFlashBoot({ flashBootType }: Pick<EndpointConfig, "flashBootType">): boolean {
   return flashBootType === "FLASHBOOT" || flashBootType === "PRIORITY_FLASHBOOT";
 }
@@ -43,7 +43,7 @@ export function retainedByEndpoint<Worker extends StandbyWorker>(
     .slice(0, config.workersMax);
 }
 
-/** The standby workers of a host for which its other workers leave room: those that ran last. */
+/** The standby workers of a host for which capacity is left: those that ran last. */
 export function retainedByHost<Worker extends StandbyWorker>(
   capacity: HostCapacity,
   workers: readonly Worker[],
@@ -71,19 +71,19 @@ function latestFirst(a: StandbyWorker, b: StandbyWorker): number {
 }
 
 /**
- * Names one stint of a worker, which ends when it is let go and begins anew when it is revived: who lets a worker go
- * means the stint that it knows. The first one is named as the worker is.
+ * Names one epoch of a worker, which ends when it goes on standby; a revival begins the next one. A scale-down names
+ * the epoch that the endpoint knows. The first epoch has the id of the worker.
  */
 export function epochOf({ workerId, revivals = 0 }: Revivable): string {
   return revivals === 0 ? workerId : `${workerId}/${revivals}`;
 }
 
-/** Whose stint it is. */
+/** The worker of an epoch. */
 export function workerOfEpoch(epoch: string): string {
   return epoch.split("/", 1)[0] ?? epoch;
 }
 
-/** The workers whose present stint is among these; one that is not known can only be in the one that was named. */
+/** The workers whose present epoch is among these; an unknown worker is taken to be in the named one. */
 export function workersIn(epochs: readonly string[], workers: readonly Revivable[]): readonly string[] {
   const present = new Map(workers.map((worker) => [worker.workerId, epochOf(worker)]));
   return epochs.flatMap((epoch) => {

@@ -1,6 +1,6 @@
 /**
  * Whether a worker that keeps failing is tried on another host: its host may be broken, or full. A worker that fails
- * there as well most likely has a fault of its own, so it does not wander on.
+ * there as well most likely fails by itself, so it is not moved on and on.
  */
 import type { WorkerState } from "../../contract/agent/agent.ts";
 
@@ -15,7 +15,7 @@ export const MOVE_FORGIVEN_MS = 6 * 3_600_000;
 /** Starts that failed one after the other. */
 export type Failing = { readonly times: number; readonly since: number };
 
-/** Where a worker, or the ones in whose place it came, had failed before. */
+/** Hosts on which a worker, or those that it replaced, had failed. */
 export type Moves = {
   readonly count: number;
   readonly hostIds: readonly string[];
@@ -43,7 +43,7 @@ export function shouldMove({ state, failing, moves }: FailingWorker, now: number
   return failing.times >= MOVE_AFTER_FAILURES || (failing.times > 1 && failsForMs >= MOVE_AFTER_LONG_MS);
 }
 
-/** What its successor on another host carries on. */
+/** The moves that its successor on another host inherits. */
 export function movesAfter({ hostId, detail, moves }: FailingWorker, now: number): Moves {
   const before = recentMoves(moves, now);
   return {
@@ -54,7 +54,7 @@ export function movesAfter({ hostId, detail, moves }: FailingWorker, now: number
   };
 }
 
-/** The words of a worker, with those of its predecessors while it does not run itself. */
+/** The detail of a worker, with that of its predecessors until it is ready. */
 export function detailWithMoves({ state, detail, moves }: Omit<FailingWorker, "failing" | "hostId">) {
   if (moves === null || state === "ready" || state === "stopping") return detail;
   const hosts = moves.count === 1 ? "another host" : `${moves.count} other hosts`;
@@ -63,7 +63,7 @@ export function detailWithMoves({ state, detail, moves }: Omit<FailingWorker, "f
   return detail === null ? before : `${detail}. ${before}`;
 }
 
-/** Old failures say nothing of today. */
+/** Old failures do not count. */
 function recentMoves(moves: Moves | null, now: number): Moves | null {
   return moves !== null && now - moves.at < MOVE_FORGIVEN_MS ? moves : null;
 }

@@ -1,18 +1,18 @@
-/** Whose leaving would make room for a worker of a newer release, where no host has any. */
+/** Which workers could be evicted for a worker of a newer version, where no host has capacity. */
 import { HostCapacity, type CandidateHost, type Allocation } from "../placement/host-capacity.ts";
 import { resourceRequests, fitOf, type Requirement } from "../placement/host-fit.ts";
 
 export type Tenant = Allocation & {
   readonly workerId: string;
-  /** It is one of those that may go. */
+  /** It may be evicted. */
   readonly isOutdated: boolean;
 };
 
 export type FullHost = { readonly host: CandidateHost; readonly tenants: readonly Tenant[] };
 
 /**
- * Sets of outdated workers, each of which makes room by leaving: of a host on which one is enough, each that is;
- * of another one as few as do.
+ * Sets of outdated workers, each of which frees a place: on a host where one is enough, each that is; elsewhere as few
+ * as suffice.
  */
 export function findEvictionSets(requirement: Requirement, hosts: readonly FullHost[]): readonly string[][] {
   return hosts.flatMap(({ host, tenants }) => {

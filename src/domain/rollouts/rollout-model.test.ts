@@ -20,7 +20,7 @@ class World {
   readonly workersMax: number;
   readonly gpus: number;
   readonly workers = new Map<string, WorldWorker>();
-  readonly faults: string[] = [];
+  readonly violations: string[] = [];
   desired: number;
   version = 1;
   /** Releases that never come up. */
@@ -29,7 +29,7 @@ class World {
   #report: Report = { workers: [], evictionSets: [] };
   #leaving = new Set<string>();
   #closed = new Set<string>();
-  #placedAtRoom: number | null = null;
+  #placedForEviction: number | null = null;
   #ids = 0;
 
   constructor(desired: number, workersMax: number, gpus: number) {
@@ -52,7 +52,7 @@ class World {
 
   release(isBad: boolean): void {
     this.version += 1;
-    this.#placedAtRoom = null;
+    this.#placedForEviction = null;
     if (isBad) this.bad.add(this.version);
     this.#decide();
   }
@@ -68,7 +68,7 @@ class World {
     this.#told = { desired: this.desired, version: this.version, leaving };
     for (const worker of this.#list()) {
       if (!leaving.has(worker.workerId) || worker.isRetired) continue;
-      if (worker.jobs > 0) this.faults.push(`${worker.workerId} was sent away with a job`);
+      if (worker.jobs > 0) this.violations.push(`${worker.workerId} was sent away with a job`);
       worker.isRetired = true;
     }
     this.#place();
@@ -122,7 +122,7 @@ class World {
       this.report();
       if (JSON.stringify([this.#list(), this.#told.desired, [...this.#leaving]]) === before) return round;
     }
-    this.faults.push("it goes on for ever");
+    this.violations.push("it goes on for ever");
     return Infinity;
   }
 
@@ -150,7 +150,7 @@ class World {
       const { version } = this.#told;
       this.workers.set(workerId, { workerId, version, isReady: false, isRetired: false, jobs: 0 });
       const staying = this.#list().filter(({ isRetired }) => !isRetired).length;
-      if (staying > this.workersMax + 1) this.faults.push(`${staying} workers`);
+      if (staying > this.workersMax + 1) this.violations.push(`${staying} workers`);
     }
   }
 
@@ -169,17 +169,17 @@ class World {
         isBroken: this.bad.has(version),
       }));
     const newer = members.filter(({ version }) => version >= this.version).length;
-    const isRoomAllowed = this.#placedAtRoom === null || newer > this.#placedAtRoom;
+    const isEvictionAllowed = this.#placedForEviction === null || newer > this.#placedForEviction;
     const { leaving, draining, evicts } = planRollout({
       workers: members,
       version: this.version,
       desired: this.desired,
       workersMax: this.workersMax,
       evictionSets: this.#report.evictionSets,
-      canEvict: isRoomAllowed && this.#leaving.size === 0,
+      canEvict: isEvictionAllowed && this.#leaving.size === 0,
       isOnHold: false,
     });
-    if (evicts) this.#placedAtRoom = newer;
+    if (evicts) this.#placedForEviction = newer;
     for (const workerId of leaving) this.#leaving.add(workerId);
     this.#closed = new Set([...this.#leaving, ...draining]);
   }
@@ -236,13 +236,13 @@ test("one release: capacity never falls below what was there, by more than one w
       world.release(isBad);
       for (const event of events) {
         event(world);
-        if (world.serving < least) world.faults.push(`${world.serving} of ${desired} serve`);
+        if (world.serving < least) world.violations.push(`${world.serving} of ${desired} serve`);
       }
       world.settle();
-      if (world.serving < least) world.faults.push(`${world.serving} of ${desired} serve in the end`);
-      if (!isBad && world.versions.some((version) => version < 2)) world.faults.push("it did not end");
-      if (!isBad && world.serving !== desired) world.faults.push(`${world.serving} in the end`);
-      if (world.faults.length > 0) throw new Error(world.faults.join("; "));
+      if (world.serving < least) world.violations.push(`${world.serving} of ${desired} serve in the end`);
+      if (!isBad && world.versions.some((version) => version < 2)) world.violations.push("it did not end");
+      if (!isBad && world.serving !== desired) world.violations.push(`${world.serving} in the end`);
+      if (world.violations.length > 0) throw new Error(world.violations.join("; "));
     }),
     RUNS,
   );
@@ -259,9 +259,9 @@ test("releases, rescaling and losses in any order: bounded, no job is cut short,
       world.settle();
       const current = world.versions.filter((version) => version === world.version).length;
       if (current !== world.versions.length || current !== desired) {
-        world.faults.push(`in the end ${world.versions.join()} of ${world.version}, ${desired} desired`);
+        world.violations.push(`in the end ${world.versions.join()} of ${world.version}, ${desired} desired`);
       }
-      if (world.faults.length > 0) throw new Error(world.faults.join("; "));
+      if (world.violations.length > 0) throw new Error(world.violations.join("; "));
     }),
     RUNS,
   );

@@ -12,7 +12,7 @@ const ready = () => worker({ version: NEW });
 const starting = () => worker({ version: NEW, isReady: false });
 const busy = (fields: Partial<RolloutWorker> = {}) => worker({ jobs: 1, ...fields });
 
-function plan(workers: readonly RolloutWorker[], roll: Partial<RolloutSnapshot> = {}) {
+function plan(workers: readonly RolloutWorker[], step: Partial<RolloutSnapshot> = {}) {
   const usual = {
     version: NEW,
     desired: 3,
@@ -21,7 +21,7 @@ function plan(workers: readonly RolloutWorker[], roll: Partial<RolloutSnapshot> 
     canEvict: true,
     isOnHold: false,
   };
-  return planRollout({ ...usual, workers, ...roll });
+  return planRollout({ ...usual, workers, ...step });
 }
 const idOf = ({ workerId }: RolloutWorker) => workerId;
 
@@ -84,10 +84,10 @@ describe("without room", () => {
   }) => {
     const [a, b, c] = three();
     const evictionSets = [[idOf(b)]];
-    const nobody = { leaving: [], draining: [] };
-    expect(plan([a, b, c])).toMatchObject(nobody);
-    expect(plan([a, b, c], { evictionSets: evictionSets, canEvict: false })).toMatchObject(nobody);
-    expect(plan([a, b, c, starting()], { evictionSets: evictionSets })).toMatchObject(nobody);
+    const unnamed = { leaving: [], draining: [] };
+    expect(plan([a, b, c])).toMatchObject(unnamed);
+    expect(plan([a, b, c], { evictionSets: evictionSets, canEvict: false })).toMatchObject(unnamed);
+    expect(plan([a, b, c, starting()], { evictionSets: evictionSets })).toMatchObject(unnamed);
   });
 
   test("two that must go together go when both have no job", ({ expect }) => {

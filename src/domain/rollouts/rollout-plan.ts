@@ -1,52 +1,52 @@
 /**
- * Rolling releases: how the workers of an older release give way to those of a new one.
+ * Rollouts: how workers of an older version are replaced by those of a new one.
  *
- * R1  A worker of an older release goes when one of the new release is ready to stand in for it: those without
- *     jobs first, then whoever is the next without. One that was never ready goes at once.
- * R2  When the new release has no place for its next worker, one older worker makes room, and no other before
- *     the new one has come.
- * R3  Nobody who has a job is sent away: who shall go gets no more jobs, and goes after those it has.
- * R4  A change that meets an endpoint without any job is seen by the next one: the older workers get none until
- *     new ones are ready, but wait for these no longer than RELEASE_HOLD_MS, and not for one that fails.
+ * R1  A worker of an older version is removed when one of the new version is ready in its place: those without jobs
+ *     first, then those that become free next. One that was never ready is removed at once.
+ * R2  When the next worker of the new version has no place, one older worker is evicted, and no other before the
+ *     new one has come.
+ * R3  No job is interrupted: a worker that is to be removed gets no more jobs, and is removed after those it has.
+ * R4  After a change of an idle endpoint the next job sees it: older workers get no jobs until new ones are ready,
+ *     but no longer than ROLLOUT_HOLD_MS, and not while a new one fails.
  */
 import type { WorkerSample } from "../scaling/scaling-plan.ts";
 
 export type RolloutWorker = WorkerSample & {
-  /** Release of the endpoint that it runs. */
+  /** Version of the endpoint that it runs. */
   readonly version: number;
   /** It keeps failing. */
   readonly isBroken: boolean;
 };
 
 export type RolloutSnapshot = {
-  /** The workers that nobody has sent away, of all releases. */
+  /** Workers of all versions that are not being removed. */
   readonly workers: readonly RolloutWorker[];
   readonly version: number;
   readonly desired: number;
   readonly workersMax: number;
-  /** Of these sets of older workers, each makes room for a new one; empty when none would or none is needed. */
+  /** Sets of older workers, each of which frees a place for a new one; empty when none would or none is needed. */
   readonly evictionSets: readonly (readonly string[])[];
-  /** No room that was made before is still on its way. */
+  /** No earlier eviction is still in progress. */
   readonly canEvict: boolean;
   readonly isOnHold: boolean;
 };
 
 export type RolloutPlan = {
-  /** They have no job and go now. */
+  /** Removed now: they have no job. */
   readonly leaving: readonly string[];
-  /** They get no more jobs, and go after those they have. */
+  /** Get no more jobs, and are removed after those they have. */
   readonly draining: readonly string[];
-  /** So many of these may go in the place of draining ones, should they end their last job first. */
+  /** This many of these may be removed in place of draining ones, should they become free first. */
   readonly either: { readonly count: number; readonly among: ReadonlySet<string> };
-  /** They get no jobs for now, and stay. */
+  /** Get no jobs for now, and stay. */
   readonly onHold: readonly string[];
-  /** Some worker goes to make room. */
+  /** A worker is evicted. */
   readonly evicts: boolean;
-  /** The workers that the scaler counts: who stays and serves, or will once there is no older worker. */
+  /** The workers that the autoscaler counts: those that stay and serve, or will once no older one is left. */
   readonly rest: readonly RolloutWorker[];
 };
 
-/** One step of a roll; without older workers there is nothing to do. */
+/** One step of a rollout; without older workers there is nothing to do. */
 export function planRollout(snapshot: RolloutSnapshot): RolloutPlan {
   const { workers, version, desired, isOnHold } = snapshot;
   const older = workers.filter((worker) => worker.version < version);
@@ -60,7 +60,7 @@ export function planRollout(snapshot: RolloutSnapshot): RolloutPlan {
     surplus > 0 ? chooseSurplus(serving, surplus) : chooseEviction(snapshot, serving, newer);
   const retained = serving.filter((worker) => !chosen.includes(worker));
   const going = older.filter((worker) => !retained.includes(worker));
-  // Room is made by all of a set or by none.
+  // A set is evicted as a whole or not at all.
   const isWaitedFor = (worker: RolloutWorker) =>
     surplus === 0 && chosen.includes(worker) && !chosen.every(isFree);
   const draining = going.filter((worker) => !isFree(worker) || isWaitedFor(worker));
@@ -91,7 +91,7 @@ function chooseSurplus(serving: readonly RolloutWorker[], count: number): Choice
   return { chosen: serving.toSorted(soonestFirst).slice(0, count), among: serving };
 }
 
-/** Only while the new release has nobody on the way: who is late shall not cost another worker. */
+/** Only while no worker of the new version is starting: a slow start must not cost another worker. */
 function chooseEviction(
   { evictionSets, canEvict }: RolloutSnapshot,
   serving: readonly RolloutWorker[],
@@ -106,7 +106,7 @@ function chooseEviction(
   return { chosen: soonest, among: soonest.length === 1 ? sets.flatMap(onlyOne) : [] };
 }
 
-/** New workers that are not ready and that nobody wants any more, or that are above workersMax and one. */
+/** New workers that are not ready and above the desired number, or above workersMax + 1. */
 function excessOf(
   { desired, workersMax }: RolloutSnapshot,
   newer: readonly RolloutWorker[],
@@ -117,7 +117,7 @@ function excessOf(
   return idle.toSorted((a, b) => Number(b.isBroken) - Number(a.isBroken)).slice(0, excess);
 }
 
-/** Who will be without a job first, as far as can be told; who was chosen before is chosen again. */
+/** Workers that will be free first come first, as far as can be known; an earlier choice is kept. */
 function soonestFirst(a: RolloutWorker, b: RolloutWorker): number {
   return (
     Number(!isFree(a)) - Number(!isFree(b)) ||
@@ -128,7 +128,7 @@ function soonestFirst(a: RolloutWorker, b: RolloutWorker): number {
   );
 }
 
-/** Of sets as large, the one whose last member is free soonest. */
+/** Of sets of the same size, the one whose last member is free soonest. */
 function compareLast(a: readonly RolloutWorker[], b: readonly RolloutWorker[]): number {
   const [lastOfA] = a.slice(-1);
   const [lastOfB] = b.slice(-1);

@@ -1,18 +1,18 @@
-/** How far a rolling release is, and what holds it up. */
+/** Progress of a rollout, and what delays it. */
 import type { RolloutBody } from "../../contract/job.ts";
 import type { FleetReport, WorkerSnapshot } from "../jobs/queue-reason.ts";
 import { WORKER_START_LIMIT_MS } from "../../contract/agent/agent.ts";
 
 export type RolloutTimes = {
-  /** When the release began. */
+  /** When the rollout began. */
   readonly since: number;
   /** When one of its workers last became ready; as early as its beginning. */
   readonly progressAt: number;
-  /** Since when it is known that it cannot go on by itself; null while it may. */
+  /** Since when it is known to be stuck; null while it may continue. */
   readonly stalledSince: number | null;
 };
 
-/** Null while all workers are of the endpoint's release. */
+/** Null while all workers are of the endpoint's version. */
 export function describeRollout(
   report: FleetReport,
   version: number,
@@ -37,19 +37,19 @@ export function describeRollout(
   };
 }
 
-/** What keeps new workers from coming up, in one sentence; undefined while nothing does. */
+/** Why new workers do not start; undefined while nothing prevents it. */
 export function obstacleOf(report: FleetReport, version: number): string | undefined {
   const newer = report.workers.filter(
     (worker) => (worker.version ?? version) >= version && isStaying(worker),
   );
   const broken = newer.find(isBroken);
-  if (broken) return broken.detail ?? "A worker of the new release keeps failing. See its log.";
+  if (broken) return broken.detail ?? "A worker of the new version keeps failing. See its log.";
   if (newer.some(({ state }) => state !== "ready")) return undefined;
   const { rollShortage } = report;
   return rollShortage?.roomBy.length === 0 ? rollShortage.shortage.detail : undefined;
 }
 
-/** The same, also where no older workers are there: a worker that is asked for may have no place. */
+/** The same, also without older workers: a desired worker may have no place. */
 export function startObstacleOf(report: FleetReport, version: number): string | null {
   const obstacle = obstacleOf(report, version);
   if (obstacle !== undefined) return obstacle;
@@ -65,7 +65,7 @@ export function isBroken({ state }: WorkerSnapshot): boolean {
   return state === "crash_looping" || state === "unhealthy";
 }
 
-/** What is waited for, in one sentence, as far as it is known. */
+/** What the rollout waits for, as far as it is known. */
 function waitOf(newer: readonly WorkerSnapshot[]): string | null {
   return newer.find(({ state, detail }) => state !== "ready" && detail !== null)?.detail ?? null;
 }

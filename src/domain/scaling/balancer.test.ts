@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, test } from "vitest";
 import { chooseWorker, type Candidate, type Preference } from "./balancer.ts";
 
-const crew: fc.Arbitrary<Candidate[]> = fc.uniqueArray(
+const workers: fc.Arbitrary<Candidate[]> = fc.uniqueArray(
   fc.record({
     workerId: fc.constantFrom("a", "b", "c", "d", "e"),
     inFlight: fc.nat(3),
@@ -20,7 +20,7 @@ const preference: fc.Arbitrary<Preference> = fc.record({
 describe("the worker for a request", () => {
   test("is one of those there are, and there is one whenever nobody is asked for strictly", () => {
     fc.assert(
-      fc.property(crew, fc.option(preference), (candidates, asked) => {
+      fc.property(workers, fc.option(preference), (candidates, asked) => {
         const chosen = chooseWorker(candidates, asked);
         if (chosen) return candidates.includes(chosen);
         return candidates.length === 0 || (asked !== null && asked.mode !== "soft");
@@ -30,7 +30,7 @@ describe("the worker for a request", () => {
 
   test("is the one asked for if it takes requests; if that was strict, no other", () => {
     fc.assert(
-      fc.property(crew, preference, (candidates, asked) => {
+      fc.property(workers, preference, (candidates, asked) => {
         const isThere = candidates.some(({ workerId }) => workerId === asked.workerId);
         const chosen = chooseWorker(candidates, asked);
         if (isThere) return chosen?.workerId === asked.workerId;
@@ -41,7 +41,7 @@ describe("the worker for a request", () => {
 
   test("is suspect or of an older release only if all are", () => {
     fc.assert(
-      fc.property(crew, (candidates) => {
+      fc.property(workers, (candidates) => {
         const chosen = chooseWorker(candidates, null);
         const isFine = ({ isSuspect, isOutdated }: Candidate) => !isSuspect && !isOutdated;
         return !chosen || isFine(chosen) || !candidates.some(isFine);
@@ -51,7 +51,7 @@ describe("the worker for a request", () => {
 
   test("is never suspect while there is an older one that is not", () => {
     fc.assert(
-      fc.property(crew, (candidates) => {
+      fc.property(workers, (candidates) => {
         const chosen = chooseWorker(candidates, null);
         return !chosen?.isSuspect || candidates.every(({ isSuspect }) => isSuspect);
       }),
@@ -60,7 +60,7 @@ describe("the worker for a request", () => {
 
   test("has no more requests than any equal, and was used last of those with as few", () => {
     fc.assert(
-      fc.property(crew, (candidates) => {
+      fc.property(workers, (candidates) => {
         const chosen = chooseWorker(candidates, null);
         if (!chosen) return true;
         const equals = candidates.filter(

@@ -4,7 +4,7 @@
  * B1  Nobody who is suspect or of an older release gets one while there is another.
  * B2  Of those left, the one with fewest requests in flight; of these, the one that was used last: so that others
  *     are free for idleTimeout, and leave, when there are more workers than the load needs.
- * B3  Whoever asks for a certain worker gets it whenever it takes requests at all; strictly, no other.
+ * B3  A request for a certain worker gets it whenever that takes requests; if strict, no other.
  */
 
 export type Candidate = {

@@ -28,13 +28,13 @@ type Worker = {
 class SimulatedBalancer {
   readonly #scene: Scene;
   readonly #config;
-  readonly faults: string[] = [];
+  readonly violations: string[] = [];
   /** How many workers there were, from which moment on. */
   readonly sizes: { readonly at: number; readonly size: number }[] = [];
   #workers: Worker[] = [];
   #waiting: Arrival[] = [];
   #coming: Arrival[];
-  #wish = { desired: 0, grownAt: 0 };
+  #demand = { desired: 0, grownAt: 0 };
   #idleSinceAt: number | null = 0;
   #leftAt = -SECOND;
   #reviewAt: number | null = null;
@@ -100,7 +100,7 @@ class SimulatedBalancer {
     const load = { normalQueued: this.#waiting.length, normalRunning: running, running };
     const growth = planScaleUp(
       { ...load, oldestQueuedAt: null, jobsPerWorker: 1 },
-      this.#wish,
+      this.#demand,
       this.#config,
       now,
     );
@@ -114,10 +114,10 @@ class SimulatedBalancer {
       now,
     );
     for (const worker of this.#workers.filter(({ workerId }) => release.leaving.includes(workerId))) {
-      if (worker.ends.length > 0) this.faults.push(`${worker.workerId} left with a request`);
+      if (worker.ends.length > 0) this.violations.push(`${worker.workerId} left with a request`);
       const freeMs = now - worker.freeSinceAt;
       if (freeMs < this.#scene.idleTimeoutSeconds * SECOND && worker.readyAt <= now)
-        this.faults.push(`${worker.workerId} left after ${freeMs} ms`);
+        this.violations.push(`${worker.workerId} left after ${freeMs} ms`);
     }
     if (release.leaving.length > 0) this.#leftAt = now;
     this.#workers = this.#workers.filter(({ workerId }) => !release.leaving.includes(workerId));
@@ -125,8 +125,10 @@ class SimulatedBalancer {
       release.desired <
       Math.min(Math.ceil((running + load.normalQueued) / this.#scene.scalerValue), this.#scene.workersMax)
     )
-      this.faults.push(`${release.desired} workers are desired for ${running + load.normalQueued} requests`);
-    this.#wish = { desired: release.desired, grownAt: now };
+      this.violations.push(
+        `${release.desired} workers are desired for ${running + load.normalQueued} requests`,
+      );
+    this.#demand = { desired: release.desired, grownAt: now };
     this.#reviewAt = release.reviewAt;
     while (this.#workers.length < release.desired) {
       this.#ids += 1;
@@ -162,8 +164,8 @@ describe("whatever requests come", () => {
   }) => {
     fc.assert(
       fc.property(scenes, (scene) => {
-        const { faults, sizes } = new SimulatedBalancer(scene);
-        expect(faults).toEqual([]);
+        const { violations, sizes } = new SimulatedBalancer(scene);
+        expect(violations).toEqual([]);
         expect(Math.max(...sizes.map(({ size }) => size))).toBeLessThanOrEqual(scene.workersMax);
       }),
     );

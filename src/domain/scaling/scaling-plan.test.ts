@@ -36,14 +36,14 @@ const load: fc.Arbitrary<Load> = fc
   }));
 
 const NOW = 1_000_000;
-const wish: fc.Arbitrary<ScaleState> = fc
+const demand: fc.Arbitrary<ScaleState> = fc
   .record({ desired: fc.nat(25), age: fc.nat(20 * SECOND) })
   .map(({ desired, age }) => ({ desired, grownAt: NOW - age }));
 
-describe("the wish", () => {
+describe("the demand", () => {
   test("stays between workersMin and workersMax, and its floor below it", () => {
     fc.assert(
-      fc.property(load, wish, config, (given, before, limits) => {
+      fc.property(load, demand, config, (given, before, limits) => {
         const { desired, floor } = planScaleUp(given, before, limits, NOW);
         return desired >= limits.workersMin && desired <= limits.workersMax && floor <= desired;
       }),
@@ -54,7 +54,7 @@ describe("the wish", () => {
     fc.assert(
       fc.property(
         load,
-        wish,
+        demand,
         config,
         fc.nat(50),
         fc.nat(50),
@@ -78,7 +78,7 @@ describe("the wish", () => {
 
   test("is the same when the same is decided again", () => {
     fc.assert(
-      fc.property(load, wish, config, (given, before, limits) => {
+      fc.property(load, demand, config, (given, before, limits) => {
         const first = planScaleUp(given, before, limits, NOW);
         const grownAt = first.desired > before.desired ? NOW : before.grownAt;
         const again = planScaleUp(given, { desired: first.desired, grownAt }, limits, NOW);
@@ -90,7 +90,7 @@ describe("the wish", () => {
   test("does not grow while only low-priority jobs wait and run", () => {
     fc.assert(
       fc.property(
-        wish,
+        demand,
         config,
         fc.nat(50),
         fc.integer({ min: 1, max: 8 }),
@@ -117,7 +117,7 @@ describe("QUEUE_DELAY", () => {
   const limits = { workersMin: 0, workersMax: 10, scalerType: "QUEUE_DELAY", scalerValue: 4 } as const;
   const burst = { normalQueued: 100, normalRunning: 0, running: 0, oldestQueuedAt: NOW, jobsPerWorker: 1 };
 
-  test("doubles the wish every scalerValue seconds while the oldest job has waited that long", ({
+  test("doubles the demand every scalerValue seconds while the oldest job has waited that long", ({
     expect,
   }) => {
     let before: ScaleState = { desired: 0, grownAt: 0 };
@@ -141,26 +141,26 @@ describe("QUEUE_DELAY", () => {
     expect,
   }) => {
     const late = { ...burst, oldestQueuedAt: NOW - 60 * SECOND };
-    const wantedFor = (queued: number, jobsPerWorker: number) =>
+    const desiredFor = (queued: number, jobsPerWorker: number) =>
       planScaleUp({ ...late, normalQueued: queued, jobsPerWorker }, { desired: 1, grownAt: 0 }, limits, NOW)
         .desired;
-    expect(wantedFor(8, 8)).toBe(1);
-    expect(wantedFor(9, 8)).toBe(2);
-    expect(wantedFor(1, 1)).toBe(1);
-    expect(wantedFor(2, 1)).toBe(2);
+    expect(desiredFor(8, 8)).toBe(1);
+    expect(desiredFor(9, 8)).toBe(2);
+    expect(desiredFor(1, 1)).toBe(1);
+    expect(desiredFor(2, 1)).toBe(2);
   });
 });
 
 test("REQUEST_COUNT wants a worker for every scalerValue jobs that wait or run", ({ expect }) => {
   const limits = { workersMin: 1, workersMax: 5, scalerType: "REQUEST_COUNT", scalerValue: 4 } as const;
-  const wantedFor = (normalQueued: number, running: number) => {
+  const desiredFor = (normalQueued: number, running: number) => {
     const oldestQueuedAt = normalQueued > 0 ? NOW : null;
     const given = { normalQueued, normalRunning: running, running, oldestQueuedAt, jobsPerWorker: 1 };
     return planScaleUp(given, { desired: 0, grownAt: 0 }, limits, NOW).desired;
   };
-  expect([wantedFor(0, 0), wantedFor(4, 0), wantedFor(3, 2), wantedFor(8, 4), wantedFor(99, 0)]).toEqual([
-    1, 1, 2, 3, 5,
-  ]);
+  expect([desiredFor(0, 0), desiredFor(4, 0), desiredFor(3, 2), desiredFor(8, 4), desiredFor(99, 0)]).toEqual(
+    [1, 1, 2, 3, 5],
+  );
 });
 
 const member: fc.Arbitrary<WorkerSample> = fc.record({
@@ -170,7 +170,7 @@ const member: fc.Arbitrary<WorkerSample> = fc.record({
   isDraining: fc.boolean(),
   freeSinceAt: fc.nat(20 * SECOND).map((age) => NOW - age),
 });
-const crew: fc.Arbitrary<WorkerSetSample> = fc.record({
+const workerSet: fc.Arbitrary<WorkerSetSample> = fc.record({
   workers: fc.uniqueArray(member, { maxLength: 20, selector: ({ workerId }) => workerId }),
   desired: fc.nat(25),
   floor: fc.nat(5),
@@ -186,7 +186,7 @@ const releaseConfig = fc.record({
 describe("who leaves", () => {
   test("is never busy, and never one of those that the load or workersMin asks for", () => {
     fc.assert(
-      fc.property(crew, releaseConfig, (given, limits) => {
+      fc.property(workerSet, releaseConfig, (given, limits) => {
         const { leaving, desired, draining } = planScaleDown(given, limits, NOW);
         const jobsOf = (id: string) => given.workers.find(({ workerId }) => workerId === id)?.jobs ?? -1;
         const stay = given.workers.length - leaving.length;
@@ -203,7 +203,7 @@ describe("who leaves", () => {
 
   test("was free for idleTimeout, or is above workersMax, or is not ready", () => {
     fc.assert(
-      fc.property(crew, releaseConfig, (given, limits) => {
+      fc.property(workerSet, releaseConfig, (given, limits) => {
         const { leaving } = planScaleDown(given, limits, NOW);
         const isAllowed = (id: string) => {
           const worker = given.workers.find(({ workerId }) => workerId === id);
@@ -218,7 +218,7 @@ describe("who leaves", () => {
 
   test("is nobody when the decision is made again at once", () => {
     fc.assert(
-      fc.property(crew, releaseConfig, (given, limits) => {
+      fc.property(workerSet, releaseConfig, (given, limits) => {
         const { leaving, desired } = planScaleDown(given, limits, NOW);
         const workers = given.workers.filter(({ workerId }) => !leaving.includes(workerId));
         const leftAt = leaving.length > 0 ? NOW : given.leftAt;
@@ -230,7 +230,7 @@ describe("who leaves", () => {
 
   test("is reviewed when it may change: never without anyone to go, never in the past", () => {
     fc.assert(
-      fc.property(crew, releaseConfig, (given, limits) => {
+      fc.property(workerSet, releaseConfig, (given, limits) => {
         const { reviewAt, leaving, desired } = planScaleDown(given, limits, NOW);
         if (reviewAt === null) return true;
         const workers = given.workers.filter(({ workerId }) => !leaving.includes(workerId));
@@ -271,4 +271,13 @@ describe("who leaves", () => {
     expect(release(3)).toEqual({ desired: 2, leaving: ["w0"], draining: [], reviewAt: NOW + SECOND });
     expect(release(80).leaving).toHaveLength(10);
   });
+});
+
+test("under REQUEST_COUNT, low-priority jobs that run count only while normal jobs wait", ({ expect }) => {
+  const limits = { workersMin: 0, workersMax: 5, scalerType: "REQUEST_COUNT", scalerValue: 1 } as const;
+  const low = { normalQueued: 0, normalRunning: 0, running: 1, oldestQueuedAt: null, jobsPerWorker: 1 };
+  const both = { ...low, normalQueued: 1, oldestQueuedAt: NOW };
+  const state = { desired: 0, grownAt: 0 };
+  expect(planScaleUp(low, state, limits, NOW).desired).toBe(0);
+  expect(planScaleUp(both, state, limits, NOW).desired).toBe(2);
 });

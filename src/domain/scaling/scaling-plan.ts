@@ -1,6 +1,6 @@
 /**
- * How many workers an endpoint wants, and which of them may go: sample -> decide -> apply, these being the
- * decisions. Load makes the wish grow and never lets it fall; it falls when workers were free for idleTimeout.
+ * How many workers an endpoint should have, and which may be removed. Load only raises the desired number; it falls
+ * when workers were free for idleTimeout.
  */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 
@@ -12,15 +12,15 @@ const SCALE_DOWN_SHARE = 8;
 export type Load = {
   readonly normalQueued: number;
   readonly normalRunning: number;
-  /** Attempts of both lanes. */
+  /** Attempts of both priorities. */
   readonly running: number;
-  /** Since when the first normal job waits; null when none does. */
+  /** Since when the oldest normal job waits; null when none does. */
   readonly oldestQueuedAt: number | null;
-  /** Jobs that a worker takes at once, as far as is known. */
+  /** Concurrency of a worker, as far as it is known. */
   readonly jobsPerWorker: number;
 };
 
-/** A worker of the current release that nobody has sent away. */
+/** A worker of the current version that is not being removed. */
 export type WorkerSample = {
   readonly workerId: string;
   readonly isReady: boolean;
@@ -33,21 +33,21 @@ export type WorkerSample = {
 
 export type ScaleState = {
   readonly desired: number;
-  /** When it last grew. */
+  /** When the desired number last grew. */
   readonly grownAt: number;
 };
 
 export type ScaleUp = {
   readonly desired: number;
-  /** The load asks for so many: fewer than these may not stay. */
+  /** Workers that the load needs: no scale-down goes below. */
   readonly floor: number;
-  /** When the decision must be made again though nothing happens; null for never. */
+  /** When to decide again if nothing happens; null for never. */
   readonly reviewAt: number | null;
 };
 
 export type ScaleUpConfig = Pick<EndpointConfig, "workersMin" | "workersMax" | "scalerType" | "scalerValue">;
 
-/** The wish under a load: within workersMin and workersMax, and otherwise never less than it was. */
+/** The desired number under a load: within workersMin and workersMax, and never less than before. */
 export function planScaleUp(load: Load, state: ScaleState, config: ScaleUpConfig, now: number): ScaleUp {
   const clamp = (workers: number) => Math.min(Math.max(workers, config.workersMin), config.workersMax);
   const { asked, reviewAt } =
@@ -57,15 +57,15 @@ export function planScaleUp(load: Load, state: ScaleState, config: ScaleUpConfig
   return { desired: clamp(Math.max(state.desired, asked)), floor: clamp(asked), reviewAt };
 }
 
-/** Low-priority jobs count only as what occupies workers while normal ones wait. */
+/** Low-priority jobs count only while they occupy workers for which normal ones wait. */
 function workersByCount(load: Load, perWorker: number): number {
   const running = load.normalQueued > 0 ? load.running : load.normalRunning;
   return Math.ceil((load.normalQueued + running) / Math.max(1, perWorker));
 }
 
 /**
- * The first worker comes at once. When a job has waited for scalerValue seconds the wish doubles, and again
- * after as many seconds, but never beyond what would leave no job waiting.
+ * The first worker is added at once. When a job has waited for scalerValue seconds the desired number doubles, and
+ * again after as many seconds, but never beyond what leaves no job waiting.
  */
 function workersByDelay(load: Load, { desired, grownAt }: ScaleState, config: ScaleUpConfig, now: number) {
   if (load.oldestQueuedAt === null) return { asked: 0, reviewAt: null };
@@ -79,7 +79,7 @@ function workersByDelay(load: Load, { desired, grownAt }: ScaleState, config: Sc
   return { asked, reviewAt: isGrowing ? now + delayMs : dueAt };
 }
 
-/** How long a job may wait before it asks for workers, in ms. */
+/** How long a job may wait before workers are added, in ms. */
 export function scaleUpDelayMs({ scalerValue }: Pick<ScaleUpConfig, "scalerValue">): number {
   return Math.max(1, scalerValue) * 1_000;
 }
@@ -88,19 +88,19 @@ export type WorkerSetSample = {
   readonly workers: readonly WorkerSample[];
   readonly desired: number;
   readonly floor: number;
-  /** A job of either lane waits. */
+  /** A job of either priority waits. */
   readonly hasWaitingJobs: boolean;
   /** Since when there is no job at all; null while there is one. */
   readonly idleSinceAt: number | null;
-  /** When workers were last let go. */
+  /** When workers were last scaled down. */
   readonly leftAt: number;
 };
 
 export type ScaleDown = {
   readonly desired: number;
-  /** Free workers that go now. */
+  /** Free workers to remove now. */
   readonly leaving: readonly string[];
-  /** Busy workers above workersMax: they get no more jobs, and go when those they have are done. */
+  /** Busy workers above workersMax: they get no more jobs and are removed after those they have. */
   readonly draining: readonly string[];
   readonly reviewAt: number | null;
 };
@@ -108,8 +108,9 @@ export type ScaleDown = {
 export type ScaleDownConfig = Pick<EndpointConfig, "workersMax" | "idleTimeoutSeconds">;
 
 /**
- * Who goes. Workers above workersMax go at once. Others go when they were free for idleTimeout and nothing waits:
- * one at a time, of many an eighth; wanted ones that never came are given up first, then those not ready.
+ * Workers above workersMax are removed at once. Others are removed when they were free for idleTimeout and nothing
+ * waits: one at a time, or one in SCALE_DOWN_SHARE of many. Desired workers without a place are given up first, then
+ * those that are not ready.
  */
 export function planScaleDown(sample: WorkerSetSample, config: ScaleDownConfig, now: number): ScaleDown {
   const { workers, desired, floor } = sample;
@@ -135,7 +136,7 @@ export function planScaleDown(sample: WorkerSetSample, config: ScaleDownConfig, 
   };
 }
 
-/** When the next worker may go, should nothing happen until then. */
+/** When the next worker may be removed if nothing happens until then. */
 function nextScaleDownAt(
   { workers, desired, idleSinceAt, leftAt }: WorkerSetSample,
   config: ScaleDownConfig,
@@ -162,7 +163,7 @@ function removeSurplus(workers: readonly WorkerSample[], surplus: number, worker
   };
 }
 
-/** Free ones before busy ones, those not ready or sent home before others, then who was free longest. */
+/** Free ones before busy ones, draining ones and those not ready before others, then the longest free. */
 function leastUsefulFirst(a: WorkerSample, b: WorkerSample): number {
   return (
     Number(a.jobs > 0) - Number(b.jobs > 0) ||

@@ -29,7 +29,7 @@ type Scene = {
   readonly isPacked: boolean;
 };
 
-type Grow = (load: Load, wish: ScaleState, config: ScaleUpConfig, now: number) => ScaleUp;
+type Grow = (load: Load, demand: ScaleState, config: ScaleUpConfig, now: number) => ScaleUp;
 
 type Worker = {
   readonly id: string;
@@ -42,13 +42,13 @@ type Worker = {
 class SimulatedEndpoint {
   readonly #scene: Scene;
   readonly #grow: Grow;
-  readonly wishes: number[] = [];
+  readonly demands: number[] = [];
   workerMs = 0;
   fullAt: number | null = null;
   drainedAt: number | null = null;
   #queue: number[] = [];
   #workers: Worker[] = [];
-  #wish: ScaleState = { desired: 0, grownAt: -1_000_000 };
+  #demand: ScaleState = { desired: 0, grownAt: -1_000_000 };
   #idleSinceAt: number | null = 0;
   #leftAt = -1_000_000;
   #nextAt = 0;
@@ -70,9 +70,9 @@ class SimulatedEndpoint {
     for (const worker of this.#workers) this.#endJobs(worker, now);
     while (this.#queue.length > 0 && this.#takeJob(now)) this.#queue.shift();
     this.#scale(now);
-    this.wishes.push(this.#wish.desired);
+    this.demands.push(this.#demand.desired);
     this.workerMs += this.#workers.length * STEP_MS;
-    if (this.#wish.desired >= config.workersMax) this.fullAt ??= now;
+    if (this.#demand.desired >= config.workersMax) this.fullAt ??= now;
     if (this.#running === 0 && this.#queue.length === 0) this.drainedAt ??= now;
   }
 
@@ -111,8 +111,8 @@ class SimulatedEndpoint {
       oldestQueuedAt: this.#queue[0] ?? null,
       jobsPerWorker,
     };
-    const { desired, floor } = this.#grow(load, this.#wish, config, now);
-    const crew = {
+    const { desired, floor } = this.#grow(load, this.#demand, config, now);
+    const workerSet = {
       workers: this.#workers.map((worker) => memberOf(worker, now)),
       desired: desired,
       floor,
@@ -120,11 +120,11 @@ class SimulatedEndpoint {
       idleSinceAt: this.#idleSinceAt,
       leftAt: this.#leftAt,
     };
-    const release = planScaleDown(crew, config, now);
+    const release = planScaleDown(workerSet, config, now);
     if (release.leaving.length > 0) this.#leftAt = now;
-    this.#wish = {
+    this.#demand = {
       desired: release.desired,
-      grownAt: release.desired > this.#wish.desired ? now : this.#wish.grownAt,
+      grownAt: release.desired > this.#demand.desired ? now : this.#demand.grownAt,
     };
     this.#workers = this.#workers.filter(({ id }) => !release.leaving.includes(id));
     while (this.#workers.length < release.desired) {
@@ -157,12 +157,12 @@ describe("a constant load", () => {
     isPacked: fc.boolean(),
   });
 
-  test("comes to a wish that stays; under REQUEST_COUNT it follows the jobs in flight", () => {
+  test("comes to a demand that stays; under REQUEST_COUNT it follows the jobs in flight", () => {
     fc.assert(
       fc.property(scene, (given) => {
-        const { wishes } = new SimulatedEndpoint(given, planScaleUp);
+        const { demands } = new SimulatedEndpoint(given, planScaleUp);
         // What was queued while the first workers were cold takes minutes to go.
-        const settled = wishes.slice((3 * wishes.length) / 4);
+        const settled = demands.slice((3 * demands.length) / 4);
         if (given.config.scalerType === "QUEUE_DELAY") return countTurns(settled) === 0;
         return Math.max(...settled) - Math.min(...settled) <= 2;
       }),
@@ -174,18 +174,18 @@ describe("a constant load", () => {
     fc.assert(
       fc.property(scene, (given) => {
         const { workersMin, workersMax } = given.config;
-        const { wishes } = new SimulatedEndpoint({ ...given, forMs: 120 * SECOND }, planScaleUp);
-        return wishes.every((desired) => desired >= workersMin && desired <= workersMax);
+        const { demands } = new SimulatedEndpoint({ ...given, forMs: 120 * SECOND }, planScaleUp);
+        return demands.every((desired) => desired >= workersMin && desired <= workersMax);
       }),
       { numRuns: RUNS },
     );
   });
 });
 
-/** How often the wish falls after it grew, or grows after it fell. */
-function countTurns(wishes: readonly number[]): number {
-  const changes = wishes.flatMap((desired, index) => {
-    const before = wishes[index - 1] ?? desired;
+/** How often the demand falls after it grew, or grows after it fell. */
+function countTurns(demands: readonly number[]): number {
+  const changes = demands.flatMap((desired, index) => {
+    const before = demands[index - 1] ?? desired;
     return desired === before ? [] : [Math.sign(desired - before)];
   });
   return changes.filter((sign, index) => index > 0 && sign !== changes[index - 1]).length;
@@ -200,11 +200,11 @@ describe("a burst", () => {
   };
 
   function growBy(rule: (desired: number, enough: number) => number): Grow {
-    return (load, wish, config, now) => {
-      const growth = planScaleUp(load, wish, config, now);
-      if (growth.desired === wish.desired || wish.desired === 0) return growth;
+    return (load, demand, config, now) => {
+      const growth = planScaleUp(load, demand, config, now);
+      if (growth.desired === demand.desired || demand.desired === 0) return growth;
       const enough = Math.ceil((load.normalQueued + load.running) / load.jobsPerWorker);
-      return { ...growth, desired: Math.min(rule(wish.desired, enough), enough, config.workersMax) };
+      return { ...growth, desired: Math.min(rule(demand.desired, enough), enough, config.workersMax) };
     };
   }
 
@@ -214,9 +214,9 @@ describe("a burst", () => {
   function curve(jobMs: number, coldStartMs: number, workersMax: number) {
     const given = { ...burst, jobMs, coldStartMs, config: { ...config, workersMax } };
     const figures = Object.entries(rules).map(([name, rule]) => {
-      const { wishes, fullAt, drainedAt, workerMs } = new SimulatedEndpoint(given, growBy(rule));
+      const { demands, fullAt, drainedAt, workerMs } = new SimulatedEndpoint(given, growBy(rule));
       const seconds = [fullAt, drainedAt, workerMs].map((ms) => ms && Math.round(ms / SECOND));
-      return [name, [Math.max(...wishes), ...seconds]];
+      return [name, [Math.max(...demands), ...seconds]];
     });
     return Object.fromEntries(figures) as unknown;
   }
@@ -244,12 +244,12 @@ describe("a burst", () => {
   test("is met by the rule that doubles, and all its workers leave", ({ expect }) => {
     const given = { ...burst, jobMs: 10_000, coldStartMs: 5_000, config: { ...config, workersMax: 10 } };
     const own = new SimulatedEndpoint(given, planScaleUp);
-    expect(own.wishes).toEqual(
+    expect(own.demands).toEqual(
       new SimulatedEndpoint(
         given,
         growBy((desired) => 2 * desired),
-      ).wishes,
+      ).demands,
     );
-    expect(own.wishes.at(-1)).toBe(0);
+    expect(own.demands.at(-1)).toBe(0);
   });
 });

@@ -3,7 +3,7 @@
  *
  * D1  An attempt succeeds by an answer of 200..299, and by nothing else.
  * D2  A failed attempt is followed by another one no sooner than WEBHOOK_RETRY_MS after it ended, up to
- *     WEBHOOK_ATTEMPTS in all. A redelivery begins the count anew.
+ *     WEBHOOK_ATTEMPTS in all. A redelivery begins a new count.
  * D3  A delivery names one end of a job, by the count of retries that the job had then. Every end but the first
  *     comes after a retry, so no two ends of a job have the same count.
  */

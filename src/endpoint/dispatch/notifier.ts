@@ -1,5 +1,5 @@
 /** The doorbells of an Endpoint object: clients that wait for a job, agents that wait for work. */
-import { WakeUpChannels } from "../../durable/wake-up-channels.ts";
+import { WakeUpChannels } from "../../durable/waiters.ts";
 import type { LimitedOperation } from "../../contract/rate-limits.ts";
 import type { SlotRef } from "../messages.ts";
 import type { RequestLimits } from "../limits/request-limits.ts";

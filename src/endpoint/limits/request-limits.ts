@@ -6,8 +6,12 @@ import type { OperationUsage } from "../../contract/job.ts";
 import type { LimitedOperation } from "../../contract/rate-limits.ts";
 import type { ExceededStorage } from "../../domain/limits/endpoint-storage.ts";
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
-import { effectiveLimit, runningWorkers, type EffectiveLimit } from "../../domain/limits/rate-limit.ts";
-import { RateWindow } from "../../domain/limits/rate-window.ts";
+import {
+  effectiveLimit,
+  runningWorkers,
+  type EffectiveLimit,
+  RateWindow,
+} from "../../domain/limits/rate-window.ts";
 import type { Counted, Limited, Quota, RateLimited, SlotRef } from "../messages.ts";
 import { RequestSlots } from "./request-slots.ts";
 

@@ -8,10 +8,9 @@ import {
   type Frame,
   LINK_FRAME_MAX_BYTES,
 } from "../../link/link-frame.ts";
-import { resetSchema, type Reset } from "../../link/link-messages.ts";
+import { resetSchema, type Reset, decodeJson } from "../../link/link-messages.ts";
 import type { WindowBudget } from "../../link/link-window.ts";
 import { DIRECT_BODY_MAX_BYTES } from "../../contract/limits.ts";
-import { decodeJson } from "../../link/json-bytes.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { ForwardFailure, ForwardReply } from "./messages.ts";
 import { RequestBody, type RequestSource } from "./request-body.ts";

@@ -1,8 +1,7 @@
 /** One agent's link: the streams on it, and what it says of itself. */
-import { linkWorkersSchema, type ResetReason, type Reset } from "../../link/link-messages.ts";
+import { linkWorkersSchema, type ResetReason, type Reset, decodeJson } from "../../link/link-messages.ts";
 import { decodeFrames, encodeFrames, FRAME, type Frame } from "../../link/link-frame.ts";
 import { LINK_SILENCE_MS, LINK_SUSPECT_MS } from "../../contract/limits.ts";
-import { decodeJson } from "../../link/json-bytes.ts";
 import { resetFrame, type Stream, type StreamFrame } from "./stream.ts";
 
 /** What the socket remembers while the object does not. */

@@ -62,4 +62,4 @@ export type ForwardReply =
  * DirectAbsence, DirectFailure or Unconfigured as JSON when UPGRADE_HEAD is absent; when it is there, the worker did
  * not want to upgrade, and the header and the body are its answer.
  */
-export { UPGRADE_HEAD, UPGRADE_WORKER } from "../../durable/upgrade-head.ts";
+export { UPGRADE_HEAD, UPGRADE_WORKER } from "../../durable/ports.ts";

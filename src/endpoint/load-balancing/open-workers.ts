@@ -3,7 +3,7 @@
  * agent is believed of a worker that Fleet has not placed on its host.
  */
 import { chooseWorker, type Candidate } from "../../domain/scaling/balancer.ts";
-import { explainAbsence } from "../../domain/jobs/request-wait.ts";
+import { explainAbsence } from "../../domain/jobs/queue-reason.ts";
 import type { EndpointFacts } from "../endpoint-facts.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
 import type { RequestTracker } from "./request-tracker.ts";

@@ -5,6 +5,8 @@ import {
   type Close,
   type Reset,
   WEBSOCKET_MESSAGE_MAX_BYTES,
+  decodeJson,
+  encodeJson,
 } from "../../link/link-messages.ts";
 import {
   decodeCredit,
@@ -14,7 +16,6 @@ import {
   LINK_FRAME_MAX_BYTES,
 } from "../../link/link-frame.ts";
 import type { WindowBudget } from "../../link/link-window.ts";
-import { decodeJson, encodeJson } from "../../link/json-bytes.ts";
 import { SocketBacklog, SocketMessage } from "./socket-buffers.ts";
 import { resetFrame, type Stream, type StreamEnd, type StreamPort } from "./stream.ts";
 

@@ -1,7 +1,6 @@
 /** A request for a WebSocket until its worker has answered: from then on it is one, or a request like others. */
 import { FRAME, type Frame } from "../../link/link-frame.ts";
-import { responseHeadSchema, type Reset } from "../../link/link-messages.ts";
-import { decodeJson } from "../../link/json-bytes.ts";
+import { responseHeadSchema, type Reset, decodeJson } from "../../link/link-messages.ts";
 import type { HttpReply, HttpStream } from "./http-stream.ts";
 import { END_OF_STREAM, type Stream, type StreamPort } from "./stream.ts";
 

@@ -1,5 +1,5 @@
 /** Requests that wait for a worker. The open socket is the record, so the count outlasts the object's memory. */
-import { WakeUpChannels, type WakeUpChannel } from "../../durable/wake-up-channels.ts";
+import { WakeUpChannels, type WakeUpChannel } from "../../durable/waiters.ts";
 import type { Affinity } from "./messages.ts";
 
 /** Requests of an endpoint that wait for a worker at once. */

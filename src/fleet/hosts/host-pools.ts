@@ -1,15 +1,15 @@
-/** The rooms of the hosts that are there, account by account, kept in step with the store. */
+/** Capacity of the present hosts of each account, in step with the store; and the revisions of hosts. */
 import type { CandidateHost } from "../../domain/placement/host-capacity.ts";
 import { HostPool } from "../../domain/placement/host-pool.ts";
-import { isDraining } from "./draining.ts";
+import { isDraining } from "../../domain/placement/agent-support.ts";
 import type { FleetStore, HostRecord } from "../fleet-store.ts";
 
 export class HostPools {
   readonly #store: FleetStore;
   readonly #pools = new Map<string, HostPool>();
-  /** Hosts in a pool, with the account of each. */
+  /** Hosts in a pool, by account. */
   readonly #accounts = new Map<string, string>();
-  /** Free disk as hosts last said; not stored, since it changes all the time. */
+  /** Free disk as last reported; not stored, since it changes all the time. */
   readonly #diskFreeMb = new Map<string, number>();
   #stale = new Set<string>();
 
@@ -25,7 +25,7 @@ export class HostPools {
     this.#stale.add(hostId);
   }
 
-  /** The host is not there any more. */
+  /** The host is lost or removed. */
   expel(hostId: string): void {
     this.#diskFreeMb.delete(hostId);
     this.changed(hostId);
@@ -36,7 +36,7 @@ export class HostPools {
     if (this.#accounts.has(hostId)) this.#stale.add(hostId);
   }
 
-  /** Notes what disk a host has free; small changes are not worth a new plan. */
+  /** Records the free disk of a host; small changes do not justify a new plan. */
   measureDisk(hostId: string, freeMb: number): void {
     const current = this.#diskFreeMb.get(hostId) ?? this.#store.hosts.get(hostId)?.inventory.diskFreeMb ?? 0;
     if (Math.abs(current - freeMb) < DISK_STEP_MB) return;
@@ -52,7 +52,7 @@ export class HostPools {
     return pool;
   }
 
-  /** Brings the pools in step; returns the hosts that had changed, by account. */
+  /** Updates the pools; returns the hosts that had changed, by account. */
   refresh(isPresent: (hostId: string) => boolean): ReadonlyMap<string, ReadonlySet<string>> {
     const changed = new Map<string, Set<string>>();
     for (const hostId of this.#stale) {
@@ -83,3 +83,37 @@ export class HostPools {
 }
 
 const DISK_STEP_MB = 1_000;
+
+/** Revisions of the assignments of hosts: one more, and one row, for all that a step changes on a host. */
+export class HostRevisions {
+  readonly #store: FleetStore;
+  #touched = new Set<string>();
+  #changed = new Set<string>();
+
+  constructor(store: FleetStore) {
+    this.#store = store;
+  }
+
+  /** The assignments of the host have changed; returns their revision. */
+  touch(hostId: string): number {
+    const host = this.#store.hosts.get(hostId);
+    if (!host) return 0;
+    if (this.#touched.has(hostId)) return host.revision;
+    this.#touched.add(hostId);
+    this.#changed.add(hostId);
+    const revision = host.revision + 1;
+    this.#store.saveHost({ ...host, revision });
+    return revision;
+  }
+
+  /** Later changes get another revision, since the host may see them separately. */
+  endStep(): void {
+    this.#touched = new Set();
+  }
+
+  takeChanged(): ReadonlySet<string> {
+    const changed = this.#changed;
+    this.#changed = new Set();
+    return changed;
+  }
+}

@@ -1,4 +1,6 @@
-/** When each host was last heard, and until when its silence is fine. Lost with memory, by design. */
+import type { HostTelemetry } from "../../contract/agent/telemetry.ts";
+
+/** When each host was last heard and how much of it is in use. In memory only: the next sync brings it again. */
 
 /** Silence beyond the promised next sync after which a host is lost. */
 export const HOST_GRACE_MS = 8_000;
@@ -6,18 +8,18 @@ export const HOST_GRACE_MS = 8_000;
 export type Heard = {
   readonly at: number;
   readonly holdMs: number;
-  /** The presence that was open when the host spoke. */
+  /** The presence that was open when the host called. */
   readonly presence?: string | undefined;
 };
 
 export class HostPresence {
   readonly #heard = new Map<string, Heard>();
-  /** Those that were not found lost. */
+  /** Hosts that were not found lost. */
   readonly #present = new Set<string>();
-  /** No present host is lost before. */
+  /** No present host is lost before this time. */
   #earliestDueAt = Number.POSITIVE_INFINITY;
 
-  /** The host spoke; it promised to speak again within `holdMs`. Says whether it was away. */
+  /** The host called and will call again within `holdMs`. Returns whether it was absent before. */
   heard(hostId: string, heard: Heard): "came" | "stayed" {
     const isNew = !this.#present.has(hostId);
     this.#heard.set(hostId, heard);
@@ -27,8 +29,8 @@ export class HostPresence {
   }
 
   /**
-   * The host's presence is silent since `at`: what it promised holds no more. The end of a presence that the host
-   * has replaced says nothing. Says whether it was the present one.
+   * The presence of the host is silent since `at`: its announced next call counts no more. The end of a presence
+   * that was replaced means nothing. Returns whether it was the present one.
    */
   silent(hostId: string, presence: string, at: number): boolean {
     const heard = this.#heard.get(hostId);
@@ -49,12 +51,12 @@ export class HostPresence {
     return this.#heard.get(hostId)?.at ?? null;
   }
 
-  /** A time before which no present host is lost; null when none is there. */
+  /** A time before which no present host is lost; null when none is present. */
   get earliestDueAt(): number | null {
     return this.#present.size === 0 ? null : this.#earliestDueAt;
   }
 
-  /** Hosts that have become lost since this was last asked. */
+  /** Hosts that became lost since the last call. */
   takeLost(now: number): string[] {
     if (now < this.#earliestDueAt) return [];
     const lost = [...this.#present].filter((hostId) => !this.isPresent(hostId, now));
@@ -71,7 +73,7 @@ export class HostPresence {
     this.#present.delete(hostId);
   }
 
-  /** From this moment on the host is lost, unless it speaks. */
+  /** From this time on the host is lost, unless it calls. */
   #lostAt(hostId: string): number | undefined {
     const heard = this.#heard.get(hostId);
     return heard && dueAt(heard);
@@ -80,4 +82,23 @@ export class HostPresence {
 
 function dueAt({ at, holdMs }: Heard): number {
   return at + holdMs + HOST_GRACE_MS;
+}
+
+/** The latest use of a host. `at`: when it was read, in ms of the edge's clock. */
+export type SeenTelemetry = Omit<HostTelemetry, "ago"> & { readonly at: number };
+
+export class TelemetryCache {
+  readonly #latest = new Map<string, SeenTelemetry>();
+
+  record(hostId: string, { ago, ...telemetry }: HostTelemetry, now: number): void {
+    this.#latest.set(hostId, { ...telemetry, at: now - ago });
+  }
+
+  of(hostId: string): SeenTelemetry | null {
+    return this.#latest.get(hostId) ?? null;
+  }
+
+  forget(hostId: string): void {
+    this.#latest.delete(hostId);
+  }
 }

@@ -1,9 +1,9 @@
-/** The hosts of the fleet: who is there, what they have, and what their owners want of them. */
+/** The hosts of the fleet: which are present, what they have, and whether they are cordoned or drained. */
 import type { Inventory, WorkerReport } from "../../contract/agent/agent.ts";
 import type { Failing } from "../../domain/placement/worker-moves.ts";
 import { stockOfHost, type HostStock } from "../../domain/placement/stock.ts";
 import { mergeStart } from "../../domain/jobs/timeline.ts";
-import { isDraining } from "./draining.ts";
+import { isDraining } from "../../domain/placement/agent-support.ts";
 import type { FleetParts } from "../composition.ts";
 import type { HostRecord, WorkerRecord } from "../fleet-store.ts";
 import type { Heard } from "./host-presence.ts";
@@ -22,7 +22,7 @@ export class HostRegistry {
     this.#parts = parts;
   }
 
-  /** To be called once, when the store is loaded; a host with workers gets the time to come back. */
+  /** To be called once, when the store is loaded; a host with workers gets time to return. */
   recover(now: number, heardOf: (hostId: string) => Heard | undefined): void {
     const { store } = this.#parts;
     for (const { hostId, removedAt } of store.hosts.values()) {
@@ -34,7 +34,7 @@ export class HostRegistry {
     }
   }
 
-  /** Takes over what the host says of itself and its workers, unless it was removed. */
+  /** Applies the report of a host and its workers, unless the host was removed. */
   applySync(call: SyncCall, now: number): void {
     const { store, pools } = this.#parts;
     const stored = store.hosts.get(call.hostId);
@@ -51,12 +51,12 @@ export class HostRegistry {
     this.#applyWorkerReports(call, now);
   }
 
-  /** Hosts that have fallen silent take no more workers. */
+  /** Lost hosts get no more workers. */
   expelSilent(now: number): void {
     for (const hostId of this.#parts.presence.takeLost(now)) this.#parts.pools.expel(hostId);
   }
 
-  /** Drops the workers of hosts that have been silent for too long. */
+  /** Removes the workers of lost hosts. */
   removeLost(now: number): void {
     const { store, presence, revisions } = this.#parts;
     this.expelSilent(now);
@@ -69,7 +69,7 @@ export class HostRegistry {
     revisions.endStep();
   }
 
-  /** The account's hosts shall fetch their assignments anew: what these hold beyond their release has changed. */
+  /** The hosts of the account shall fetch their assignments again: a secret in them has changed. */
   renewAssignments(accountId: string): void {
     const { store, revisions } = this.#parts;
     for (const hostId of store.busyHosts()) {
@@ -78,7 +78,7 @@ export class HostRegistry {
     revisions.endStep();
   }
 
-  /** What the owner of a host wants of it; it need not have spoken yet. */
+  /** Cordons or drains a host, which may not have called yet. */
   change({ hostId, accountId, name, cordoned, drained }: HostChange): void {
     const { store, pools } = this.#parts;
     const defaults = { agentVersion: "", inventory: NOTHING, revision: 1, removedAt: null };
@@ -102,7 +102,7 @@ export class HostRegistry {
     this.#reviewWorkersOn(hostId);
   }
 
-  /** The host is none of the fleet any more; its token may still be taken for good for a moment. */
+  /** Removes a host; its token may still be cached as valid for a moment. */
   remove(hostId: string, now: number): void {
     const { store, pools, presence, revisions } = this.#parts;
     const host = store.hosts.get(hostId);
@@ -116,7 +116,7 @@ export class HostRegistry {
     revisions.endStep();
   }
 
-  /** What the hosts that are there have, and how much of it is free. */
+  /** What the present hosts have, and how much of it is free. */
   stock(now: number): HostStock[] {
     const { store, presence } = this.#parts;
     return [...store.hosts.values()]
@@ -124,7 +124,7 @@ export class HostRegistry {
       .map(({ hostId, inventory }) => stockOfHost(inventory, this.#takenGpus(hostId)));
   }
 
-  /** The account's hosts that have spoken or that their owner has changed. */
+  /** The hosts of the account that have called, or that their owner has changed. */
   viewsOf(accountId: string, now: number): HostView[] {
     const { store, presence, telemetry } = this.#parts;
     return [...store.hosts.values()]
@@ -147,7 +147,7 @@ export class HostRegistry {
     const { hostId, accountId, name, agentVersion } = call;
     const hasWorkers = this.#parts.store.countWorkersOn(hostId) > 0;
     const diskFreeMb = (hasWorkers ? stored : call)?.inventory.diskFreeMb ?? call.inventory.diskFreeMb;
-    // What is equal stays the very same, by which others see that nothing has changed.
+    // An equal inventory stays the same object, by which others see that nothing has changed.
     const isEqual = stored && sameInventory(stored.inventory, call.inventory);
     return {
       hostId,
@@ -182,11 +182,11 @@ export class HostRegistry {
   }
 
   #applyReport(worker: WorkerRecord, report: SyncCall["workers"][number], now: number): void {
-    // Fleet knows best who is on standby: the agent may not have heard yet that the worker is wanted again.
+    // Fleet decides who is on standby: the agent may not know yet that the worker was revived.
     if (report.isStandby) return;
     const { store, placer } = this.#parts;
     const { detail = null, imageDigest = worker.imageDigest } = report;
-    // And who was let go: an agent that has not heard of it yet still calls it ready.
+    // It also decides who is removed: an agent that does not know yet still reports it as ready.
     const state = worker.retiredIn === null ? report.state : "stopping";
     const start = mergeStart(worker.start, report.start);
     const failing = failingNow(worker.failing, report.failing, now);
@@ -217,7 +217,7 @@ export class HostRegistry {
   }
 }
 
-/** The record of before unless the worker has failed once more, or does not fail any more. */
+/** The previous record unless the worker has failed again, or does not fail any more. */
 function failingNow(
   previous: Failing | null,
   reported: WorkerReport["failing"],
@@ -237,7 +237,7 @@ function isSame(a: HostRecord, b: HostRecord): boolean {
   );
 }
 
-/** Free disk changes all the time and is no reason to write a row. */
+/** Free disk changes all the time and does not justify a row write. */
 function sameInventory(a: Inventory, b: Inventory): boolean {
   return JSON.stringify({ ...a, diskFreeMb: 0 }) === JSON.stringify({ ...b, diskFreeMb: 0 });
 }

@@ -1,10 +1,10 @@
-/** Room for the newer release of an endpoint, on hosts that are full. */
+/** Eviction for the newer version of an endpoint, on hosts that are full. */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { HostPool } from "../../domain/placement/host-pool.ts";
 import { findEvictionSets } from "../../domain/rollouts/eviction-sets.ts";
 import type { FleetStore } from "../fleet-store.ts";
 
-/** Sets of the endpoint's workers of an older release, each of which would make room by leaving. */
+/** Sets of the endpoint's workers of older versions, each of which would free a place. */
 export function evictionSetsOf(
   store: FleetStore,
   config: EndpointConfig,

@@ -1,21 +1,19 @@
 /**
- * Carries out what the domain decides about workers, and remembers whom a change concerns.
+ * Executes the plans of the domain for workers, and records which hosts and endpoints a change concerns.
  *
- * An endpoint is planned when its wish or its workers have changed; one that is short of workers also when hosts
- * of its account have. A plan writes one row for each worker and one for each host that it changes.
+ * An endpoint is planned when its desired workers or its workers have changed; one that lacks workers also when
+ * hosts of its account have. A plan writes one row for each worker and one for each host that it changes.
  */
-import { serveFairly, type Need } from "../../domain/scaling/fair-share.ts";
-import { planWorkers, type Rank } from "../../domain/placement/fleet-plan.ts";
+import { serveFairly, type Need, planWorkers, type Rank } from "../../domain/placement/fleet-plan.ts";
 import { type Moves, movesAfter, shouldMove } from "../../domain/placement/worker-moves.ts";
 import type { HostPool, Place, PlacementFailure } from "../../domain/placement/host-pool.ts";
 import type { RolloutObstacle } from "../../domain/jobs/queue-reason.ts";
 import { randomId } from "../../domain/accounts/random-id.ts";
 import { explainPlacementFailure } from "../../domain/placement/placement-failure.ts";
 import { epochOf, workerOfEpoch } from "../../domain/placement/standby.ts";
-import { isDraining } from "../hosts/draining.ts";
+import { isDraining } from "../../domain/placement/agent-support.ts";
 import type { FleetStore, DesiredWorkersRecord, WorkerRecord } from "../fleet-store.ts";
-import type { HostPools } from "../hosts/host-pools.ts";
-import type { HostRevisions } from "../hosts/host-revisions.ts";
+import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import { evictionSetsOf } from "./eviction-sets.ts";
 import type { Standbys } from "./standbys.ts";
 
@@ -25,7 +23,7 @@ export const PLACEMENT_FAILURE_CACHE_MS = 5_000;
 type PlacedNeed = Need &
   Rank & {
     readonly record: DesiredWorkersRecord;
-    /** The hosts that may have room; absent for all. */
+    /** The hosts that may have capacity; absent: all. */
     readonly among?: ReadonlySet<string>;
   };
 
@@ -37,9 +35,9 @@ type Shortfall = Rank & {
   readonly failure: PlacementFailure;
   readonly missing: number;
   readonly since: number;
-  /** Sets of older workers, each of which would make room. */
+  /** Sets of older workers, each of which would free a place. */
   readonly evictionSets: readonly (readonly string[])[];
-  /** When the words were found, and of which hosts they tell. */
+  /** When the failure was found, and for which generation of hosts. */
   readonly foundAt: number;
   readonly generation: number;
 };
@@ -56,9 +54,9 @@ export class Placer {
   readonly #revisions: HostRevisions;
   readonly #standbys: Standbys;
   readonly #shortfalls = new Map<string, Shortfall>();
-  /** Endpoints whose shortage may have other reasons by now. */
+  /** Endpoints whose placement failure may have other reasons by now. */
   readonly #staleFailures = new Set<string>();
-  /** Stints on standby that endpoints have asked for and that do not run yet. */
+  /** Standby epochs that endpoints have requested and that do not run yet. */
   readonly #resuming = new Map<string, readonly string[]>();
   #stale = new Set<string>();
   #changed = new Set<string>();
@@ -70,12 +68,12 @@ export class Placer {
     this.#standbys = standbys;
   }
 
-  /** The endpoint's wish or one of its workers has changed. */
+  /** The desired workers of the endpoint, or one of its workers, have changed. */
   review(endpointId: string): void {
     this.#stale.add(endpointId);
   }
 
-  /** A worker has become ready, or is so no more: a release may go on. */
+  /** A worker has become ready, or is no longer: a rollout may continue. */
   reviewRollout(endpointId: string): void {
     const version = this.#store.desiredWorkers.get(endpointId)?.config.version ?? 0;
     if (this.#stayingOf(endpointId).some((worker) => worker.version < version)) this.review(endpointId);
@@ -87,7 +85,7 @@ export class Placer {
     for (const { endpointId } of this.#store.workers.values()) this.#stale.add(endpointId);
   }
 
-  /** Brings the workers in step with the wishes. Without a change it does nothing. */
+  /** Brings the workers in step with the desired numbers. Without a change it does nothing. */
   plan(now: number, isPresent: (hostId: string) => boolean): void {
     const changedHosts = this.#pools.refresh(isPresent);
     const endpointIds = new Set([...this.#stale, ...this.#standbys.expired(now)]);
@@ -104,7 +102,7 @@ export class Placer {
     this.#revisions.endStep();
   }
 
-  /** Some endpoint is told words of before: they are found anew by a plan a while later. */
+  /** Some placement failure is stale: a later plan finds it again. */
   get hasStaleFailures(): boolean {
     return this.#staleFailures.size > 0;
   }
@@ -114,12 +112,12 @@ export class Placer {
     this.#clearShortfall(endpointId);
   }
 
-  /** Says whether an endpoint still wants workers or has some. */
+  /** Whether an endpoint should have workers or has some. */
   hasEndpoint(endpointId: string): boolean {
     return this.#store.desiredWorkers.has(endpointId) || this.#store.workersOf(endpointId).length > 0;
   }
 
-  /** The endpoint gives workers no more jobs in these stints. */
+  /** The endpoint gives the workers of these epochs no more jobs. */
   scaleDown(endpointId: string, epochs: readonly string[], now: number): void {
     for (const epoch of epochs) {
       const worker = this.#store.workers.get(workerOfEpoch(epoch));
@@ -130,7 +128,7 @@ export class Placer {
     this.#revisions.endStep();
   }
 
-  /** Requests wait for these very workers, if they are on standby in these stints. */
+  /** Requests wait for these workers, if they are on standby in these epochs. */
   resume(endpointId: string, epochs: readonly string[]): void {
     const onStandby = epochs.filter((epoch) => {
       const worker = this.#store.standbys.get(workerOfEpoch(epoch));
@@ -141,8 +139,8 @@ export class Placer {
   }
 
   /**
-   * Why the endpoint has fewer workers than it wants, and how many fewer; those of an older release count until
-   * they are replaced.
+   * Why the endpoint has fewer workers than desired, and how many fewer; those of an older version count until they
+   * are replaced.
    */
   placementStatus(endpointId: string): PlacementStatus {
     const shortfall = this.#shortfalls.get(endpointId);
@@ -159,14 +157,14 @@ export class Placer {
     };
   }
 
-  /** Endpoints whose workers or shortage a plan has changed since this was last asked. */
+  /** Endpoints whose workers or placement failure have changed since the last call. */
   takeChangedEndpoints(): ReadonlySet<string> {
     const changed = this.#changed;
     this.#changed = new Set();
     return changed;
   }
 
-  /** Retires what the endpoint should not have; returns what it lacks, if anything. */
+  /** Retires surplus workers of the endpoint; returns what it lacks, if anything. */
   #settle(endpointId: string, now: number): PlacedNeed | undefined {
     const record = this.#store.desiredWorkers.get(endpointId);
     for (const worker of this.#standbys.discardable(endpointId, now)) this.#retire(worker);
@@ -190,12 +188,12 @@ export class Placer {
       return undefined;
     }
     const previous = this.#shortfalls.get(endpointId);
-    // What it gave way for is remembered until the wish is another.
+    // The rank of an endpoint that gave way is kept until its desired workers change.
     const least = Math.max(plan.rank.least, previous?.record === record ? previous.least : 0);
     return needOf(record, { missing: plan.add, ...plan.rank, least, since: previous?.since ?? now });
   }
 
-  /** Before any worker is placed: who is asked for by name counts among those that are wanted. */
+  /** Before any worker is placed: workers requested by name count towards the desired number. */
   #resume(endpointId: string, now: number): void {
     const config = this.#store.desiredWorkers.get(endpointId)?.config;
     const epochs = this.#resuming.get(endpointId) ?? [];
@@ -205,7 +203,7 @@ export class Placer {
     this.resume(endpointId, epochs); // less those that run now
   }
 
-  /** What endpoints lack that are not settled now, though hosts that may have room for it have changed. */
+  /** What the other endpoints lack for which changed hosts may have capacity. */
   #shortfallNeeds(
     settled: ReadonlySet<string>,
     changedHosts: ReadonlyMap<string, ReadonlySet<string>>,
@@ -254,7 +252,7 @@ export class Placer {
     }
   }
 
-  /** A worker that keeps failing is tried elsewhere, if there is room. */
+  /** A worker that keeps failing is tried on another host, if one has capacity. */
   #moveFailing(endpointIds: ReadonlySet<string>, now: number): void {
     for (const endpointId of endpointIds) this.#moveFailingOf(endpointId, now);
   }
@@ -346,7 +344,7 @@ export class Placer {
     if (this.#shortfalls.delete(endpointId)) this.#changed.add(endpointId);
   }
 
-  /** Its room is free when its agent lists it no more. */
+  /** Its capacity is free when its agent lists it no more. */
   #retire(worker: WorkerRecord): void {
     const retiredIn = this.#revisions.touch(worker.hostId);
     this.#store.saveWorker({ ...worker, state: "stopping", detail: null, retiredIn });

@@ -1,6 +1,6 @@
 /**
- * The standby workers of a fleet: which workers are kept when they are let go, which of them are revived, and which
- * have to go after all.
+ * The standby workers of a fleet: which workers go on standby when they are scaled down, which are revived, and which
+ * are evicted.
  */
 import type { HostPool } from "../../domain/placement/host-pool.ts";
 import {
@@ -11,10 +11,9 @@ import {
   type StandbyWorker,
   FLASHBOOT_RETENTION_MS,
 } from "../../domain/placement/standby.ts";
-import { isDraining } from "../hosts/draining.ts";
+import { isDraining } from "../../domain/placement/agent-support.ts";
 import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
-import type { HostPools } from "../hosts/host-pools.ts";
-import type { HostRevisions } from "../hosts/host-revisions.ts";
+import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import type { WorkerUsage } from "../worker-usage.ts";
 
 type StandbyRecord = WorkerRecord & StandbyWorker;
@@ -24,7 +23,7 @@ export class Standbys {
   readonly #pools: HostPools;
   readonly #revisions: HostRevisions;
   readonly #usage: WorkerUsage;
-  /** Hosts that have got a worker, and so may have less room for those on standby. */
+  /** Hosts that have got a worker, and so may have less capacity for standby workers. */
   readonly #toRecheck = new Set<string>();
 
   constructor(store: FleetStore, pools: HostPools, revisions: HostRevisions, usage: WorkerUsage) {
@@ -34,7 +33,7 @@ export class Standbys {
     this.#usage = usage;
   }
 
-  /** Keeps a worker that is let go. False if it shall not be kept: only one that came up is worth it. */
+  /** Puts a worker on standby. False if it is not worth it: only workers that came up are. */
   pause(worker: WorkerRecord, now: number): boolean {
     const config = this.#store.desiredWorkers.get(worker.endpointId)?.config;
     const host = this.#store.hosts.get(worker.hostId);
@@ -48,13 +47,13 @@ export class Standbys {
     return true;
   }
 
-  /** Makes a standby worker of the endpoint run again where it is. False if there is none that could. */
+  /** Revives a standby worker of the endpoint on its host. False if none can be. */
   revive(endpointId: string, pool: HostPool, now: number): boolean {
     const latest = this.#of(endpointId).toSorted((a, b) => b.standbyAt - a.standbyAt);
     return latest.some((worker) => this.#revive(worker, pool, now));
   }
 
-  /** Makes these stints of the endpoint's standby workers run again, as many as `most`; says whether any does. */
+  /** Revives the endpoint's standby workers of these epochs, at most `most`; returns whether any was. */
   resume(
     endpointId: string,
     epochs: readonly string[],
@@ -68,7 +67,7 @@ export class Standbys {
     return left < most;
   }
 
-  /** Those of an endpoint that it does not keep any more. */
+  /** Standby workers that the endpoint no longer retains. */
   discardable(endpointId: string, now: number): readonly WorkerRecord[] {
     const all = this.#of(endpointId);
     if (all.length === 0) return all;
@@ -82,7 +81,7 @@ export class Standbys {
     this.#toRecheck.add(hostId);
   }
 
-  /** Those for which their hosts have no room left; `changed` are hosts by account that may have less of it. */
+  /** Standby workers whose hosts have no capacity left; `changed`: hosts by account that may have less of it. */
   evicted(changed: ReadonlyMap<string, ReadonlySet<string>>): readonly WorkerRecord[] {
     const hostIds = new Set([...this.#toRecheck, ...[...changed.values()].flatMap((ids) => [...ids])]);
     this.#toRecheck.clear();
@@ -90,7 +89,7 @@ export class Standbys {
     return [...hostIds].flatMap((hostId) => this.#evictedFrom(hostId));
   }
 
-  /** Endpoints of which a standby worker was kept for long enough. */
+  /** Endpoints with a standby worker that has expired. */
   expired(now: number): readonly string[] {
     const due = [...this.#store.standbys.values()].filter(({ standbyAt }) => expiryOf(standbyAt) <= now);
     return due.map(({ endpointId }) => endpointId);
@@ -124,7 +123,7 @@ export class Standbys {
     const account = this.#store.hosts.get(hostId)?.accountId;
     const capacity =
       all.length === 0 || account === undefined ? undefined : this.#pools.of(account).capacityOf(hostId);
-    if (!capacity) return []; // a host that is silent may come back
+    if (!capacity) return []; // a lost host may return
     const described = all.map((worker) => this.#describe(worker));
     const retained = new Set(retainedByHost(capacity, described));
     return described.filter((worker) => !retained.has(worker));
@@ -136,7 +135,7 @@ export class Standbys {
     return { ...worker, standbyAt: worker.standbyAt ?? 0, isClosed };
   }
 
-  /** Its host hears of it, and its room is another one. */
+  /** The host gets new assignments, and its capacity has changed. */
   #freed(hostId: string): void {
     this.#revisions.touch(hostId);
     this.#pools.changed(hostId);

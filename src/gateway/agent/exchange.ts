@@ -5,7 +5,7 @@ import {
 } from "../../contract/agent/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { RESULT_MAX_BYTES } from "../../contract/limits.ts";
-import { resultKey } from "../../domain/jobs/payload-key.ts";
+import { resultKey } from "../../durable/stored-payload.ts";
 import type {
   Chunks,
   Dispatched,

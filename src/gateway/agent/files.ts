@@ -3,7 +3,7 @@ import { quote } from "shlex";
 import { sha256Schema } from "../../contract/agent/artifact.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { findArtifactOfHost } from "../../management/flash/artifact-transfers.ts";
-import { publicOrigin } from "../../net/insecure-url.ts";
+import { publicOrigin } from "../../net/public-host.ts";
 import { artifactResponse } from "../artifacts/artifact-answer.ts";
 import type { AgentContext } from "./context.ts";
 

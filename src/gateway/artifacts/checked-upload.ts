@@ -1,8 +1,7 @@
 /** Bytes of an artifact on their way into R2, checked as they pass. */
 import { ignoreFailure } from "../../std/errors.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { readBytes } from "../../durable/byte-stream.ts";
-import { announcedLength } from "../../durable/request-body.ts";
+import { readBytes, announcedLength } from "../../durable/request-body.ts";
 import { unbroken } from "../body.ts";
 
 const GZIP_MAGIC = [0x1f, 0x8b];

@@ -1,8 +1,7 @@
 /** A worker's answer as the client gets it. */
 import { ignoreFailure } from "../../std/errors.ts";
 import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
-import { responseHeadSchema, type ResponseHead } from "../../link/link-messages.ts";
-import { decodeJson } from "../../link/json-bytes.ts";
+import { responseHeadSchema, type ResponseHead, decodeJson } from "../../link/link-messages.ts";
 import type { ForwardReply } from "../../endpoint/load-balancing/messages.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { isolateHeaders } from "./origin-isolation.ts";

@@ -11,11 +11,11 @@ import {
   DIRECT_HEADERS_MAX,
   DIRECT_TARGET_MAX_CHARACTERS,
   type RequestHead,
+  encodeJson,
 } from "../../link/link-messages.ts";
 import { announcedLength } from "../../durable/request-body.ts";
 import type { ForwardCall } from "../../endpoint/load-balancing/messages.ts";
 import type { Env } from "../../env.ts";
-import { encodeJson } from "../../link/json-bytes.ts";
 import { type ErrorFormat, loadBalancingFormat, renderLoadBalancingError } from "../errors.ts";
 import { readAffinity } from "./affinity.ts";
 import { type ClientConnection, openAnswer } from "./answer.ts";

@@ -1,6 +1,6 @@
 /** Endpoints: `/v1/endpoints`. */
 import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
-import { GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
+import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { includeSchema } from "../../contract/rest/rest.ts";
 import { findOwnTemplates } from "../../management/endpoints/templates.ts";
 import { listWorkers, podStatus } from "../../management/endpoints/worker-pods.ts";

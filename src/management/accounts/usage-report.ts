@@ -1,7 +1,6 @@
 /** What endpoints of the calling account used, by hour, day or longer, and what that costs nominally. */
 import * as z from "zod";
-import { findGpuCard } from "../../catalog/gpu-cards.ts";
-import { GPU_TIERS, type GpuTier } from "../../catalog/gpu-tiers.ts";
+import { findGpuCard, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
 import { USAGE_RETENTION_MS } from "../../contract/limits.ts";
 import type { MetricsWindow } from "../../contract/metrics.ts";
 import type { ActivityReport } from "../../endpoint/messages.ts";

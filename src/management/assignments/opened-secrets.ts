@@ -4,7 +4,7 @@ import type { Assignment } from "../../contract/agent/agent.ts";
 import { openDatabase } from "../../db/database.ts";
 import { findSealedRegistryAuths } from "../../db/credentials/registry-auths.ts";
 import { findSealedSecrets } from "../../db/credentials/secrets.ts";
-import type { RegistryLogin } from "../../domain/accounts/registry-login.ts";
+import type { RegistryLogin } from "../../domain/accounts/secret-reference.ts";
 import type { Env } from "../../env.ts";
 import { logFailure } from "../../failure-log.ts";
 import { openingKeys } from "../secrets/sealing-keys.ts";

@@ -1,7 +1,6 @@
 /** Cards, their prices and their stock. */
 import * as z from "zod";
-import { GPU_CARDS, type GpuCard } from "../../catalog/gpu-cards.ts";
-import { GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
+import { GPU_CARDS, type GpuCard, GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { offerOf, type GpuOffer, type HostStock } from "../../domain/placement/stock.ts";
 import { optional, optionalNonEmpty, stringSchema, wholeNumber } from "../input-schemas.ts";
 import { presentStock, type CatalogContext } from "./present-stock.ts";

@@ -5,8 +5,7 @@
  *   {"NVIDIA L4": 0.43, "ADA_80_PRO": 2.5}
  */
 import * as z from "zod";
-import { findGpuCard, type GpuCard } from "../../catalog/gpu-cards.ts";
-import { GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
+import { findGpuCard, type GpuCard, GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { ServiceError } from "../../contract/errors.ts";
 
 /** Nominal price of an hour, unless GPU_PRICES says otherwise: clients drop what costs nothing. */

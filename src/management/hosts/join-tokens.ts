@@ -3,7 +3,7 @@ import { quote } from "shlex";
 import * as z from "zod";
 import { generateCredential } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/digest.ts";
-import { publicOrigin } from "../../net/insecure-url.ts";
+import { publicOrigin } from "../../net/public-host.ts";
 import {
   idOfJoinToken,
   insertJoinTokenWithinQuota,

@@ -1,6 +1,6 @@
 /** Finds lines of logs in R2, the newest first, within what one query may read. */
 import { logLineSchema } from "../../contract/agent/log.ts";
-import { readBytes } from "../../durable/byte-stream.ts";
+import { readBytes } from "../../durable/request-body.ts";
 import { LogCollector, type LogCut } from "../../domain/logs/log-collector.ts";
 import {
   DAY_MS,

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
 import { modelsOfGpuIds, readGpuIds, unknownExclusion } from "../../catalog/gpu-selection.ts";
-import { GPU_TIER_NAMES } from "../../catalog/gpu-tiers.ts";
+import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import {
   EXECUTION_TIMEOUT_DEFAULT_MS,
   EXECUTION_TIMEOUT_MAX_MS,

@@ -11,7 +11,7 @@ import {
   type RegistryAuthRecord,
 } from "../../db/credentials/registry-auths.ts";
 import { randomRowId } from "../../db/row-id.ts";
-import type { RegistryLogin } from "../../domain/accounts/registry-login.ts";
+import type { RegistryLogin } from "../../domain/accounts/secret-reference.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { renewAssignments } from "../objects.ts";

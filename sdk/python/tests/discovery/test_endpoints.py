@@ -89,7 +89,7 @@ def test_a_queue_based_and_a_load_balanced_endpoint_are_found_with_all_that_is_d
     assert not size["isRequired"] and "default" not in size
 
 
-def test_trap_3_is_async_is_true_for_async_functions_only(app: App) -> None:
+def test_is_async_is_true_for_async_functions_only(app: App) -> None:
     app.write(
         worker="""
             from edgerun import Endpoint
@@ -121,7 +121,7 @@ def test_trap_3_is_async_is_true_for_async_functions_only(app: App) -> None:
     }
 
 
-def test_trap_12_the_same_function_name_may_stand_in_two_files(app: App) -> None:
+def test_the_same_function_name_may_stand_in_two_files(app: App) -> None:
     text = "from edgerun import Endpoint\n@Endpoint(name='{}')\ndef predict(): ...\n"
     app.write(one=text.format("first"), two=text.format("second"))
     functions = {name: endpoint["functions"][0] for name, endpoint in app.found().items()}
@@ -180,7 +180,7 @@ def test_methods_of_other_packages_may_take_anything(app: App) -> None:
     assert [one["kind"] for one in methods["update"]] == ["var_keyword"]
 
 
-def test_trap_11_each_candidate_runs_once_and_other_files_not_at_all(
+def test_each_candidate_runs_once_and_other_files_not_at_all(
     app: App, log: Callable[[], list[str]]
 ) -> None:
     app.write(
@@ -260,7 +260,7 @@ def test_modules_named_like_those_of_python_do_not_disturb_discovery(app: App) -
     assert list(app.found()) == ["x"]
 
 
-def test_trap_5_endpoints_of_an_own_image_count(app: App) -> None:
+def test_endpoints_with_their_own_image_count(app: App) -> None:
     app.write(
         worker="""
             from edgerun import Endpoint, GpuGroup
@@ -275,7 +275,7 @@ def test_trap_5_endpoints_of_an_own_image_count(app: App) -> None:
     assert found["vllm"]["functions"] == []
 
 
-def test_trap_2_every_setting_reaches_the_resource(app: App) -> None:
+def test_every_setting_reaches_the_resource(app: App) -> None:
     app.write(
         worker="""
             from edgerun import Endpoint, GpuGroup, PodTemplate

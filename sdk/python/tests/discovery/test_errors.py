@@ -19,7 +19,7 @@ def test_one_name_in_two_files_is_an_error_with_both_places(app: App) -> None:
     assert "at a.py:2" in error
 
 
-def test_trap_4_two_functions_under_one_name_in_one_file_are_an_error_with_both_places(app: App) -> None:
+def test_two_functions_under_one_name_in_one_file_are_an_error_with_both_places(app: App) -> None:
     app.write(
         worker="""
             from edgerun import Endpoint
@@ -36,7 +36,7 @@ def test_trap_4_two_functions_under_one_name_in_one_file_are_an_error_with_both_
     assert "at worker.py:4" in error
 
 
-def test_trap_4_two_functions_of_one_endpoint_object_are_an_error_with_both_places(app: App) -> None:
+def test_two_functions_of_one_endpoint_object_are_an_error_with_both_places(app: App) -> None:
     app.write(
         worker="""
             from edgerun import Endpoint
@@ -82,13 +82,13 @@ def test_a_route_that_cannot_be_is_an_error_at_its_line(app: App, routes: str, l
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "-x", "a.b", "x;import os", "ü", "x" * 300])
-def test_trap_16_a_name_that_is_no_name_is_an_error(app: App, name: str) -> None:
+def test_an_invalid_name_is_an_error(app: App, name: str) -> None:
     app.write(worker=f"from edgerun import Endpoint\n@Endpoint(name={name!r})\ndef work(): ...\n")
     (error,) = app.errors()
     assert error.startswith("worker.py:2:")
 
 
-def test_trap_16_a_function_whose_name_is_no_name_of_an_endpoint_is_an_error(app: App) -> None:
+def test_a_function_whose_name_is_invalid_for_an_endpoint_is_an_error(app: App) -> None:
     app.write(worker="from edgerun import Endpoint\n@Endpoint()\ndef _work(): ...\n")
     (error,) = app.errors()
     assert error.startswith(("worker.py:2:", "worker.py:3:")) and "_work" in error
@@ -130,7 +130,7 @@ def test_an_endpoint_without_function_or_route_is_a_warning(app: App) -> None:
     assert warning.startswith('worker.py:4: the endpoint "idle" has neither')
 
 
-def test_trap_20_a_class_whose_constructor_needs_arguments_is_an_error(app: App) -> None:
+def test_a_class_whose_constructor_needs_arguments_is_an_error(app: App) -> None:
     app.write(
         worker="""
             from edgerun import Endpoint
@@ -145,7 +145,7 @@ def test_trap_20_a_class_whose_constructor_needs_arguments_is_an_error(app: App)
     assert error.startswith("worker.py:5:") and "path, mode" in error
 
 
-def test_trap_11_a_syntax_error_is_fatal_where_something_is_declared_and_a_warning_elsewhere(
+def test_a_syntax_error_is_fatal_where_something_is_declared_and_a_warning_elsewhere(
     app: App,
 ) -> None:
     app.write(worker=WORKER.format("x"), notes="def broken(:\n")
@@ -156,7 +156,7 @@ def test_trap_11_a_syntax_error_is_fatal_where_something_is_declared_and_a_warni
     assert error.startswith("other.py:3:")
 
 
-def test_trap_11_a_broken_file_that_declares_nothing_breaks_nothing(app: App) -> None:
+def test_a_broken_file_that_declares_nothing_breaks_nothing(app: App) -> None:
     app.write(worker=WORKER.format("x"), broken="raise RuntimeError('never run')")
     app.add({"binary.py": ""})
     (app.root / "binary.py").write_bytes(b"\x00\xff\xfe" * 10)

@@ -121,7 +121,7 @@ def test_a_dynamic_import_of_an_unknown_name_is_a_warning_where_it_is_shipped(ap
     assert warning.startswith("loader.py:3:")
 
 
-def test_trap_14_directories_named_like_by_products_count_where_code_imports_them(app: App) -> None:
+def test_directories_named_like_by_products_count_where_code_imports_them(app: App) -> None:
     sample = HEAD + "@Endpoint(name='sample')\ndef sample(): ...\n"
     app.write(worker=HEAD + TAIL.format("import build.tools"), build__tools="", docs__sample=sample)
     report = app.discover()

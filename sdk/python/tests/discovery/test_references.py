@@ -1,4 +1,4 @@
-"""Which endpoints call functions of others: trap 24."""
+"""Which endpoints call functions of others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def calls(app: App) -> dict[str, bool]:
         ("from between import ask", "return await ask()"),
     ],
 )
-def test_trap_24_any_reference_to_a_function_of_another_endpoint_is_a_remote_call(
+def test_any_reference_to_a_function_of_another_endpoint_is_a_remote_call(
     app: App, head: str, body: str
 ) -> None:
     app.write(
@@ -60,7 +60,7 @@ def test_trap_24_any_reference_to_a_function_of_another_endpoint_is_a_remote_cal
         ("if __name__ == '__main__':\n    from gpu import hello\n    hello()", "return {}"),
     ],
 )
-def test_trap_24_without_such_a_reference_there_is_none(app: App, head: str, body: str) -> None:
+def test_without_such_a_reference_there_is_none(app: App, head: str, body: str) -> None:
     app.write(gpu=GPU, api=API.format(head=head, body=body))
     assert calls(app) == {"api": False, "gpu": False}
 

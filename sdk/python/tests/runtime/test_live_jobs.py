@@ -242,7 +242,7 @@ def test_a_request_for_a_route_does_not_belong_in_a_queue(agent):
 # Kinds of functions
 
 
-def test_trap_28_a_function_without_arguments_is_called(agent):
+def test_a_function_without_arguments_is_called(agent):
     assert agent.run(project("def work(): return 'called'").request()) == {"output": "called"}
     assert agent.run(project("def work(): return 'called'").request(kwargs={"__empty": True})) == {
         "output": "called"

@@ -75,7 +75,7 @@ def test_another_version_of_the_protocol_is_told_with_what_to_do():
         read_request(PROJECT.request(protocol=2))
 
 
-def test_a_text_that_is_not_that_of_its_hash_is_refused_with_all_that_came_along():
+def test_a_text_that_is_not_that_of_its_hash_is_rejected_with_all_that_came_along():
     sources = Sources()
     for text in ("tampered", "\ud800"):
         with pytest.raises(Refused):

@@ -180,11 +180,11 @@ def test_without_the_token_nothing_runs(server, made, token):
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"protocol": 2, "execution_type": "route"}', b"1"])
-def test_what_is_no_request_is_refused(server, body):
+def test_what_is_no_request_is_rejected(server, body):
     assert outcome(server.execute(body)) == (400, "refused")
 
 
-def test_a_body_above_the_limit_is_refused(server, made):
+def test_a_body_above_the_limit_is_rejected(server, made):
     request = made.route(ROUTES, "POST", "/items")
     request["http"]["body_base64"] = base64.b64encode(b"x" * 10_000_001).decode()
     reply = server.execute(request)
@@ -213,7 +213,7 @@ def test_a_worker_says_that_it_is_healthy_while_it_loads_code(server, made, tmp_
     assert replies[0].json == {"id": 5, "deep": False}
 
 
-def test_trap_25_a_route_calls_a_function_with_a_queue(server, edge):
+def test_a_route_calls_a_function_with_a_queue(server, edge):
     made = Project(
         main="""
         from edgerun import Endpoint
@@ -254,7 +254,7 @@ def test_a_worker_without_a_token_does_not_start(tmp_path):
         LiveServer(tmp_path, {"FLASH_LIVE_TOKEN": ""})
 
 
-def test_trap_1_a_deployed_worker_has_no_such_address_whatever_it_is_sent(tmp_path, made):
+def test_a_deployed_worker_has_no_such_path_for_any_request(tmp_path, made):
     app = App(tmp_path / "app")
     app.write("main.py", MAIN)
     app.balanced("api", ROUTES)

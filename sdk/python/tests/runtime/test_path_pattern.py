@@ -29,7 +29,7 @@ def test_no_parameter_is_empty_or_has_a_slash() -> None:
         assert PathPattern("/files/{name}.{ext}").values_in(given) is None, given
 
 
-def test_a_parameter_that_stands_twice_is_refused() -> None:
+def test_a_parameter_that_stands_twice_is_rejected() -> None:
     with pytest.raises(ValueError):
         PathPattern("/{a}/{a}")
 

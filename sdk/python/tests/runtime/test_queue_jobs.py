@@ -18,7 +18,7 @@ def test_a_job_calls_the_function_with_its_input_by_name(agent, serve):
     assert agent.run({"prompt": "", "steps": 1}) == {"output": {"prompt": "", "steps": 1}}
 
 
-def test_trap_28_null_and_empty_inputs_call_a_function_without_arguments(agent, serve):
+def test_null_and_empty_inputs_call_a_function_without_arguments(agent, serve):
     serve("def work():\n    return 'called'\n")
     for value in (None, {}, {"__empty": True}):
         assert agent.run(value) == {"output": "called"}
@@ -46,7 +46,7 @@ def test_a_function_may_take_any_argument(agent, serve):
     assert agent.run({"a": 1, "b": 2}) == {"output": {"a": 1, "b": 2}}
 
 
-def test_trap_37_a_result_with_a_key_error_stays_a_result(agent, serve):
+def test_a_result_with_an_error_member_stays_a_result(agent, serve):
     serve("def work(value):\n    return value\n")
     result = {"error": "none", "status": "IN_PROGRESS", "output": 1}
     assert agent.run({"value": result}) == {"output": result}
@@ -54,7 +54,7 @@ def test_trap_37_a_result_with_a_key_error_stays_a_result(agent, serve):
     assert agent.run({"value": {}}) == {"output": {}}
 
 
-def test_trap_7_an_exception_fails_the_job_with_a_traceback_that_starts_in_the_users_file(agent, app, serve):
+def test_an_exception_fails_the_job_with_a_traceback_that_starts_in_the_users_file(agent, app, serve):
     worker = serve(
         """
         def inner():
@@ -134,7 +134,7 @@ def test_a_result_that_json_cannot_carry_fails_the_job_with_advice(agent, serve)
         assert agent.run({"at": at})["error"].startswith(message)
 
 
-def test_trap_12_and_4_functions_that_share_a_name_are_told_apart_by_their_endpoint(agent, app, start):
+def test_functions_that_share_a_name_are_distinguished_by_their_endpoint(agent, app, start):
     app.write(
         "main.py",
         """

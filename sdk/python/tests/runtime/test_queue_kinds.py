@@ -158,7 +158,7 @@ def test_a_plain_function_may_return_something_to_await(agent, serve):
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
-def test_trap_3_four_jobs_run_at_a_time(agent, serve, kind):
+def test_four_jobs_run_at_a_time(agent, serve, kind):
     meet = "barrier.wait(20)" if kind == "def" else "await arrive()"
     serve(
         f"""

@@ -33,7 +33,7 @@ def test_a_syntax_error_is_named_with_its_line(serve):
     assert "at main.py:1. Fix it and run `flash deploy` again." in message
 
 
-def test_trap_39_a_missing_package_is_named_with_what_to_do_and_nothing_is_installed(app, serve):
+def test_a_missing_package_is_named_with_what_to_do_and_nothing_is_installed(app, serve):
     message = last_line(serve("import cv2\n\ndef work():\n    return 1\n"))
     assert "ModuleNotFoundError: No module named 'cv2' at main.py:1" in message
     assert message.endswith(
@@ -42,7 +42,7 @@ def test_trap_39_a_missing_package_is_named_with_what_to_do_and_nothing_is_insta
     )
 
 
-def test_trap_23_a_package_that_was_left_out_of_the_build_is_explained(app, serve):
+def test_a_package_that_was_left_out_of_the_build_is_explained(app, serve):
     app.manifest["excluded_packages"] = ["torchvision"]
     message = last_line(serve("import torchvision.io\n\ndef work():\n    return 1\n"))
     assert "Builds leave the package torchvision out, for images have it or --exclude names it" in message
@@ -136,7 +136,7 @@ def test_no_bytecode_is_written_among_the_apps_files(agent, app, serve):
     assert not list(app.directory.rglob("*.pyc"))
 
 
-def test_trap_38_the_worker_of_an_endpoint_runs_the_function_itself_and_writes_nothing(agent, app, serve):
+def test_the_worker_of_an_endpoint_runs_the_function_itself_and_writes_nothing(agent, app, serve):
     serve(
         """
         from edgerun import Endpoint, GpuGroup

@@ -82,7 +82,7 @@ def test_a_client_that_waits_for_100_is_told_to_go_on(echo):
         assert peer.recv(1_000).endswith(b'"y"')
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_is_sent(echo):
+def test_a_body_that_is_too_large_is_rejected_before_it_is_sent(echo):
     with echo.connect() as peer:
         peer.sendall(
             b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 30000001\r\nExpect: 100-continue\r\n\r\n"
@@ -91,7 +91,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_sent(echo):
         assert statuses(read_all(peer)) == [413]
 
 
-def test_a_body_that_is_too_large_is_refused_while_it_is_sent(echo):
+def test_a_body_that_is_too_large_is_rejected_while_it_is_sent(echo):
     head = b"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     chunk = b"989680\r\n" + b"x" * 10_000_000 + b"\r\n"
     with echo.connect() as peer:
@@ -165,7 +165,7 @@ def test_targets_may_be_whole_addresses_and_hold_escapes(echo):
         (400, b"GET /ping HTTP/1.1\r\nHost: x"),
     ],
 )  # fmt: skip
-def test_what_is_no_request_is_refused_and_its_connection_closed(echo, status, request_):
+def test_what_is_no_request_is_rejected_and_its_connection_closed(echo, status, request_):
     answers = echo.send(request_ + PING)
     assert statuses(answers) == [status]
     assert b'{"detail":"' in answers

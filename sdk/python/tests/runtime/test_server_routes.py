@@ -86,7 +86,7 @@ def test_the_health_is_told_on_ping(shop):
     assert (reply.status, reply.json) == (200, {"status": "healthy"})
 
 
-def test_trap_1_there_is_no_execute(shop):
+def test_there_is_no_execute(shop):
     for method in ("GET", "POST", "PUT"):
         reply = shop.ask(
             method, "/execute", {"module": "os", "function_name": "system", "args": ["touch /tmp/x"]}
@@ -267,7 +267,7 @@ def test_a_result_that_is_no_json_is_said_to_the_caller(listen, result, why):
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
-def test_trap_21_a_traceback_goes_to_the_log_and_never_to_the_caller(listen, app, kind):
+def test_a_traceback_goes_to_the_log_and_never_to_the_caller(listen, app, kind):
     server = listen(
         f"{kind} work():\n    raise ValueError('secret')\n", {"GET /work": "work"}, RUNPOD_ENDPOINT_ID="e1"
     )

@@ -14,7 +14,7 @@ import {
 } from "../../../contract/agent/agent.ts";
 import { sha256Schema } from "../../../contract/agent/artifact.ts";
 import { logReplySchema, logRequestSchema } from "../../../contract/agent/log.ts";
-import { jsonValueSchema } from "../../../json/json-value.ts";
+import { jsonValueSchema } from "../../../json/raw-json.ts";
 import { ARCHIVE } from "./artifact-paths.ts";
 import { operation } from "./operation.ts";
 import { endpointPath } from "./queue-paths.ts";

@@ -1,6 +1,6 @@
 import { test } from "vitest";
 import type { Gpu } from "../../contract/agent/agent.ts";
-import { limitsOf } from "./worker-limits.ts";
+import { limitsOf } from "./host-capacity.ts";
 
 const gpu = (isSimulated: boolean): Gpu => {
   return { index: 0, name: "NVIDIA L4", tier: "AMPERE_24", memoryMb: 24_000, isSimulated };

@@ -1,7 +1,6 @@
 import { test } from "vitest";
 import type { WorkerState } from "../../contract/agent/agent.ts";
-import { NO_REPORT, type WorkerSnapshot } from "./queue-reason.ts";
-import { explainAbsence } from "./request-wait.ts";
+import { NO_REPORT, type WorkerSnapshot, explainAbsence } from "./queue-reason.ts";
 
 const worker = (state: WorkerState): WorkerSnapshot => ({ workerId: "w", hostId: "h", state, detail: null });
 
