@@ -73,16 +73,12 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   log.info("runtime_chosen", { runtime: runtimeKind, why });
   const diskDirectory = (runtimeKind === "docker" ? await dockerRoot() : null) ?? settings.stateDir;
   const volumes = new Volumes(settings.volumes);
-  const read = (): Promise<Inventory> => {
-    const { simulateGpus, isDesktop, dataCenterId } = settings;
-    const simulatedPerTier = isDesktop ? DESKTOP_GPUS_PER_TIER : undefined;
-    return readInventory({
-      ...{ runtimeKind, simulateGpus, simulatedPerTier },
-      ...{ diskDirectory, dataCenterId, volumes },
-    });
-  };
+  const { simulateGpus, isDesktop, dataCenterId } = settings;
+  const simulatedPerTier = isDesktop ? DESKTOP_GPUS_PER_TIER : undefined;
+  const facts = { runtimeKind, simulateGpus, simulatedPerTier, diskDirectory, dataCenterId, volumes };
+  const read = (): Promise<Inventory> => readInventory(facts);
   const inventory = await read();
-  const desktopGpus = settings.isDesktop && runtimeKind === "docker" ? await readDesktopGpus() : [];
+  const desktopGpus = isDesktop && runtimeKind === "docker" ? await readDesktopGpus() : [];
   const hasRealGpus = desktopGpus.length > 0 || inventory.gpus.some((gpu) => !gpu.isSimulated);
   const versions = runtimeKind === "docker" ? await readRuntimeVersions(hasRealGpus) : [];
   requireIsolation(versions, settings.allowsOldRuntime, log);
@@ -98,7 +94,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
     log,
     diskReserveBytes: settings.diskReserveGb * GIGABYTE,
     isStateBesideImages: await areOnOneDisk(diskDirectory, settings.stateDir),
-    desktop: settings.isDesktop ? new Desktop(desktopGpus) : undefined,
+    desktop: isDesktop ? new Desktop(desktopGpus) : undefined,
     ...settings.network,
   });
   const agent = await Agent.start({
@@ -121,15 +117,15 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   await status?.close();
   // Nobody waits for the work of a host that the edge does not know any more.
   await agent.stop({ removeWorkers: settings.isEphemeral || reason === "unauthorized" });
-  if (settings.isEphemeral && settings.network.networkName !== undefined) await removeNetwork(runtime, log);
+  if (settings.isEphemeral) await removeOwnNetwork(runtime, settings, log);
   if (reason !== "unauthorized") return 0;
   await setCredentialAside(settings.stateDir);
   throw await unauthorizedError(settings);
 }
 
 /** A network that was named for this agent alone is not needed any longer. */
-async function removeNetwork(runtime: Runtime, log: AgentLog): Promise<void> {
-  if (!(runtime instanceof DockerRuntime)) return;
+async function removeOwnNetwork(runtime: Runtime, { network }: RunSettings, log: AgentLog): Promise<void> {
+  if (network.networkName === undefined || !(runtime instanceof DockerRuntime)) return;
   await runtime.removeNetwork().catch((error: unknown) => {
     log.warn("network_not_removed", { reason: errorMessage(error) });
   });

@@ -1,5 +1,5 @@
 /**
- * The one door to every command of this repository: `npm start`, `npm test`, `npm run check`, …
+ * The entry point of every command of this repository: `npm start`, `npm test`, `npm run check`, …
  *
  * Runs on whatever Node (20.19 or newer) the computer has and needs nothing installed. It installs what
  * is missing, then runs the real command with the Node that the repository pins.
@@ -28,6 +28,7 @@ const COMMANDS = {
   flash: ["scripts/flash.ts"],
   package: ["scripts/package.ts"],
   structure: ["scripts/structure.ts"],
+  mutants: ["scripts/mutants.ts"],
   format: ["node_modules/oxfmt/bin/oxfmt"],
 };
 
@@ -57,13 +58,13 @@ function readPackages(path) {
 
 /** Compares what npm says it installed with the lockfile; times of files would lie after a git checkout. */
 function isInstalled() {
-  const wanted = readPackages(join(ROOT, "package-lock.json"));
+  const locked = readPackages(join(ROOT, "package-lock.json"));
   const present = readPackages(join(ROOT, "node_modules", ".package-lock.json"));
-  if (!wanted) fail("package-lock.json is missing or damaged. Restore it: git checkout package-lock.json");
+  if (!locked) fail("package-lock.json is missing or damaged. Restore it: git checkout package-lock.json");
   if (!present || !existsSync(join(BIN, "node"))) return false;
   const isSame = (path) =>
-    present[path]?.version === wanted[path].version && present[path]?.integrity === wanted[path].integrity;
-  return Object.keys(wanted).every((path) => path === "" || wanted[path].optional || isSame(path));
+    present[path]?.version === locked[path].version && present[path]?.integrity === locked[path].integrity;
+  return Object.keys(locked).every((path) => path === "" || locked[path].optional || isSame(path));
 }
 
 function runNpm(...args) {

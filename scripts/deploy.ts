@@ -10,7 +10,7 @@ import { Command } from "commander";
 import { unstable_readConfig } from "wrangler";
 import * as z from "zod";
 import { problemOfRootKey, ROOT_API_KEY_MIN_CHARACTERS } from "../src/contract/root-key.ts";
-import { generateEncryptionKey } from "../standalone/encryption-key.ts";
+import { generateEncryptionKey } from "../standalone/state-directory.ts";
 import { AgentSigner, signingKeyPath } from "./bundle/agent-signing.ts";
 import { type BoundResources, creatingCommands } from "./deploy-setup.ts";
 

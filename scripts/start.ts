@@ -8,7 +8,7 @@ import { parseOptions } from "./start/options.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Calls back when whoever started us has gone: bootstrap.mjs holds the other end of this pipe. */
+/** Calls back when the process that started this one has ended: bootstrap.mjs holds the other end of this pipe. */
 function watchLifeline(onGone: () => void): void {
   const fd = Number(process.env["EDGERUN_LIFELINE"]);
   delete process.env["EDGERUN_LIFELINE"];

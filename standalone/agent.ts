@@ -19,6 +19,8 @@ export type AgentSettings = {
   readonly runtime: RuntimeKind;
   readonly joinToken: string;
   readonly workerPython?: WorkerPython | undefined;
+  /** Workers share this computer's GPUs, on a Docker network of this name, which is removed at the end. */
+  readonly desktopNetwork?: string | undefined;
 };
 
 /** What plain processes run the code of apps with. */
@@ -50,6 +52,7 @@ function agentArguments(settings: AgentSettings): readonly string[] {
     "--create-volumes",
     "--volumes",
     join(settings.stateDirectory, "volumes"),
+    ...(settings.desktopNetwork ? ["--desktop", "--network", settings.desktopNetwork] : []),
     ...(settings.workerPython ? ["--python-package", settings.workerPython.packageDirectory] : []),
   ];
 }

@@ -1,6 +1,6 @@
 /**
- * The edge as it was built: a directory with the Worker script (`index.js`) and what the runtime has to be told
- * (`edge.json`), which needs no tools of Cloudflare any more.
+ * The edge as it was built: a directory with the Worker script (`index.js`) and the options of the runtime (`edge.json`).
+ * Running it needs no tools of Cloudflare.
  */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -16,7 +16,7 @@ export type EdgeBuild = {
   readonly migrator: string;
 };
 
-/** Of Miniflare, as wrangler.toml wants them. */
+/** Options of Miniflare, derived from wrangler.toml. */
 export type WorkerOptions = {
   readonly bindings?: Readonly<Record<string, string>>;
   readonly assets?: { readonly directory: string };
@@ -24,7 +24,7 @@ export type WorkerOptions = {
   readonly compatibilityDate: string;
 };
 
-/** Reads what a build has written; where files lie is told from the directory. */
+/** Reads a build; paths of files are relative to its directory. */
 export async function readEdgeBuild(directory: string): Promise<EdgeBuild> {
   const { workerOptions, ...others } = JSON.parse(
     await readFile(join(directory, EDGE_BUILD_FILE), "utf8"),

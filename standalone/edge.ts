@@ -29,16 +29,16 @@ export type EdgeSettings = {
   readonly bindings: Readonly<Record<string, string>>;
 };
 
-/** The edge as a part, and where it listens. */
+/** The edge process, and where it listens. */
 export type EdgeProcess = SupervisedProcess & { readonly port: number };
 
 type MiniflareModule = typeof MiniflarePackage;
 type Runtime = { readonly pid: number; readonly ended: Promise<string> };
 
 /**
- * Finds the process that `start` starts: Miniflare tells neither its number nor its end, but Node's own
- * channel does. `onEnd` comes before Miniflare learns of the end, which is why it can forbid the restart
- * that Miniflare would do at once and for ever; part.ts restarts with back-off.
+ * Finds the process that `start` starts: Miniflare exposes neither its id nor its end, but Node's diagnostics channel
+ * does. `onEnd` runs before Miniflare learns of the end, so it can prevent Miniflare's own restarts, which have no
+ * back-off; supervised-process.ts restarts it.
  */
 async function withRuntime(start: () => Promise<unknown>, onEnd: () => void): Promise<Runtime> {
   const { promise: spawned, resolve } = Promise.withResolvers<Runtime>();
@@ -69,7 +69,7 @@ const MIGRATOR_KEY = randomUUID();
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Takes off the listeners with which Miniflare would end this process in the middle of our own stopping. */
+/** Removes the signal listeners with which Miniflare would end this process before our own shutdown. */
 function withoutSignalListeners<T>(create: () => T): T {
   const before = new Set<unknown>(SIGNALS.flatMap((signal) => process.listeners(signal)));
   const created = create();
@@ -96,10 +96,10 @@ function createMiniflare(
     ...workerOptions,
     name: "edgerun",
     modulesRoot: directory,
-    // Past Miniflare's own entry script, which takes as long for a request as all of ours.
+    // Bypasses Miniflare's entry script, which takes as long for a request as all of ours.
     unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
     modules: [{ type: "ESModule" as const, path: join(directory, "index.js") }],
-    // It listens on loopback: a request by another name has come through a proxy, whose owner decides about HTTPS.
+    // It listens on loopback: a request with another host name came through a proxy, which decides about HTTPS.
     bindings: {
       ...workerOptions.bindings,
       ALLOW_PLAIN_HTTP: "true",
@@ -126,7 +126,7 @@ function createMiniflare(
       if (log.writable) log.write(`${new Date(timestamp).toISOString()} ${level} ${message}\n`);
     },
     resourcePersistencePath: settings.persistenceDirectory,
-    // Its clock is asked by a request, at Miniflare's own port; who finds that can do no more than tidy up once more.
+    // A request to Miniflare's own port runs the maintenance; a stranger's request there does nothing else.
     unsafeTriggerHandlers: true,
     workers: [worker, migration],
   });
@@ -134,15 +134,15 @@ function createMiniflare(
   return { miniflare, closeLog: () => log.end() };
 }
 
-/** As wrangler.toml says for Cloudflare, whose clock is not there on this machine. */
+/** The cron schedule of wrangler.toml, which this machine does not run. */
 const MAINTENANCE_INTERVAL_MS = 5 * 60_000;
 
-/** Runs the maintenance of the edge now and every few minutes; returns what ends that. */
+/** Runs the maintenance of the edge now and every few minutes; returns a function that ends it. */
 function keepMaintained(miniflare: MiniflarePackage.Miniflare): () => void {
   const maintain = async (): Promise<void> => {
     await ask(miniflare, "http://localhost/cdn-cgi/local/scheduled?cron=local");
   };
-  // The edge logs what fails in it; when it is not there, the next round finds it again.
+  // The edge logs its failures; while it does not run, the next round tries again.
   const run = (): void => void maintain().catch(ignoreFailure);
   run();
   const timer = setInterval(run, MAINTENANCE_INTERVAL_MS);
@@ -157,7 +157,7 @@ async function migrate(miniflare: MiniflarePackage.Miniflare, { migrations }: Ed
   });
 }
 
-/** Sends a request to a Worker in the runtime; throws with its words when it fails. */
+/** Sends a request to a Worker in the runtime; throws its answer when it fails. */
 async function ask(
   miniflare: MiniflarePackage.Miniflare,
   ...request: Parameters<MiniflarePackage.Miniflare["dispatchFetch"]>
@@ -173,11 +173,11 @@ export async function startEdge(settings: EdgeSettings): Promise<EdgeProcess> {
   let disposed: Promise<void> | undefined;
   let endMaintenance = (): void => {};
   let front: Front | undefined;
-  // SIGKILL, since with SIGTERM the runtime drains its long polls for ever.
+  // SIGKILL: with SIGTERM the runtime would wait for its long polls.
   const stop = async (): Promise<void> => {
     endMaintenance();
     front?.close();
-    disposed ??= miniflare.dispose().catch(ignoreFailure); // it complains when the runtime has gone before it
+    disposed ??= miniflare.dispose().catch(ignoreFailure); // it throws when the runtime has ended before
     await disposed;
     closeLog();
   };

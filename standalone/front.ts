@@ -1,14 +1,14 @@
 /**
- * What listens in front of the Workers runtime and passes every byte on, so that the runtime learns of clients that go.
+ * A TCP proxy in front of the Workers runtime, so that the runtime learns when clients disconnect.
  *
- * The runtime notices a reset connection at once. One that its client has closed in the ordinary way it does not notice
- * before it sends something on it, which may be minutes later, or never; so such a connection is reset for it.
+ * The runtime notices a reset connection at once. One that its client closed in the ordinary way it notices only when it
+ * sends something, which may be minutes later, or never; so the proxy resets such a connection.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 const HOST = "127.0.0.1";
-/** Some clients close their side when they have asked, and wait for the answer: they have it within this time. */
+/** Some clients close their side after the request and wait for the answer, which must come within this time. */
 const ANSWER_AFTER_END_MS = 10_000;
 
 export type Front = {

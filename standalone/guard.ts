@@ -1,7 +1,7 @@
 /**
- * The guard outlives this script by a moment. A killed script can clean up nothing itself, and the
- * Workers runtime goes on serving its port without its parent; so the guard holds one end of a pipe,
- * and when that closes it ends whatever it was last told about.
+ * The guard outlives this process by a moment. A killed process cannot clean up, and the Workers runtime keeps serving its
+ * port without its parent; so the guard holds one end of a pipe, and when that closes it ends the processes that it was
+ * last given.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
@@ -39,7 +39,7 @@ export class Guard {
     this.#send();
   }
 
-  /** Tells the guard that all ended in good order. */
+  /** Ends the guard after all processes ended in good order. */
   dismiss(): void {
     this.#guarded.clear();
     this.#send();

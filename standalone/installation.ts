@@ -13,7 +13,7 @@ const AGENT_NAME = "local";
 export type InstallationSettings = {
   readonly state: StateDirectory;
   readonly apiKey: string;
-  /** Told what happens to the parts, line by line. */
+  /** Receives what happens to edge and agent, line by line. */
   readonly say: (line: string) => void;
   /** The program of the guard, where it is not beside this file. */
   readonly guardProgram?: string;
@@ -32,17 +32,17 @@ export class Installation {
     this.#settings = settings;
   }
 
-  /** Of the edge, once that has started. */
+  /** URL of the edge, once it has started. */
   get url(): string {
     return this.#url;
   }
 
-  /** Aborted when it is to stop. */
+  /** Aborts when the installation stops. */
   get stopped(): AbortSignal {
     return this.#stopped.signal;
   }
 
-  /** What was started from here on ends with this process. Throws StateInUse. */
+  /** Everything that is started after this call ends with this process. Throws StateInUse. */
   async claim(url: string): Promise<void> {
     const { state, guardProgram } = this.#settings;
     await state.claim(url);
@@ -50,7 +50,7 @@ export class Installation {
     state.update({ guard: this.#guard.identity() });
   }
 
-  /** Where any port will do, the first start chooses it and later ones keep it. */
+  /** With port 0 the first start chooses a port, and later ones use it again. */
   async startEdge(settings: Omit<EdgeSettings, "persistenceDirectory" | "logPath">): Promise<void> {
     const { state } = this.#settings;
     const paths = { persistenceDirectory: state.file("edge"), logPath: state.file("edge.log") };
@@ -64,18 +64,20 @@ export class Installation {
     state.update({ url: this.#url });
   }
 
-  async startAgent(settings: Pick<AgentSettings, "program" | "runtime" | "workerPython">): Promise<void> {
+  async startAgent(
+    settings: Pick<AgentSettings, "program" | "runtime" | "workerPython" | "desktopNetwork">,
+  ): Promise<void> {
     const { state, apiKey } = this.#settings;
     const api = managementApi(this.#url, apiKey);
     const place = { stateDirectory: state.file("agent"), logPath: state.file("agent.log") };
     const edgeUrl = this.#url;
-    // A token for each start of the agent: one that lost its state joins anew.
+    // A token for each start of the agent: one that lost its state joins again.
     await this.#supervise("agent", AGENT_END_LIMIT_MS, async () =>
       startAgent({ ...settings, ...place, edgeUrl, joinToken: await createJoinToken(api, AGENT_NAME) }),
     );
   }
 
-  /** Ends everything that was started; safe to call at any time and more than once. */
+  /** Ends everything that was started. May be called at any time, and more than once. */
   async stop(): Promise<void> {
     this.#stopping ??= this.#stopAll();
     await this.#stopping;

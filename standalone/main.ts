@@ -1,6 +1,6 @@
 /**
- * The program behind `flash dev --local`: an edge and an agent, for as long as whoever has started it holds its input
- * open. It is laid out as one file beside what it needs; see scripts/bundle/standalone-bundle.ts.
+ * The program of the local edge: an edge and an agent that run until its input ends, so at the latest when the command
+ * that started it does. scripts/bundle/standalone-bundle.ts lays it out as one file beside what it needs.
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ import { StateDirectory, StateInUse } from "./state-directory.ts";
 
 const OWN_DIRECTORY = fileURLToPath(new URL(".", import.meta.url));
 const EDGE = join(OWN_DIRECTORY, "edge");
-/** The edge hands it to hosts; here it is run as it lies there. */
+/** The bundle that the edge serves to hosts. */
 const AGENT = join(EDGE, "assets/agent/edgerun-agent.mjs");
 
 function send(message: StandaloneMessage): void {
@@ -39,13 +39,13 @@ async function start(
     ENCRYPTION_KEYS: state.encryptionKeys(),
     WEBHOOK_ALLOW_PRIVATE: "true", // all of it is the person's own computer
   };
-  const { packages, port = 0, runtime, python, pythonPackage } = settings;
+  const { packages, port = 0, runtime, python, pythonPackage, desktopNetwork } = settings;
   await installation.startEdge({ build: await readEdgeBuild(EDGE), packages, port, bindings });
-  // No other command uses this state, so they are of killed ones, and their jobs would run with the code of then.
+  // No other command uses this state, so these sessions are left by killed ones, and their jobs would run old code.
   if (settings.port === undefined) await endSessions(managementApi(installation.url, apiKey));
   send({ kind: "ready", port: Number(new URL(installation.url).port), apiKey });
   const workerPython = { interpreter: python, packageDirectory: pythonPackage };
-  await installation.startAgent({ program: AGENT, runtime, workerPython });
+  await installation.startAgent({ program: AGENT, runtime, workerPython, desktopNetwork });
 }
 
 function failureOf(error: unknown): StandaloneMessage {
@@ -62,8 +62,8 @@ async function main(): Promise<number> {
   const settings = standaloneSettingsSchema.parse(JSON.parse(process.argv[2] ?? ""));
   const { promise: stopRequested, resolve: ask } = Promise.withResolvers<void>();
   process.stdin.on("end", ask).on("close", ask).on("error", ask).resume();
-  process.stdout.on("error", () => {}); // nobody reads any more; the input has ended, too
-  // The terminal sends them to everybody; who has started this decides when it ends.
+  process.stdout.on("error", () => {}); // the reader has gone, and the input ends with it
+  // The terminal sends them to all processes; the command that started this one decides when it ends.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   const state = new StateDirectory(settings.stateDirectory);
   const guardProgram = join(OWN_DIRECTORY, "guard-main.mjs");

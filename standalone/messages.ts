@@ -1,4 +1,4 @@
-/** What the program of `flash dev --local` is told when it starts, and the lines that it prints. */
+/** The settings of the local edge's program, and the lines that it prints. */
 import * as z from "zod";
 
 const text = z.string();
@@ -13,6 +13,8 @@ export const standaloneSettingsSchema = z.object({
   pythonPackage: text,
   /** Runs the workers; undefined: the agent chooses. */
   python: text.optional(),
+  /** Workers share this computer's GPUs, on a Docker network of this name, which is removed at the end. */
+  desktopNetwork: text.optional(),
   /** Of an earlier start, where others know its address; undefined: any that is free. */
   port: z.number().int().optional(),
 });

@@ -1,19 +1,19 @@
 /**
- * A Worker beside that of the edge, which brings the database up to date. Within the runtime a statement costs next to
- * nothing; from Node each would be a call that stops the whole process.
+ * A Worker beside that of the edge, which migrates the database. Inside the runtime a statement is cheap; from Node each
+ * would be a call that blocks the process.
  */
 import { applyMigrations, type MigratableDatabase, type Migration } from "./migrations.ts";
 
 type Env = {
   readonly DB: MigratableDatabase;
-  /** Who started the runtime knows it; its port is open to everybody on this computer. */
+  /** Only the process that started the runtime knows it; all users of this computer reach the port. */
   readonly KEY: string;
 };
 
 /** Answers a request that holds all migrations with the names of those that were missing. */
 async function migrate(request: Request, { DB, KEY }: Env): Promise<Response> {
   if (request.headers.get("authorization") !== `Bearer ${KEY}`)
-    return new Response("Only who started the edge may migrate its database.", { status: 401 });
+    return new Response("Only the process that started the edge may migrate its database.", { status: 401 });
   try {
     return Response.json(await applyMigrations(DB, (await request.json()) as readonly Migration[]));
   } catch (error) {

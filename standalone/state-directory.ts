@@ -1,23 +1,22 @@
 /**
- * The state directory: everything an Edgerun on one computer keeps.
+ * The state directory: all data of an Edgerun on one computer.
  *
  *   api-key          the generated root key, readable by its owner only
- *   encryption-keys  under which secrets are kept, the same; a new one may be put in front
- *   running.json     who uses the directory right now; also for programs that want to find it
+ *   encryption-keys  the keys that secrets are encrypted with, the same; a new one may be added in front
+ *   running.json     the processes that use the directory; also for programs that look for them
  *   edge/            D1, Durable Objects and R2 on disk
  *   edge-bundle/     the built Worker script, of `npm start`
- *   agent/           what the agent keeps
+ *   agent/           state of the agent
  *   edge.log, agent.log
  */
 import { randomBytes } from "node:crypto";
 import { chmodSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { generateEncryptionKey } from "./encryption-key.ts";
 import { makeUsable } from "./usable-directory.ts";
 import { identify, isRunning, type ProcessIdentity } from "./process-identity.ts";
 
-/** Payloads, logs and secrets are in files that workerd makes, readable to all who get as far. */
+/** Payloads, logs and secrets are in files that workerd creates readable for all users. */
 const OWNER_ONLY = 0o700;
 const CLEAN_UP_WAIT_MS = 30_000;
 const CLEAN_UP_POLL_MS = 100;
@@ -65,12 +64,12 @@ export class StateDirectory {
     return join(this.#path, name);
   }
 
-  /** The root key of this installation; made on the first call ever. */
+  /** The root key of this installation; generated on the first call ever. */
   apiKey(): string {
     return this.#madeOnce("api-key", () => `er_${randomBytes(20).toString("hex")}`);
   }
 
-  /** The keys for what is kept encrypted, as ENCRYPTION_KEYS wants them; made on the first call ever. */
+  /** The encryption keys in the form of ENCRYPTION_KEYS; generated on the first call ever. */
   encryptionKeys(): string {
     return this.#madeOnce("encryption-keys", generateEncryptionKey);
   }
@@ -114,7 +113,7 @@ export class StateDirectory {
     try {
       return JSON.parse(readFileSync(this.file("running.json"), "utf8")) as RunningRecord;
     } catch {
-      return undefined; // none yet, or cut off by a power failure: nobody runs either way
+      return undefined; // none yet, or cut off by a power failure: nothing runs either way
     }
   }
 
@@ -123,4 +122,9 @@ export class StateDirectory {
     writeFileSync(this.file("running.json.new"), `${JSON.stringify(record, null, 2)}\n`, { mode: 0o600 });
     renameSync(this.file("running.json.new"), this.file("running.json"));
   }
+}
+
+/** Generates a key for ENCRYPTION_KEYS, with an id that no other key has. */
+export function generateEncryptionKey(): string {
+  return `k${randomBytes(4).toString("hex")}:${randomBytes(32).toString("base64")}`;
 }

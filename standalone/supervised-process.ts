@@ -1,22 +1,22 @@
 /**
- * The edge and the agent are parts: processes that must run until we stop them.
+ * Supervised processes, such as the edge and the agent, run until we stop them.
  *
- * K1  A part that ends by itself is started again, on the same state, and a line says so.
- * K2  Starts of a part that does not stay up come ever more slowly, up to RETRY_MAX_MS apart.
- * K3  After `stop` the part is gone and is not started again.
+ * K1  A process that ends by itself is started again, on the same state, and a line says so.
+ * K2  Restarts of a process that does not stay up back off, up to RETRY_MAX_MS.
+ * K3  After `stop` the process has ended and is not started again.
  */
 import { errorMessage } from "../src/std/errors.ts";
 import { setTimeout as delay } from "node:timers/promises";
 
 const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 15_000;
-/** A part that ran this long was well; its next end is not counted with earlier ones. */
+/** A process that ran this long was healthy; its next end is not counted with earlier ones. */
 const STEADY_MS = 30_000;
 
 /** One running process of ours. */
 export type SupervisedProcess = {
   readonly pid: number;
-  /** Resolves with the reason when the process has ended, whoever ended it. */
+  /** Resolves with the reason when the process has ended. */
   readonly ended: Promise<string>;
   stop(): Promise<void>;
 };
@@ -34,7 +34,7 @@ function retryDelayMs(failures: number): number {
   return Math.min(RETRY_MIN_MS * 2 ** (failures - 1), RETRY_MAX_MS);
 }
 
-/** Starts a part and keeps it running. Rejects when its very first start fails. */
+/** Starts a process and keeps it running. Rejects when the first start fails. */
 export async function supervise({ name, start, onStarted, say }: SupervisorOptions): Promise<Supervisor> {
   const stopping = new AbortController();
   let child = await start();
@@ -74,7 +74,7 @@ export async function supervise({ name, start, onStarted, say }: SupervisorOptio
       stopping.abort();
       await child.stop();
       await loop;
-      await child.stop(); // a start that was under way when we were asked to stop
+      await child.stop(); // of a start that was under way
     },
   };
 }

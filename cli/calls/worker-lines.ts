@@ -1,19 +1,9 @@
 /** Output of workers of live endpoints, shown with the calls that it belongs to. */
 import { setTimeout as delay } from "node:timers/promises";
-import { EventSourceParserStream } from "eventsource-parser/stream";
-import * as z from "zod";
 import { LOG_LIVE_DELAY_MS } from "../../src/contract/limits.ts";
-import { Failure } from "../core/failure.ts";
 import type { CallLine } from "../server/requests/served-app.ts";
 import type { Service } from "../service/service.ts";
-
-const lineSchema = z.looseObject({
-  source: z.string(),
-  line: z.string(),
-  /** Unix time in ms. */
-  at: z.number().optional(),
-  jobId: z.string().optional(),
-});
+import { type LogLine, readEndpointLog } from "./endpoint-log.ts";
 
 /** Between attempts to follow the log. */
 const PAUSE_MS = 1_000;
@@ -94,33 +84,18 @@ export class WorkerLines {
 
   /** False when the endpoint no longer exists. */
   async #read(endpointId: string): Promise<boolean> {
-    const response = await this.#service
-      .request(`/v2/${endpointId}/logs?limit=1&since=${Date.now()}`, {
-        headers: { Accept: "text/event-stream" },
-        signal: this.#signal,
-      })
-      .catch((error: unknown) => {
-        if (error instanceof Failure) return undefined;
-        throw error;
-      });
-    if (response === undefined) return true;
-    if (!response.ok || response.body === null) return response.status !== 404;
-    if (!this.#followedAt.has(endpointId)) this.#followedAt.set(endpointId, Date.now());
-    const events = response.body
-      .pipeThrough(new TextDecoderStream())
-      .pipeThrough(new EventSourceParserStream());
-    try {
-      for await (const { data } of events) this.#show(endpointId, data);
-    } catch {
-      this.#signal.throwIfAborted(); // The connection was lost; it is opened again.
-    }
-    return true;
+    return await readEndpointLog(this.#service, endpointId, {
+      since: Date.now(),
+      limit: 1,
+      onOpen: () => {
+        if (!this.#followedAt.has(endpointId)) this.#followedAt.set(endpointId, Date.now());
+      },
+      onLine: (line) => this.#show(endpointId, line),
+      signal: this.#signal,
+    });
   }
 
-  #show(endpointId: string, data: string): void {
-    const read = lineSchema.safeParse(JSON.parse(data));
-    if (!read.success) return;
-    const { source, line, jobId, at = Date.now() } = read.data;
+  #show(endpointId: string, { source, line, jobId, at = Date.now() }: LogLine): void {
     const calls = [...(this.#open.get(endpointId) ?? [])];
     const own = jobId === undefined ? calls : calls.filter((call) => call.jobId === jobId);
     const call = nearest(own, at);

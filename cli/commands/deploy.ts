@@ -37,10 +37,11 @@ export function deployCommand(cli: Cli): Command {
     .option("--json", "print JSON")
     .action(async (options: DeployOptions & WaitFlags & { readonly port: number }, command: Command) => {
       const { deployApp, previewApp } = await import("../deploy/deploy.ts");
+      const waitSeconds = waitLimitOf(options);
       if (options.preview === true) {
         const stored = await storedSettings(cli, command);
-        await previewApp(cli, options, stored.port ?? options.port);
-      } else await deployApp(cli, { ...options, waitSeconds: waitLimitOf(options) });
+        await previewApp(cli, { ...options, waitSeconds, port: stored.port ?? options.port });
+      } else await deployApp(cli, { ...options, waitSeconds });
     });
 }
 

@@ -39,12 +39,15 @@ export async function deployApp(
   });
 }
 
-/** The same build, run on this computer; no service and no key are needed. */
-export async function previewApp(cli: Cli, options: DeployOptions, port: number): Promise<void> {
+/** Deploys the same build to an edge on this computer; no service and no key are needed. */
+export async function previewApp(
+  cli: Cli,
+  options: DeployOptions & { readonly port: number; readonly waitSeconds: number },
+): Promise<void> {
   const { openDocker } = await import("../preview/docker-access.ts");
-  const { runPreview, tidy } = await import("../preview/preview.ts");
+  const { runPreview } = await import("../preview/preview.ts");
   const appName = await appNameOf(cli, options.app);
   const docker = await openDocker(cli);
-  await tidy(cli, docker);
-  await runPreview(cli, docker, { ...(await buildApp(cli, appName, options)), port });
+  const { port, waitSeconds } = options;
+  await runPreview(cli, docker, { ...(await buildApp(cli, appName, options)), port, waitSeconds });
 }

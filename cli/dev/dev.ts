@@ -71,7 +71,7 @@ async function serve(cli: Cli, options: DevOptions, opened: Opened): Promise<voi
   };
   // Opened first, so that nothing is downloaded for a directory without an app.
   const localApp = options.local && (await openApp());
-  const edge = options.local && (await openLocalEdge(cli, { ...options.local, python }));
+  const edge = options.local && (await openDevEdge(cli, options.local.runtime, python));
   if (edge) opened.push(async () => await edge.close());
   const service = await serviceOf(cli, edge);
   const leftovers = await offerRemoval(cli, service, await findLeftovers(cli, service));
@@ -106,6 +106,19 @@ async function removeUndeclared({ terminal }: Cli, app: LiveApp, session: LiveSe
   } catch (error) {
     terminal.warn(errorMessage(error));
   }
+}
+
+async function openDevEdge(
+  cli: Cli,
+  runtime: "docker" | "process",
+  python: string | undefined,
+): Promise<LocalEdge> {
+  const workers =
+    runtime === "docker" ? "Workers run in Docker." : "Workers are plain processes, which nothing isolates.";
+  cli.terminal.say("--local: edge and workers run on this computer alone; no other service is used.");
+  cli.terminal.say(`${workers} GPUs are simulated: no card is used.`);
+  const stateDirectory = join(cli.directory, FLASH_DIRECTORY, "local");
+  return await openLocalEdge(cli, { command: "flash dev --local", stateDirectory, runtime, python });
 }
 
 async function serviceOf(cli: Cli, edge: LocalEdge | undefined): Promise<Service> {

@@ -15,8 +15,8 @@ import { secondsSince } from "../core/format.ts";
 import { fetchPackages } from "./package-fetch.ts";
 import { isWhole, use } from "./package-directory.ts";
 import { type PackageSet, readPackageSet } from "./package-set.ts";
-import { requireRuntimePlatform } from "./runtime-platform.ts";
-import { removeUnused } from "./unused-packages.ts";
+import { requireRuntimePlatform } from "./package-set.ts";
+import { removeUnused } from "./package-directory.ts";
 
 /** What each set takes, in MB, about: on the way, and on the disk. */
 const SIZES: ReadonlyMap<string, { readonly fetched: number; readonly unpacked: number }> = new Map<
@@ -77,7 +77,7 @@ function hasMiniflare(sources: string, { manifest }: PackageSet): boolean {
 function nodeSet(sources: string): PackageSet {
   const set = readPackageSet(join(sources, "node"));
   if (set.native !== undefined) return set;
-  throw new Failure(`Node ${process.versions.node} is too old for --local.`, [
+  throw new Failure(`Node ${process.versions.node} is too old for the local edge.`, [
     `Install Node ${AGENT_NODE_MIN} or later: https://nodejs.org.`,
   ]);
 }

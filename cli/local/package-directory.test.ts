@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { identify } from "../../standalone/process-identity.ts";
 import { isWhole, seal, use } from "./package-directory.ts";
-import { removeUnused } from "./unused-packages.ts";
+import { removeUnused } from "./package-directory.ts";
 
 const [OWN, OTHER, NODE] = [
   "miniflare-linux-x64-0123456789ab",
@@ -70,7 +70,7 @@ test("of other versions those go that nobody runs, or has run of late, and what 
   await removeUnused(join(cache, "nowhere"), []);
 });
 
-test("packages that were used of late stay, for whoever goes back to that version", async () => {
+test("recently used packages stay, for a return to that version", async () => {
   const cache = await cacheWith(OTHER);
   await usedBy(join(cache, OTHER), 1, "of another process");
   await use(join(cache, OTHER));

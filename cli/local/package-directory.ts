@@ -2,18 +2,18 @@
  * One directory of fetched packages: what belongs to it, and who runs from it.
  *
  * D1  The inventory is written last, so a directory without one is not whole.
- * D2  Whoever runs from it has said so before.
+ * D2  A process notes that it runs from it before it does.
  */
 import { randomUUID } from "node:crypto";
 import { lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join, relative } from "node:path";
 import * as z from "zod";
-import { thisOwner, processStateOf } from "../project/process-owner.ts";
+import { processExists, thisOwner, processStateOf } from "../project/process-owner.ts";
 
 const INVENTORY = "inventory.json";
 const USERS = "users";
-/** Who goes from one version to another and back shall not fetch each time. */
+/** Users who switch between two versions do not fetch each time. */
 const RETENTION_MS = 14 * 24 * 3_600_000;
 
 const inventorySchema = z.record(z.string(), z.number());
@@ -33,7 +33,7 @@ export async function fileSizes(directory: string): Promise<ReadonlyMap<string, 
   return new Map(await Promise.all(sizes));
 }
 
-/** Writes down what there is. */
+/** Writes the inventory. */
 export async function seal(directory: string): Promise<void> {
   const inventory = Object.fromEntries(await fileSizes(directory));
   await writeFile(join(directory, INVENTORY), JSON.stringify(inventory));
@@ -50,7 +50,7 @@ export async function isWhole(directory: string): Promise<boolean> {
   }
 }
 
-/** Says that this process runs from it. Throws where it is not there, or cannot be written to. */
+/** Notes that this process runs from it. Throws where it does not exist, or cannot be written to. */
 export async function use(directory: string): Promise<void> {
   const users = join(directory, USERS);
   await mkdir(users).catch((error: NodeJS.ErrnoException) => {
@@ -62,7 +62,7 @@ export async function use(directory: string): Promise<void> {
   }
 }
 
-/** Whether a process runs from it, or one has of late. */
+/** Whether a process runs from it, or has recently. */
 export async function isUsed(directory: string): Promise<boolean> {
   const users = join(directory, USERS);
   const names = await readdir(users).catch((): string[] => []);
@@ -74,7 +74,7 @@ export async function isUsed(directory: string): Promise<boolean> {
   return false;
 }
 
-/** Takes it away in one step; leaves it where it is when somebody wants it after all. */
+/** Removes it in one step, unless it turns out to be needed. */
 export async function discard(
   directory: string,
   isStillNeeded: (directory: string) => Promise<boolean>,
@@ -91,4 +91,29 @@ async function userState(user: string): Promise<"running" | "ended" | "elsewhere
   } catch {
     return "ended"; // It was killed while it wrote this.
   }
+}
+
+/** A directory of packages, and what a process with this number was about to make or to remove. */
+const PACKAGES = /^(?:miniflare|node)-\w+-\w+-[0-9a-f]{12}(?:\.(\d+)-.+)?$/;
+
+/** Removes directories of versions that no process runs from, except `retained`, and what killed processes have left. Never throws. */
+export async function removeUnused(cache: string, retained: readonly string[]): Promise<void> {
+  const names = await readdir(cache).catch((): string[] => []);
+  for (const name of names) {
+    const found = PACKAGES.exec(name);
+    const directory = join(cache, name);
+    if (found === null || retained.includes(directory)) continue;
+    const [, pid] = found;
+    await (pid === undefined ? removeIfUnused(directory) : removeIfKilled(directory, Number(pid))).catch(
+      () => {}, // Another process removes it, or another user owns it.
+    );
+  }
+}
+
+async function removeIfUnused(directory: string): Promise<void> {
+  if (!(await isUsed(directory))) await discard(directory, isUsed);
+}
+
+async function removeIfKilled(directory: string, pid: number): Promise<void> {
+  if (!processExists(pid)) await rm(directory, { recursive: true, force: true });
 }

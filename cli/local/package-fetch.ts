@@ -12,15 +12,15 @@ import { installationFiles, type PackageSet } from "./package-set.ts";
 const POLL_MS = 400;
 const LIMIT_MS = 900_000;
 
-/** What a person's own configuration of npm could have otherwise, and this needs. Its registry and proxy count. */
+/** Overrides a user's configuration of npm, of which registry and proxy are used. */
 const OPTIONS = [
   ...["--ignore-scripts", "--omit=optional", "--engine-strict=false", "--package-lock", "--global=false"],
   ...["--no-audit", "--no-fund", "--no-update-notifier", "--prefer-offline", "--loglevel=warn"],
-  // Who is offline wants to know it soon.
+  // Being offline is reported soon.
   ...["--fetch-retries=2", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=3000"],
 ];
 
-/** `target` is there afterwards, with all of the set. Says meanwhile how many bytes are unpacked. */
+/** Installs the whole set in `target`. Reports meanwhile how many bytes are unpacked. */
 export async function fetchPackages(
   cli: Cli,
   set: PackageSet,
@@ -62,7 +62,7 @@ async function install(cli: Cli, directory: string, onBytes: (bytes: number) => 
   try {
     const { failed, code, all, shortMessage } = await running;
     cli.signal.throwIfAborted();
-    // Where npm cannot write a file it says so, and goes on as if it had.
+    // When npm cannot write a file it prints that and continues.
     const isWhole = !/TAR_ENTRY_ERROR/.test(all ?? "");
     if (failed || !isWhole)
       throw code === "ENOENT" ? npmMissing() : fetchFailure(all || shortMessage || "", dirname(directory));
@@ -91,7 +91,7 @@ async function npmCommand(): Promise<[string, ...string[]]> {
 }
 
 function npmMissing(): Failure {
-  return new Failure("--local needs npm, once, to fetch the Workers runtime; there is none.", [
+  return new Failure("npm is needed once to fetch the Workers runtime, and it is not installed.", [
     "Install it: the package npm of your system, or Node from https://nodejs.org, which brings it.",
   ]);
 }
@@ -101,7 +101,7 @@ function withoutNpm(environment: Cli["environment"]): Record<string, string | un
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !/^npm_/i.test(name)));
 }
 
-/** Whoever fetches the same at the same time gets the same: the first one to be ready counts. */
+/** Of processes that fetch the same at the same time, the first one to be ready counts. */
 async function putInPlace(fresh: string, target: string): Promise<void> {
   if (existsSync(target) && !(await isWhole(target))) await discard(target, isWhole);
   try {

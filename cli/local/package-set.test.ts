@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describe, test } from "vitest";
 import { installationFiles, readPackageSet } from "./package-set.ts";
-import { requireRuntimePlatform } from "./runtime-platform.ts";
+import { requireRuntimePlatform } from "./package-set.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const MINIFLARE = join(ROOT, "standalone/packages/miniflare");

@@ -1,8 +1,9 @@
 /** The process in which the local edge is kept running. It ends when its input does, so with this command at the latest. */
 import { parseJson } from "../../src/std/json.ts";
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import {
   type StandaloneMessage,
@@ -13,7 +14,6 @@ import type { SupervisedProcess } from "../../standalone/supervised-process.ts";
 import { compiledDirectory } from "../core/cache-directory.ts";
 import type { Cli } from "../core/cli.ts";
 import { Failure } from "../core/failure.ts";
-import { standaloneDirectory } from "./standalone-directory.ts";
 
 /** It has little to do once all runs: requests go past it. They save 90 MB. */
 const NODE_OPTIONS = ["--optimize-for-size", "--max-semi-space-size=2"];
@@ -25,13 +25,16 @@ export type StandaloneHandle = SupervisedProcess & { readonly port: number; read
 
 export type StandaloneStart = {
   readonly cli: Cli;
+  /** The command that starts it, for messages. */
+  readonly command: string;
   /** The Node that runs it. */
   readonly node: string;
   readonly settings: StandaloneSettings;
 };
 
 /** Resolves once the edge answers; throws a Failure where it does not start. */
-export async function startStandalone({ cli, node, settings }: StandaloneStart): Promise<StandaloneHandle> {
+export async function startStandalone(start: StandaloneStart): Promise<StandaloneHandle> {
+  const { cli, node, settings } = start;
   cli.signal.throwIfAborted();
   const child = spawn(cli, node, settings);
   const ended = child.then(({ signal, exitCode }) => signal ?? `exit code ${exitCode ?? "unknown"}`);
@@ -44,7 +47,7 @@ export async function startStandalone({ cli, node, settings }: StandaloneStart):
   const onAbort = (): void => void stop();
   cli.signal.addEventListener("abort", onAbort, { once: true });
   try {
-    const { port, apiKey } = await readUntilReady(cli, child, settings);
+    const { port, apiKey } = await readUntilReady(start, child);
     // It may be ready just as it is told to end.
     cli.signal.throwIfAborted();
     return { pid: child.pid ?? 0, ended, stop, port, apiKey };
@@ -86,17 +89,17 @@ type Child = ReturnType<typeof spawn>;
 type Ready = Extract<StandaloneMessage, { kind: "ready" }>;
 
 /** What comes later is told as well: the output is read until it ends. */
-async function readUntilReady(cli: Cli, child: Child, settings: StandaloneSettings): Promise<Ready> {
+async function readUntilReady(start: StandaloneStart, child: Child): Promise<Ready> {
   return await new Promise((resolve, reject) => {
     const read = async (): Promise<void> => {
       for await (const line of child.iterable()) {
         const message = standaloneMessageSchema.safeParse(parseJson(line)).data;
         if (message?.kind === "ready") resolve(message);
-        else if (message?.kind === "said") cli.terminal.warn(message.line);
-        else if (message) reject(failureOf(message, settings));
+        else if (message?.kind === "said") start.cli.terminal.warn(message.line);
+        else if (message) reject(failureOf(message, start));
       }
-      const advice = [`Its last words are in ${logOf(settings)}.`];
-      reject(new Failure("The local edge has ended before it was ready.", advice));
+      const advice = [`Its log is ${logOf(start.settings)}.`];
+      reject(new Failure("The local edge ended before it was ready.", advice));
     };
     read().catch(reject);
   });
@@ -104,15 +107,25 @@ async function readUntilReady(cli: Cli, child: Child, settings: StandaloneSettin
 
 function failureOf(
   message: Exclude<StandaloneMessage, { kind: "ready" | "said" }>,
-  { stateDirectory }: StandaloneSettings,
+  { command, settings: { stateDirectory } }: StandaloneStart,
 ): Failure {
   if (message.kind === "failed") return new Failure(message.whatHappened, message.howToSolve);
   const { pid, url } = message;
   return new Failure(
     `A local edge already runs in this project (process ${pid}${url === "" ? "" : `, ${url}`}).`,
     [
-      "End the other `flash dev --local` first, with Ctrl+C in its terminal. One project has one local edge at a time:",
+      `End the other \`${command}\` first, with Ctrl+C in its terminal. A project has one at a time:`,
       `its data is in ${stateDirectory}.`,
     ],
   );
+}
+/** Beside the bundled command, or as the repository lays it out. */
+const PLACES = ["./standalone/", "../../dist/cli/standalone/"];
+
+/** What scripts/bundle/standalone-bundle.ts has laid out. */
+export function standaloneDirectory(): string {
+  const places = PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  const found = places.find((place) => existsSync(place));
+  if (found === undefined) throw new Error(`the local edge is in none of ${places.join(", ")}`);
+  return found;
 }

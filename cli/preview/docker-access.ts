@@ -1,4 +1,4 @@
-/** The Docker of this computer, or why there is none. */
+/** The Docker daemon of this computer, and what to do when it cannot be used. */
 import { existsSync } from "node:fs";
 import Dockerode from "dockerode";
 import { execa } from "execa";
@@ -8,13 +8,19 @@ import { Failure } from "../core/failure.ts";
 const DEFAULT_SOCKET = "/var/run/docker.sock";
 const NAMED_BY = "DOCKER_HOST";
 
-/** A client whose daemon answers; throws a Failure that says what to do. */
-export async function openDocker(cli: Cli): Promise<Dockerode> {
+export type DockerAccess = {
+  readonly docker: Dockerode;
+  /** By which other programs find the same daemon. */
+  readonly environment: Readonly<Record<string, string>>;
+};
+
+/** Resolves when the daemon answers; throws a Failure that says what to do. */
+export async function openDocker(cli: Cli): Promise<DockerAccess> {
   const place = await findPlace(cli);
   const docker = place.socketPath === undefined ? new Dockerode() : new Dockerode(place);
   try {
     await docker.ping();
-    return docker;
+    return { docker, environment: place.socketPath ? { [NAMED_BY]: `unix://${place.socketPath}` } : {} };
   } catch (error) {
     throw explained(cli, error, place);
   }
@@ -50,8 +56,8 @@ function explained({ environment }: Cli, error: unknown, place: Place): Failure 
     ]);
   }
   if (code === "EACCES" || code === "EPERM") {
-    return new Failure("Docker runs, but this account may not use it.", [
-      "Add it to the group docker, and log in again: sudo usermod -aG docker $USER",
+    return new Failure("Docker is running, but this account may not use it.", [
+      "Add the account to the group docker, and log in again: sudo usermod -aG docker $USER",
     ]);
   }
   const socket = place.socketPath ?? DEFAULT_SOCKET;
@@ -61,7 +67,25 @@ function explained({ environment }: Cli, error: unknown, place: Place): Failure 
       "Without Docker: `flash dev --local` runs functions as plain processes.",
     ]);
   }
-  return new Failure(`Docker is installed, but its daemon does not run (${socket}: ${message}).`, [
+  return new Failure(`Docker is installed, but its daemon is not running (${socket}: ${message}).`, [
     "Start Docker Desktop, or the service: sudo systemctl start docker",
   ]);
+}
+
+/** Empties a directory of this computer as root, in a container of an image that is here. */
+export async function removeAsRoot(docker: Dockerode, image: string, directory: string): Promise<void> {
+  const container = await docker.createContainer({
+    Image: image,
+    User: "0",
+    Entrypoint: ["find"],
+    Cmd: ["/state", "-mindepth", "1", "-delete"],
+    NetworkDisabled: true,
+    HostConfig: { Binds: [`${directory}:/state`] },
+  });
+  try {
+    await container.start();
+    await container.wait();
+  } finally {
+    await container.remove({ force: true });
+  }
 }

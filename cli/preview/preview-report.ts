@@ -1,19 +1,20 @@
-/** What a preview says once it runs. */
+/** What a preview prints once it runs. */
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import type { Cli } from "../core/cli.ts";
 import { exampleCalls, routesOf, type Route } from "../deploy/endpoint-urls.ts";
 import { type GroupedEndpoint, showEndpointGroups } from "../deploy/deployment-report.ts";
 import type { LocalServer } from "../server/local-server.ts";
 import type { Palette } from "../core/palette.ts";
-import { PREVIEW_ENVIRONMENT } from "./worker-plan.ts";
-import type { PreviewWorker } from "./worker/preview-worker.ts";
+
+/** Name of the environment that workers of a preview are in. */
+export const PREVIEW_ENVIRONMENT = "preview";
 
 type ShownEndpoint = {
   readonly name: string;
   readonly type: "QB" | "LB";
-  /** Its own address; of a queue that under the local server. */
+  /** Its own URL; of a queue its URL at the local server. */
   readonly url: string;
-  /** Under the local server. */
+  /** Its URL at the local server. */
   readonly localUrl: string;
   readonly routes: readonly Route[];
 };
@@ -27,16 +28,17 @@ type PreviewDocument = {
   readonly warnings: readonly string[];
 };
 
+/** `ownUrls`: of endpoints that have a port of their own, by their names. */
 export function showPreview(
   cli: Cli,
   order: { readonly appName: string; readonly manifest: FlashManifest; readonly warnings: readonly string[] },
   server: LocalServer,
-  workers: ReadonlyMap<string, PreviewWorker>,
+  ownUrls: ReadonlyMap<string, string>,
 ): void {
   const { terminal } = cli;
   const { bold, dim } = terminal.palette;
   const { appName, manifest, warnings } = order;
-  const endpoints = [...workers.values()].map((worker) => shown(manifest, server, worker));
+  const endpoints = Object.keys(manifest.resources).map((name) => shown(manifest, server, name, ownUrls));
   showEndpointGroups(
     terminal,
     endpoints.map((endpoint) => grouped(terminal.palette, endpoint)),
@@ -62,14 +64,14 @@ export function showPreview(
 function shown(
   manifest: FlashManifest,
   server: LocalServer,
-  { name, address }: PreviewWorker,
+  name: string,
+  ownUrls: ReadonlyMap<string, string>,
 ): ShownEndpoint {
   const localUrl = `${server.url}/${name}`;
-  const isBalanced = manifest.resources[name]?.is_load_balanced === true;
   return {
     name,
-    type: isBalanced ? "LB" : "QB",
-    url: address ?? localUrl,
+    type: manifest.resources[name]?.is_load_balanced === true ? "LB" : "QB",
+    url: ownUrls.get(name) ?? localUrl,
     localUrl,
     routes: routesOf(manifest, name),
   };

@@ -1,197 +1,214 @@
 /**
- * `flash deploy --preview`: the app of a build, a container for each endpoint, on this computer and nowhere else.
+ * `flash deploy --preview`: deploys a build to an edge of its own on this computer, whose workers run in Docker.
  *
- * V1  Whatever ends it, all that it has made is removed; what a killed one has left, the next one removes.
+ * V1  Whatever ends it, all that it has made is removed. What a killed one has left ends by itself within seconds; what
+ *     neither could remove, the next preview in this project removes.
  */
-import { randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
-import type Dockerode from "dockerode";
-import type { AgentLog } from "../../node-agent/core/log.ts";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { BuildResult } from "../build/build.ts";
-import type { Cli } from "../core/cli.ts";
 import { findEnvironmentFile } from "../configuration/environment-file.ts";
+import type { Cli } from "../core/cli.ts";
 import { Failure } from "../core/failure.ts";
+import { deploy, type DeployedEndpoint } from "../deploy/deployment.ts";
+import { ensureTarget, findApp } from "../deploy/target.ts";
+import { uploadWithProgress } from "../deploy/upload.ts";
+import { awaitWorkers, type ReadyEndpoint } from "../deploy/readiness.ts";
+import { openLocalEdge } from "../local/local-edge.ts";
+import { FLASH_DIRECTORY } from "../project/project.ts";
 import { type LocalServer, startLocalServer } from "../server/local-server.ts";
 import { openCallLog } from "../server/terminal-call-log.ts";
-import { counted, secondsSince } from "../core/format.ts";
-import { layOutFiles } from "./app-files.ts";
-import { ensureImages } from "./images.ts";
-import { type Machine, readMachine } from "./machine.ts";
-import { type PeerService, startPeerService } from "./peer-service.ts";
-import { showPreview } from "./preview-report.ts";
-import { PreviewCalls, servedApp } from "./served-preview.ts";
-import { clear, clearLeftovers, makeNetwork, newSite, type Site } from "./site.ts";
-import { openWorkerDoor } from "./worker-door.ts";
-import { planWorkers, type WorkerPlan } from "./worker-plan.ts";
-import { ContainerMaker } from "./worker/container-maker.ts";
-import { readLine } from "./worker/printed-line.ts";
-import { PreviewWorker } from "./worker/preview-worker.ts";
+import { createSecret, deleteSecret, hostsPresent, listSecrets } from "../service/endpoint-operations.ts";
+import { deleteEnvironment } from "../service/flash-operations.ts";
+import { Service } from "../service/service.ts";
+import { secondsSince } from "../core/format.ts";
+import { type DockerAccess, removeAsRoot } from "./docker-access.ts";
+import { PreviewCalls } from "./preview-calls.ts";
+import { WorkerOutput } from "./worker-output.ts";
+import { prepareManifest, type PreparedManifest } from "./preview-manifest.ts";
+import { PREVIEW_ENVIRONMENT, showPreview } from "./preview-report.ts";
 
-export const SILENT: AgentLog = { info: () => {}, warn: () => {}, error: () => {} };
+const COMMAND = "flash deploy --preview";
+const STATE = join(FLASH_DIRECTORY, "preview");
+const AGENT_LIMIT_MS = 60_000;
+const AGENT_POLL_MS = 200;
+/** Last lines of a worker that does not become ready. */
+const LINES_SHOWN = 20;
 
 export type PreviewOrder = Pick<BuildResult, "appName" | "manifest" | "artifact" | "warnings"> & {
-  /** The first one that is tried. */
+  /** The first port that the local server tries. */
   readonly port: number;
+  /** How long to wait for workers; 0 for not at all. */
+  readonly waitSeconds: number;
 };
 
-/** Runs until the person stops it. Throws a Failure when a container does not become ready. */
-export async function runPreview(cli: Cli, docker: Dockerode, order: PreviewOrder): Promise<void> {
-  const preview = new Preview(cli, docker, order);
+/** Runs until Ctrl+C. Throws a Failure when a worker does not become ready. */
+export async function runPreview(cli: Cli, docker: DockerAccess, order: PreviewOrder): Promise<void> {
+  const prepared = prepareManifest(order.manifest, (await findEnvironmentFile(cli))?.entries ?? {});
+  for (const secret of Object.values(prepared.secrets)) cli.hide?.(secret);
+  const preview = new Preview(cli, docker, { ...order, ...prepared });
   try {
-    const server = await preview.start();
-    showPreview(cli, order, server, preview.workers);
+    await preview.start();
     if (!cli.signal.aborted) await once(cli.signal, "abort");
-  } catch (error) {
-    throw explained(error);
   } finally {
     await preview.close();
   }
 }
 
-/** Removes what killed previews have left on this computer. */
-export async function tidy(cli: Cli, docker: Dockerode): Promise<void> {
-  const count = await clearLeftovers(docker);
-  if (count > 0) cli.terminal.say(`  Removed ${counted(count, "container")} of a preview that was killed.`);
-}
-
-/** What Docker refuses is no fault of this command. */
-function explained(error: unknown): unknown {
-  const isOfDocker = error instanceof Error && "statusCode" in error;
-  return isOfDocker ? new Failure(`Docker refused: ${error.message}`) : error;
-}
-
 class Preview {
   readonly #cli: Cli;
-  readonly #docker: Dockerode;
-  readonly #order: PreviewOrder;
-  readonly #workers = new Map<string, PreviewWorker>();
+  readonly #docker: DockerAccess;
+  readonly #order: PreviewOrder & PreparedManifest;
   /** What is to be done at the end, the last one first. */
   readonly #endings: (() => Promise<unknown>)[] = [];
 
-  constructor(cli: Cli, docker: Dockerode, order: PreviewOrder) {
+  constructor(cli: Cli, docker: DockerAccess, order: PreviewOrder & PreparedManifest) {
     this.#cli = cli;
     this.#docker = docker;
     this.#order = order;
   }
 
-  get workers(): ReadonlyMap<string, PreviewWorker> {
-    return this.#workers;
-  }
-
-  async start(): Promise<LocalServer> {
-    const site = await newSite();
-    this.#cli.onForceQuit?.(() => this.#left(site));
-    const key = `preview_${randomBytes(24).toString("hex")}`;
-    this.#cli.hide?.(key);
-    const app = servedApp(this.#order.manifest, this.#order.appName);
-    const calls = new PreviewCalls(this.#workers);
-    const log = openCallLog(this.#cli);
-    const { manifest } = this.#order;
-    const endpoints = await app.endpoints();
-    const peers = await startPeerService({ key, manifest, endpoints, calls, log });
-    this.#endings.push(() => peers.close());
-    const plans = await this.#plan(site, key, peers);
-    const machine = await readMachine(this.#docker);
-    await ensureImages(this.#cli, this.#docker, plans, machine.platform);
-    await this.#startWorkers(await this.#maker(site, peers, machine), plans);
+  async start(): Promise<void> {
+    const { manifest, appName, waitSeconds: limitSeconds } = this.#order;
+    const service = await this.#openEdge();
+    const startedAt = Date.now();
+    const endpoints = await this.#deploy(service);
+    const output = new WorkerOutput(this.#cli, service, startedAt);
+    for (const { id, name } of endpoints) if (id !== null) output.follow(id, name);
+    const workers = await awaitWorkers(this.#cli, service, { manifest, endpoints, limitSeconds });
+    requireReady(workers, output);
+    const ids = new Map(endpoints.map(({ name, id }) => [name, id ?? ""]));
+    const served = Object.entries(manifest.resources).map(([name, resource]) => ({ name, resource }));
     const server = await startLocalServer(this.#cli, {
-      app,
-      calls,
-      log,
+      app: { name: appName, endpoints: async () => served },
+      calls: new PreviewCalls(service, ids, this.#cli.signal),
+      log: openCallLog(this.#cli),
       host: "localhost",
       port: this.#order.port,
     });
     this.#endings.push(() => server.close());
-    return server;
+    showPreview(this.#cli, this.#order, server, await openPorts(server, endpoints));
   }
 
   /** V1: what cannot be removed does not keep the rest. */
   async close(): Promise<void> {
     if (this.#endings.length === 0) return;
     const step = this.#cli.terminal.step("Stopping");
-    const faults: unknown[] = [];
-    for (const end of this.#endings.toReversed()) await end().catch((fault: unknown) => faults.push(fault));
-    if (faults.length === 0) return step.done("Stopped; containers and network are removed");
+    const issues: unknown[] = [];
+    for (const end of this.#endings.toReversed()) await end().catch((issue: unknown) => issues.push(issue));
+    if (issues.length === 0) return step.done("Stopped; containers and network are removed");
     step.fail("Not everything could be removed");
-    for (const fault of faults)
-      this.#cli.terminal.warn(fault instanceof Error ? fault.message : String(fault));
+    for (const issue of issues)
+      this.#cli.terminal.warn(issue instanceof Error ? issue.message : String(issue));
   }
 
-  /** For who has no time to wait until it is removed. */
-  #left({ networkName }: Site): readonly string[] {
-    if (this.#workers.size === 0) return [];
-    return [`The containers on the network ${networkName} are left; the next preview removes them.`];
-  }
-
-  async #plan(site: Site, key: string, peers: PeerService): Promise<readonly WorkerPlan[]> {
-    const { hide } = this.#cli;
-    const dotEnv = await findEnvironmentFile(this.#cli);
-    const { plans, secrets } = planWorkers({
-      manifest: this.#order.manifest,
-      id: site.id,
-      calls: { url: peers.url, key },
-      secrets: dotEnv?.entries ?? {},
-    });
-    for (const secret of secrets) hide?.(secret);
-    return plans;
-  }
-
-  async #maker(site: Site, peers: PeerService, machine: Machine): Promise<ContainerMaker> {
-    const files = await layOutFiles(this.#cli, this.#order.artifact.path);
-    this.#cli.onForceQuit?.(() => [
-      "What is left of the preview, the next `flash deploy --preview` here removes.",
-    ]);
-    this.#endings.push(() => files.remove());
-    this.#endings.push(() => clear(this.#docker, site.id));
-    const gateway = await makeNetwork(this.#docker, site);
-    const door = await openWorkerDoor(gateway, peers.url, (id) =>
-      [...this.#workers.values()].find((worker) => worker.id === id),
+  async #openEdge(): Promise<Service> {
+    const environment = { ...this.#cli.environment, ...this.#docker.environment };
+    const stateDirectory = join(this.#cli.directory, STATE);
+    const project = createHash("sha256").update(this.#cli.directory).digest("hex").slice(0, 6);
+    const edge = await openLocalEdge(
+      { ...this.#cli, environment },
+      {
+        ...{ command: COMMAND, stateDirectory, runtime: "docker" },
+        desktopNetwork: `flash-preview-${project}`,
+      },
     );
-    this.#endings.push(() => door.close());
-    return new ContainerMaker({ docker: this.#docker, site, access: door, files, ...machine });
+    this.#cli.onForceQuit?.(() => ["The containers of the preview are removed within seconds."]);
+    this.#endings.push(() => this.#removeState(stateDirectory));
+    this.#endings.push(() => edge.close());
+    return new Service({
+      url: edge.url,
+      apiKey: edge.apiKey,
+      onWarning: (message) => this.#cli.warnings?.add(message),
+      signal: this.#cli.signal,
+    });
   }
 
-  async #startWorkers(maker: ContainerMaker, plans: readonly WorkerPlan[]): Promise<void> {
-    const { terminal, signal } = this.#cli;
-    signal.throwIfAborted();
-    const startedAt = performance.now();
-    const what = counted(plans.length, "container");
-    const step = terminal.step(`Starting ${what}`);
-    for (const plan of plans) this.#workers.set(plan.name, this.#worker(plan, maker));
-    const workers = [...this.#workers.values()];
-    this.#endings.push(() => Promise.all(workers.map((worker) => worker.close())));
-    const waiting = new Set(workers.map(({ name }) => name));
-    const givenUp = new AbortController();
-    signal.addEventListener("abort", () => givenUp.abort(), { once: true });
-    const starts = workers.map(async (worker) => {
-      await worker.start(givenUp.signal);
-      waiting.delete(worker.name);
-      step.update(`waiting for ${[...waiting].join(", ")}`);
+  /** Until the agent has joined, the edge says of every endpoint that no host can run it. */
+  async #awaitAgent(service: Service): Promise<void> {
+    const { signal, directory } = this.#cli;
+    const endAt = performance.now() + AGENT_LIMIT_MS;
+    while (performance.now() < endAt) {
+      const { myself } = await service.query(hostsPresent);
+      if (myself.hosts.some(({ isPresent }) => isPresent)) return;
+      await delay(AGENT_POLL_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
+    }
+    throw new Failure(`The agent did not connect within ${AGENT_LIMIT_MS / 1_000} s.`, [
+      `Its log is ${join(directory, STATE, "agent.log")}.`,
+    ]);
+  }
+
+  /** What workers wrote to volumes may belong to root. */
+  async #removeState(directory: string): Promise<void> {
+    const remove = async (): Promise<void> => await rm(directory, { recursive: true, force: true });
+    await remove().catch(async () => {
+      const [image = ""] = Object.values(this.#order.manifest.resources).map(({ imageName }) => imageName);
+      await removeAsRoot(this.#docker.docker, image, directory);
+      await remove();
     });
+  }
+
+  async #deploy(service: Service): Promise<readonly DeployedEndpoint[]> {
+    const { appName, manifest, artifact, secrets } = this.#order;
+    await removeLeftover(service, appName);
+    for (const [name, value] of Object.entries(secrets))
+      await service.mutate(createSecret, { input: { name, value } });
+    const target = await ensureTarget(service, appName, PREVIEW_ENVIRONMENT);
+    const buildId = await uploadWithProgress(this.#cli, service, {
+      appId: target.app.id,
+      artifact,
+      manifest,
+    });
+    const startedAt = performance.now();
+    const step = this.#cli.terminal.step("Deploying to the local edge");
     try {
-      await Promise.all(starts);
-      step.done(`Started ${what} (${secondsSince(startedAt)} s)`);
+      await this.#awaitAgent(service);
+      const { endpoints } = await deploy(service, { target, buildId, manifest, prunes: false }, step);
+      const failed = endpoints.flatMap(({ name, error }) =>
+        error === undefined ? [] : [`${name}: ${error}`],
+      );
+      if (failed.length > 0) throw new Failure("Not every endpoint could be deployed.", failed);
+      step.done(`Deployed to the local edge (${secondsSince(startedAt)} s)`);
+      return endpoints;
     } catch (error) {
-      step.fail("Starting failed");
-      givenUp.abort();
-      // What is on its way would outlive the end of this preview.
-      await Promise.allSettled(starts);
-      signal.throwIfAborted();
+      step.fail("Deploying to the local edge failed");
       throw error;
     }
   }
+}
 
-  #worker(plan: WorkerPlan, maker: ContainerMaker): PreviewWorker {
-    const { terminal } = this.#cli;
-    const { dim } = terminal.palette;
-    return new PreviewWorker({
-      plan,
-      maker,
-      onLine: (line) => {
-        for (const text of readLine(line)) terminal.say(`  ${dim(`${plan.name} │`)} ${text}`);
-      },
-      onNotice: (text) => terminal.warn(text),
-      log: SILENT,
-    });
-  }
+/** A preview that was killed has left its environment, with jobs of its callers, and its secrets. */
+async function removeLeftover(service: Service, appName: string): Promise<void> {
+  const app = await findApp(service, appName);
+  for (const { id } of app?.flashEnvironments ?? []) await service.mutate(deleteEnvironment, { id });
+  const { myself } = await service.query(listSecrets);
+  for (const { id } of myself.secrets) await service.mutate(deleteSecret, { id });
+}
+
+function requireReady(workers: readonly ReadyEndpoint[], output: WorkerOutput): void {
+  const failed = workers.flatMap((one) => {
+    if (one.state === "failed") return [{ name: one.name, reason: one.reason }];
+    return one.state === "waiting" ? [{ name: one.name, reason: one.reason ?? "No worker is ready." }] : [];
+  });
+  const [first] = failed;
+  if (first === undefined) return;
+  const lines = failed.flatMap(({ name }) => output.lastLines(name).slice(-LINES_SHOWN));
+  const reasons = failed.slice(1).map(({ name, reason }) => `${name}: ${reason}`);
+  throw new Failure(`The container of ${first.name} does not become ready. ${first.reason}`, [
+    ...reasons,
+    ...(lines.length > 0 ? lines : ["It has printed nothing."]),
+  ]);
+}
+
+/** URLs of load-balanced endpoints, by their names. */
+async function openPorts(
+  server: LocalServer,
+  endpoints: readonly DeployedEndpoint[],
+): Promise<ReadonlyMap<string, string>> {
+  const balanced = endpoints.filter(({ type }) => type === "LB");
+  const urls = balanced.map(async ({ name }) => [name, await server.openPort(name)] as const);
+  return new Map(await Promise.all(urls));
 }

@@ -26,7 +26,9 @@ export type LocalServer = {
   readonly port: number;
   /** The requested port was in use. */
   readonly isMoved: boolean;
-  /** Closes the server and aborts running calls. */
+  /** Serves one endpoint at a port of its own, which the system chooses; answers its URL. */
+  openPort(endpoint: string): Promise<string>;
+  /** Ends it and aborts the calls that are under way. */
   close(): Promise<void>;
 };
 
@@ -38,19 +40,30 @@ export async function startLocalServer(cli: Cli, settings: LocalServerSettings):
   const { host, port: requestedPort } = settings;
   // The rest of the command uses the globals of Node.
   const listener = getRequestListener(localApp(settings).fetch, { overrideGlobalObjects: false });
-  const { servers, port } = await listen(
-    (request, response) => void listener(request, response),
-    host,
-    requestedPort,
-  );
+  const servers: Server[] = [];
+  const open = async (first: number, prefix = ""): Promise<number> => {
+    const opened = await listen(
+      (request, response) => {
+        request.url = `${prefix}${request.url ?? "/"}`;
+        void listener(request, response);
+      },
+      host,
+      first,
+    );
+    servers.push(...opened.servers);
+    return opened.port;
+  };
+  const urlOf = (port: number): string => `http://${displayHost(host)}:${port}`;
+  const port = await open(requestedPort);
   const isMoved = requestedPort !== 0 && port !== requestedPort;
   if (isMoved) cli.terminal.warn(`Port ${requestedPort} is in use; the server is on port ${port}.`);
   if (!isLoopback(host))
     cli.terminal.warn(`Any computer that can reach ${host} can call the endpoints without a key.`);
   return {
-    url: `http://${displayHost(host)}:${port}`,
+    url: urlOf(port),
     port,
     isMoved,
+    openPort: async (endpoint) => urlOf(await open(0, `/${endpoint}`)),
     close: async () => await closeAll(servers),
   };
 }

@@ -102,3 +102,20 @@ export async function removeEndpoint(service: Service, id: string): Promise<"del
     throw error;
   }
 }
+
+export const createSecret = operation(
+  "mutation ($input: SecretCreateInput) { secretCreate(input: $input) { id } }",
+  { secretCreate: z.object({ id: string }) },
+);
+
+export const listSecrets = operation("query { myself { secrets { id } } }", {
+  myself: z.object({ secrets: z.array(z.object({ id: string })) }),
+});
+
+export const deleteSecret = operation("mutation ($id: ID!) { secretDelete(id: $id) }", {
+  secretDelete: z.null(),
+});
+
+export const hostsPresent = operation("query { myself { hosts { isPresent } } }", {
+  myself: z.object({ hosts: z.array(z.object({ isPresent: z.boolean() })) }),
+});

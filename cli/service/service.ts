@@ -137,8 +137,8 @@ export class Service {
     const signals = init.signal ? [signal, init.signal] : [signal];
     try {
       return await fetch(`${url}${path}`, {
-        ...init,
         ...NO_REDIRECT,
+        ...init,
         headers,
         signal: AbortSignal.any(signals),
       });

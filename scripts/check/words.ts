@@ -8,6 +8,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseSync } from "oxc-parser";
 
+/** How many are left; lower it whenever there are fewer. */
+export const RETIRED_WORDS_MAX = 1_500;
+
 const GLOSSARY = fileURLToPath(new URL("../../docs/glossary.md", import.meta.url));
 const CODE = /\.(ts|mts|mjs|js|py)$/;
 const READ = /\.(ts|mts|mjs|js|py|md|sh|toml|yml|yaml|html|css)$/;

@@ -9,7 +9,24 @@ const SHARED = ["src/contract", "src/json", "src/link", "src/net", "src/catalog"
 /** Helpers that any file may import. */
 const STANDARD = "src/std";
 const PURE = [...SHARED, "src/domain"];
-const OBJECTS = ["type:src/endpoint", "type:src/fleet"];
+const OBJECTS = [
+  "type:src/endpoint",
+  "type:src/endpoint/batches",
+  "type:src/endpoint/load-balancing",
+  "type:src/fleet",
+];
+/** What every feature of the Endpoint object uses; of the object itself the types of its messages and hooks. */
+const FEATURE = [...PURE, "src/durable", "src/endpoint/facts", "src/endpoint/limits", "type:src/endpoint"];
+const FEATURES = [
+  "queue",
+  "scaling",
+  "streams",
+  "webhooks",
+  "batches",
+  "metrics",
+  "dispatch",
+  "load-balancing",
+];
 const EDGE = [...PURE, "src/durable", "src/db", "src/auth", "src"];
 
 const DAEMON_LEAVES = [
@@ -51,7 +68,22 @@ const LAYERS = {
   "src/link": ["src/contract", "src/json"],
   "src/domain": SHARED,
   "src/durable": PURE,
-  "src/endpoint": [...PURE, "src/durable", "type:src/fleet"],
+  "src/endpoint/facts": [...PURE, "src/durable"],
+  "src/endpoint/limits": [...PURE, "type:src/endpoint"],
+  "src/endpoint/queue": FEATURE,
+  "src/endpoint/scaling": [...FEATURE, "src/endpoint/queue"],
+  "src/endpoint/streams": [...FEATURE, "src/endpoint/queue"],
+  "src/endpoint/webhooks": [...FEATURE, "src/endpoint/queue"],
+  "src/endpoint/batches": [...FEATURE, "src/endpoint/queue"],
+  "src/endpoint/metrics": [...FEATURE, "type:src/endpoint/queue", "type:src/endpoint/scaling"],
+  "src/endpoint/dispatch": [
+    ...FEATURE,
+    "src/endpoint/queue",
+    "type:src/endpoint/scaling",
+    "type:src/endpoint/streams",
+  ],
+  "src/endpoint/load-balancing": [...FEATURE, "src/endpoint/scaling", "type:src/endpoint/metrics"],
+  "src/endpoint": [...FEATURE, ...FEATURES.map((name) => `src/endpoint/${name}`), "type:src/fleet"],
   "src/fleet": [...PURE, "src/durable", "type:src/endpoint"],
   "src/db": PURE,
   "src/auth": [...PURE, "src/db", "type:src"],
@@ -231,30 +263,18 @@ const LAYERS = {
     "cli/dev/session",
     "cli/dev/call",
   ],
-  // A preview is a host of one app and a queue in front of it, made of parts of the agent.
+  // Secret references are read by the rules of the edge that fills them.
   "cli/preview": [
     ...PURE,
-    "node-agent/artifacts",
-    "node-agent/core",
-    "node-agent/disk",
-    "node-agent/gpu",
-    "node-agent/journal",
-    "node-agent/runtime/process",
-    "node-agent/runtime/daemon",
-    "node-agent/runtime/docker",
-    "node-agent/runtime/images",
-    "node-agent/runtime/interface",
-    "node-agent/runtime/network",
-    "node-agent/worker",
-    "node-agent/worker-server",
-    "node-agent/worker/lifecycle",
-    "node-agent/worker/load-balancing",
-    "node-agent/worker/queue",
     "cli/core",
     "cli/terminal",
     "cli/configuration",
+    "cli/project",
+    "cli/service",
+    "cli/calls",
     "cli/build",
     "cli/deploy",
+    "cli/local",
     "cli/server",
     "cli/server/requests",
   ],

@@ -73,7 +73,7 @@ async function createEndpoint(api: ManagementApi, templateId: string): Promise<s
   return saveEndpoint.id;
 }
 
-/** Finds the example endpoint of an earlier start, or makes it; its worker is set anew either way. */
+/** Finds the example endpoint of an earlier start, or creates it; its worker settings are saved either way. */
 export async function ensureExample(api: ManagementApi, worker: ExampleWorker): Promise<ExampleEndpoint> {
   const existing = await findEndpoint(api);
   const templateId = await saveTemplate(api, existing?.templateId, worker);

@@ -1,4 +1,5 @@
 /** Edgerun on this machine: the edge, one agent and the example, from start to stop. */
+import { dockerAnswers } from "../../standalone/docker-daemon.ts";
 import { join } from "node:path";
 import type { RuntimeKind } from "../../standalone/agent.ts";
 import { readEdgeBuild } from "../../standalone/edge-build.ts";
@@ -14,7 +15,6 @@ import { ensureExample, runExampleJob, type ExampleEndpoint, type ExampleWorker 
 import { followJobs } from "./job-lines.ts";
 import type { StartOptions } from "./options.ts";
 import { requireFreePort } from "./port.ts";
-import { chooseRuntime } from "./runtime-choice.ts";
 
 export class LocalEdgerun {
   readonly #root: string;
@@ -130,4 +130,16 @@ export class LocalEdgerun {
     if (!this.isStopping) printOutcome(outcome, this.#say);
     return outcome.kind === "completed";
   }
+}
+
+/** Docker when a daemon answers, else plain processes; what was asked for by name must be there. */
+async function chooseRuntime(requested: RuntimeKind | undefined): Promise<RuntimeKind> {
+  if (requested === "process") return "process";
+  if (await dockerAnswers()) return "docker";
+  if (requested === undefined) return "process";
+  throw new StartFailure(
+    "No Docker daemon answers.",
+    "Start Docker (or set DOCKER_HOST), or run workers as plain processes:",
+    "npm start -- --runtime process",
+  );
 }

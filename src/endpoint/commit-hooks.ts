@@ -1,158 +1,121 @@
-/** What follows from a turn of the Endpoint object: jobs handed out, waiters told, all of it in the same commit. */
+/**
+ * What the features of an Endpoint object do at the moments that they share: when it wakes, at the end of each turn,
+ * when Fleet reports, when the alarm rings. A feature registers its hooks under its name; nothing else calls them.
+ */
 import type { EndpointConfig } from "../contract/endpoint.ts";
-import { ANSWER_INPUTS_MAX_BYTES } from "./dispatch/dispatch.ts";
-import { resultKey } from "../durable/stored-payload.ts";
-import type { FleetPort } from "../durable/ports.ts";
-import type { EndpointParts } from "./composition.ts";
-import { publicId } from "./queue/job-reference.ts";
-import type { StoredJob } from "./queue/job-store.ts";
-import type { DesiredWorkers } from "./scaling/autoscaler.ts";
+import type { AlarmClock } from "../durable/alarm-clock.ts";
+import type { EndpointFacts, FleetNews } from "./facts/endpoint-facts.ts";
+import type { QueueEffect } from "./queue/queue.ts";
 
-/** R2 takes no more keys in one call. */
-const DELETE_MAX_KEYS = 1_000;
+/**
+ * The order of the hooks, the same at every moment:
+ *
+ * - `limits` come first: wake-up channels that outlast the object's memory count in them.
+ * - `dispatch` claims jobs before `queue` gives up what the turn has orphaned, since a claim removes expired jobs.
+ * - `scaling` decides on what `queue` and `loadBalancing` have counted; `metrics` show what it decided.
+ * - `checkpoint` carries what `scaling` and `metrics` have noted in the same turn, and is read before them by `queue`.
+ * - `batches` come after `queue`: whether a batch is over depends on the jobs that a sweep has just removed.
+ */
+export const HOOK_ORDER = [
+  "limits",
+  "dispatch",
+  "queue",
+  "loadBalancing",
+  "scaling",
+  "metrics",
+  "checkpoint",
+  "webhooks",
+  "batches",
+] as const;
 
-export type Outside = {
-  readonly bucket: R2Bucket;
-  readonly setDesiredWorkers: FleetPort["setDesiredWorkers"];
-  readonly keepAlive: (work: Promise<unknown>) => void;
+export type FeatureName = (typeof HOOK_ORDER)[number];
+
+export type FeatureHooks = {
+  /** The object woke: memory is rebuilt from rows and sockets. */
+  readonly recover?: (now: number) => void;
+  /** A loss of memory cut calls to other programs short. */
+  readonly isInterrupted?: () => boolean;
+  /** Fleet reported; the facts have it already. */
+  readonly learn?: (news: FleetNews, now: number) => void;
+  /** The work of a turn is done: follows it up in memory. Also called while the object knows no endpoint. */
+  readonly settle?: (now: number) => void;
+  readonly jobSettled?: (seq: number, now: number) => void;
+  readonly jobRequeued?: (seq: number) => void;
+  readonly handlerStopped?: (hostId: string) => void;
+  /** Writes what the turn has left in memory. */
+  readonly commit?: (config: EndpointConfig, now: number) => void;
+  /** Starts calls to other programs; the output gate holds them until the turn is durable. */
+  readonly send?: () => void;
+  /** When the alarm must ring for the feature; null for never. */
+  readonly nextAt?: (now: number) => number | null;
+  /** The alarm rang: does what is due, in a bounded batch. */
+  readonly sweep?: (now: number) => void;
+  /** All queued jobs were cancelled. */
+  readonly purged?: (now: number) => void;
+};
+
+export type CommitHooksParts = {
+  readonly features: Readonly<Record<FeatureName, FeatureHooks>>;
+  readonly facts: Pick<EndpointFacts, "config">;
+  readonly alarm: Pick<AlarmClock, "armBy">;
+  /** What the transitions of the turn ask for. */
+  readonly takeEffects: () => readonly QueueEffect[];
 };
 
 export class CommitHooks {
-  readonly #parts: EndpointParts;
-  readonly #outside: Outside;
+  readonly #features: readonly FeatureHooks[];
+  readonly #parts: CommitHooksParts;
 
-  constructor(parts: EndpointParts, outside: Outside) {
+  constructor(parts: CommitHooksParts) {
+    this.#features = HOOK_ORDER.map((name) => parts.features[name]);
     this.#parts = parts;
-    this.#outside = outside;
   }
 
-  /** Runs once per turn: everything that follows from what the turn did, in the same commit. */
-  finish(): void {
-    const now = Date.now();
-    const { facts, scaling, ledger, outbox, sender, batchIndex, activity, gauges, requests, storage } =
-      this.#parts;
-    this.#dispatchJobs(now);
-    storage.endTurn();
-    this.#notifyOfChunks(now);
-    this.#applyEffects(now);
-    this.#dropOrphanedPayloads();
-    requests.endTurn(now);
-    if (!facts.config) return;
-    this.#scale(facts.config, now);
-    activity.endTurn(gauges.read(), now, requests.checkpointDueAt);
-    ledger.persist(now);
-    outbox.save();
-    sender.start();
-    batchIndex.persist(now);
-    this.#arm(now);
-    if (scaling.isUnsent) this.#sendDesiredWorkers();
+  recover(now: number): void {
+    for (const feature of this.#features) feature.recover?.(now);
   }
 
-  /** Who gets no more jobs must get none of those that come before it is gone. */
-  #scale(config: EndpointConfig, now: number): void {
-    const { scaling, dispatch, notifier, loadBalancing } = this.#parts;
-    const { closed, hasReopened } = scaling.decide(config, now);
-    if (closed.length > 0) dispatch.withdraw(closed);
-    if (!hasReopened) return;
-    dispatch.wakeAll();
-    notifier.notifyAllAgents();
-    loadBalancing.handlers.notify();
+  get isInterrupted(): boolean {
+    return this.#features.some((feature) => feature.isInterrupted?.());
   }
 
-  #arm(now: number): void {
-    const { alarm, queue, ledger, scaling, outbox, batches, activity } = this.#parts;
-    const isMoreToSweep = alarm.armedAt === null && queue.isRebuilding && ledger.hasJobs;
-    const dueAt = [
-      queue.nextSweepAt,
-      scaling.nextAt(now),
-      outbox.nextAt(now),
-      batches.work.nextAt(now),
-      activity.checkpointDueAt,
-      isMoreToSweep ? now : null,
-    ].filter((at) => at !== null);
-    if (dueAt.length > 0) alarm.armBy(Math.min(...dueAt));
+  learn(news: FleetNews, now: number): void {
+    for (const feature of this.#features) feature.learn?.(news, now);
   }
 
-  #sendDesiredWorkers(): void {
-    const send = async ({ desired, leaving, resume = [] }: DesiredWorkers) => {
-      // Read at the moment of sending: it may change while an earlier wish is on its way.
-      const { config } = this.#parts.facts;
-      if (config)
-        await this.#outside.setDesiredWorkers({ config, desired, leaving, resume, isRemoved: false });
-    };
-    this.#outside.keepAlive(this.#parts.scaling.send(send));
+  sweep(now: number): void {
+    for (const feature of this.#features) feature.sweep?.(now);
   }
 
-  /** Gives what waits to the agents held here, then rings for those that wait outside. */
-  #dispatchJobs(now: number): void {
-    const { dispatch, storage, queue, agents, notifier } = this.#parts;
-    const slots = dispatch.takeSlots(storage.claimable);
-    const claims = queue.claim(slots, now, ANSWER_INPUTS_MAX_BYTES);
-    for (const [index, slot] of slots.entries()) {
-      const claimed = claims[index];
-      if (claimed) slot.give(agents.dispatched(claimed, claimed.order), claimed.seq);
-      else slot.putBack();
-    }
-    dispatch.flush();
-    notifier.notifyAgentsOfJobs(storage.claimable);
+  purged(now: number): void {
+    for (const feature of this.#features) feature.purged?.(now);
   }
 
-  #notifyOfChunks(now: number): void {
-    for (const seq of this.#parts.agents.takeStreamed()) {
-      this.#parts.streamWaiters.wake(seq, "look");
-      this.#parts.notifier.notifyStream(seq, now);
-    }
+  /** Runs once per turn, in its commit: everything that follows from what the turn did. */
+  finishTurn(now: number): void {
+    for (const feature of this.#features) feature.settle?.(now);
+    for (const effect of this.#parts.takeEffects()) this.#apply(effect, now);
+    const { config } = this.#parts.facts;
+    if (!config) return;
+    for (const feature of this.#features) feature.commit?.(config, now);
+    for (const feature of this.#features) feature.send?.();
+    const dueAt = this.#features.map((feature) => feature.nextAt?.(now) ?? null).filter((at) => at !== null);
+    if (dueAt.length > 0) this.#parts.alarm.armBy(Math.min(...dueAt));
   }
 
-  #applyEffects(now: number): void {
-    for (const effect of this.#parts.queue.takeEffects()) {
+  #apply(effect: QueueEffect, now: number): void {
+    for (const feature of this.#features) {
       switch (effect.kind) {
         case "settled":
-          this.#notifyOfEnd(effect.seq, now);
-          break;
-        case "stopHandler":
-          this.#notifyOfStop(effect.hostId);
+          feature.jobSettled?.(effect.seq, now);
           break;
         case "requeued":
-          this.#parts.agents.forget(effect.seq);
-          this.#parts.batchIndex.jobRequeued(effect.seq);
+          feature.jobRequeued?.(effect.seq);
+          break;
+        case "stopHandler":
+          feature.handlerStopped?.(effect.hostId);
           break;
       }
     }
-  }
-
-  #notifyOfEnd(seq: number, now: number): void {
-    const { agents, jobWaiters, streamWaiters, notifier } = this.#parts;
-    agents.forget(seq);
-    jobWaiters.wake(seq, "look");
-    streamWaiters.wake(seq, "look");
-    notifier.notifyJob(seq, now);
-  }
-
-  #notifyOfStop(hostId: string): void {
-    const { agents, dispatch, notifier } = this.#parts;
-    agents.markStopPending(hostId);
-    dispatch.wake(hostId);
-    notifier.notifyAgent(hostId);
-  }
-
-  #dropOrphanedPayloads(): void {
-    const endpointId = this.#parts.facts.config?.endpointId ?? "";
-    const keyOfUpload = (stored: StoredJob) => resultKey(endpointId, publicId(stored), stored.job.attempt);
-    const keys = [
-      ...this.#parts.queue.takeOrphanedKeys(keyOfUpload),
-      ...this.#parts.batches.work.takeOrphanedKeys(),
-    ];
-    for (let from = 0; from < keys.length; from += DELETE_MAX_KEYS) {
-      this.#outside.keepAlive(this.#outside.bucket.delete(keys.slice(from, from + DELETE_MAX_KEYS)));
-    }
-  }
-
-  /** Those who wait for a job that was purged. */
-  notifyOfPurge(now: number): void {
-    this.#parts.batches.work.purge();
-    this.#parts.jobWaiters.wakeAll("look");
-    this.#parts.streamWaiters.wakeAll("look");
-    this.#parts.notifier.notifyAllJobs(now);
   }
 }

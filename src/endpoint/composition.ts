@@ -1,158 +1,286 @@
-/** All that an Endpoint object consists of, put together in one place. */
+/** The composition root of an Endpoint object: opens its features, each with what it needs, and registers their hooks. */
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
+import type { FleetPort } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
-import { Waiters } from "../durable/waiters.ts";
-import { ActivityCounters } from "./metrics/activity-counters.ts";
-import { ActivityStore } from "./metrics/activity-store.ts";
-import { AgentHandlers } from "./dispatch/agent-handlers.ts";
+import { openBatches, type BatchHandlers } from "./batches/batch-handlers.ts";
 import { BatchIndex } from "./batches/batch-index.ts";
 import { BatchStore } from "./batches/batch-store.ts";
-import { openBatches } from "./batches/batches.ts";
-import { ChunkStore } from "./streams/chunk-store.ts";
-import { RequestTracker } from "./load-balancing/request-tracker.ts";
-import { openLoadBalancing } from "./load-balancing/load-balancing.ts";
+import { CommitHooks, type FeatureHooks } from "./commit-hooks.ts";
+import { AgentHandlers } from "./dispatch/agent-handlers.ts";
 import { Dispatch } from "./dispatch/dispatch.ts";
-import { EndpointNotifier } from "./dispatch/notifier.ts";
-import { EndpointFacts, WorkerLookup } from "./endpoint-facts.ts";
+import { AgentExchanges } from "./dispatch/exchange.ts";
 import { Followers } from "./dispatch/log-followers.ts";
+import { EndpointNotifier } from "./dispatch/notifier.ts";
+import { EndpointFacts, WorkerLookup } from "./facts/endpoint-facts.ts";
+import { FactStore } from "./facts/fact-store.ts";
 import { JobHandlers } from "./job-handlers.ts";
-import { JobStorage } from "./queue/job-storage.ts";
+import { RequestLimits } from "./limits/request-limits.ts";
+import { openLoadBalancing, type LoadBalancing } from "./load-balancing/load-balancing.ts";
+import { RequestTracker } from "./load-balancing/request-tracker.ts";
+import { ActivityCounters } from "./metrics/activity-counters.ts";
+import { ActivityStore } from "./metrics/activity-store.ts";
+import { MetricsHandlers } from "./metrics/metrics-handlers.ts";
+import { Claims } from "./queue/claims.ts";
+import { JobStorage, OrphanedPayloads } from "./queue/job-storage.ts";
 import { JobStore } from "./queue/job-store.ts";
-import { CurrentGauges } from "./metrics/health-report.ts";
 import { QueueLedger } from "./queue/queue-ledger.ts";
 import { Queue } from "./queue/queue.ts";
-import { RequestLimits } from "./limits/request-limits.ts";
-import { Rollout } from "./scaling/rollout.ts";
 import { RunningTimes } from "./queue/running-times.ts";
-import { Autoscaler } from "./scaling/autoscaler.ts";
+import { Autoscaler, type DesiredState } from "./scaling/autoscaler.ts";
+import { Rollout } from "./scaling/rollout.ts";
+import { WorkerConcurrency } from "./scaling/worker-set.ts";
+import { Workload } from "./scaling/workload.ts";
 import { ENDPOINT_MIGRATIONS } from "./schema.ts";
+import { ChunkStore } from "./streams/chunk-store.ts";
 import { StreamHandlers } from "./streams/stream-handlers.ts";
 import { WebhookHandlers } from "./webhooks/webhook-handlers.ts";
 import { WebhookOutbox } from "./webhooks/webhook-outbox.ts";
 import { WebhookSender } from "./webhooks/webhook-sender.ts";
 import { WebhookStore } from "./webhooks/webhook-store.ts";
-import { WorkerConcurrency } from "./scaling/worker-set.ts";
-import { Workload } from "./scaling/workload.ts";
 
 export type EndpointEnv = {
   readonly PAYLOADS: R2Bucket;
-  /** What jobs of an endpoint may take, in GB; see job-storage.ts. */
+  /** What jobs of an endpoint may take, in GB; see queue/job-storage.ts. */
   readonly ENDPOINT_STORAGE_GB?: string;
-  /** "true": webhooks may have loopback and private addresses; for development. */
+  /** "true": webhooks may call loopback and private addresses; for development. */
   readonly WEBHOOK_ALLOW_PRIVATE?: string;
 };
 
-export type EndpointParts = ReturnType<typeof openParts>;
-
-/** What the object itself does for its parts. */
-export type ObjectHooks = {
-  /** Runs at the end of each turn. */
-  readonly finishTurn: () => void;
-  /** Fetches what Fleet has to tell, and takes it over. */
+/** Calls of the object to Fleet. */
+export type FleetCalls = {
+  readonly setDesiredWorkers: FleetPort["setDesiredWorkers"];
+  /** Fetches the report of Fleet and takes it over. */
   readonly updateReport: () => Promise<void>;
 };
 
-/** Opens the storage and builds what stands on it; nothing is read yet. */
-export function openParts(context: DurableObjectState, env: EndpointEnv, hooks: ObjectHooks) {
-  const core = openCore(context, env, hooks.finishTurn);
-  const { queue, facts, ledger, limits, commit, chunks, times, dispatch, concurrency, storage } = core;
-  const jobWaiters = new Waiters<number, "look">();
-  const streamWaiters = new Waiters<number, "look">();
-  const agents = new AgentHandlers({ queue, chunks, ledger, dispatch, times, concurrency, storage });
-  const webhooks = new WebhookHandlers({ queue, outbox: core.outbox, limits, commit });
-  const jobs = new JobHandlers({
+/** What the object and its router call. */
+export type Endpoint = {
+  readonly facts: EndpointFacts;
+  readonly lookup: WorkerLookup;
+  readonly limits: RequestLimits;
+  readonly jobs: JobHandlers;
+  readonly streams: StreamHandlers;
+  readonly webhooks: WebhookHandlers;
+  readonly batches: BatchHandlers;
+  readonly agents: AgentExchanges;
+  readonly scaling: Pick<Autoscaler, "repeat">;
+  readonly loadBalancing: LoadBalancing;
+  readonly metrics: MetricsHandlers;
+  readonly commit: GroupCommit;
+  readonly alarm: AlarmClock;
+  readonly hooks: CommitHooks;
+  /** Makes the tables again after all storage was deleted. */
+  readonly resetTables: () => void;
+  readonly vitals: () => Vitals;
+};
+
+export type Vitals = {
+  /** Bytes that payloads take in R2. */
+  readonly storedBytes: number;
+  readonly rowsRead: number;
+  /** Alarms included. */
+  readonly rowsWritten: number;
+  readonly waitingExchanges: number;
+  /** Zero when no webhook is being sent and all outcomes are written. */
+  readonly openWebhooks: number;
+  /** Requests that workers have, and requests that wait for one. */
+  readonly requestsInFlight: number;
+  readonly waitingRequests: number;
+  /** Of those in flight: requests that keep the object awake. */
+  readonly awaitedRequests: number;
+};
+
+/** Opens the storage and builds what stands on it; no row is read yet. */
+export function openEndpoint(context: DurableObjectState, env: EndpointEnv, fleet: FleetCalls): Endpoint {
+  const base = openBase(context, fleet, () => hooks.finishTurn(Date.now()));
+  const queue = openQueue(context, env, base);
+  const scaling = openScaling(base, queue);
+  const agents = openAgents(context, base, queue, scaling);
+  const clients = openClients(context, env, base, queue, agents);
+  const { commit, alarm, facts, limits, lookup, database } = base;
+  const loadBalancing = openLoadBalancing(context, { facts, commit, ...scaling });
+  const metrics = new MetricsHandlers({ ...base, ...queue, ...scaling });
+  const hooks: CommitHooks = new CommitHooks({
     facts,
-    queue,
-    ledger,
-    times,
-    webhookAttempts: (stored) => webhooks.logOf(stored).attempts,
-    dispatch,
-    agents,
-    limits,
-    storage,
-    commit,
-    waiters: jobWaiters,
+    alarm,
+    takeEffects: () => queue.queue.takeEffects(),
+    features: {
+      limits: {
+        recover: () => limits.growWith(facts.report),
+        learn: ({ report }) => limits.growWith(report),
+      },
+      dispatch: agents.exchanges,
+      queue: queueHooks(base, queue),
+      loadBalancing: loadBalancing.hooks,
+      scaling: scalingHooks(context, fleet, scaling.scaling, agents.exchanges, loadBalancing),
+      metrics: metrics.hooks,
+      checkpoint: { commit: (_, now) => queue.ledger.persist(now) },
+      webhooks: clients.webhooks.hooks,
+      batches: clients.batches.hooks,
+    },
   });
-  const streams = new StreamHandlers({
-    facts,
-    queue,
-    chunks,
-    limits,
-    commit,
-    waiters: streamWaiters,
-    view: (stored) => jobs.view(stored),
-  });
-  const sender = new WebhookSender({
-    outbox: core.outbox,
-    queue,
-    facts,
-    bucket: env.PAYLOADS,
-    allowsPrivate: env.WEBHOOK_ALLOW_PRIVATE === "true",
-    inTurn: (work) => commit.run(work),
-    keepAlive: (work) => context.waitUntil(work),
-  });
-  const batches = openBatches(core);
-  const loadBalancing = openLoadBalancing(context, core);
-  const lookup = new WorkerLookup({ facts, update: hooks.updateReport });
   return {
-    ...core,
+    facts,
     lookup,
+    limits,
+    ...clients,
+    agents: agents.exchanges,
+    scaling: scaling.scaling,
     loadBalancing,
-    agents,
-    webhooks,
-    jobs,
-    streams,
-    sender,
-    batches,
-    jobWaiters,
-    streamWaiters,
+    metrics,
+    commit,
+    alarm,
+    hooks,
+    resetTables: () => database.migrate(ENDPOINT_MIGRATIONS),
+    vitals: () => vitalsOf(base, queue, scaling.requests, agents.dispatch),
   };
 }
 
-/** What the desks share: the stores, the queue, and what is counted. */
-function openCore(context: DurableObjectState, env: EndpointEnv, finishTurn: () => void) {
+/** What all features share. */
+function openBase(context: DurableObjectState, fleet: FleetCalls, finishTurn: () => void) {
   const database = new ObjectDatabase(context.storage.sql);
   database.migrate(ENDPOINT_MIGRATIONS);
-  const store = new JobStore(database);
-  const limits = new RequestLimits();
-  const chunks = new ChunkStore(database);
-  const activity = new ActivityCounters(new ActivityStore(database));
-  const ledger = new QueueLedger(store, activity);
-  const times = new RunningTimes();
-  const outbox = new WebhookOutbox(new WebhookStore(database));
-  const batchIndex = new BatchIndex(new BatchStore(database));
-  const queue = new Queue({ store, chunks, ledger, times, outbox, counter: batchIndex });
-  const { sql } = context.storage;
-  const storage = new JobStorage({ sql, ledger, batchIndex, gigabytes: env.ENDPOINT_STORAGE_GB });
-  const facts = new EndpointFacts(store);
-  const concurrency = new WorkerConcurrency();
-  const rollout = new Rollout(store);
-  const requests = new RequestTracker({ activity, facts });
-  const work = new Workload({ ledger, requests, activity, facts });
-  const scaling = new Autoscaler({ store, ledger, work, queue, facts, concurrency, rollout });
+  const factStore = new FactStore(database);
+  const facts = new EndpointFacts(factStore);
   return {
     database,
-    limits,
-    chunks,
-    activity,
-    ledger,
-    times,
-    outbox,
-    batchIndex,
-    storage,
-    queue,
+    factStore,
     facts,
-    concurrency,
-    rollout,
-    scaling,
-    requests,
-    work,
-    gauges: new CurrentGauges({ facts, work, scaling }),
-    dispatch: new Dispatch(),
-    commit: new GroupCommit(context, finishTurn),
+    lookup: new WorkerLookup(facts, fleet.updateReport),
+    limits: new RequestLimits(),
     alarm: new AlarmClock(context.storage),
-    notifier: new EndpointNotifier(context, limits),
-    followers: new Followers(context),
+    commit: new GroupCommit(context, finishTurn),
+  };
+}
+
+type Base = ReturnType<typeof openBase>;
+
+/** The queue, and the stores of the features that change with its jobs. */
+function openQueue(context: DurableObjectState, env: EndpointEnv, { database, factStore, facts }: Base) {
+  const chunks = new ChunkStore(database);
+  const outbox = new WebhookOutbox(new WebhookStore(database));
+  const batches = new BatchIndex(new BatchStore(database));
+  const activity = new ActivityCounters(new ActivityStore(database));
+  const orphans = new OrphanedPayloads(env.PAYLOADS, facts, (work) => context.waitUntil(work));
+  const store = new JobStore(database);
+  const claims = new Claims(store, factStore.map("claims:"));
+  const ledger = new QueueLedger(store, claims, activity, factStore.fact("checkpoint"));
+  const times = new RunningTimes();
+  const { sql } = context.storage;
+  const storage = new JobStorage({ sql, claims, ledger, batches, gigabytes: env.ENDPOINT_STORAGE_GB });
+  const queue = new Queue({ store, claims, ledger, times, orphans, chunks, outbox, batches });
+  return { store, claims, ledger, times, storage, queue, orphans, chunks, outbox, batches, activity };
+}
+
+type JobQueue = ReturnType<typeof openQueue>;
+
+function queueHooks(
+  { facts, alarm }: Base,
+  { queue, claims, times, storage, orphans }: JobQueue,
+): FeatureHooks {
+  return {
+    recover: (now) => {
+      queue.recover(now);
+      times.learn(facts.report, claims.running.values());
+    },
+    learn: ({ report }) => times.learn(report, claims.running.values()),
+    settle: () => {
+      storage.endTurn();
+      orphans.delete();
+    },
+    nextAt: (now) => (queue.isRebuilding && alarm.armedAt === null ? now : queue.nextSweepAt),
+    sweep: (now) => queue.sweep(now),
+  };
+}
+
+function openScaling({ factStore, facts }: Base, { claims, ledger, activity }: JobQueue) {
+  const concurrency = new WorkerConcurrency();
+  const rollout = new Rollout(factStore.fact("rollout"));
+  const requests = new RequestTracker({ activity, facts });
+  const work = new Workload({ claims, ledger, requests });
+  const stored = factStore.fact<DesiredState>("desired_workers");
+  const scaling = new Autoscaler({ stored, ledger, work, claims, facts, concurrency, rollout });
+  return { concurrency, rollout, requests, work, scaling };
+}
+
+type Scaling = ReturnType<typeof openScaling>;
+
+function scalingHooks(
+  context: DurableObjectState,
+  fleet: FleetCalls,
+  scaling: Autoscaler,
+  agents: AgentExchanges,
+  loadBalancing: LoadBalancing,
+): FeatureHooks {
+  return {
+    recover: (now) => scaling.recover(now),
+    commit: (config, now) => {
+      const { closed, hasReopened } = scaling.decide(config, now);
+      agents.withdraw(closed);
+      if (!hasReopened) return;
+      agents.lookAgain();
+      loadBalancing.handlers.notify();
+    },
+    send: () => {
+      if (scaling.isUnsent) context.waitUntil(scaling.send(fleet.setDesiredWorkers));
+    },
+    nextAt: (now) => scaling.nextAt(now),
+  };
+}
+
+function openAgents(
+  context: DurableObjectState,
+  base: Base,
+  queue: JobQueue,
+  { concurrency, scaling }: Scaling,
+) {
+  const dispatch = new Dispatch();
+  const notifier = new EndpointNotifier(context, base.limits);
+  const followers = new Followers(context);
+  const handlers = new AgentHandlers({ ...queue, dispatch, concurrency });
+  const parts = { ...base, ...queue, scaling, dispatch, handlers, notifier, followers };
+  return { dispatch, notifier, handlers, exchanges: new AgentExchanges(parts) };
+}
+
+type Agents = ReturnType<typeof openAgents>;
+
+/** The operations of clients on jobs, streams, webhooks and batches. */
+function openClients(
+  context: DurableObjectState,
+  env: EndpointEnv,
+  base: Base,
+  queue: JobQueue,
+  { dispatch, notifier, handlers }: Agents,
+) {
+  const sender = new WebhookSender({
+    ...base,
+    ...queue,
+    bucket: env.PAYLOADS,
+    allowsPrivate: env.WEBHOOK_ALLOW_PRIVATE === "true",
+    keepAlive: (work) => context.waitUntil(work),
+  });
+  const webhooks = new WebhookHandlers({ ...base, ...queue, sender });
+  const jobs = new JobHandlers({ ...base, ...queue, webhooks, dispatch, agents: handlers, notifier });
+  const streams = new StreamHandlers({ ...base, ...queue, notifier, jobs });
+  const batches = openBatches({ ...base, ...queue, index: queue.batches, jobStore: queue.store });
+  return { jobs, streams, webhooks, batches };
+}
+
+function vitalsOf(
+  { database, alarm }: Base,
+  { storage, outbox }: JobQueue,
+  requests: RequestTracker,
+  dispatch: Dispatch,
+): Vitals {
+  return {
+    storedBytes: storage.storedBytes,
+    rowsRead: database.rows.read,
+    rowsWritten: database.rows.written + alarm.writes,
+    waitingExchanges: dispatch.waitingCount,
+    openWebhooks: outbox.openCount,
+    requestsInFlight: requests.running,
+    waitingRequests: requests.waiting,
+    awaitedRequests: requests.awaited,
   };
 }

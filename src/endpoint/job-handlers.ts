@@ -1,4 +1,4 @@
-/** What clients do with jobs: each method is one operation of the queue API, limits included. */
+/** The operations of the queue API on jobs, limits included. */
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
@@ -8,12 +8,11 @@ import { priorityOf } from "../domain/jobs/priorities.ts";
 import { explainWait } from "../domain/jobs/queue-reason.ts";
 import { timelineOf } from "../domain/jobs/timeline.ts";
 import type { GroupCommit } from "../durable/group-commit.ts";
-import type { Waiters } from "../durable/waiters.ts";
 import type { AgentHandlers } from "./dispatch/agent-handlers.ts";
 import type { Dispatch } from "./dispatch/dispatch.ts";
-import type { EndpointFacts } from "./endpoint-facts.ts";
-import { findJob, publicId, randomNonce } from "./queue/job-reference.ts";
-import type { StoredJob } from "./queue/job-store.ts";
+import type { EndpointNotifier } from "./dispatch/notifier.ts";
+import type { EndpointFacts } from "./facts/endpoint-facts.ts";
+import { isUnderway, publicId, type StoredJob } from "./queue/job-store.ts";
 import type {
   CancelOutcome,
   ExpireOutcome,
@@ -41,14 +40,13 @@ export type JobHandlersParts = {
   readonly queue: Queue;
   readonly ledger: QueueLedger;
   readonly times: RunningTimes;
-  /** Attempts to deliver the webhook of a job's last end. */
-  readonly webhookAttempts: (stored: StoredJob) => WebhookLogBody["attempts"];
+  readonly webhooks: { readonly logOf: (stored: StoredJob) => Pick<WebhookLogBody, "attempts"> };
   readonly dispatch: Dispatch;
   readonly agents: AgentHandlers;
   readonly limits: RequestLimits;
   readonly storage: JobStorage;
   readonly commit: GroupCommit;
-  readonly waiters: Waiters<number, "look">;
+  readonly notifier: EndpointNotifier;
 };
 
 export class JobHandlers {
@@ -58,7 +56,7 @@ export class JobHandlers {
     this.#parts = parts;
   }
 
-  /** Queues a job; waits a moment for its result when asked to and when the object is hot anyway. */
+  /** Queues a job; waits up to `holdMs` for its result while the object is busy anyway. */
   submit(request: SubmitRequest): Promise<Limited<SubmitOutcome>> {
     const { limits, commit, queue } = this.#parts;
     return limits.admit<SubmitOutcome>(operationOf(request), Date.now(), async (slot) => {
@@ -73,8 +71,8 @@ export class JobHandlers {
   }
 
   /**
-   * A job as it stands; with `holdMs`, after a moment in which it may have ended. Who has waited before
-   * brings the slot that it was given then.
+   * A job as it is now; with `holdMs`, after a moment in which it may have ended. A caller that has waited before
+   * brings back the slot that it got.
    */
   status(jobId: string, holdMs: number, keptSlot: SlotRef | null): Promise<Limited<StatusOutcome>> {
     const { limits } = this.#parts;
@@ -83,12 +81,12 @@ export class JobHandlers {
     return limits.admit<StatusOutcome>("status", Date.now(), read);
   }
 
-  /** Gives a job so many ms to live from now on; the request goes on with a look at the job. */
+  /** Lets a job expire so many ms from now; the request continues with a status call. */
   expireIn(jobId: string, ttlMs: number): Promise<Limited<ExpireOutcome>> {
     const { limits, commit, queue } = this.#parts;
     const work = (slot: RequestSlot): ExpireOutcome => {
       const now = Date.now();
-      const stored = findJob(queue, jobId, now);
+      const stored = queue.find(jobId, now);
       if (!stored) return NOT_FOUND;
       queue.setExpiry(stored.seq, newExpiry(stored.job, ttlMs, now));
       return { kind: "done", slot: slot.keep(now) };
@@ -101,7 +99,7 @@ export class JobHandlers {
     return limits.admit("cancel", Date.now(), () => commit.run(() => this.#cancelNow(jobId)));
   }
 
-  /** Cancels a job whose only client has gone; part of the request that queued it. */
+  /** Cancels a job whose only client is gone; part of the request that queued it. */
   abandon(jobId: string): Promise<CancelOutcome> {
     return this.#parts.commit.run(() => this.#cancelNow(jobId));
   }
@@ -109,7 +107,7 @@ export class JobHandlers {
   #cancelNow(jobId: string): CancelOutcome {
     const { queue } = this.#parts;
     const now = Date.now();
-    const stored = findJob(queue, jobId, now);
+    const stored = queue.find(jobId, now);
     if (!stored) return NOT_FOUND;
     const applied = queue.apply(stored, CANCEL, now);
     const { state } = applied.kind === "moved" ? applied.job : stored.job;
@@ -120,7 +118,7 @@ export class JobHandlers {
     const { limits, commit, queue } = this.#parts;
     const work = (): RetryOutcome => {
       const now = Date.now();
-      const stored = findJob(queue, jobId, now);
+      const stored = queue.find(jobId, now);
       if (!stored) return NOT_FOUND;
       const applied = queue.apply(stored, RETRY, now);
       if (applied.kind === "moved") return { kind: "done", id: jobId };
@@ -129,7 +127,7 @@ export class JobHandlers {
     return limits.admit("retry", Date.now(), () => commit.run(work));
   }
 
-  /** Cancels every job that waits; `onPurged` tells those who wait for one. */
+  /** Cancels all queued jobs; `onPurged` notifies what waits for them. */
   purge(onPurged: (now: number) => void): Promise<Limited<PurgeOutcome>> {
     const { limits, commit, queue } = this.#parts;
     const work = (): PurgeOutcome => {
@@ -141,7 +139,7 @@ export class JobHandlers {
     return limits.admit("purge-queue", Date.now(), () => commit.run(work));
   }
 
-  /** A page of the jobs that are still there, the newest first. */
+  /** A page of the jobs that are retained, the newest first. */
   list({ status, offset, limit }: ListCall): Promise<Limited<ListOutcome>> {
     const { limits, queue, ledger } = this.#parts;
     return limits.admit<ListOutcome>("requests", Date.now(), async () => {
@@ -155,20 +153,20 @@ export class JobHandlers {
       ];
       const requests = found.slice(0, limit).map((stored) => listJob(publicId(stored), stored.job, now));
       const hasMore = found.length > limit;
-      // Jobs whose time is over count until they are swept; a last page shows how many are really there.
+      // Expired jobs count until they are swept, so the last page counts exactly.
       const isLast = !hasMore && (offset === 0 || found.length > 0);
       const total = isLast ? offset + found.length : ledger.countIn(state);
       return { kind: "jobs", page: { requests, total, offset, limit, hasMore } };
     });
   }
 
-  /** What happened to a job. */
+  /** The events of a job in their order. */
   timeline(jobId: string): TimelineReply {
-    const { queue, times, webhookAttempts } = this.#parts;
-    const stored = findJob(queue, jobId, Date.now());
+    const { queue, times, webhooks } = this.#parts;
+    const stored = queue.find(jobId, Date.now());
     if (!stored) return NOT_FOUND;
     const { seq, job } = stored;
-    const attempts = webhookAttempts(stored).map(({ at, statusCode, error }) => ({
+    const attempts = webhooks.logOf(stored).attempts.map(({ at, statusCode, error }) => ({
       event: "webhook_attempted" as const,
       at,
       ...(statusCode !== undefined && { statusCode }),
@@ -177,7 +175,7 @@ export class JobHandlers {
     return { kind: "timeline", events: timelineOf(job, times.of(seq, job.attempt, job.workerId), attempts) };
   }
 
-  /** A job as its reader sees it. */
+  /** A job as clients see it. */
   view(stored: StoredJob): JobView {
     const queue = stored.job.state === "queued" ? this.#explain(stored.seq) : null;
     return viewJob(publicId(stored), stored.job, {
@@ -209,13 +207,12 @@ export class JobHandlers {
     const order = { input: request.input, optionsJson: request.optionsJson };
     const stored = queue.submit(
       {
-        nonce: randomNonce(),
         isSync: request.isSync,
         priority: request.isLowPriority ? "low" : "normal",
         ttlMs: request.ttlMs,
         executionTimeoutMs: request.executionTimeoutMs ?? config.executionTimeoutMs,
         retentionMs: retentionOf(request.isSync, request.waitMs ?? null),
-        order,
+        request: order,
         idempotencyKey: request.idempotencyKey ?? null,
         hasWebhook: request.hasWebhook ?? false,
       },
@@ -226,26 +223,33 @@ export class JobHandlers {
     return stored;
   }
 
+  /** Opens the wake-up channel of `?job=…`, on which a client waits for the end of a job. */
+  openChannel(query: URLSearchParams, now: number): Response {
+    const { queue, notifier } = this.#parts;
+    const stored = queue.find(query.get("job") ?? "", now);
+    return notifier.openForJob(query, stored?.seq, isUnderway(stored), now);
+  }
+
   // Reading
 
   async #read(jobId: string, holdMs: number, slot: RequestSlot): Promise<StatusOutcome> {
     const { queue } = this.#parts;
-    const stored = findJob(queue, jobId, Date.now());
+    const stored = queue.find(jobId, Date.now());
     if (!stored) return NOT_FOUND;
     if (holdMs === 0 || isFinal(stored.job.state)) return { kind: "found", ...this.#show(stored, null) };
 
     await this.#hold(stored.seq, holdMs);
-    const latest = findJob(queue, jobId, Date.now());
+    const latest = queue.find(jobId, Date.now());
     return latest ? { kind: "found", ...this.#show(latest, slot) } : NOT_FOUND;
   }
 
   /** Waits for the job's end while the object is hot. */
   async #hold(seq: number, requestedMs: number): Promise<void> {
     const holdMs = this.#parts.facts.holdMs(requestedMs, Date.now());
-    if (holdMs > 0) await this.#parts.waiters.wait(seq, holdMs);
+    if (holdMs > 0) await this.#parts.notifier.jobWaiters.wait(seq, holdMs);
   }
 
-  /** The job for its caller, who keeps its slot while there is something to wait for, or to read. */
+  /** The job for its caller, which keeps its slot while there is something to wait for, or to read. */
   #show(stored: StoredJob, slot: RequestSlot | null, readsOn = false) {
     const isEnded = isFinal(stored.job.state);
     const keptSlot = slot && (!isEnded || readsOn) ? slot.keep(Date.now()) : null;

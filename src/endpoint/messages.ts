@@ -10,22 +10,19 @@ import type { Payload } from "../domain/jobs/job-machine.ts";
 import type { Gauges } from "../domain/metrics/gauges.ts";
 import type { JobView } from "../domain/jobs/job-view.ts";
 
-/** The object was never told of its endpoint: the caller loads the configuration and calls `configure`. */
+/** The object does not know its endpoint: the caller loads the configuration, calls `configure` and repeats the call. */
 export type Unconfigured = { readonly kind: "unconfigured" };
 
 /** A request above a limit. Nothing was done for it, and it does not count. */
 export type RateLimited = {
   readonly kind: "rate_limited";
   readonly operation: LimitedOperation;
-  /**
-   * Of what there are too many: requests in the window, requests in progress, jobs in the queue, batches, bytes that
-   * all jobs take, bytes of their database.
-   */
+  /** What is exceeded: requests in the window or in progress, queued jobs, batches, bytes of all jobs or of the database. */
   readonly measure: "requests" | "concurrent" | "queued" | "batches" | StorageMeasure;
   readonly limit: number;
   readonly remaining: number;
   readonly retryAfterMs: number;
-  /** Bytes that are taken; absent where it is not bytes that there are too many of. */
+  /** Bytes in use, where the measure is bytes. */
   readonly used?: number;
 };
 
@@ -34,21 +31,24 @@ export type Quota = {
   readonly operation: LimitedOperation;
   readonly limit: number;
   readonly remaining: number;
-  /** When there will be more. */
+  /** Time until there will be more. */
   readonly freesInMs: number;
 };
 
-/** The reply of an operation that has limits; no quota when the call went on with an earlier request. */
 /** A request that counts in the window. */
 export type Counted = { readonly kind: "counted"; readonly quota: Quota };
 
+/** The outcome of an operation that has limits; no quota when the call continued an earlier request. */
 export type Limited<Outcome> = RateLimited | (Outcome & { readonly quota: Quota | null });
 
-/** The slot of a request that goes on waiting between calls. The next call, or its doorbell, brings it back. */
+/** What the object replies to a call of an operation that has limits. */
+export type Reply<Outcome> = Unconfigured | Limited<Outcome>;
+
+/** The slot of a request that continues between calls. The next call, or its wake-up channel, brings it back. */
 export type SlotRef = { readonly operation: LimitedOperation; readonly id: string };
 
 export type SubmitRequest = {
-  /** The operation that it counts as; absent for run or runsync. */
+  /** The operation as which it counts; absent for run or runsync. */
   readonly operation?: "openai";
   /** The caller reads the stream of the job next, ended or not, and keeps its slot for that. */
   readonly keepsSlot?: boolean;
@@ -57,30 +57,30 @@ export type SubmitRequest = {
   readonly ttlMs: number;
   /** Null for the endpoint's default. */
   readonly executionTimeoutMs: number | null;
-  /** How long the client said it may wait for the result, in ms; null, or absent in old callers, if it did not. */
+  /** How long the client announced to wait for the result, in ms; null, or absent in old callers, if it did not. */
   readonly waitMs?: number | null;
   readonly input: Payload;
-  /** JSON object of what else the worker gets: webhook, policy, s3Config. */
+  /** JSON object with what else the worker gets: webhook, policy, s3Config. */
   readonly optionsJson: string;
-  /** The options hold a webhook, which is called when the job ends; absent in old callers for none. */
+  /** The options contain a webhook, which is called when the job ends; absent in old callers for none. */
   readonly hasWebhook?: boolean;
   /** The same key gives the same job for as long as that lives; null, or absent in old callers, for none. */
   readonly idempotencyKey?: string | null;
-  /** How long the caller would like to wait for the result inside the object; 0 for not at all. */
+  /** How long the call may wait for the result inside the object, in ms; 0 for not at all. */
   readonly holdMs: number;
 };
-/** A job, and the slot of a caller who goes on waiting for it. */
-type ShownJob = { readonly view: JobView; readonly isFinal: boolean; readonly slot: SlotRef | null };
+
+/** A job, and the slot of a caller that continues to wait for it. */
+type ViewedJob = { readonly view: JobView; readonly isFinal: boolean; readonly slot: SlotRef | null };
 
 export type SubmitOutcome =
   | Unconfigured
   | RateLimited
   | ({
       readonly kind: "submitted";
-      /** False when the key named a job that was there already. */
+      /** False when the idempotency key named an existing job. */
       readonly isNew: boolean;
-    } & ShownJob);
-export type SubmitReply = Unconfigured | Limited<SubmitOutcome>;
+    } & ViewedJob);
 
 /** Chunks in their wire form, `{"output":…}` after `{"output":…}` with commas between. */
 export type ChunkRun = {
@@ -99,37 +99,33 @@ export type DrainOutcome =
       readonly status: WireStatus;
       readonly isFinal: boolean;
       readonly runs: readonly ChunkRun[];
-      /** What a wait for more waits beyond. */
+      /** Position of the last chunk that was drained; a wait for more continues there. */
       readonly position: number;
-      /** The slot of a caller who goes on waiting. */
+      /** The slot of a caller that continues to wait. */
       readonly slot: SlotRef | null;
     };
 
-export type DrainReply = Unconfigured | Limited<DrainOutcome>;
+export type DrainReply = Reply<DrainOutcome>;
 
 export type ReadStreamOutcome =
   | { readonly kind: "not_found" }
   | {
       readonly kind: "found";
       readonly view: JobView;
-      /** The attempt that the job is in, or was in when it was queued again or ended. */
+      /** The current attempt of the job, or its last one. */
       readonly attempt: number;
       readonly isFinal: boolean;
       readonly runs: readonly ChunkRun[];
-      /** The slot of a caller who goes on reading; null when there will be no more. */
+      /** The slot of a caller that continues to read; null when there will be no more chunks. */
       readonly slot: SlotRef | null;
     };
 
-export type ReadStreamReply = Unconfigured | Limited<ReadStreamOutcome>;
+export type StatusOutcome = { readonly kind: "not_found" } | ({ readonly kind: "found" } & ViewedJob);
 
-export type StatusOutcome = { readonly kind: "not_found" } | ({ readonly kind: "found" } & ShownJob);
-export type StatusReply = Unconfigured | Limited<StatusOutcome>;
-
-/** The slot is for the look at the job that follows, which is the same request. */
+/** The slot is for the status call that follows, which is part of the same request. */
 export type ExpireOutcome =
   | { readonly kind: "not_found" }
   | { readonly kind: "done"; readonly slot: SlotRef };
-export type ExpireReply = Unconfigured | Limited<ExpireOutcome>;
 
 export type TimelineReply =
   | Unconfigured
@@ -139,17 +135,13 @@ export type TimelineReply =
 export type CancelOutcome =
   | { readonly kind: "not_found" }
   | { readonly kind: "done"; readonly id: string; readonly status: WireStatus };
-export type CancelReply = Unconfigured | Limited<CancelOutcome>;
-export type AbandonReply = Unconfigured | CancelOutcome;
 
 export type RetryOutcome =
   | { readonly kind: "not_found" }
   | { readonly kind: "not_retryable"; readonly status: WireStatus }
   | { readonly kind: "done"; readonly id: string };
-export type RetryReply = Unconfigured | Limited<RetryOutcome>;
 
 export type PurgeOutcome = { readonly kind: "purged"; readonly removed: number };
-export type PurgeReply = Unconfigured | Limited<PurgeOutcome>;
 
 export type ListCall = {
   readonly status: WireStatus | null;
@@ -157,23 +149,20 @@ export type ListCall = {
   readonly limit: number;
 };
 export type ListOutcome = { readonly kind: "jobs"; readonly page: RequestsPage };
-export type ListReply = Unconfigured | Limited<ListOutcome>;
 
 export type WebhookLogOutcome =
   | { readonly kind: "not_found" }
   | { readonly kind: "log"; readonly log: WebhookLogBody };
-export type WebhookLogReply = Unconfigured | Limited<WebhookLogOutcome>;
 
 export type RedeliverOutcome =
   | WebhookLogOutcome
   | { readonly kind: "refused"; readonly reason: "no_webhook" | "not_ended" | "never_sent" };
-export type RedeliverReply = Unconfigured | Limited<RedeliverOutcome>;
 
 export type ActivityReport = { readonly requests: RequestMetrics; readonly workers: WorkerMetrics };
 
 export type ActivityReply = Unconfigured | ({ readonly kind: "activity" } & ActivityReport);
 
-/** What the endpoint did since it exists, and its levels now. */
+/** What the endpoint did since it exists, and its gauges now. */
 export type TotalsReply =
   | Unconfigured
   | { readonly kind: "totals"; readonly total: ActivityRecord; readonly levels: Gauges };
@@ -195,7 +184,8 @@ export type HealthReply =
 
 export type AttemptRef = { readonly jobId: string; readonly attempt: number };
 
-export type Report = AttemptRef &
+/** The result of an attempt, as its agent reports it. */
+export type AttemptReport = AttemptRef &
   (
     | { readonly kind: "completed"; readonly output: Payload | null }
     | { readonly kind: "failed"; readonly error: string; readonly output: Payload | null }
@@ -203,7 +193,7 @@ export type Report = AttemptRef &
     | { readonly kind: "lost"; readonly reason: string }
   );
 
-/** Chunks as they came, each as JSON text. `fault`: why they cannot be read, which ends the attempt. */
+/** Chunks from number `from` on, each as JSON text. `error`: why they cannot be read, which ends the attempt. */
 export type Chunks = AttemptRef & {
   readonly from: number;
   readonly outputs: readonly ChunkJson[];
@@ -214,12 +204,12 @@ export type ChunkAck = AttemptRef & { readonly received: number };
 
 export type RunningAttempt = AttemptRef & {
   readonly progressJson: string | null;
-  /** When its worker took the job, and when its handler was over; absent while that is not known. */
+  /** When its worker took the job, and when its handler ended, epoch ms; absent while unknown. */
   readonly handlerStartedAt?: number;
   readonly handlerFinishedAt?: number;
 };
 
-/** An attempt whose result would be stored under `key`. */
+/** An attempt whose result is to be stored under `key`. */
 export type UploadRef = AttemptRef & { readonly hostId: string; readonly key: string };
 
 export type UploadReply = Unconfigured | { readonly kind: "answer"; readonly isAccepted: boolean };
@@ -232,16 +222,16 @@ export type ExchangeCall = {
   readonly turn: number;
   readonly openTurns: readonly number[];
   readonly running: readonly RunningAttempt[];
-  readonly reports: readonly Report[];
+  readonly reports: readonly AttemptReport[];
   readonly chunks: readonly Chunks[];
   readonly slots: Slots;
-  /** The agent would wait for a job or a stop. */
+  /** The agent waits for a job or a stop. */
   readonly isWaiting: boolean;
-  /** Who follows the logs, as far as the agent knows; absent when it does not care. */
+  /** The number of the followers of the logs (log-followers.ts) that the agent knows; absent if it has no use for it. */
   readonly follow?: number | undefined;
 };
 
-export type Dispatched = AttemptRef & {
+export type DispatchedJob = AttemptRef & {
   readonly workerId: string;
   readonly input: Payload;
   readonly optionsJson: string;
@@ -254,22 +244,21 @@ export type Ack = AttemptRef & { readonly outcome: "accepted" | "refused" };
 export type ExchangeAnswer = {
   readonly acks: readonly Ack[];
   readonly chunkAcks: readonly ChunkAck[];
-  readonly jobs: readonly Dispatched[];
+  readonly jobs: readonly DispatchedJob[];
   readonly stops: readonly Stop[];
-  /** Who follows the logs; absent when that is not news. */
+  /** The number of the followers of the logs; absent when that is not news. */
   readonly follow?: number;
 };
 
-/** Who follows the logs of the endpoint; see followers.ts. */
 export type FollowReply = { readonly kind: "follow"; readonly follow: number };
 
 export type ExchangeReply =
   | Unconfigured
   | ({ readonly kind: "answer" } & ExchangeAnswer)
   /**
-   * Nothing yet: wait on a doorbell, then call again without reports and chunks. `free`: slots of workers that
-   * may take jobs under the `terms`, as the configuration of the endpoint sets them.
+   * Nothing yet: wait on a wake-up channel, then call again without reports and chunks. `free`: slots of workers that
+   * may take jobs; `terms` changes whenever other workers may.
    */
   | { readonly kind: "quiet"; readonly free: number; readonly terms: string }
-  /** A newer hold of this agent took the place of this one. */
+  /** A newer exchange of this agent took the place of this one. */
   | { readonly kind: "superseded" };

@@ -1,70 +1,33 @@
-/** What comes to an Endpoint object by `fetch`: upgrades only, since everything else is a call. */
-import type { EndpointFacts } from "./endpoint-facts.ts";
-import { readAffinity, readWaitingRequest } from "./load-balancing/waiting-requests.ts";
-import type { ForwardHandlers, UpgradeCall, UpgradeReply } from "./load-balancing/forward-handlers.ts";
+/** What an Endpoint object gets by `fetch`: upgrades to WebSockets. Everything else is RPC. */
+import type { Endpoint } from "./composition.ts";
+import type { UpgradeCall, UpgradeReply } from "./load-balancing/forward-handlers.ts";
 import { UPGRADE_HEAD, UPGRADE_WORKER } from "./load-balancing/messages.ts";
-import { readAgentQuery, readJobWaiter } from "./dispatch/notifier.ts";
-import type { EndpointParts } from "./composition.ts";
-import { termsOf } from "./dispatch/exchange.ts";
-import { findJob, isUnderway } from "./queue/job-reference.ts";
+import { readAffinity } from "./load-balancing/waiting-requests.ts";
 
 /**
- * Doorbells: `/doorbell?job=…&operation=…&slot=…&wait=…`, the same with `stream=…&after=…` instead of `job=…`,
- * `/doorbell?host=…&session=…&turn=…&free=…&terms=…&follow=…`, or `/doorbell?direct=…&affinity=…&until=…`. For
- * load-balanced requests: `/link?host=…` for an agent, and `/direct?…` for a client's WebSocket.
+ * Wake-up channels, of which the path does not count:
+ *   `?job=…&operation=…&slot=…&wait=…`, for the end of a job;
+ *   `?stream=…&after=…&operation=…&slot=…&wait=…`, for chunks;
+ *   `?host=…&session=…&turn=…&free=…&terms=…&follow=…`, for an agent;
+ *   `?direct=…&affinity=…&until=…`, for a request that waits for a worker.
+ * Other sockets: `?logs` follows the logs; `/link?host=…` is the link of an agent; `/direct?request=…&affinity=…&received=…`
+ * is a client's WebSocket to a worker, as load-balancing/messages.ts says.
  */
-export async function routeUpgrade(parts: EndpointParts, request: Request, now: number): Promise<Response> {
+export async function routeUpgrade(endpoint: Endpoint, request: Request, now: number): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url);
-  const { facts, loadBalancing, lookup } = parts;
-  if (pathname === "/direct") return await answerUpgrade(request, facts, loadBalancing.handlers);
-  if (pathname === "/link") {
+  const { facts, lookup, jobs, streams, agents, loadBalancing } = endpoint;
+  if (query.has("logs")) return agents.follow(now);
+  if (pathname === "/direct" || pathname === "/link") {
     if (!facts.config) return Response.json({ kind: "unconfigured" });
+    if (pathname === "/direct") return toResponse(await loadBalancing.handlers.upgrade(readCall(request)));
     const hostId = query.get("host") ?? "";
     if (!(await lookup.hasWorkerOn(hostId))) return Response.json({ kind: "not_placed" });
     return loadBalancing.links.accept(hostId, now);
   }
-  if (query.has("direct")) return loadBalancing.handlers.wait(readWaitingRequest(query, now));
-  if (query.has("job")) return openForJob(parts, query, now);
-  if (query.has("stream")) return openForStream(parts, query, now);
-  return openForAgent(parts, query);
-}
-
-function openForJob({ queue, notifier }: EndpointParts, query: URLSearchParams, now: number): Response {
-  const stored = findJob(queue, query.get("job") ?? "", now);
-  return notifier.openForJob(readJobWaiter(query, stored?.seq, now), isUnderway(stored));
-}
-
-function openForStream(
-  { queue, chunks, notifier }: EndpointParts,
-  query: URLSearchParams,
-  now: number,
-): Response {
-  const stored = findJob(queue, query.get("stream") ?? "", now);
-  const isQuiet = isUnderway(stored) && chunks.endOf(stored.seq) <= Number(query.get("after"));
-  return notifier.openForStream(readJobWaiter(query, stored?.seq, now), isQuiet);
-}
-
-function openForAgent(parts: EndpointParts, query: URLSearchParams): Response {
-  const { agents, storage, facts, scaling, followers, notifier } = parts;
-  const agent = readAgentQuery(query);
-  const hasNews =
-    agents.hasPendingStop(agent.hostId) ||
-    (agent.free > 0 && storage.claimable > 0) ||
-    query.get("terms") !== termsOf(facts, scaling) ||
-    Number(query.get("follow") ?? followers.follow) !== followers.follow;
-  return notifier.openForAgent(agent, hasNews);
-}
-
-/** Upgrades that come to the object for load-balanced requests, as HTTP. */
-
-/** Carries out `/direct?request=…&affinity=…&received=…`, as messages.ts says. */
-export async function answerUpgrade(
-  request: Request,
-  facts: Pick<EndpointFacts, "config">,
-  handlers: Pick<ForwardHandlers, "upgrade">,
-): Promise<Response> {
-  if (!facts.config) return Response.json({ kind: "unconfigured" });
-  return toResponse(await handlers.upgrade(readCall(request)));
+  if (query.has("direct")) return loadBalancing.handlers.openChannel(query, now);
+  if (query.has("job")) return jobs.openChannel(query, now);
+  if (query.has("stream")) return streams.openChannel(query, now);
+  return agents.openChannel(query);
 }
 
 function readCall(request: Request): UpgradeCall {

@@ -31,7 +31,13 @@ test("the startup table names every call, with its description and its kind", as
       routedEndpoint("api", [{ route: "POST /process" }, { route: "GET /health" }]),
       queueEndpoint("broken", [], { problem: "broken.py:3: SyntaxError: invalid syntax" }),
     ],
-    { url: "http://localhost:8889", port: 8889, isMoved: true, close: async () => {} },
+    {
+      url: "http://localhost:8889",
+      port: 8889,
+      isMoved: true,
+      openPort: async () => "",
+      close: async () => {},
+    },
   );
   expect(linesOf(screen())).toEqual([
     "✓ Serving on http://localhost:8889",

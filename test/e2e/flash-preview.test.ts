@@ -1,7 +1,6 @@
-/** `flash deploy --preview` of the example app, with more beside it: containers, and no service at all. */
-import { cp, readdir, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import Docker from "dockerode";
+/** `flash deploy --preview` of the example app with more endpoints beside it, in real containers. */
+import { cp, readdir, rm, symlink } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, onTestFinished, test } from "vitest";
 import { ensureFlashImages } from "../../scripts/images/flash-images.ts";
 import { CommandFixture, layOutBundle } from "../cli/support/flash-command.ts";
@@ -9,11 +8,12 @@ import { isDockerAvailable } from "../support/docker.ts";
 import { type PreviewDocument, type PreviewedEndpoint, PreviewRun } from "../support/preview-run.ts";
 import { inTurn } from "../support/turn.ts";
 
-const EXAMPLE = join(import.meta.dirname, "../../examples/flash-app");
-const PACKAGE = join(import.meta.dirname, "../../sdk/python/src");
-/** For one more preview beside the first. */
+const ROOT = resolve(import.meta.dirname, "../..");
+const EXAMPLE = join(ROOT, "examples/flash-app");
+const PACKAGE = join(ROOT, "sdk/python/src");
+/** Of one more preview beside the first. */
 const PREVIEW_LIMIT_MS = 100_000;
-const SECRET = "of-nobody-else's-business";
+const SECRET = "not-for-the-screen";
 
 /** A second load-balanced endpoint, one that misbehaves, and one of an image of one's own. */
 const MORE = `
@@ -43,9 +43,6 @@ def odd(act: str) -> object:
         return {name: os.environ.get(name) for name in names}
     if act == "volume":
         return os.path.ismount("/runpod-volume") and not os.access("/app/odd.py", os.W_OK)
-    if act == "network":
-        import urllib.request
-        return urllib.request.urlopen("http://greeter/hello/you").read().decode()
     if act == "end once":
         try:
             open("/runpod-volume/was-here", "x")
@@ -88,6 +85,8 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
       layOutBundle(),
       inTurn("flash-images", () => ensureFlashImages(() => undefined)),
     ]);
+    // Packages of the repository are above it, so that nothing is fetched.
+    await symlink(join(ROOT, "node_modules"), join(dirname(bundle), "node_modules"));
     fixture = await CommandFixture.open(bundle, { PYTHONPATH: PACKAGE });
     await cp(EXAMPLE, fixture.project, { recursive: true });
     await fixture.write("odd.py", MORE);
@@ -121,7 +120,7 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
     return (await request(`${endpointNamed(name).url}/runsync`, { input })).body;
   }
 
-  test("has one container for each endpoint, called after it, on one network", async ({ expect }) => {
+  test("has a container for each endpoint, on a network of its own", async ({ expect }) => {
     const names = [
       "api",
       "greeter",
@@ -134,10 +133,7 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
       "thumbnails",
     ];
     expect(document.endpoints.map(({ name }) => name)).toEqual(names);
-    const containers = (await preview.belongings()).filter((name) =>
-      names.some((one) => name.includes(`preview-${one}`)),
-    );
-    expect(containers).toHaveLength(names.length);
+    expect(await preview.belongings()).toHaveLength(names.length + 1);
   });
 
   test("prints a curl for each endpoint, which works as pasted", async ({ expect }) => {
@@ -185,15 +181,14 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
   }) => {
     const [api, greeter] = [endpointNamed("api"), endpointNamed("greeter")];
     expect(new URL(api.url).port).not.toBe(new URL(greeter.url).port);
+    await request(`${api.url}/notes/7`, { text: "buy milk" }, "PUT");
     const answers = await Promise.all([
-      request(`${api.url}/notes/7`, { text: "buy milk" }, "PUT"),
       request(`${greeter.url}/hello/you`),
       request(`${api.localUrl}/notes/8`, { text: "sell it" }, "PUT"),
       request(`${greeter.localUrl}/hello/both`),
     ]);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(answers.map(({ body }) => body)).toMatchObject([
-      {},
       { hello: "you" },
       { notes: 2 },
       { hello: "both" },
@@ -202,18 +197,15 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
     expect((await request(`${api.url}/execute`, {})).status).toBe(404);
   });
 
-  test("lets functions and containers find each other, and gives a key only to those that call", async ({
-    expect,
-  }) => {
+  test("lets functions call each other, and gives a key only to those that call", async ({ expect }) => {
     expect(await request(`${endpointNamed("api").url}/summary`, { values: [1, 2, 6] })).toMatchObject({
       status: 200,
       body: { sentence: "3 values, 3.00 in the middle", median: 2 },
     });
     expect((await request(`${endpointNamed("greeter").url}/hello/you`)).body).toMatchObject({ key: null });
-    expect(await ask("odd", { act: "network" })).toMatchObject({ output: expect.stringContaining("you") });
   });
 
-  test("gives workers the environment of deployed ones, with secrets of .env, which nobody is shown", async ({
+  test("gives workers the environment of deployed ones, with secrets of .env, which are not shown", async ({
     expect,
   }) => {
     expect(await ask("odd", { act: "environment" })).toMatchObject({
@@ -224,7 +216,7 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
         FLASH_APP: "demo",
         FLASH_ENV: "preview",
         FLASH_RESOURCE_NAME: "odd",
-        RUNPOD_ENDPOINT_ID: "preview-odd",
+        RUNPOD_ENDPOINT_ID: expect.any(String),
       },
     });
     expect(await ask("odd", { act: "volume" })).toMatchObject({ output: true });
@@ -242,14 +234,14 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
       retries: 1,
     });
     const { url } = endpointNamed("greeter");
-    await expect(request(`${url}/end`, {})).rejects.toThrow();
+    expect((await request(`${url}/end`, {})).status).toBeGreaterThanOrEqual(500);
     await expect
       .poll(async () => (await request(`${url}/hello/again`)).status, { timeout: 100_000 })
       .toBe(200);
   });
 
   test(
-    "stands beside others: what one leaves that is killed, the next one removes; one that nobody reads ends",
+    "runs beside others: a killed one leaves nothing, one without a reader ends, one that cannot start says why",
     {
       timeout: 3 * PREVIEW_LIMIT_MS,
     },
@@ -265,20 +257,19 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
       expect(answer.body).toMatchObject({ output: 5 });
       const left = await killed.belongings();
       expect(left).toEqual([
+        expect.stringMatching(/^edgerun-/),
         expect.stringMatching(/^flash-preview-[0-9a-f]{6}$/),
-        expect.stringMatching(/^flash-preview-odd-/),
       ]);
       killed.kill("SIGKILL");
       await killed.ended;
+      await expect.poll(() => killed.belongings(), { timeout: 60_000 }).toEqual([]);
 
       const unread = new PreviewRun(other);
       const { endpoints: served } = await unread.ready();
-      expect(unread.screen).toContain("Removed 1 container of a preview that was killed.");
       unread.stopReading();
       await request(`${served[0]?.url}/runsync`, { input: { x: 6 } }).catch(() => undefined); // tells of the call
       expect((await unread.ended).exitCode).toBe(130);
       expect(await unread.belongings()).toEqual([]);
-      expect(await killed.belongings()).toEqual([]);
 
       // Discovery can import it, a worker cannot.
       await other.write(
@@ -289,7 +280,7 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
       const { exitCode, stderr } = await next.ended;
       expect(exitCode).toBe(1);
       expect(stderr).toMatch(
-        /✗ The container of odd exited with code 1\.\n[^]*No such file or directory: '\/no\/model'/,
+        /✗ The container of odd does not become ready\.[^]*No such file or directory: '\/no\/model'/,
       );
       expect(await next.belongings()).toEqual([]);
       expect((await preview.belongings()).length).toBeGreaterThan(9);
@@ -298,16 +289,12 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
 
   test("leaves nothing behind when it is stopped", async ({ expect }) => {
     const belongings = await preview.belongings();
-    expect(belongings).toHaveLength(document.endpoints.length + 2); // a network and a volume
+    expect(belongings).toHaveLength(document.endpoints.length + 1); // a network
     preview.kill("SIGINT");
     const { exitCode, stderr } = await preview.ended;
     expect(exitCode).toBe(130);
     expect(stderr).toContain("Stopped; containers and network are removed");
     expect(await preview.belongings()).toEqual([]);
-    expect(
-      (await readdir(join(fixture.project, ".flash"))).filter((name) => name.startsWith(".preview")),
-    ).toEqual([]);
-    const names = (await new Docker().listContainers({ all: true })).flatMap(({ Names }) => Names);
-    expect(names).not.toContain("/flash-preview-thumbnails");
+    expect(await readdir(join(fixture.project, ".flash"))).not.toContain("preview");
   });
 });

@@ -1,4 +1,5 @@
 /** A `flash deploy --preview` that runs, as its person has started it. */
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import Docker from "dockerode";
@@ -17,11 +18,13 @@ export type Ended = { readonly exitCode: number | undefined; readonly stderr: st
 
 export class PreviewRun {
   readonly #child;
+  readonly #network: string;
   #output = "";
   #errors = "";
   readonly ended: Promise<Ended>;
 
   constructor(fixture: CommandFixture, ...options: readonly string[]) {
+    this.#network = `flash-preview-${createHash("sha256").update(fixture.project).digest("hex").slice(0, 6)}`;
     this.#child = execa(
       join(fixture.commands, "flash"),
       ["deploy", "--preview", "--python-version", "3.11", "--json", ...options],
@@ -66,25 +69,14 @@ export class PreviewRun {
     this.#child.kill(signal);
   }
 
-  /** Names of the containers, networks and volumes that it has. */
+  /** Names of its containers, and of its network. */
   async belongings(): Promise<readonly string[]> {
     const docker = new Docker();
-    const filters = { label: ["edgerun.preview"] };
-    const [containers, networks, { Volumes: volumes }] = await Promise.all([
-      docker.listContainers({ all: true, filters }),
-      docker.listNetworks({ filters }),
-      docker.listVolumes({ filters }),
+    const [containers, networks] = await Promise.all([
+      docker.listContainers({ all: true, filters: { network: [this.#network] } }),
+      docker.listNetworks({ filters: { name: [this.#network] } }),
     ]);
-    const all = [
-      ...containers.map(({ Names: [name = ""], Labels }) => ({ name: name.slice(1), Labels })),
-      ...networks.map(({ Name, Labels }) => ({ name: Name, Labels })),
-      ...volumes.map(({ Name, Labels }) => ({ name: Name, Labels })),
-    ];
-    const isOwn = (labels: Readonly<Record<string, string>> = {}): boolean =>
-      (JSON.parse(labels["edgerun.preview.owner"] ?? "{}") as { pid?: number }).pid === this.#child.pid;
-    return all
-      .filter(({ Labels }) => isOwn(Labels))
-      .map(({ name }) => name)
-      .toSorted();
+    const names = containers.map(({ Names: [name = ""] }) => name.slice(1));
+    return [...networks.map(({ Name }) => Name), ...names].toSorted();
   }
 }

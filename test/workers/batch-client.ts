@@ -50,7 +50,7 @@ export class BatchClient {
   }
 
   /** What a batch says, in one line: status, total, in progress, completed, failed. */
-  async standing(id: string): Promise<string> {
+  async summaryOf(id: string): Promise<string> {
     const batch = await this.look(id);
     const { status, requestTotal, requestInProgress, requestCompleted, requestFailed } = batch;
     return [status, requestTotal, requestInProgress, requestCompleted, requestFailed].join(" ");

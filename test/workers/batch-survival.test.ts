@@ -36,7 +36,7 @@ describe("an eviction", () => {
     expect(started).toBeGreaterThan(0);
     expect(started).toBeLessThan(5_000);
     await evict(endpointId);
-    expect(await client.standing(id)).toBe("FINALIZED 5000 0 0 0");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 5000 0 0 0");
     await fireAlarm(endpointId);
     expect(await inQueue(client)).toBe(5_000);
     expect(await client.requests(id)).toMatchObject({ total: 5_000 });
@@ -54,7 +54,7 @@ describe("an eviction", () => {
     await evict(client.endpointId);
     await fireAlarm(client.endpointId);
     expect(await inQueue(client)).toBe(0);
-    expect(await client.standing(id)).toBe("CANCELLED 2000 0 0 2000");
+    expect(await client.summaryOf(id)).toBe("CANCELLED 2000 0 0 2000");
   });
 
   test("of a draft, and of a batch of which jobs run, have ended and are gone", async ({ expect }) => {
@@ -65,12 +65,12 @@ describe("an eviction", () => {
     if (!first) throw new Error("a job");
     await agent.complete(endpointId, first, 1);
     await evict(endpointId);
-    expect(await client.standing(draft)).toBe("DRAFT 2 0 0 0");
-    expect(await client.standing(id)).toBe("FINALIZED 4 1 1 0");
+    expect(await client.summaryOf(draft)).toBe("DRAFT 2 0 0 0");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 4 1 1 0");
     passTime(30_000);
     await fireAlarm(endpointId);
     await evict(endpointId);
-    expect(await client.standing(id)).toBe("FINALIZED 4 1 1 1");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 4 1 1 1");
     expect(await client.requests(id)).toMatchObject({ total: 3 });
   });
 });
@@ -88,11 +88,11 @@ describe("what happens to jobs happens to those of a batch", () => {
     await client.call("POST", "purge-queue");
     await fireAlarm(endpointId);
     expect(await inQueue(client)).toBe(0);
-    expect(await client.standing(whole)).toBe("FINALIZED 3 1 0 2");
-    expect(await client.standing(partly)).toBe("CANCELLED 3000 0 0 3000");
+    expect(await client.summaryOf(whole)).toBe("FINALIZED 3 1 0 2");
+    expect(await client.summaryOf(partly)).toBe("CANCELLED 3000 0 0 3000");
     if (running) await agent.complete(endpointId, running, 1);
     await evict(endpointId);
-    expect(await client.standing(whole)).toBe("FINALIZED 3 0 1 2");
+    expect(await client.summaryOf(whole)).toBe("FINALIZED 3 0 1 2");
   });
 
   test("what expires has failed, before and after its row is removed", async ({ expect }) => {
@@ -101,15 +101,15 @@ describe("what happens to jobs happens to those of a batch", () => {
     const [done] = await take(2); // one ends, one runs on, one waits
     if (!done) throw new Error("a job");
     await agent.complete(endpointId, done, 1);
-    expect(await client.standing(id)).toBe("FINALIZED 3 1 1 0");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 3 1 1 0");
     passTime(60_000);
-    expect(await client.standing(id)).toBe("FINALIZED 3 0 1 2");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 3 0 1 2");
     passTime(20_000);
     await fireAlarm(endpointId);
     expect(await rowCount(endpointId, "job")).toBe(1); // the job of the warm-up
-    expect(await client.standing(id)).toBe("FINALIZED 3 0 1 2");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 3 0 1 2");
     await evict(endpointId);
-    expect(await client.standing(id)).toBe("FINALIZED 3 0 1 2");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 3 0 1 2");
   });
 
   test("one job can be cancelled or retried alone, and a batch that had ended goes on", async ({
@@ -123,14 +123,14 @@ describe("what happens to jobs happens to those of a batch", () => {
     await agent.report(endpointId, { kind: "failed", ...ref, attempt: 1, error: "bad" });
     const { requests } = await client.requests(id);
     await client.call("POST", `cancel/${requests[1]?.id}`);
-    expect(await client.standing(id)).toBe("FINALIZED 2 0 0 2");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 2 0 0 2");
     await evict(endpointId);
     await client.call("POST", `retry/${failing.id}`);
-    expect(await client.standing(id)).toBe("FINALIZED 2 0 0 1");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 2 0 0 1");
     const [again] = await take(1);
     expect(again).toMatchObject({ id: failing.id, attempt: 2, batchId: id });
     if (again) await agent.complete(endpointId, again, "better");
-    expect(await client.standing(id)).toBe("FINALIZED 2 0 1 1");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 2 0 1 1");
   });
 
   test("a lost worker's job is queued again and counted as waiting", async ({ expect }) => {
@@ -139,7 +139,7 @@ describe("what happens to jobs happens to those of a batch", () => {
     const [job] = await take(1);
     if (!job) throw new Error("a job");
     await agent.report(endpointId, { kind: "lost", jobId: job.id, attempt: 1, workerId, reason: "gone." });
-    expect(await client.standing(id)).toBe("FINALIZED 1 0 0 0");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 1 0 0 0");
   });
 
   test("one that comes back to the queue of a cancelled batch may run, or be cancelled as well", async ({
@@ -151,7 +151,7 @@ describe("what happens to jobs happens to those of a batch", () => {
     if (!job) throw new Error("a job");
     await client.post(`${id}/cancel`);
     await agent.report(endpointId, { kind: "lost", jobId: job.id, attempt: 1, workerId, reason: "gone." });
-    expect(await client.standing(id)).toBe("FINALIZED 1 0 0 0");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 1 0 0 0");
     expect(await client.post(`${id}/cancel`)).toMatchObject({ status: "CANCELLED", requestFailed: 1 });
     expect(await client.status(job.id)).toBe("CANCELLED");
   });

@@ -81,7 +81,7 @@ describe("a draft", () => {
     const id = await client.create(inputs(3));
     passTime(DAY_MS);
     await fireAlarm(client.endpointId);
-    expect(await client.standing(id)).toBe("CANCELLED 3 0 0 3");
+    expect(await client.summaryOf(id)).toBe("CANCELLED 3 0 0 3");
     passTime(DAY_MS);
     await fireAlarm(client.endpointId);
     expect((await client.call("GET", `batch/${id}`)).body).toMatchObject({ code: "not_found" });
@@ -99,7 +99,7 @@ describe("a started batch", () => {
       ["a", id],
       ["b", id],
     ]);
-    expect(await client.standing(id)).toBe("FINALIZED 3 2 0 0");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 3 2 0 0");
 
     const [first, second] = jobs;
     if (!first || !second) throw new Error("two jobs");
@@ -107,7 +107,7 @@ describe("a started batch", () => {
     await agent.complete(endpointId, first, { n: 1 });
     const failure = { kind: "failed", jobId: second.id, attempt: 1, workerId, error: "bad" } as const;
     await agent.report(endpointId, failure);
-    expect(await client.standing(id)).toBe("FINALIZED 3 0 1 1");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 3 0 1 1");
     const page = await client.requests(id);
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(page).toEqual({
@@ -124,7 +124,7 @@ describe("a started batch", () => {
     const [last] = await take(1);
     if (!last) throw new Error("a job");
     await agent.complete(endpointId, last, null);
-    expect(await client.standing(id)).toBe("FINALIZED 3 0 2 1");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 3 0 2 1");
   });
 
   test("keeps the order of its requests and sends low priority ones to the other lane", async ({
@@ -154,8 +154,8 @@ describe("a started batch", () => {
     await client.call("POST", "run", { input: "alone" });
     const other = await client.start(inputs(3));
     await take(3);
-    expect(await client.standing(one)).toBe("FINALIZED 2 2 0 0");
-    expect(await client.standing(other)).toBe("FINALIZED 3 0 0 0");
+    expect(await client.summaryOf(one)).toBe("FINALIZED 2 2 0 0");
+    expect(await client.summaryOf(other)).toBe("FINALIZED 3 0 0 0");
     expect((await client.call("GET", "batch?limit=1")).body).toMatchObject({
       batches: [{ id: other }],
       total: 2,
@@ -227,7 +227,7 @@ describe("a started batch", () => {
       passTime(20_000);
       await fireAlarm(endpointId);
       expect(await client.requests(id)).toMatchObject({ requests: [], total: 0 });
-      expect(await client.standing(id)).toBe("FINALIZED 2 0 2 0");
+      expect(await client.summaryOf(id)).toBe("FINALIZED 2 0 2 0");
       passTime(2 * DAY_MS);
       await fireAlarm(endpointId);
       expect((await client.call("GET", `batch/${id}`)).status).toBe(404);
@@ -252,10 +252,10 @@ describe("cancelling", () => {
     const [running] = await take(1);
     if (!running) throw new Error("a job");
     expect(await client.post(`${id}/cancel`)).toMatchObject({ status: "FINALIZED", requestFailed: 1_199 });
-    expect(await client.standing(id)).toBe("FINALIZED 1200 1 0 1199");
+    expect(await client.summaryOf(id)).toBe("FINALIZED 1200 1 0 1199");
     expect((await client.call("GET", "health")).body["jobs"]).toMatchObject({ inQueue: 0, inProgress: 1 });
     expect(await agent.complete(endpointId, running, "done")).toBe("accepted");
-    expect(await client.standing(id)).toBe("CANCELLED 1200 0 1 1199");
+    expect(await client.summaryOf(id)).toBe("CANCELLED 1200 0 1 1199");
     expect(await client.post(`${id}/cancel`)).toMatchObject({ status: "CANCELLED" });
   });
 
@@ -284,7 +284,7 @@ describe("limits", () => {
     const [job] = await take(1);
     if (!job) throw new Error("a job");
     await agent.complete(endpointId, job, 1);
-    expect(await client.standing(first)).toBe("FINALIZED 1 0 1 0");
+    expect(await client.summaryOf(first)).toBe("FINALIZED 1 0 1 0");
     expect((await client.call("POST", "batch", inputs(1))).status).toBe(200);
   });
 

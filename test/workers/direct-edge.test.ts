@@ -12,7 +12,7 @@ import { WorkerSearch } from "../../src/gateway/load-balancing/worker-search.ts"
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { direct, headOf, LB, linkedEndpoint, ScriptedLink, text } from "./link-client.ts";
-import { bellOf, kill, noBellOf, passTime, ringBells } from "./object.ts";
+import { channelOf, kill, noChannelOf, passTime, notifyChannels } from "./object.ts";
 import { withMeantimeBefore } from "./tapped-database.ts";
 
 const api = new EdgeClient();
@@ -41,7 +41,7 @@ async function unreadyEndpoint() {
   return { endpointId, workerId, link: new ScriptedLink(await agent.openLink(endpointId)) };
 }
 
-async function refusal(response: Promise<Response>) {
+async function rejectionOf(response: Promise<Response>) {
   const { status, headers, ...rest } = await response.then(async (answer) => ({
     status: answer.status,
     headers: answer.headers,
@@ -143,7 +143,7 @@ describe("a request that no worker can take", () => {
     const asked = ask(`http://edge/lb/${endpointId}/`, {
       headers: { "X-Runpod-Worker-Id": `strict ${workerId}` },
     });
-    await bellOf(endpointId, "direct");
+    await channelOf(endpointId, "direct");
     link.ready(workerId);
     const { stream } = await link.open();
     link.answer(stream, "late");
@@ -157,10 +157,10 @@ describe("a request that no worker can take", () => {
     const { endpointId, workerId } = await unreadyEndpoint();
     vi.useFakeTimers({ toFake: ["Date"] });
     const headers = { "X-Runpod-Worker-Id": `${mode}${workerId}` };
-    const refused = refusal(ask(`http://edge/lb/${endpointId}/`, { headers }));
-    await bellOf(endpointId, "direct");
+    const refused = rejectionOf(ask(`http://edge/lb/${endpointId}/`, { headers }));
+    await channelOf(endpointId, "direct");
     passTime(patienceMs);
-    await ringBells(endpointId, "direct");
+    await notifyChannels(endpointId, "direct");
     expect(await refused).toMatchObject({
       status: 400,
       body: {
@@ -171,10 +171,10 @@ describe("a request that no worker can take", () => {
     });
   });
 
-  test("is told when the worker that it wants is none", async ({ expect }) => {
+  test("gets 410 or an error when the requested worker no longer exists", async ({ expect }) => {
     const { endpointId } = await linkedEndpoint(api);
     const headers = { "X-Runpod-Worker-Id": "strict nobody" };
-    expect(await refusal(ask(`http://edge/lb/${endpointId}/`, { headers }))).toMatchObject({
+    expect(await rejectionOf(ask(`http://edge/lb/${endpointId}/`, { headers }))).toMatchObject({
       status: 404,
       body: { code: "affinity_worker_gone", status: 404 },
     });
@@ -204,12 +204,12 @@ describe("a request that no worker can take", () => {
       });
     };
     const waiting = seek();
-    await bellOf(endpointId, "direct");
+    await channelOf(endpointId, "direct");
     client.abort();
     await expect(waiting).rejects.toThrow("client has gone");
     await expect(seek()).rejects.toThrow("client has gone");
     expect(asked).toBe(1);
-    await noBellOf(endpointId, "direct");
+    await noChannelOf(endpointId, "direct");
     link.ready(workerId);
     await link.heard();
     expect(link.unread).toEqual([]);
@@ -218,7 +218,7 @@ describe("a request that no worker can take", () => {
   test("is told to come again when there are too many", async ({ expect }) => {
     const { endpointId, link } = await linkedEndpoint(api);
     const others = Array.from({ length: DIRECT_REQUESTS_MAX }, () => direct(endpointId));
-    const refused = await refusal(ask(`http://edge/lb/${endpointId}/`));
+    const refused = await rejectionOf(ask(`http://edge/lb/${endpointId}/`));
     expect(refused).toMatchObject({
       status: 429,
       headers: { "retry-after": "1" },
@@ -242,7 +242,7 @@ describe("a worker that fails", () => {
 
   test.for(failures)("gives 502: %s", async ([, fail, detail], { expect }) => {
     const { endpointId, link, workerId } = await linkedEndpoint(api);
-    const refused = refusal(ask(`http://edge/lb/${endpointId}/`));
+    const refused = rejectionOf(ask(`http://edge/lb/${endpointId}/`));
     const { stream } = await link.open();
     fail(link, stream);
     expect(await refused).toMatchObject({
@@ -254,7 +254,7 @@ describe("a worker that fails", () => {
 
   test("gives 502 as well when the endpoint's object dies", async ({ expect }) => {
     const { endpointId, link } = await linkedEndpoint(api);
-    const refused = refusal(ask(`http://edge/lb/${endpointId}/`));
+    const refused = rejectionOf(ask(`http://edge/lb/${endpointId}/`));
     await link.open();
     await kill(endpointId);
     expect(await refused).toMatchObject({ status: 502, body: { code: "worker_failed" } });
@@ -283,7 +283,7 @@ describe("a worker that fails", () => {
 
   test("gives 524 when its host says that it is too slow", async ({ expect }) => {
     const { endpointId, link } = await linkedEndpoint(api);
-    const refused = refusal(ask(`http://edge/lb/${endpointId}/`));
+    const refused = rejectionOf(ask(`http://edge/lb/${endpointId}/`));
     link.reset((await link.open()).stream, "timeout");
     expect(await refused).toMatchObject({ status: 524, body: { code: "worker_too_slow", status: 524 } });
   });
@@ -292,7 +292,7 @@ describe("a worker that fails", () => {
 test("a body that turns out too long on its way gives 413", async ({ expect }) => {
   const { endpointId, link } = await linkedEndpoint(api);
   const body = new Blob(["x"]).stream();
-  const refused = refusal(ask(`http://edge/lb/${endpointId}/`, { method: "POST", body }));
+  const refused = rejectionOf(ask(`http://edge/lb/${endpointId}/`, { method: "POST", body }));
   link.reset((await link.open()).stream, "too_large");
   expect(await refused).toMatchObject({ status: 413, body: { code: "payload_too_large", status: 413 } });
 });
@@ -347,7 +347,7 @@ describe("a WebSocket", () => {
   test("waits for a worker like any other request", async ({ expect }) => {
     const { endpointId, link, workerId } = await unreadyEndpoint();
     const asked = ask(`http://edge/lb/${endpointId}/`, { headers: UPGRADE });
-    await bellOf(endpointId, "direct");
+    await channelOf(endpointId, "direct");
     link.ready(workerId);
     const { stream } = await link.open();
     link.head(stream, { status: 101, statusText: "", headers: [] });
@@ -355,15 +355,20 @@ describe("a WebSocket", () => {
   });
 
   test("of an endpoint that is nobody's is refused before anything is opened", async ({ expect }) => {
-    expect(await refusal(ask("http://edge/lb/nobody/", { headers: UPGRADE }))).toMatchObject({ status: 404 });
+    expect(await rejectionOf(ask("http://edge/lb/nobody/", { headers: UPGRADE }))).toMatchObject({
+      status: 404,
+    });
   });
 });
 
-test("another account's endpoint is none", async ({ expect }) => {
+test("another account's endpoint is not found", async ({ expect }) => {
   const { endpointId, link } = await linkedEndpoint(api);
   await signInAsNewAccount();
   for (const address of [`http://edge/lb/${endpointId}/`, `http://${endpointId}.lb.localhost/`]) {
-    expect(await refusal(ask(address))).toMatchObject({ status: 404, body: { code: "endpoint_not_found" } });
+    expect(await rejectionOf(ask(address))).toMatchObject({
+      status: 404,
+      body: { code: "endpoint_not_found" },
+    });
   }
   expect(link.unread).toEqual([]);
 });
@@ -377,5 +382,5 @@ test("an object that knows nothing yet is told of its endpoint by the first requ
     env,
     context,
   );
-  await bellOf(endpointId, "direct");
+  await channelOf(endpointId, "direct");
 });

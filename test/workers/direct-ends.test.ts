@@ -25,7 +25,7 @@ beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] })); // so that no host is lost meanwhile
 afterEach(() => void vi.useRealTimers());
 
-const bellsOfHost = (hostId: string) =>
+const channelsOfHost = (hostId: string) =>
   runInDurableObject(fleetObject(), (_, state) => state.getWebSockets(`host:${hostId}`).length);
 
 const frame = bytesOf(LINK_FRAME_MAX_BYTES);
@@ -72,7 +72,7 @@ describe("an abort", () => {
     await endpointObject(endpointId).abortForwarded(requestId, "aborted");
     expect(await link.resetReason()).toBe("aborted");
     await expect(reader.read()).rejects.toThrow();
-    link.data(stream, "late"); // a stream that is over is no fault
+    link.data(stream, "late"); // a stream that is over is no violation
     const next = direct(endpointId);
     link.answer((await link.open()).stream, "");
     expect((await next).kind).toBe("answer");
@@ -274,7 +274,7 @@ describe("a link that is silent", () => {
     const workers = [{ workerId, endpointId, revision: 1, state: "ready" as const }];
     const { revision } = await agent.sync({ workers });
     const parked = agent.sync({ workers, appliedRevision: revision, holdMs: AGENT_HOLD_MAX_MS }); // so the host is there
-    while ((await bellsOfHost(agent.hostId)) === 0) await scheduler.wait(5);
+    while ((await channelsOfHost(agent.hostId)) === 0) await scheduler.wait(5);
     const reply = call();
     await link.open();
     passTime(LINK_SILENCE_MS);
@@ -405,7 +405,7 @@ describe("a worker", () => {
 
 describe("an agent that breaks the protocol loses its link, and its requests end", () => {
   const head = { type: FRAME.HEAD, payload: "{}" } as const;
-  const faults: Record<string, (link: ScriptedLink, stream: number) => void> = {
+  const violations: Record<string, (link: ScriptedLink, stream: number) => void> = {
     "text instead of frames": (link) => link.socket.send("hello"),
     "bytes that are no frames": (link) => link.socket.send(new Uint8Array([1, 2, 3])),
     "a type that is none": (link) => link.socket.send(new Uint8Array([99, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
@@ -442,12 +442,12 @@ describe("an agent that breaks the protocol loses its link, and its requests end
     "workers that are no JSON": (link) => link.send({ type: FRAME.WORKERS, stream: 0, payload: "{" }),
   };
 
-  test.for(Object.keys(faults))("by %s", async (name, { expect }) => {
+  test.for(Object.keys(violations))("by %s", async (name, { expect }) => {
     const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint(api);
     const body = new WrittenBody(); // so the request goes on after its answer
     const reply = call({ body });
     const { stream } = await link.open();
-    faults[name]?.(link, stream);
+    violations[name]?.(link, stream);
     expect(await link.closed).toMatchObject({ code: 1002 });
     const { kind } = await reply;
     expect(["failed", "answer"]).toContain(kind);

@@ -126,12 +126,12 @@ async function untilNone(endpointId: string): Promise<void> {
 }
 
 /** A client that waits for a worker, as the gateway does. */
-async function openBell(endpointId: string, affinity = ""): Promise<WebSocket> {
+async function openChannel(endpointId: string, affinity = ""): Promise<WebSocket> {
   const query = `direct=${crypto.randomUUID()}&affinity=${affinity}&until=${Date.now() + 120_000}`;
-  const { webSocket } = await endpointObject(endpointId).fetch(`https://object/doorbell?${query}`, {
+  const { webSocket } = await endpointObject(endpointId).fetch(`https://object/wake-up?${query}`, {
     headers: { Upgrade: "websocket" },
   });
-  if (!webSocket) throw new Error("no doorbell");
+  if (!webSocket) throw new Error("no wake-up channel");
   webSocket.accept();
   return webSocket;
 }
@@ -204,12 +204,12 @@ describe("workers", () => {
     await Promise.all(replies.map((reply) => answered(reply)));
 
     const other = await createEndpoint(`${LB}, workersMin: 0, workersMax: 5`);
-    const bells = await Promise.all(Array.from({ length: 5 }, () => openBell(other)));
+    const channels = await Promise.all(Array.from({ length: 5 }, () => openChannel(other)));
     expect(await jobsOf(other)).toMatchObject({ inProgress: 0, inQueue: 5 });
     await evict(other); // their sockets are the count
     expect(await jobsOf(other)).toMatchObject({ inProgress: 0, inQueue: 5 });
     expect(await levelsOf(other)).toMatchObject({ wanted: 3, queued: 5, running: 0 });
-    for (const bell of bells) bell.close();
+    for (const channel of channels) channel.close();
   });
 
   test("leave when their last request has ended for idleTimeout, and not before", async ({ expect }) => {
@@ -342,10 +342,10 @@ describe("a worker that was scaled down", () => {
       const running = await host.until(left);
       frozen.push(...workerIds.filter((id) => !running.includes(id) && !frozen.includes(id)));
     }
-    const [earlier = ""] = frozen; // whoever just needs a worker gets the other
+    const [earlier = ""] = frozen; // a request for any worker gets the other
     const affinity: Affinity = { mode: "resume", workerId: earlier };
     while ((await direct(endpointId, { affinity })).kind !== "wait") await scheduler.wait(5);
-    const bell = await openBell(endpointId, `resume:${earlier}`);
+    const channel = await openChannel(endpointId, `resume:${earlier}`);
     expect(await host.until(1)).toEqual([earlier]);
     await untilReady(endpointId, earlier);
     const reply = direct(endpointId, { affinity });
@@ -353,7 +353,7 @@ describe("a worker that was scaled down", () => {
     expect(workerId).toBe(earlier);
     host.link.answer(stream, "ok");
     await answered(reply);
-    bell.close();
+    channel.close();
     await untilNone(endpointId);
 
     passTime(IDLE_TIMEOUT_MS - 1);
@@ -463,7 +463,7 @@ describe("requests", () => {
 
   test("that no worker had are counted when they give up", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0, workersMax: 1`);
-    const [leaving, patient] = [await openBell(endpointId), await openBell(endpointId)];
+    const [leaving, patient] = [await openChannel(endpointId), await openChannel(endpointId)];
     leaving.close();
     while ((await levelsOf(endpointId)).queued > 1) await scheduler.wait(1);
     passTime(120_000);
@@ -499,7 +499,7 @@ describe("requests", () => {
   test("wait for a worker that comes up for them: that is their cold start", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0, workersMax: 1`);
     const receivedAt = Date.now();
-    const bell = await openBell(endpointId);
+    const channel = await openChannel(endpointId);
     const agent = await ScriptedAgent.join(api);
     const { assignments, revision } = await agent.sync();
     const link = new ScriptedLink(await agent.openLink(endpointId));
@@ -515,7 +515,7 @@ describe("requests", () => {
     const { stream } = await link.open();
     link.send({ type: FRAME.HEAD, stream, flags: FLAG_END, payload: '{"status":500}' });
     await answered(reply);
-    bell.close();
+    channel.close();
     await untilNone(endpointId);
     expect(await requestsOf(endpointId)).toMatchObject({
       completed: 1,

@@ -88,11 +88,11 @@ test("a load-balanced endpoint has the operations that need no queue, and refuse
     );
     outcomes[operation] = status === 200 ? "200" : `${status} ${String(body["code"])}`;
   }
-  const wanted = operations.map((operation) => [
+  const expected = operations.map((operation) => [
     operation,
     FOR_BOTH.includes(operation) ? "200" : "400 wrong_endpoint_type",
   ]);
-  expect(outcomes).toEqual(Object.fromEntries(wanted));
+  expect(outcomes).toEqual(Object.fromEntries(expected));
 });
 
 test("a body that says it is too long is refused before it is sent", async () => {
@@ -104,7 +104,7 @@ test("a body that says it is too long is refused before it is sent", async () =>
   });
 });
 
-test("a wish for a worker that is none names its header", async () => {
+test("a request for a worker that does not exist names the header", async () => {
   const endpointId = await createEndpoint(LB);
   const headers = { "X-Runpod-Worker-Id": "strict" };
   expect(await ask(`http://edge/lb/${endpointId}/`, { headers })).toMatchObject({

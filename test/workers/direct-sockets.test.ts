@@ -277,9 +277,9 @@ describe("a WebSocket", () => {
       "a close without a code",
       (link: ScriptedLink, stream: number) => link.send({ type: FRAME.CLOSE, stream, payload: "{}" }),
     ],
-  ] as const)("is closed when the agent sends %s", async ([, fault], { expect }) => {
+  ] as const)("is closed when the agent sends %s", async ([, violate], { expect }) => {
     const { link, stream, client } = await opened();
-    fault(link, stream);
+    violate(link, stream);
     expect((await link.closed).code).toBe(1002);
     expect((await client.closed).code).toBe(1011);
   });

@@ -1,11 +1,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { DIRECT_WAITING_MAX } from "../../src/endpoint/load-balancing/waiting-requests.ts";
+import { DIRECT_WAITING_MAX } from "../../src/endpoint/limits/request-limits.ts";
 import type { Affinity } from "../../src/endpoint/load-balancing/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { direct, LB, linkedEndpoint, linkedPair, ScriptedLink, untilReady, vitalsOf } from "./link-client.ts";
-import { configure, endpointObject, evict, noBellOf } from "./object.ts";
+import { configure, endpointObject, evict, noChannelOf } from "./object.ts";
 
 const api = new EdgeClient();
 const { createEndpoint, signInAsNewAccount } = api;
@@ -15,19 +15,16 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] })); // so that no hos
 afterEach(() => void vi.useRealTimers());
 
 /** Waits as the gateway does. */
-async function waitOnBell(endpointId: string, affinity: Affinity | null = null) {
+async function waitOnChannel(endpointId: string, affinity: Affinity | null = null) {
   const query = new URLSearchParams({
     direct: crypto.randomUUID(),
     until: `${Date.now() + 120_000}`,
     ...(affinity && { affinity: `${affinity.mode}:${affinity.workerId}` }),
   });
-  const { webSocket } = await endpointObject(endpointId).fetch(
-    `https://object/doorbell?${query.toString()}`,
-    {
-      headers: { Upgrade: "websocket" },
-    },
-  );
-  if (!webSocket) throw new Error("no doorbell");
+  const { webSocket } = await endpointObject(endpointId).fetch(`https://object/wake-up?${query.toString()}`, {
+    headers: { Upgrade: "websocket" },
+  });
+  if (!webSocket) throw new Error("no wake-up channel");
   const rung = new Promise((resolve) => {
     webSocket.addEventListener("message", ({ data }) => resolve(data), { once: true });
   });
@@ -53,26 +50,26 @@ describe("a request that no worker takes", () => {
     const { endpointId, link, workerId } = await linkedEndpoint(api);
     link.ready();
     await link.heard();
-    const bell = await waitOnBell(endpointId);
+    const channel = await waitOnChannel(endpointId);
     expect(await waitingIn(endpointId)).toBe(1);
     link.ready(workerId);
-    expect(await bell.rung).toBe("look");
+    expect(await channel.rung).toBe("look");
     expect(await waitingIn(endpointId)).toBe(0);
   });
 
   test("is rung for at once when a worker came meanwhile", async ({ expect }) => {
     const { endpointId } = await linkedEndpoint(api);
-    expect(await (await waitOnBell(endpointId)).rung).toBe("look");
+    expect(await (await waitOnChannel(endpointId)).rung).toBe("look");
     expect(await waitingIn(endpointId)).toBe(0);
   });
 
   test("is counted as long as it waits", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
     await configureBy(endpointId);
-    const bells = [await waitOnBell(endpointId), await waitOnBell(endpointId)];
+    const channels = [await waitOnChannel(endpointId), await waitOnChannel(endpointId)];
     expect(await waitingIn(endpointId)).toBe(2);
-    for (const bell of bells) bell.hangUp();
-    await noBellOf(endpointId, "direct");
+    for (const channel of channels) channel.hangUp();
+    await noChannelOf(endpointId, "direct");
     expect(await waitingIn(endpointId)).toBe(0);
   });
 
@@ -80,26 +77,26 @@ describe("a request that no worker takes", () => {
     const { endpointId, link, workerId } = await linkedEndpoint(api);
     link.ready();
     await link.heard();
-    const bell = await waitOnBell(endpointId);
+    const channel = await waitOnChannel(endpointId);
     await evict(endpointId);
     expect(await waitingIn(endpointId)).toBe(1);
     link.ready(workerId);
-    expect(await bell.rung).toBe("look");
+    expect(await channel.rung).toBe("look");
   });
 
   test("may not wait beside too many others", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
     await configureBy(endpointId);
-    const bells = await runInDurableObject(endpointObject(endpointId), (object) =>
+    const channels = await runInDurableObject(endpointObject(endpointId), (object) =>
       Promise.all(
         Array.from({ length: DIRECT_WAITING_MAX }, (_, index) =>
-          object.fetch(new Request(`https://object/doorbell?direct=${index}&until=0`)),
+          object.fetch(new Request(`https://object/wake-up?direct=${index}&until=0`)),
         ),
       ),
     );
     expect(await direct(endpointId)).toEqual({ kind: "overloaded", limit: DIRECT_WAITING_MAX });
-    expect(await (await waitOnBell(endpointId)).rung).toBe("look");
-    expect(bells).toHaveLength(DIRECT_WAITING_MAX);
+    expect(await (await waitOnChannel(endpointId)).rung).toBe("look");
+    expect(channels).toHaveLength(DIRECT_WAITING_MAX);
   });
 });
 
@@ -130,13 +127,13 @@ describe("a request for a certain worker", () => {
     await link.heard();
     const affinity = { mode: "strict", workerId } as const;
     expect((await direct(endpointId, { affinity })).kind).toBe("wait");
-    const bell = await waitOnBell(endpointId, affinity);
+    const channel = await waitOnChannel(endpointId, affinity);
     link.ready();
     link.ready(other);
     await link.heard();
     expect(await waitingIn(endpointId)).toBe(1);
     link.ready(other, workerId);
-    expect(await bell.rung).toBe("look");
+    expect(await channel.rung).toBe("look");
   });
 
   test("is told when that is gone, also while it waits", async ({ expect }) => {
@@ -144,9 +141,9 @@ describe("a request for a certain worker", () => {
     link.ready();
     await link.heard();
     const affinity = { mode: "strict", workerId } as const;
-    const bell = await waitOnBell(endpointId, affinity);
+    const channel = await waitOnChannel(endpointId, affinity);
     await agent.ask("POST", "/agent/v1/host/leave");
-    expect(await bell.rung).toBe("look");
+    expect(await channel.rung).toBe("look");
     expect(await direct(endpointId, { affinity })).toEqual({ kind: "worker_gone" });
     expect(await direct(endpointId, { affinity: { mode: "resume", workerId: "never" } })).toEqual({
       kind: "worker_gone",

@@ -4,7 +4,7 @@ import { describe } from "vitest";
 import type { Assignment } from "../../src/contract/agent/agent.ts";
 import type { FleetReport } from "../../src/domain/jobs/queue-reason.ts";
 import { INVENTORY } from "./agent-client.ts";
-import { bellsOf, endpointObject, fleetObject, kill, passTime } from "./object.ts";
+import { channelsOf, endpointObject, fleetObject, kill, passTime } from "./object.ts";
 import { test, type TestEndpoint, type TestHost } from "./support/fleet-harness.ts";
 import { notYet, until } from "./support/until.ts";
 import { SCALE_DOWN_INTERVAL_MS } from "../../src/domain/scaling/scaling-plan.ts";
@@ -231,10 +231,10 @@ test("a host that was removed gets no job, though its agent still waits for one"
   const waits: Promise<unknown>[] = [];
   for (const [index, { agent }] of hosts.entries()) {
     waits.push(agent.exchange(endpoint.id, { ...slotOf(workers[index] ?? ""), holdMs: 20_000 }));
-    await bellsOf(endpoint.id, "agent", index + 1);
+    await channelsOf(endpoint.id, "agent", index + 1);
   }
   await fleetObject().removeHost(hosts[0].agent.hostId);
-  await bellsOf(endpoint.id, "agent", 1);
+  await channelsOf(endpoint.id, "agent", 1);
   await endpoint.submit();
   expect(await waits[1]).toMatchObject({ jobs: [{ attempt: 1, workerId: workers[1] }] });
   expect(await waits[0]).toMatchObject({ jobs: [] });

@@ -1,7 +1,7 @@
 /** health and metrics: what an endpoint has, what it admits, and what is used of that. */
 import { vi } from "vitest";
 import { LIMITED_OPERATIONS, RATE_LIMITS, RATE_WINDOW_MS } from "../../src/contract/rate-limits.ts";
-import { bellOf, passTime } from "./object.ts";
+import { channelOf, passTime } from "./object.ts";
 import { NO_WORKERS, test, type TestEndpoint } from "./support/fleet-harness.ts";
 import { notYet, until } from "./support/until.ts";
 
@@ -51,7 +51,7 @@ test("a request that waits is in progress, inside the object and outside", async
   vi.useRealTimers(); // the request ends by itself
   const endpoint = await fleet.endpoint("workersMax: 0");
   const waiting = endpoint.post("runsync?wait=1000", { input: 1 });
-  await bellOf(endpoint.id, "job");
+  await channelOf(endpoint.id, "job");
   expect((await usageOf(endpoint)).operations["runsync"]).toEqual({ requests: 1, concurrent: 1 });
   await waiting;
   expect((await usageOf(endpoint)).operations["runsync"]).toEqual({ requests: 1, concurrent: 0 });

@@ -168,7 +168,7 @@ export class ScriptedLink {
     }
   }
 
-  /** Sends data within the credit that comes; returns how much when there is none any more, for `patienceMs`. */
+  /** Sends data within the credit that comes; returns how much when there is no more, for `patienceMs`. */
   async flood(stream: number, maxBytes: number, patienceMs = 60_000): Promise<number> {
     let open = LINK_WINDOW_BYTES;
     for (let sent = 0; ;) {
@@ -235,15 +235,15 @@ export async function linkedPair(api: EdgeClient) {
 export async function untilReady(endpointId: string, workerId: string): Promise<void> {
   const affinity = `strict:${workerId}`;
   const response = await endpointObject(endpointId).fetch(
-    `https://object/doorbell?direct=${crypto.randomUUID()}&affinity=${affinity}&until=${Date.now() + 60_000}`,
+    `https://object/wake-up?direct=${crypto.randomUUID()}&affinity=${affinity}&until=${Date.now() + 60_000}`,
     { headers: { Upgrade: "websocket" } },
   );
-  const bell = response.webSocket;
-  if (!bell) throw new Error("no doorbell");
-  const rung = new Promise((resolve) => bell.addEventListener("message", resolve, { once: true }));
-  bell.accept();
+  const channel = response.webSocket;
+  if (!channel) throw new Error("no wake-up channel");
+  const rung = new Promise((resolve) => channel.addEventListener("message", resolve, { once: true }));
+  channel.accept();
   await rung;
-  bell.close();
+  channel.close();
 }
 
 export function headOf(head: Partial<RequestHead> = {}): Uint8Array {

@@ -18,7 +18,7 @@ export async function alarmOf(endpointId: string): Promise<number | null> {
   return runInDurableObject(endpointObject(endpointId), (_, { storage }) => storage.getAlarm());
 }
 
-/** The object loses its memory, as by hibernation: storage and doorbells stay. */
+/** The object loses its memory, as by hibernation: storage and wake-up channels stay. */
 export async function evict(endpointId: string): Promise<void> {
   await evictDurableObject(endpointObject(endpointId));
 }
@@ -47,48 +47,48 @@ export function passTime(ms: number): void {
   vi.setSystemTime(Date.now() + ms);
 }
 
-/** Resolves once the object has a doorbell under the tag: the waiter waits outside, the object is free. */
-export async function bellOf(endpointId: string, tag: string): Promise<void> {
-  await untilBells(endpointId, tag, "some", (count) => count > 0);
+/** Resolves once the object has a wake-up channel under the tag: the waiter waits outside, the object is free. */
+export async function channelOf(endpointId: string, tag: string): Promise<void> {
+  await untilChannels(endpointId, tag, "some", (count) => count > 0);
 }
 
 /** Tells all who wait under the tag to look, though nothing happened. */
-export async function ringBells(endpointId: string, tag: string): Promise<void> {
+export async function notifyChannels(endpointId: string, tag: string): Promise<void> {
   await runInDurableObject(endpointObject(endpointId), (_, state) => {
     for (const socket of state.getWebSockets(tag)) socket.close(1000, "look");
   });
 }
 
-/** Resolves once a call of an agent waits, inside the object or, on a slow machine, on a doorbell already. */
+/** Resolves once a call of an agent waits, inside the object or, on a slow machine, on a wake-up channel already. */
 export async function untilHeld(endpointId: string): Promise<void> {
   const look = async () =>
     (await endpointObject(endpointId).vitals()).waitingExchanges > 0 ||
-    (await countBells(endpointId, "agent")) > 0;
+    (await countChannels(endpointId, "agent")) > 0;
   await until(look, "a call of an agent waits");
 }
 
-async function countBells(endpointId: string, tag: string): Promise<number> {
+async function countChannels(endpointId: string, tag: string): Promise<number> {
   return runInDurableObject(endpointObject(endpointId), (_, state) => state.getWebSockets(tag).length);
 }
 
 /** Resolves once nobody waits under the tag. */
-export async function noBellOf(endpointId: string, tag: string): Promise<void> {
-  await untilBells(endpointId, tag, "0", (count) => count === 0);
+export async function noChannelOf(endpointId: string, tag: string): Promise<void> {
+  await untilChannels(endpointId, tag, "0", (count) => count === 0);
 }
 
 /** Resolves once so many wait under the tag. */
-export async function bellsOf(endpointId: string, tag: string, count: number): Promise<void> {
-  await untilBells(endpointId, tag, `${count}`, (open) => open === count);
+export async function channelsOf(endpointId: string, tag: string, count: number): Promise<void> {
+  await untilChannels(endpointId, tag, `${count}`, (open) => open === count);
 }
 
-async function untilBells(
+async function untilChannels(
   endpointId: string,
   tag: string,
   what: string,
   isExpected: (count: number) => boolean,
 ): Promise<void> {
   const look = async () => {
-    const count = await countBells(endpointId, tag);
+    const count = await countChannels(endpointId, tag);
     return isExpected(count) || notYet(count);
   };
   await until(look, `${what} wake-up channels with the tag '${tag}' are open`);

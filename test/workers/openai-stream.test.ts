@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { beforeEach, describe, test } from "vitest";
 import { EdgeClient } from "./edge-client.ts";
-import { bellOf, evict, kill } from "./object.ts";
+import { channelOf, evict, kill } from "./object.ts";
 import { CHAT, Engine, QUESTION } from "./openai-engine.ts";
 
 const api = new EdgeClient();
@@ -97,12 +97,12 @@ describe("a streamed answer", () => {
       [2, "2"],
       [3, "3"],
     ] as const) {
-      await bellOf(engine.endpointId, "stream:2");
+      await channelOf(engine.endpointId, "stream:2");
       await evict(engine.endpointId);
       await engine.yields(job, number, frame(content));
       expect(await client.next()).toBe(frame(content));
     }
-    await bellOf(engine.endpointId, "stream:2");
+    await channelOf(engine.endpointId, "stream:2");
     await evict(engine.endpointId);
     await engine.complete(job, []);
     expect(await client.rest()).toBe(DONE);
@@ -136,7 +136,7 @@ describe("a failure", () => {
     expect(await client.rest()).toBe(`${frame("H")}data: {\n\ndata: ${JSON.stringify({ error })}\n\n`);
   });
 
-  test("of the worker ends an answer that it had begun, and nobody begins it anew", async ({ expect }) => {
+  test("of the worker ends an answer that it had begun, which is not begun again", async ({ expect }) => {
     const engine = await Engine.start(api);
     const client = engine.ask(STREAMED);
     const job = await engine.take();
@@ -177,7 +177,7 @@ describe("a client that hangs up", () => {
     const engine = await Engine.start(api);
     const early = engine.ask(STREAMED);
     const first = await engine.take();
-    await bellOf(engine.endpointId, "stream:2");
+    await channelOf(engine.endpointId, "stream:2");
     await early.hangUp();
     await engine.until(first.id, "CANCELLED");
 
@@ -185,7 +185,7 @@ describe("a client that hangs up", () => {
     const second = await engine.take();
     await engine.yields(second, 1, frame("H"));
     expect(await late.next()).toBe(frame("H"));
-    await bellOf(engine.endpointId, "stream:3");
+    await channelOf(engine.endpointId, "stream:3");
     await late.hangUp();
     await engine.until(second.id, "CANCELLED");
     const { stops } = await engine.agent.exchange(engine.endpointId);
@@ -198,7 +198,7 @@ describe("a client that hangs up", () => {
     const job = await engine.take();
     await engine.yields(job, 1, frame("H") + DONE);
     expect(await client.next()).toBe(frame("H") + DONE);
-    await bellOf(engine.endpointId, "stream:2");
+    await channelOf(engine.endpointId, "stream:2");
     await client.hangUp();
     await engine.complete(job, ["H"]);
     expect(await engine.statusOf(job.id)).toBe("COMPLETED");

@@ -4,7 +4,7 @@ import { beforeEach, describe, test } from "vitest";
 import { OPENAI_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { RATE_LIMITS } from "../../src/contract/rate-limits.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { bellOf, bellsOf, evict, noBellOf } from "./object.ts";
+import { channelOf, channelsOf, evict, noChannelOf } from "./object.ts";
 import { payloadKeys } from "./payload-bucket.ts";
 import { CHAT, Engine, QUESTION } from "./openai-engine.ts";
 
@@ -69,7 +69,7 @@ describe("an answer in one piece", () => {
     const engine = await Engine.start(api);
     const asked = engine.post(CHAT, QUESTION);
     const job = await engine.take();
-    await bellOf(engine.endpointId, "job:2");
+    await channelOf(engine.endpointId, "job:2");
     await evict(engine.endpointId);
     await engine.complete(job, [ANSWER]);
     expect((await asked).body).toEqual(ANSWER);
@@ -160,7 +160,7 @@ describe("a request that is wrong", () => {
 });
 
 describe("a worker's error", () => {
-  const inWords = (error: unknown) => ({
+  const withStatusInMessage = (error: unknown) => ({
     message: "no",
     type: "t",
     param: null,
@@ -179,9 +179,14 @@ describe("a worker's error", () => {
       "a dict within a dict",
       `{'error': {'message': 'no', 'type': 't', 'param': None, 'code': 404}}`,
       404,
-      inWords({ code: 404 }),
+      withStatusInMessage({ code: 404 }),
     ],
-    ["a status that is none", `{'message': 'no', 'type': 't', 'code': 200}`, 500, inWords({ code: 200 })],
+    [
+      "a status that is none",
+      `{'message': 'no', 'type': 't', 'code': 200}`,
+      500,
+      withStatusInMessage({ code: 200 }),
+    ],
     ["words", "CUDA error", 500, { message: "CUDA error", type: "server_error", param: null, code: null }],
     [
       "what an engine behind it said",
@@ -234,12 +239,12 @@ describe("a client that hangs up", () => {
     const engine = await Engine.start(api);
     const client = engine.ask(QUESTION);
     const job = await engine.take();
-    await bellOf(engine.endpointId, "job:2");
+    await channelOf(engine.endpointId, "job:2");
     const behind = engine.ask(QUESTION);
-    await bellOf(engine.endpointId, "job:3");
+    await channelOf(engine.endpointId, "job:3");
     await Promise.all([client.hangUp(), behind.hangUp()]);
     await engine.until(job.id, "CANCELLED");
-    await noBellOf(engine.endpointId, "job");
+    await noChannelOf(engine.endpointId, "job");
     const { stops } = await engine.agent.exchange(engine.endpointId);
     expect(stops).toEqual([{ jobId: job.id, attempt: job.attempt, reason: "cancelled" }]);
     const { body } = await call("GET", `${engine.base}/requests?status=CANCELLED`);
@@ -252,7 +257,7 @@ describe("a client that hangs up", () => {
     const asked = engine.post(CHAT, QUESTION, headers);
     const job = await engine.take();
     const again = engine.post(CHAT, QUESTION, headers);
-    await bellsOf(engine.endpointId, "job:2", 2);
+    await channelsOf(engine.endpointId, "job:2", 2);
     await engine.complete(job, [ANSWER]);
     for (const { headers: answered, body } of await Promise.all([asked, again])) {
       expect([answered.get("X-Request-Id"), body]).toEqual([job.id, ANSWER]);
@@ -267,8 +272,8 @@ test("requests, streamed or not, have a limit of their own, and hold a slot whil
   const half = (RATE_LIMITS.openai.concurrent ?? 0) / 2;
   const questions = [QUESTION, { ...QUESTION, stream: true }];
   const clients = questions.flatMap((question) => Array.from({ length: half }, () => engine.ask(question)));
-  await bellsOf(engine.endpointId, "job", half);
-  await bellsOf(engine.endpointId, "stream", half);
+  await channelsOf(engine.endpointId, "job", half);
+  await channelsOf(engine.endpointId, "stream", half);
   for (const question of questions) {
     const { status, body, headers } = await engine.post(CHAT, question);
     expect({ status, body }).toMatchObject({

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { bellOf, endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+import { channelOf, endpointObject, evict, fireAlarm, passTime } from "./object.ts";
 import { issueAt } from "./message-facts.ts";
 
 const api = new EdgeClient();
@@ -129,7 +129,7 @@ describe("ttl", () => {
   }) => {
     const { endpointId, agent, job, ref, statusOf } = await startedJob({ ttl: 10_000 });
     const waiting = agent.exchange(endpointId, { held: [ref], holdMs: 30_000 });
-    await bellOf(endpointId, "agent");
+    await channelOf(endpointId, "agent");
     passTime(10_000);
     expect(await alarmAt(endpointId)).toBeLessThanOrEqual(Date.now());
     await fireAlarm(endpointId);
@@ -141,7 +141,7 @@ describe("ttl", () => {
   test("answers a client that waits for the job with 404", async ({ expect }) => {
     const { endpointId, job } = await startedJob({ ttl: 10_000 });
     const waiting = get(`${endpointId}/status/${job.id}?wait=60000`);
-    await bellOf(endpointId, "job");
+    await channelOf(endpointId, "job");
     passTime(10_000);
     await fireAlarm(endpointId);
     expect(await waiting).toMatchObject({ status: 404, body: { code: "job_not_found" } });
@@ -203,7 +203,7 @@ describe("status?ttl=", () => {
   test("brings no job back, waits when asked to, and names what is wrong", async ({ expect }) => {
     const { endpointId, agent, job } = await startedJob({ ttl: 10_000 });
     const waiting = get(`${endpointId}/status/${job.id}?ttl=60000&wait=60000`);
-    await bellOf(endpointId, "job");
+    await channelOf(endpointId, "job");
     await agent.complete(endpointId, job, "done");
     expect((await waiting).body).toMatchObject({ status: "COMPLETED", output: "done" });
     passTime(60_000);

@@ -48,15 +48,15 @@ describe("attempts", () => {
   });
 
   test.for(["a\ud800b", "\udc00", "\uffff", '\uffff"\ud800', "\ud83d\ude00é\u0000\n"])(
-    "the error %j is told as the worker wrote it",
+    "the error %j is reported as the worker wrote it",
     async (error, { expect }) => {
       const { endpointId, agent, job, status } = await startedJob();
       await agent.report(endpointId, { kind: "failed", ...refOf(job), error });
       // As JSON: a failure that holds a lone surrogate could not be reported.
-      const told = async () => JSON.stringify((await status())["error"]);
-      expect(await told()).toBe(JSON.stringify(error));
+      const reported = async () => JSON.stringify((await status())["error"]);
+      expect(await reported()).toBe(JSON.stringify(error));
       await evict(endpointId);
-      expect(await told()).toBe(JSON.stringify(error));
+      expect(await reported()).toBe(JSON.stringify(error));
     },
   );
 
@@ -99,6 +99,17 @@ describe("attempts", () => {
     expect(await status()).not.toHaveProperty("retries");
   });
 
+  test("a job that goes back is queued and not passed over after a loss of memory", async ({ expect }) => {
+    const { endpointId, agent, workerId, status } = await startedJob();
+    await agent.exchange(endpointId, { held: [] });
+    expect(await status()).toMatchObject({ status: "IN_QUEUE" });
+    await evict(endpointId);
+    const { body } = await call("GET", `/v2/${endpointId}/health`);
+    expect(body["jobs"]).toMatchObject({ inQueue: 1, inProgress: 0 });
+    const { jobs } = await agent.exchange(endpointId, { held: [], slots: [{ workerId, free: 1 }] });
+    expect(jobs).toMatchObject([{ attempt: 2 }]);
+  });
+
   test("a job in a reply that is still open is on its way, not lost", async ({ expect }) => {
     const { endpointId, agent, status } = await startedJob();
     await agent.exchange(endpointId, { held: [], openTurns: [1] });
@@ -123,7 +134,7 @@ describe("attempts", () => {
     expect(jobs).toEqual([]);
   });
 
-  test("an agent that starts anew and has nothing gives its jobs back", async ({ expect }) => {
+  test("the jobs of an agent that restarts without them are queued again", async ({ expect }) => {
     const { endpointId, agent, status } = await startedJob();
     await agent.exchange(endpointId, { session: "another-session", turn: 1, held: [] });
     expect(await status()).toMatchObject({ status: "IN_QUEUE" });

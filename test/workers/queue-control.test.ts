@@ -115,7 +115,7 @@ describe("purge-queue", () => {
     expect(await post(`cancel/${ids[8] ?? ""}`)).toMatchObject({ body: { status: "CANCELLED" } });
     passTime(30 * 60_000);
     expect(await get(`status/${ids[7] ?? ""}`)).toMatchObject({ code: "job_not_found" });
-    await evict(endpointId); // also when the sweep must learn of the purge anew
+    await evict(endpointId); // also when the sweep must restore the purge
     passTime(20_000);
     await fireAlarm(endpointId);
     expect(await rowCount(endpointId)).toBe(0);

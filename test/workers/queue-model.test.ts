@@ -18,7 +18,7 @@ import type {
   Chunks,
   ExchangeReply,
   RunningAttempt,
-  Report,
+  AttemptReport,
   SubmitRequest,
 } from "../../src/endpoint/messages.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
@@ -38,7 +38,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
 
 type ExchangeParts = {
-  readonly reports?: readonly Report[];
+  readonly reports?: readonly AttemptReport[];
   readonly chunks?: readonly Chunks[];
   readonly free?: number;
   readonly leftOut?: ModelJob;
@@ -181,7 +181,7 @@ function payloadOf(sizeBytes: number, json: string): Payload {
 
 async function submitOne(model: QueueModel, real: Real, kind: Kind, key: string, now: number) {
   const reply = await real.stub.submit(requestOf(kind, key));
-  must(reply.kind === "submitted" && reply.isNew, `submitted anew: ${JSON.stringify(reply)}`);
+  must(reply.kind === "submitted" && reply.isNew, `submitted as new: ${JSON.stringify(reply)}`);
   return model.add({ ...kind, id: reply.view.id, key, expiresAt: now + kind.ttlMs });
 }
 
@@ -253,9 +253,9 @@ const endRunning = (pick: number, kind: "completed" | "failed" | "lost" | "timed
 
 function reportOf(
   { id: jobId, attempt }: Pick<ModelJob, "id" | "attempt">,
-  kind: Report["kind"],
+  kind: AttemptReport["kind"],
   outputBytes = 0,
-): Report {
+): AttemptReport {
   const ref = { jobId, attempt };
   switch (kind) {
     case "completed":
@@ -282,7 +282,7 @@ const reportLate = (pick: number) =>
  * A host without a worker of the endpoint claims, reports, yields, keeps alive and uploads what is another host's,
  * or was: it gets nothing, and nothing comes of it.
  */
-const lie = (pick: number, kind: Report["kind"], value: number) =>
+const lie = (pick: number, kind: AttemptReport["kind"], value: number) =>
   command(`a host lies: ${kind} #${pick}`, async (model, real, now) => {
     model.wake(now);
     model.turn += 1;
@@ -305,8 +305,8 @@ const lie = (pick: number, kind: Report["kind"], value: number) =>
     must(reply.kind === "answer" && reply.jobs.length === 0, `it got ${JSON.stringify(reply)}`);
     must(reply.acks[0]?.outcome === "refused", "its report was accepted");
     const upload = { jobId, attempt, hostId: LIAR, key: "none" };
-    const wanted = await real.stub.acceptsUpload(upload);
-    must(wanted.kind === "answer" && !wanted.isAccepted, "its upload is wanted");
+    const verdict = await real.stub.acceptsUpload(upload);
+    must(verdict.kind === "answer" && !verdict.isAccepted, "its upload is accepted");
   });
 
 const loseOnTheWay = (pick: number) =>

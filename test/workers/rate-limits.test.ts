@@ -239,9 +239,13 @@ describe("requests in progress", () => {
     return { endpointId, agent, job, clients, look };
   }
 
-  /** Resolves once so many wait on doorbells; looks what happens on the way there. */
-  async function untilOnBells(endpointId: string, count: number, watch?: () => Promise<void>): Promise<void> {
-    while ((await bellCount(endpointId)) !== count) {
+  /** Resolves once so many wait on wake-up channels; looks what happens on the way there. */
+  async function untilOnChannels(
+    endpointId: string,
+    count: number,
+    watch?: () => Promise<void>,
+  ): Promise<void> {
+    while ((await channelCount(endpointId)) !== count) {
       await watch?.();
       await scheduler.wait(5);
     }
@@ -259,25 +263,25 @@ describe("requests in progress", () => {
       "1",
     ]);
     const expectFull = async () => expect((await look()).status).toBe(429);
-    await untilOnBells(endpointId, full, expectFull);
+    await untilOnChannels(endpointId, full, expectFull);
     await expectFull();
 
     await evict(endpointId);
     await expectFull();
 
     // All look again, find the job still in progress and wait again.
-    const bells = await bellCount(endpointId);
+    const channels = await channelCount(endpointId);
     await call("POST", `/v2/${endpointId}/purge-queue`);
-    expect(bells).toBe(full);
+    expect(channels).toBe(full);
     await expectFull();
-    await untilOnBells(endpointId, full, expectFull);
+    await untilOnChannels(endpointId, full, expectFull);
     await expectFull();
 
     for (const client of clients.splice(0, 3)) client.hangUp();
     while ((await look()).status !== 200) await scheduler.wait(5);
     const path = `/v2/${endpointId}/status/${job.id}?wait=60000`;
     clients.push(...Array.from({ length: 3 }, () => new WaitingClient(path)));
-    await untilOnBells(endpointId, full);
+    await untilOnChannels(endpointId, full);
     await expectFull();
 
     await agent.complete(endpointId, job, "done");
@@ -307,7 +311,7 @@ describe("requests in progress", () => {
     const replies = Array.from({ length: 20 }, () =>
       call("POST", `/v2/${endpointId}/runsync?wait=60000`, { input: 1 }),
     );
-    await untilOnBells(endpointId, 20);
+    await untilOnChannels(endpointId, 20);
     const status = await call("GET", `/v2/${endpointId}/status/${jobId}`);
     expect(status.headers.get("RateLimit")).toMatch(/^"status";r=1999;/);
     expect(await usageOf(endpointId)).toMatchObject({
@@ -331,7 +335,7 @@ async function usageOf(endpointId: string): Promise<HealthBody["usage"]["operati
 }
 
 /** Doorbells of clients on the object. */
-async function bellCount(endpointId: string): Promise<number> {
+async function channelCount(endpointId: string): Promise<number> {
   return runInDurableObject(
     endpointObject(endpointId),
     (_, state) => state.getWebSockets("job").filter((socket) => socket.readyState === WebSocket.OPEN).length,

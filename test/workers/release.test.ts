@@ -1,7 +1,7 @@
 /** What a changed endpoint or template does to its workers: they are replaced one by one, and no job is lost. */
 import { describe } from "vitest";
 import { ROLLOUT_HOLD_MS } from "../../src/endpoint/scaling/rollout.ts";
-import { bellOf, fleetObject, passTime } from "./object.ts";
+import { channelOf, fleetObject, passTime } from "./object.ts";
 import { test, type FleetHarness, type TestEndpoint } from "./support/fleet-harness.ts";
 import { notYet, until } from "./support/until.ts";
 
@@ -57,7 +57,7 @@ describe("an endpoint without jobs", () => {
     await host.sync();
     const slots = [{ workerId, free: 1 }];
     const waiting = host.agent.exchange(endpoint.id, { slots, holdMs: 1_000 });
-    await bellOf(endpoint.id, "agent");
+    await channelOf(endpoint.id, "agent");
     await release(endpoint);
     await endpoint.submit();
     expect((await waiting).jobs).toEqual([]);

@@ -242,7 +242,7 @@ describe("a worker on standby that is asked for by name", () => {
     { workersMax = 2, desired = 1, resume = [] as readonly string[], leaving = [] as readonly string[] },
   ) => {
     const config = { ...(await configOf(id)), workersMax };
-    await fleetObject().setDesiredWorkers({ config, desired: desired, leaving, resume, isRemoved: false });
+    await fleetObject().setDesiredWorkers({ config, desired, leaving, resume, isRemoved: false });
   };
   const running = async (host: TestHost) => (await untilModes(host, "run", "standby"))[0];
 

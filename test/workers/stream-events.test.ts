@@ -3,7 +3,7 @@ import { STREAM_HEARTBEAT_MS } from "../../src/gateway/queue/streams/stream-even
 import { beforeEach, describe, test, vi } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { bellOf, evict, noBellOf, passTime, ringBells } from "./object.ts";
+import { channelOf, evict, noChannelOf, passTime, notifyChannels } from "./object.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, openEvents, signInAsNewAccount } = api;
@@ -80,12 +80,12 @@ describe("an event stream", () => {
       [2, "b"],
       [3, "c"],
     ] as const) {
-      await bellOf(endpointId, "stream:1");
+      await channelOf(endpointId, "stream:1");
       await evict(endpointId);
       await yields(number, output);
       expect(await events.next()).toEqual(chunk(number, output));
     }
-    await bellOf(endpointId, "stream:1");
+    await channelOf(endpointId, "stream:1");
     await evict(endpointId);
     await agent.complete(endpointId, job, []);
     expect(await events.next()).toMatchObject({ event: "status" });
@@ -119,10 +119,10 @@ describe("an event stream", () => {
     const { endpointId, listen } = await startedJob();
     await using events = await listen();
     await events.comment();
-    await bellOf(endpointId, "stream:1");
+    await channelOf(endpointId, "stream:1");
     vi.useFakeTimers({ toFake: ["Date"] });
     passTime(STREAM_HEARTBEAT_MS);
-    await ringBells(endpointId, "stream:1");
+    await notifyChannels(endpointId, "stream:1");
     await expect(events.comment()).resolves.toBeUndefined();
     vi.useRealTimers();
   });
@@ -133,10 +133,10 @@ describe("an event stream", () => {
     {
       await using events = await listen();
       await events.next();
-      await bellOf(endpointId, "stream:1");
+      await channelOf(endpointId, "stream:1");
     }
     expect(await yields(2, "b")).toBe(2); // the writer finds out with its next words
-    await noBellOf(endpointId, "stream:1");
+    await noChannelOf(endpointId, "stream:1");
     await using again = await listen(1);
     expect(await again.next()).toEqual(chunk(2, "b"));
   });

@@ -4,7 +4,7 @@ import { RATE_LIMITS } from "../../src/contract/rate-limits.ts";
 import type { EndpointObject } from "../../src/endpoint/endpoint-object.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { bellsOf, endpointObject, evict } from "./object.ts";
+import { channelsOf, endpointObject, evict } from "./object.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, openEvents, signInAsNewAccount } = api;
@@ -27,15 +27,15 @@ async function crowdedStream() {
   const crowd = () =>
     Promise.all(Array.from({ length: FULL - WAITING }, () => object().readStream(job.id, 0, 0, null)));
   const isFull = async () => (await object().drain(job.id, 0, null)).kind === "rate_limited";
-  const untilOnBells = (count: number) => bellsOf(endpointId, "stream", count);
-  return { endpointId, agent, job, path, crowd, isFull, untilOnBells };
+  const untilOnChannels = (count: number) => channelsOf(endpointId, "stream", count);
+  return { endpointId, agent, job, path, crowd, isFull, untilOnChannels };
 }
 
 test("polls and event streams keep their slots while they wait, and one slot each", async ({ expect }) => {
-  const { endpointId, agent, job, path, crowd, isFull, untilOnBells } = await crowdedStream();
+  const { endpointId, agent, job, path, crowd, isFull, untilOnChannels } = await crowdedStream();
   await using events = await openEvents(path);
   const polls = [1, 2, 3].map(() => call("GET", `${path}?wait=60000`));
-  await untilOnBells(WAITING);
+  await untilOnChannels(WAITING);
   await crowd();
   expect(await isFull()).toBe(true);
   await evict(endpointId); // sockets stay, and are the slots
@@ -46,10 +46,10 @@ test("polls and event streams keep their slots while they wait, and one slot eac
   const first = await Promise.race(polls);
   expect(first.body["stream"]).toEqual([{ output: "a" }]);
   expect((await events.next())?.data).toEqual({ output: "a" });
-  await untilOnBells(WAITING - 1);
+  await untilOnChannels(WAITING - 1);
   expect(await isFull()).toBe(false);
   const another = call("GET", `${path}?wait=60000`);
-  await untilOnBells(WAITING);
+  await untilOnChannels(WAITING);
   expect(await isFull()).toBe(true);
 
   await agent.complete(endpointId, job, "done");
@@ -59,14 +59,14 @@ test("polls and event streams keep their slots while they wait, and one slot eac
 });
 
 test("an event stream whose client goes gives its slot back", async ({ expect }) => {
-  const { path, crowd, isFull, untilOnBells } = await crowdedStream();
+  const { path, crowd, isFull, untilOnChannels } = await crowdedStream();
   const streams = await Promise.all([1, 2, 3, 4].map(() => openEvents(path)));
-  await untilOnBells(WAITING);
+  await untilOnChannels(WAITING);
   await crowd();
   expect(await isFull()).toBe(true);
   await streams.pop()?.[Symbol.asyncDispose]();
-  await untilOnBells(WAITING - 1);
+  await untilOnChannels(WAITING - 1);
   await vi.waitUntil(async () => !(await isFull()));
   for (const events of streams) await events[Symbol.asyncDispose]();
-  await untilOnBells(0);
+  await untilOnChannels(0);
 });

@@ -5,7 +5,7 @@ import type { DispatchedJob } from "../../src/contract/agent/agent.ts";
 import { CHUNK_MAX_BYTES, STREAM_MAX_BYTES } from "../../src/contract/limits.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { bellOf, endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+import { channelOf, endpointObject, evict, fireAlarm, passTime } from "./object.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, signInAsNewAccount } = api;
@@ -43,6 +43,15 @@ async function rowsOf(endpointId: string, table: "chunk" | "drained"): Promise<n
 }
 
 describe("a stream that is drained by polls", () => {
+  test("is empty when its job is retried, before the new attempt yields", async ({ expect }) => {
+    const { endpointId, agent, job, drain, yields } = await startedJob();
+    await yields(1, "a", "b");
+    await agent.report(endpointId, { kind: "failed", ...refOf(job), error: "after two" });
+    await call("POST", `/v2/${endpointId}/retry/${job.id}`);
+    expect(await rowsOf(endpointId, "chunk")).toBe(0);
+    expect(await drain()).toEqual({ status: "IN_QUEUE", stream: [] });
+  });
+
   test("gives each chunk once, in order, as it was yielded", async ({ expect }) => {
     const { endpointId, agent, job, drain } = await startedJob();
     const values = ["a", { token: "é", n: 1.5 }, null, [1, [2]], 0, false];
@@ -103,7 +112,7 @@ describe("a stream call with nothing to send", () => {
     await yields(1, "a");
     await drain();
     const waiting = drain("?wait=30000");
-    await bellOf(endpointId, "stream:1");
+    await channelOf(endpointId, "stream:1");
     await evict(endpointId);
     await yields(2, "b");
     expect(await waiting).toEqual({ status: "IN_PROGRESS", stream: outputs("b") });
@@ -112,7 +121,7 @@ describe("a stream call with nothing to send", () => {
   test("is woken by the end of the job", async ({ expect }) => {
     const { endpointId, agent, job, drain } = await startedJob();
     const waiting = drain("?wait=30000");
-    await bellOf(endpointId, "stream:1");
+    await channelOf(endpointId, "stream:1");
     await agent.complete(endpointId, job, "result");
     expect(await waiting).toEqual({ status: "COMPLETED", stream: [] });
   });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, test } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { bellOf, evict, untilHeld } from "./object.ts";
+import { channelOf, evict, untilHeld } from "./object.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, signInAsNewAccount } = api;
@@ -22,7 +22,7 @@ describe("waits outlast the object's memory", () => {
     const { endpointId, agent, workerId, job } = await readyEndpoint();
     await agent.complete(endpointId, job, 1);
     const waiting = agent.take(endpointId, workerId, 30_000);
-    await bellOf(endpointId, "agent");
+    await channelOf(endpointId, "agent");
     await evict(endpointId);
     await call("POST", `/v2/${endpointId}/run`, { input: "second" });
     expect((await waiting).input).toBe("second");
@@ -32,7 +32,7 @@ describe("waits outlast the object's memory", () => {
     const { endpointId, agent, job } = await readyEndpoint();
     const client = call("GET", `/v2/${endpointId}/status/${job.id}?wait=30000`);
     const parked = agent.exchange(endpointId, { holdMs: 30_000 });
-    await Promise.all([bellOf(endpointId, "agent"), bellOf(endpointId, `job:${1}`)]);
+    await Promise.all([channelOf(endpointId, "agent"), channelOf(endpointId, `job:${1}`)]);
     await evict(endpointId);
     expect(await agent.complete(endpointId, job, "done")).toBe("accepted");
     expect((await client).body).toMatchObject({ status: "COMPLETED", output: "done" });
@@ -43,7 +43,7 @@ describe("waits outlast the object's memory", () => {
   test("cancel rings a parked agent after an eviction", async ({ expect }) => {
     const { endpointId, agent, job } = await readyEndpoint();
     const parked = agent.exchange(endpointId, { holdMs: 30_000 });
-    await bellOf(endpointId, "agent");
+    await channelOf(endpointId, "agent");
     await evict(endpointId);
     await call("POST", `/v2/${endpointId}/cancel/${job.id}`);
     expect((await parked).stops).toEqual([{ jobId: job.id, attempt: 1, reason: "cancelled" }]);
@@ -68,7 +68,7 @@ describe("waits end", () => {
     const { endpointId, agent, workerId, job } = await readyEndpoint();
     await agent.complete(endpointId, job, 1);
     const older = agent.exchange(endpointId, { slots: [{ workerId, free: 1 }], holdMs: 30_000 });
-    await bellOf(endpointId, "agent");
+    await channelOf(endpointId, "agent");
     const newer = agent.exchange(endpointId, {
       slots: [{ workerId, free: 1 }],
       holdMs: 30_000,

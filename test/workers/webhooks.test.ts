@@ -220,7 +220,7 @@ describe("what is told", () => {
       { state: "none", attempts: [] },
       { state: "none", attempts: [] },
     ]);
-    // Its host has been silent for all that time, and is none any more.
+    // Its host has been silent for all that time and was removed.
     const last = await (await Place.open()).complete(target);
     const received = await target.received(1);
     expect(received.map(({ headers }) => headers["webhook-id"])).toEqual([`msg_${last}_0`]);
@@ -475,18 +475,18 @@ describe("redelivery", () => {
     const without = await place.submit({});
     const waiting = await place.submit({ webhook: webhookTarget().webhook });
     expect(await place.log(without)).toEqual({ id: without, webhook: null, state: "none", attempts: [] });
-    const refusals = [
+    const rejections = [
       await place.post(`webhooks/${without}/redeliver`),
       await place.post(`webhooks/${waiting}/redeliver`),
     ];
     await place.post("purge-queue");
-    refusals.push(await place.post(`webhooks/${waiting}/redeliver`));
-    expect(refusals.map(({ status, body }) => [status, body["code"]])).toEqual([
+    rejections.push(await place.post(`webhooks/${waiting}/redeliver`));
+    expect(rejections.map(({ status, body }) => [status, body["code"]])).toEqual([
       [400, "invalid_input"],
       [400, "invalid_input"],
       [400, "invalid_input"],
     ]);
-    expect(refusals.map(({ body }) => body["error"])).toEqual([
+    expect(rejections.map(({ body }) => body["error"])).toEqual([
       expect.stringContaining("has no webhook"),
       expect.stringContaining("has not ended yet"),
       expect.stringContaining("was purged"),

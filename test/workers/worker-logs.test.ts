@@ -15,7 +15,7 @@ import { maintain } from "../../src/maintenance/tasks.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount } from "./accounts.ts";
 import { EdgeClient, type ServerEvent } from "./edge-client.ts";
-import { evict, fleetObject, noBellOf } from "./object.ts";
+import { evict, fleetObject, noChannelOf } from "./object.ts";
 import { issueAt } from "./message-facts.ts";
 import { LOG_PAGE_MAX_BYTES } from "../../src/domain/logs/log-collector.ts";
 
@@ -44,8 +44,8 @@ async function newWorker(count = 1) {
 }
 
 async function query(endpointId: string, parameters: Record<string, string> = {}): Promise<LogPage> {
-  const words = new URLSearchParams(parameters).toString();
-  const { status, body } = await call("GET", `/v2/${endpointId}/logs?${words}`);
+  const query = new URLSearchParams(parameters).toString();
+  const { status, body } = await call("GET", `/v2/${endpointId}/logs?${query}`);
   if (status !== 200) throw new Error(JSON.stringify(body));
   return body as LogPage;
 }
@@ -252,7 +252,7 @@ describe("nobody", () => {
 
   test("asks for what makes no sense without being told so", async ({ expect }) => {
     const { endpointId } = await newWorker();
-    const refused = async (words: string) => (await call("GET", `/v2/${endpointId}/logs?${words}`)).body;
+    const refused = async (query: string) => (await call("GET", `/v2/${endpointId}/logs?${query}`)).body;
     expect(await refused("limit=0")).toMatchObject({
       code: "invalid_input",
       error: expect.stringMatching(issueAt("limit")),
@@ -299,8 +299,8 @@ describe("logs end", () => {
 });
 
 describe("who follows", () => {
-  const follow = (endpointId: string, words = "", lastEventId?: string) =>
-    openEvents(`/v2/${endpointId}/logs?${words}`, lastEventId);
+  const follow = (endpointId: string, query = "", lastEventId?: string) =>
+    openEvents(`/v2/${endpointId}/logs?${query}`, lastEventId);
 
   const lineOf = (event: ServerEvent | undefined) => (event?.data as LogLineView | undefined)?.line;
 
@@ -351,7 +351,7 @@ describe("who follows", () => {
       await using events = await follow(endpointId);
       for (let count = 0; count < 3; count += 1) id = (await events.next())?.id;
     }
-    await noBellOf(endpointId, "follow");
+    await noChannelOf(endpointId, "follow");
     await send(mine.slice(3));
     await agent.sendLogs([{ endpointId, workerId: two, lines: others }]);
     await using again = await follow(endpointId, "", id);
@@ -396,7 +396,7 @@ describe("who follows", () => {
     expect((await follow(endpointId)).status).toBe(429);
   });
 
-  test("is no matter to agents of before", async ({ expect }) => {
+  test("does not concern older agents", async ({ expect }) => {
     const { endpointId, agent } = await newWorker();
     await using _events = await follow(endpointId);
     expect(await agent.exchange(endpointId)).not.toHaveProperty("follow");

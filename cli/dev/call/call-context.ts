@@ -69,25 +69,3 @@ export async function withPlace<T>(
     throw new CallFailure(503, `The live endpoint of ${endpoint.name} was deleted twice by another program.`);
   }
 }
-
-/** Headers of the connection with the local server. */
-const REQUEST_HOP_HEADERS = ["connection", "content-length", "host", "transfer-encoding", "expect"];
-/** Headers of one connection, and those that are wrong for a decompressed body. */
-const RESPONSE_HOP_HEADERS = [
-  "connection",
-  "keep-alive",
-  "transfer-encoding",
-  "content-encoding",
-  "content-length",
-  "date",
-];
-
-export function forwardedHeaders({ headers }: Request): [string, string][] {
-  return [...headers].filter(([name]) => !REQUEST_HOP_HEADERS.includes(name));
-}
-
-export function responseHeaders(answer: Response): Headers {
-  const headers = new Headers(answer.headers);
-  for (const name of RESPONSE_HOP_HEADERS) headers.delete(name);
-  return headers;
-}

@@ -1,14 +1,8 @@
 /** Forwards requests of OpenAI clients to the service. */
 import { parseJson } from "../../../src/std/json.ts";
 import * as z from "zod";
-import {
-  type CallContext,
-  type CallDependencies,
-  forwardedHeaders,
-  responseHeaders,
-  EndpointNotFound,
-  withPlace,
-} from "./call-context.ts";
+import { forwardedHeaders, responseHeaders } from "../../calls/forwarded-headers.ts";
+import { type CallContext, type CallDependencies, EndpointNotFound, withPlace } from "./call-context.ts";
 
 /** Response header with the id of the job. */
 const JOB_HEADER = "x-request-id";

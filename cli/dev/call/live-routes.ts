@@ -11,14 +11,8 @@ import { Failure } from "../../core/failure.ts";
 import { Interruption } from "../../core/interruption.ts";
 import { CallFailure } from "../../server/requests/served-app.ts";
 import type { LivePlace } from "../session/live-session.ts";
-import {
-  type CallContext,
-  type CallDependencies,
-  forwardedHeaders,
-  responseHeaders,
-  EndpointNotFound,
-  withPlace,
-} from "./call-context.ts";
+import { forwardedHeaders, responseHeaders } from "../../calls/forwarded-headers.ts";
+import { type CallContext, type CallDependencies, EndpointNotFound, withPlace } from "./call-context.ts";
 import { hashesOf, routeCall } from "./live-request.ts";
 
 const WORKER_HEADER = "X-Runpod-Worker-Id";

@@ -1,6 +1,6 @@
 /**
- * The seam between the local server and what is behind it: live workers in `flash dev`, containers of this computer
- * in `flash deploy --preview`.
+ * The seam between the local server and what is behind it: live endpoints in `flash dev`, those of a local edge in
+ * `flash deploy --preview`.
  */
 import type { ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
 

@@ -10,7 +10,7 @@ export type ServerLocation = ServerSettings & { readonly host: string };
 
 /** Asks for the health; where that has a port of its own, the port for requests must be open as well. */
 export async function probeHealth(place: ServerLocation, signal: AbortSignal): Promise<ProbeAnswer> {
-  // Not AbortSignal.timeout within AbortSignal.any: a preview runs this on Node 20, which forgets such a timer.
+  // Not AbortSignal.timeout within AbortSignal.any: some versions of Node lose such a timer.
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), HEALTH_PROBE_TIMEOUT_MS);
   const limit = AbortSignal.any([signal, late.signal]);

@@ -1,4 +1,4 @@
-/** What clients do with batches: each call is one operation of the batch API, limits included. */
+/** The operations of the batch API, limits included. */
 import type { BatchSummary } from "../../contract/batch.ts";
 import { QUEUE_DEPTH_MAX } from "../../contract/limits.ts";
 import {
@@ -16,8 +16,9 @@ import {
 } from "../../domain/jobs/batch.ts";
 import { wireStatusOf } from "../../domain/jobs/job-view.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
+import type { FeatureHooks } from "../commit-hooks.ts";
 import type { BatchIndex } from "./batch-index.ts";
-import type { BatchJobs } from "./batch-jobs.ts";
+import { BatchJobs } from "./batch-jobs.ts";
 import type {
   BatchCall,
   BatchListOutcome,
@@ -26,12 +27,12 @@ import type {
   BatchRequestsOutcome,
   BatchRequestView,
 } from "./messages.ts";
-import type { BatchStore } from "./batch-store.ts";
-import type { BatchWork } from "./batch-work.ts";
-import type { EndpointFacts } from "../endpoint-facts.ts";
-import { publicId, randomNonce } from "../queue/job-reference.ts";
+import { BatchWork } from "./batch-work.ts";
+import type { EndpointFacts } from "../facts/endpoint-facts.ts";
+import { publicId, randomNonce, type JobStore } from "../queue/job-store.ts";
 import type { Limited, RateLimited } from "../messages.ts";
-import type { JobStorage } from "../queue/job-storage.ts";
+import type { Claims } from "../queue/claims.ts";
+import type { JobStorage, OrphanedPayloads } from "../queue/job-storage.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { Queue } from "../queue/queue.ts";
 import { queueFull, tooManyBatches, type RequestLimits } from "../limits/request-limits.ts";
@@ -40,9 +41,9 @@ import { BATCH_REQUESTS_MAX } from "../../contract/batch.ts";
 /** Drafts, and batches of which something is still queued or running. */
 const ACTIVE_BATCHES_MAX = 10;
 
-/** A client gets its answer by then; what is not done goes on without it. */
+/** Time after which a client gets its answer; remaining work continues without it. */
 const WORK_FOR_MS = 2_000;
-/** So many inline outputs fit into one message. */
+/** As many inline outputs as fit into one message. */
 const REQUESTS_PER_MESSAGE = 50;
 
 export type BatchHandlersParts = {
@@ -52,11 +53,24 @@ export type BatchHandlersParts = {
   readonly limits: RequestLimits;
   readonly storage: JobStorage;
   readonly commit: GroupCommit;
-  readonly batchIndex: BatchIndex;
-  readonly store: BatchStore;
+  readonly index: BatchIndex;
   readonly jobs: BatchJobs;
   readonly work: BatchWork;
 };
+
+export type OpenBatchesParts = Omit<BatchHandlersParts, "jobs" | "work"> & {
+  readonly claims: Claims;
+  readonly jobStore: JobStore;
+  readonly orphans: OrphanedPayloads;
+};
+
+/** Opens the batches of an endpoint. */
+export function openBatches({ claims, jobStore, orphans, ...parts }: OpenBatchesParts): BatchHandlers {
+  const { facts, queue, index } = parts;
+  const jobs = new BatchJobs(index, jobStore, claims);
+  const work = new BatchWork({ facts, queue, index, jobs, jobStore, orphans });
+  return new BatchHandlers({ ...parts, jobs, work });
+}
 
 export class BatchHandlers {
   readonly #parts: BatchHandlersParts;
@@ -65,48 +79,58 @@ export class BatchHandlers {
     this.#parts = parts;
   }
 
+  get hooks(): FeatureHooks {
+    const { index, work } = this.#parts;
+    return {
+      recover: () => index.load(),
+      jobRequeued: (seq) => index.jobRequeued(seq),
+      commit: (_, now) => index.persist(now),
+      nextAt: (now) => work.nextAt(now),
+      sweep: (now) => work.sweep(now),
+      purged: () => work.purge(),
+    };
+  }
+
   /** Carries out one operation on one batch. */
   execute(call: BatchCall): Promise<Limited<BatchOutcome>> {
-    const { limits, commit, batchIndex } = this.#parts;
+    const { limits, commit, index } = this.#parts;
     return limits.admit<BatchOutcome>("batch", Date.now(), async () => {
       const outcome = await commit.run(() => this.#decide(call, Date.now()));
-      if (outcome.kind !== "batch" || !batchIndex.atWork) return outcome;
-      await this.goOn();
+      if (outcome.kind !== "batch" || !index.atWork) return outcome;
+      await this.continueWork();
       return commit.run(() => this.#decide({ kind: "look", batchId: outcome.batch.id }, Date.now()));
     });
   }
 
-  /** Works on what takes several turns, others in between, until it is done or a moment is over. */
-  async goOn(): Promise<void> {
-    const { commit, batchIndex, work } = this.#parts;
+  /** Continues what takes several turns, with other turns in between, until it is done or a moment is over. */
+  async continueWork(): Promise<void> {
+    const { commit, index, work } = this.#parts;
     const untilAt = Date.now() + WORK_FOR_MS;
-    while (batchIndex.atWork && Date.now() < untilAt) {
+    while (index.atWork && Date.now() < untilAt) {
       if (!(await commit.run(() => work.step(Date.now())))) return;
-      await scheduler.wait(0); // a commit on a fast disk lets nobody in
+      await scheduler.wait(0); // a commit on a fast disk lets no other event in
     }
   }
 
   /** The batches of the endpoint, the newest first. */
   list({ offset, limit }: { offset: number; limit: number }): Promise<Limited<BatchListOutcome>> {
-    const { limits, commit, batchIndex } = this.#parts;
+    const { limits, commit, index } = this.#parts;
     const work = (): BatchListOutcome => {
       const now = Date.now();
-      const batches = batchIndex.newestFirst
-        .slice(offset, offset + limit)
-        .map((batch) => this.#show(batch, now));
+      const batches = index.newestFirst.slice(offset, offset + limit).map((batch) => this.#show(batch, now));
       const page = {
         batches,
-        total: batchIndex.size,
+        total: index.size,
         offset,
         limit,
-        hasMore: offset + limit < batchIndex.size,
+        hasMore: offset + limit < index.size,
       };
       return { kind: "batches", page };
     };
     return limits.admit("batch", Date.now(), () => commit.run(work));
   }
 
-  /** The requests of a batch in their order, those that are still kept. */
+  /** The requests of a batch in their order, as far as they are retained. */
   async requests(call: BatchRequestsCall): Promise<Limited<BatchRequestsOutcome>> {
     const { limits } = this.#parts;
     const work = async () => this.#pageOf(call, Date.now());
@@ -119,7 +143,7 @@ export class BatchHandlers {
   #decide(call: BatchCall, now: number): BatchOutcome {
     if (!this.#parts.facts.config) return { kind: "unconfigured" };
     if (call.kind === "create") return this.#create(call.packs, call.idempotencyKey, now);
-    const batch = this.#parts.batchIndex.find(call.batchId);
+    const batch = this.#parts.index.find(call.batchId);
     if (!batch) return NO_BATCH;
     switch (call.kind) {
       case "append":
@@ -142,17 +166,17 @@ export class BatchHandlers {
   }
 
   #create(packs: readonly BatchPack[], idempotencyKey: string | null, now: number): BatchOutcome {
-    const { batchIndex } = this.#parts;
-    const known = idempotencyKey === null ? undefined : batchIndex.findByKey(idempotencyKey);
+    const { index } = this.#parts;
+    const known = idempotencyKey === null ? undefined : index.findByKey(idempotencyKey);
     if (known) return { ...this.#found(known, now), isNew: false };
-    if (batchIndex.newestFirst.filter((batch) => this.#isActive(batch, now)).length >= ACTIVE_BATCHES_MAX) {
+    if (index.newestFirst.filter((batch) => this.#isActive(batch, now)).length >= ACTIVE_BATCHES_MAX) {
       return tooManyBatches(ACTIVE_BATCHES_MAX);
     }
     const limited = this.#refuse(packs);
     if (limited) return limited;
     this.#forgetOldest(now);
     const batch: Batch = {
-      number: batchIndex.nextNumber,
+      number: index.nextNumber,
       nonce: randomNonce(),
       state: "draft",
       name: null,
@@ -169,17 +193,17 @@ export class BatchHandlers {
     return this.#append(batch, packs, now);
   }
 
-  /** Packs for which there is no storage. */
+  /** Refuses packs for which there is no storage. */
   #refuse(packs: readonly BatchPack[]): RateLimited | undefined {
     return this.#parts.storage.refuse("batch", sizeOfPacks(packs));
   }
 
-  /** Forgets the oldest batch that has ended, when one more would be too many. */
+  /** Forgets the oldest batch that has ended when one more would be too many. */
   #forgetOldest(now: number): void {
-    const { batchIndex } = this.#parts;
-    if (!batchIndex.isFull) return;
-    const oldest = batchIndex.newestFirst.findLast((batch) => !this.#isActive(batch, now));
-    if (oldest) batchIndex.forget(oldest.number);
+    const { index } = this.#parts;
+    if (!index.isFull) return;
+    const oldest = index.newestFirst.findLast((batch) => !this.#isActive(batch, now));
+    if (oldest) index.forget(oldest.number);
   }
 
   #append(batch: Batch, packs: readonly BatchPack[], now: number): BatchOutcome {
@@ -187,7 +211,7 @@ export class BatchHandlers {
     if (requestCount > BATCH_REQUESTS_MAX) return { kind: "too_many_requests", requestTotal: requestCount };
     let { nextRequest, storedBytes } = batch;
     for (const pack of packs) {
-      this.#parts.store.addPack(batch.number, nextRequest, pack.count, pack.json);
+      this.#parts.index.store.addPack(batch.number, nextRequest, pack.count, pack.json);
       nextRequest += pack.count;
       storedBytes += pack.storedBytes ?? 0;
     }
@@ -195,7 +219,8 @@ export class BatchHandlers {
   }
 
   #removeRequest(batch: Batch, requestId: string, now: number): BatchOutcome {
-    const { store, work } = this.#parts;
+    const { work, index: batches } = this.#parts;
+    const { store } = batches;
     const number = decodeRequestId(requestId);
     const pack = number === undefined ? undefined : store.packOf(batch.number, number);
     const index = (number ?? 0) - (pack?.first ?? 0);
@@ -207,7 +232,7 @@ export class BatchHandlers {
     return this.#put({ ...batch, requestCount: batch.requestCount - 1, storedBytes }, now);
   }
 
-  /** Starts a draft; one that was started before stays as it is. */
+  /** Starts a draft; a started one is left unchanged. */
   #finalize(batch: Batch, now: number): BatchOutcome {
     if (batch.state === "starting" || batch.state === "started") return this.#found(batch, now);
     return this.#inDraft(batch, now, () => {
@@ -218,7 +243,7 @@ export class BatchHandlers {
     });
   }
 
-  /** Also again: a job that ran may have come back to the queue. */
+  /** May be repeated: a job that ran may have been queued again. */
   #cancel(batch: Batch, now: number): BatchOutcome {
     const { waiting } = this.#parts.jobs.progressOf(batch, now);
     const isOver = batch.state === "cancelling" || (batch.state === "cancelled" && waiting === 0);
@@ -233,7 +258,7 @@ export class BatchHandlers {
   // Showing
 
   #put(batch: Batch, now: number): BatchOutcome {
-    this.#parts.batchIndex.put(batch);
+    this.#parts.index.put(batch);
     return this.#found(batch, now);
   }
 
@@ -263,8 +288,8 @@ export class BatchHandlers {
   // Requests
 
   #pageOf({ batchId, offset, limit }: BatchRequestsCall, now: number): BatchRequestsOutcome {
-    const { batchIndex, jobs } = this.#parts;
-    const batch = batchIndex.find(batchId);
+    const { index, jobs } = this.#parts;
+    const batch = index.find(batchId);
     if (!batch) return NO_BATCH;
     const count = Math.min(limit, REQUESTS_PER_MESSAGE);
     if (batch.state === "draft") {
@@ -276,9 +301,9 @@ export class BatchHandlers {
     return { kind: "batch_requests", requests, total: jobs.countVisible(batch, now) };
   }
 
-  /** Reads only the packs that the page lies in. */
+  /** Reads only the packs of the page. */
   #draftPage({ number }: Batch, offset: number, limit: number): BatchRequestView[] {
-    const { store } = this.#parts;
+    const { store } = this.#parts.index;
     const page: BatchRequestView[] = [];
     let before = 0;
     for (const { first, live } of store.outlines(number)) {

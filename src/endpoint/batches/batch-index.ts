@@ -1,6 +1,6 @@
 /**
- * The batches of an endpoint, kept in memory as their rows say. What a turn changes is written at its end,
- * one row for each batch that changed.
+ * The batches of an endpoint in memory, as their rows say. What a turn changes is written at its end, one row for each
+ * changed batch.
  */
 import { decodeBatchId, isAtWork, type Batch } from "../../domain/jobs/batch.ts";
 import type { Job } from "../../domain/jobs/job-machine.ts";
@@ -37,12 +37,12 @@ export class BatchIndex {
     return this.#batches.size;
   }
 
-  /** Whether one more would be too many to remember. */
+  /** Whether one more would be too many. */
   get isFull(): boolean {
     return this.#batches.size >= BATCHES_RETAINED_MAX;
   }
 
-  /** Bytes in R2 of requests that are no jobs yet. */
+  /** Bytes in R2 of requests that are not jobs yet. */
   get storedBytes(): number {
     return this.#storedBytes;
   }
@@ -70,14 +70,14 @@ export class BatchIndex {
     return this.newestFirst.find((batch) => batch.idempotencyKey === idempotencyKey);
   }
 
-  /** A batch in the middle of what takes several turns. */
+  /** A batch whose work takes several turns and is not done. */
   get atWork(): Batch | undefined {
     return [...this.#batches.values()].find(isAtWork);
   }
 
   // Changing
 
-  /** Takes over a new batch, or what became of a known one. */
+  /** Stores a new batch, or a change of a known one. */
   put(batch: Batch): void {
     const before = this.#batches.get(batch.number);
     if (before?.ranges !== batch.ranges) this.#owners = null;
@@ -101,13 +101,13 @@ export class BatchIndex {
 
   // Jobs
 
-  /** To be told of every job whose row is removed. */
+  /** To be called for every job whose row is removed. */
   jobRemoved(seq: number, { state }: Job): void {
     const batch = state === "completed" ? this.#ownerOf(seq) : undefined;
     if (batch) this.put({ ...batch, removedCompleted: batch.removedCompleted + 1 });
   }
 
-  /** To be told of every job that waits again: its batch may have ended before. */
+  /** To be called for every job that is queued again: its batch may have ended before. */
   jobRequeued(seq: number): void {
     const batch = this.#ownerOf(seq);
     if (batch && batch.endedCompleted !== null) this.put({ ...batch, endedCompleted: null });
@@ -134,7 +134,7 @@ export class BatchIndex {
     this.#changed.clear();
   }
 
-  /** When some batch may be forgotten; null for never. */
+  /** When a batch may be forgotten; null for never. */
   get dueAt(): number | null {
     if (this.#batches.size === 0) return null;
     return Math.min(...[...this.#batches.values()].map(({ touchedAt }) => touchedAt)) + BATCH_RETENTION_MS;

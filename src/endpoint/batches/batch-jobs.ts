@@ -1,23 +1,23 @@
-/** The jobs of batches: how they stand, read from their ranges of the queue. */
+/** The jobs of batches, read from their ranges of the queue. */
 import { isActive, unstartedCount, type Batch, type BatchProgress } from "../../domain/jobs/batch.ts";
 import { priorityOf } from "../../domain/jobs/priorities.ts";
 import type { SeqRange } from "../../domain/jobs/seq-ranges.ts";
 import type { BatchIndex } from "./batch-index.ts";
-import type { RangeCounts, JobRanges } from "../queue/job-store.ts";
-import type { QueueLedger } from "../queue/queue-ledger.ts";
+import type { JobStore, RangeCounts, SeqBounds } from "../queue/job-store.ts";
+import type { Claims } from "../queue/claims.ts";
 
 export class BatchJobs {
   readonly #index: BatchIndex;
-  readonly #ranges: JobRanges;
-  readonly #ledger: QueueLedger;
+  readonly #store: JobStore;
+  readonly #claims: Claims;
 
-  constructor(index: BatchIndex, ranges: JobRanges, ledger: QueueLedger) {
+  constructor(index: BatchIndex, store: JobStore, claims: Claims) {
     this.#index = index;
-    this.#ranges = ranges;
-    this.#ledger = ledger;
+    this.#store = store;
+    this.#claims = claims;
   }
 
-  /** How far a batch is. What has ended is remembered, since only a retry changes it; call it inside a turn. */
+  /** The progress of a batch. That of an ended one is stored, since only a retry changes it; to be called in a turn. */
   progressOf(batch: Batch, now: number): BatchProgress {
     if (batch.state === "draft") return { waiting: 0, running: 0, completed: 0 };
     if (batch.endedCompleted !== null) return { waiting: 0, running: 0, completed: batch.endedCompleted };
@@ -26,9 +26,9 @@ export class BatchJobs {
     return progress;
   }
 
-  /** Whether rows of its jobs are there. */
+  /** Whether jobs of the batch are retained. */
   hasRows({ ranges }: Batch): boolean {
-    return ranges.some((range) => this.#ranges.hasRows(boundsOf(range)));
+    return ranges.some((range) => this.#store.hasRows(boundsOf(range)));
   }
 
   /** Jobs of a batch that a reader may see. */
@@ -42,9 +42,9 @@ export class BatchJobs {
     let skip = offset;
     for (const range of ranges) {
       if (seqs.length === limit) break;
-      const found = this.#ranges.visibleSeqs(boundsOf(range), now, limit - seqs.length, skip);
+      const found = this.#store.visibleSeqs(boundsOf(range), now, limit - seqs.length, skip);
       seqs.push(...found);
-      // What was skipped in vain lay before this range's end.
+      // The page begins after this range, so its jobs are skipped.
       if (found.length === 0) skip -= Math.min(skip, this.#count(range, now).visible);
       else skip = 0;
     }
@@ -64,17 +64,17 @@ export class BatchJobs {
 
   #countRunning({ ranges }: Batch, now: number): number {
     let running = 0;
-    for (const { seq, expiresAt } of this.#ledger.running.values()) {
+    for (const { seq, expiresAt } of this.#claims.running.values()) {
       if (expiresAt > now && ranges.some(([from, count]) => seq >= from && seq < from + count)) running += 1;
     }
     return running;
   }
 
   #count(range: SeqRange, now: number): RangeCounts {
-    return this.#ranges.count(boundsOf(range), this.#ledger.headOf(priorityOf(range[0])), now);
+    return this.#store.countRange(boundsOf(range), this.#claims.headOf(priorityOf(range[0])), now);
   }
 }
 
-export function boundsOf([from, count]: SeqRange): { readonly from: number; readonly end: number } {
+export function boundsOf([from, count]: SeqRange): SeqBounds {
   return { from, end: from + count };
 }

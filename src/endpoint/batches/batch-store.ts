@@ -1,5 +1,5 @@
 /** All SQL about batches and the packs of their requests. */
-import { unpackRequests, type Batch, type BatchRequest, type BatchState } from "../../domain/jobs/batch.ts";
+import { unpackRequests, type Batch, type BatchRequest } from "../../domain/jobs/batch.ts";
 import type { SeqRanges } from "../../domain/jobs/seq-ranges.ts";
 import type { ObjectDatabase } from "../../durable/sql.ts";
 
@@ -9,21 +9,7 @@ export type Pack = { readonly first: number; readonly requests: readonly (BatchR
 /** Where a pack begins, and how many requests it has. */
 export type PackOutline = { readonly first: number; readonly live: number };
 
-type BatchRow = {
-  number: number;
-  nonce: string;
-  state: BatchState;
-  name: string | null;
-  created_at: number;
-  touched_at: number;
-  request_count: number;
-  next_request: number;
-  ranges: string;
-  removed_completed: number;
-  ended_completed: number | null;
-  idempotency_key: string | null;
-  stored_bytes: number;
-};
+type BatchRow = Omit<Batch, "ranges"> & { readonly ranges: string };
 
 export class BatchStore {
   readonly #statements: ReturnType<typeof batchStatements>;
@@ -33,25 +19,13 @@ export class BatchStore {
   }
 
   all(): Batch[] {
-    return this.#statements.all.all({}).map(toBatch);
+    return this.#statements.all
+      .all({})
+      .map((row) => ({ ...row, ranges: JSON.parse(row.ranges) as SeqRanges }));
   }
 
   save(batch: Batch): void {
-    this.#statements.save.run({
-      number: batch.number,
-      nonce: batch.nonce,
-      state: batch.state,
-      name: batch.name,
-      createdAt: batch.createdAt,
-      touchedAt: batch.touchedAt,
-      requestCount: batch.requestCount,
-      nextRequest: batch.nextRequest,
-      ranges: JSON.stringify(batch.ranges),
-      removedCompleted: batch.removedCompleted,
-      endedCompleted: batch.endedCompleted,
-      idempotencyKey: batch.idempotencyKey,
-      storedBytes: batch.storedBytes,
-    });
+    this.#statements.save.run({ ...batch, ranges: JSON.stringify(batch.ranges) });
   }
 
   remove(number: number): void {
@@ -74,7 +48,7 @@ export class BatchStore {
     return row && { first: row.first, requests: unpackRequests(row.requests) };
   }
 
-  /** Takes the first pack out, with the length of its text. */
+  /** Removes the first pack and returns it, with the length of its JSON. */
   takePack(batch: number): (Pack & { readonly characters: number }) | undefined {
     const row = this.#statements.firstPack.first({ batch });
     if (!row) return undefined;
@@ -86,7 +60,7 @@ export class BatchStore {
     };
   }
 
-  /** Writes a pack anew; one without requests is removed. */
+  /** Replaces a pack; one without requests is removed. */
   replacePack(batch: number, { first, requests }: Pack): void {
     const live = requests.filter((request) => request !== null).length;
     this.#statements.removePack.run({ batch, first });
@@ -97,7 +71,13 @@ export class BatchStore {
 function batchStatements(database: ObjectDatabase) {
   type PackRow = { first: number; requests: string };
   return {
-    all: database.statement<Record<never, never>, BatchRow>("SELECT * FROM batch ORDER BY number"),
+    all: database.statement<Record<never, never>, BatchRow>(
+      `SELECT number, nonce, state, name, created_at AS createdAt, touched_at AS touchedAt,
+              request_count AS requestCount, next_request AS nextRequest, ranges,
+              removed_completed AS removedCompleted, ended_completed AS endedCompleted,
+              idempotency_key AS idempotencyKey, stored_bytes AS storedBytes
+         FROM batch ORDER BY number`,
+    ),
     save: database.statement<Record<string, string | number | null>>(
       `INSERT INTO batch (number, nonce, state, name, created_at, touched_at, request_count, next_request,
                           ranges, removed_completed, ended_completed, idempotency_key, stored_bytes)
@@ -126,23 +106,5 @@ function batchStatements(database: ObjectDatabase) {
     removePack: database.statement<{ batch: number; first: number }>(
       "DELETE FROM batch_pack WHERE batch = :batch AND first = :first",
     ),
-  };
-}
-
-function toBatch(row: BatchRow): Batch {
-  return {
-    number: row.number,
-    nonce: row.nonce,
-    state: row.state,
-    name: row.name,
-    createdAt: row.created_at,
-    touchedAt: row.touched_at,
-    requestCount: row.request_count,
-    nextRequest: row.next_request,
-    ranges: JSON.parse(row.ranges) as SeqRanges,
-    removedCompleted: row.removed_completed,
-    endedCompleted: row.ended_completed,
-    idempotencyKey: row.idempotency_key,
-    storedBytes: row.stored_bytes,
   };
 }

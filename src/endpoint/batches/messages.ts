@@ -1,9 +1,9 @@
-/** What crosses the border of the Endpoint object about batches. */
+/** Calls of the Endpoint object about batches, and what they come to. */
 import type { BatchPage, BatchStatus, BatchSummary } from "../../contract/batch.ts";
 import type { WireStatus } from "../../contract/job.ts";
 import type { BatchPack } from "../../domain/jobs/batch.ts";
 import type { Payload } from "../../domain/jobs/job-machine.ts";
-import type { Limited, RateLimited, Unconfigured } from "../messages.ts";
+import type { RateLimited, Reply, Unconfigured } from "../messages.ts";
 
 export type BatchCall =
   | { readonly kind: "create"; readonly packs: readonly BatchPack[]; readonly idempotencyKey: string | null }
@@ -17,16 +17,14 @@ export type BatchCall =
 export type BatchOutcome =
   | Unconfigured
   | RateLimited
-  /** `isNew`: false when an idempotency key named a batch that was there already. */
+  /** `isNew`: false when the idempotency key named an existing batch. */
   | { readonly kind: "batch"; readonly batch: BatchSummary; readonly isNew: boolean }
   | { readonly kind: "batch_not_found" }
   | { readonly kind: "request_not_found" }
   | { readonly kind: "not_a_draft"; readonly status: BatchStatus }
   | { readonly kind: "too_many_requests"; readonly requestTotal: number };
-export type BatchReply = Unconfigured | Limited<BatchOutcome>;
 
 export type BatchListOutcome = { readonly kind: "batches"; readonly page: BatchPage };
-export type BatchListReply = Unconfigured | Limited<BatchListOutcome>;
 
 /** A request of a batch; times in epoch milliseconds. */
 export type BatchRequestView = {
@@ -42,15 +40,15 @@ export type BatchRequestsCall = {
   readonly batchId: string;
   readonly offset: number;
   readonly limit: number;
-  /** Only the first call for a page counts to the limits. */
+  /** Only the first call for a page counts towards the limits. */
   readonly isFirst: boolean;
 };
 export type BatchRequestsOutcome =
   | { readonly kind: "batch_not_found" }
-  /** At most so many as one message should carry; the caller asks for the rest of its page. */
+  /** At most as many as fit into one message; the caller calls again for the rest of its page. */
   | {
       readonly kind: "batch_requests";
       readonly requests: readonly BatchRequestView[];
       readonly total: number;
     };
-export type BatchRequestsReply = Unconfigured | Limited<BatchRequestsOutcome>;
+export type BatchRequestsReply = Reply<BatchRequestsOutcome>;

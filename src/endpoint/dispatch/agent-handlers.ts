@@ -5,23 +5,22 @@ import { decodeJobId } from "../../domain/jobs/job-id.ts";
 import { ANSWER_INPUTS_MAX_BYTES, slotsInTurn, type Dispatch } from "./dispatch.ts";
 import type { JobEvent, Payload } from "../../domain/jobs/job-machine.ts";
 import type { Appended, ChunkStore } from "../streams/chunk-store.ts";
-import { publicId } from "../queue/job-reference.ts";
-import type { StoredJob, JobRequest } from "../queue/job-store.ts";
+import { publicId, type StoredJob, type JobRequest } from "../queue/job-store.ts";
 import type {
   Ack,
   ChunkAck,
   Chunks,
-  Dispatched,
+  DispatchedJob,
   ExchangeAnswer,
   ExchangeCall,
   RunningAttempt,
-  Report,
+  AttemptReport,
   Slots,
   Stop,
   UploadRef,
 } from "../messages.ts";
-import type { JobStorage } from "../queue/job-storage.ts";
-import type { QueueLedger } from "../queue/queue-ledger.ts";
+import type { JobStorage, OrphanedPayloads } from "../queue/job-storage.ts";
+import type { Claims } from "../queue/claims.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { RunningTimes } from "../queue/running-times.ts";
 import type { WorkerConcurrency } from "../scaling/worker-set.ts";
@@ -31,8 +30,9 @@ const PROGRESS_CACHE_MAX_BYTES = 16_000_000;
 
 export type AgentHandlersParts = {
   readonly queue: Queue;
+  readonly claims: Pick<Claims, "running" | "busy">;
   readonly chunks: ChunkStore;
-  readonly ledger: QueueLedger;
+  readonly orphans: OrphanedPayloads;
   readonly dispatch: Dispatch;
   readonly times: RunningTimes;
   readonly concurrency: WorkerConcurrency;
@@ -40,38 +40,27 @@ export type AgentHandlersParts = {
 };
 
 export class AgentHandlers {
-  readonly #queue: Queue;
-  readonly #chunks: ChunkStore;
-  readonly #ledger: QueueLedger;
-  readonly #dispatch: Dispatch;
-  readonly #times: RunningTimes;
-  readonly #concurrency: WorkerConcurrency;
-  readonly #storage: JobStorage;
+  readonly #parts: AgentHandlersParts;
   /** Last progress values; lost with memory, the next exchange brings them again. */
   readonly #progress = new BoundedMap<string>(PROGRESS_CACHE_MAX_BYTES, (json) => json.length + 100);
-  /** Agents that have a stop to learn of. */
+  /** Agents to which a stop is yet to be sent. */
   readonly #pendingStops = new Set<string>();
   #streamed: number[] = [];
 
   constructor(parts: AgentHandlersParts) {
-    this.#queue = parts.queue;
-    this.#chunks = parts.chunks;
-    this.#ledger = parts.ledger;
-    this.#dispatch = parts.dispatch;
-    this.#times = parts.times;
-    this.#concurrency = parts.concurrency;
-    this.#storage = parts.storage;
+    this.#parts = parts;
   }
 
-  /** `openTo` says which of the slots may have jobs. */
+  /** Carries out an exchange inside a turn; `openTo` says which of the slots may get jobs. */
   exchange(call: ExchangeCall, now: number, openTo: (slots: Slots) => Slots): ExchangeAnswer {
+    const { dispatch } = this.#parts;
     this.#pendingStops.delete(call.hostId);
     for (const listed of call.running) this.#recordTimes(listed, call.hostId, now); // before a report ends the attempt
     const taken = call.chunks.map((chunks) => this.#appendChunks(chunks, call.hostId, now));
     const acks = call.reports.map((report) => this.#accept(report, call.hostId, now));
-    this.#dispatch.forgetStops(call);
+    dispatch.forgetStops(call);
     const stops = call.running.flatMap((listed) => this.#extendLease(listed, call, now));
-    if (this.#dispatch.isNewest(call)) this.#returnUndelivered(call, now);
+    if (dispatch.isNewest(call)) this.#returnUndelivered(call, now);
     const rejected = taken.flatMap(({ stop }) =>
       stop && !stops.some((other) => isSame(other, stop)) ? stop : [],
     );
@@ -86,43 +75,42 @@ export class AgentHandlers {
   /** The slots that the call offers, less those that jobs on their way to the agent will take. */
   openSlots(call: ExchangeCall): Slots {
     const underway = new Map<string, number>();
-    for (const { seq, hostId, workerId } of this.#ledger.running.values()) {
-      if (hostId !== call.hostId || !this.#dispatch.isBeingDelivered(seq, call)) continue;
+    for (const { seq, hostId, workerId } of this.#parts.claims.running.values()) {
+      if (hostId !== call.hostId || !this.#parts.dispatch.isBeingDelivered(seq, call)) continue;
       underway.set(workerId, (underway.get(workerId) ?? 0) + 1);
     }
     const open = call.slots
       .map(({ workerId, free }) => ({ workerId, free: free - (underway.get(workerId) ?? 0) }))
       .filter(({ free }) => free > 0);
     for (const { workerId, free } of open) {
-      this.#concurrency.record(workerId, free + (this.#ledger.busy.get(workerId) ?? 0));
+      this.#parts.concurrency.record(workerId, free + (this.#parts.claims.busy.get(workerId) ?? 0));
     }
     return open;
   }
 
   /** Jobs of workers that Fleet no longer lists are lost with them. */
   rescueFromLostWorkers(alive: ReadonlySet<string>, now: number): void {
-    for (const lease of [...this.#ledger.running.values()]) {
+    for (const lease of [...this.#parts.claims.running.values()]) {
       if (alive.has(lease.workerId)) continue;
-      const stored = this.#queue.get(lease.seq);
+      const stored = this.#parts.queue.get(lease.seq);
       const reason = `worker ${lease.workerId} is gone, or its host is unreachable.`;
-      if (stored) this.#queue.apply(stored, { kind: "rescue", attempt: lease.attempt, reason }, now);
+      if (stored) this.#parts.queue.apply(stored, { kind: "rescue", attempt: lease.attempt, reason }, now);
     }
   }
 
-  /** A second upload may end when the report of the first was accepted: then it brought the same again. */
+  /** A second upload may end after the report of the first was accepted: then it has stored the same again. */
   acceptsUpload({ jobId, attempt, hostId, key }: UploadRef, now: number): boolean {
-    const id = decodeJobId(jobId);
-    const stored = id && this.#queue.find(id.seq, id.nonce, now);
+    const stored = this.#parts.queue.find(jobId, now);
     return stored !== undefined && (ownsJob(stored, attempt, hostId) || hasOutput(stored, key));
   }
 
-  dispatched(stored: StoredJob, order: JobRequest): Dispatched {
+  dispatched(stored: StoredJob, request: JobRequest): DispatchedJob {
     return {
       jobId: publicId(stored),
       attempt: stored.job.attempt,
       workerId: stored.job.workerId ?? "",
-      input: order.input,
-      optionsJson: order.optionsJson,
+      input: request.input,
+      optionsJson: request.optionsJson,
       executionTimeoutMs: stored.job.executionTimeoutMs,
     };
   }
@@ -134,7 +122,7 @@ export class AgentHandlers {
     return json === undefined ? null : { kind: "inline", json };
   }
 
-  /** Jobs that yielded something in this turn. */
+  /** Jobs that yielded chunks in this turn. */
   takeStreamed(): number[] {
     const streamed = this.#streamed;
     this.#streamed = [];
@@ -143,7 +131,7 @@ export class AgentHandlers {
 
   forget(seq: number): void {
     this.#progress.delete(String(seq));
-    this.#dispatch.arrived(seq);
+    this.#parts.dispatch.arrived(seq);
   }
 
   markStopPending(hostId: string): void {
@@ -156,18 +144,18 @@ export class AgentHandlers {
 
   // Steps of an exchange
 
-  /** Chunks that nobody wants are acknowledged, so that they do not come again, and their handler is stopped. */
+  /** Chunks of an attempt that lost its job are acknowledged, so that they do not come again; its handler is stopped. */
   #appendChunks(chunks: Chunks, hostId: string, now: number): { ack: ChunkAck; stop?: Stop } {
     const { jobId, attempt, from, outputs } = chunks;
-    const id = decodeJobId(jobId);
-    const stored = id && this.#queue.find(id.seq, id.nonce, now);
+    const { queue } = this.#parts;
+    const stored = queue.find(jobId, now);
     if (stored && ownsJob(stored, attempt, hostId)) {
       const appended = this.#append(stored.seq, chunks);
       if (appended.kind === "stored") {
         if (appended.isNews) this.#streamed.push(stored.seq);
         return { ack: { jobId, attempt, received: appended.received } };
       }
-      this.#queue.apply(stored, { kind: "fail", attempt, error: appended.error, output: null }, now);
+      queue.apply(stored, { kind: "fail", attempt, error: appended.error, output: null }, now);
     }
     const ack = { jobId, attempt, received: from + outputs.length - 1 };
     return { ack, stop: { jobId, attempt, reason: stopReasonOf(stored, attempt) ?? "lease_lost" } };
@@ -175,82 +163,84 @@ export class AgentHandlers {
 
   #append(seq: number, chunks: Chunks): Appended {
     if (chunks.error !== undefined) return { kind: "refused", error: chunks.error };
-    if (this.#storage.isFullForChunks) return { kind: "refused", error: NO_STORAGE_FOR_CHUNKS };
-    return this.#chunks.append(seq, chunks);
+    if (this.#parts.storage.isFullForChunks) return { kind: "refused", error: NO_STORAGE_FOR_CHUNKS };
+    return this.#parts.chunks.append(seq, chunks);
   }
 
   #recordTimes(listed: RunningAttempt, hostId: string, now: number): void {
     if (listed.handlerStartedAt === undefined && listed.handlerFinishedAt === undefined) return;
-    const lease = this.#ledger.running.get(decodeJobId(listed.jobId)?.seq ?? 0);
-    if (lease?.attempt === listed.attempt && lease.hostId === hostId) this.#times.record(lease, listed, now);
+    const lease = this.#parts.claims.running.get(decodeJobId(listed.jobId)?.seq ?? 0);
+    if (lease?.attempt === listed.attempt && lease.hostId === hostId)
+      this.#parts.times.record(lease, listed, now);
   }
 
-  #accept(report: Report, hostId: string, now: number): Ack {
+  #accept(report: AttemptReport, hostId: string, now: number): Ack {
     const { jobId, attempt } = report;
-    const id = decodeJobId(jobId);
-    const stored = id && this.#queue.find(id.seq, id.nonce, now);
+    const { queue, orphans } = this.#parts;
+    const stored = queue.find(jobId, now);
     const isOwn = stored?.job.hostId === hostId;
-    if (isOwn && this.#queue.apply(stored, eventOf(report), now).kind === "moved") {
+    if (isOwn && queue.apply(stored, eventOf(report), now).kind === "moved") {
       return { jobId, attempt, outcome: "accepted" };
     }
-    // Nobody wants the result of an attempt that no longer owned its job, unless it is the job's own, again.
+    // The result of an attempt that no longer owned its job is dropped, unless it is the job's own, reported twice.
     const output = "output" in report ? report.output : null;
     if (
       output?.kind === "stored" &&
       !(stored && (hasOutput(stored, output.key) || isRunning(stored, attempt)))
     ) {
-      this.#queue.orphan(output.key);
+      orphans.add(output.key);
     }
     return { jobId, attempt, outcome: "refused" };
   }
 
   #extendLease(listed: RunningAttempt, call: ExchangeCall, now: number): Stop[] {
     const { jobId, attempt } = listed;
+    const { queue, claims, dispatch } = this.#parts;
     const id = decodeJobId(jobId);
-    const lease = id && this.#ledger.running.get(id.seq);
+    const lease = id && claims.running.get(id.seq);
     if (id && lease?.attempt === attempt && lease.hostId === call.hostId && now < lease.expiresAt) {
-      this.#queue.extendLease(id.seq, now);
-      this.#dispatch.arrived(id.seq);
+      queue.extendLease(id.seq, now);
+      dispatch.arrived(id.seq);
       if (listed.progressJson !== null) this.#progress.set(String(id.seq), listed.progressJson);
       return [];
     }
-    const stored = id && this.#queue.find(id.seq, id.nonce, now);
-    const reason = stopReasonOf(stored, attempt);
-    if (!reason || !this.#dispatch.isNewStop(call, `${jobId}#${attempt}`)) return [];
+    const reason = stopReasonOf(queue.find(jobId, now), attempt);
+    if (!reason || !dispatch.isNewStop(call, `${jobId}#${attempt}`)) return [];
     return [{ jobId, attempt, reason }];
   }
 
   #returnUndelivered(call: ExchangeCall, now: number): void {
     const known = new Set([...call.running, ...call.reports].map(({ jobId }) => decodeJobId(jobId)?.seq));
-    for (const lease of [...this.#ledger.running.values()]) {
+    for (const lease of [...this.#parts.claims.running.values()]) {
       if (lease.hostId !== call.hostId || known.has(lease.seq)) continue;
-      if (!this.#dispatch.isUndelivered(lease.seq, call)) continue;
-      const stored = this.#queue.get(lease.seq);
-      if (stored) this.#queue.apply(stored, { kind: "undeliver", attempt: lease.attempt }, now);
+      if (!this.#parts.dispatch.isUndelivered(lease.seq, call)) continue;
+      const stored = this.#parts.queue.get(lease.seq);
+      if (stored) this.#parts.queue.apply(stored, { kind: "undeliver", attempt: lease.attempt }, now);
     }
   }
 
-  #claim(call: ExchangeCall, now: number): Dispatched[] {
-    const { claimable } = this.#storage;
+  #claim(call: ExchangeCall, now: number): DispatchedJob[] {
+    const { storage, queue, dispatch } = this.#parts;
+    const { claimable } = storage;
     if (claimable === 0) return [];
     const slots = slotsInTurn(this.openSlots(call)).take(claimable);
     const takers = [...slots].map((workerId) => ({ workerId, hostId: call.hostId }));
-    return this.#queue.claim(takers, now, ANSWER_INPUTS_MAX_BYTES).map((claimed) => {
-      this.#dispatch.delivering(claimed.seq, call);
-      return this.dispatched(claimed, claimed.order);
+    return queue.claim(takers, now, ANSWER_INPUTS_MAX_BYTES).map((claimed) => {
+      dispatch.delivering(claimed.seq, call);
+      return this.dispatched(claimed, claimed.request);
     });
   }
 }
 
 const NO_STORAGE_FOR_CHUNKS =
-  "What jobs of this endpoint have streamed takes all of its storage. Stream less at a time, or run the job again " +
-  "when older results have been removed.";
+  "The storage of this endpoint is full. Stream less at a time, or run the job again when older results have been " +
+  "removed.";
 
 function ownsJob(stored: StoredJob, attempt: number, hostId: string): boolean {
   return isRunning(stored, attempt) && stored.job.hostId === hostId;
 }
 
-/** What is kept of such an attempt is for its own host to report, whatever others say of it. */
+/** Only the host of such an attempt may report or drop its result. */
 function isRunning({ job }: StoredJob, attempt: number): boolean {
   return job.state === "running" && job.attempt === attempt;
 }
@@ -263,7 +253,7 @@ function isSame(one: Stop, other: Stop): boolean {
   return one.jobId === other.jobId && one.attempt === other.attempt;
 }
 
-function eventOf(report: Report): JobEvent {
+function eventOf(report: AttemptReport): JobEvent {
   const { attempt } = report;
   switch (report.kind) {
     case "completed":

@@ -1,22 +1,22 @@
 /**
  * Dispatch: where queued jobs meet agents that offer free slots.
  *
- * D1  Of one agent at most one exchange is held; a newer one sends the older one home.
- * D2  A held agent is answered with jobs in the turn in which they were submitted: one commit for both.
- * D3  A claimed job that its agent does not list, though the reply that carried it is no longer open, never
- *     arrived; it goes back to the queue and no attempt of the job is blamed.
+ * D1  At most one exchange of an agent waits; a newer one supersedes it.
+ * D2  A waiting agent is answered with jobs in the turn in which they were submitted: one commit for both.
+ * D3  A claimed job that its agent does not list, although the reply that carried it is no longer open, never
+ *     arrived; it is queued again, and that attempt does not count as lost.
  */
 import { sizeOf } from "../../domain/jobs/job-machine.ts";
-import type { Taker } from "../queue/queue.ts";
-import type { Dispatched, ExchangeCall, Slots } from "../messages.ts";
 import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
+import type { Taker } from "../queue/claims.ts";
+import type { DispatchedJob, ExchangeCall, Slots } from "../messages.ts";
 
 /** An answer to an agent brings no further job once the inputs in it have this size together. */
 export const ANSWER_INPUTS_MAX_BYTES = 20_000_000;
 
-/** What a held exchange is told: jobs, or to look again, or that a newer one took its place. */
+/** How a waiting exchange ends: with jobs; to look again; superseded by a newer one; or with nothing. */
 export type WaitEnd =
-  | { readonly kind: "jobs"; readonly jobs: readonly Dispatched[] }
+  | { readonly kind: "jobs"; readonly jobs: readonly DispatchedJob[] }
   | { readonly kind: "look" }
   | { readonly kind: "superseded" }
   | { readonly kind: "quiet" };
@@ -26,7 +26,7 @@ type ExchangeRef = { readonly session: string; readonly turn: number };
 class WaitingExchange {
   readonly hostId: string;
   readonly ref: ExchangeRef;
-  readonly jobs: Dispatched[] = [];
+  readonly jobs: DispatchedJob[] = [];
   readonly ended: Promise<WaitEnd>;
   readonly #free: Map<string, number>;
   readonly #end: (end: WaitEnd) => void;
@@ -47,7 +47,7 @@ class WaitingExchange {
     this.#timer = setTimeout(() => this.end({ kind: "quiet" }), IN_OBJECT_WAIT_MS);
   }
 
-  /** A worker with a free slot; of several, the one with most of them. */
+  /** Takes a free slot of the worker that has most of them; returns the worker. */
   takeSlot(): string | undefined {
     if (this.#inputBytes >= ANSWER_INPUTS_MAX_BYTES) return undefined;
     const [best] = [...this.#free].toSorted((a, b) => b[1] - a[1]);
@@ -58,7 +58,7 @@ class WaitingExchange {
     return workerId;
   }
 
-  give(job: Dispatched): void {
+  give(job: DispatchedJob): void {
     this.jobs.push(job);
     this.#inputBytes += sizeOf(job.input);
   }
@@ -76,9 +76,9 @@ class WaitingExchange {
   }
 }
 
-/** A slot that a held agent offers, taken for a job of this same turn. */
+/** A slot that a waiting agent offers, taken for a job of this same turn. */
 export type OpenSlot = Taker & {
-  readonly give: (job: Dispatched, seq: number) => void;
+  readonly give: (job: DispatchedJob, seq: number) => void;
   /** There is no job for it after all. */
   readonly putBack: () => void;
 };
@@ -90,21 +90,21 @@ export class Dispatch {
   readonly #newestExchanges = new Map<string, ExchangeRef>();
   readonly #sentStops = new Map<string, { session: string; keys: Set<string> }>();
 
-  // Holding
+  // Waiting
 
-  /** True when this call is older than the one now held for the same agent. */
+  /** True when this call is older than the one of the same agent that waits. */
   isSuperseded(call: ExchangeCall): boolean {
-    const held = this.#waiting.get(call.hostId)?.ref;
-    return held !== undefined && held.session === call.session && held.turn > call.turn;
+    const waiting = this.#waiting.get(call.hostId)?.ref;
+    return waiting !== undefined && waiting.session === call.session && waiting.turn > call.turn;
   }
 
   wait(call: ExchangeCall): Promise<WaitEnd> {
     this.supersede(call.hostId);
-    const held: WaitingExchange = new WaitingExchange(call, () => {
-      if (this.#waiting.get(call.hostId) === held) this.#waiting.delete(call.hostId);
+    const waiting: WaitingExchange = new WaitingExchange(call, () => {
+      if (this.#waiting.get(call.hostId) === waiting) this.#waiting.delete(call.hostId);
     });
-    this.#waiting.set(call.hostId, held);
-    return held.ended;
+    this.#waiting.set(call.hostId, waiting);
+    return waiting.ended;
   }
 
   get waitingCount(): number {
@@ -115,38 +115,38 @@ export class Dispatch {
     this.#waiting.get(hostId)?.end({ kind: "superseded" });
   }
 
-  /** Other workers than before may take jobs, so all that wait have to be looked at again. */
+  /** All waiting agents exchange again. */
   wakeAll(): void {
-    for (const held of [...this.#waiting.values()]) held.end({ kind: "look" });
+    for (const waiting of [...this.#waiting.values()]) waiting.end({ kind: "look" });
   }
 
   /** These workers get no more jobs. */
   withdraw(workerIds: readonly string[]): void {
-    for (const held of this.#waiting.values()) held.withdraw(workerIds);
+    for (const waiting of this.#waiting.values()) waiting.withdraw(workerIds);
   }
 
-  /** The agent has something to learn that is no job. */
+  /** There is news for the agent other than a job. */
   wake(hostId: string): void {
     this.#waiting.get(hostId)?.end({ kind: "look" });
   }
 
-  // Handing out
+  // Slots
 
-  /** A slot of a held agent, if there is one; the caller must give a job to it in this same turn. */
+  /** A slot of a waiting agent, if there is one; the caller must give a job to it in this same turn. */
   takeSlot(): OpenSlot | undefined {
-    for (const held of this.#waiting.values()) {
-      const workerId = held.takeSlot();
+    for (const waiting of this.#waiting.values()) {
+      const workerId = waiting.takeSlot();
       if (workerId === undefined) continue;
-      const give = (job: Dispatched, seq: number) => {
-        held.give(job);
-        this.delivering(seq, held.ref);
+      const give = (job: DispatchedJob, seq: number) => {
+        waiting.give(job);
+        this.delivering(seq, waiting.ref);
       };
-      return { workerId, hostId: held.hostId, give, putBack: () => held.putBack(workerId) };
+      return { workerId, hostId: waiting.hostId, give, putBack: () => waiting.putBack(workerId) };
     }
     return undefined;
   }
 
-  /** At most `count` slots of held agents. */
+  /** At most `count` slots of waiting agents. */
   takeSlots(count: number): OpenSlot[] {
     const slots: OpenSlot[] = [];
     while (slots.length < count) {
@@ -157,10 +157,10 @@ export class Dispatch {
     return slots;
   }
 
-  /** Ends the holds that got jobs in this turn. */
+  /** Ends the waits that got jobs in this turn. */
   flush(): void {
-    for (const held of [...this.#waiting.values()]) {
-      if (held.jobs.length > 0) held.end({ kind: "jobs", jobs: held.jobs });
+    for (const waiting of [...this.#waiting.values()]) {
+      if (waiting.jobs.length > 0) waiting.end({ kind: "jobs", jobs: waiting.jobs });
     }
   }
 
@@ -174,7 +174,7 @@ export class Dispatch {
     this.#deliveries.delete(seq);
   }
 
-  /** False for a call that was overtaken on the way: what it lists is out of date. */
+  /** False for a call that was overtaken on its way, so that its lists are out of date. */
   isNewest(call: ExchangeCall): boolean {
     const newest = this.#newestExchanges.get(call.hostId);
     if (newest?.session === call.session && newest.turn > call.turn) return false;
@@ -182,16 +182,16 @@ export class Dispatch {
     return true;
   }
 
-  /** The job travels to its agent in a reply that was still open when the call was made. */
+  /** The job is on its way in a reply that was still open when the agent made the call. */
   isBeingDelivered(seq: number, call: ExchangeCall): boolean {
     const ref = this.#deliveries.get(seq);
     return ref?.session === call.session && call.openTurns.includes(ref.turn);
   }
 
-  /** D3, for a job of this agent that the call, the newest one, neither holds nor reports. */
+  /** D3, for a job of this agent that its newest call neither lists nor reports. */
   isUndelivered(seq: number, call: ExchangeCall): boolean {
     const ref = this.#deliveries.get(seq);
-    // The carrier is unknown after a restart of the object; then only a call with nothing open can tell.
+    // After a restart the reply is unknown; then only a call without open replies proves that it is lost.
     if (!ref) return call.openTurns.length === 0;
     if (ref.session !== call.session) return true;
     return ref.turn < call.turn && !call.openTurns.includes(ref.turn);
@@ -199,7 +199,7 @@ export class Dispatch {
 
   // Stops
 
-  /** True the first time that this session of the agent is told of a stop: one telling ends a hold. */
+  /** True the first time that a stop is sent to this session of the agent: only then it ends a wait. */
   isNewStop(call: ExchangeCall, key: string): boolean {
     const sent = this.#sentStops.get(call.hostId);
     if (sent?.session === call.session) {
@@ -215,12 +215,12 @@ export class Dispatch {
   forgetStops(call: ExchangeCall): void {
     const sent = this.#sentStops.get(call.hostId);
     if (!sent) return;
-    const held = new Set(call.running.map(({ jobId, attempt }) => `${jobId}#${attempt}`));
-    for (const key of sent.keys) if (!held.has(key)) sent.keys.delete(key);
+    const waiting = new Set(call.running.map(({ jobId, attempt }) => `${jobId}#${attempt}`));
+    for (const key of sent.keys) if (!waiting.has(key)) sent.keys.delete(key);
   }
 }
 
-/** One slot after the other, a round per worker, so that no worker gets all jobs while others idle. */
+/** The workers of the slots in rounds, so that no worker gets all jobs while others are idle. */
 export function* slotsInTurn(slots: Slots): Generator<string> {
   const most = Math.max(0, ...slots.map(({ free }) => free));
   for (let round = 1; round <= most; round += 1) {

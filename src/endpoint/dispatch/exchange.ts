@@ -1,72 +1,213 @@
-/** Exchanges with agents: one turn of the queue, then a moment in which a job may come. */
-import type { EndpointParts } from "../composition.ts";
-import type { ExchangeAnswer, ExchangeCall, ExchangeReply, Slots } from "../messages.ts";
+/** Agents at the object: their exchanges, the wake-up channels on which they wait, and the lines that followers read. */
 import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
+import type { GroupCommit } from "../../durable/group-commit.ts";
+import type { EndpointFacts, FleetNews, WorkerLookup } from "../facts/endpoint-facts.ts";
+import type {
+  ExchangeAnswer,
+  ExchangeCall,
+  ExchangeReply,
+  FollowReply,
+  Slots,
+  UploadRef,
+  UploadReply,
+} from "../messages.ts";
+import type { JobStorage } from "../queue/job-storage.ts";
+import type { Queue } from "../queue/queue.ts";
+import type { Autoscaler } from "../scaling/autoscaler.ts";
+import type { AgentHandlers } from "./agent-handlers.ts";
+import { ANSWER_INPUTS_MAX_BYTES, type Dispatch } from "./dispatch.ts";
+import type { Followers } from "./log-followers.ts";
+import { readAgentQuery, type EndpointNotifier } from "./notifier.ts";
 
-type ExchangeParts = Pick<
-  EndpointParts,
-  "facts" | "dispatch" | "commit" | "agents" | "notifier" | "scaling" | "followers" | "lookup"
->;
+export type AgentExchangesParts = {
+  readonly facts: EndpointFacts;
+  readonly lookup: WorkerLookup;
+  readonly commit: GroupCommit;
+  readonly queue: Queue;
+  readonly storage: JobStorage;
+  readonly scaling: Pick<Autoscaler, "openTo" | "admissionVersion">;
+  readonly dispatch: Dispatch;
+  readonly handlers: AgentHandlers;
+  readonly notifier: EndpointNotifier;
+  readonly followers: Followers;
+};
 
 const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
 
-/** Takes an agent's reports, extends its leases, answers with jobs and stops. */
-export async function exchange(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeReply> {
-  const { dispatch, commit, agents, facts, lookup } = parts;
-  await lookup.learnOf(call.slots);
-  const isOvertaken = call.isWaiting && dispatch.isSuperseded(call);
-  const answer = await commit.run(() => {
-    const now = Date.now();
-    // Asked when the reports are in: they or a turn before this one may have closed a worker.
-    const openTo = (slots: Slots) => (isOvertaken ? [] : openSlots(parts, call.hostId, slots));
-    const answered = agents.exchange(call, now, openTo);
-    if (!isEmptyAnswer({ ...answered, stops: [] })) facts.recordWork(now);
-    return answered;
-  });
-  const follow = followNews(parts, call);
-  const isNews = answer.jobs.length + answer.stops.length > 0 || follow !== undefined;
-  if (!call.isWaiting || isNews)
-    return { kind: "answer", ...answer, ...(follow !== undefined && { follow }) };
-  return withAcks(answer, isOvertaken ? { kind: "superseded" } : await wait(parts, call));
-}
+export class AgentExchanges {
+  readonly #parts: AgentExchangesParts;
 
-/** Acknowledgements wait with the call for a job, for the short time that a call waits in here. */
-async function wait(parts: ExchangeParts, call: ExchangeCall): Promise<ExchangeReply> {
-  const { dispatch, notifier, facts, agents, scaling } = parts;
-  dispatch.supersede(call.hostId);
-  notifier.supersede(call);
-  const slots = openSlots(parts, call.hostId, call.slots);
-  const free = slots.reduce((sum, slot) => sum + slot.free, 0);
-  const quiet = { kind: "quiet", free, terms: termsOf(facts, scaling) } as const;
-  if (facts.holdMs(IN_OBJECT_WAIT_MS, Date.now()) === 0) return quiet;
-  const end = await dispatch.wait({ ...call, slots: agents.openSlots({ ...call, slots }) });
-  switch (end.kind) {
-    case "jobs":
-      return { kind: "answer", ...NOTHING, jobs: end.jobs };
-    case "look":
-      return await exchange(parts, { ...call, reports: [], chunks: [] });
-    case "quiet":
-      return quiet;
-    case "superseded":
-      return end;
+  constructor(parts: AgentExchangesParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes an agent's reports, extends its leases, answers with jobs and stops; a waiting call waits a moment for some. */
+  async exchange(call: ExchangeCall): Promise<ExchangeReply> {
+    const { dispatch, commit, handlers, facts, lookup } = this.#parts;
+    await lookup.learnOf(call.slots);
+    const isOvertaken = call.isWaiting && dispatch.isSuperseded(call);
+    const answer = await commit.run(() => {
+      const now = Date.now();
+      // Evaluated after the reports: they, or an earlier turn, may have closed a worker.
+      const openTo = (slots: Slots) => (isOvertaken ? [] : this.#openSlots(call.hostId, slots));
+      const answered = handlers.exchange(call, now, openTo);
+      if (!isEmptyAnswer({ ...answered, stops: [] })) facts.recordWork(now);
+      return answered;
+    });
+    const follow = this.#followNews(call);
+    const isNews = answer.jobs.length + answer.stops.length > 0 || follow !== undefined;
+    if (!call.isWaiting || isNews)
+      return { kind: "answer", ...answer, ...(follow !== undefined && { follow }) };
+    return withAcks(answer, isOvertaken ? { kind: "superseded" } : await this.#wait(call));
+  }
+
+  /** Waits for a job for the short time that a call may wait in here. */
+  async #wait(call: ExchangeCall): Promise<ExchangeReply> {
+    const { dispatch, notifier, facts, handlers } = this.#parts;
+    dispatch.supersede(call.hostId);
+    notifier.supersede(call);
+    const slots = this.#openSlots(call.hostId, call.slots);
+    const free = slots.reduce((sum, slot) => sum + slot.free, 0);
+    const quiet = { kind: "quiet", free, terms: this.#terms } as const;
+    if (facts.holdMs(IN_OBJECT_WAIT_MS, Date.now()) === 0) return quiet;
+    const end = await dispatch.wait({ ...call, slots: handlers.openSlots({ ...call, slots }) });
+    switch (end.kind) {
+      case "jobs":
+        return { kind: "answer", ...NOTHING, jobs: end.jobs };
+      case "look":
+        return await this.exchange({ ...call, reports: [], chunks: [] });
+      case "quiet":
+        return quiet;
+      case "superseded":
+        return end;
+    }
+  }
+
+  acceptsUpload(upload: UploadRef): UploadReply {
+    return { kind: "answer", isAccepted: this.#parts.handlers.acceptsUpload(upload, Date.now()) };
+  }
+
+  /** Changes whenever other workers than before may take jobs. */
+  get #terms(): string {
+    const { facts, scaling } = this.#parts;
+    return `${facts.terms}.${scaling.admissionVersion}`;
+  }
+
+  #openSlots(hostId: string, slots: Slots): Slots {
+    const { facts, scaling } = this.#parts;
+    return scaling.openTo(facts.openTo(slots, () => hostId));
+  }
+
+  // Waiting agents
+
+  /** Opens the wake-up channel of `?host=…&session=…&turn=…&free=…&terms=…&follow=…`. */
+  openChannel(query: URLSearchParams): Response {
+    const { handlers, storage, followers, notifier } = this.#parts;
+    const agent = readAgentQuery(query);
+    const hasNews =
+      handlers.hasPendingStop(agent.hostId) ||
+      (agent.free > 0 && storage.claimable > 0) ||
+      query.get("terms") !== this.#terms ||
+      Number(query.get("follow") ?? followers.follow) !== followers.follow;
+    return notifier.openForAgent(agent, hasNews);
+  }
+
+  /** All agents exchange again: other workers than before may take jobs, or others follow the logs. */
+  lookAgain(): void {
+    this.#parts.dispatch.wakeAll();
+    this.#parts.notifier.notifyAllAgents();
+  }
+
+  /** These workers get no more jobs, so that none is sent to a worker that shuts down. */
+  withdraw(workerIds: readonly string[]): void {
+    this.#parts.dispatch.withdraw(workerIds);
+  }
+
+  // Followers of the logs
+
+  /** Opens the socket of `?logs`, on which lines are sent as they come. */
+  follow(now: number): Response {
+    const response = this.#parts.followers.accept(now);
+    if (response.webSocket) this.lookAgain();
+    return response;
+  }
+
+  sendToFollowers(lines: string): FollowReply {
+    const { followers } = this.#parts;
+    followers.send(lines);
+    return { kind: "follow", follow: followers.follow };
+  }
+
+  #followNews({ follow }: ExchangeCall): number | undefined {
+    const { followers } = this.#parts;
+    return follow === undefined || follow === followers.follow ? undefined : followers.follow;
+  }
+
+  /** To be called for each closed socket that is not one of load balancing. */
+  closed(socket: WebSocket): void {
+    const { notifier, followers } = this.#parts;
+    notifier.closed(socket);
+    const { follow } = followers;
+    followers.recount();
+    if (followers.follow !== follow) this.lookAgain();
+  }
+
+  // Hooks
+
+  recover(): void {
+    this.#parts.notifier.recover();
+    this.#parts.followers.recount();
+  }
+
+  learn({ report, gone, closed, openedOn }: FleetNews, now: number): void {
+    const { dispatch, facts, notifier, handlers } = this.#parts;
+    dispatch.withdraw(closed);
+    for (const { hostId } of gone) if (!facts.hasWorkerOn(hostId)) notifier.closeWaitersOf(hostId);
+    // Their agents may have offered slots before it was known whose these are.
+    for (const hostId of openedOn) this.#wake(hostId);
+    handlers.rescueFromLostWorkers(new Set(report.workers.map(({ workerId }) => workerId)), now);
+  }
+
+  /** Gives queued jobs to the agents that wait in the object, and notifies those that wait on channels. */
+  settle(now: number): void {
+    const { dispatch, storage, queue, handlers, notifier } = this.#parts;
+    const slots = dispatch.takeSlots(storage.claimable);
+    const claims = queue.claim(slots, now, ANSWER_INPUTS_MAX_BYTES);
+    for (const [index, slot] of slots.entries()) {
+      const claimed = claims[index];
+      if (claimed) slot.give(handlers.dispatched(claimed, claimed.request), claimed.seq);
+      else slot.putBack();
+    }
+    dispatch.flush();
+    notifier.notifyAgentsOfJobs(storage.claimable);
+    for (const seq of handlers.takeStreamed()) notifier.notifyStream(seq, now);
+  }
+
+  jobSettled(seq: number, now: number): void {
+    this.#parts.handlers.forget(seq);
+    this.#parts.notifier.notifyJob(seq, now);
+  }
+
+  purged(now: number): void {
+    this.#parts.notifier.notifyAllJobs(now);
+  }
+
+  jobRequeued(seq: number): void {
+    this.#parts.handlers.forget(seq);
+  }
+
+  handlerStopped(hostId: string): void {
+    this.#parts.handlers.markStopPending(hostId);
+    this.#wake(hostId);
+  }
+
+  #wake(hostId: string): void {
+    this.#parts.dispatch.wake(hostId);
+    this.#parts.notifier.notifyAgent(hostId);
   }
 }
 
-/** Differs when other workers than before may take jobs. */
-export function termsOf(facts: ExchangeParts["facts"], scaling: ExchangeParts["scaling"]): string {
-  return `${facts.terms}.${scaling.admissionVersion}`;
-}
-
-/** Who follows the logs, unless the agent knows that or does not care. */
-function followNews({ followers }: ExchangeParts, call: ExchangeCall): number | undefined {
-  return call.follow === undefined || call.follow === followers.follow ? undefined : followers.follow;
-}
-
-function openSlots({ facts, scaling }: ExchangeParts, hostId: string, slots: Slots): Slots {
-  return scaling.openTo(facts.openTo(slots, () => hostId));
-}
-
-/** What a call was held for, and the acknowledgements that it has to bring home in any case. */
+/** The end of a wait, with the acknowledgements that the call must bring back in any case. */
 function withAcks({ acks, chunkAcks }: ExchangeAnswer, end: ExchangeReply): ExchangeReply {
   if (acks.length + chunkAcks.length === 0 || end.kind === "unconfigured") return end;
   const answer = end.kind === "answer" ? end : NOTHING;

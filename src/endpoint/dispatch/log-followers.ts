@@ -1,11 +1,11 @@
 /** Sockets that follow the logs of one endpoint at once. */
 export const LOG_FOLLOWERS_MAX = 32;
 /**
- * Who follows the logs of an endpoint. A follower is a hibernatable socket, which stands open for as long as he
- * follows, so nothing is lost with memory. Lines pass through; none is kept.
+ * Followers of an endpoint's logs. A follower is a hibernatable socket that is open for as long as it follows, so
+ * nothing is lost with memory. Lines pass through; none is stored.
  *
- * The agents are told a number, `follow`: 0 for nobody, or one that grows with each new follower, so that they
- * send what they have not handed over yet to him as well.
+ * Agents get a number, `follow`: 0 without followers, else one that grows with each new follower, so that they also
+ * send it the lines that they have not delivered yet.
  */
 
 type Follower = { readonly follow: number };
@@ -20,7 +20,7 @@ export class Followers {
     this.#context = context;
   }
 
-  /** What agents are told. */
+  /** The number for agents. */
   get follow(): number {
     return this.#follow;
   }
@@ -45,7 +45,7 @@ export class Followers {
       try {
         socket.send(lines);
       } catch {
-        // He hung up first.
+        // It closed first.
       }
     }
   }

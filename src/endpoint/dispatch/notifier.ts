@@ -1,10 +1,10 @@
-/** The doorbells of an Endpoint object: clients that wait for a job, agents that wait for work. */
-import { WakeUpChannels } from "../../durable/waiters.ts";
+/** Notifies what waits at an Endpoint object, in it or on a wake-up channel: clients of jobs and streams, and agents. */
+import { WakeUpChannels, Waiters } from "../../durable/waiters.ts";
 import type { LimitedOperation } from "../../contract/rate-limits.ts";
 import type { SlotRef } from "../messages.ts";
 import type { RequestLimits } from "../limits/request-limits.ts";
 
-/** An agent that waits, and how many jobs it could take. */
+/** A waiting agent, and how many jobs it could take. */
 export type AgentWaiter = {
   readonly hostId: string;
   readonly session: string;
@@ -12,15 +12,19 @@ export type AgentWaiter = {
   readonly free: number;
 };
 
-/** A client that waits for a job, or for chunks of it. Its open socket is the slot of its request. */
+/** A client that waits for a job, or for its chunks. The open socket is the slot of its request. */
 export type JobWaiter = {
-  /** Undefined for a job that is not there. */
+  /** Undefined for a job that does not exist. */
   readonly seq: number | undefined;
   readonly slot: SlotRef;
   readonly untilAt: number;
 };
 
 export class EndpointNotifier {
+  /** Calls that wait for the end of a job for a moment, inside the object. */
+  readonly jobWaiters = new Waiters<number, "look">();
+  /** The same for chunks. */
+  readonly streamWaiters = new Waiters<number, "look">();
   readonly #jobs: WakeUpChannels<JobWaiter>;
   readonly #streams: WakeUpChannels<JobWaiter>;
   readonly #agents: WakeUpChannels<AgentWaiter>;
@@ -35,22 +39,24 @@ export class EndpointNotifier {
 
   // Jobs
 
-  /** After a loss of memory: the sockets know which requests wait. */
+  /** After a loss of memory: the open sockets are the waiting requests. */
   recover(): void {
     for (const { waiter } of this.#jobs.find(ANY_JOB)) this.#keepSlot(waiter);
     for (const { waiter } of this.#streams.find(ANY_STREAM)) this.#keepSlot(waiter);
   }
 
-  /** Waits for a job to end; one that has ended, or is none, rings at once. */
-  openForJob(waiter: JobWaiter, isUnderway: boolean): Response {
+  /** Waits for a job to end; notifies at once unless it is underway. */
+  openForJob(query: URLSearchParams, seq: number | undefined, isUnderway: boolean, now: number): Response {
+    const waiter = readJobWaiter(query, seq, now);
     const { response, notify } = this.#jobs.accept([ANY_JOB, jobTag(waiter.seq ?? 0)], waiter);
     if (isUnderway) this.#keepSlot(waiter);
     else notify("look");
     return response;
   }
 
-  /** Waits for chunks of a job, or its end; rings at once when there is something to see. */
-  openForStream(waiter: JobWaiter, isQuiet: boolean): Response {
+  /** Waits for chunks of a job, or its end; notifies at once when there are some. */
+  openForStream(query: URLSearchParams, seq: number | undefined, isQuiet: boolean, now: number): Response {
+    const waiter = readJobWaiter(query, seq, now);
     const { response, notify } = this.#streams.accept([ANY_STREAM, streamTag(waiter.seq ?? 0)], waiter);
     if (isQuiet) this.#keepSlot(waiter);
     else notify("look");
@@ -58,20 +64,24 @@ export class EndpointNotifier {
   }
 
   notifyStream(seq: number, now: number): void {
+    this.streamWaiters.wake(seq, "look");
     this.#notify(this.#streams, streamTag(seq), now);
   }
 
   notifyJob(seq: number, now: number): void {
+    this.jobWaiters.wake(seq, "look");
     this.#notify(this.#jobs, jobTag(seq), now);
     this.notifyStream(seq, now);
   }
 
   notifyAllJobs(now: number): void {
+    this.jobWaiters.wakeAll("look");
+    this.streamWaiters.wakeAll("look");
     this.#notify(this.#jobs, ANY_JOB, now);
     this.#notify(this.#streams, ANY_STREAM, now);
   }
 
-  /** To be told of every socket that closed. */
+  /** To be called for every socket that closed. */
   closed(socket: WebSocket): void {
     const waiter = socket.deserializeAttachment() as JobWaiter | AgentWaiter | null;
     if (waiter && "slot" in waiter) this.#limits.slotsOf(waiter.slot.operation).closed(waiter.slot.id);
@@ -97,7 +107,7 @@ export class EndpointNotifier {
     return response;
   }
 
-  /** Sends older waits of the same agent home. */
+  /** Ends older waits of the same agent. */
   supersede({ hostId, session, turn }: Pick<AgentWaiter, "hostId" | "session" | "turn">): void {
     for (const { waiter, notify } of this.#agents.find(agentTag(hostId))) {
       const isNewer = waiter.session === session && waiter.turn > turn;
@@ -105,7 +115,7 @@ export class EndpointNotifier {
     }
   }
 
-  /** Ends the waits of an agent that has no worker here: nobody may be there to take a job. */
+  /** Ends the waits of an agent that has no worker here, and so may not be there any longer. */
   closeWaitersOf(hostId: string): void {
     for (const { notify } of this.#agents.find(agentTag(hostId))) notify("superseded");
   }
@@ -118,7 +128,7 @@ export class EndpointNotifier {
     this.#agents.notifyAll(ANY_AGENT);
   }
 
-  /** Rings for as many agents as so many jobs need. */
+  /** Notifies as many agents as so many jobs need. */
   notifyAgentsOfJobs(count: number): void {
     if (count === 0) return;
     let unserved = count;
@@ -132,7 +142,7 @@ export class EndpointNotifier {
 }
 
 /** Reads `operation=…&slot=…&wait=…`, as the gateway writes it. */
-export function readJobWaiter(query: URLSearchParams, seq: number | undefined, now: number): JobWaiter {
+function readJobWaiter(query: URLSearchParams, seq: number | undefined, now: number): JobWaiter {
   const operation = query.get("operation") as LimitedOperation;
   const slot = { operation, id: query.get("slot") ?? "" };
   return { seq, slot, untilAt: now + Number(query.get("wait")) };

@@ -1,6 +1,6 @@
 /**
- * The rate and concurrency limits of an endpoint, in memory only: the object that all its requests meet in
- * is the one place that can count them, and one that lost its memory had been quiet before.
+ * The rate and concurrency limits of an endpoint, in memory only: all its requests meet in its object, so that can count
+ * them; and an object that lost its memory had been quiet before.
  */
 import type { OperationUsage } from "../../contract/job.ts";
 import type { LimitedOperation } from "../../contract/rate-limits.ts";
@@ -15,7 +15,10 @@ import {
 import type { Counted, Limited, Quota, RateLimited, SlotRef } from "../messages.ts";
 import { RequestSlots } from "./request-slots.ts";
 
-/** Nobody knows when a request in progress ends, or when a queue or storage empties; this is what a client may try. */
+/** Load-balanced requests of an endpoint that wait for a worker at once. */
+export const DIRECT_WAITING_MAX = 2_000;
+
+/** When a request in progress ends, or a queue or storage empties, is unknown; a client may retry after these times. */
 const CONCURRENT_RETRY_MS = 1_000;
 const QUEUE_FULL_RETRY_MS = 10_000;
 const STORAGE_FULL_RETRY_MS = 10_000;
@@ -33,7 +36,7 @@ export class RequestLimits {
       operationLimit.limit = effectiveLimit(operation, this.#workers);
   }
 
-  /** Carries out one new request of the operation, or refuses it before anything is done. */
+  /** Carries out one new request of the operation, or refuses it without doing anything. */
   async admit<Outcome extends object>(
     operation: LimitedOperation,
     now: number,
@@ -49,7 +52,7 @@ export class RequestLimits {
     return inSlot(new RequestSlot(operation, slots), work, counted.quota);
   }
 
-  /** Counts a request, of which nothing more is done here: it was refused for what it says, or it goes on. */
+  /** Counts a request, or refuses it if there are too many. */
   count(operation: LimitedOperation, now: number): RateLimited | Counted {
     const { window, limit } = this.#limitFor(operation);
     const verdict = window.admit(limit.requests, now);
@@ -60,7 +63,7 @@ export class RequestLimits {
     return { kind: "counted", quota: { operation, limit: limit.requests, remaining, freesInMs } };
   }
 
-  /** Goes on with a request that was admitted before; it is no new one and is never refused. */
+  /** Continues a request that was admitted before; it is not counted again and never refused. */
   async resume<Outcome extends object>(
     ref: SlotRef,
     work: (slot: RequestSlot) => Promise<Outcome>,
@@ -70,12 +73,12 @@ export class RequestLimits {
     return inSlot(new RequestSlot(ref.operation, slots), work, null);
   }
 
-  /** Workers that raise the limits. */
+  /** Running workers, which raise the limits. */
   get runningWorkers(): number {
     return this.#workers;
   }
 
-  /** The limit of an operation that is in effect. */
+  /** The limit of an operation in effect. */
   limitOf(operation: LimitedOperation): EffectiveLimit {
     return effectiveLimit(operation, this.#workers);
   }
@@ -89,7 +92,7 @@ export class RequestLimits {
     };
   }
 
-  /** The slots of an operation, for the doorbells that its requests wait on. */
+  /** The slots of an operation, for the wake-up channels on which its requests wait. */
   slotsOf(operation: LimitedOperation): RequestSlots {
     return this.#limitFor(operation).slots;
   }
@@ -115,7 +118,7 @@ export class RequestSlot {
     this.#slots = slots;
   }
 
-  /** Keeps the slot beyond this call, for a caller who goes on waiting; it must bring the reference back. */
+  /** Keeps the slot beyond this call, for a caller that continues to wait; it must bring the reference back. */
   keep(now: number): SlotRef {
     const id = crypto.randomUUID();
     this.#slots.handOver(id, now);
@@ -129,12 +132,12 @@ export class RequestSlot {
   }
 }
 
-/** Refuses a job because so many wait already. */
+/** Refuses a job because too many are queued. */
 export function queueFull(operation: LimitedOperation, depthMax: number): RateLimited {
   return rateLimited(operation, "queued", depthMax, QUEUE_FULL_RETRY_MS);
 }
 
-/** Refuses what would take more bytes than there may be. */
+/** Refuses a request whose bytes would exceed the storage. */
 export function storageFull(
   operation: LimitedOperation,
   { measure, used, limit }: ExceededStorage,
@@ -143,7 +146,7 @@ export function storageFull(
   return { ...rateLimited(operation, measure, limit, STORAGE_FULL_RETRY_MS), remaining, used };
 }
 
-/** Refuses a batch because so many are still at work. */
+/** Refuses a batch because too many are active. */
 export function tooManyBatches(limit: number): RateLimited {
   return rateLimited("batch", "batches", limit, QUEUE_FULL_RETRY_MS);
 }

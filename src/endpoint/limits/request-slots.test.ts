@@ -12,7 +12,9 @@ function withHandedOver(): RequestSlots {
 }
 
 describe("a request has one slot", () => {
-  test("while it goes from the object to a doorbell and back, until its last call ends", ({ expect }) => {
+  test("while it goes from the object to a wake-up channel and back, until its last call ends", ({
+    expect,
+  }) => {
     const slots = new RequestSlots();
     const isFull = () => slots.isFull(1, NOW);
     const steps = [
@@ -20,11 +22,11 @@ describe("a request has one slot", () => {
       () => slots.handOver("a", NOW),
       () => slots.waitOnChannel("a", NOW + 90_000),
       () => slots.notified("a", NOW),
-      () => slots.closed("a"), // the bell that rang closes
+      () => slots.closed("a"), // the notified channel closes
       () => slots.resume("a"),
       () => slots.handOver("b", NOW),
       () => slots.waitOnChannel("b", NOW + 90_000),
-      () => slots.closed("a"), // and is said to be closed once more
+      () => slots.closed("a"), // and is reported closed once more
     ];
     for (const step of steps) {
       step();
@@ -35,20 +37,20 @@ describe("a request has one slot", () => {
     expect(isFull()).toBe(false);
   });
 
-  test("that it loses when its doorbell closes before it rang", ({ expect }) => {
+  test("that it loses when its channel closes before it was notified", ({ expect }) => {
     const slots = withHandedOver();
     slots.waitOnChannel("a", NOW + 90_000);
     slots.closed("a");
     expect(slots.isFull(1, NOW)).toBe(false);
   });
 
-  test("that is free some seconds later when the caller never came to the doorbell", ({ expect }) => {
+  test("that is free some seconds later when the caller never came to the channel", ({ expect }) => {
     const slots = withHandedOver();
     expect(slots.isFull(1, NOW + 1_000)).toBe(true);
     expect(slots.isFull(1, NOW + 10_000)).toBe(false);
   });
 
-  test("that is free some seconds after the wait's end, if nobody said that the doorbell closed", ({
+  test("that is free some seconds after the wait's end, if the channel was never reported closed", ({
     expect,
   }) => {
     const slots = withHandedOver();

@@ -1,12 +1,12 @@
-/** Takes the body of an answer: as bytes while nobody reads it yet, then as a stream whose reader gives the credit. */
+/** The body of an answer: bytes until it is read, then a stream whose reader gives the credit. */
 import { ignoreFailure } from "../../std/errors.ts";
 import { DIRECT_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import { ReceiveWindow, type WindowBudget } from "../../link/link-window.ts";
 
 export type AnswerPort = {
-  /** The agent may send so many bytes more. */
+  /** The agent may send so many more bytes. */
   readonly credit: (bytes: number) => void;
-  /** Nobody reads it any more. */
+  /** Its reader is gone. */
   readonly abandoned: () => void;
 };
 
@@ -44,7 +44,7 @@ export class AnswerBody {
     this.#writer?.close().catch(ignoreFailure);
   }
 
-  /** What has come so far is no longer on its own: whoever gets it reads all, or the rest as it comes. */
+  /** All of the body, or a stream of it that continues as it comes. */
   body(): Uint8Array | ReadableStream<Uint8Array> | null {
     if (this.#isEnded) return this.#bytes === 0 ? null : joined(this.#pieces, this.#bytes);
     const { readable, writable } = new IdentityTransformStream();

@@ -1,8 +1,9 @@
-/** Requests that go straight to workers: each gets a worker and a stream on the link of its host, or has to wait. */
+/** Load-balanced requests: each gets a worker and a stream on the link of its host, or has to wait. */
 import { WindowBudget, LINK_WINDOW_BYTES, LINK_WINDOWS_BUDGET_BYTES } from "../../link/link-window.ts";
 import type { Reset, ResetReason } from "../../link/link-messages.ts";
-import { DIRECT_WAITING_MAX, type WaitingRequests, type WaitingRequest } from "./waiting-requests.ts";
+import { readWaitingRequest, type WaitingRequest, type WaitingRequests } from "./waiting-requests.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
+import { DIRECT_WAITING_MAX } from "../limits/request-limits.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
 import type { RequestTracker } from "./request-tracker.ts";
 import { HttpStream, type HttpReply } from "./http-stream.ts";
@@ -24,55 +25,55 @@ export type ForwardHandlersParts = {
   readonly sockets: Sockets;
   readonly waitingRequests: WaitingRequests;
   readonly workers: OpenWorkers;
-  /** Runs work in the next turn; nobody waits for it. */
+  /** Runs work in the next turn, without waiting for it. */
   readonly inTurn: (work: () => void) => void;
 };
 
 export type UpgradeCall = Omit<ForwardCall, "body">;
 export type UpgradeReply = NoWorker | Exclude<HttpReply, { readonly kind: "returned" }> | Opened;
 
-type Placed = { readonly kind: "placed"; readonly link: Link; readonly booked: PlacedRequest };
+type Placed = { readonly kind: "placed"; readonly link: Link; readonly request: PlacedRequest };
 
 export class ForwardHandlers {
   readonly #parts: ForwardHandlersParts;
   readonly #budget = new WindowBudget(LINK_WINDOWS_BUDGET_BYTES);
-  /** Requests that were ended when they were not here. */
+  /** Requests that were ended before they arrived. */
   readonly #aborted = new BoundedMap<Reset>(ABORTED_MAX);
 
   constructor(parts: ForwardHandlersParts) {
     this.#parts = parts;
   }
 
-  /** Hands a request to a worker; resolves with its answer as soon as that has begun. */
+  /** Forwards a request to a worker; resolves with its answer as soon as that has begun. */
   async forward(call: ForwardCall): Promise<ForwardReply> {
     const body = readable(call);
     let opened: ForwardFailure | undefined;
-    for (const refusers = new Set<string>(); ;) {
-      const place = this.#place(call, refusers);
+    for (const refused = new Set<string>(); ;) {
+      const place = this.#place(call, refused);
       if (place.kind !== "placed") return opened ?? place;
-      const stream = this.#begin(place, refusers.size === 0);
+      const stream = this.#begin(place, refused.size === 0);
       stream.send(call.head, body);
       const reply = await stream.reply;
       if (reply.kind !== "returned") return reply;
-      refusers.add(stream.workerId);
+      refused.add(stream.workerId);
       if (body instanceof RequestSource) opened = reply.why; // its caller cannot open it again
     }
   }
 
-  /** The same for a WebSocket. A worker that wants none answers as to any request. */
+  /** The same for a WebSocket. A worker that does not upgrade answers as to any request. */
   async upgrade(call: UpgradeCall): Promise<UpgradeReply> {
-    for (const refusers = new Set<string>(); ;) {
-      const place = this.#place(call, refusers);
+    for (const refused = new Set<string>(); ;) {
+      const place = this.#place(call, refused);
       if (place.kind !== "placed") return place;
-      const stream = this.#beginUpgrade(place, refusers.size === 0);
+      const stream = this.#beginUpgrade(place, refused.size === 0);
       stream.send(call.head);
       const reply = await stream.reply;
       if (reply.kind !== "returned") return reply;
-      refusers.add(stream.workerId);
+      refused.add(stream.workerId);
     }
   }
 
-  /** Ends a request; one that is not here may still be on its way, overtaken by this. */
+  /** Ends a request; an unknown one may have been overtaken by this call. */
   abort(requestId: string, reason: ResetReason): void {
     const reset = { reason, detail: ABORTED[reason] ?? "The request was ended." };
     if (!this.#parts.streams.break(requestId, reset)) this.#aborted.set(requestId, reset);
@@ -87,9 +88,10 @@ export class ForwardHandlers {
     requests.waiting = waitingRequests.count;
   }
 
-  /** Waits for a worker; rings at once when there is no need to wait, or no use. */
-  wait(waiter: WaitingRequest): Response {
+  /** Opens the wake-up channel of `?direct=…`; notifies at once when waiting is not necessary, or no use. */
+  openChannel(query: URLSearchParams, now: number): Response {
     const { waitingRequests, requests } = this.#parts;
+    const waiter = readWaitingRequest(query, now);
     const response = waitingRequests.open(
       waiter,
       requests.waiting >= DIRECT_WAITING_MAX || this.#isServed(waiter),
@@ -98,7 +100,7 @@ export class ForwardHandlers {
     return response;
   }
 
-  /** Rings for those who need not wait any more, or need not hope. */
+  /** Notifies requests that need not wait any longer, or wait in vain. */
   notify(): void {
     if (this.#parts.waitingRequests.count === 0) return;
     let free = DIRECT_REQUESTS_MAX - this.#parts.streams.count;
@@ -106,7 +108,7 @@ export class ForwardHandlers {
     this.#countWaiting();
   }
 
-  /** A socket has closed; one that had to wait in vain is counted. False when it was none of a waiting request. */
+  /** A socket has closed; a request that waited in vain is counted. False for other sockets. */
   closed(socket: WebSocket, now: number): boolean {
     const waiter = this.#parts.waitingRequests.closed(socket);
     if (!waiter) return false;
@@ -132,14 +134,14 @@ export class ForwardHandlers {
 
   // Placing
 
-  /** `refusers` have said that they do not take it. */
-  #place(call: UpgradeCall, refusers: ReadonlySet<string>): Placed | NoWorker | ForwardFailure {
+  /** Chooses a worker, other than those that refused the request. */
+  #place(call: UpgradeCall, refused: ReadonlySet<string>): Placed | NoWorker | ForwardFailure {
     const { streams, workers, requests } = this.#parts;
     const now = Date.now();
     const aborted = this.#aborted.get(call.requestId);
     if (aborted) return { kind: "failed", ...aborted, workerId: null };
     if (streams.count >= DIRECT_REQUESTS_MAX) return { kind: "overloaded", limit: DIRECT_REQUESTS_MAX };
-    const worker = workers.choose(call.affinity, now, refusers);
+    const worker = workers.choose(call.affinity, now, refused);
     if (worker) {
       workers.used(worker.workerId);
       return placeOf(call, worker, now);
@@ -150,28 +152,28 @@ export class ForwardHandlers {
     return isFull ? { kind: "overloaded", limit: DIRECT_WAITING_MAX } : absence;
   }
 
-  /** A worker that was scaled down comes back for whoever asks for it so. */
+  /** A worker on standby is resumed for a request that asks for that. */
   #wakeRequested(affinity: Affinity | null): void {
     const { scaling, inTurn } = this.#parts;
     if (affinity?.mode !== "resume" || scaling.availabilityOf(affinity.workerId) !== "standby") return;
     inTurn(() => scaling.resume(affinity.workerId));
   }
 
-  #begin({ link, booked }: Placed, isNew: boolean): HttpStream {
+  #begin({ link, request }: Placed, isNew: boolean): HttpStream {
     return this.#parts.streams.begin(
       link,
-      booked,
+      request,
       isNew,
-      (port) => new HttpStream(booked, port, this.#budget),
+      (port) => new HttpStream(request, port, this.#budget),
     );
   }
 
-  #beginUpgrade({ link, booked }: Placed, isNew: boolean): UpgradeStream {
+  #beginUpgrade({ link, request }: Placed, isNew: boolean): UpgradeStream {
     const { streams, sockets } = this.#parts;
-    return streams.begin(link, booked, isNew, (port) => {
-      const request = new HttpStream(booked, port, this.#budget);
-      const attachment = { ...booked, stream: port.id, hostId: link.hostId, open: LINK_WINDOW_BYTES };
-      return new UpgradeStream(request, port, () => {
+    return streams.begin(link, request, isNew, (port) => {
+      const http = new HttpStream(request, port, this.#budget);
+      const attachment = { ...request, stream: port.id, hostId: link.hostId, open: LINK_WINDOW_BYTES };
+      return new UpgradeStream(http, port, () => {
         const { client, stream } = sockets.open(attachment, port);
         port.become(stream);
         return client;
@@ -189,7 +191,7 @@ function placeOf(
   { workerId, link }: OpenWorker,
   now: number,
 ): Placed {
-  return { kind: "placed", link, booked: { requestId, workerId, receivedAt, startedAt: now } };
+  return { kind: "placed", link, request: { requestId, workerId, receivedAt, startedAt: now } };
 }
 
 const ABORTED_MAX = 1_000;

@@ -16,7 +16,7 @@ import type { ForwardFailure, ForwardReply } from "./messages.ts";
 import { RequestBody, type RequestSource } from "./request-body.ts";
 import { resetFrame, type Stream, type StreamEnd, type StreamPort } from "./stream.ts";
 
-/** returned: the worker never had the request, all of which is still at hand; `why` in case nobody else takes it. */
+/** returned: the worker never had the request, which is still complete; `why` in case no other worker takes it. */
 export type HttpReply =
   | ForwardFailure
   | Extract<ForwardReply, { readonly kind: "answer" }>
@@ -54,7 +54,7 @@ export class HttpStream implements Stream {
     });
   }
 
-  /** Sends the request. A body that is at hand goes in the same message as the head. */
+  /** Sends the request. A body of bytes goes in the same message as the head. */
   send(head: Uint8Array, body: Uint8Array | RequestSource | null): void {
     const payload = encodeOpen(this.workerId, head);
     if (body === null || (body instanceof Uint8Array && body.byteLength === 0)) {
@@ -71,7 +71,7 @@ export class HttpStream implements Stream {
     void this.#sendFrom(body);
   }
 
-  /** What was to be a WebSocket is a request without a body. */
+  /** The upgrade was declined: it is a request without a body. */
   hasNoBody(): void {
     this.#request.sendNothing();
   }
@@ -193,7 +193,7 @@ export class HttpStream implements Stream {
   }
 }
 
-const ABANDONED: Reset = { reason: "aborted", detail: "Nobody reads the answer any more." };
+const ABANDONED: Reset = { reason: "aborted", detail: "The client no longer reads the answer." };
 const BROKEN_OFF: Reset = { reason: "aborted", detail: "The client broke off its request." };
 const UNWANTED: Reset = { reason: "aborted", detail: "The answer was complete before the request." };
 

@@ -1,9 +1,9 @@
-/** What the links of an endpoint say and where they end, and who has to hear of it. */
+/** Events of the links of an endpoint, passed on to streams and waiting requests. */
+import { LINK_BEAT_MS } from "../../link/link-messages.ts";
 import type { WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
 import { lossOf, type Links } from "./links.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Streams } from "./streams.ts";
-import { LINK_BEAT_MS } from "../../link/link-messages.ts";
 
 export type LinkHandlersParts = {
   readonly links: Links;
@@ -42,7 +42,7 @@ export class LinkHandlers {
     return response;
   }
 
-  /** A request was sent, or part of one. */
+  /** A request, or part of one, was sent. */
   watch(): void {
     this.#watch.start();
   }
@@ -52,7 +52,7 @@ export class LinkHandlers {
     this.#watch.rest();
   }
 
-  /** False for a socket of others. */
+  /** False for other sockets. */
   take(socket: WebSocket, message: string | ArrayBuffer, now: number): boolean {
     const { links, sockets, onChange } = this.#parts;
     const isTaken = sockets.take(socket, message) || links.take(socket, message, now, onChange);
@@ -68,7 +68,7 @@ export class LinkHandlers {
     return true;
   }
 
-  /** Workers that are none any more, as Fleet says: their requests end. */
+  /** Fails the requests of workers that Fleet removed. */
   lost(workers: readonly WorkerSnapshot[]): void {
     for (const { workerId, hostId } of workers) {
       for (const link of this.#parts.links.all) {
@@ -80,7 +80,7 @@ export class LinkHandlers {
 
 const WORKER_GONE = "the worker is gone, or its host is unreachable.";
 
-/** Looks at the links while something would be lost with them; else no timer runs, so that the object may hibernate. */
+/** Checks the links while something would be lost with them; else no timer runs, so that the object may hibernate. */
 
 export class LinkWatch {
   readonly #isNeeded: () => boolean;
@@ -96,7 +96,7 @@ export class LinkWatch {
     this.#timer ??= setTimeout(() => this.#tick(), LINK_BEAT_MS);
   }
 
-  /** Something is over: ends the timer at once when nothing is left. */
+  /** Ends the timer at once when nothing is left to watch. */
   rest(): void {
     if (this.#timer === undefined || this.#isNeeded()) return;
     clearTimeout(this.#timer);

@@ -1,5 +1,5 @@
-/** One agent's link: the streams on it, and what it says of itself. */
-import { linkWorkersSchema, type ResetReason, type Reset, decodeJson } from "../../link/link-messages.ts";
+/** The links of agents, the streams on them, and the workers that they report. */
+import { decodeJson, linkWorkersSchema, type ResetReason, type Reset } from "../../link/link-messages.ts";
 import { decodeFrames, encodeFrames, FRAME, type Frame } from "../../link/link-frame.ts";
 import { LINK_SILENCE_MS, LINK_SUSPECT_MS } from "../../contract/limits.ts";
 import { resetFrame, type Stream, type StreamFrame } from "./stream.ts";
@@ -24,7 +24,7 @@ export class Link {
     this.#heardAt = now;
   }
 
-  /** Workers that take requests, as the agent has said. */
+  /** Workers that take requests, as the agent reports. */
   get workers(): readonly string[] {
     return this.#workers;
   }
@@ -49,7 +49,7 @@ export class Link {
 
   // Streams
 
-  /** It gets a request: from now on its silence matters. */
+  /** It gets a request: from now on its silence counts. */
   willAnswer(now: number): void {
     if (!this.isAwaited) this.#heardAt = now;
   }
@@ -59,7 +59,7 @@ export class Link {
     try {
       this.#socket.send(encodeFrames(frames.map((frame) => ({ ...frame, stream }))));
     } catch {
-      // It has just closed; its streams are told of that.
+      // It has just closed, which ends its streams.
     }
   }
 
@@ -80,7 +80,7 @@ export class Link {
 
   // Hearing
 
-  /** Takes a message; returns what is wrong with it. `isKnown` says whether a stream was ever opened. */
+  /** Takes a message; returns what is wrong with it. `isKnown`: whether a stream was ever opened. */
   take(message: ArrayBuffer | string, isKnown: (stream: number) => boolean, now: number): string | undefined {
     this.#heardAt = now;
     const frames = typeof message === "string" ? undefined : decodeFrames(new Uint8Array(message));
@@ -113,7 +113,7 @@ export class Link {
     return undefined;
   }
 
-  /** It takes no requests, until the agent says otherwise. */
+  /** The worker takes no requests until the agent reports it again. */
   forget(workerId: string): void {
     if (this.#workers.includes(workerId)) this.#attach(this.#workers.filter((other) => other !== workerId));
   }
@@ -212,7 +212,7 @@ export class Links {
     return true;
   }
 
-  /** Gives up the links that are silent though somebody waits for an answer on them; says whether there were any. */
+  /** Drops the links that are silent although a client waits for an answer; returns whether there were any. */
   dropLost(now: number): boolean {
     const lost = [...this.#links].filter(([, link]) => link.isLost(now));
     for (const [socket, link] of lost) this.#drop(socket, link, NORMAL, "It has been silent for too long.");
@@ -232,7 +232,7 @@ export class Links {
   }
 }
 
-/** How the requests of a worker end that cannot answer them any more. */
+/** The end of requests that their worker can no longer answer. */
 export function lossOf(workerId: string, hostId: string, why: string) {
   const detail = `Worker ${workerId} on host ${hostId} did not finish the request: ${why}`;
   return { reason: "worker_failed" satisfies ResetReason as ResetReason, detail };

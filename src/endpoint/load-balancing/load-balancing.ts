@@ -1,40 +1,48 @@
-/** All that serves requests which go straight to workers, put together. */
-import type { WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
+/** Opens what serves load-balanced requests: links of agents, streams on them, sockets of clients. */
 import type { GroupCommit } from "../../durable/group-commit.ts";
-import type { EndpointFacts } from "../endpoint-facts.ts";
+import type { FeatureHooks } from "../commit-hooks.ts";
+import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
-import { WaitingRequests } from "./waiting-requests.ts";
-import type { RequestTracker } from "./request-tracker.ts";
 import { ForwardHandlers } from "./forward-handlers.ts";
 import { LinkHandlers } from "./link-handlers.ts";
 import { Links } from "./links.ts";
 import { OpenWorkers } from "./open-workers.ts";
+import type { RequestTracker } from "./request-tracker.ts";
 import { Sockets } from "./sockets.ts";
 import { Streams } from "./streams.ts";
+import { WaitingRequests } from "./waiting-requests.ts";
 
-export type LoadBalancingCore = {
+export type LoadBalancingParts = {
   readonly facts: EndpointFacts;
   readonly scaling: Autoscaler;
   readonly requests: RequestTracker;
   readonly commit: GroupCommit;
 };
 
-export function openLoadBalancing(context: DurableObjectState, core: LoadBalancingCore) {
-  const { facts, scaling, requests, commit } = core;
+export type LoadBalancing = {
+  readonly handlers: ForwardHandlers;
+  readonly links: LinkHandlers;
+  readonly hooks: FeatureHooks;
+  /** False for a socket of another feature. */
+  readonly closed: (socket: WebSocket, code: number, reason: string) => boolean;
+};
+
+export function openLoadBalancing(context: DurableObjectState, parts: LoadBalancingParts): LoadBalancing {
+  const { facts, scaling, requests, commit } = parts;
   const links = new Links(context);
   const sockets = new Sockets(context);
   const waitingRequests = new WaitingRequests(context);
+  const workers = new OpenWorkers({ facts, scaling, requests, links });
   const streams = new Streams({
     links,
     requests,
     commit,
-    onBegin: () => linked.watch(),
+    onBegin: () => linkHandlers.watch(),
     onEnd: () => {
-      linked.rest();
+      linkHandlers.rest();
       handlers.notify();
     },
   });
-  const workers = new OpenWorkers({ facts, scaling, requests, links });
   const inTurn = (work: () => void): void => void commit.run(work);
   const handlers = new ForwardHandlers({
     scaling,
@@ -45,22 +53,24 @@ export function openLoadBalancing(context: DurableObjectState, core: LoadBalanci
     workers,
     inTurn,
   });
-  const linked = new LinkHandlers({ links, sockets, streams, onChange: () => handlers.notify() });
+  const linkHandlers = new LinkHandlers({ links, sockets, streams, onChange: () => handlers.notify() });
   return {
     handlers,
-    links: linked,
-    recover: (now: number) => {
-      linked.recover(now);
-      handlers.recover();
-      requests.recovered();
+    links: linkHandlers,
+    hooks: {
+      recover: (now) => {
+        linkHandlers.recover(now);
+        handlers.recover();
+        requests.recovered();
+      },
+      learn: ({ gone }) => {
+        linkHandlers.lost(gone);
+        workers.forget(gone.map(({ workerId }) => workerId));
+        handlers.notify();
+      },
+      settle: (now) => requests.endTurn(now),
     },
-    /** False for a socket of others. */
-    closed: (socket: WebSocket, code: number, reason: string) =>
-      linked.closed(socket, code, reason) || handlers.closed(socket, Date.now()),
-    workersGone: (gone: readonly WorkerSnapshot[]) => {
-      linked.lost(gone);
-      workers.forget(gone.map(({ workerId }) => workerId));
-      handlers.notify();
-    },
+    closed: (socket, code, reason) =>
+      linkHandlers.closed(socket, code, reason) || handlers.closed(socket, Date.now()),
   };
 }

@@ -1,32 +1,32 @@
-/** What crosses the border of the Endpoint object by RPC for requests that go straight to a worker. */
+/** Calls of the Endpoint object about load-balanced requests, and what they come to. */
 import type { ResetReason } from "../../link/link-messages.ts";
 import type { Unconfigured } from "../messages.ts";
 
 /**
- * Which worker a request asks for.
- * soft: that one if it takes requests, else any. strict: that one and no other. resume: the same, and a worker that
- * was scaled down is woken for it.
+ * The worker that a request asks for.
+ * soft: that one if it takes requests, else any. strict: that one and no other. resume: the same, and a worker on
+ * standby is resumed for it.
  */
 export type Affinity = { readonly mode: "soft" | "strict" | "resume"; readonly workerId: string };
 
-/** A body that is not at hand. Opened at most once, and only after a worker was found. */
+/** A body that has not been read. Opened at most once, and only after a worker was found. */
 export type BodySource = { open(): Promise<ReadableStream<Uint8Array>> };
 
 export type ForwardCall = {
-  /** Made by the caller, random: names the request in `abortDirect` and in its doorbell. */
+  /** Random, made by the caller: identifies the request in `abortForwarded` and on its wake-up channel. */
   readonly requestId: string;
   /** A RequestHead as JSON, which the object passes on as it is. */
   readonly head: Uint8Array;
   /** Null: the request has none. Bytes: all of it, DIRECT_INLINE_BODY_BYTES at most. */
   readonly body: Uint8Array | BodySource | null;
-  /** How many bytes a BodySource has, when its client has said so. */
+  /** How many bytes a BodySource has, if its client has announced it. */
   readonly bodyBytes?: number | null;
   readonly affinity: Affinity | null;
   /** When the request came in, epoch ms. */
   readonly receivedAt: number;
 };
 
-/** Why a request has no answer of a worker, as one sentence for people. */
+/** Why a request has no answer of a worker; `detail` is a sentence for users. */
 export type ForwardFailure = {
   readonly kind: "failed";
   readonly reason: ResetReason;
@@ -36,9 +36,12 @@ export type ForwardFailure = {
 
 /** The object has no worker for the request. */
 export type NoWorker =
-  /** None is ready: wait on the doorbell `?direct=<requestId>&affinity=<mode>:<workerId>&until=<epoch ms>`, then ask again. */
-  | { readonly kind: "wait"; /** Why, as one sentence. */ readonly detail: string }
-  /** The worker asked for strictly is none of this endpoint any more. */
+  /**
+   * None is ready: wait on the channel `?direct=<requestId>&affinity=<mode>:<workerId>&until=<epoch ms>`, then call again.
+   * `detail` says why, as a sentence for users.
+   */
+  | { readonly kind: "wait"; readonly detail: string }
+  /** The worker that was asked for strictly no longer exists. */
   | { readonly kind: "worker_gone" }
   /** As many requests as the object can hold are in flight, or as many wait. */
   | { readonly kind: "overloaded"; readonly limit: number };
@@ -52,14 +55,14 @@ export type ForwardReply =
       readonly workerId: string;
       /** A ResponseHead as JSON, as the agent sent it. */
       readonly head: Uint8Array;
-      /** Bytes when the whole body came with the head. A stream that fails was cut: the worker or its host broke off. */
+      /** Bytes when the whole body came with the head. A stream fails when the worker or its host broke off. */
       readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
     };
 
 /**
  * Upgrades come by `fetch` to `/direct?request=<requestId>&affinity=…&received=<epoch ms>`, the head packed in the
- * header UPGRADE_HEAD. 101: the WebSocket of the worker, with UPGRADE_HEAD its answer. Else status 200: a
- * DirectAbsence, DirectFailure or Unconfigured as JSON when UPGRADE_HEAD is absent; when it is there, the worker did
- * not want to upgrade, and the header and the body are its answer.
+ * header UPGRADE_HEAD. 101: the WebSocket of the worker, with UPGRADE_HEAD its answer. Else status 200: a NoWorker,
+ * ForwardFailure or Unconfigured as JSON without UPGRADE_HEAD; with it, the worker did not upgrade, and the header and
+ * the body are its answer.
  */
 export { UPGRADE_HEAD, UPGRADE_WORKER } from "../../durable/ports.ts";

@@ -1,10 +1,10 @@
 /**
- * The workers that take requests: those that the link of their host says are ready, and that nobody has closed. No
- * agent is believed of a worker that Fleet has not placed on its host.
+ * The workers that take requests: those that the link of their host reports as ready, and that scaling has not closed.
+ * An agent is believed only about workers that Fleet has placed on its host.
  */
 import { chooseWorker, type Candidate } from "../../domain/scaling/balancer.ts";
 import { explainAbsence } from "../../domain/jobs/queue-reason.ts";
-import type { EndpointFacts } from "../endpoint-facts.ts";
+import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
 import type { RequestTracker } from "./request-tracker.ts";
 import type { Link, Links } from "./links.ts";
@@ -28,7 +28,7 @@ export class OpenWorkers {
     this.#parts = parts;
   }
 
-  /** The worker for a request, none of `except`; undefined when there is none. */
+  /** The worker for a request, other than `except`; undefined when there is none. */
   choose(affinity: Affinity | null, now: number, except: ReadonlySet<string> = NONE): OpenWorker | undefined {
     const candidates = this.#candidates(now);
     const others =
@@ -42,12 +42,12 @@ export class OpenWorkers {
     this.#usedAt.set(workerId, this.#uses);
   }
 
-  /** Those that are no workers any more. */
+  /** These workers no longer exist. */
   forget(workerIds: readonly string[]): void {
     for (const workerId of workerIds) this.#usedAt.delete(workerId);
   }
 
-  /** What becomes of a request that nobody takes. */
+  /** Why a request has no worker. */
   absence(affinity: Affinity | null): NoWorker {
     const { facts, scaling } = this.#parts;
     const detail = explainAbsence(facts.report, facts.config?.workersMax ?? 0);

@@ -1,9 +1,9 @@
-/** Sends the body of a request as its source yields it and the agent gives credit. */
+/** The body of a request: read from its source, and sent as the agent gives credit. */
 import { ignoreFailure } from "../../std/errors.ts";
 import { DIRECT_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { LINK_FRAME_MAX_BYTES, NO_PAYLOAD } from "../../link/link-frame.ts";
+import { LINK_WINDOW_MAX_BYTES, SendWindow } from "../../link/link-window.ts";
 import type { BodySource } from "./messages.ts";
-import { NO_PAYLOAD, LINK_FRAME_MAX_BYTES } from "../../link/link-frame.ts";
-import { SendWindow, LINK_WINDOW_MAX_BYTES } from "../../link/link-window.ts";
 
 /** unwanted: the answer was over before the body. aborted: the source failed. stopped: by `stop`. */
 export type BodyEnd = "sent" | "too_large" | "unwanted" | "aborted" | "stopped";
@@ -30,13 +30,13 @@ export class RequestBody {
     this.#isSent = true;
   }
 
-  /** False when nobody gives so much credit. */
+  /** False when that is more credit than an agent may give. */
   credited(bytes: number): boolean {
     this.#window.credited(bytes);
     return this.#window.open <= LINK_WINDOW_MAX_BYTES;
   }
 
-  /** The answer is complete: no credit is waited for any more. */
+  /** The answer is complete: the rest needs no credit. */
   answerIsOver(): void {
     this.#isUnwanted = true;
     this.#window.close();
@@ -109,13 +109,13 @@ export class RequestSource {
   #reader: ReadableStreamBYOBReader | undefined;
   #buffer = new Uint8Array(LINK_FRAME_MAX_BYTES);
   #reading: Promise<void> | undefined;
-  /** Pieces from the first that may be asked for again; those before `#at` were sent. */
+  /** Pieces from the first that may be needed again; those before `#at` were sent. */
   #kept: Uint8Array[] = [];
   #at = 0;
   #isTaken = false;
   #isEnded = false;
 
-  /** Small pieces wait for more only when the length is known: whoever streams may wait for an answer to each. */
+  /** Small pieces wait for more only when the length is known: a client that streams may wait for an answer to each. */
   constructor(source: BodySource, isLengthKnown: boolean) {
     this.#source = source;
     this.#leastBytes = isLengthKnown ? LINK_FRAME_MAX_BYTES / 2 : 1;
@@ -136,7 +136,7 @@ export class RequestSource {
     this.#at = 0;
   }
 
-  /** The next piece, good until `next` was called and another one is asked for; undefined at the end. */
+  /** The next piece, valid until `next` and another call; undefined at the end. */
   async piece(): Promise<Uint8Array | undefined> {
     while (this.#at >= this.#kept.length && !this.#isEnded) {
       this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
@@ -151,13 +151,13 @@ export class RequestSource {
     else this.#at += 1;
   }
 
-  /** Nobody wants the rest. */
+  /** The rest is not needed. */
   cancel(): void {
     this.#isEnded = true;
     void this.#reader?.cancel().catch(ignoreFailure);
   }
 
-  /** The runtime itself would hand out pieces of 4 KB. */
+  /** Reads large pieces; those of the runtime itself have 4 KB. */
   async #read(): Promise<void> {
     this.#reader ??= (await this.#source.open()).getReader({ mode: "byob" });
     if (this.#isEnded) return this.cancel(); // while it was being opened

@@ -1,36 +1,36 @@
 /**
- * The requests that go straight to workers, in memory: how many each worker has, how many wait for one, and how they
- * end. No row is written for a request.
+ * Load-balanced requests in memory: how many each worker has, how many wait for one, and how they end. No row is written
+ * for a request.
  */
 import { IDLE_STORE_AFTER_MS } from "../scaling/idle-tracker.ts";
+import type { RequestLoad } from "../scaling/workload.ts";
 import { coldStartBy } from "../../domain/jobs/timeline.ts";
 import type { ActivityCounters, RequestEnd } from "../metrics/activity-counters.ts";
-import type { EndpointFacts } from "../endpoint-facts.ts";
+import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 
 export type RequestTrackerParts = {
   readonly activity: Pick<ActivityCounters, "requested" | "answered">;
   readonly facts: Pick<EndpointFacts, "report">;
 };
 
-export class RequestTracker {
+export class RequestTracker implements RequestLoad {
   readonly #parts: RequestTrackerParts;
   readonly #inFlight = new Map<string, number>();
   #running = 0;
   #freed: string[] = [];
   #waiting = 0;
   #moves = 0;
-  /** Requests that somebody waits for: they keep the object awake. */
+  /** Requests with a waiting client: they keep the object awake. */
   awaited = 0;
   /** As the last turn saw it. */
   #seen = { moves: 0, movedAt: 0, isNone: true };
-  /** What happens, or happened last, began after a quiet time. */
+  /** The latest requests began after a quiet time. */
   #isLone = true;
 
   constructor(parts: RequestTrackerParts) {
     this.#parts = parts;
   }
 
-  /** Workers that have requests, and how many. */
   get busy(): ReadonlyMap<string, number> {
     return this.#inFlight;
   }
@@ -39,7 +39,6 @@ export class RequestTracker {
     return this.#running;
   }
 
-  /** Requests that no worker has. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -49,26 +48,21 @@ export class RequestTracker {
     this.#waiting = count;
   }
 
-  /** Differs after any request came, began or ended, as long as the object remembers. */
   get moves(): number {
     return this.#moves;
   }
 
-  /** When a turn last saw that any request had come, begun or ended; 0 for never. */
   get movedAt(): number {
     return this.#seen.movedAt;
   }
 
-  /**
-   * When it is worth a row to note what requests have done: at once after a lone one, else when there was none for a
-   * while; null while they keep the object awake.
-   */
+  /** At once after a lone request, else when there was none for a while. */
   get checkpointDueAt(): number | null {
     if (this.awaited > 0) return null;
     return this.movedAt + (this.#isLone && this.#seen.isNone ? 0 : IDLE_STORE_AFTER_MS);
   }
 
-  /** After a loss of memory, when what is open was counted again. */
+  /** After a loss of memory, when open requests have been counted again. */
   recovered(): void {
     this.#seen = { moves: this.#moves, movedAt: 0, isNone: this.#isNone };
   }
@@ -85,7 +79,6 @@ export class RequestTracker {
     return this.#running + this.#waiting === 0;
   }
 
-  /** Workers whose last request has ended since this was asked before; some may have a new one. */
   takeFreed(): readonly string[] {
     if (this.#freed.length === 0) return NONE;
     const freed = this.#freed;
@@ -106,7 +99,7 @@ export class RequestTracker {
     this.#inFlight.set(workerId, (this.#inFlight.get(workerId) ?? 0) + 1);
   }
 
-  /** A worker has not taken its request, which goes to another one. */
+  /** A worker has refused its request, which goes to another one. */
   gaveBack(workerId: string): void {
     this.#moves += 1;
     this.#remove(workerId);

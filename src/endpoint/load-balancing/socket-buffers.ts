@@ -21,7 +21,7 @@ export class SocketBacklog {
   #waiting: Message[] = [];
   #bytes = 0;
 
-  /** `open` is the credit that was left; `held` is what all WebSockets together may let wait. */
+  /** `open` is the credit that was left; `budget` bounds what all WebSockets together have waiting. */
   constructor(
     send: (...frames: readonly StreamFrame[]) => void,
     budget: WindowBudget,
@@ -54,7 +54,7 @@ export class SocketBacklog {
     return this.#waiting.length <= 1 || this.#bytes <= WEBSOCKET_BACKLOG_MAX_BYTES;
   }
 
-  /** False when nobody gives so much credit. */
+  /** False when that is more credit than an agent may give. */
   credited(bytes: number): boolean {
     this.#window.credited(bytes);
     this.#sendSome();
@@ -97,7 +97,7 @@ export class SocketMessage {
   #pieces: Uint8Array[] = [];
   #bytes = 0;
 
-  /** `held` is what all WebSockets together may hold of messages that are not whole. */
+  /** `budget` bounds what all WebSockets together have of incomplete messages. */
   constructor(budget: WindowBudget) {
     this.#budget = budget;
   }

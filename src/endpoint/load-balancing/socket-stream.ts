@@ -24,7 +24,7 @@ export type SocketAttachment = {
   readonly hostId: string;
   readonly workerId: string;
   readonly requestId: string;
-  /** When it was asked for, and when a worker got it; epoch ms. */
+  /** When it was requested, and when a worker got it; epoch ms. */
   readonly receivedAt: number;
   readonly startedAt: number;
   /** Credit that the agent has left. */
@@ -40,7 +40,7 @@ export class SocketStream implements Stream {
   readonly #port: StreamPort;
   readonly #toAgent: SocketBacklog;
   readonly #toClient: SocketMessage;
-  /** The client has closed; the agent is told after the messages before that. */
+  /** The client has closed; sent to the agent after the messages before that. */
   #closing: Close | undefined;
   #isOver = false;
 
@@ -61,7 +61,7 @@ export class SocketStream implements Stream {
     return this.#attachment.workerId;
   }
 
-  /** Something is in memory only. */
+  /** Data is in memory only. */
   get isUnderway(): boolean {
     return !this.#isOver && (!this.#toAgent.isEmpty || this.#toClient.isBegun);
   }
@@ -89,7 +89,7 @@ export class SocketStream implements Stream {
   }
 
   settle(): void {
-    // Nothing waits for the end of a message of the link.
+    // Nothing depends on the end of a message of the link.
   }
 
   break(reset: Reset): void {
@@ -206,7 +206,7 @@ export const CLOSE_CODE = {
   tryLater: 1013,
 } as const;
 
-/** What a side sees that was told nothing, that lost the connection, or whose TLS failed. */
+/** Codes that stand for no code, a lost connection or failed TLS, and are never sent. */
 const NO_STATUS = 1005;
 const NEVER_SENT = new Set([1004, 1006, 1015]);
 const REASON_MAX_BYTES = 123;

@@ -1,4 +1,4 @@
-/** The open WebSockets of clients. Each knows by its attachment which stream of which host's link it is. */
+/** The open WebSockets of clients. The attachment of each names its host and its stream on the link. */
 import { WindowBudget } from "../../link/link-window.ts";
 import { closeSocket, CLOSE_CODE, SocketStream, type SocketAttachment } from "./socket-stream.ts";
 import type { StreamPort } from "./stream.ts";
@@ -45,12 +45,12 @@ export class Sockets {
     return { client, stream };
   }
 
-  /** Something of one of them is in memory only. */
+  /** Data of one of them is in memory only. */
   get areUnderway(): boolean {
     return this.#streams.values().some(({ isUnderway }) => isUnderway);
   }
 
-  /** False for a socket that is none of a client. */
+  /** False for other sockets. */
   take(socket: WebSocket, message: string | ArrayBuffer): boolean {
     const stream = this.#streams.get(socket);
     stream?.takeMessage(message);

@@ -6,14 +6,14 @@ import { encodeJson } from "../../link/link-messages.ts";
 
 export type StreamFrame = Omit<Frame, "stream">;
 
-/** complete: both sides had their say. returned: the worker never had it, and another one may get it. */
+/** complete: both sides have ended. returned: the worker never had it, and another one may get it. */
 export type StreamEnd = ResetReason | "complete" | "returned";
 
-/** The way out of a stream. */
+/** What a stream uses of its link. */
 export type StreamPort = {
   /** Its number on the link. */
   readonly id: number;
-  /** Another one goes on under the same number. */
+  /** Another stream replaces it under the same number. */
   readonly become: (stream: Stream) => void;
   readonly send: (...frames: readonly StreamFrame[]) => void;
   /** To be called once: the stream is over. */
@@ -23,9 +23,9 @@ export type StreamPort = {
 export type Stream = {
   readonly requestId: string;
   readonly workerId: string;
-  /** Somebody waits for its answer, so the silence of its agent matters. */
+  /** A client waits for its answer, so the silence of its agent matters. */
   readonly isAwaited: boolean;
-  /** Takes what the agent sent; returns what is wrong with it. */
+  /** Takes a frame of the agent; returns what is wrong with it. */
   take(frame: Frame): string | undefined;
   /** The message that held its frames has been read to its end. */
   settle(): void;

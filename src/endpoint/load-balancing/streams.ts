@@ -1,4 +1,4 @@
-/** The streams of an endpoint, by request: each is put on a link, and in the book from its begin to its end. */
+/** The streams of an endpoint, by request: each is on a link, and counted from its begin to its end. */
 import type { Reset } from "../../link/link-messages.ts";
 import type { FinalState } from "../../domain/jobs/job-machine.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
@@ -17,7 +17,7 @@ export type StreamsParts = {
   readonly onEnd: () => void;
 };
 
-/** A request as the book knows it; times are epoch ms. */
+/** A request that a worker has; times are epoch ms. */
 export type PlacedRequest = {
   readonly requestId: string;
   readonly workerId: string;
@@ -28,7 +28,7 @@ export type PlacedRequest = {
 export class Streams {
   readonly #parts: StreamsParts;
   readonly #streams = new Map<string, Stream>();
-  #isLooking = false;
+  #isReviewing = false;
   #review: ReturnType<typeof setTimeout> | undefined;
 
   constructor(parts: StreamsParts) {
@@ -39,17 +39,17 @@ export class Streams {
     return this.#streams.size;
   }
 
-  /** A worker gets a request; `isNew` is false when another one has given it back. */
+  /** A worker gets a request; `isNew` is false when another one has refused it. */
   begin<Made extends Stream>(
     link: Link,
-    booked: PlacedRequest,
+    request: PlacedRequest,
     isNew: boolean,
     make: (port: StreamPort) => Made,
   ): Made {
     const { requests, links } = this.#parts;
-    const stream = this.#add(link, links.nextStream(link), booked, make);
-    if (isNew) requests.began(booked.workerId);
-    else requests.resumed(booked.workerId);
+    const stream = this.#add(link, links.nextStream(link), request, make);
+    if (isNew) requests.began(request.workerId);
+    else requests.resumed(request.workerId);
     this.#reviewSoon();
     return stream;
   }
@@ -58,11 +58,11 @@ export class Streams {
   keep<Made extends Stream>(
     link: Link,
     id: number,
-    booked: PlacedRequest,
+    request: PlacedRequest,
     make: (port: StreamPort) => Made,
   ): Made {
-    this.#parts.requests.resumed(booked.workerId);
-    return this.#add(link, id, booked, make);
+    this.#parts.requests.resumed(request.workerId);
+    return this.#add(link, id, request, make);
   }
 
   /** False when there is no such request. */
@@ -72,18 +72,18 @@ export class Streams {
     return stream !== undefined;
   }
 
-  /** Other requests than before run or wait: scaling looks at them, and nobody waits for that. */
+  /** Requests have begun, ended or come: scaling reviews them in a turn of its own. */
   reviewScaling(): void {
     if (this.#review !== undefined) clearTimeout(this.#review);
     this.#review = undefined;
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+    if (this.#isReviewing) return;
+    this.#isReviewing = true;
     void this.#parts.commit.run(() => {
-      this.#isLooking = false;
+      this.#isReviewing = false;
     });
   }
 
-  /** The same, together with what other requests do meanwhile; when there is none, at once: the object may sleep. */
+  /** The same, together with what other requests do meanwhile; at once when there is none, as the object may sleep. */
   #reviewSoon(): void {
     if (this.count === 0) this.reviewScaling();
     else this.#review ??= setTimeout(() => this.reviewScaling(), SCALING_INTERVAL_MS);
@@ -92,10 +92,10 @@ export class Streams {
   #add<Made extends Stream>(
     link: Link,
     id: number,
-    booked: PlacedRequest,
+    request: PlacedRequest,
     make: (port: StreamPort) => Made,
   ): Made {
-    const { requestId } = booked;
+    const { requestId } = request;
     const { requests } = this.#parts;
     let isAwaited = false;
     const setAwaited = (is: boolean): void => {
@@ -112,15 +112,15 @@ export class Streams {
       send: (...frames) => link.send(id, frames),
       become: (other) => {
         put(other);
-        this.#parts.onEnd(); // nobody waits for its answer any more
+        this.#parts.onEnd(); // no client waits for its answer any longer
         this.#reviewSoon();
       },
       end: (end) => {
         link.streams.delete(id);
         this.#streams.delete(requestId);
         setAwaited(false);
-        if (end === "returned") link.forget(booked.workerId);
-        this.#record(booked, end);
+        if (end === "returned") link.forget(request.workerId);
+        this.#record(request, end);
         this.#parts.onEnd();
       },
     });

@@ -1,4 +1,4 @@
-/** A request for a WebSocket until its worker has answered: from then on it is one, or a request like others. */
+/** A request for a WebSocket until its worker has answered; then it is a WebSocket, or a request like others. */
 import { FRAME, type Frame } from "../../link/link-frame.ts";
 import { responseHeadSchema, type Reset, decodeJson } from "../../link/link-messages.ts";
 import type { HttpReply, HttpStream } from "./http-stream.ts";

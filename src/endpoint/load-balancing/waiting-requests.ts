@@ -1,9 +1,6 @@
-/** Requests that wait for a worker. The open socket is the record, so the count outlasts the object's memory. */
+/** Requests that wait for a worker. The open sockets are the record, so the count outlasts the object's memory. */
 import { WakeUpChannels, type WakeUpChannel } from "../../durable/waiters.ts";
 import type { Affinity } from "./messages.ts";
-
-/** Requests of an endpoint that wait for a worker at once. */
-export const DIRECT_WAITING_MAX = 2_000;
 
 export type WaitingRequest = {
   readonly requestId: string;
@@ -31,7 +28,7 @@ export class WaitingRequests {
     return this.#waiting.size;
   }
 
-  /** Waits, unless there is something to look at already. */
+  /** Waits, unless there is news already. */
   open(waiter: WaitingRequest, hasNews: boolean): Response {
     const { response, notify } = this.#channels.accept([TAG], waiter);
     if (hasNews) notify("look");
@@ -39,13 +36,13 @@ export class WaitingRequests {
     return response;
   }
 
-  /** Rings for those of whom `isServed` says so, the first come first. */
+  /** Notifies the requests that can be served, in the order in which they came. */
   notify(isServed: (waiter: WaitingRequest) => boolean): void {
     if (this.#waiting.size === 0) return;
     for (const channel of this.#channels.find(TAG)) if (isServed(channel.waiter)) this.#notify(channel);
   }
 
-  /** A socket has closed; returns who waited there, if nobody had rung. */
+  /** A socket has closed; returns the request that waited on it, unless it was notified. */
   closed(socket: WebSocket): WaitingRequest | undefined {
     if (this.#waiting.size === 0) return undefined;
     const waiter = socket.deserializeAttachment() as

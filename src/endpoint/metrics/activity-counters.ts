@@ -1,25 +1,20 @@
 /**
  * What the endpoint did, by minutes and hours, in memory and on the way to its rows.
  *
- * B1  Nothing is written for a job. What is not in rows yet is the note, which is written inside the checkpoint of
- *     the ledger, and of each job that ended after a checkpoint the ledger says so again after a loss of memory:
- *     counts and times are exact whatever happens.
- * B2  Levels are noted with it. How jobs moved them since, the ledger finds as well. Of workers a loss of memory
- *     loses what changed within ACTIVITY_NOTE_MS of a note: later changes are noted in their own turn. They are
- *     then taken to have been those that the object knows when it wakes.
- * B3  Minutes of one page become a row when the page is over, and hours are folded from them.
- * B4  Requests that go straight to workers leave no rows to find them in: they are noted in the first turn
- *     ACTIVITY_NOTE_MS after the first of them, or when they have become quiet, as the book of requests says. What was
- *     not noted an object forgets that dies; one that hibernates has noted all.
+ * B1  Nothing is written for a job. What is not in rows yet is in the checkpoint of the ledger, and the ledger reports
+ *     each job that ended after a checkpoint again after a loss of memory: counts and times are always exact.
+ * B2  Gauges are in the checkpoint too, and the ledger finds how jobs have changed them since. Of workers, a loss of
+ *     memory loses what changed within ACTIVITY_CHECKPOINT_MS of a checkpoint, since later changes are written in
+ *     their own turn. They are then taken to be those that the object knows when it wakes.
+ * B3  Minutes of one page become a row when the page is over, and hours are made of them.
+ * B4  Load-balanced requests leave no rows. They are written in the first turn ACTIVITY_CHECKPOINT_MS after the first
+ *     of them, or when the request tracker says that they are quiet. An object that dies loses what was not written;
+ *     one that hibernates has written all.
  */
 import { isFinal, type FinalState, type Job } from "../../domain/jobs/job-machine.ts";
 import { ACTIVITY_PAGE_MS, ACTIVITY_PAGES_RETAINED, type ActivityStore } from "./activity-store.ts";
-import {
-  Activity,
-  spansOf,
-  type ActivityRecord,
-  type ActivitySegment,
-} from "../../domain/metrics/activity.ts";
+import type { ActivityCheckpoint } from "../queue/queue-ledger.ts";
+import { Activity, spansOf, type ActivitySegment } from "../../domain/metrics/activity.ts";
 import { gaugesOfJobs, type JobSpan } from "../../domain/metrics/job-gauges.ts";
 import { isSameGauges, isSameWorkers, ZERO_GAUGES, type Gauges } from "../../domain/metrics/gauges.ts";
 import { coldStartOf } from "../../domain/jobs/timeline.ts";
@@ -30,15 +25,18 @@ export const ACTIVITY_CHECKPOINT_MS = 60_000;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 
-/** What the checkpoint carries. */
-export type ActivityCheckpoint = {
-  readonly at: number;
-  /** Hours before this are in rows of their own. */
-  readonly foldedUntil: number;
-  readonly levels: Gauges;
-  readonly minutes: readonly ActivityRecord[];
-  /** Since the endpoint exists. */
-  readonly total: ActivityRecord;
+/**
+ * How a request ended; times are epoch ms.
+ * completed: the worker's answer went through to its end, whatever its status; a WebSocket was closed.
+ * failed: the worker or its host refused it or broke off, or a body was too large.
+ * timed_out: no worker came, or the worker did not answer, in time. cancelled: the client is gone.
+ */
+export type RequestEnd = {
+  readonly outcome: FinalState;
+  readonly receivedAt: number;
+  /** When a worker got it; null when none did. */
+  readonly startedAt: number | null;
+  readonly endedAt: number;
 };
 
 export class ActivityCounters {
@@ -48,17 +46,17 @@ export class ActivityCounters {
   #gauges: Gauges = ZERO_GAUGES;
   #foldedUntil = 0;
   #checkpointedAt = 0;
-  /** Other workers than the note has. */
+  /** The workers differ from those in the checkpoint. */
   #hasNewWorkers = false;
-  /** Of jobs since the note, until the object knows its levels. */
+  /** Jobs since the checkpoint, until the object knows its gauges. */
   #found: JobSpan[] = [];
-  /** Of this turn, until its time is known. */
+  /** Counts of this turn, until its time is known. */
   #pending = { requests: 0, retried: 0, expired: 0, cancelled: 0 };
-  /** Requests of this turn that went straight to workers, and the ends of such. */
+  /** Load-balanced requests of this turn, begun or ended. */
   #requests = 0;
-  /** When the first of them happened that no note has; null while there is none. */
+  /** When the first of them happened that is in no checkpoint; null while there is none. */
   #unwrittenSince: number | null = null;
-  /** When they are quiet, and a note is due; null while they keep the object awake. */
+  /** When they are quiet, and a checkpoint is due; null while they keep the object awake. */
   #quietAt: number | null = null;
 
   constructor(store: ActivityStore) {
@@ -74,12 +72,12 @@ export class ActivityCounters {
     this.#checkpointedAt = checkpoint.at;
   }
 
-  /** A job that waited or ran after the note. */
+  /** A job that was queued or ran after the checkpoint. */
   found({ queuedAt, startedAt, finishedAt, workerId, count = 1 }: JobSpan): void {
     this.#found.push({ queuedAt, startedAt, finishedAt, workerId, count }); // a job is large
   }
 
-  /** The levels as the object knows them when it wakes (B2). */
+  /** The gauges as the object knows them when it wakes (B2). */
   resume(present: Gauges, now: number): void {
     const first = this.#found.reduce((earliest, { queuedAt }) => Math.min(earliest, queuedAt), now);
     const since = this.#checkpointedAt === 0 ? first : this.#checkpointedAt;
@@ -93,7 +91,7 @@ export class ActivityCounters {
     this.#pending.requests += count;
   }
 
-  /** Jobs that were submitted after the note. */
+  /** Jobs that were submitted after the checkpoint. */
   submittedAt(at: number, count: number): void {
     this.#count(at).requests += count;
     this.#total.counts.requests += count;
@@ -107,7 +105,7 @@ export class ActivityCounters {
     this.#pending.expired += 1;
   }
 
-  /** Jobs were cancelled that nobody looked at. */
+  /** Jobs were cancelled without being read. */
   purged(count: number): void {
     this.#pending.cancelled += count;
   }
@@ -124,7 +122,7 @@ export class ActivityCounters {
     this.#total.recordEnd(state, times);
   }
 
-  /** A request goes to a worker, or has ended without one. */
+  /** A load-balanced request goes to a worker, or has ended without one. */
   requested(): void {
     this.#pending.requests += 1;
     this.#requests += 1;
@@ -143,8 +141,8 @@ export class ActivityCounters {
   }
 
   /**
-   * To be called at the end of each turn: what was counted in it happened now, and these levels hold from now on.
-   * `quietAt`: when requests that go straight to workers are quiet; null while they keep the object awake.
+   * To be called at the end of each turn: what was counted in it happened now, and these gauges hold from now on.
+   * `quietAt`: when load-balanced requests are quiet; null while they keep the object awake.
    */
   endTurn(levels: Gauges, now: number, quietAt: number | null): void {
     this.#takePending(now);
@@ -177,7 +175,7 @@ export class ActivityCounters {
     this.#gauges = levels;
   }
 
-  /** A clock that went back must not touch a page that is a row already. */
+  /** A clock that goes back must not change a page that is a row already. */
   #minuteOf(at: number): Activity {
     const pageFrom = Math.floor(this.#checkpointedAt / ACTIVITY_PAGE_MS) * ACTIVITY_PAGE_MS;
     const from = Math.floor(Math.max(at, pageFrom) / MINUTE_MS) * MINUTE_MS;
@@ -188,23 +186,23 @@ export class ActivityCounters {
     return minute;
   }
 
-  // Lasting
+  // Writing
 
-  /** Whether a note is worth a row of its own. */
+  /** Whether a checkpoint is worth a row of its own. */
   isCheckpointDue(now: number): boolean {
     const areWorkersDue = this.#hasNewWorkers && now >= this.#checkpointedAt + ACTIVITY_CHECKPOINT_MS;
     if (areWorkersDue || this.#unwrittenSince === null) return areWorkersDue;
     return now >= Math.min(this.#unwrittenSince + ACTIVITY_CHECKPOINT_MS, this.#quietAt ?? Infinity);
   }
 
-  /** When a note is due though nothing happens until then; null for never. */
+  /** When a checkpoint is due although nothing happens until then; null for never. */
   get checkpointDueAt(): number | null {
     return this.#unwrittenSince === null ? null : this.#quietAt;
   }
 
-  /** What the checkpoint shall carry. Pages that are over become rows. */
+  /** What the checkpoint carries. Pages that are over become rows. */
   checkpoint(now: number): ActivityCheckpoint {
-    this.#foldHours(now); // first: pages take the places of older ones
+    this.#foldHours(now); // first: pages replace older ones
     this.#writePages(now);
     this.#checkpointedAt = now;
     this.#hasNewWorkers = false;
@@ -269,17 +267,3 @@ export class ActivityCounters {
     return [...hours.map((activity) => ({ activity, lengthMs: HOUR_MS })), ...minutes];
   }
 }
-
-/**
- * How a request ended; times are epoch ms.
- * completed: the worker's answer went through to its end, whatever its status; a WebSocket was closed.
- * failed: the worker or its host refused it or broke off, or a body was too large.
- * timed_out: no worker came, or the worker did not answer, in time. cancelled: the client is gone.
- */
-export type RequestEnd = {
-  readonly outcome: FinalState;
-  readonly receivedAt: number;
-  /** When a worker got it; null when none did. */
-  readonly startedAt: number | null;
-  readonly endedAt: number;
-};

@@ -1,4 +1,4 @@
-/** What the endpoint did within a window, as it is shown. */
+/** What the endpoint did within a window, as the metrics API shows it. */
 import type { Durations, MetricsWindow, WorkerMetrics } from "../../contract/metrics.ts";
 import { spansOf, sumOf, type Activity, type Grid } from "../../domain/metrics/activity.ts";
 import type { Histogram } from "../../domain/metrics/histogram.ts";
@@ -6,7 +6,7 @@ import { gaugesBy } from "../../domain/metrics/gauges.ts";
 import { HOUR_MS, MINUTE_MS, type ActivityCounters } from "./activity-counters.ts";
 import type { ActivityReport, JobHour } from "../messages.ts";
 
-/** Windows end with the minute or hour that is not over. */
+/** Windows end with the current minute or hour. */
 const WINDOWS: Readonly<Record<MetricsWindow, Omit<Grid, "from">>> = {
   "5m": { stepMs: MINUTE_MS, count: 5 },
   "1h": { stepMs: MINUTE_MS, count: 60 },

@@ -20,7 +20,7 @@ export class ActivityStore {
     this.#statements = activityStatements(database);
   }
 
-  /** Writes the minutes of a page, which takes the place of an old one. */
+  /** Writes the minutes of a page, which replaces an old one. */
   savePage(page: number, minutes: readonly ActivityRecord[]): void {
     const slot = page % ACTIVITY_PAGES_RETAINED;
     this.#statements.save.run({
@@ -31,13 +31,13 @@ export class ActivityStore {
     });
   }
 
-  /** Writes an hour, which takes the place of an old one. */
+  /** Writes an hour, which replaces an old one. */
   saveHour(hour: ActivityRecord): void {
     const slot = Math.floor(hour.from / HOUR_MS) % ACTIVITY_HOURS_RETAINED;
     this.#statements.save.run({ kind: "hour", slot, at: hour.from, json: JSON.stringify(hour) });
   }
 
-  /** The minutes of all pages that are kept and begin at `since` or later. */
+  /** The minutes of all retained pages that begin at `since` or later. */
   minutesSince(since: number): ActivityRecord[] {
     return this.#statements.since
       .all({ kind: "page", since })

@@ -1,25 +1,32 @@
-/** What the jobs of an Endpoint object take, against what they may; the rules are in domain/endpoint-storage.ts. */
+/** What the jobs of an Endpoint object store, against its limit (domain/limits/endpoint-storage.ts); and what they leave in R2. */
 import type { LimitedOperation } from "../../contract/rate-limits.ts";
+import { resultKey } from "../../durable/stored-payload.ts";
 import {
+  findExceeded,
   isFullForChunks,
   jobsToRun,
-  findExceeded,
   turnsUntilFull,
   type StorageUse,
 } from "../../domain/limits/endpoint-storage.ts";
 import { bytesOfVariable } from "../../domain/limits/gigabytes.ts";
-import type { BatchIndex } from "../batches/batch-index.ts";
-import type { RateLimited } from "../messages.ts";
-import type { QueueLedger } from "./queue-ledger.ts";
+import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 import { storageFull } from "../limits/request-limits.ts";
+import type { RateLimited } from "../messages.ts";
+import type { Claims } from "./claims.ts";
+import { publicId, type StoredJob } from "./job-store.ts";
+import type { QueueLedger } from "./queue-ledger.ts";
 
 /** What jobs of one endpoint may take unless ENDPOINT_STORAGE_GB says otherwise. */
 const ENDPOINT_STORAGE_DEFAULT_GB = 50;
+/** R2 takes no more keys in one call. */
+const DELETE_MAX_KEYS = 1_000;
 
 export type JobStorageParts = {
   readonly sql: Pick<SqlStorage, "databaseSize">;
-  readonly ledger: QueueLedger;
-  readonly batchIndex: BatchIndex;
+  readonly claims: Pick<Claims, "running">;
+  readonly ledger: Pick<QueueLedger, "queued" | "storedBytes">;
+  /** Requests that are no jobs yet. */
+  readonly batches: { readonly storedBytes: number };
   /** ENDPOINT_STORAGE_GB. */
   readonly gigabytes: string | undefined;
 };
@@ -27,8 +34,8 @@ export type JobStorageParts = {
 export class JobStorage {
   readonly #parts: JobStorageParts;
   readonly #limitBytes: number;
-  /** Size of the database, and the turns in which it is not asked for again: that takes a while of each turn. */
   #databaseBytes = 0;
+  /** Turns in which the size of the database is not read again: reading takes a noticeable part of a turn. */
   #turnsLeft = 0;
 
   constructor(parts: JobStorageParts) {
@@ -42,13 +49,13 @@ export class JobStorage {
     return exceeded && storageFull(operation, exceeded);
   }
 
-  /** How many of the queued jobs may be handed out. */
+  /** How many of the queued jobs may be claimed. */
   get claimable(): number {
     const { queued } = this.#parts.ledger;
     return queued === 0 ? 0 : Math.min(queued, jobsToRun(this.#use, this.#limitBytes));
   }
 
-  /** Whether no job may be handed out, however many workers are free. */
+  /** Whether no job may be claimed, however many workers are free. */
   get isHoldingBack(): boolean {
     return jobsToRun(this.#use, this.#limitBytes) === 0;
   }
@@ -59,7 +66,7 @@ export class JobStorage {
 
   /** Bytes in R2. */
   get storedBytes(): number {
-    return this.#parts.ledger.storedBytes + this.#parts.batchIndex.storedBytes;
+    return this.#parts.ledger.storedBytes + this.#parts.batches.storedBytes;
   }
 
   /** To be called once a turn: what it has written counts from the next one on. */
@@ -72,7 +79,44 @@ export class JobStorage {
       this.#databaseBytes = this.#parts.sql.databaseSize;
       this.#turnsLeft = turnsUntilFull(this.#databaseBytes, this.#limitBytes);
     }
-    const runningJobs = this.#parts.ledger.running.size;
+    const runningJobs = this.#parts.claims.running.size;
     return { databaseBytes: this.#databaseBytes, storedBytes: this.storedBytes, runningJobs };
+  }
+}
+
+/** Payloads in R2 that belong to no job any longer, until the end of the turn. */
+export class OrphanedPayloads {
+  readonly #bucket: R2Bucket;
+  readonly #facts: Pick<EndpointFacts, "config">;
+  readonly #keepAlive: (work: Promise<unknown>) => void;
+  #keys: string[] = [];
+
+  constructor(
+    bucket: R2Bucket,
+    facts: Pick<EndpointFacts, "config">,
+    keepAlive: (work: Promise<unknown>) => void,
+  ) {
+    this.#bucket = bucket;
+    this.#facts = facts;
+    this.#keepAlive = keepAlive;
+  }
+
+  add(key: string): void {
+    this.#keys.push(key);
+  }
+
+  /** The agent of a running job may have uploaded a result that it will never report. */
+  addUploadOf(stored: StoredJob): void {
+    if (stored.job.state !== "running") return;
+    this.#keys.push(resultKey(this.#facts.config?.endpointId ?? "", publicId(stored), stored.job.attempt));
+  }
+
+  /** Deletes them; under some keys nothing was ever stored. */
+  delete(): void {
+    const keys = this.#keys;
+    this.#keys = [];
+    for (let from = 0; from < keys.length; from += DELETE_MAX_KEYS) {
+      this.#keepAlive(this.#bucket.delete(keys.slice(from, from + DELETE_MAX_KEYS)));
+    }
   }
 }

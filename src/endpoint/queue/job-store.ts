@@ -1,66 +1,68 @@
-/** All SQL about jobs and facts. Nobody else knows a column name of theirs. */
-import type { ObjectDatabase, Statement } from "../../durable/sql.ts";
+/** All SQL about jobs, the only code that names their columns; and their public ids. */
+import { decodeJobId, encodeJobId, NONCE_BYTES } from "../../domain/jobs/job-id.ts";
 import {
+  isFinal,
   retentionOf,
   storedBytesOf,
   type Job,
   type JobState,
   type Payload,
 } from "../../domain/jobs/job-machine.ts";
+import type { ObjectDatabase } from "../../durable/sql.ts";
 
-/** A job with what makes it findable. */
+/** A job with what identifies it. */
 export type StoredJob = { readonly seq: number; readonly nonce: string; readonly job: Job };
 
-/** What a worker gets, and nobody else. */
+/** What only the worker gets of a job. */
 export type JobRequest = { readonly input: Payload; readonly optionsJson: string };
 
-/** What a job leaves behind whose row is removed. */
+/** What is stored elsewhere of a job whose row was removed: keys in R2, and their size. */
 export type Removed = { readonly keys: readonly string[]; readonly storedBytes: number };
 
-/** The last job of a lane, and the bytes in R2 of all inputs that the lane ever got; null when nobody counted. */
+/** The last job of a priority, with the `storedTotal` of its row; null in rows from before these were counted. */
 export type LastJob = { readonly seq: number; readonly storedTotal: number | null };
 
-/** A job that waits, with all that its worker will get. */
-export type QueuedJob = StoredJob & { readonly order: JobRequest };
-/** Where the end of a job is told to; the page of the outbox is 0 as long as there is none. */
+/** A queued job with what its worker will get. */
+export type QueuedJob = StoredJob & { readonly request: JobRequest };
+
+/** The URL that is called when a job ends, or null; and the page of the outbox with the delivery, 0 while there is none. */
 export type JobWebhook = { readonly url: string | null; readonly page: number };
 
-type JobRow = {
-  seq: number;
-  nonce: string;
-  state: JobState;
-  is_sync: number;
-  attempt: number;
-  retries: number;
-  rescues: number;
-  created_at: number;
-  queued_at: number;
-  expires_at: number;
-  execution_timeout_ms: number;
-  retention_ms: number | null;
-  started_at: number | null;
-  finished_at: number | null;
-  remove_at: number | null;
-  worker_id: string | null;
-  host_id: string | null;
-  output: string | null;
-  error: string | null;
-  trace: string | null;
+type JobRow = Omit<Job, "isSync" | "retentionMs" | "output"> & {
+  readonly seq: number;
+  readonly nonce: string;
+  readonly isSync: number;
+  /** Null in old rows. */
+  readonly retentionMs: number | null;
+  readonly output: string | null;
 };
 
 type QueuedRow = JobRow & { input: string; options: string };
 
 type DeadlineRow = { seq: number; expires_at: number; remove_at: number | null };
 
-/** All but input and options, which may be large and which only a worker wants. */
-const JOB_COLUMNS = `seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
-  execution_timeout_ms, retention_ms, started_at, finished_at, remove_at, worker_id, host_id, output, error,
-  trace`;
+/** All but input and options, which may be large and are read for workers alone. */
+const JOB_COLUMNS = `seq, nonce, state, is_sync AS isSync, attempt, retries, rescues, created_at AS createdAt,
+  queued_at AS queuedAt, expires_at AS expiresAt, execution_timeout_ms AS executionTimeoutMs,
+  retention_ms AS retentionMs, started_at AS startedAt, finished_at AS finishedAt, remove_at AS removeAt,
+  worker_id AS workerId, host_id AS hostId, output, error, trace`;
+
+/** Rows that a reader may see: not expired, and within their retention. */
+const VISIBLE = "expires_at > :now AND (remove_at IS NULL OR remove_at > :now)";
+
+export type RangeCounts = {
+  readonly visible: number;
+  readonly completed: number;
+  readonly waiting: number;
+};
+
+/** Sequence numbers from `from` to before `end`. */
+export type SeqBounds = { readonly from: number; readonly end: number };
 
 export type InsertedWith = {
   readonly idempotencyKey: string | null;
   readonly hasWebhook: boolean;
-  /** Bytes in R2 of all inputs that the lane ever got, this one included. */
+  /** Bytes in R2 of all inputs of this priority so far, this one included. */
   readonly storedTotal: number;
 };
 
@@ -71,28 +73,21 @@ export class JobStore {
     this.#statements = jobStatements(database);
   }
 
-  insert(stored: StoredJob, order: JobRequest, more: InsertedWith): void {
+  insert(stored: StoredJob, request: JobRequest, more: InsertedWith): void {
     const { job } = stored;
     const { idempotencyKey, hasWebhook, storedTotal } = more;
     if (idempotencyKey !== null) this.#statements.addKey.run({ key: idempotencyKey, seq: stored.seq });
+    const { isSync, output: _, ...columns } = job;
     this.#statements.insert.run({
+      ...columns,
       seq: stored.seq,
       nonce: stored.nonce,
-      state: job.state,
-      attempt: job.attempt,
-      startedAt: job.startedAt,
-      workerId: job.workerId,
-      hostId: job.hostId,
-      isSync: job.isSync ? 1 : 0,
-      createdAt: job.createdAt,
-      expiresAt: job.expiresAt,
-      executionTimeoutMs: job.executionTimeoutMs,
-      retentionMs: job.retentionMs,
-      input: encodePayload(order.input),
-      options: order.optionsJson,
+      isSync: isSync ? 1 : 0,
+      input: encodePayload(request.input),
+      options: request.optionsJson,
       idempotencyKey,
       webhookPage: hasWebhook ? 0 : null,
-      storedInput: storedBytesOf(order.input),
+      storedInput: storedBytesOf(request.input),
       storedTotal,
     });
   }
@@ -108,8 +103,8 @@ export class JobStore {
   }
 
   /**
-   * Writes what a transition made of a job; undefined when the row does not say what it should have said before.
-   * The page is written only for a job with a webhook, whose address comes back.
+   * Writes a job after a transition; undefined when the row is not in the state and attempt of `before`.
+   * The page is written only for a job with a webhook, whose URL is returned.
    */
   save(
     seq: number,
@@ -117,23 +112,14 @@ export class JobStore {
     after: Job,
     webhookPage = 0,
   ): { readonly webhook: string | null } | undefined {
+    const { isSync: _, ...columns } = after;
     const rows = this.#statements.saveIfUnchanged.all({
+      ...columns,
       seq,
       fromState: before.state,
       fromAttempt: before.attempt,
-      state: after.state,
-      attempt: after.attempt,
-      retries: after.retries,
-      rescues: after.rescues,
-      queuedAt: after.queuedAt,
-      startedAt: after.startedAt,
-      finishedAt: after.finishedAt,
-      removeAt: after.removeAt,
-      workerId: after.workerId,
-      hostId: after.hostId,
       output: after.output && encodePayload(after.output),
       error: after.error && encodeString(after.error),
-      trace: after.trace,
       webhookPage,
     });
     return rows[0];
@@ -144,17 +130,17 @@ export class JobStore {
     return { url: row?.url ?? null, page: row?.page ?? 0 };
   }
 
-  workOrder(seq: number): JobRequest | undefined {
-    const row = this.#statements.workOrder.first({ seq });
-    return row && orderOf(row);
+  requestOf(seq: number): JobRequest | undefined {
+    const row = this.#statements.request.first({ seq });
+    return row && toRequest(row);
   }
 
-  /** Gives a job another end of its life. */
+  /** Updates when a job expires. */
   saveExpiry(seq: number, expiresAt: number): void {
     this.#statements.saveExpiry.run({ seq, expiresAt });
   }
 
-  /** Deletes a job; returns what of it is kept elsewhere. */
+  /** Deletes a job; returns what is stored of it elsewhere. */
   remove(seq: number): Removed {
     const row = this.#statements.remove.first({ seq });
     if (!row) return { keys: [], storedBytes: 0 };
@@ -177,12 +163,12 @@ export class JobStore {
     return this.#statements.requeuedWithPriority.all({ from, end, limit }).map(toQueuedJob);
   }
 
-  /** Since when the first never-claimed job of a range waits. */
+  /** Since when the first never-claimed job of a range has been queued; epoch ms. */
   queuedSince(from: number, end: number): number | null {
     return this.#statements.queuedSince.first({ from, end })?.queued_at ?? null;
   }
 
-  /** Since when the first requeued job of a range waits. */
+  /** Since when the first requeued job of a range has been queued; epoch ms. */
   requeuedSince(from: number, end: number): number | null {
     return this.#statements.requeuedSince.first({ from, end })?.queued_at ?? null;
   }
@@ -208,7 +194,7 @@ export class JobStore {
     return row && { seq: row.seq, storedTotal: row.stored_total };
   }
 
-  /** Bytes in R2 of all jobs, from each row: for an object whose jobs were never counted. */
+  /** Bytes in R2 of all jobs, read from every row: for an object whose jobs were never counted. */
   sumStoredBytes(): number {
     return this.#statements.sumStoredBytes.first({})?.sum ?? 0;
   }
@@ -217,7 +203,7 @@ export class JobStore {
     return this.#statements.jobsFrom.all({ from, end, limit }).map(toStoredJob);
   }
 
-  /** The newest jobs of a range that ends before `before`, newest first; `state` as the row says it. */
+  /** The newest jobs of a range that ends before `before`, newest first; `state` is that of the row. */
   jobsBefore(before: number, from: number, limit: number, state: JobState | null): StoredJob[] {
     const range = { before, from, limit };
     const rows = state
@@ -232,52 +218,32 @@ export class JobStore {
       .map((row) => ({ seq: row.seq, at: Math.min(row.expires_at, row.remove_at ?? row.expires_at) }));
   }
 
-  // Facts
+  // Ranges, for batches
 
-  readFact<T>(name: string): T | undefined {
-    const row = this.#statements.readFact.first({ name });
-    return row && (JSON.parse(row.json) as T);
+  /** What the rows of a range say; never-claimed jobs of it wait from `head` on (claims.ts, L3, L4). */
+  countRange(range: SeqBounds, head: number, now: number): RangeCounts {
+    const counts = this.#statements.countRange.first({ ...range, head, now });
+    return counts ?? { visible: 0, completed: 0, waiting: 0 };
   }
 
-  /** All facts whose names begin so. */
-  readFacts<T>(prefix: string): { readonly name: string; readonly value: T }[] {
-    return this.#statements.readFacts
-      .all({ prefix, end: `${prefix}\u{10ffff}` })
-      .map(({ name, json }) => ({ name, value: JSON.parse(json) as T }));
+  visibleSeqs(range: SeqBounds, now: number, limit: number, offset: number): number[] {
+    return this.#statements.visibleSeqs.all({ ...range, now, limit, offset }).map(({ seq }) => seq);
   }
 
-  writeFact(name: string, value: unknown): void {
-    this.#statements.writeFact.run({ name, json: JSON.stringify(value) });
+  /** Jobs whose rows say queued, whether they are or not. */
+  queuedSeqs(range: SeqBounds, limit: number): number[] {
+    return this.#statements.queuedSeqs.all({ ...range, limit }).map(({ seq }) => seq);
   }
 
-  removeFact(name: string): void {
-    this.#statements.removeFact.run({ name });
+  hasRows(range: SeqBounds): boolean {
+    return this.#statements.anyOfRange.first(range) !== undefined;
   }
 }
 
 function jobStatements(database: ObjectDatabase) {
   type Range = { from: number; end: number; limit: number };
   return {
-    insert: database.statement<{
-      seq: number;
-      nonce: string;
-      state: JobState;
-      attempt: number;
-      startedAt: number | null;
-      workerId: string | null;
-      hostId: string | null;
-      isSync: number;
-      createdAt: number;
-      expiresAt: number;
-      executionTimeoutMs: number;
-      retentionMs: number;
-      input: string;
-      options: string;
-      idempotencyKey: string | null;
-      webhookPage: number | null;
-      storedInput: number;
-      storedTotal: number;
-    }>(
+    insert: database.statement<Record<string, string | number | null>>(
       `INSERT INTO job (seq, nonce, state, is_sync, attempt, retries, rescues, created_at, queued_at, expires_at,
                         execution_timeout_ms, retention_ms, started_at, worker_id, host_id, input, options,
                         idempotency_key, webhook_page, stored_input, stored_total)
@@ -286,7 +252,7 @@ function jobStatements(database: ObjectDatabase) {
                :idempotencyKey, :webhookPage, :storedInput, :storedTotal)`,
     ),
     find: database.statement<{ seq: number }, JobRow>(`SELECT ${JOB_COLUMNS} FROM job WHERE seq = :seq`),
-    /** No row comes back when another transition came first. */
+    /** Returns no row when another transition came first. */
     saveIfUnchanged: database.statement<Record<string, string | number | null>, { webhook: string | null }>(
       `UPDATE job
           SET state = :state, attempt = :attempt, retries = :retries, rescues = :rescues,
@@ -301,7 +267,7 @@ function jobStatements(database: ObjectDatabase) {
       `SELECT webhook_page AS page, iif(webhook_page IS NULL, NULL, options ->> '$.webhook') AS url
          FROM job WHERE seq = :seq`,
     ),
-    workOrder: database.statement<{ seq: number }, { input: string; options: string }>(
+    request: database.statement<{ seq: number }, { input: string; options: string }>(
       "SELECT input, options FROM job WHERE seq = :seq",
     ),
     saveExpiry: database.statement<{ seq: number; expiresAt: number }>(
@@ -317,7 +283,7 @@ function jobStatements(database: ObjectDatabase) {
     addKey: database.statement<{ key: string; seq: number }>(
       "INSERT OR REPLACE INTO idempotency (key, seq) VALUES (:key, :seq)",
     ),
-    /** The key may name a newer job by now. */
+    /** The key may belong to a newer job already. */
     removeKey: database.statement<{ key: string; seq: number }>(
       "DELETE FROM idempotency WHERE key = :key AND seq = :seq",
     ),
@@ -371,62 +337,59 @@ function jobStatements(database: ObjectDatabase) {
       `SELECT seq, expires_at, remove_at FROM job
         WHERE seq >= :from AND seq < :end ORDER BY seq LIMIT :limit`,
     ),
-    readFact: database.statement<{ name: string }, { json: string }>(
-      "SELECT json FROM fact WHERE name = :name",
+    countRange: database.statement<SeqBounds & { head: number; now: number }, RangeCounts>(
+      `SELECT count(*) FILTER (WHERE ${VISIBLE}) AS visible,
+              count(*) FILTER (WHERE state = 'completed') AS completed,
+              count(*) FILTER (WHERE state = 'queued' AND expires_at > :now
+                                 AND (attempt > 0 OR seq >= :head)) AS waiting
+         FROM job WHERE seq >= :from AND seq < :end`,
     ),
-    readFacts: database.statement<{ prefix: string; end: string }, { name: string; json: string }>(
-      "SELECT name, json FROM fact WHERE name >= :prefix AND name < :end",
+    visibleSeqs: database.statement<
+      SeqBounds & { now: number; limit: number; offset: number },
+      { seq: number }
+    >(
+      `SELECT seq FROM job WHERE seq >= :from AND seq < :end AND ${VISIBLE}
+        ORDER BY seq LIMIT :limit OFFSET :offset`,
     ),
-    removeFact: database.statement<{ name: string }>("DELETE FROM fact WHERE name = :name"),
-    writeFact: database.statement<{ name: string; json: string }>(
-      `INSERT INTO fact (name, json) VALUES (:name, :json)
-       ON CONFLICT (name) DO UPDATE SET json = excluded.json`,
+    queuedSeqs: database.statement<Range, { seq: number }>(
+      `SELECT seq FROM job WHERE seq >= :from AND seq < :end AND state = 'queued' ORDER BY seq LIMIT :limit`,
+    ),
+    anyOfRange: database.statement<SeqBounds, { seq: number }>(
+      "SELECT seq FROM job WHERE seq >= :from AND seq < :end LIMIT 1",
     ),
   };
 }
 
-/** What `decodePayload` says of a column, without a look at texts that are too long for a reference. */
+/** The size in a column that `decodePayload` would read; strings too long for a reference are not looked at. */
 function storedSize(column: "input" | "output"): string {
   const size = `CAST(substr(${column}, 2) AS INTEGER)`; // the digits that it begins with
   return `iif(octet_length(${column}) < 1000 AND substr(${column}, 1, 1) = '@', ${size}, 0)`;
 }
 
-function toQueuedJob(row: QueuedRow): QueuedJob {
-  return { ...toStoredJob(row), order: orderOf(row) };
+function toQueuedJob({ input, options, ...row }: QueuedRow): QueuedJob {
+  return { ...toStoredJob(row), request: toRequest({ input, options }) };
 }
 
-function orderOf(row: Pick<QueuedRow, "input" | "options">): JobRequest {
+function toRequest(row: Pick<QueuedRow, "input" | "options">): JobRequest {
   return { input: decodePayload(row.input), optionsJson: row.options };
 }
 
-function toStoredJob(row: JobRow): StoredJob {
+function toStoredJob({ seq, nonce, ...row }: JobRow): StoredJob {
+  const isSync = row.isSync === 1;
   const job: Job = {
-    state: row.state,
-    isSync: row.is_sync === 1,
-    attempt: row.attempt,
-    retries: row.retries,
-    rescues: row.rescues,
-    createdAt: row.created_at,
-    queuedAt: row.queued_at,
-    expiresAt: row.expires_at,
-    executionTimeoutMs: row.execution_timeout_ms,
-    retentionMs: row.retention_ms ?? retentionOf(row.is_sync === 1, null),
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    removeAt: row.remove_at,
-    workerId: row.worker_id,
-    hostId: row.host_id,
+    ...row,
+    isSync,
+    retentionMs: row.retentionMs ?? retentionOf(isSync, null),
     output: row.output === null ? null : decodePayload(row.output),
     error: row.error && decodeString(row.error),
-    trace: row.trace,
   };
-  return { seq: row.seq, nonce: row.nonce, job };
+  return { seq, nonce, job };
 }
 
-/** No text of a worker begins with this character, which Unicode keeps out of texts. */
+/** A noncharacter of Unicode, with which no string of a worker begins. */
 const ENCODED = "\uffff";
 
-/** The database has UTF-8, which has no form for a lone surrogate: a text with one is kept as JSON text. */
+/** The database stores UTF-8, which cannot hold a lone surrogate: a string with one is stored as JSON. */
 function encodeString(text: string): string {
   return text.isWellFormed() && !text.startsWith(ENCODED) ? text : ENCODED + JSON.stringify(text);
 }
@@ -446,60 +409,27 @@ function decodePayload(text: string): Payload {
   return { kind: "stored", sizeBytes: Number(match[1]), key: text.slice(match[0].length) };
 }
 
-/** SQL about ranges of jobs, for batches; the columns are those of job-store.ts. */
+// Public ids
 
-export type RangeCounts = {
-  /** Rows that a reader may see: not expired, their retention not over. */
-  readonly visible: number;
-  readonly completed: number;
-  readonly waiting: number;
-};
+/** The shard of all jobs: the number is part of their ids. */
+const SHARD = 0;
 
-type Range = { readonly from: number; readonly end: number };
-
-export class JobRanges {
-  readonly #counts: Statement<Range & { head: number; now: number }, RangeCounts>;
-  readonly #visible: Statement<Range & { now: number; limit: number; offset: number }, { seq: number }>;
-  readonly #queued: Statement<Range & { limit: number }, { seq: number }>;
-  readonly #any: Statement<Range, { seq: number }>;
-
-  constructor(database: ObjectDatabase) {
-    this.#counts = database.statement(
-      // Behind the head, a never-claimed row that says queued does not wait: it runs or was purged.
-      `SELECT count(*) FILTER (WHERE ${VISIBLE}) AS visible,
-              count(*) FILTER (WHERE state = 'completed') AS completed,
-              count(*) FILTER (WHERE state = 'queued' AND expires_at > :now
-                                 AND (attempt > 0 OR seq >= :head)) AS waiting
-         FROM job WHERE seq >= :from AND seq < :end`,
-    );
-    this.#visible = database.statement(
-      `SELECT seq FROM job WHERE seq >= :from AND seq < :end AND ${VISIBLE}
-        ORDER BY seq LIMIT :limit OFFSET :offset`,
-    );
-    this.#queued = database.statement(
-      `SELECT seq FROM job WHERE seq >= :from AND seq < :end AND state = 'queued' ORDER BY seq LIMIT :limit`,
-    );
-    this.#any = database.statement("SELECT seq FROM job WHERE seq >= :from AND seq < :end LIMIT 1");
-  }
-
-  /** How the rows of a range stand; `head` is where its lane goes on. */
-  count(range: Range, head: number, now: number): RangeCounts {
-    const counts = this.#counts.first({ ...range, head, now });
-    return counts ?? { visible: 0, completed: 0, waiting: 0 };
-  }
-
-  visibleSeqs(range: Range, now: number, limit: number, offset: number): number[] {
-    return this.#visible.all({ ...range, now, limit, offset }).map(({ seq }) => seq);
-  }
-
-  /** Jobs whose rows say queued, whether they wait or not. */
-  queuedSeqs(range: Range, limit: number): number[] {
-    return this.#queued.all({ ...range, limit }).map(({ seq }) => seq);
-  }
-
-  hasRows(range: Range): boolean {
-    return this.#any.first(range) !== undefined;
-  }
+export function publicId({ seq, nonce, job }: StoredJob): string {
+  return encodeJobId({ seq, nonce, isSync: job.isSync, shard: SHARD });
 }
 
-const VISIBLE = "expires_at > :now AND (remove_at IS NULL OR remove_at > :now)";
+/** What a public id says; undefined for one that no job of an object has. */
+export function parsePublicId(jobId: string): { seq: number; nonce: string; isSync: boolean } | undefined {
+  const id = decodeJobId(jobId);
+  return id?.shard === SHARD ? id : undefined;
+}
+
+/** The part of a public id that cannot be guessed. */
+export function randomNonce(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export function isUnderway(stored: StoredJob | undefined): stored is StoredJob {
+  return stored !== undefined && !isFinal(stored.job.state);
+}

@@ -1,20 +1,20 @@
 /**
- * What agents told of the running attempts, for their timelines. In memory only: what an eviction loses of
- * a running attempt, the next exchange and the report of Fleet bring again.
+ * What agents reported of the running attempts, for their timelines. In memory only: what an eviction loses of a running
+ * attempt, the next exchange and the report of Fleet bring again.
  */
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
 import { UNKNOWN_TIMES, type AttemptTimes, type WorkerStart } from "../../domain/jobs/timeline.ts";
 import type { RunningAttempt } from "../messages.ts";
-import type { Lease } from "./queue-ledger.ts";
+import type { Lease } from "./claims.ts";
 
 type Handler = Omit<AttemptTimes, "workerStart"> & { readonly attempt: number };
 
 export class RunningTimes {
   readonly #handlers = new Map<number, Handler>();
-  /** Also of workers that are gone, while jobs of theirs are not dealt with. */
+  /** Also of workers that are gone, until their jobs have ended. */
   #starts = new Map<string, WorkerStart>();
 
-  /** Takes over how the workers of the endpoint came up; forgets those that are gone and have no job. */
+  /** Takes over when the workers of the endpoint started; forgets those that are gone and have no job. */
   learn(report: FleetReport, running: Iterable<Lease>): void {
     const starts = new Map<string, WorkerStart>();
     for (const { workerId } of running) {
@@ -25,7 +25,7 @@ export class RunningTimes {
     this.#starts = starts;
   }
 
-  /** An agent says when the handler of an attempt began and ended; it cannot have been before the claim. */
+  /** An agent reports when the handler of an attempt began and ended, which cannot be before the claim. */
   record(lease: Lease, attempt: RunningAttempt, now: number): void {
     const within = (at: number | null) => at && Math.min(Math.max(at, lease.startedAt), now);
     const known = this.#handlers.get(lease.seq);
@@ -37,7 +37,7 @@ export class RunningTimes {
     });
   }
 
-  /** What is known of the attempt of a job that a worker has. */
+  /** What is known of a running attempt. */
   of(seq: number, attempt: number, workerId: string | null): AttemptTimes {
     const handler = this.#handlers.get(seq);
     const workerStart = this.#starts.get(workerId ?? "") ?? null;

@@ -1,11 +1,9 @@
 /**
- * When rows must be looked at again for ttl and retention, without an index on either.
+ * When rows must be swept for ttl and retention, without an index on either.
  *
- * Rows are grouped in segments of neighbouring sequence numbers; memory holds the earliest deadline of each
- * segment. Readers judge expiry by themselves, exactly; the sweep only has to give the space back, so
- * deadlines are rounded up and a segment is swept once for many rows.
- *
- * After a restart the segments are unknown until `note` has been told of every row (see Queue.sweep).
+ * Rows are grouped in segments of consecutive sequence numbers; memory has the earliest deadline of each segment. Readers
+ * check expiry exactly; the sweep only frees the space, so deadlines are rounded up and a segment is swept once for many
+ * rows. After a restart the segments are unknown until `record` was called for every row (see Queue.sweep).
  */
 const SEGMENT_ROWS = 1_024;
 const GRAIN_MS = 10_000;
@@ -16,7 +14,7 @@ export class SegmentDeadlines {
   readonly #dueAt = new Map<number, number>();
   #nextAt: number | null = null;
 
-  /** The row `seq` must be looked at no sooner than `at`. */
+  /** The row `seq` is due at `at`, epoch ms. */
   record(seq: number, at: number): void {
     const roundedAt = Math.ceil(at / GRAIN_MS) * GRAIN_MS;
     const segment = Math.floor(seq / SEGMENT_ROWS);
@@ -36,7 +34,7 @@ export class SegmentDeadlines {
     return this.#nextAt;
   }
 
-  /** Takes up to `limit` due segments out; what stays in them must be noted again. */
+  /** Takes out up to `limit` due segments; rows that stay must be recorded again. */
   takeDue(now: number, limit: number): Segment[] {
     if (this.#nextAt === null || now < this.#nextAt) return [];
     const due = [...this.#dueAt].filter(([, at]) => at <= now).slice(0, limit);

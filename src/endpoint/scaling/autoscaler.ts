@@ -1,8 +1,9 @@
-/** The endpoint's wish for workers: sampled, decided in the domain, told to Fleet until it has heard. */
+/** The desired workers of an endpoint: load sampled, decided in the domain, sent to Fleet until it has arrived. */
 import { IDLE_STORE_AFTER_MS, IdleTracker } from "./idle-tracker.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
 import type { RolloutWorker, RolloutPlan } from "../../domain/rollouts/rollout-plan.ts";
+import type { DesiredWorkersUpdate } from "../../durable/ports.ts";
 import { epochOf, workersIn } from "../../domain/placement/standby.ts";
 import {
   scaleUpDelayMs,
@@ -12,46 +13,46 @@ import {
   type Load,
   type ScaleDown,
 } from "../../domain/scaling/scaling-plan.ts";
-import type { EndpointFacts } from "../endpoint-facts.ts";
-import type { JobStore } from "../queue/job-store.ts";
+import type { EndpointFacts } from "../facts/endpoint-facts.ts";
+import type { Fact } from "../facts/fact-store.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
-import type { Queue } from "../queue/queue.ts";
+import type { Claims } from "../queue/claims.ts";
 import type { Rollout } from "./rollout.ts";
 import { WorkerSet, type WorkerConcurrency } from "./worker-set.ts";
 import type { Workload } from "./workload.ts";
 
 const RESEND_AFTER_MS = 2_000;
 
-/** What Fleet hears; `leaving` and `resume` are stints of workers. */
+/** What is sent to Fleet; `leaving` and `resume` are epochs of workers. */
 export type DesiredWorkers = {
   readonly desired: number;
   readonly leaving: readonly string[];
-  /** Absent in what was stored before. */
+  /** Absent in old stored states. */
   readonly resume?: readonly string[];
 };
 
-type DesiredState = DesiredWorkers & {
+export type DesiredState = DesiredWorkers & {
   readonly grownAt: number;
   readonly jobsPerWorker: number;
   readonly isSent: boolean;
 };
 
 export type AutoscalerParts = {
-  readonly store: JobStore;
+  readonly stored: Fact<DesiredState>;
   readonly ledger: Pick<QueueLedger, "idle" | "storeIdle">;
   readonly work: Workload;
-  readonly queue: Pick<Queue, "waitingSince">;
+  readonly claims: Pick<Claims, "waitingSince">;
   readonly facts: EndpointFacts;
   readonly concurrency: WorkerConcurrency;
   readonly rollout: Rollout;
 };
 
-/** Workers that get no more jobs from now on, and whether some get jobs again that did not. */
+/** Workers that get no more jobs from now on, and whether others get jobs again. */
 export type AdmissionChange = { readonly closed: readonly string[]; readonly hasReopened: boolean };
 
 /**
- * ready: it takes requests. coming: it does not yet, or not for now. leaving: it takes no more, and is on standby or
- * gone soon. standby: it was let go, and can be resumed. gone: it is none of the endpoint, as far as Fleet has said.
+ * ready: takes requests. coming: does not yet, or not for now. leaving: takes no more, and soon is on standby or gone.
+ * standby: paused, and can be resumed. gone: not, or no longer, assigned to this endpoint as far as Fleet has reported.
  */
 export type WorkerAvailability = "ready" | "coming" | "leaving" | "standby" | "gone";
 
@@ -60,25 +61,25 @@ export class Autoscaler {
   readonly #workerSet = new WorkerSet();
   readonly #idleTracker: IdleTracker;
   #desired: DesiredState = { desired: 0, leaving: [], grownAt: 0, jobsPerWorker: 1, isSent: true };
-  /** Workers that get no more jobs and go after those they have. */
+  /** Workers that get no more jobs and leave after those they have. */
   #draining: ReadonlySet<string> = new Set();
   /** Workers that get no jobs for now, and may get some again. */
   #heldBack: ReadonlySet<string> = new Set();
-  /** Workers that get no jobs: those that leave, those that will, and those that are held. */
+  /** Workers that get no jobs: those that leave, those that will, and those held back. */
   #closed: ReadonlySet<string> = new Set();
-  /** So many of these leave as soon as they have no job. */
+  /** A number of these workers leave as soon as they have no job. */
   #either: RolloutPlan["either"] = NO_CHOICE;
   #reopenings = 0;
-  /** Since when the oldest normal job waits, or an earlier time; null when none waits. */
+  /** Since when the oldest normal job has been queued, or an earlier time; null when none is. */
   #waitingSince: number | null = 0;
   #idleSinceAt: number | null = null;
   #leftAt = 0;
   #seen: { readonly report: FleetReport; readonly version: number } | null = null;
   #reviewAt: number | null = null;
-  /** Workers were sent away since the roster was last brought up to date. */
+  /** Workers were told to leave since the worker set was last updated. */
   #hasLeft = false;
   #isSending = false;
-  /** Fleet has said something new of the workers, some of which may have been revived. */
+  /** Fleet has reported, and some workers may have been resumed. */
   #hasNews = false;
 
   constructor(parts: AutoscalerParts) {
@@ -87,19 +88,21 @@ export class Autoscaler {
   }
 
   recover(now: number): void {
-    const { store, facts, concurrency } = this.#parts;
-    this.#desired = { ...this.#desired, ...store.readFact<DesiredState>("desired_workers") };
+    const { stored: state, facts, concurrency } = this.#parts;
+    this.#desired = { ...this.#desired, ...state.read() };
     concurrency.recover(this.#desired.jobsPerWorker);
     this.#closed = new Set(workersIn(this.#desired.leaving, facts.report.workers));
     this.#parts.rollout.recover();
-    if (facts.config) this.#follow(facts.config, now);
-    if (facts.config) this.#holdAgain(facts.config, now);
+    if (facts.config) {
+      this.#follow(facts.config, now);
+      this.#holdAgain(facts.config, now);
+    }
     const stored = this.#idleTracker.recover();
     this.#idleSinceAt = stored?.idleSinceAt ?? now;
     this.#workerSet.restore(stored?.freeSince ?? []);
   }
 
-  /** Decides anew; to be called at the end of every turn. */
+  /** Decides on the desired workers; to be called at the end of every turn. */
   decide(config: EndpointConfig, now: number): AdmissionChange {
     const { work } = this.#parts;
     this.#follow(config, now);
@@ -127,17 +130,17 @@ export class Autoscaler {
     });
   }
 
-  /** Differs when workers get jobs again that did not. */
+  /** Changes when workers get jobs again that did not. */
   get admissionVersion(): string {
     return `${this.#reopenings}`;
   }
 
-  /** Fleet must hear the wish again, because the configuration that travels with it changed. */
+  /** Sends the desired workers again, because the configuration that travels with them changed. */
   repeat(): void {
     this.#save({ ...this.#desired, isSent: false });
   }
 
-  /** What a request may expect that asks for this very worker. */
+  /** What a request may expect that asks for this worker. */
   availabilityOf(workerId: string): WorkerAvailability {
     const worker = this.#parts.facts.report.workers.find((one) => one.workerId === workerId);
     if (!worker || worker.state === "stopping") return "gone";
@@ -147,7 +150,7 @@ export class Autoscaler {
     return worker.state === "ready" && !isHeld ? "ready" : "coming";
   }
 
-  /** To be called in a turn: this worker, if it is on standby, shall run again, as workersMax allows. */
+  /** To be called in a turn: resumes this worker if it is on standby, as workersMax allows. */
   resume(workerId: string): void {
     const { workers } = this.#parts.facts.report;
     const worker = workers.find((one) => one.workerId === workerId);
@@ -167,24 +170,26 @@ export class Autoscaler {
     return !this.#desired.isSent;
   }
 
-  /** When to decide or to tell again though nothing happens; null for never. */
+  /** When to decide or to send again although nothing happens; null for never. */
   nextAt(now: number): number | null {
     if (!this.#desired.isSent) return now + RESEND_AFTER_MS;
     return this.#reviewAt;
   }
 
-  /** Tells Fleet, again and again while the wish changes on the way; a failure is left to the alarm. */
-  async send(send: (desired: DesiredWorkers) => Promise<void>): Promise<void> {
+  /** Sends the desired workers to Fleet until what it has is current; after a failure the alarm sends again. */
+  async send(send: (update: DesiredWorkersUpdate) => Promise<void>): Promise<void> {
     if (this.#isSending) return;
     this.#isSending = true;
     try {
       while (!this.#desired.isSent) {
         const sent = this.#desired;
-        await send(sent);
+        const { config } = this.#parts.facts; // of this moment: it may have changed during an earlier call
+        const { desired, leaving, resume = NONE } = sent;
+        if (config) await send({ config, desired, leaving, resume, isRemoved: false });
         if (this.#desired === sent) this.#save({ ...sent, isSent: true });
       }
     } catch {
-      // Fleet is unreachable at the moment; the alarm brings us back.
+      // Fleet is unreachable for now; the alarm repeats the call.
     } finally {
       this.#isSending = false;
     }
@@ -192,7 +197,7 @@ export class Autoscaler {
 
   // Sampling
 
-  /** Looks at the workers anew when Fleet or the configuration says something else of them. */
+  /** Updates the worker set when Fleet or the configuration has changed it. */
   #follow({ version }: EndpointConfig, now: number): void {
     const { facts, work, rollout } = this.#parts;
     const { report } = facts;
@@ -219,19 +224,19 @@ export class Autoscaler {
     };
   }
 
-  /** Rows are asked only when the time known so far would make the wish grow: jobs wait in their order. */
+  /** Rows are read only when the time known so far would scale up, since jobs are claimed in their order. */
   #oldestQueuedAt(config: EndpointConfig, now: number): number | null {
-    const { work, queue } = this.#parts;
+    const { work, claims } = this.#parts;
     if (work.normal.waiting === 0) return (this.#waitingSince = null);
     this.#waitingSince ??= now;
     const isGrowing = config.scalerType === "QUEUE_DELAY" && this.#desired.desired < config.workersMax;
     if (isGrowing && now >= Math.max(this.#waitingSince, this.#desired.grownAt) + scaleUpDelayMs(config)) {
-      this.#waitingSince = queue.waitingSince("normal") ?? now;
+      this.#waitingSince = claims.waitingSince("normal") ?? now;
     }
     return this.#waitingSince;
   }
 
-  /** What a rolling release asks for; undefined while there is none. */
+  /** The next step of a rollout; undefined while there is none. */
   #planRollout(desired: number, isCapacityComing: boolean, config: EndpointConfig, now: number) {
     if (!this.#workerSet.hasOutdated) return undefined;
     const { work, facts, rollout } = this.#parts;
@@ -240,14 +245,14 @@ export class Autoscaler {
     return rollout.step({ workers, report, desired, isCapacityComing }, config, now);
   }
 
-  /** A worker that was sent away is still there; one on standby takes no room. */
+  /** A worker that was told to leave is still there; one on standby uses no GPU. */
   #isCapacityComing(): boolean {
     const sent = new Set(this.#desired.leaving);
     const { workers } = this.#parts.facts.report;
     return workers.some((worker) => worker.state !== "standby" && sent.has(epochOf(worker)));
   }
 
-  /** The first turn after a loss of memory shall give no job to whom the last one gave none. */
+  /** The first turn after a loss of memory must give no job to a worker to which the last turn gave none. */
   #holdAgain(config: EndpointConfig, now: number): void {
     const { desired } = this.#desired;
     this.#close(NO_SCALE_DOWN, this.#planRollout(desired, true, config, now));
@@ -276,7 +281,7 @@ export class Autoscaler {
     const { jobsPerWorker } = this.#parts.concurrency;
     const leaving = [...outdated, ...spare];
     if (desired === this.#desired.desired && leaving.length === 0) {
-      // Less than was known is no news: a new worker often begins with one job at a time.
+      // Fewer than known are ignored: a new worker often begins with one job at a time.
       if (jobsPerWorker > this.#desired.jobsPerWorker) this.#save({ ...this.#desired, jobsPerWorker });
       return;
     }
@@ -286,7 +291,7 @@ export class Autoscaler {
     this.#save({
       ...this.#desired,
       desired,
-      // Whom Fleet still lists may be shown as ready again by an agent that has not heard of it.
+      // A worker that Fleet still lists may be reported ready by an agent that does not know yet.
       leaving: [
         ...this.#desired.leaving.filter((epoch) => known.has(epoch)),
         ...leaving.map((workerId) => epochs.get(workerId) ?? workerId),
@@ -319,7 +324,7 @@ export class Autoscaler {
     return { closed: [...this.#closed].filter((workerId) => !before.has(workerId)), hasReopened };
   }
 
-  /** Sees to the note of the clocks; returns when to look again. */
+  /** Stores the idle times if that is due; returns when to review. */
   #storeIdle(reviewAt: number | null, { idleTimeoutSeconds }: EndpointConfig, now: number): number | null {
     if (reviewAt === null || idleTimeoutSeconds * 1_000 <= IDLE_STORE_AFTER_MS) return reviewAt;
     const idleTimes = { idleSinceAt: this.#idleSinceAt, freeSince: [...this.#workerSet.idleTimes] };
@@ -328,7 +333,7 @@ export class Autoscaler {
 
   #save(desired: DesiredState): void {
     this.#desired = desired;
-    this.#parts.store.writeFact("desired_workers", desired);
+    this.#parts.stored.write(desired);
   }
 }
 

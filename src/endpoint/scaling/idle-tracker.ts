@@ -1,9 +1,8 @@
 /**
- * Since when workers are free, noted in the ledger's checkpoint for an object that forgets it: a timeout that outlasts
- * the object's memory needs it. A note is true as long as the work has the same mark. Requests leave no mark: the first
- * one after a note takes it back.
+ * Idle times of workers in the checkpoint of the ledger: an idle timeout may outlast the object's memory. Stored times
+ * are valid as long as the work has the same fingerprint. Requests do not change that: the first one discards them.
  */
-import type { QueueLedger } from "../queue/queue-ledger.ts";
+import type { IdleTimes, QueueLedger } from "../queue/queue-ledger.ts";
 import type { Workload } from "./workload.ts";
 
 /** An idle endpoint stores its idle times after this time: before it may hibernate, which it does after 10 s. */
@@ -16,16 +15,16 @@ export type IdleTrackerParts = {
 
 export class IdleTracker {
   readonly #parts: IdleTrackerParts;
-  /** The latest clock that the note holds; 0 without one. */
+  /** The latest of the stored times; 0 when none are stored. */
   #storedUntil = 0;
-  /** Of requests, as seen last. */
+  /** Moves of requests as last seen. */
   #moves = 0;
 
   constructor(parts: IdleTrackerParts) {
     this.#parts = parts;
   }
 
-  /** The clocks as they were noted; undefined when there was other work since, or no note. */
+  /** The stored times; undefined when there are none, or there was work since. */
   recover(): IdleTimes | undefined {
     const { ledger, work } = this.#parts;
     this.#moves = work.requests.moves;
@@ -45,7 +44,7 @@ export class IdleTracker {
     this.#storedUntil = 0;
   }
 
-  /** Notes clocks that nobody has touched for a while; returns when to look again, null for never. */
+  /** Stores times that have not changed for a while; returns when to call again, null for never. */
   keep({ idleSinceAt, freeSince }: IdleTimes, now: number): number | null {
     const { work, ledger } = this.#parts;
     const stored = {
@@ -68,13 +67,3 @@ export class IdleTracker {
 function latestOf({ idleSinceAt, freeSince }: IdleTimes): number {
   return Math.max(idleSinceAt ?? 0, ...freeSince.map(([, at]) => at));
 }
-
-/** Since when workers are free; times are epoch ms. */
-export type IdleTimes = {
-  /** Since when there is no work at all; null while there is. */
-  readonly idleSinceAt: number | null;
-  readonly freeSince: readonly (readonly [workerId: string, at: number])[];
-};
-
-/** The clocks as a checkpoint has them: true as long as the work has the same mark. */
-export type StoredIdleTimes = IdleTimes & { readonly mark: string };

@@ -1,10 +1,10 @@
-/** The rolling release that is under way: since when, what it waits for, and whether it may make room. */
+/** The rollout in progress: since when, what it waits for, and whether it may evict workers. */
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { RolloutBody } from "../../contract/job.ts";
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
 import { planRollout, type RolloutWorker, type RolloutPlan } from "../../domain/rollouts/rollout-plan.ts";
 import { describeRollout, obstacleOf } from "../../domain/rollouts/rollout-progress.ts";
-import type { JobStore } from "../queue/job-store.ts";
+import type { Fact } from "../facts/fact-store.ts";
 
 /**
  * How long idle workers of an older version get no job, so that the next job runs on the new one: longer than most
@@ -13,17 +13,17 @@ import type { JobStore } from "../queue/job-store.ts";
 export const ROLLOUT_HOLD_MS = 30_000;
 
 /** Time after which a rollout evicts another worker although no new one has come for the last. */
-const EVICTION_RETRY_MS = 60_000;
+export const EVICTION_RETRY_MS = 60_000;
 
-type RolloutState = {
+export type RolloutState = {
   readonly since: number;
-  /** Older workers that are idle get no jobs until then (R4). */
+  /** Idle workers of the older version get no jobs until then (R4). */
   readonly heldUntil: number;
-  /** When more new workers than before were ready, and how many. */
+  /** When the number of ready new workers last grew, and to how many. */
   readonly progressAt: number;
   readonly ready: number;
   readonly stalledSince: number | null;
-  /** When room was last made, and how many new workers there were. */
+  /** When a worker was last evicted, and how many new workers there were. */
   readonly eviction: { readonly at: number; readonly placed: number } | null;
 };
 
@@ -31,7 +31,7 @@ export type RolloutInput = {
   readonly workers: readonly RolloutWorker[];
   readonly report: FleetReport;
   readonly desired: number;
-  /** A worker that was sent away is still there. */
+  /** A worker that was told to leave is still there. */
   readonly isCapacityComing: boolean;
 };
 
@@ -45,24 +45,24 @@ const UNKNOWN: RolloutState = {
 };
 
 export class Rollout {
-  readonly #store: JobStore;
-  #fact: RolloutState = UNKNOWN;
+  readonly #stored: Fact<RolloutState>;
+  #state: RolloutState = UNKNOWN;
 
-  constructor(store: JobStore) {
-    this.#store = store;
+  constructor(stored: Fact<RolloutState>) {
+    this.#stored = stored;
   }
 
   recover(): void {
-    this.#fact = { ...UNKNOWN, ...this.#store.readFact<RolloutState>("rollout") };
+    this.#state = { ...UNKNOWN, ...this.#stored.read() };
   }
 
-  /** The endpoint has a new release; `isQuiet`: it has no job. */
+  /** The endpoint has a new version; `isQuiet`: it has no work. */
   begin(isQuiet: boolean, now: number): void {
     const heldUntil = isQuiet ? now + ROLLOUT_HOLD_MS : 0;
     this.#save({ ...UNKNOWN, since: now, progressAt: now, heldUntil });
   }
 
-  /** Decides anew, to be asked while there are older workers; also when to ask again though nothing happens. */
+  /** Plans the next step while there are older workers; `reviewAt`: when to plan again although nothing happens. */
   step(
     { workers, report, desired, isCapacityComing }: RolloutInput,
     { version, workersMax }: EndpointConfig,
@@ -70,7 +70,7 @@ export class Rollout {
   ): RolloutPlan & { readonly reviewAt: number | null } {
     const newer = workers.filter((worker) => worker.version >= version);
     this.#recordProgress(newer, obstacleOf(report, version), now);
-    const { heldUntil, stalledSince, eviction } = this.#fact;
+    const { heldUntil, stalledSince, eviction } = this.#state;
     const evictionAgainAt = eviction && newer.length <= eviction.placed ? eviction.at + EVICTION_RETRY_MS : 0;
     const isHeld = now < heldUntil && stalledSince === null;
     const plan = planRollout({
@@ -82,27 +82,27 @@ export class Rollout {
       canEvict: !isCapacityComing && now >= evictionAgainAt,
       isOnHold: isHeld,
     });
-    if (plan.evicts) this.#save({ ...this.#fact, eviction: { at: now, placed: newer.length } });
+    if (plan.evicts) this.#save({ ...this.#state, eviction: { at: now, placed: newer.length } });
     const dues = [isHeld ? heldUntil : 0, now < evictionAgainAt ? evictionAgainAt : 0].filter((at) => at > 0);
     return { ...plan, reviewAt: dues.length > 0 ? Math.min(...dues) : null };
   }
 
-  /** Null while all workers are of the endpoint's release. */
+  /** Null while all workers have the endpoint's version. */
   describe(report: FleetReport, version: number, now: number): RolloutBody | null {
-    return describeRollout(report, version, this.#fact, now);
+    return describeRollout(report, version, this.#state, now);
   }
 
   #recordProgress(newer: readonly RolloutWorker[], obstacle: string | undefined, now: number): void {
     const ready = newer.filter(({ isReady }) => isReady).length;
-    const { stalledSince } = this.#fact;
+    const { stalledSince } = this.#state;
     const stalled = obstacle === undefined ? null : (stalledSince ?? now);
-    if (stalled === stalledSince && ready <= this.#fact.ready) return;
-    const progress = ready > this.#fact.ready ? { ready, progressAt: now } : {};
-    this.#save({ ...this.#fact, ...progress, stalledSince: stalled });
+    if (stalled === stalledSince && ready <= this.#state.ready) return;
+    const progress = ready > this.#state.ready ? { ready, progressAt: now } : {};
+    this.#save({ ...this.#state, ...progress, stalledSince: stalled });
   }
 
-  #save(fact: RolloutState): void {
-    this.#fact = fact;
-    this.#store.writeFact("rollout", fact);
+  #save(state: RolloutState): void {
+    this.#state = state;
+    this.#stored.write(state);
   }
 }

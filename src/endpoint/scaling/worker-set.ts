@@ -1,4 +1,4 @@
-/** The workers that nobody sent away, and since when each of them is free. */
+/** The workers of an endpoint that are not leaving, and since when each of them is free; and how many jobs workers take. */
 import { acceptsJobs } from "../../domain/scaling/open-slots.ts";
 import type { RolloutWorker } from "../../domain/rollouts/rollout-plan.ts";
 import { isBroken } from "../../domain/rollouts/rollout-progress.ts";
@@ -7,7 +7,7 @@ import { epochOf } from "../../domain/placement/standby.ts";
 
 export type Terms = {
   readonly version: number;
-  /** Stints of workers that were sent away. */
+  /** Epochs of workers that were told to leave. */
   readonly leaving: ReadonlySet<string>;
 };
 
@@ -17,7 +17,7 @@ export class WorkerSet {
   #version = 0;
   #hasOutdated = false;
 
-  /** Takes over what Fleet says; the clock of a worker starts when it is ready. */
+  /** Takes over a report of Fleet; a worker is free from when it is ready. */
   learn({ workers }: FleetReport, { version, leaving }: Terms, now: number): void {
     this.#members = workers.filter((worker) => acceptsJobs(worker) && !leaving.has(epochOf(worker)));
     this.#version = version;
@@ -27,7 +27,7 @@ export class WorkerSet {
     for (const workerId of ready) if (!this.#freeSince.has(workerId)) this.#freeSince.set(workerId, now);
   }
 
-  /** Their last jobs have ended. */
+  /** The last jobs of these workers have ended. */
   freed(workerIds: readonly string[], now: number): void {
     for (const workerId of workerIds) if (this.#freeSince.has(workerId)) this.#freeSince.set(workerId, now);
   }
@@ -40,7 +40,7 @@ export class WorkerSet {
     return this.#members.length;
   }
 
-  /** Some are of an older release. */
+  /** Some have an older version. */
   get hasOutdated(): boolean {
     return this.#hasOutdated;
   }
@@ -57,12 +57,12 @@ export class WorkerSet {
     }));
   }
 
-  /** The clocks, for a note. */
+  /** Since when each worker is free. */
   get idleTimes(): ReadonlyMap<string, number> {
     return this.#freeSince;
   }
 
-  /** Sets clocks as they were noted. */
+  /** Restores stored times. */
   restore(idleTimes: Iterable<readonly [workerId: string, freeSinceAt: number]>): void {
     for (const [workerId, at] of idleTimes)
       if (this.#freeSince.has(workerId)) this.#freeSince.set(workerId, at);
@@ -73,12 +73,12 @@ function isReady({ state }: WorkerSnapshot): boolean {
   return state === "ready";
 }
 
-/** How many jobs each worker takes at once, as its agent's offers show. */
+/** How many jobs each worker takes at once, as the slots that its agent offers show. */
 export class WorkerConcurrency {
   readonly #jobsOf = new Map<string, number>();
   #max = 1;
 
-  /** What was known before a loss of memory. */
+  /** Restores what was known before a loss of memory. */
   recover(jobsPerWorker: number): void {
     this.#max = jobsPerWorker;
   }
@@ -89,14 +89,14 @@ export class WorkerConcurrency {
     this.#max = Math.max(...this.#jobsOf.values());
   }
 
-  /** Forgets workers that are gone; what the last of them took is what the next is expected to take. */
+  /** Forgets workers that are gone; the next one is expected to take what the last of them took. */
   keepOnly(workerIds: ReadonlySet<string>): void {
     const gone = [...this.#jobsOf.keys()].filter((workerId) => !workerIds.has(workerId));
     for (const workerId of gone) this.#jobsOf.delete(workerId);
     if (this.#jobsOf.size > 0) this.#max = Math.max(...this.#jobsOf.values());
   }
 
-  /** The most that one of the workers takes; a new worker often begins with fewer. */
+  /** The most jobs that one of the workers takes; a new worker often begins with fewer. */
   get jobsPerWorker(): number {
     return this.#max;
   }

@@ -1,17 +1,31 @@
 /**
- * The work of an endpoint, whichever kind it is of: the jobs of its queue, or the requests that go straight to its
- * workers. Whoever scales, counts or releases workers asks here and need not know which.
+ * The work of an endpoint, of either kind: the jobs of its queue, or load-balanced requests. Scaling and gauges read it
+ * here and need not know which.
  */
-import type { ActivityCounters } from "../metrics/activity-counters.ts";
-import type { RequestTracker } from "../load-balancing/request-tracker.ts";
-import type { EndpointFacts } from "../endpoint-facts.ts";
+import type { Claims } from "../queue/claims.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 
+/** Load-balanced requests, in memory only. */
+export type RequestLoad = {
+  /** Requests that no worker has. */
+  readonly waiting: number;
+  readonly running: number;
+  /** Workers that have requests, and how many. */
+  readonly busy: ReadonlyMap<string, number>;
+  /** Workers whose last request has ended since the previous call; some may have a new one. */
+  readonly takeFreed: () => readonly string[];
+  /** Changes whenever a request comes, begins or ends. */
+  readonly moves: number;
+  /** When a turn last saw such a change, epoch ms; 0 for never. */
+  readonly movedAt: number;
+  /** When it is worth a row to store what requests have done; null while they keep the object awake. */
+  readonly checkpointDueAt: number | null;
+};
+
 export type WorkloadParts = {
-  readonly ledger: QueueLedger;
-  readonly requests: RequestTracker;
-  readonly activity: Pick<ActivityCounters, "total">;
-  readonly facts: Pick<EndpointFacts, "config">;
+  readonly claims: Pick<Claims, "running" | "runningIn" | "busy" | "takeFreed">;
+  readonly ledger: Pick<QueueLedger, "queued" | "counts" | "fingerprint">;
+  readonly requests: RequestLoad;
 };
 
 export class Workload {
@@ -26,17 +40,17 @@ export class Workload {
     return this.#parts.ledger.queued + this.#parts.requests.waiting;
   }
 
-  /** Attempts that run, or requests that workers have. */
+  /** Running attempts, or requests that workers have. */
   get running(): number {
-    return this.#parts.ledger.running.size + this.#parts.requests.running;
+    return this.#parts.claims.running.size + this.#parts.requests.running;
   }
 
-  /** Those that add workers: no jobs of low priority, all requests. */
+  /** The work that adds workers: jobs of normal priority, and all requests. */
   get normal(): { readonly waiting: number; readonly running: number } {
-    const { ledger, requests } = this.#parts;
+    const { ledger, claims, requests } = this.#parts;
     return {
       waiting: ledger.counts.queued.normal + requests.waiting,
-      running: ledger.runningIn.normal + requests.running,
+      running: claims.runningIn.normal + requests.running,
     };
   }
 
@@ -46,31 +60,23 @@ export class Workload {
 
   /** Workers that have work, and how much. */
   get busy(): ReadonlyMap<string, number> {
-    const { ledger, requests } = this.#parts;
-    return requests.busy.size > 0 ? requests.busy : ledger.busy;
+    const { claims, requests } = this.#parts;
+    return requests.busy.size > 0 ? requests.busy : claims.busy;
   }
 
-  /** Workers whose last work has ended since this was asked before; some may have new work. */
+  /** Workers whose last work has ended since the previous call; some may have new work. */
   takeFreed(): readonly string[] {
-    const { ledger, requests } = this.#parts;
+    const { claims, requests } = this.#parts;
     const freed = requests.takeFreed();
-    return freed.length > 0 ? freed : ledger.takeFreed();
+    return freed.length > 0 ? freed : claims.takeFreed();
   }
 
-  /** Differs after jobs were begun or ended, also after a loss of memory. Requests leave no mark. */
+  /** Changes when jobs are claimed or end, also across a loss of memory. Requests do not change it. */
   get fingerprint(): string {
     return this.#parts.ledger.fingerprint;
   }
 
-  /** How requests moved, as long as the object remembers. */
-  get requests(): Pick<RequestTracker, "moves" | "movedAt" | "checkpointDueAt"> {
+  get requests(): RequestLoad {
     return this.#parts.requests;
-  }
-
-  /** What has ended since the endpoint exists, and how many jobs were queued once more. */
-  get ended(): { readonly completed: number; readonly failed: number; readonly retried: number } {
-    if (this.#parts.facts.config?.type !== "LB") return this.#parts.ledger.counts;
-    const { completed, failed, timed_out: timedOut, retried } = this.#parts.activity.total.counts;
-    return { completed, failed: failed + timedOut, retried };
   }
 }

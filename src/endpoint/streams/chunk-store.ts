@@ -2,10 +2,10 @@
  * Chunks that handlers yielded, and how far each stream was drained: the SQL, and what is accepted.
  *
  * C1  A stream shows one attempt. The first chunk of a newer attempt removes those of the older ones.
- * C2  Positions count on over all attempts of a job, so a reader that goes on from a position never sees a
+ * C2  Positions continue over all attempts of a job, so a reader that continues from a position never sees a
  *     chunk twice, and sees a newer attempt from its start.
  * C3  Chunks of an attempt are taken in order and once, by their numbers, however often they come.
- * C4  A chunk is drained once. The cursor is written in the turn that hands the chunks out, and only then.
+ * C4  A chunk is drained once. The cursor is written in the turn that returns the chunks, and only then.
  */
 import { CHUNK_MAX_BYTES, STREAM_MAX_BYTES } from "../../contract/limits.ts";
 import type { ObjectDatabase, Statement } from "../../durable/sql.ts";
@@ -15,7 +15,7 @@ export type Appended =
   | { readonly kind: "stored"; readonly received: number; readonly isNews: boolean }
   | { readonly kind: "refused"; readonly error: string };
 
-/** The last row of a stream: where it stands. */
+/** The last row of a stream. */
 type Tail = { position: number; attempt: number; number: number; total_bytes: number };
 
 type RunRow = { position: number; count: number; wire: string; attempt: number };
@@ -59,7 +59,7 @@ export class ChunkStore {
 
   // Writing
 
-  /** Takes the chunks of the attempt that holds the job. */
+  /** Appends chunks of the current attempt of a job. */
   append(seq: number, { attempt, from, outputs }: Chunks): Appended {
     const tail = this.#tail.first({ seq });
     const isNewAttempt = tail !== undefined && tail.attempt < attempt;
@@ -117,12 +117,12 @@ export class ChunkStore {
     return this.#cursor.first({ seq })?.position ?? 0;
   }
 
-  /** What comes after a position, in a bounded batch. The first run may begin before it. */
+  /** The chunks after a position, in a bounded batch. The first run may begin before it. */
   after(seq: number, position: number): ChunkRun[] {
     return this.#after.all({ seq, position, limit: READ_ROWS });
   }
 
-  /** Hands out all that was not drained yet; to be called inside a turn. */
+  /** All chunks that were not drained yet; to be called inside a turn. */
   drain(seq: number): { readonly runs: readonly ChunkRun[]; readonly position: number } {
     const cursor = this.cursorOf(seq);
     const runs = this.#after.all({ seq, position: cursor, limit: ALL_ROWS });
@@ -137,15 +137,15 @@ function checkSizes(chunks: readonly ChunkJson[], storedBytes: number): string |
   if (largest > CHUNK_MAX_BYTES) return chunkTooLarge(largest);
   if (storedBytes + sumBytes(chunks) <= STREAM_MAX_BYTES) return undefined;
   return (
-    `The handler streamed more than ${STREAM_MAX_BYTES} bytes, which is all that is kept of one job. ` +
-    "Stream less, or store the data elsewhere and stream its address."
+    `The handler streamed more than ${STREAM_MAX_BYTES} bytes, the limit of one job. ` +
+    "Stream less, or store the data elsewhere and stream its URL."
   );
 }
 
 function chunkTooLarge(sizeBytes: number): string {
   return (
-    `The handler yielded a chunk of ${sizeBytes} bytes; at most ${CHUNK_MAX_BYTES} are taken. ` +
-    "Yield smaller chunks, or store the data elsewhere and yield its address."
+    `The handler yielded a chunk of ${sizeBytes} bytes; the limit is ${CHUNK_MAX_BYTES}. ` +
+    "Yield smaller chunks, or store the data elsewhere and yield its URL."
   );
 }
 

@@ -1,20 +1,11 @@
-/** Streams for their readers: chunks drained by polls, or read on from a position. */
+/** Streams of jobs: chunks drained by polls, or read from a position on. */
 import { isFinal } from "../../domain/jobs/job-machine.ts";
 import { wireStatusOf, type JobView } from "../../domain/jobs/job-view.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
-import type { Waiters } from "../../durable/waiters.ts";
 import type { ChunkStore } from "./chunk-store.ts";
-import type { EndpointFacts } from "../endpoint-facts.ts";
-import { findJob, isUnderway } from "../queue/job-reference.ts";
-import type { StoredJob } from "../queue/job-store.ts";
-import type {
-  DrainOutcome,
-  DrainReply,
-  Limited,
-  ReadStreamOutcome,
-  ReadStreamReply,
-  SlotRef,
-} from "../messages.ts";
+import type { EndpointFacts } from "../facts/endpoint-facts.ts";
+import { isUnderway, type StoredJob } from "../queue/job-store.ts";
+import type { DrainOutcome, Limited, ReadStreamOutcome, SlotRef } from "../messages.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { RequestLimits, RequestSlot } from "../limits/request-limits.ts";
 
@@ -24,8 +15,19 @@ export type StreamHandlersParts = {
   readonly chunks: ChunkStore;
   readonly limits: RequestLimits;
   readonly commit: GroupCommit;
-  readonly waiters: Waiters<number, "look">;
-  readonly view: (stored: StoredJob) => JobView;
+  readonly notifier: StreamNotifier;
+  readonly jobs: { readonly view: (stored: StoredJob) => JobView };
+};
+
+/** Notifies readers of streams: calls inside the object, and those on wake-up channels. */
+type StreamNotifier = {
+  readonly streamWaiters: { readonly wait: (seq: number, holdMs: number) => Promise<unknown> };
+  readonly openForStream: (
+    query: URLSearchParams,
+    seq: number | undefined,
+    isQuiet: boolean,
+    now: number,
+  ) => Response;
 };
 
 export class StreamHandlers {
@@ -36,16 +38,29 @@ export class StreamHandlers {
   }
 
   /**
-   * Hands out the chunks that no earlier call got; waits a moment for some when asked to. Who has waited
-   * before brings the slot that it was given then.
+   * The chunks that no earlier call got; waits up to `holdMs` for some. A caller that has waited before brings back the
+   * slot that it got.
    */
-  drain(jobId: string, holdMs: number, keptSlot: SlotRef | null): Promise<DrainReply> {
+  drain(jobId: string, holdMs: number, keptSlot: SlotRef | null): Promise<Limited<DrainOutcome>> {
     return this.#admit<DrainOutcome>(keptSlot, (slot) => this.#drainNow(jobId, holdMs, slot));
   }
 
-  /** Chunks beyond a position, in batches, without touching what is drained; all reads are one request. */
-  read(jobId: string, position: number, holdMs: number, keptSlot: SlotRef | null): Promise<ReadStreamReply> {
+  /** Chunks after a position, in batches; drains nothing, and all reads of a stream are one request. */
+  read(
+    jobId: string,
+    position: number,
+    holdMs: number,
+    keptSlot: SlotRef | null,
+  ): Promise<Limited<ReadStreamOutcome>> {
     return this.#admit<ReadStreamOutcome>(keptSlot, (slot) => this.#readNow(jobId, position, holdMs, slot));
+  }
+
+  /** Opens the wake-up channel of `?stream=…&after=…`, on which a client waits for chunks. */
+  openChannel(query: URLSearchParams, now: number): Response {
+    const { queue, chunks, notifier } = this.#parts;
+    const stored = queue.find(query.get("stream") ?? "", now);
+    const isQuiet = isUnderway(stored) && chunks.endOf(stored.seq) <= Number(query.get("after"));
+    return notifier.openForStream(query, stored?.seq, isQuiet, now);
   }
 
   #admit<Outcome extends object>(
@@ -72,7 +87,7 @@ export class StreamHandlers {
   #drainInTurn(jobId: string): Promise<DrainOutcome> {
     const { queue, chunks, commit } = this.#parts;
     return commit.run(() => {
-      const latest = findJob(queue, jobId, Date.now());
+      const latest = queue.find(jobId, Date.now());
       return latest ? drained(latest, chunks.drain(latest.seq)) : NOT_FOUND;
     });
   }
@@ -89,24 +104,24 @@ export class StreamHandlers {
     const isEnded = isFinal(stored.job.state);
     const isOver = isEnded && runs.length === 0;
     const keptSlot = isOver ? null : slot.keep(Date.now());
-    const view = this.#parts.view(stored);
+    const view = this.#parts.jobs.view(stored);
     return { kind: "found", view, attempt: stored.job.attempt, isFinal: isEnded, runs, slot: keptSlot };
   }
 
-  /** The job, after a moment in which chunks may have come if there are none beyond the position yet. */
+  /** The job, after a moment in which chunks may have come if there are none after the position yet. */
   async #awaitChunks(
     jobId: string,
     requestedMs: number,
     positionOf: (seq: number) => number,
   ): Promise<StoredJob | undefined> {
-    const { facts, queue, chunks, waiters } = this.#parts;
+    const { facts, queue, chunks, notifier } = this.#parts;
     const now = Date.now();
-    const stored = findJob(queue, jobId, now);
+    const stored = queue.find(jobId, now);
     const holdMs = facts.holdMs(requestedMs, now);
     if (!isUnderway(stored) || holdMs === 0) return stored;
     if (chunks.endOf(stored.seq) > positionOf(stored.seq)) return stored;
-    await waiters.wait(stored.seq, holdMs);
-    return findJob(queue, jobId, Date.now());
+    await notifier.streamWaiters.wait(stored.seq, holdMs);
+    return queue.find(jobId, Date.now());
   }
 }
 

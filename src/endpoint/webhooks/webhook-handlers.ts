@@ -1,20 +1,23 @@
-/** What clients do with webhooks of jobs: reading the log of a delivery, and having it sent once more. */
+/** The operations on webhooks of jobs: reads the log of a delivery, and sends it once more. */
 import { isFinal } from "../../domain/jobs/job-machine.ts";
 import type { WebhookLogBody } from "../../contract/webhook.ts";
 import { stateOfDelivery, type Delivery } from "../../domain/webhooks/webhook-delivery.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
-import { findJob, publicId } from "../queue/job-reference.ts";
-import type { StoredJob } from "../queue/job-store.ts";
+import { publicId, type JobStore, type StoredJob } from "../queue/job-store.ts";
 import type { Limited, RedeliverOutcome, WebhookLogOutcome } from "../messages.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { RequestLimits } from "../limits/request-limits.ts";
+import type { FeatureHooks } from "../commit-hooks.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
+import type { WebhookSender } from "./webhook-sender.ts";
 
 export type WebhookHandlersParts = {
   readonly queue: Queue;
+  readonly store: Pick<JobStore, "webhookOf">;
   readonly outbox: WebhookOutbox;
   readonly limits: RequestLimits;
   readonly commit: GroupCommit;
+  readonly sender: WebhookSender;
 };
 
 export class WebhookHandlers {
@@ -24,22 +27,34 @@ export class WebhookHandlers {
     this.#parts = parts;
   }
 
+  get hooks(): FeatureHooks {
+    const { outbox, sender } = this.#parts;
+    return {
+      recover: (now) => outbox.recover(now),
+      isInterrupted: () => outbox.isReady,
+      commit: () => outbox.save(),
+      send: () => sender.start(),
+      nextAt: (now) => outbox.nextAt(now),
+      sweep: (now) => outbox.sweep(now),
+    };
+  }
+
   log(jobId: string): Promise<Limited<WebhookLogOutcome>> {
     const { limits, queue } = this.#parts;
     return limits.admit<WebhookLogOutcome>("webhooks", Date.now(), async () => {
-      const stored = findJob(queue, jobId, Date.now());
+      const stored = queue.find(jobId, Date.now());
       return stored ? { kind: "log", log: this.logOf(stored) } : NOT_FOUND;
     });
   }
 
   redeliver(jobId: string): Promise<Limited<RedeliverOutcome>> {
-    const { limits, queue, outbox, commit } = this.#parts;
+    const { limits, queue, store, outbox, commit } = this.#parts;
     const work = (): RedeliverOutcome => {
       const now = Date.now();
-      const stored = findJob(queue, jobId, now);
+      const stored = queue.find(jobId, now);
       if (!stored) return NOT_FOUND;
       const { seq, job } = stored;
-      const { url, page } = queue.webhookOf(seq);
+      const { url, page } = store.webhookOf(seq);
       if (url === null) return { kind: "refused", reason: "no_webhook" };
       if (!isFinal(job.state)) return { kind: "refused", reason: "not_ended" };
       const delivery = outbox.redeliver(page, seq, job.retries, now);
@@ -51,8 +66,8 @@ export class WebhookHandlers {
 
   /** The log of the delivery of a job's last end. */
   logOf(stored: StoredJob): WebhookLogBody {
-    const { queue, outbox } = this.#parts;
-    const { url, page } = queue.webhookOf(stored.seq);
+    const { store, outbox } = this.#parts;
+    const { url, page } = store.webhookOf(stored.seq);
     const delivery = page === 0 ? undefined : outbox.find(page, stored.seq, stored.job.retries);
     return toBody(stored, url, delivery);
   }

@@ -1,10 +1,9 @@
-/** The body of a webhook: what status says of the ended job, with its input and the webhook's address. */
+/** The body of a webhook: the ended job as status shows it, with its input and the webhook's URL. */
 import { ignoreFailure } from "../../std/errors.ts";
 import type { Payload } from "../../domain/jobs/job-machine.ts";
 import { viewJob } from "../../domain/jobs/job-view.ts";
 import { openPayload, type StoredPayload } from "../../durable/stored-payload.ts";
-import { publicId } from "../queue/job-reference.ts";
-import type { StoredJob } from "../queue/job-store.ts";
+import { publicId, type StoredJob } from "../queue/job-store.ts";
 
 export class WebhookMessage {
   readonly #bucket: R2Bucket;
@@ -15,7 +14,7 @@ export class WebhookMessage {
     const extras = { progress: null, queue: null, now: job.finishedAt ?? job.queuedAt };
     const { output, ...view } = viewJob(publicId(stored), job, extras);
     const head = JSON.stringify({ ...view, webhook }).slice(0, -1);
-    // Null is left out, as in status: it is what a handler says that returned nothing.
+    // Null is omitted, as in status: the handler returned nothing.
     const hasOutput = output !== null && !(output.kind === "inline" && output.json === "null");
     const pieces = [`${head},"input":`, input, ...(hasOutput ? [',"output":', output] : []), "}"];
     this.#bucket = bucket;
@@ -37,14 +36,14 @@ export class WebhookMessage {
     }
   }
 
-  /** The body for a request; `stop` ends the reading when nobody wants more. */
+  /** The body for a request; `stop` ends reading when the call is over. */
   open(): { readonly body: BodyInit; readonly stop: () => void } {
     const [only, ...others] = this.#parts;
     if (only && others.length === 0 && "byteLength" in only) return { body: only, stop: () => {} };
-    // With a known length, since not every receiver understands a body sent in chunks.
+    // With a known length, since not every receiver takes a chunked body.
     const { readable, writable } = new FixedLengthStream(this.sizeBytes);
     const writer = writable.getWriter();
-    // A failure here ends the request, which then tells of it.
+    // A failure here fails the request, which reports it.
     this.#writeTo(writer).catch((error: unknown) => writer.abort(error).catch(ignoreFailure));
     return { body: readable, stop: () => void writer.abort("The call is over.").catch(ignoreFailure) };
   }
@@ -61,7 +60,7 @@ export class WebhookMessage {
   }
 }
 
-/** Text next to text becomes one part. */
+/** Adjacent strings become one part. */
 function joined(pieces: readonly (string | Payload)[]): (Uint8Array | StoredPayload)[] {
   const parts: (Uint8Array | StoredPayload)[] = [];
   const encoder = new TextEncoder();

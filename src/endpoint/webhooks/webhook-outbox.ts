@@ -1,18 +1,17 @@
 /**
- * The outbox: deliveries that are pending, and the log of those that are over.
+ * The outbox: pending deliveries, and the log of completed ones.
  *
- * Deliveries lie on pages, one row each, since a row per delivery would cost as much as a step of the job.
+ * Deliveries are stored on pages, one row each, since a row per delivery would cost as much as a transition of the job.
  *
  * O1  A delivery is written in the turn in which its job ends. The job's row names its page.
- * O2  Outcomes are kept in memory for a moment and written with whatever else the page gets. One that is lost
- *     costs a repeated call, which receivers tell by the delivery's name.
- * O3  A page is open while something on it is pending or while it is being filled. After a restart the open
- *     pages are read, and no others.
- * O4  A pending delivery whose job has gone, or was queued again, is dropped by its sender at the latest; nothing
- *     is written for it before. So the pages may name several ends of a job, of which only the last one counts.
- * O5  No more than WEBHOOK_PENDING_MAX deliveries are pending, since a receiver that answers nothing would else
- *     fill the memory.
- * O6  A page goes when all its jobs are gone.
+ * O2  Outcomes stay in memory for a moment and are written together with other changes of the page. A lost one costs a
+ *     repeated call, which receivers recognise by the delivery's id.
+ * O3  A page is open while something on it is pending or while it is being filled. After a restart the open pages are
+ *     read, and no others.
+ * O4  A pending delivery whose job is gone, or was queued again, is dropped by the sender at the latest; nothing is
+ *     written for it before. So pages may name several ends of a job, of which only the last one counts.
+ * O5  At most WEBHOOK_PENDING_MAX deliveries are pending: a receiver that never answers must not fill the memory.
+ * O6  A page is removed when all its jobs are gone.
  */
 import {
   afterAttempt,
@@ -22,6 +21,7 @@ import {
   type Delivery,
   type WebhookAttempt,
 } from "../../domain/webhooks/webhook-delivery.ts";
+import type { JobEnd } from "../queue/queue.ts";
 import type { PageRow, WebhookStore } from "./webhook-store.ts";
 
 /** Pending deliveries of one endpoint, all in memory; further ones fail without a call. */
@@ -35,21 +35,12 @@ const SWEEP_PAGES = 1_000;
 
 type Page = {
   readonly number: number;
-  /** By the sequence of the job; a later end of a job takes the place of an earlier one. */
+  /** By sequence number; a later end of a job replaces an earlier one. */
   readonly deliveries: Map<number, Delivery>;
   removeAt: number;
   pending: number;
-  /** How the row says it; null when there is no row yet. */
+  /** `is_open` of the row; null when there is no row yet. */
   wasOpen: boolean | null;
-};
-
-/** A job's end that is to be told. */
-export type JobEnd = {
-  readonly seq: number;
-  readonly end: number;
-  readonly webhook: string;
-  /** When the job will be gone. */
-  readonly goneAt: number;
 };
 
 export class WebhookOutbox {
@@ -57,7 +48,7 @@ export class WebhookOutbox {
   readonly #pendingMax: number;
   /** Open pages. */
   readonly #pages = new Map<number, Page>();
-  /** Where the pending delivery of a job is. */
+  /** The page of each pending delivery, by job. */
   readonly #pageOf = new Map<number, Page>();
   /** Due deliveries by host; hosts take turns in the order of the map. */
   readonly #ready = new Map<string, Set<number>>();
@@ -66,7 +57,7 @@ export class WebhookOutbox {
   readonly #sending = new Set<number>();
   /** Pages to be written in this turn. */
   readonly #changed = new Set<Page>();
-  /** Pages with outcomes that only memory knows. */
+  /** Pages with outcomes that are not written yet. */
   readonly #unsaved = new Set<Page>();
   #filling: Page | null = null;
   #lastNumber = 0;
@@ -86,7 +77,7 @@ export class WebhookOutbox {
     for (const { page, delivery } of pending) this.#schedule(page, delivery, now);
   }
 
-  /** Pending deliveries; of a job that has ended several times, the last one, which is on the last page (O4). */
+  /** Pending deliveries; of a job that ended several times, the last one, which is on the last page (O4). */
   #pendingOn(pages: readonly Page[]): { page: Page; delivery: Delivery; nextAt: number }[] {
     const latest = new Map<number, { page: Page; delivery: Delivery; nextAt: number }>();
     for (const page of pages) {
@@ -107,9 +98,9 @@ export class WebhookOutbox {
       : Math.max(this.#lastNumber + 1, now);
   }
 
-  /** Notes that a job has ended. */
+  /** Adds the delivery for the end of a job. */
   add({ seq, end, webhook, goneAt }: JobEnd, now: number): void {
-    this.withdraw(seq); // what is pending of an earlier end
+    this.withdraw(seq); // a pending one of an earlier end
     const page = this.#pageToFill(now);
     page.removeAt = Math.max(page.removeAt, goneAt);
     const job = { seq, end, host: new URL(webhook).host };
@@ -120,7 +111,7 @@ export class WebhookOutbox {
     if (hasCapacity) this.#schedule(page, delivery, now);
   }
 
-  /** Begins a delivery anew that is over, or brings a pending one forward. */
+  /** Repeats a completed delivery, or brings a pending one forward. */
   redeliver(pageNumber: number, seq: number, end: number, now: number): Delivery | undefined {
     const found = this.find(pageNumber, seq, end);
     if (!found || this.#sending.has(seq)) return found;
@@ -134,7 +125,7 @@ export class WebhookOutbox {
     return delivery;
   }
 
-  /** The job has gone: what is pending of it is dropped. */
+  /** The job is gone: its pending delivery is dropped. */
   withdraw(seq: number): void {
     const page = this.#pageOf.get(seq);
     const delivery = page?.deliveries.get(seq);
@@ -147,7 +138,7 @@ export class WebhookOutbox {
     this.#changed.clear();
   }
 
-  /** Has outcomes written in this turn. */
+  /** Lets this turn write the outcomes. */
   flush(): void {
     for (const page of this.#unsaved) this.#changed.add(page);
   }
@@ -168,12 +159,12 @@ export class WebhookOutbox {
     return this.#unsaved.size > 0;
   }
 
-  /** Deliveries that are under way, and pages with outcomes that are still to be written. */
+  /** Deliveries that are underway, and pages with unwritten outcomes. */
   get openCount(): number {
     return this.#ready.size + this.#sending.size + this.#unsaved.size;
   }
 
-  /** When the alarm must ring: for the next attempt, or because memory may be lost before. */
+  /** When the alarm must ring: for the next attempt, or in case memory is lost before. */
   nextAt(now: number): number | null {
     const [first] = this.#waiting;
     const waitsUntil = first === undefined ? null : this.#pending(first)?.nextAt;
@@ -188,7 +179,7 @@ export class WebhookOutbox {
     return this.#ready.size > 0;
   }
 
-  /** Takes out the next due delivery; `choose` says of which host. */
+  /** Takes out the next due delivery, of the host that `choose` returns. */
   take(now: number, choose: (hosts: Iterable<string>) => string | undefined): Delivery | undefined {
     this.#wakeWaiting(now);
     const host = choose(this.#ready.keys());
@@ -202,7 +193,7 @@ export class WebhookOutbox {
     return this.#pending(seq);
   }
 
-  /** Takes the outcome of an attempt; null when there is nothing more to tell. */
+  /** Records the outcome of an attempt; null drops the delivery. */
   settle(sent: Delivery, attempt: WebhookAttempt | null, now: number): void {
     const page = this.#pageOf.get(sent.seq);
     const delivery = page?.deliveries.get(sent.seq);
@@ -218,7 +209,7 @@ export class WebhookOutbox {
 
   // Reading
 
-  /** What became of a job's end. */
+  /** The delivery of a job's end. */
   find(pageNumber: number, seq: number, end: number): Delivery | undefined {
     const page = this.#pages.get(pageNumber);
     const row = page ? undefined : this.#store.closedPage(pageNumber);

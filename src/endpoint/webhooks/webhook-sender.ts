@@ -1,14 +1,15 @@
 /**
  * Sends what is in the outbox. Calls run beside the turns of the object: a turn that ends a job starts the call,
- * and the output gate holds it until the job's end is durable. What is cut short, the alarm begins again.
+ * and the output gate holds it until the job's end is durable. Interrupted calls are repeated by the alarm.
  */
 import { WEBHOOK_TIMEOUT_MS } from "../../contract/limits.ts";
 import { webhookUrlIssue } from "../../domain/webhooks/webhook-url.ts";
 import { isExpired, isFinal } from "../../domain/jobs/job-machine.ts";
 import { webhookId, type Delivery, type WebhookAttempt } from "../../domain/webhooks/webhook-delivery.ts";
 import { WebhookScheduler } from "../../domain/webhooks/webhook-scheduler.ts";
-import type { EndpointFacts } from "../endpoint-facts.ts";
-import { publicId } from "../queue/job-reference.ts";
+import type { GroupCommit } from "../../durable/group-commit.ts";
+import type { EndpointFacts } from "../facts/endpoint-facts.ts";
+import { publicId, type JobStore } from "../queue/job-store.ts";
 import type { Queue } from "../queue/queue.ts";
 import { WebhookMessage } from "./webhook-message.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
@@ -21,17 +22,17 @@ const WEBHOOK_SLOW_MS = 2_000;
 const USER_AGENT = "Edgerun-Webhooks/1";
 const REASON_MAX_LENGTH = 200;
 const TOO_LATE = `no answer came within ${WEBHOOK_TIMEOUT_MS / 1_000} seconds.`;
-const REDIRECT = "Redirects are not followed. Give the address that answers by itself.";
+const REDIRECT = "Redirects are not followed. Use the URL that answers without one.";
 
 export type WebhookSenderParts = {
   readonly outbox: WebhookOutbox;
-  readonly queue: Queue;
+  readonly queue: Pick<Queue, "get">;
+  readonly store: Pick<JobStore, "webhookOf" | "requestOf">;
   readonly facts: EndpointFacts;
   readonly bucket: R2Bucket;
   /** Loopback and private addresses may be called; for development. */
   readonly allowsPrivate: boolean;
-  /** Runs `work` in a turn, whose end saves the outbox. */
-  readonly inTurn: (work: () => void) => Promise<void>;
+  readonly commit: Pick<GroupCommit, "run">;
   readonly keepAlive: (work: Promise<void>) => void;
 };
 
@@ -66,18 +67,18 @@ export class WebhookSender {
     this.start();
   }
 
-  /** Outcomes that come within a moment are written together, or with whatever else is written by then. */
+  /** Outcomes that come within a moment are written together, or with what else is written by then. */
   async #flushSoon(): Promise<void> {
-    const { outbox, facts, inTurn } = this.#parts;
+    const { outbox, facts, commit } = this.#parts;
     this.#isFlushing = true;
     await scheduler.wait(IN_OBJECT_WAIT_MS);
     this.#isFlushing = false;
-    if (outbox.hasUnsaved && facts.config) await inTurn(() => outbox.flush());
+    if (outbox.hasUnsaved && facts.config) await commit.run(() => outbox.flush());
   }
 
   // One call
 
-  /** Calls the receiver once; null when there is nothing to tell any more. */
+  /** Calls the receiver once; null when the delivery is no longer needed. */
   async #attempt(delivery: Delivery): Promise<WebhookAttempt | null> {
     const call = this.#compose(delivery);
     if (!call) return null;
@@ -87,27 +88,27 @@ export class WebhookSender {
   }
 
   #compose({ seq, end }: Delivery): Call | undefined {
-    const { queue, bucket } = this.#parts;
+    const { queue, store, bucket } = this.#parts;
     const stored = queue.get(seq);
     if (!stored || !isFinal(stored.job.state) || stored.job.retries !== end) return undefined;
     if (isExpired(stored.job, Date.now())) return undefined;
-    const order = queue.orderOf(seq);
-    const { url } = queue.webhookOf(seq);
-    if (!order || url === null) return undefined;
-    const message = new WebhookMessage(bucket, stored, order.input, url);
+    const request = store.requestOf(seq);
+    const { url } = store.webhookOf(seq);
+    if (!request || url === null) return undefined;
+    const message = new WebhookMessage(bucket, stored, request.input, url);
     return { url, id: webhookId(publicId(stored), end), message };
   }
 
   async #post({ url, id, message }: Call, at: number): Promise<{ statusCode?: number; error?: string }> {
     const { facts, allowsPrivate } = this.#parts;
     const error = webhookUrlIssue(new URL(url), allowsPrivate);
-    if (error !== null) return { error: `The address ${error}.` };
+    if (error !== null) return { error: `The URL ${error}.` };
     const timestamp = String(Math.floor(at / 1_000));
     const head = `${id}.${timestamp}.`;
     const signature = await signatures(facts.signingSecrets(at), head, () => message.read());
     const { body, stop } = message.open();
     const timeout = new AbortController();
-    // Not AbortSignal.timeout: that one would keep the object awake when the call has long ended.
+    // Not AbortSignal.timeout, which would keep the object awake long after the call.
     const timer = setTimeout(() => timeout.abort(new Error(TOO_LATE)), WEBHOOK_TIMEOUT_MS);
     try {
       const response = await fetch(url, {

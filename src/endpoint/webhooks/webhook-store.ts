@@ -57,7 +57,7 @@ export class WebhookStore {
     return this.#last.first({})?.last ?? 0;
   }
 
-  /** Deletes the oldest closed pages up to the first that is still wanted. */
+  /** Deletes the oldest closed pages up to the first that is not due. */
   removeClosed(now: number, limit: number): void {
     for (const { page, remove_at } of this.#oldest.all({ limit })) {
       if (remove_at > now) return;

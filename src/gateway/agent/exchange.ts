@@ -8,11 +8,11 @@ import { RESULT_MAX_BYTES } from "../../contract/limits.ts";
 import { resultKey } from "../../durable/stored-payload.ts";
 import type {
   Chunks,
-  Dispatched,
+  AttemptReport,
+  DispatchedJob,
   ExchangeAnswer,
   ExchangeCall,
   RunningAttempt,
-  Report,
 } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
 import { validate, readCutJson } from "../body.ts";
@@ -31,7 +31,7 @@ export const EXCHANGE_BODY_MAX_BYTES = 10_000_000;
 
 type LeaseReport = RawExchangeRequest["held"][number];
 type ChunkBatch = RawExchangeRequest["chunks"][number];
-type AttemptReport = RawExchangeRequest["reports"][number];
+type RawReport = RawExchangeRequest["reports"][number];
 
 const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
 
@@ -84,7 +84,7 @@ async function awaitExchange(
 function toCall(
   { holdMs, held, chunks, ...request }: RawExchangeRequest,
   hostId: string,
-  reports: readonly Report[],
+  reports: readonly AttemptReport[],
   receivedAt: number,
 ): ExchangeCall & { readonly holdMs: number } {
   return {
@@ -115,7 +115,7 @@ function toChunks({ jobId, attempt, from, outputs, error }: ChunkBatch): Chunks 
 
 // Reports
 
-async function toReport(env: Env, endpointId: string, report: AttemptReport): Promise<Report> {
+async function toReport(env: Env, endpointId: string, report: RawReport): Promise<AttemptReport> {
   const { jobId, attempt } = report;
   switch (report.kind) {
     case "timed_out":
@@ -144,7 +144,7 @@ async function toReport(env: Env, endpointId: string, report: AttemptReport): Pr
 async function storeOutput(
   env: Env,
   endpointId: string,
-  { jobId, attempt, output, upload }: Extract<AttemptReport, { readonly kind: "completed" | "failed" }>,
+  { jobId, attempt, output, upload }: Extract<RawReport, { readonly kind: "completed" | "failed" }>,
 ): Promise<MeasuredPayload | null> {
   if (upload) return { kind: "stored", key: resultKey(endpointId, jobId, attempt), ...upload };
   return output === undefined ? null : storePayload(env.PAYLOADS, endpointId, output);
@@ -165,7 +165,7 @@ function answerParts(bucket: R2Bucket, { jobs, ...answer }: ExchangeAnswer): Jso
   return spliceParts({ acks, chunkAcks, stops, follow }, "jobs", ["[", ...encoded, "]"]);
 }
 
-function jobParts(bucket: R2Bucket, job: Dispatched): JsonPart[] {
+function jobParts(bucket: R2Bucket, job: DispatchedJob): JsonPart[] {
   const { jobId, attempt, workerId, executionTimeoutMs, optionsJson } = job;
   const input = job.input.kind === "inline" ? job.input.json : storedPart(bucket, job.input);
   const members = mergeJson({ id: jobId, attempt, workerId, executionTimeoutMs }, optionsJson);

@@ -2,7 +2,8 @@
 import type {
   ChunkRun,
   RateLimited,
-  ReadStreamReply,
+  ReadStreamOutcome,
+  Reply,
   SlotRef,
   Unconfigured,
 } from "../../../endpoint/messages.ts";
@@ -12,7 +13,7 @@ import { endpointObject } from "../../../management/objects.ts";
 import type { QueueContext } from "../context.ts";
 import { callWithinLimits, slotQuery } from "../limits.ts";
 
-export type StreamRead = Exclude<ReadStreamReply, Unconfigured | RateLimited>;
+export type StreamRead = Exclude<Reply<ReadStreamOutcome>, Unconfigured | RateLimited>;
 
 export type StreamChunk = {
   readonly position: number;

@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { readLine } from "./printed-line.ts";
+import { readLine } from "./worker-output.ts";
 
 test("a line is shown as it is", ({ expect }) => {
   expect(readLine("{ not JSON")).toEqual(["{ not JSON"]);

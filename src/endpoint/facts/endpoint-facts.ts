@@ -1,14 +1,14 @@
 /** What an endpoint's object knows of its endpoint: configuration, workers, and how busy it is. */
-import type { EndpointConfig } from "../contract/endpoint.ts";
-import type { WebhookSecret } from "../contract/webhook.ts";
-import { openSlots, acceptsJobs, type OfferedSlot } from "../domain/scaling/open-slots.ts";
-import { NO_REPORT, type FleetReport, type WorkerSnapshot } from "../domain/jobs/queue-reason.ts";
-import type { JobStore } from "./queue/job-store.ts";
-import { IN_OBJECT_WAIT_MS } from "../durable/waiters.ts";
+import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
+import type { EndpointConfig } from "../../contract/endpoint.ts";
+import type { WebhookSecret } from "../../contract/webhook.ts";
+import { openSlots, acceptsJobs, type OfferedSlot } from "../../domain/scaling/open-slots.ts";
+import { NO_REPORT, type FleetReport, type WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
+import type { Fact, FactStore } from "./fact-store.ts";
 
 /** The object is hot, and lets calls wait inside it, for this long after the last work. */
 const HOT_FOR_MS = 2_000;
-/** Workers that are remembered as absent: those whose agents may still offer slots of them. */
+/** Workers that are remembered as absent, because their agents may still offer slots of them. */
 const ABSENT_WORKERS_MAX = 1_000;
 
 type Hosts = {
@@ -24,41 +24,52 @@ type Outdated = {
   readonly workerIds: ReadonlySet<string>;
 };
 
-/** What is different in a newer report. */
+/** A newer report, and how it differs from the one before. */
 export type FleetNews = {
-  /** Workers that are no longer the endpoint's. */
+  readonly report: FleetReport;
+  /** Workers that no longer belong to the endpoint. */
   readonly gone: readonly WorkerSnapshot[];
-  /** Workers that took work before and do not any more, those that are gone included. */
+  /** Workers that no longer take work, those that are gone included. */
   readonly closed: readonly string[];
-  /** Hosts of workers that take work and did not before. */
+  /** Hosts of workers that take work now and did not before. */
   readonly openedOn: ReadonlySet<string>;
 };
 
 export class EndpointFacts {
-  readonly #store: JobStore;
+  readonly #stored: {
+    readonly config: Fact<EndpointConfig>;
+    readonly report: Fact<FleetReport>;
+    readonly webhookSecrets: Fact<readonly WebhookSecret[]>;
+    readonly removed: Fact<true>;
+  };
   #config: EndpointConfig | undefined;
   #report: FleetReport = NO_REPORT;
   #webhookSecrets: readonly WebhookSecret[] = [];
   #lastActiveAt = 0;
   /** Workers that Fleet does not have here. */
   readonly #absent = new Set<string>();
-  /** Revision of the last report that brought workers which take work; of the present one after a loss of memory. */
+  /** Revision of the last report that brought new workers which take work; after a loss of memory, of the current one. */
   #openedIn = 0;
   #outdated: Outdated | undefined;
   #hostsOf: Hosts | undefined;
 
-  constructor(store: JobStore) {
-    this.#store = store;
+  constructor(store: FactStore) {
+    this.#stored = {
+      config: store.fact("config"),
+      report: store.fact("report"),
+      webhookSecrets: store.fact("webhook_secrets"),
+      removed: store.fact("removed"),
+    };
   }
 
   load(): void {
-    this.#config = this.#store.readFact<EndpointConfig>("config");
-    this.#report = this.#store.readFact<FleetReport>("report") ?? NO_REPORT;
+    this.#config = this.#stored.config.read();
+    this.#report = this.#stored.report.read() ?? NO_REPORT;
     this.#openedIn = this.#report.revision;
-    this.#webhookSecrets = this.#store.readFact<WebhookSecret[]>("webhook_secrets") ?? [];
+    this.#webhookSecrets = this.#stored.webhookSecrets.read() ?? [];
   }
 
-  /** Undefined until the object is told of its endpoint, and when that was deleted. */
+  /** Undefined until the object is configured, and again once its endpoint was deleted. */
   get config(): EndpointConfig | undefined {
     return this.#config;
   }
@@ -67,22 +78,22 @@ export class EndpointFacts {
     return this.#report;
   }
 
-  /** A caller who read the endpoint just before it was deleted must not bring it back. */
+  /** A caller that read the endpoint just before it was deleted must not bring it back. */
   get isRemoved(): boolean {
-    return this.#store.readFact<true>("removed") ?? false;
+    return this.#stored.removed.read() ?? false;
   }
 
   configure(config: EndpointConfig): void {
     this.#config = config;
-    this.#store.writeFact("config", config);
+    this.#stored.config.write(config);
   }
 
-  /** Differs when other workers than before may take jobs. */
+  /** Changes whenever other workers than before may take jobs. */
   get terms(): string {
     return `${this.#config?.version}.${this.#config?.workersMax}.${this.#openedIn}`;
   }
 
-  /** Workers of an older release. */
+  /** Workers of an older version. */
   get outdated(): ReadonlySet<string> {
     const report = this.#report;
     const version = this.#config?.version ?? 0;
@@ -93,17 +104,17 @@ export class EndpointFacts {
     return this.#outdated.workerIds;
   }
 
-  /** Whether a host has a worker of the endpoint, as far as Fleet has told. */
+  /** Whether a host has a worker of the endpoint, as far as Fleet has reported. */
   hasWorkerOn(hostId: string): boolean {
     return this.#report.workers.some((worker) => worker.hostId === hostId);
   }
 
-  /** Whether Fleet has told of the worker, or that there is none of this id. */
+  /** Whether Fleet has reported the worker, or that it has none of this id here. */
   knows(workerId: string): boolean {
     return this.#hosts().all.has(workerId) || this.#absent.has(workerId);
   }
 
-  /** Fleet was asked for these workers and does not have them here. */
+  /** Fleet, asked for these workers, does not have them here. */
   recordAbsent(workerIds: readonly string[]): void {
     for (const workerId of workerIds) this.#absent.add(workerId);
     for (const workerId of this.#absent) {
@@ -112,7 +123,7 @@ export class EndpointFacts {
     }
   }
 
-  /** The slots of workers that may take jobs, or requests; `hostOf`: who offers one. */
+  /** The slots of workers that may take jobs, or requests; `hostOf` names the host that offers a slot. */
   openTo<Slot extends OfferedSlot>(slots: readonly Slot[], hostOf: (slot: Slot) => string): readonly Slot[] {
     const workers = { hosts: this.#hosts().ofTakers, outdated: this.outdated };
     return openSlots(slots, hostOf, workers, this.#config?.workersMax ?? 0);
@@ -133,7 +144,7 @@ export class EndpointFacts {
     const json = JSON.stringify(secrets);
     if (json === JSON.stringify(this.#webhookSecrets)) return;
     this.#webhookSecrets = secrets;
-    this.#store.writeFact("webhook_secrets", secrets);
+    this.#stored.webhookSecrets.write(secrets);
   }
 
   /** Without a secret no webhook is accepted. */
@@ -148,12 +159,12 @@ export class EndpointFacts {
       .map(({ secret }) => secret);
   }
 
-  /** Takes over what Fleet says; returns what is different from before. */
+  /** Takes over a report of Fleet; returns how it differs from the one before. */
   learn(report: FleetReport): FleetNews {
     const { ofTakers: before } = this.#hosts();
     const known = this.#report.workers;
     this.#report = report;
-    this.#store.writeFact("report", report);
+    this.#stored.report.write(report);
     const { all, ofTakers: after } = this.#hosts();
     const gone = known.filter(({ workerId }) => !all.has(workerId));
     this.recordAbsent(gone.map(({ workerId }) => workerId));
@@ -162,7 +173,8 @@ export class EndpointFacts {
       [...after].filter(([workerId]) => !before.has(workerId)).map(([, host]) => host),
     );
     if (openedOn.size > 0) this.#openedIn = report.revision;
-    return { gone, closed: [...before.keys()].filter((workerId) => !after.has(workerId)), openedOn };
+    const closed = [...before.keys()].filter((workerId) => !after.has(workerId));
+    return { report, gone, closed, openedOn };
   }
 
   forgetConfig(): void {
@@ -170,7 +182,7 @@ export class EndpointFacts {
   }
 
   recordRemoval(): void {
-    this.#store.writeFact("removed", true);
+    this.#stored.removed.write(true);
   }
 
   recordWork(now: number): void {
@@ -192,39 +204,34 @@ function newestOf(secrets: readonly WebhookSecret[]): number {
 }
 
 /**
- * Asks Fleet for workers that agents name and of which it has not told yet: an agent may hear of its new worker before
- * the endpoint does. Fleet is asked once for a worker, and never for one that is known.
+ * Asks Fleet for workers that agents name and that it has not reported yet: an agent may learn of its new worker before
+ * the endpoint does. Fleet is asked once per worker, and never for a known one.
  */
-
-export type WorkerLookupParts = {
-  readonly facts: Pick<EndpointFacts, "knows" | "recordAbsent" | "hasWorkerOn">;
-  /** Fetches what Fleet has to tell, and takes it over. */
-  readonly update: () => Promise<void>;
-};
-
 export class WorkerLookup {
-  readonly #parts: WorkerLookupParts;
+  readonly #facts: EndpointFacts;
+  readonly #update: () => Promise<void>;
 
-  constructor(parts: WorkerLookupParts) {
-    this.#parts = parts;
+  /** `update` fetches the report of Fleet and takes it over. */
+  constructor(facts: EndpointFacts, update: () => Promise<void>) {
+    this.#facts = facts;
+    this.#update = update;
   }
 
-  /** Resolves at once when all of these workers are known. Where Fleet does not answer, its report comes a little later. */
+  /** Resolves at once when all of these workers are known. If Fleet does not answer, its report comes a little later. */
   async learnOf(workers: readonly { readonly workerId: string }[]): Promise<void> {
-    const { facts, update } = this.#parts;
+    const facts = this.#facts;
     if (workers.every(({ workerId }) => facts.knows(workerId))) return;
     const unknown = workers.map(({ workerId }) => workerId).filter((workerId) => !facts.knows(workerId));
-    const isUpdated = await update().then(
+    const isUpdated = await this.#update().then(
       () => true,
       () => false,
     );
     if (isUpdated) facts.recordAbsent(unknown.filter((workerId) => !facts.knows(workerId)));
   }
 
-  /** Whether a host has a worker of the endpoint; throws when that cannot be said. */
+  /** Whether a host has a worker of the endpoint; throws when Fleet does not answer. */
   async hasWorkerOn(hostId: string): Promise<boolean> {
-    const { facts, update } = this.#parts;
-    if (!facts.hasWorkerOn(hostId)) await update();
-    return facts.hasWorkerOn(hostId);
+    if (!this.#facts.hasWorkerOn(hostId)) await this.#update();
+    return this.#facts.hasWorkerOn(hostId);
   }
 }

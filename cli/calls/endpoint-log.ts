@@ -1,0 +1,57 @@
+/** The log of an endpoint, as the service sends it line by line. */
+import { EventSourceParserStream } from "eventsource-parser/stream";
+import * as z from "zod";
+import { Failure } from "../core/failure.ts";
+import type { Service } from "../service/service.ts";
+
+const lineSchema = z.looseObject({
+  /** `system` for lines of the agent, else what the worker printed. */
+  source: z.string(),
+  line: z.string(),
+  /** When it was printed, in ms. */
+  at: z.number().optional(),
+  jobId: z.string().optional(),
+});
+export type LogLine = z.infer<typeof lineSchema>;
+
+export type LogReader = {
+  /** Only lines printed from then on, in ms. */
+  readonly since: number;
+  /** Of lines that were printed before the call, the last so many. */
+  readonly limit: number;
+  readonly onOpen?: () => void;
+  readonly onLine: (line: LogLine) => void;
+  readonly signal: AbortSignal;
+};
+
+/** Resolves when the connection ends; with false when the endpoint no longer exists. Throws at the signal only. */
+export async function readEndpointLog(
+  service: Service,
+  endpointId: string,
+  { since, limit, onOpen, onLine, signal }: LogReader,
+): Promise<boolean> {
+  const response = await service
+    .request(`/v2/${endpointId}/logs?limit=${limit}&since=${since}`, {
+      headers: { Accept: "text/event-stream" },
+      signal,
+    })
+    .catch((error: unknown) => {
+      if (error instanceof Failure) return undefined;
+      throw error;
+    });
+  if (response === undefined) return true;
+  if (!response.ok || response.body === null) return response.status !== 404;
+  onOpen?.();
+  const events = response.body
+    .pipeThrough(new TextDecoderStream())
+    .pipeThrough(new EventSourceParserStream());
+  try {
+    for await (const { data } of events) {
+      const read = lineSchema.safeParse(JSON.parse(data));
+      if (read.success) onLine(read.data);
+    }
+  } catch {
+    signal.throwIfAborted(); // The connection broke off; the caller opens another one.
+  }
+  return true;
+}

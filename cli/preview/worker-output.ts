@@ -1,0 +1,73 @@
+import { stripVTControlCharacters } from "node:util";
+import { setTimeout as delay } from "node:timers/promises";
+import * as z from "zod";
+import { APP_DIRECTORY } from "../../src/contract/agent/artifact.ts";
+import { type LogLine, readEndpointLog } from "../calls/endpoint-log.ts";
+import type { Cli } from "../core/cli.ts";
+import type { Service } from "../service/service.ts";
+
+const PAUSE_MS = 1_000;
+const LINES_MAX = 1_000;
+const LINES_KEPT = 50;
+
+/** Workers that run several jobs at a time tag what they print with the job's id. */
+const taggedSchema = z.object({ requestId: z.string(), message: z.string() });
+
+/** Shows what the workers of a preview print, and keeps the last lines of each endpoint. */
+export class WorkerOutput {
+  readonly #cli: Cli;
+  readonly #service: Service;
+  readonly #since: number;
+  readonly #lines = new Map<string, string[]>();
+
+  /** `since`: when the first worker may have started, in ms. */
+  constructor(cli: Cli, service: Service, since: number) {
+    this.#cli = cli;
+    this.#service = service;
+    this.#since = since;
+  }
+
+  /** Shows lines of the endpoint until the command ends. */
+  follow(endpointId: string, name: string): void {
+    void this.#follow(endpointId, name).catch(() => undefined); // Without its lines an endpoint still works.
+  }
+
+  /** Oldest first. */
+  lastLines(name: string): readonly string[] {
+    return this.#lines.get(name) ?? [];
+  }
+
+  async #follow(endpointId: string, name: string): Promise<void> {
+    const { signal } = this.#cli;
+    let since = this.#since;
+    const onLine = (line: LogLine): void => {
+      since = (line.at ?? since) + 1;
+      if (line.source !== "system") this.#show(name, line.line);
+    };
+    const read = async (): Promise<boolean> =>
+      await readEndpointLog(this.#service, endpointId, { since, limit: LINES_MAX, onLine, signal });
+    while (!signal.aborted && (await read())) await delay(PAUSE_MS, undefined, { signal });
+  }
+
+  #show(name: string, printed: string): void {
+    const { terminal } = this.#cli;
+    const texts = readLine(printed);
+    this.#lines.set(name, [...(this.#lines.get(name) ?? []), ...texts].slice(-LINES_KEPT));
+    for (const text of texts) terminal.say(`  ${terminal.palette.dim(`${name} │`)} ${text}`);
+  }
+}
+
+/** Without the tag of its job; files of the app are called as in the project. */
+export function readLine(line: string): readonly string[] {
+  const tagged = line.startsWith("{") ? taggedSchema.safeParse(jsonOf(line)) : undefined;
+  const text = tagged?.success === true ? tagged.data.message.trimEnd() : line;
+  return stripVTControlCharacters(text).replaceAll(`File "${APP_DIRECTORY}/`, 'File "').split("\n");
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,120 @@
+/** The metrics of an endpoint for its readers: health, gauges, activity and usage. All of it is read from memory. */
+import type { HealthBody, MetricsBody } from "../../contract/job.ts";
+import { QUEUE_DEPTH_MAX } from "../../contract/limits.ts";
+import type { MetricsWindow } from "../../contract/metrics.ts";
+import { LIMITED_OPERATIONS, RATE_WINDOW_MS, type LimitedOperation } from "../../contract/rate-limits.ts";
+import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
+import { workerGauges, type Gauges, type WorkerGauges } from "../../domain/metrics/gauges.ts";
+import { measureWorkers } from "../../domain/metrics/worker-counts.ts";
+import { startObstacleOf } from "../../domain/rollouts/rollout-progress.ts";
+import type { FeatureHooks } from "../commit-hooks.ts";
+import type { EndpointFacts } from "../facts/endpoint-facts.ts";
+import { DIRECT_WAITING_MAX, type RequestLimits } from "../limits/request-limits.ts";
+import type { ActivityReply, HealthReply, TotalsReply, UsageReply } from "../messages.ts";
+import type { QueueLedger } from "../queue/queue-ledger.ts";
+import type { Autoscaler } from "../scaling/autoscaler.ts";
+import type { Rollout } from "../scaling/rollout.ts";
+import type { RequestLoad, Workload } from "../scaling/workload.ts";
+import type { ActivityCounters } from "./activity-counters.ts";
+import { reportActivity, reportUsage } from "./activity-report.ts";
+
+export type MetricsHandlersParts = {
+  readonly activity: ActivityCounters;
+  readonly facts: Pick<EndpointFacts, "config" | "report">;
+  readonly work: Workload;
+  readonly ledger: Pick<QueueLedger, "counts">;
+  readonly scaling: Pick<Autoscaler, "desired">;
+  readonly limits: RequestLimits;
+  readonly rollout: Pick<Rollout, "describe">;
+  readonly requests: Pick<RequestLoad, "checkpointDueAt">;
+};
+
+type Configured<Reply> = Exclude<Reply, { readonly kind: "unconfigured" }>;
+
+export class MetricsHandlers {
+  readonly #parts: MetricsHandlersParts;
+  #counted: { readonly report: FleetReport; readonly workers: WorkerGauges } | undefined;
+
+  constructor(parts: MetricsHandlersParts) {
+    this.#parts = parts;
+  }
+
+  get hooks(): FeatureHooks {
+    const { activity, requests } = this.#parts;
+    return {
+      recover: (now) => activity.resume(this.#readGauges(), now),
+      commit: (_, now) => activity.endTurn(this.#readGauges(), now, requests.checkpointDueAt),
+      nextAt: () => activity.checkpointDueAt,
+    };
+  }
+
+  health(now: number): Configured<HealthReply> {
+    const { facts, work } = this.#parts;
+    const metrics = measureWorkers(facts.report, work.busy);
+    return { kind: "health", health: this.#reportHealth(metrics, now), metrics };
+  }
+
+  activity(window: MetricsWindow, now: number): Configured<ActivityReply> {
+    return { kind: "activity", ...reportActivity(this.#parts.activity, window, now) };
+  }
+
+  totals(): Configured<TotalsReply> {
+    const { activity } = this.#parts;
+    return { kind: "totals", total: activity.total.toRecord(), levels: activity.levels };
+  }
+
+  usage(since: number, now: number): Configured<UsageReply> {
+    return { kind: "usage", hours: reportUsage(this.#parts.activity, since, now) };
+  }
+
+  /** Jobs or requests, and workers, of the endpoint; its limits, and what is used of them. */
+  #reportHealth({ workers }: MetricsBody, now: number): HealthBody {
+    const { facts, work, limits, rollout } = this.#parts;
+    const { config, report } = facts;
+    const { completed, failed, retried } = this.#ended();
+    return {
+      jobs: { completed, failed, inProgress: work.running, inQueue: work.waiting, retried },
+      workers,
+      release: config ? rollout.describe(report, config.version, now) : null,
+      obstacle: config ? startObstacleOf(report, config.version) : null,
+      limits: {
+        windowMs: RATE_WINDOW_MS,
+        runningWorkers: limits.runningWorkers,
+        queueDepth: config?.type === "LB" ? DIRECT_WAITING_MAX : (config?.queueDepthMax ?? QUEUE_DEPTH_MAX),
+        operations: forEachOperation((operation) => limits.limitOf(operation)),
+      },
+      usage: {
+        queueDepth: work.waiting,
+        operations: forEachOperation((operation) => limits.usageOf(operation, now)),
+      },
+    };
+  }
+
+  /** Jobs or requests that have ended since the endpoint exists, and how many jobs were queued again. */
+  #ended(): { readonly completed: number; readonly failed: number; readonly retried: number } {
+    const { facts, ledger, activity } = this.#parts;
+    if (facts.config?.type !== "LB") return ledger.counts;
+    const { completed, failed, timed_out: timedOut, retried } = activity.total.counts;
+    return { completed, failed: failed + timedOut, retried };
+  }
+
+  /**
+   * The gauges of this moment, which cost nothing while Fleet reports nothing new. A worker with work counts as busy
+   * whatever else it is, so among many `idle` may be one too few.
+   */
+  #readGauges(): Gauges {
+    const { facts, work, scaling } = this.#parts;
+    const { report } = facts;
+    if (this.#counted?.report !== report) this.#counted = { report, workers: workerGauges(report) };
+    const { starting, ready, throttled, unhealthy } = this.#counted.workers;
+    const busy = work.busy.size;
+    const idle = Math.max(0, ready - busy);
+    const { waiting: queued, running } = work;
+    return { starting, busy, idle, throttled, unhealthy, queued, running, wanted: scaling.desired };
+  }
+}
+
+function forEachOperation<Value>(describe: (operation: LimitedOperation) => Value) {
+  const entries = LIMITED_OPERATIONS.map((operation) => [operation, describe(operation)] as const);
+  return Object.fromEntries(entries) as Record<LimitedOperation, Value>;
+}
