@@ -16,8 +16,8 @@ test("warnings are shown at the end, each once", () => {
 test("a long-running command shows them as they come, still once", () => {
   const shown: string[] = [];
   const warnings = new ServiceWarnings((message) => shown.push(message));
-  warnings.add("before");
+  warnings.add("first");
   warnings.flush();
-  for (const message of ["before", "now", "now"]) warnings.add(message);
-  expect(shown).toEqual(["before", "now"]);
+  for (const message of ["first", "now", "now"]) warnings.add(message);
+  expect(shown).toEqual(["first", "now"]);
 });

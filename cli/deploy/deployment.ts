@@ -11,7 +11,7 @@ import { buildById, deployBuild, finishDeployment, updateManifest } from "../ser
 import type { Service } from "../service/service.ts";
 import type { Step } from "../core/terminal.ts";
 import { endpointUrl, type Route, routesOf } from "./endpoint-urls.ts";
-import { toEndpointInput } from "./endpoint-input.ts";
+import { toEndpointInput, toSaveInput } from "./endpoint-input.ts";
 import { type Plan, planDeployment, type PlannedEndpoint, type DesiredEndpoint } from "./plan.ts";
 import type { Target } from "./target.ts";
 import { findVolumes } from "./volumes.ts";
@@ -169,12 +169,10 @@ async function save(
   }
   const changes = planned.action === "update" ? planned.changes : [];
   try {
-    const { type, gpuIds, instanceIds, gpuCount, networkVolumeIds, ...rest } = input;
+    const { type, ...settings } = toSaveInput(input);
     const { saveEndpoint: saved } = await service.mutateIdempotent(saveEndpoint, {
       input: {
-        ...rest,
-        networkVolumeIds: networkVolumeIds.map((networkVolumeId) => ({ networkVolumeId })),
-        ...(instanceIds.length > 0 ? { instanceIds } : { gpuIds, gpuCount }),
+        ...settings,
         ...(planned.action === "update" ? { id: planned.id } : { type }),
         flashEnvironmentId: environment.id,
       },

@@ -106,3 +106,12 @@ function withoutBlanks(list: string): string {
   const items = list.split(",").map((item) => item.trim());
   return items.filter((item) => item !== "").join(",");
 }
+
+/** The input of `saveEndpoint`, without what identifies the endpoint. */
+export function toSaveInput({ gpuIds, gpuCount, instanceIds, networkVolumeIds, ...rest }: EndpointInput) {
+  return {
+    ...rest,
+    networkVolumeIds: networkVolumeIds.map((networkVolumeId) => ({ networkVolumeId })),
+    ...(instanceIds.length > 0 ? { instanceIds } : { gpuIds, gpuCount }),
+  };
+}

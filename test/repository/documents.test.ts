@@ -106,11 +106,11 @@ describe("names", () => {
       .map((path) => readFileSync(join(ROOT, path), "utf8"))
       .join("\n")
       .toLowerCase();
-    const words = new Set(code.match(/\w+/g));
+    const names = new Set(code.match(/\w+/g));
     const unknown = current.flatMap((document) =>
       inlineCode(document)
         .flatMap((inline) => inline.match(/\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g) ?? [])
-        .filter((name) => !FOREIGN.test(name) && !words.has(name.toLowerCase()))
+        .filter((name) => !FOREIGN.test(name) && !names.has(name.toLowerCase()))
         .map((name) => `${document.path}: ${name}`),
     );
     expect(unknown).toEqual([]);

@@ -3,12 +3,19 @@ import { liveRequestSchema } from "../../../src/contract/flash/flash-live.ts";
 import {
   LIVE_ARGUMENTS_MAX_BYTES,
   LIVE_SOURCES_MAX_BYTES,
-  LIVE_SOURCES_SMALL_BYTES,
 } from "../../../src/contract/flash/flash-limits.ts";
 import type { ManifestFunction } from "../../../src/contract/flash/flash-manifest.ts";
 import { CallFailure } from "../../server/requests/served-app.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
-import { checkArguments, functionCall, hashesOf, requestJson, routeCall, sourcesOf } from "./live-request.ts";
+import {
+  checkArguments,
+  functionCall,
+  hashesOf,
+  requestJson,
+  routeCall,
+  sourcesOf,
+  LIVE_SOURCES_SMALL_BYTES,
+} from "./live-request.ts";
 
 function endpoint(
   name: string,

@@ -8,11 +8,13 @@ import {
 import {
   LIVE_ARGUMENTS_MAX_BYTES,
   LIVE_SOURCES_MAX_BYTES,
-  LIVE_SOURCES_SMALL_BYTES,
 } from "../../../src/contract/flash/flash-limits.ts";
 import { withMember } from "../../../src/json/json-members.ts";
 import { CallFailure } from "../../server/requests/served-app.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
+
+/** Sources of no more than this in total are sent with each call, whatever its worker has. */
+export const LIVE_SOURCES_SMALL_BYTES = 32 * 1024;
 
 /** A request without sources; `kwargs` is the JSON of the arguments as the caller sent it. */
 export type LiveCall = Omit<LiveRequest, "sources" | "kwargs"> & { readonly kwargs?: string };

@@ -1,4 +1,5 @@
 /** A live session on the service. */
+import { toSaveInput } from "../../deploy/endpoint-input.ts";
 import { LIVE_PREFIX } from "../../../src/contract/flash/flash-live.ts";
 import type { Cli } from "../../core/cli.ts";
 import { findVolumes } from "../../deploy/volumes.ts";
@@ -171,14 +172,8 @@ export class ServiceSession implements LiveSession {
     const input = toLiveInput(endpoint, await this.#volumesOf(endpoint));
     const before = this.#placed.get(name);
     if (before && before.type !== input.type) await this.#remove(name);
-    const { gpuIds, gpuCount, instanceIds, networkVolumeIds, ...rest } = input;
     const { saveEndpoint: saved } = await this.#service.mutateIdempotent(saveEndpoint, {
-      input: {
-        ...rest,
-        networkVolumeIds: networkVolumeIds.map((networkVolumeId) => ({ networkVolumeId })),
-        ...(instanceIds.length > 0 ? { instanceIds } : { gpuIds, gpuCount }),
-        flashEnvironmentId: session.id,
-      },
+      input: { ...toSaveInput(input), flashEnvironmentId: session.id },
     });
     // The session was replaced meanwhile, and this endpoint was deleted with it.
     if (session !== this.#lease.current) return await this.#save(this.#lease.current, endpoint, hash);

@@ -48,8 +48,6 @@ export const FLASH_AUTH_CLIENT_MAX_CHARACTERS = 200;
 export const LIVE_LEASE_SECONDS = { min: 30, max: 3_600 } as const;
 /** Texts of local files in one live request, in bytes. */
 export const LIVE_SOURCES_MAX_BYTES = 8 * 1024 * 1024;
-/** Files of an app that have no more than this together travel with each call, whatever its worker has. */
-export const LIVE_SOURCES_SMALL_BYTES = 32 * 1024;
 /** Arguments of one live call, or the body of a request to a route, in bytes. */
 export const LIVE_ARGUMENTS_MAX_BYTES = 10 * MEGABYTE;
 /** Sessions whose lease has lapsed which one maintenance run ends at most. */
