@@ -1,10 +1,10 @@
+import { DISK_RESERVE_DEFAULT_GB } from "./disk/disk-space.ts";
 import { errorMessage } from "../src/std/errors.ts";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DATA_CENTERS } from "../src/catalog/data-centers.ts";
 import { hostCommands } from "./commands/host-commands.ts";
-import { DISK_RESERVE_DEFAULT_GB } from "../src/contract/limits.ts";
 import { checkedEdgeUrl } from "./edge/edge-url.ts";
 import { edgeOption, plainHttpOption, stateOption } from "./commands/options.ts";
 import { VOLUMES_DIRECTORY } from "./disk/volumes.ts";

@@ -63,12 +63,12 @@ const DESKTOP_GPUS_PER_TIER = 16;
 /** As the inventory counts. */
 const MEGABYTE = 1024 * 1024;
 
-/** Runs the agent until it is told to stop. Returns the exit code; throws with words for people. */
+/** Runs the agent until a stop is requested. Returns the exit code; throws with a message for users. */
 export async function runAgent(settings: RunSettings): Promise<number> {
   const log = createLog();
   const stopRequest = new StopRequest(settings);
   await mkdir(settings.stateDir, { recursive: true, mode: OWNER_ONLY });
-  await chmod(settings.stateDir, OWNER_ONLY); // one that was there keeps its mode
+  await chmod(settings.stateDir, OWNER_ONLY); // an existing one keeps its mode
   const { kind: runtimeKind, why } = await chooseRuntime(settings.runtimeKind);
   log.info("runtime_chosen", { runtime: runtimeKind, why });
   const diskDirectory = (runtimeKind === "docker" ? await dockerRoot() : null) ?? settings.stateDir;
@@ -115,7 +115,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   const status = await serveStatus(settings, credential, runtimeKind, agent, log);
   const reason = await stopRequest.wait();
   await status?.close();
-  // Nobody waits for the work of a host that the edge does not know any more.
+  // The work of a host that the edge no longer knows is lost.
   await agent.stop({ removeWorkers: settings.isEphemeral || reason === "unauthorized" });
   if (settings.isEphemeral) await removeOwnNetwork(runtime, settings, log);
   if (reason !== "unauthorized") return 0;
@@ -131,7 +131,7 @@ async function removeOwnNetwork(runtime: Runtime, { network }: RunSettings, log:
   });
 }
 
-/** Throws a Refusal where an image of anybody is known to become root on this host. */
+/** Throws a FatalError where images are known to escape from their containers on this host. */
 function requireIsolation(versions: readonly ComponentVersion[], isOldAllowed: boolean, log: AgentLog): void {
   const escapes = escapesOf(versions);
   for (const escape of escapes) log.warn("runtime_outdated", { ...escape });
@@ -143,7 +143,7 @@ function requireIsolation(versions: readonly ComponentVersion[], isOldAllowed: b
   );
 }
 
-/** Without it the agent works as well; only `edgerun-agent status` sees nothing. */
+/** The agent works without it; only `edgerun-agent status` does not. */
 async function serveStatus(
   settings: RunSettings,
   { hostId }: HostCredential,
@@ -196,17 +196,17 @@ async function credentialOf(
   }
 }
 
-/** With a join token at hand, whoever keeps the agent running starts it again, and it joins anew. */
+/** With a join token, the supervisor of the agent may restart it, and it joins again. */
 async function unauthorizedError({ edgeUrl, stateDir, joinToken }: RunSettings): Promise<Error> {
   const message = `The edge ${edgeUrl} does not accept this host's token any more: the host was removed there, or the edge's data is new. Its workers are removed.`;
   if (joinToken || (await readJoinTokenFile(stateDir)))
-    return new Error(`${message} Started again, it joins anew.`);
+    return new Error(`${message} After a restart it joins again.`);
   return new FatalError(
     `${message}\nTo join again, create a join token and pass it to the installation, or to edgerun-agent run as EDGERUN_JOIN_TOKEN.`,
   );
 }
 
-/** Disk that kept images take is there for whoever needs it. */
+/** Disk that cached images use counts as free. */
 function withFreeable(inventory: Inventory, freeableBytes: number): Inventory {
   return { ...inventory, diskFreeMb: inventory.diskFreeMb + Math.floor(freeableBytes / MEGABYTE) };
 }

@@ -17,9 +17,9 @@ const hardLink = (path: string, linkpath: string): ArchiveEntry => ({
   linkpath,
 });
 
-function faultOf(...entries: readonly ArchiveEntry[]): string | null {
+function issueOf(...entries: readonly ArchiveEntry[]): string | null {
   const guard = new ArchiveGuard({ entriesMax: 10, bytesMax: 1_000 });
-  return entries.map((entry) => guard.issueOf(entry)).find((fault) => fault !== null) ?? null;
+  return entries.map((entry) => guard.issueOf(entry)).find((issue) => issue !== null) ?? null;
 }
 
 /** Names that have led programs out of their folder. */
@@ -36,7 +36,7 @@ describe("an archive", () => {
   test("writes nowhere but into its folder, whatever its entries are called", ({ expect }) => {
     fc.assert(
       fc.property(path, (name) => {
-        if (faultOf(file(name)) !== null) return;
+        if (issueOf(file(name)) !== null) return;
         expect(isInside(posix.join(ROOT, name))).toBe(true);
         expect(posix.join(ROOT, name)).not.toBe(ROOT);
         expect(name).not.toContain("\0");
@@ -75,7 +75,7 @@ describe("an archive", () => {
     ["longer than a name may be", "x".repeat(256)],
     ["deeper than a path may be", "ab/".repeat(1_001)],
   ] as const)("with an entry that is %s is refused", ([, name], { expect }) => {
-    expect(faultOf(file(name))).toMatchSnapshot();
+    expect(issueOf(file(name))).toMatchSnapshot();
   });
 
   test.for([
@@ -86,11 +86,11 @@ describe("an archive", () => {
     ["x", "", false],
     ["x", "y", true],
   ] as const)("with the link %s to %j: may it be so? %s", ([name, target, isFine], { expect }) => {
-    expect(faultOf(link(name, target)) === null).toBe(isFine);
+    expect(issueOf(link(name, target)) === null).toBe(isFine);
   });
 
   test("has hard links to its own files alone", ({ expect }) => {
-    expect(faultOf(file("a"), hardLink("b", "a"), hardLink("c", "b"))).toBeNull();
+    expect(issueOf(file("a"), hardLink("b", "a"), hardLink("c", "b"))).toBeNull();
     for (const entries of [
       [hardLink("b", "a")],
       [hardLink("b", "../a")],
@@ -98,18 +98,18 @@ describe("an archive", () => {
       [link("a", "b"), hardLink("c", "a")],
       [file("a"), link("a", "b"), hardLink("c", "a")],
     ]) {
-      expect(faultOf(...entries)).toMatchSnapshot();
+      expect(issueOf(...entries)).toMatchSnapshot();
     }
   });
 
   test.for(["CharacterDevice", "BlockDevice", "FIFO"])("with a %s is refused", (type, { expect }) => {
-    expect(faultOf({ path: "x", type, size: 0 })).toMatchSnapshot();
+    expect(issueOf({ path: "x", type, size: 0 })).toMatchSnapshot();
   });
 
   test("is bounded in its entries and its bytes", ({ expect }) => {
-    expect(faultOf(...Array.from({ length: 10 }, (_, index) => file(`f${index}`)))).toBeNull();
-    expect(faultOf(...Array.from({ length: 11 }, (_, index) => file(`f${index}`)))).toMatchSnapshot();
-    expect(faultOf(file("a", 600), file("b", 401))).toMatchSnapshot();
+    expect(issueOf(...Array.from({ length: 10 }, (_, index) => file(`f${index}`)))).toBeNull();
+    expect(issueOf(...Array.from({ length: 11 }, (_, index) => file(`f${index}`)))).toMatchSnapshot();
+    expect(issueOf(file("a", 600), file("b", 401))).toMatchSnapshot();
   });
 });
 

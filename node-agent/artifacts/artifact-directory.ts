@@ -97,7 +97,7 @@ export class ArtifactDirectory {
   /** Has the files written to the disk, which may take longer than a worker has to wait. */
   async #settle(sha256: string): Promise<void> {
     const place = join(this.#root, sha256);
-    if (!(await syncDisk(place))) return; // they will come anew after a boot
+    if (!(await syncDisk(place))) return; // they are downloaded again after a boot
     await rm(join(place, BOOT), { force: true }).catch(ignoreFailure);
   }
 

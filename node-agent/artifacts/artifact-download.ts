@@ -1,4 +1,4 @@
-/** Brings the packed files of an app from the edge, and goes on where an earlier try has ended. */
+/** Downloads the packed files of an app from the edge; resumes where an earlier attempt has ended. */
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, rm, stat } from "node:fs/promises";
@@ -18,13 +18,13 @@ export type ArtifactSourceOptions = {
 
 export type DownloadOptions = {
   readonly source: ArtifactSource;
-  /** Time without a byte after which the edge is called anew. */
+  /** Time without a byte after which the edge is called again. */
   readonly stallMs: number;
   readonly onProgress: (detail: string) => void;
   readonly signal: AbortSignal;
 };
 
-/** The artifact did not come; the message is a whole sentence for people. */
+/** The download failed; the message is a whole sentence for users. */
 export class DownloadError extends Error {
   override readonly name = "DownloadFailure";
 }

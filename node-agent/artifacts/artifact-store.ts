@@ -10,10 +10,9 @@
 import { errorMessage } from "../../src/std/errors.ts";
 import type { Artifact } from "../../src/contract/agent/artifact.ts";
 import { ARTIFACT_DISK_FACTOR, ARTIFACT_STALL_MS } from "../../src/contract/flash/flash-limits.ts";
-import { PULL_PROGRESS_MS } from "../../src/contract/limits.ts";
 import { KeyedMutex } from "../../src/std/keyed-mutex.ts";
 import { type AgentLog, SILENT_LOG } from "../core/log.ts";
-import { type SharedOptions, SharedWork } from "../core/shared-work.ts";
+import { type SharedOptions, SharedWork, PULL_PROGRESS_MS } from "../core/shared-work.ts";
 import { type DiskSpace, type EvictionSource, isNoSpace, type Removable } from "../disk/disk-space.ts";
 import { type ArtifactPlace, ArtifactDirectory, type StoredArtifact } from "./artifact-directory.ts";
 import { type ArtifactSourceOptions, download, DownloadError } from "./artifact-download.ts";

@@ -1,4 +1,4 @@
-/** Unpacks an archive whose bytes are known to be the right ones, which says nothing of what it holds. */
+/** Unpacks an archive whose digest was verified, but whose content is not trusted. */
 import { createReadStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { Transform, Writable } from "node:stream";
@@ -11,7 +11,7 @@ import { ArchiveGuard } from "./archive-guard.ts";
 /** Headers, padding, and what comes after the end. */
 const STREAM_MAX_BYTES = 2 * ARTIFACT_UNPACKED_MAX_BYTES;
 
-/** The archive is not to be unpacked, whoever tries it; the message is to be read after "it". */
+/** The archive must not be unpacked; the message is to be read after "it". */
 export class ArchiveError extends Error {
   override readonly name = "ArchiveFault";
 }

@@ -41,7 +41,7 @@ export async function upgrade(settings: UpgradeSettings): Promise<number> {
   await rename(files.next, files.current);
   say(`Installed edgerun-agent ${version}.`);
   if (!hasService()) {
-    say("No service keeps the agent running: start it anew. Its workers go on meanwhile.");
+    say("No service keeps the agent running: restart it. Its workers run on meanwhile.");
     return 0;
   }
   return (await restartAs(settings)) ? 0 : await rollback(settings);

@@ -1,7 +1,7 @@
-/** Exit code of an agent that the edge will not take back: whoever keeps it running should not start it again. */
+/** Exit code of an agent that the edge rejects for good: its supervisor must not restart it. */
 export const FATAL_EXIT_CODE = 78;
 
-/** The edge does not want this host, and trying again would not help. */
+/** The agent cannot run here, and a restart would not help. */
 export class FatalError extends Error {
   override readonly name = "Refusal";
 }

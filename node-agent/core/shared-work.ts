@@ -1,13 +1,16 @@
 /**
  * Work under way on this host that several workers may wait for: pulls of images, downloads of an app's files.
  *
- * U1  Whoever wants the same shares one piece of work.
- * U2  Work that nobody waits for any more is called off.
- * U3  Progress is told at most once per interval, whatever the work says; what was said last is told at the end.
+ * U1  Callers with the same request share one piece of work.
+ * U2  Work without a waiting caller is aborted.
+ * U3  Progress is reported at most once per interval, and the latest one at the end.
  */
 
+/** Minimum interval between two progress messages: each costs a row for each worker that waits. */
+export const PULL_PROGRESS_MS = 5_000;
+
 export type SharedOptions = {
-  /** Calls the work off. */
+  /** Aborts the work. */
   readonly signal: AbortSignal;
   readonly onProgress: (detail: string) => void;
 };
@@ -16,7 +19,7 @@ export type SharedWorkOptions<Request> = {
   /** Requests of the same key want the same. */
   readonly keyOf: (request: Request) => string;
   readonly work: (request: Request, options: SharedOptions) => Promise<void>;
-  /** Least time between two tellings of progress. */
+  /** Minimum time between two reports of progress. */
   readonly intervalMs: number;
 };
 
@@ -30,7 +33,7 @@ export class SharedWork<Request> {
     this.#options = options;
   }
 
-  /** Resolves when the work is over, and rejects as it does, or when this caller does not want it any more. */
+  /** Settles like the work; rejects when the signal of this caller is aborted. */
   async share(request: Request, onProgress: (detail: string) => void, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const key = this.#options.keyOf(request);
@@ -80,7 +83,7 @@ class OpenWork {
     if (this.#emittedDetail !== null) waiter.onProgress(this.#emittedDetail);
   }
 
-  /** True when nobody waits any more. */
+  /** True when no caller waits any longer. */
   leave(waiter: Waiter): boolean {
     this.#waiters.delete(waiter);
     if (this.#waiters.size > 0) return false;

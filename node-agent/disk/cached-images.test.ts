@@ -47,14 +47,14 @@ describe("what may go", () => {
 });
 
 describe("the free space to make", () => {
-  const room = { freeBytes: 5, evictableBytes: 20, reserveBytes: 10, neededBytes: 12 };
+  const space = { freeBytes: 5, evictableBytes: 20, reserveBytes: 10, neededBytes: 12 };
 
   test("holds the reserve and what is to come", ({ expect }) => {
-    expect(freeGoal(room)).toBe(22);
+    expect(freeGoal(space)).toBe(22);
   });
 
-  test("is the reserve alone where what is to come has no room in any case", ({ expect }) => {
-    expect(freeGoal({ ...room, neededBytes: 16 })).toBe(10);
+  test("is the reserve alone where what is to come has no space in any case", ({ expect }) => {
+    expect(freeGoal({ ...space, neededBytes: 16 })).toBe(10);
   });
 });
 

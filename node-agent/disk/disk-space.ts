@@ -5,6 +5,9 @@
 import { errorMessage, ignoreFailure } from "../../src/std/errors.ts";
 import { stat, statfs } from "node:fs/promises";
 
+/** Free disk in GB below which unused images are removed, unless the owner of the host sets another value. */
+export const DISK_RESERVE_DEFAULT_GB = 10;
+
 /** One cached thing that may be removed. */
 export type Removable = {
   readonly sizeBytes: number;

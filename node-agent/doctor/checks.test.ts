@@ -54,7 +54,7 @@ const WELL: HostFacts = {
   agent: { workers: 2, silentMs: 3_000 },
 };
 
-function faults(change: Partial<HostFacts>): readonly Finding[] {
+function problems(change: Partial<HostFacts>): readonly Finding[] {
   return checkHost({ ...WELL, ...change }).filter(({ level }) => level !== "ok");
 }
 const withDocker = (change: Partial<DockerFacts>): Partial<HostFacts> => ({
@@ -62,10 +62,10 @@ const withDocker = (change: Partial<DockerFacts>): Partial<HostFacts> => ({
 });
 const withEdge = (change: Partial<EdgeFacts>): Partial<HostFacts> => ({ edge: { ...EDGE, ...change } });
 
-test("a host as it should be has nothing to mend", ({ expect }) => {
+test("a host as it should be has nothing to fix", ({ expect }) => {
   const findings = checkHost(WELL);
   expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
-  expect(findings.some((finding) => "mend" in finding)).toBe(false);
+  expect(findings.some((finding) => "fix" in finding)).toBe(false);
   expect(exitCodeOf(findings)).toBe(0);
   expect(findings.map(({ check }) => check)).toEqual([
     "node",
@@ -169,7 +169,7 @@ const CASES: readonly Case[] = [
   ["a host that has not joined", withEdge({ host: null }), "fail", "host"],
   ["a host that was removed", withEdge({ host: { kind: "unauthorized", detail: "" } }), "fail", "host"],
   [
-    "an edge of before",
+    "an older edge",
     withEdge({ host: { kind: "refused", status: 404, detail: "There is nothing" } }),
     "warn",
     "host",
@@ -181,9 +181,9 @@ const CASES: readonly Case[] = [
   ["containers of another host", withDocker({ containersByHost: { h1: 1, h0: 3 } }), "warn", "leftovers"],
 ];
 
-describe("a host with something to mend", () => {
+describe("a host with something to fix", () => {
   test.for(CASES)("%s", ([, change, level, check], { expect }) => {
-    const found = faults(change).filter((finding) => finding.check === check);
+    const found = problems(change).filter((finding) => finding.check === check);
     expect(found.map((finding) => [finding.check, finding.level])).toEqual([[check, level]]);
     expect(found).toMatchSnapshot();
     expect(exitCodeOf(checkHost({ ...WELL, ...change }))).toBe(level === "fail" ? 1 : 0);
@@ -192,7 +192,7 @@ describe("a host with something to mend", () => {
 
 test("plain processes need no Docker, and say that nothing isolates them", ({ expect }) => {
   const silent = { kind: "silent", detail: "none" } as const;
-  const found = faults({
+  const found = problems({
     requestedRuntime: "process",
     docker: silent,
     iptables: "absent",
@@ -202,7 +202,7 @@ test("plain processes need no Docker, and say that nothing isolates them", ({ ex
   expect(found).toMatchSnapshot();
 });
 
-test("the report has a line for each finding, and below it how to mend it", ({ expect }) => {
+test("the report has a line for each finding, and below it how to fix it", ({ expect }) => {
   const lines = reportLines([
     { check: "disk", level: "ok", text: "9 GB free" },
     { check: "toolkit", level: "fail", text: "It is missing", fix: "Install it" },

@@ -1,4 +1,4 @@
-/** What the facts of a host mean, and how to mend what is wrong. Every judgement is pure. */
+/** What the facts of a host mean, and how to fix problems. Every check is pure. */
 import { AGENT_NODE_MIN, isEarlier } from "../../src/contract/agent/agent-version.ts";
 import { formatArtifactUsage } from "../artifacts/artifact-directory.ts";
 import { describeEscape, escapesOf } from "../runtime/daemon/known-escapes.ts";
@@ -8,7 +8,7 @@ export type Finding = {
   readonly check: string;
   readonly level: "ok" | "warn" | "fail";
   readonly text: string;
-  /** How to mend it; absent where nothing is to be mended. */
+  /** How to fix it; absent where nothing is wrong. */
   readonly fix?: string;
 };
 
@@ -16,13 +16,13 @@ const DOCKER_MIN = "20.10.0";
 const DISK_LOW_MB = 20_000;
 const DISK_LEAST_MB = 2_000;
 const MEMORY_LOW_MB = 4_000;
-/** Certificates and signatures are refused by a clock that is wrong by more. */
+/** Beyond this error of the clock, certificates and signatures are rejected. */
 const CLOCK_WRONG_MS = 60_000;
 const CLOCK_OFF_MS = 5_000;
 const SILENT_MS = 120_000;
 const GIGABYTE_MB = 1_000;
 
-/** Everything that there is to say of a host, in the order in which one would mend it. */
+/** All findings of a host, in the order in which to fix them. */
 export function checkHost(facts: HostFacts): readonly Finding[] {
   return [
     checkNode(facts),

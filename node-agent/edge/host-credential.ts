@@ -8,7 +8,7 @@ import { FatalError } from "../core/fatal-error.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { Reachability } from "./edge-context.ts";
 
-/** Who this host is to the edge. */
+/** The identity of this host at the edge. */
 const hostCredentialSchema = z.object({ hostId: z.string(), hostToken: z.string(), edgeUrl: z.string() });
 export type HostCredential = z.infer<typeof hostCredentialSchema>;
 
@@ -43,7 +43,7 @@ export async function saveCredential(stateDir: string, credential: HostCredentia
   await rename(draft, path);
 }
 
-/** Puts a credential out of the way that the edge does not accept, so that the host can join anew. */
+/** Renames a credential that the edge does not accept, so that the host can join again. */
 export async function setCredentialAside(stateDir: string): Promise<void> {
   await rename(credentialPath(stateDir), `${credentialPath(stateDir)}.refused`);
 }
@@ -52,7 +52,7 @@ export function credentialPath(stateDir: string): string {
   return join(stateDir, FILE_NAME);
 }
 
-/** Joins the host with a join token. Waits for an edge that is not there yet; throws when it refuses. */
+/** Joins the host with a join token. Waits for an unreachable edge; throws when the edge rejects the host. */
 export async function joinHost(
   edgeUrl: string,
   request: JoinRequest,

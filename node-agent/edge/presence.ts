@@ -1,14 +1,20 @@
 /**
- * Says to the edge all the time that this host is there, so that its silence is noticed within seconds although
- * syncs are held for long. It carries nothing else; an edge that knows no presence only hears of the host less often.
+ * Shows the edge continuously that this host is alive, so that its silence is noticed within seconds although syncs
+ * are held for long. It carries nothing else. An edge without presences only hears of the host less often.
  */
 import { trimEndOf } from "../../src/net/trimming.ts";
 import { randomUUID } from "node:crypto";
 import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent/agent.ts";
-import { PRESENCE_BEAT_MS, PRESENCE_MAX_AGE_MS, PRESENCE_SILENCE_MS } from "../../src/contract/limits.ts";
+import { PRESENCE_SILENCE_MS } from "../../src/contract/limits.ts";
 import type { Timing } from "../core/timing.ts";
 import { Backoff } from "../core/backoff.ts";
 import { Schedule } from "../core/schedule.ts";
+
+/** A presence is replaced before the script that holds it has used up its CPU time. */
+const PRESENCE_MAX_AGE_MS = 3_600_000;
+
+/** Interval between two beats of a presence. */
+const PRESENCE_BEAT_MS = 3_000;
 
 export type PresenceOptions = {
   readonly edgeUrl: string;
@@ -16,7 +22,7 @@ export type PresenceOptions = {
   readonly timing: Timing;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** It was opened anew, or lost. */
+  /** It was opened or lost. */
   readonly onChange: () => void;
 };
 
@@ -110,7 +116,7 @@ export class Presence {
   }
 }
 
-/** Closing waits for the other end, which may be gone; nobody waits for that. */
+/** Closing waits for the other end, which may be gone, so it is not awaited. */
 function closeSocket(socket: WebSocket): void {
   try {
     socket.close();

@@ -5,9 +5,14 @@
  *     The edge answers an older holding turn as soon as a newer one arrives, so the newest offers them all.
  * X2  A large report travels alone.
  */
-import { EXCHANGE_PROGRESS_MAX_BYTES, EXCHANGE_REPORTS_MAX_BYTES } from "../../src/contract/limits.ts";
 import type { EncodedAttempt } from "../journal/attempt-ledger.ts";
 import { withMember } from "../journal/report.ts";
+
+/** Most bytes of progress in one exchange; the rest goes with a later one. */
+const EXCHANGE_PROGRESS_MAX_BYTES = 2 * 1_000_000;
+
+/** Most bytes of reports in one exchange; large results are uploaded before. */
+const EXCHANGE_REPORTS_MAX_BYTES = 4 * 1_000_000;
 
 export type Slot = { readonly workerId: string; readonly free: number };
 

@@ -10,12 +10,14 @@ import type {
   WorkerReport,
 } from "../../src/contract/agent/agent.ts";
 import type { HostTelemetry } from "../../src/contract/agent/telemetry.ts";
-import { BUSY_SYNC_HOLD_MS } from "../../src/contract/limits.ts";
 import { AGENT_VERSION } from "../../src/contract/agent/agent-version.ts";
 import type { EdgeOutcome } from "../edge/edge-client.ts";
 import type { EdgeContext } from "../edge/edge-context.ts";
 import { Backoff } from "../core/backoff.ts";
 import { Schedule } from "../core/schedule.ts";
+
+/** How long a sync may be held while the host has jobs and no presence, so that its silence is noticed soon. */
+export const BUSY_SYNC_HOLD_MS = 4_000;
 
 export type SyncLoopOptions = EdgeContext & {
   readonly inventory: () => Inventory;

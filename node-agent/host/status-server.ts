@@ -1,4 +1,4 @@
-/** Where the commands of a host ask its running agent: a socket that only its owner opens. */
+/** Where the commands of a host query its running agent: a socket that only its owner can open. */
 import { errorMessage } from "../../src/std/errors.ts";
 import * as z from "zod";
 import { chmod, rm } from "node:fs/promises";
@@ -24,7 +24,7 @@ export class StatusServer {
     this.#path = path;
   }
 
-  /** Answers whoever asks in the state directory; the agent that holds its journal is the only one there. */
+  /** Answers at a socket in the state directory, which belongs to the one agent that has its journal open. */
   static async start(stateDir: string, read: () => AgentStatus): Promise<StatusServer> {
     const path = socketPath(stateDir);
     await rm(path, { force: true }); // of an agent that was killed

@@ -357,7 +357,7 @@ start_service() {
 uninstall() {
   if [ -x "$COMMAND" ] && [ -e "$AGENT" ]; then exec "$COMMAND" uninstall $now; fi
   [ ! -e "$PREFIX" ] || die "Parts of the agent are missing." \
-    "Run this without --uninstall first, which mends it, and then again."
+    "Run this without --uninstall first, which repairs it, and then again."
   say "There is no agent on this machine."
 }
 

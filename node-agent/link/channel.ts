@@ -1,6 +1,6 @@
 /**
  * One stream of a link: what the agent has to send on it, within the edge's credit, and the credit that it gives.
- * It knows nothing of the worker; whoever forwards to one reads and writes here.
+ * It knows nothing of the worker; the stream that forwards to one reads and writes here.
  */
 import {
   encodeCredit,
@@ -89,7 +89,7 @@ export class Channel implements Sender {
     this.#finish(this.#frame(FRAME.CLOSE, 0, encodeJson(close)));
   }
 
-  /** Whoever brings more should wait for `onRoom`. */
+  /** Callers should wait for `onDrain` before they send more. */
   get isFull(): boolean {
     return this.#bufferedBytes >= LINK_FRAME_MAX_BYTES;
   }

@@ -15,7 +15,7 @@ export type ForwardedRequest = {
   readonly connectionRefused: () => void;
 };
 
-/** What a session of a link asks of whoever forwards one of its streams to a worker. */
+/** One stream of a link that is forwarded to a worker. */
 export type LinkStream = {
   readonly kind: "http" | "websocket";
   /** A frame with something for the worker. */

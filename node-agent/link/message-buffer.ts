@@ -2,8 +2,10 @@
  * What the agent holds of the messages of WebSockets: a worker may send large ones that nobody reads, or that never
  * end. All of them together are bounded; up to a share of its own a WebSocket is never the one that has to go.
  */
-import { AGENT_WEBSOCKETS_BUFFER_MAX_BYTES } from "../../src/contract/limits.ts";
 import { LINK_WINDOW_MAX_BYTES } from "../../src/link/link-window.ts";
+
+/** Buffered messages of all WebSockets of this host. */
+const AGENT_WEBSOCKETS_BUFFER_MAX_BYTES = 64 * 1_000_000;
 
 /** Shared by all WebSockets of an agent. */
 export class BufferedMessages {

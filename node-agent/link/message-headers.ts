@@ -1,4 +1,4 @@
-/** Headers on their way through the agent: those that are about one connection only stay behind. */
+/** Headers on their way through the agent, without those of a single connection. */
 import type { IncomingMessage } from "node:http";
 import { type RequestHead, responseHeadSchema, encodeJson } from "../../src/link/link-messages.ts";
 import { LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
@@ -32,7 +32,7 @@ export type FramedHeaders = {
   readonly bodyBytes: number | null;
 };
 
-/** Headers of a request to a worker. Where its body ends is said anew, so that nobody smuggles a second request in. */
+/** Headers of a request to a worker. The end of its body is framed by the agent, against request smuggling. */
 export function requestHeaders({ headers, method }: RequestHead, hasBody: boolean): FramedHeaders {
   const lengths = headers.filter(([name]) => name.toLowerCase() === "content-length");
   const bodyBytes = hasBody ? lengthOf(lengths.map(([, value]) => value)) : 0;

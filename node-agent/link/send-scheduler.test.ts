@@ -33,8 +33,8 @@ class SlowSocket implements MessageSocket {
     for (const resolve of sent) resolve();
   }
 
-  /** What was sent, message by message, in words: "DATA 1" is a frame of stream 1, "DATA! 1" its last. */
-  get words(): string[][] {
+  /** What was sent, message by message, in frames: "DATA 1" is a frame of stream 1, "DATA! 1" its last. */
+  get frames(): string[][] {
     return this.messages.map((message) =>
       (decodeFrames(message) ?? []).map(
         ({ type, flags, stream }) => `${NAMES[type]}${(flags & FLAG_END) === 0 ? "" : "!"} ${stream}`,
@@ -64,7 +64,7 @@ describe("the turns of a link", () => {
     answer(open(2), 20);
     turns.sendFirst({ type: FRAME.BEAT, flags: 0, stream: 0, payload: NO_PAYLOAD });
     await nextTurn();
-    expect(socket.words).toEqual([["BEAT 0", "HEAD 1", "DATA! 1", "HEAD 2", "DATA! 2"]]);
+    expect(socket.frames).toEqual([["BEAT 0", "HEAD 1", "DATA! 1", "HEAD 2", "DATA! 2"]]);
   });
 
   test("put little into the socket, and new answers before the rest of old ones", async ({ expect }) => {
@@ -75,7 +75,7 @@ describe("the turns of a link", () => {
       answer(channel, 8 * LINK_FRAME_MAX_BYTES);
     }
     await nextTurn();
-    expect(socket.words).toEqual([
+    expect(socket.frames).toEqual([
       ["HEAD 1", "DATA 1"],
       ["HEAD 2", "DATA 2"],
     ]);
@@ -83,16 +83,16 @@ describe("the turns of a link", () => {
     await nextTurn();
     expect(socket.messages).toHaveLength(2); // its buffer is full
     socket.drain();
-    expect(socket.words.slice(2, 4)).toEqual([
+    expect(socket.frames.slice(2, 4)).toEqual([
       ["HEAD 3", "DATA! 3", "DATA 1"],
       ["DATA 2", "DATA 1"],
     ]);
     for (let round = 0; round < 10; round += 1) socket.drain();
-    expect(socket.words[4]).toEqual(["DATA 2", "DATA 1", "DATA 2"]); // nobody begins, and nothing stands there
-    const rest = socket.words.slice(3).flat();
+    expect(socket.frames[4]).toEqual(["DATA 2", "DATA 1", "DATA 2"]); // no answer begins, and the buffer is empty
+    const rest = socket.frames.slice(3).flat();
     expect(rest.slice(-4)).toEqual(["DATA 1", "DATA 2", "DATA! 1", "DATA! 2"]);
-    expect(rest.map((words) => words.at(-1))).toEqual(rest.map((_, at) => (at % 2 === 0 ? "2" : "1")));
-    expect(socket.words.flat().filter((words) => words.startsWith("DATA"))).toHaveLength(17);
+    expect(rest.map((frames) => frames.at(-1))).toEqual(rest.map((_, at) => (at % 2 === 0 ? "2" : "1")));
+    expect(socket.frames.flat().filter((frames) => frames.startsWith("DATA"))).toHaveLength(17);
   });
 
   test("pass over a stream without credit until there is some", async ({ expect }) => {
@@ -102,10 +102,10 @@ describe("the turns of a link", () => {
     answer(open(2), 5);
     await nextTurn();
     socket.drain();
-    expect(socket.words.flat()).toEqual(["HEAD 1", "DATA 1", "HEAD 2", "DATA! 2"]);
+    expect(socket.frames.flat()).toEqual(["HEAD 1", "DATA 1", "HEAD 2", "DATA! 2"]);
     unread.credited(1);
     await nextTurn();
-    expect(socket.words.at(-1)).toEqual(["DATA! 1"]);
+    expect(socket.frames.at(-1)).toEqual(["DATA! 1"]);
   });
 
   test("send nothing more of a stream that has failed but the reason", async ({ expect }) => {
@@ -115,7 +115,7 @@ describe("the turns of a link", () => {
     failing.fail("worker_failed", "broken");
     failing.fail("worker_failed", "twice");
     await nextTurn();
-    expect(socket.words).toEqual([["RESET 1"]]);
+    expect(socket.frames).toEqual([["RESET 1"]]);
   });
 
   test("ask for more of a stream when its turn has made room", async ({ expect }) => {

@@ -1,11 +1,11 @@
 import { test } from "vitest";
 import {
+  WorkerLines,
+  LOG_BUFFER_MAX_BYTES,
   LOG_BATCH_AFTER_MS,
   LOG_BATCH_BURST,
-  LOG_BUFFER_MAX_BYTES,
   LOG_OVERLAP_MS,
-} from "../../src/contract/limits.ts";
-import { WorkerLines } from "./worker-lines.ts";
+} from "./worker-lines.ts";
 
 const HOUR_MS = 3_600_000;
 

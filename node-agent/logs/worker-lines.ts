@@ -1,21 +1,29 @@
 /**
  * Lines of one worker on their way to the edge.
  *
- * L1  Lines are held until the edge has kept them, within a bound: then the oldest go, and their number is told.
- * L2  A place in the output counts as read when the edge has kept the lines up to it.
- * L3  Lines are numbered by time, and grow; read again from the same place they get the same numbers.
+ * L1  Lines are buffered until the edge has stored them, up to a limit: above it the oldest are dropped and counted.
+ * L2  A position in the output counts as read when the edge has stored the lines up to it.
+ * L3  Lines have ascending numbers from their times; read again from the same position they get the same numbers.
  */
 import type { LogLine, LogSource } from "../../src/contract/agent/log.ts";
-import {
-  LOG_BATCH_AFTER_MS,
-  LOG_BATCH_BURST,
-  LOG_BATCH_EVERY_MS,
-  LOG_BUFFER_MAX_BYTES,
-  LOG_OVERLAP_MS,
-} from "../../src/contract/limits.ts";
 import type { OutputPlace } from "../journal/journal.ts";
 import { LOG_BATCH_LINES_MAX, LOG_BATCH_MAX_BYTES } from "../../src/contract/agent/log.ts";
 import { TokenBucket } from "../core/token-bucket.ts";
+
+/** How long stored lines are buffered, to be sent once more to a new follower. */
+export const LOG_OVERLAP_MS = 10_000;
+
+/** Batches of a worker that may follow each other without that interval. */
+export const LOG_BATCH_BURST = 10;
+
+/** Long-term interval between two batches of a worker, each of which is an object in R2. */
+const LOG_BATCH_EVERY_MS = 60_000;
+
+/** How long the oldest line waits for more lines to share its batch. */
+export const LOG_BATCH_AFTER_MS = 2_000;
+
+/** Lines of one worker that wait for the edge; above it the oldest are dropped. */
+export const LOG_BUFFER_MAX_BYTES = 4 * 1_000_000;
 
 type BufferedLine = {
   readonly line: LogLine;
@@ -88,7 +96,7 @@ export class WorkerLines {
     if (last && !last.storedAt) last.place = { position, seq: last.line.seq };
   }
 
-  /** The output begins anew: what was reached in the old one means nothing there. */
+  /** A new output begins, in which earlier positions mean nothing. */
   clearPlaces(): void {
     for (const buffered of this.#buffer) delete buffered.place;
   }
@@ -132,7 +140,7 @@ export class WorkerLines {
     return place;
   }
 
-  /** What those who follow have not been sent. */
+  /** Lines that followers have not got yet. */
   nextLive(): Batch {
     return this.#batchFrom(Math.max(this.#liveEnd, this.#begin));
   }
@@ -141,7 +149,7 @@ export class WorkerLines {
     this.#liveEnd = Math.max(this.#liveEnd, end);
   }
 
-  /** Somebody new follows: he is sent what is held, and what was kept a moment ago. */
+  /** A new follower gets the buffered lines, and those that were stored a moment ago. */
   beginLive(now: number): void {
     this.#trim(now);
     this.#liveEnd = this.#begin;

@@ -1,7 +1,7 @@
 import { test } from "vitest";
 import { Masks, SoleJobs } from "./worker-log.ts";
 
-test("values are masked wherever they stand, also those of before", ({ expect }) => {
+test("values are masked wherever they stand, also earlier ones", ({ expect }) => {
   const masks = new Masks();
   masks.add(["old-password"]);
   masks.add(["new-password"]);

@@ -100,7 +100,7 @@ export class Masks {
   /** The longest first, since one may hold another. */
   #values: readonly string[] = [];
 
-  /** Values that the worker knows from now on; those of before stay masked, for it may still print them. */
+  /** Adds values that the worker knows from now on; earlier ones stay masked, since it may still print them. */
   add(values: readonly string[]): void {
     const lines = values.flatMap((value) => value.split(/\r?\n/));
     const all = new Set([...this.#values, ...lines.filter((line) => line.length >= VALUE_MIN_LENGTH)]);

@@ -1,12 +1,17 @@
 /** The logs of all workers of this host: what they print, and what happens to them. */
 import { ignoreFailure } from "../../src/std/errors.ts";
-import { LOG_BURST_BYTES, LOG_BYTES_PER_SECOND } from "../../src/contract/limits.ts";
 import type { EdgeContext } from "../edge/edge-context.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { OutputPart } from "../runtime/interface/output.ts";
 import type { Runtime } from "../runtime/interface/runtime.ts";
 import { LogShipper } from "./log-shipper.ts";
 import { WorkerLog } from "./worker-log.ts";
+
+/** Output of one worker at once. */
+export const LOG_BURST_BYTES = 2 * 1_000_000;
+
+/** Output of one worker; lines above it are dropped and counted. */
+const LOG_BYTES_PER_SECOND = 100_000;
 
 export type WorkerLogsOptions = EdgeContext & { readonly runtime: Runtime; readonly journal: Journal };
 

@@ -18,7 +18,7 @@ test("a worker on standby is counted as one, not as stopping", async ({ expect }
   expect(text).toContain('edgerun_agent_workers{state="stopping"} 1\n');
 });
 
-test("a worker on standby is shown as one to whoever asks for the status", ({ expect }) => {
+test("a worker on standby is shown as one to the status command", ({ expect }) => {
   const about = { version: "1.0.0", pid: 1, edgeUrl: "http://edge", hostId: "h", name: "host", startedAt: 0 };
   const rest = { runtime: "docker", lastContactAt: null, notice: null, workerPort: 1, jobs: 0 } as const;
   const lines = statusLines({ ...about, ...rest, workers: [FROZEN, report] }, 0);

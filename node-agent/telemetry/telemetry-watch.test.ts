@@ -33,7 +33,7 @@ describe("counters of the machine", () => {
     });
   });
 
-  test("tell nothing from a first reading, or when they began anew", ({ expect }) => {
+  test("tell nothing from a first reading, or when they began again", ({ expect }) => {
     expect(ratesBetween(undefined, counters(1_000, 1, 1))).toMatchObject({ cpuPercent: null });
     const rates = ratesBetween(counters(1_000, 1, 5_000), counters(2_000, 2, 10));
     expect(rates.networkReceivedBytesPerS).toBeNull();

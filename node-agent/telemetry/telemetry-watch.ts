@@ -1,4 +1,4 @@
-/** How much of this host is in use, read anew every quarter of a minute. */
+/** How much of this host is in use, read every 15 seconds. */
 import type { GpuTelemetry, HostTelemetry } from "../../src/contract/agent/telemetry.ts";
 import { readFile, statfs } from "node:fs/promises";
 import { cpus } from "node:os";
@@ -62,7 +62,7 @@ export class TelemetryWatch {
   }
 }
 
-/** What happened per second between two readings; null where one is missing or a counter began anew. */
+/** What happened per second between two readings; null where one is missing or a counter was reset. */
 export function ratesBetween(before: HostCounters | undefined, after: HostCounters) {
   const seconds = before ? (after.at - before.at) / 1_000 : 0;
   const rate = (from: number | undefined, to: number | undefined) =>

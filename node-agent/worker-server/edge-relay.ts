@@ -1,7 +1,7 @@
 /**
- * Passes requests of workers on to the edge, where containers cannot reach it themselves.
+ * Forwards requests of workers to an edge that containers cannot reach themselves.
  *
- * R1  Each request has a connection of its own, framed anew: nothing that one worker sends gets into another's answer.
+ * R1  Each request has its own connection and framing, so nothing of one worker gets into the answer of another.
  * R2  The edge may answer before it was sent all, and either side may vanish at any time.
  */
 import { type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from "node:http";

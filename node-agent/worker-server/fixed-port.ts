@@ -4,7 +4,7 @@ import type { WorkerServer } from "./worker-server.ts";
 
 const SETTING = "worker_port";
 const ADDRESS_SETTING = "worker_address";
-/** Agents of before kept no address. */
+/** Older agents stored no address. */
 const LOOPBACK = "127.0.0.1";
 const ATTEMPTS = 5;
 

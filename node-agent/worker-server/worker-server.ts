@@ -5,12 +5,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { isIP, type Socket } from "node:net";
-import {
-  WORKER_BODIES_BUDGET_BYTES,
-  WORKER_CONNECTIONS_MAX,
-  WORKER_CONNECTIONS_PER_IP_MAX,
-  WORKER_REQUESTS_MAX,
-} from "../../src/contract/limits.ts";
 import type { AgentLog } from "../core/log.ts";
 import type { Timing } from "../core/timing.ts";
 import { announcedBytes, type ReceivedBody, readBody, BodyBudget } from "./bodies.ts";
@@ -18,6 +12,18 @@ import type { EdgeRelay } from "./edge-relay.ts";
 import { Poll, type WorkerCalls } from "./poll.ts";
 import { POST_MAX_BYTES } from "./result.ts";
 import { parseRelayed, parseRequest, type WorkerRequest } from "./worker-request.ts";
+
+/** Connections of all containers. */
+const WORKER_CONNECTIONS_MAX = 10_000;
+
+/** Connections of one container. */
+const WORKER_CONNECTIONS_PER_IP_MAX = 2_000;
+
+/** Unanswered requests of one worker, polls included: a worker has at most 1,000 jobs. */
+export const WORKER_REQUESTS_MAX = 1_100;
+
+/** Memory for bodies of results and chunks of all workers: four of the largest. */
+const WORKER_BODIES_BUDGET_BYTES = 84 * 1_000_000;
 
 /** What the server needs of a worker. */
 export interface WorkerSession {

@@ -1,4 +1,4 @@
-/** What the agent notes of a worker is told to the worker's owner, in a sentence. */
+/** Messages in the log of a worker about events of the agent. */
 import type { AgentEvent, AgentLog, LogFields } from "../core/log.ts";
 import type { Recreation } from "./lifecycle/worker-life.ts";
 import type { WorkerLogs } from "../logs/worker-logs.ts";
@@ -9,13 +9,13 @@ const RECREATIONS: Readonly<Record<Recreation, string>> = {
   new_code: "Restarts with the new code.",
 };
 
-/** An event that is not here is no news to the owner of a worker. */
+/** Other events do not concern the owner of a worker. */
 const MESSAGES: { readonly [Event in AgentEvent]?: (fields: LogFields) => string } = {
   worker_assigned: ({ isSuperseded }) =>
     isSuperseded
-      ? "Assigned to this host; made anew of a release that came meanwhile, since its own is not kept."
+      ? "Assigned to this host, with a newer version, since its own is no longer available."
       : "Assigned to this host.",
-  worker_adopted: () => "The agent was started anew; the worker goes on.",
+  worker_adopted: () => "The agent was restarted; the worker runs on.",
   worker_prepare_failed: ({ reason }) => `Cannot be prepared: ${reason}`,
   worker_start_withheld: ({ reason }) => `Waits with its start: ${reason}`,
   image_pull_started: ({ image }) => `Pulling image ${image}.`,
@@ -25,8 +25,8 @@ const MESSAGES: { readonly [Event in AgentEvent]?: (fields: LogFields) => string
   worker_health_lost: ({ reason }) => `Gets no more requests until it is healthy again: ${reason}`,
   worker_health_regained: () => "Healthy again: it gets requests.",
   worker_port_wrong: ({ reason }) => `Cannot get requests: ${reason}`,
-  worker_frozen: () => "On standby: frozen until a worker is wanted again.",
-  worker_thawed: () => "Wanted again: it goes on.",
+  worker_frozen: () => "On standby: frozen until a worker is needed again.",
+  worker_thawed: () => "Needed again: it resumes.",
   worker_failed: ({ state, reason }) =>
     `${state === "crash_looping" ? "Keeps failing" : "Failed"}: ${reason}`,
   worker_recreated: ({ reason }) => RECREATIONS[reason as Recreation],
@@ -37,7 +37,7 @@ const MESSAGES: { readonly [Event in AgentEvent]?: (fields: LogFields) => string
   job_overstays: ({ jobId }) => `Job ${jobId} was told to stop and goes on.`,
 };
 
-/** A log that tells the owners of workers what concerns them, too. */
+/** A log that also adds messages to the logs of workers. */
 export function withSystemEvents(log: AgentLog, logs: WorkerLogs): AgentLog {
   const addSystemEvent = (event: AgentEvent, fields: LogFields = {}): void => {
     const message = MESSAGES[event]?.(fields);

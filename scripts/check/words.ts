@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { parseSync } from "oxc-parser";
 
 /** How many are left; lower it whenever there are fewer. */
-export const RETIRED_WORDS_MAX = 1_500;
+export const RETIRED_WORDS_MAX = 850;
 
 const GLOSSARY = fileURLToPath(new URL("../../docs/glossary.md", import.meta.url));
 const CODE = /\.(ts|mts|mjs|js|py)$/;

@@ -59,7 +59,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant("D22", "if (count > fewest) continue;", "", "fair-share"),
   mutant("D23", "(isSuspect ? 2 : 0)", "(isSuspect ? 1 : 0)", "balancer"),
   mutant("D24", "surplus === 0 && chosen.includes(worker)", "chosen.includes(worker)", "rollout-plan"),
-  mutant("D25", "retries: job.retries + 1 })", "retries: job.retries })", "job-machine"),
+  mutant("D25", "retries: job.retries + 1 })", "retries: job.retries })", "job-machine", "queue-attempts"),
 
   // The object of an endpoint
   mutant(

@@ -34,10 +34,6 @@ export const RUN_BODY_MAX_BYTES = 10 * MEGABYTE;
 export const RUNSYNC_BODY_MAX_BYTES = 20 * MEGABYTE;
 export const OPENAI_BODY_MAX_BYTES = 20 * MEGABYTE;
 export const RESULT_MAX_BYTES = 20 * MEGABYTE;
-/** Reports that an agent sends together; large results are uploaded before. */
-export const EXCHANGE_REPORTS_MAX_BYTES = 4 * MEGABYTE;
-/** Progress of held jobs that an agent sends together; what is left out goes with a later exchange. */
-export const EXCHANGE_PROGRESS_MAX_BYTES = 2 * MEGABYTE;
 export const CONTROL_BODY_MAX_BYTES = MEGABYTE;
 /** A GraphQL request without a key: many times what the catalog and the login need. */
 export const GRAPHQL_OPEN_BODY_MAX_BYTES = 16 * 1024;
@@ -92,38 +88,15 @@ export const WEBHOOK_SECRETS_MAX = 5;
 
 /** Longest time the edge holds an agent's exchange or sync. */
 export const AGENT_HOLD_MAX_MS = 50 * SECOND;
-/** Hold an agent asks of its sync while it holds jobs and has no presence, so that its silence is noticed soon. */
-export const BUSY_SYNC_HOLD_MS = 4 * SECOND;
-/** An agent's presence beats this often. */
-export const PRESENCE_BEAT_MS = 3 * SECOND;
 /** Silence of a presence after which its other end is taken for gone: two beats, and time for one that was lost on its way. */
 export const PRESENCE_SILENCE_MS = 10 * SECOND;
-/** A presence is replaced before the script that holds it has used up its CPU time. */
-export const PRESENCE_MAX_AGE_MS = HOUR;
 
 export const JOIN_TOKEN_TTL_MS = HOUR;
 export const JOIN_TOKEN_TTL_MAX_MS = 7 * DAY;
 
 // Workers
 
-/** A container that took jobs, has none and asks for none for so long has ended its loop, if not its process. */
-export const WORKER_SILENCE_LIMIT_MS = 3 * MINUTE;
-/** Time a cancelled or timed-out handler gets before its container is killed. */
-export const STOP_GRACE_MS = 5 * SECOND;
-/** Time a drained container gets between SIGTERM and SIGKILL. */
-export const DRAIN_GRACE_MS = 10 * SECOND;
-
 // What workers may ask of their agent at once
-
-/** Bodies of results and chunks that an agent has in memory, of all its workers: four of the largest. */
-export const WORKER_BODIES_BUDGET_BYTES = 84 * MEGABYTE;
-/** Time for a worker to send a body, once the agent reads it. */
-export const WORKER_BODY_LIMIT_MS = 30 * SECOND;
-/** Requests of one worker that are not answered yet, polls included: a worker has at most 1,000 jobs. */
-export const WORKER_REQUESTS_MAX = 1_100;
-/** Connections to the agent, of one container and of all. */
-export const WORKER_CONNECTIONS_PER_IP_MAX = 2_000;
-export const WORKER_CONNECTIONS_MAX = 10_000;
 
 // Load-balanced endpoints
 
@@ -136,44 +109,19 @@ export const DIRECT_WAIT_MS = 2 * MINUTE;
 export const DIRECT_STRICT_WAIT_MS = 5 * MINUTE;
 /** Time until a worker begins its answer, and between two pieces of it. */
 export const DIRECT_TIME_LIMIT_MS = 5.5 * MINUTE;
-/** The same on a host, of all endpoints. */
-export const AGENT_WEBSOCKETS_BUFFER_MAX_BYTES = 64 * MEGABYTE;
 
-/** An agent pings its links this often, to which nobody wakes; one that has not answered by the next is gone. */
-export const LINK_PING_MS = 10 * SECOND;
 /** Silence of a link that has requests: it gets no more while there are others; it is taken for lost. */
 export const LINK_SUSPECT_MS = 3 * SECOND;
 export const LINK_SILENCE_MS = 10 * SECOND;
 
-/** The health of a worker is looked at this often until it is healthy at first, and this often later. */
-export const HEALTH_PROBE_START_MS = SECOND;
 export const HEALTH_PROBE_MS = 5 * SECOND;
-/** Failures in a row after which a worker gets no requests. */
-export const HEALTH_FAILURES_MAX = 3;
 /** A worker that has just started is looked at this often for so long: most of a cold start is over by then. */
 export const HEALTH_PROBE_EAGER_MS = 100;
-export const HEALTH_PROBE_EAGER_FOR_MS = 10 * SECOND;
-/** Time for a worker to answer a look at its health. */
-export const HEALTH_PROBE_TIMEOUT_MS = 5 * SECOND;
-/** What is read of the answer's body, so that the worker need not see a broken connection. */
-export const HEALTH_BODY_MAX_BYTES = 64 * 1024;
-/** Time without a server on its port after which it is looked for on others. */
-export const PORT_HINT_AFTER_MS = 3 * SECOND;
-/** Time for the requests of a worker to end that is drained or shall be frozen: more than a request may take until its answer begins. */
-export const DIRECT_DRAIN_MS = 6 * MINUTE;
 
 // Images on a host
 
 /** Time without any progress after which the pull of an image is given up and begun again. */
 export const PULL_STALL_MS = 2 * MINUTE;
-/** The same for the question whether a tag has moved, while there is an image that can be used. */
-export const IMAGE_CHECK_LIMIT_MS = 20 * SECOND;
-/** Least time between two tellings of how far a pull is: each costs a row for each worker that waits. */
-export const PULL_PROGRESS_MS = 5 * SECOND;
-/** Time for Docker's daemon to answer a call that is no stream. */
-export const DOCKER_CALL_LIMIT_MS = MINUTE;
-/** Free disk of a host below which images that nobody uses are removed, in GB, unless its owner says otherwise. */
-export const DISK_RESERVE_DEFAULT_GB = 10;
 
 // Workers that keep failing on their host
 
@@ -188,7 +136,7 @@ export const JOIN_TOKEN_TTL_MIN_MS = MINUTE;
 export const KEY_USE_RECORD_INTERVAL_MS = HOUR;
 export const API_KEY_TTL_MIN_MS = MINUTE;
 export const API_KEY_TTL_MAX_MS = 3_650 * DAY;
-/** Endpoints that one key may name; whoever needs more gives access to all. */
+/** Endpoints that one key may name; for more, a key gets access to all. */
 export const API_KEY_ENDPOINTS_MAX = 100;
 /** Public keys of an account, all together. */
 export const PUBLIC_KEYS_MAX_CHARACTERS = 65_536;
@@ -207,19 +155,8 @@ export const MAINTENANCE_ROWS_MAX = 500;
 /** How long logs are kept, unless LOG_RETENTION_DAYS says otherwise. */
 export const LOG_RETENTION_DAYS_DEFAULT = 14;
 export const LOG_RETENTION_DAYS_MAX = 365;
-/** What a worker may print for long, and at once; beyond it lines are dropped, and their number is told. */
-export const LOG_BYTES_PER_SECOND = 100_000;
-export const LOG_BURST_BYTES = 2 * MEGABYTE;
-/** Lines of one worker that an agent holds until the edge has them; beyond it the oldest are dropped. */
-export const LOG_BUFFER_MAX_BYTES = 4 * MEGABYTE;
-/** Silence is broken soon; after so many batches in a row a worker gets one a minute. Each batch is an object in R2. */
-export const LOG_BATCH_AFTER_MS = 2 * SECOND;
-export const LOG_BATCH_EVERY_MS = MINUTE;
-export const LOG_BATCH_BURST = 10;
 /** While somebody follows, lines that come this close together are sent together. */
 export const LOG_LIVE_DELAY_MS = 200;
-/** Lines that were kept this shortly before somebody began to follow are sent once more. */
-export const LOG_OVERLAP_MS = 10 * SECOND;
 /** What one query may read of R2; the rest comes with its cursor. */
 export const LOG_QUERY_READS_MAX = 200;
 export const LOG_QUERY_LISTS_MAX = 40;

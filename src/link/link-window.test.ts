@@ -143,7 +143,7 @@ describe("the windows of streams", () => {
   });
 });
 
-describe("whoever waits to send", () => {
+describe("a waiting sender", () => {
   test("goes on when credit comes", async ({ expect }) => {
     const send = new SendWindow();
     send.sent(LINK_WINDOW_BYTES);

@@ -1,9 +1,9 @@
 /** What a worker can do to its agent with the bodies that it sends. */
+import { WORKER_REQUESTS_MAX } from "../../node-agent/worker-server/worker-server.ts";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { describe, onTestFinished, test } from "vitest";
-import { WORKER_REQUESTS_MAX } from "../../src/contract/limits.ts";
 import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 import { AgentProcess, processesNaming } from "../support/agent-process.ts";
 import { RawWorker } from "../support/raw-worker.ts";

@@ -35,7 +35,7 @@ describe("the conversation with the edge", () => {
     host.edge.goOnline();
 
     await host.edge.until(() => host.edge.reportsOf("job-1").length === 2);
-    // A hold that is parked already stays as it is; another job makes the agent say anew what it holds.
+    // A hold that is parked already stays as it is; another job makes the agent list its jobs again.
     host.edge.submit(worker.endpointId, { id: "job-2", input: { mock_return: 2 } });
     await host.edge.report("job-2");
     await host.edge.until(() =>

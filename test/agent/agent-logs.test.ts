@@ -1,6 +1,6 @@
 /** Logs: what workers print and what happens to them reaches the edge, each line once, whatever fails. */
+import { LOG_BURST_BYTES } from "../../node-agent/logs/worker-logs.ts";
 import { describe, test } from "vitest";
-import { LOG_BURST_BYTES } from "../../src/contract/limits.ts";
 import { LOG_LINE_MAX_BYTES, type LogLine } from "../../src/contract/agent/log.ts";
 import { AgentFixture } from "../support/agent-fixture.ts";
 import type { ScriptedEdge } from "../support/scripted-edge.ts";
@@ -95,7 +95,7 @@ describe("lines of a worker", () => {
   });
 });
 
-describe("an agent that is started anew", () => {
+describe("an agent that is restarted", () => {
   test("goes on reading where the edge has the lines, and doubles none", async ({ expect }) => {
     await using fixture = await AgentFixture.start();
     const { edge, stateDir } = fixture;
@@ -115,7 +115,7 @@ describe("an agent that is started anew", () => {
     edge.submit(ENDPOINT, { id: "job-2", input: { mock_print: ["after"] } });
     await lineOf(edge, "after");
     expect(printed(edge)).toEqual(["before", "meanwhile", "after"]);
-    expect(await lineOf(edge, "The agent was started anew")).toMatchObject({ source: "system" });
+    expect(await lineOf(edge, "The agent was restarted")).toMatchObject({ source: "system" });
   });
 
   test("reads again what an agent that died had not handed over", async ({ expect }) => {

@@ -1,6 +1,7 @@
+import { BUSY_SYNC_HOLD_MS } from "../../node-agent/exchange/sync-loop.ts";
 import { describe, test } from "vitest";
 import { ProcessRuntime } from "../../node-agent/runtime/process/process-runtime.ts";
-import { AGENT_HOLD_MAX_MS, BUSY_SYNC_HOLD_MS } from "../../src/contract/limits.ts";
+import { AGENT_HOLD_MAX_MS } from "../../src/contract/limits.ts";
 import { AgentFixture } from "../support/agent-fixture.ts";
 
 /** The last sync says that its host has this presence, and promises so much. */
@@ -24,7 +25,7 @@ describe("the presence of a host", () => {
     expect(host.edge.syncs.some(({ holdMs }) => holdMs === BUSY_SYNC_HOLD_MS)).toBe(false);
   });
 
-  test("is opened anew when it breaks, under another name", async ({ expect }) => {
+  test("is opened again when it breaks, under another name", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await host.readyWorker();
     const [first = ""] = await host.edge.until(

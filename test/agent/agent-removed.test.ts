@@ -39,7 +39,7 @@ test("an agent that is refused removes its workers and says so; with a token at 
   refuse();
   expect(await agent.exited).toBe(1);
   expect(agent.stderr).toContain("does not accept this host's token any more");
-  expect(agent.stderr).toContain("joins anew");
+  expect(agent.stderr).toContain("joins again");
   expect(processesNaming(within("workers"))).toEqual([]);
   expect([existsSync(within("host.json")), existsSync(within("host.json.refused"))]).toEqual([false, true]);
 });

@@ -70,7 +70,7 @@ describe("an agent that was killed", () => {
     expect(second.stderr).not.toContain("worker_started");
   });
 
-  test("reports attempts as lost whose worker died meanwhile, and starts the worker anew", async ({
+  test("reports attempts as lost whose worker died meanwhile, and restarts the worker", async ({
     expect,
   }) => {
     await using host = await AgentFixture.create();
@@ -93,12 +93,12 @@ describe("an agent that was killed", () => {
   });
 });
 
-test("workers that know another address of the agent are started anew", async ({ expect }) => {
+test("workers that know another address of the agent are restarted", async ({ expect }) => {
   await using host = await AgentFixture.start();
   const worker = await host.readyWorker();
   await host.stopAgent();
   const journal = new Journal(host.stateDir);
-  journal.saveSetting("worker_address", "172.31.0.1"); // the network of the workers was made anew
+  journal.saveSetting("worker_address", "172.31.0.1"); // the network of the workers was created again
   journal.close();
   await host.startAgent();
   await host.logged("worker_discarded");

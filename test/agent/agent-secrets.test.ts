@@ -90,7 +90,7 @@ test("a pull that failed is tried again at once when the edge sends another logi
   expect(host.count("worker_prepare_failed")).toBe(1);
 });
 
-test("nothing of secrets is on the disk or in the log, and an agent that starts anew asks the edge for them", async ({
+test("nothing of secrets is on the disk or in the log, and an agent that restarts asks the edge for them", async ({
   expect,
 }) => {
   await using host = await AgentFixture.start();

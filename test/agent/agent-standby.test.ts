@@ -111,9 +111,7 @@ describe("a worker on standby", () => {
     expect(host.count("worker_started")).toBe(1);
   });
 
-  test("stays frozen while its agent is started anew, and goes on in the same process", async ({
-    expect,
-  }) => {
+  test("stays frozen while its agent is restarted, and goes on in the same process", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const pids = await frozenWorker(host);
     await host.stopAgent();
@@ -130,7 +128,7 @@ describe("a worker on standby", () => {
     expect(host.count("worker_started")).toBe(1);
   });
 
-  test("that dies while it is frozen is started anew and frozen again", async ({ expect }) => {
+  test("that dies while it is frozen is restarted and frozen again", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const pids = await frozenWorker(host);
     for (const pid of pids) process.kill(pid, "SIGKILL");

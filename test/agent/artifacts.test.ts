@@ -194,7 +194,7 @@ describe("the files that a host keeps", () => {
     ]);
   });
 
-  test("are unpacked anew where an agent was killed while it unpacked them", async ({ expect }) => {
+  test("are unpacked again where an agent was killed while it unpacked them", async ({ expect }) => {
     const app = appOf("1");
     const begun = join(stateDirectory, "artifacts", "unpacking", `${app.sha256}-0`);
     await mkdir(join(begun, "app"), { recursive: true });
@@ -203,7 +203,7 @@ describe("the files that a host keeps", () => {
     expect(edge.artifacts.asked).toEqual([""]);
   });
 
-  test("are brought anew after a boot, unless they were on the disk before it", async ({ expect }) => {
+  test("are downloaded again after a boot, unless they were on the disk before it", async ({ expect }) => {
     const app = appOf("1");
     const store = storeFor(9, new Set());
     await store.prepare(app, () => {});

@@ -225,7 +225,7 @@ describe.runIf(hasDocker)("images", () => {
   });
 
   describe("tags and digests", () => {
-    test("a tag is looked up anew at a new release, and only then", async ({ expect }) => {
+    test("a tag is looked up again at a new release, and only then", async ({ expect }) => {
       open();
       const imageName = registry.image("team/model:1");
       await host.prepare(imageName, { revision: 1 });

@@ -23,7 +23,7 @@ describe("a link", () => {
     expect(host.link.faults).toEqual([]);
   });
 
-  test("that breaks is opened anew, and says its workers again", async ({ expect }) => {
+  test("that breaks is opened again, and says its workers again", async ({ expect }) => {
     await using host = await LinkFixture.start((_, response) => response.end("x"));
     host.link.drop();
     await host.link.until(() => host.link.said.length === 2);
@@ -86,7 +86,7 @@ describe("a link", () => {
     await host.link.until(() => host.unauthorized > 0);
   });
 
-  test("on which something else is said is closed, and opened anew", async ({ expect }) => {
+  test("on which something else is said is closed, and opened again", async ({ expect }) => {
     await using host = await LinkFixture.start((_, response) => response.end("x"));
     host.link.sendRaw(Buffer.from("garbage"));
     await host.link.until(() => host.link.said.length === 2);
@@ -112,7 +112,7 @@ describe("a link", () => {
     expect(host.link.messages).toHaveLength(length);
   });
 
-  test("that is half open is noticed by its pings, and opened anew", async ({ expect }) => {
+  test("that is half open is noticed by its pings, and opened again", async ({ expect }) => {
     await using host = await LinkFixture.create({ linkPingMs: 100 });
     host.link.isSilent = true;
     await host.open();

@@ -140,7 +140,7 @@ describe("a WebSocket on a link", () => {
     expect(host.link.faults).toEqual([]);
   });
 
-  test("with a message that is too large is closed with 1009, whoever sent it", async ({ expect }) => {
+  test("with a message that is too large is closed with 1009, whichever side sent it", async ({ expect }) => {
     const tooLarge = Buffer.alloc(WEBSOCKET_MESSAGE_MAX_BYTES + 1);
     const code = Promise.withResolvers<number>();
     await using host = await start((socket, url) => {

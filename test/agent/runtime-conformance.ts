@@ -8,7 +8,7 @@ import type { Runtime, WorkerExit, WorkerSpec } from "../../node-agent/runtime/i
 export type RuntimeFixture = {
   readonly runtime: Runtime;
   readonly imageName: string;
-  /** Another runtime over the same state, as after the agent was started anew. */
+  /** Another runtime over the same state, as after the agent was restarted. */
   reopen(): Runtime;
   /** Command line that sends a GET request and prints the answer. */
   fetchCommand(url: string): string;
@@ -221,7 +221,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         expect(await runtime.lastLines(worker.workerId, 10)).toEqual(["started"]);
       });
 
-      test("a worker that has ended can be started anew under its id, and its new end is reported", async ({
+      test("a worker that has ended can be restarted under its id, and its new end is reported", async ({
         expect,
       }) => {
         const worker = spec(shell("touch used; exit 4"));
@@ -423,7 +423,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
     });
 
     describe("watching", () => {
-      test("each end is reported once, whoever ended the worker", async ({ expect }) => {
+      test("each end is reported once, however the worker ended", async ({ expect }) => {
         const bySelf = await started(shell("exit 1"));
         const byStop = await started(SLEEPER);
         const byRemove = await started(SLEEPER);
@@ -461,7 +461,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
       });
     });
 
-    describe("after the agent was started anew", () => {
+    describe("after the agent was restarted", () => {
       test("running workers are found, read, watched, stopped and removed", async ({ expect }) => {
         const workerId = await started(OBEDIENT);
         await printed(expect, runtime, workerId, "ready");

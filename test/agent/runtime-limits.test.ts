@@ -169,10 +169,7 @@ describe.runIf(hasDocker)("a container", () => {
   describe("with a network volume", () => {
     const wants = { networkVolumeIds: ["absent", "models"] };
 
-    test("shares its files with other workers, also after they were started anew", async ({
-      world,
-      expect,
-    }) => {
+    test("shares its files with other workers, also after they were restarted", async ({ world, expect }) => {
       await mkdir(join(world.volumes, "models"), { recursive: true });
       await world.run("echo weights > /runpod-volume/file", wants);
       const { output } = await world.run("cat /runpod-volume/file; echo $EDGERUN_VOLUME", wants);
@@ -224,7 +221,10 @@ describe.runIf(hasDocker)("a container", () => {
   });
 
   describe("and its network", () => {
-    test("a network of an earlier version is made anew, one in use is told of", async ({ world, expect }) => {
+    test("a network of an earlier version is created again, one in use is told of", async ({
+      world,
+      expect,
+    }) => {
       await docker.createNetwork({ Name: world.networkName, Driver: "bridge" });
       const runtime = world.open();
       await runtime.start(workerSpec(TEST_IMAGE, "sleep 1000"));

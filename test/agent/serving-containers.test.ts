@@ -28,7 +28,7 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     return one.workerId;
   }
 
-  test("is told its ports and reached there, whoever its user is", async ({ expect }) => {
+  test("is told its ports and reached there, whatever its user is", async ({ expect }) => {
     const cases = [
       { of: image, env: {}, says: ["80", "80", "/ping"] },
       { of: imageOfNobody, env: {}, says: ["80", "80", "/ping"] },
@@ -128,7 +128,7 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     expect(fixture.count("worker_started")).toBe(1);
   });
 
-  test("goes on while its agent is started anew, and takes requests after one look", async ({ expect }) => {
+  test("goes on while its agent is restarted, and takes requests after one look", async ({ expect }) => {
     await using host = await ContainerHost.start();
     const workerId = await served(host, { PORT: "5000" });
     const { release, ...place } = enter(host.fixture, workerId);

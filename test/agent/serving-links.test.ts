@@ -75,7 +75,7 @@ describe("a worker with a link", () => {
     const before = link.said.length;
     host.edge.assign(serving());
     await host.logged("worker_thawed");
-    expect(openDoors(host)).toEqual([]); // nobody has looked yet
+    expect(openDoors(host)).toEqual([]); // not probed yet
     await said(host, "starting", /answers 503/);
     expect(link.said.slice(before).flat()).toEqual([]);
     await tell(placeOf(host), "/health/200");

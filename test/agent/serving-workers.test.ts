@@ -67,7 +67,7 @@ describe("a worker that serves requests", () => {
     expect(told.join("\n")).toMatch(/GET \/ping.*\d+.*\b500\b/);
   });
 
-  test("is looked at anew when a connection to it has failed", async ({ expect }) => {
+  test("is probed again when a connection to it has failed", async ({ expect }) => {
     await using host = await AgentFixture.start({ healthProbeMs: 600_000 });
     await servingWorker(host);
     const { release, ...place } = enter(host);
@@ -90,7 +90,7 @@ describe("a worker that serves requests", () => {
     expect(host.count("worker_health_lost")).toBe(0);
   });
 
-  test("that stays unhealthy for as long as a start may take is started anew", async ({ expect }) => {
+  test("that stays unhealthy for as long as a start may take is restarted", async ({ expect }) => {
     await using host = await AgentFixture.start();
     host.edge.assign(serving({}, { startLimitMs: 3_000 }));
     await host.edge.worker("worker-1", "ready");
@@ -247,7 +247,7 @@ describe("a worker that serves requests and shall not any more", () => {
     await expect.poll(() => openDoors(host)).toEqual(["worker-1"]);
     enter(host);
     host.edge.assign(serving({}, { mode: "standby" }));
-    await host.logged("worker_frozen", 2); // its time began anew
+    await host.logged("worker_frozen", 2); // its time began again
   });
 
   test("is frozen only without requests, and gets some again only after it was healthy again", async ({
@@ -277,7 +277,7 @@ describe("a worker that serves requests and shall not any more", () => {
   });
 });
 
-describe("an agent that is started anew", () => {
+describe("an agent that is restarted", () => {
   test("finds the server where it was, and lets requests in after one look", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await servingWorker(host);

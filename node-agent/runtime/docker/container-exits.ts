@@ -3,7 +3,7 @@
  *
  * E1  Events are subscribed to before the containers are listed, so nothing falls in between.
  * E2  After a broken stream the list is taken again: what ended in the gap is found there.
- * E3  A container is reported once, by its id: a worker that is started anew has a new container.
+ * E3  A container is reported once, by its id: a restarted worker has a new container.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type Dockerode from "dockerode";
@@ -53,7 +53,7 @@ export class ContainerExits {
   /** Watches until `stop`; a daemon that does not answer is tried again with back-off. */
   async run(): Promise<void> {
     while (!this.#abort.signal.aborted) {
-      await this.#follow().catch(() => undefined); // whatever broke the stream, the next turn lists anew
+      await this.#follow().catch(() => undefined); // whatever broke the stream, the next turn takes the list again
       if (this.#abort.signal.aborted) return;
       await delay(this.#reconnectMs, undefined, { signal: this.#abort.signal, ref: false }).catch(
         () => undefined,

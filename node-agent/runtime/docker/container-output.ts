@@ -54,7 +54,7 @@ export class ContainerOutput {
     return this.#stamp.length === 0 ? null : `${this.#stamp.toString("latin1")} ${this.#count}`;
   }
 
-  /** The stream begins anew at the position. */
+  /** The stream is opened again at the position. */
   reopened(): void {
     this.#rest = Buffer.alloc(0);
     this.#repeatedCount = this.#count;

@@ -2,7 +2,6 @@ import { ignoreFailure } from "../../../src/std/errors.ts";
 import Dockerode from "dockerode";
 import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
-import { DOCKER_CALL_LIMIT_MS } from "../../../src/contract/limits.ts";
 import { ArtifactStore, type ArtifactStoreOptions } from "../../artifacts/artifact-store.ts";
 import type { AgentLog } from "../../core/log.ts";
 import type { Volumes } from "../../disk/volumes.ts";
@@ -46,6 +45,9 @@ import {
   type WorkerSpec,
 } from "../interface/runtime.ts";
 import { KeyedMutex } from "../../../src/std/keyed-mutex.ts";
+
+/** Time for Docker's daemon to answer a call that is not a stream. */
+const DOCKER_CALL_LIMIT_MS = 60_000;
 
 /** Pause before a log stream that broke off is opened again. */
 const OUTPUT_RETRY_MS = 200;

@@ -1,10 +1,10 @@
 /**
- * Gets images onto this host.
+ * Pulls images onto this host.
  *
- * S1  An image that is here is used as it is. Only of a tag that the agent has pulled itself, the registry is asked
- *     anew at the first start of each release: it may mean another image by now.
- * S2  Whoever cannot be asked is no reason not to start: the image that is here is used, and that is said.
- *     Once the registry has named another image, the old one is not started in its place.
+ * S1  A cached image is used as it is. Only for a tag that the agent has pulled itself, the registry is asked again
+ *     at the first start of each version: the tag may have moved to another image.
+ * S2  An unreachable registry does not prevent a start: the cached image is used, with a warning. Once the registry
+ *     has named another image, the old one is not started in its place.
  */
 import type Dockerode from "dockerode";
 import type { AgentLog } from "../../core/log.ts";

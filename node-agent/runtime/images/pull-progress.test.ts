@@ -109,11 +109,11 @@ describe("pullFailure", () => {
 
   test("says how to make an image that flash apps get and no registry has", ({ expect }) => {
     const error = new Error('Get "https://registry-1.docker.io/v2/": dial tcp: lookup failed');
-    const wordsFor = (imageName: string) => pullFailure({ imageName, registryAuth: null }, error).message;
+    const detailFor = (imageName: string) => pullFailure({ imageName, registryAuth: null }, error).message;
     for (const name of ["flash", "flash-cpu", "flash-lb", "flash-lb-cpu"]) {
-      expect(wordsFor(`edgerun/${name}:py3.11-latest`)).toContain("npm run images -- flash");
+      expect(detailFor(`edgerun/${name}:py3.11-latest`)).toContain("npm run images -- flash");
     }
-    expect(wordsFor("team/flash:1")).not.toContain("npm run images");
+    expect(detailFor("team/flash:1")).not.toContain("npm run images");
   });
 
   const registryAuth = { username: "ada", password: "s3cr3t/1", name: "team" };

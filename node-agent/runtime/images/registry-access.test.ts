@@ -44,9 +44,9 @@ describe("a registry on the host's own network", () => {
     "db.home.arpa:5432/x",
     "10.0.0.5:5000/x@sha256:aa",
   ])("is not asked for %s", async (image, { expect }) => {
-    const refusal = await registryDenial(image, CLOSED, nowhere);
-    expect(refusal).toContain("--allow-registry");
-    expect(refusal).toContain(image);
+    const denial = await registryDenial(image, CLOSED, nowhere);
+    expect(denial).toContain("--allow-registry");
+    expect(denial).toContain(image);
   });
 
   test.for([
@@ -57,8 +57,8 @@ describe("a registry on the host's own network", () => {
     [["fd00:ec2::254"]],
     [["168.63.129.16"]],
   ] as const)("is not asked by a public name for %j", async ([addresses], { expect }) => {
-    const refusal = await registryDenial("evil.example/x", CLOSED, async () => addresses);
-    expect(refusal).toContain("evil.example");
+    const denial = await registryDenial("evil.example/x", CLOSED, async () => addresses);
+    expect(denial).toContain("evil.example");
   });
 
   test.for([

@@ -1,11 +1,11 @@
 /**
- * The seam between the agent and whatever runs workers on a host.
+ * The interface between the agent and what runs workers on a host: Docker or plain processes.
  *
  * R1  A worker is known by its workerId alone; starting one that already runs is a no-op.
- * R2  What a runtime started it can list again after the agent was killed and started anew (adoption).
+ * R2  Workers that a runtime has started are listed again after a restart of the agent (adoption).
  * R3  After `remove` nothing of the worker is left: no process, no container, no working directory.
  * R4  Two workers never share a working directory.
- * R5  A frozen worker runs no instruction and keeps all its memory; stopping and removing it work as ever.
+ * R5  A frozen worker runs no instruction and keeps all its memory; stopping and removing it still work.
  */
 
 import type { Artifact } from "../../../src/contract/agent/artifact.ts";
@@ -133,7 +133,7 @@ export interface Runtime {
   lastLines(workerId: string, count: number): Promise<readonly string[]>;
   /** Hands on what the worker prints; resolves when it has ended and all was handed on, or at the signal. */
   output(workerId: string, reader: OutputReader): Promise<void>;
-  /** Calls back once for each worker that ends, whoever ended it. Returns a function that stops watching. */
+  /** Calls back once for each worker that ends, for whatever reason. Returns a function that stops watching. */
   watch(onExit: (exit: WorkerExit) => void): () => void;
   /** Releases watches and sockets of the agent's own; leaves the workers alone. */
   close(): Promise<void>;

@@ -40,7 +40,7 @@ export class DockerNetwork {
     const address = gateways.find((gateway) => isIPv4(gateway));
     if (!address) {
       throw new Error(
-        `The Docker network ${this.#name} has no gateway address. Remove it (docker network rm ${this.#name}); the agent creates it anew.`,
+        `The Docker network ${this.#name} has no gateway address. Remove it (docker network rm ${this.#name}); the agent creates it again.`,
       );
     }
     return address;
@@ -83,7 +83,7 @@ export class DockerNetwork {
       if (isNotFound(error)) return;
       if (!isForbidden(error) && !isConflict(error)) throw error;
       throw new Error(
-        `The Docker network ${this.#name} does not keep workers apart, and containers still use it. Remove those (docker network inspect ${this.#name}); the agent then creates it anew.`,
+        `The Docker network ${this.#name} does not keep workers apart, and containers still use it. Remove those (docker network inspect ${this.#name}); the agent then creates it again.`,
         { cause: error },
       );
     }

@@ -32,8 +32,8 @@ function after(present: readonly string[], script: string): readonly string[] {
   ];
 }
 
-const mend = (present: readonly string[], wanted = reach, table: Table = "filter"): string | null =>
-  repairScript(table, chainsOf("ipv4", table, wanted), jumpsOf(table, wanted.bridge, present), present);
+const repair = (present: readonly string[], expected = reach, table: Table = "filter"): string | null =>
+  repairScript(table, chainsOf("ipv4", table, expected), jumpsOf(table, expected.bridge, present), present);
 
 describe("the interface of a network", () => {
   test("is called as the network where that is possible, else after its hash", ({ expect }) => {
@@ -47,34 +47,34 @@ describe("the interface of a network", () => {
 
 describe("the rules", () => {
   test("are set at once where there are none, and left alone once they are there", ({ expect }) => {
-    const script = mend(EMPTY) ?? "";
+    const script = repair(EMPTY) ?? "";
     expect(script).toMatch(/^\*filter\n[^]*\nCOMMIT\n$/);
     expect(script).toContain("-I DOCKER-USER 1 -i workers -j EDGERUN-FW-workers");
-    expect(mend(after(EMPTY, script))).toBeNull();
+    expect(repair(after(EMPTY, script))).toBeNull();
   });
 
   test("are mended when any one line of them is missing", ({ expect }) => {
-    const whole = after(EMPTY, mend(EMPTY) ?? "");
+    const whole = after(EMPTY, repair(EMPTY) ?? "");
     const own = whole.filter((line) => line.includes("EDGERUN") || line.includes("REJECT"));
     expect(own.length).toBeGreaterThan(15);
     for (const lost of own) {
       const broken = whole.filter((line) => line !== lost);
-      expect(after(broken, mend(broken) ?? "").toSorted(), lost).toEqual(whole.toSorted());
+      expect(after(broken, repair(broken) ?? "").toSorted(), lost).toEqual(whole.toSorted());
     }
   });
 
   test("are mended when somebody has put a line before them", ({ expect }) => {
-    const whole = after(EMPTY, mend(EMPTY) ?? "");
+    const whole = after(EMPTY, repair(EMPTY) ?? "");
     const opened = ["-A EDGERUN-IN-workers -j ACCEPT", ...whole];
-    expect(after(opened, mend(opened) ?? "").toSorted()).toEqual(whole.toSorted());
+    expect(after(opened, repair(opened) ?? "").toSorted()).toEqual(whole.toSorted());
   });
 
   test("follow the name servers of the host and what its owner opens", ({ expect }) => {
-    const whole = after(EMPTY, mend(EMPTY) ?? "");
-    expect(mend(whole, { ...reach, nameservers: ["10.0.0.3"] })).toContain(
+    const whole = after(EMPTY, repair(EMPTY) ?? "");
+    expect(repair(whole, { ...reach, nameservers: ["10.0.0.3"] })).toContain(
       "-d 10.0.0.3/32 -p udp -m udp --dport 53",
     );
-    expect(mend(whole, { ...reach, allowedNetworks: [] })).not.toContain("10.1.0.0/16");
+    expect(repair(whole, { ...reach, allowedNetworks: [] })).not.toContain("10.1.0.0/16");
   });
 
   test.for([
@@ -139,18 +139,18 @@ describe("the rules", () => {
 
   test("are set in that table and left alone once they are there", ({ expect }) => {
     const none = ["-P INPUT ACCEPT", "-P FORWARD ACCEPT", "-P OUTPUT ACCEPT"];
-    const script = mend(none, reach, "security") ?? "";
+    const script = repair(none, reach, "security") ?? "";
     expect(script).toMatch(/^\*security\n[^]*\nCOMMIT\n$/);
-    expect(mend(after(none, script), reach, "security")).toBeNull();
+    expect(repair(after(none, script), reach, "security")).toBeNull();
   });
 
   test("are entered from the host's own chain where Docker has none for users", ({ expect }) => {
-    expect(mend(["-P FORWARD ACCEPT"])).toContain("-I FORWARD 1 -i workers");
+    expect(repair(["-P FORWARD ACCEPT"])).toContain("-I FORWARD 1 -i workers");
   });
 
   test("are all taken away, those of agents too, and nobody else's", ({ expect }) => {
     const agents = ["-N EDGERUN-AG-workers", `-A EDGERUN-AG-workers ${agentRule("172.18.0.1", 4_000)}`];
-    const whole = [...after(EMPTY, mend(EMPTY) ?? ""), ...agents, "-N EDGERUN-IN-others"];
+    const whole = [...after(EMPTY, repair(EMPTY) ?? ""), ...agents, "-N EDGERUN-IN-others"];
     expect(removalOf("workers", whole)).toEqual([
       ["-D", "INPUT", "-i", "workers", "-j", "EDGERUN-IN-workers"],
       ["-D", "DOCKER-USER", "-i", "workers", "-j", "EDGERUN-FW-workers"],

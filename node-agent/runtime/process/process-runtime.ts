@@ -1,5 +1,5 @@
 /**
- * Runs each worker as a plain process of this machine, for whoever has no Docker. It isolates nothing.
+ * Runs each worker as a plain process of this machine, for hosts without Docker. It isolates nothing.
  *
  * P1  A worker and all that it starts end together: when its first process ends, the rest is killed.
  * P2  A worker belongs to a pid and its start, so a pid that was given out again is never taken for a worker.
@@ -145,7 +145,7 @@ export class ProcessRuntime implements Runtime {
     return new Set([...this.#workers.values()].flatMap(({ record }) => record.artifact ?? []));
   }
 
-  /** Throws where the files are not on this host any more, so that they are prepared anew. */
+  /** Throws where the files are no longer on this host, so that they are prepared again. */
   async #placeOf({ artifact }: WorkerSpec): Promise<ArtifactPlace | null> {
     const place = this.#artifacts.place(artifact);
     if (place) await access(place.appPath);
@@ -356,7 +356,7 @@ export class ProcessRuntime implements Runtime {
     const found = await readProcess(worker.record.pid);
     const isAlive = found !== null && !found.isZombie && found.start === worker.record.start; // P2
     if (isAlive) return;
-    // Whoever started it may have noted how it ended.
+    // The agent that started it may have recorded how it ended.
     const stored = await readRecord(worker.directory.path);
     await this.#settle(worker, stored?.exit ?? { exitCode: null });
   }

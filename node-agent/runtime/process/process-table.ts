@@ -46,7 +46,7 @@ export async function withEnvironment(
   if (!hasProc) return [];
   const matches = await Promise.all(
     rows.map(async ({ pid }) => {
-      // Not at once: the memory of a process that hangs in a driver is not to be had, and whoever reads waits.
+      // Asynchronous: reading the memory of a process that hangs in a driver blocks.
       const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
       return environment.split("\0").includes(`${name}=${value}`);
     }),

@@ -116,7 +116,7 @@ export class Container {
 
   // Told from outside
 
-  /** The edge says anew what the worker is made of; the next start is so. False when it says the same. */
+  /** Takes the assignment for the next start. False when nothing has changed. */
   setAssignment(assignment: Assignment): boolean {
     if (assignment.isSuperseded && this.#assignment) return false; // it goes on as what it is
     const isNew = JSON.stringify(assignment) !== JSON.stringify(this.#assignment);

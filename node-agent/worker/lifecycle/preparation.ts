@@ -32,7 +32,7 @@ export class Preparation {
     this.#options = options;
   }
 
-  /** The edge says anew what the worker is made of; a container that runs goes on as it is. */
+  /** Takes the latest assignment; it applies from the next start on. */
   setAssignment(assignment: Assignment): void {
     const { container, notifier } = this.#options;
     if (!container.setAssignment(assignment)) return;

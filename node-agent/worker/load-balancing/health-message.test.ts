@@ -45,6 +45,6 @@ test("the variable to set is that of the port which is wrong", ({ expect }) => {
 });
 
 test("a process is told to obey PORT, for the ports are the host's", ({ expect }) => {
-  const words = describeAnswer(refused, { settings, sockets: [at("0.0.0.0", 8000)], isIsolated: false });
-  expect(words).toMatchSnapshot();
+  const messages = describeAnswer(refused, { settings, sockets: [at("0.0.0.0", 8000)], isIsolated: false });
+  expect(messages).toMatchSnapshot();
 });

@@ -1,7 +1,6 @@
-/** What is said to people of a worker that takes no requests: what was asked, what came, and what to change. */
-import { HEALTH_PROBE_TIMEOUT_MS } from "../../../src/contract/limits.ts";
+/** Why a worker takes no requests: the probe, its answer, and what to change. */
 import type { ListeningSocket } from "../../runtime/interface/runtime.ts";
-import type { ProbeAnswer } from "./health.ts";
+import { type ProbeAnswer, HEALTH_PROBE_TIMEOUT_MS } from "./health.ts";
 import type { ServerSettings } from "../../journal/journal.ts";
 
 export type AnswerContext = {
@@ -59,7 +58,7 @@ function describeAbsence(port: number, { settings, sockets, isIsolated }: Answer
   return reachable.length > 0 ? `${listens}: ${set}` : `${listens}: bind 0.0.0.0, and ${set}`;
 }
 
-/** Whoever can not be reached from outside of the container. */
+/** A socket that cannot be reached from outside the container. */
 function isLoopback({ address }: ListeningSocket): boolean {
   return address.startsWith("127.") || address === "::1";
 }

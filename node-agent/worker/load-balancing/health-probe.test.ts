@@ -2,8 +2,7 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createSocketServer, type Server } from "node:net";
 import { once } from "node:events";
 import { describe, test } from "vitest";
-import { HEALTH_BODY_MAX_BYTES } from "../../../src/contract/limits.ts";
-import { probeHealth } from "./health-probe.ts";
+import { probeHealth, HEALTH_BODY_MAX_BYTES } from "./health-probe.ts";
 
 const never = new AbortController().signal;
 

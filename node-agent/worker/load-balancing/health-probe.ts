@@ -1,9 +1,11 @@
 /** One look at a worker's health over HTTP. */
 import { request } from "node:http";
 import { connect } from "node:net";
-import { HEALTH_BODY_MAX_BYTES, HEALTH_PROBE_TIMEOUT_MS } from "../../../src/contract/limits.ts";
-import type { ProbeAnswer } from "./health.ts";
+import { type ProbeAnswer, HEALTH_PROBE_TIMEOUT_MS } from "./health.ts";
 import type { ServerSettings } from "../../journal/journal.ts";
+
+/** Bytes to read of an answer's body, so that its sender sees no broken connection. */
+export const HEALTH_BODY_MAX_BYTES = 64 * 1024;
 
 /** Where a worker's server is reached. */
 export type ServerLocation = ServerSettings & { readonly host: string };

@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { HEALTH_FAILURES_MAX, HEALTH_PROBE_EAGER_FOR_MS } from "../../../src/contract/limits.ts";
-import { type Health, applyProbe, type ProbeAnswer, probePauseMs, UNPROBED } from "./health.ts";
+import {
+  type Health,
+  applyProbe,
+  type ProbeAnswer,
+  probePauseMs,
+  UNPROBED,
+  HEALTH_FAILURES_MAX,
+  HEALTH_PROBE_EAGER_FOR_MS,
+} from "./health.ts";
 
 const status = (code: number): ProbeAnswer => ({ kind: "status", status: code });
 const after = (answers: readonly ProbeAnswer[], first = UNPROBED): Health =>
@@ -18,11 +25,11 @@ const failure: fc.Arbitrary<ProbeAnswer> = fc.oneof(
   ),
 );
 const refused: ProbeAnswer = { kind: "refused", port: 80 };
-const isRefusal = ({ kind }: ProbeAnswer) => kind === "refused";
+const isRefused = ({ kind }: ProbeAnswer) => kind === "refused";
 /** The answers, of which none is a 200, end the health of a worker. */
 const hasClosed = (all: readonly ProbeAnswer[]) =>
   all.length >= HEALTH_FAILURES_MAX ||
-  all.some((one) => isRefusal(one) || (one.kind === "status" && one.status === 204));
+  all.some((one) => isRefused(one) || (one.kind === "status" && one.status === 204));
 const answers = fc.array(fc.oneof(failure, fc.constantFrom(status(200), status(204))));
 
 describe("the health of a worker", () => {
@@ -55,8 +62,8 @@ describe("the health of a worker", () => {
       fc.property(answers, (all) => {
         const { isDown, wasHealthy, isHealthy, answer } = after(all);
         if (isDown) expect(wasHealthy && !isHealthy).toBe(true);
-        else expect(isHealthy || !wasHealthy || all.some(isRefusal)).toBe(true);
-        if (answer && isRefusal(answer)) expect(isHealthy).toBe(false);
+        else expect(isHealthy || !wasHealthy || all.some(isRefused)).toBe(true);
+        if (answer && isRefused(answer)) expect(isHealthy).toBe(false);
       }),
     );
     expect(after([status(200), refused])).toMatchObject({ isHealthy: false, isDown: false });

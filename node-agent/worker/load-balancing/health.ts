@@ -7,11 +7,16 @@
  * H3  A refused connection is no server that is only busy: the worker gets nothing from that moment, though it is
  *     called unhealthy only after as many failures as ever.
  */
-import {
-  HEALTH_FAILURES_MAX,
-  HEALTH_PROBE_EAGER_FOR_MS,
-  HEALTH_PROBE_EAGER_MS,
-} from "../../../src/contract/limits.ts";
+import { HEALTH_PROBE_EAGER_MS } from "../../../src/contract/limits.ts";
+
+/** Time for a worker to answer a probe. */
+export const HEALTH_PROBE_TIMEOUT_MS = 5_000;
+
+/** How long a starting worker is probed eagerly. */
+export const HEALTH_PROBE_EAGER_FOR_MS = 10_000;
+
+/** Failures in a row after which a worker gets no requests. */
+export const HEALTH_FAILURES_MAX = 3;
 
 export type ProbeAnswer =
   | { readonly kind: "status"; readonly status: number }

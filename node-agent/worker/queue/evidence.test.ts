@@ -71,7 +71,7 @@ describe("a ping", () => {
     expect(applyPing("a", { ...seen, ...first }, new Set(["b"])).isEnded).toBe(true);
   });
 
-  test("that names the job again starts the count anew", ({ expect }) => {
+  test("that names the job again restarts the count", ({ expect }) => {
     expect(applyPing("a", { ...seen, pingsWithout: 1 }, new Set(["a"]))).toMatchObject({ pingsWithout: 0 });
   });
 

@@ -8,7 +8,7 @@ export type JobStopsOptions = {
   readonly log: AgentLog;
   readonly timing: Timing;
   readonly jobsInside: () => readonly DeliveredJob[];
-  /** Makes the worker poll for jobs anew: a stopped handler posts nothing, but that poll shows that it is over. */
+  /** Makes the worker poll again: a stopped handler posts nothing, but that poll shows that it has ended. */
   readonly requestPoll: () => void;
   readonly onGraceOver: () => void;
 };

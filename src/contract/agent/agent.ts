@@ -226,8 +226,8 @@ export const assignmentSchema = z.object({
    */
   problem: z.string().max(PROBLEM_MAX_LENGTH).optional(),
   /**
-   * The worker is of an older release, and this is what the newest one is made of: only who does not know its
-   * own may start it so. Edges of before never say.
+   * The worker is of an older version, but this describes the newest one: only an agent that does not know the older
+   * one may start the worker from it. Absent from older edges.
    */
   isSuperseded: z.boolean().optional(),
   /** What the worker may use of the host; absent: everything. Absent from older edges. */

@@ -16,7 +16,7 @@ describe("references to secrets", () => {
       fc.property(fc.array(fc.tuple(plain, reference)), plain, (pairs, rest) => {
         const text = pairs.map(([before, { text: written }]) => before + written).join("") + rest;
         expect(referencedSecrets(text)).toEqual(pairs.map(([, { of }]) => of));
-        const filled = pairs.map(([before, { of }]) => `${before}<${of}>`).join("") + rest;
+        const filled = pairs.map(([prefix, { of: secret }]) => `${prefix}<${secret}>`).join("") + rest;
         expect(fillReferences(text, (of) => `<${of}>`)).toBe(filled);
         expect(filledLength(text, (of) => of.length + 2)).toBe(filled.length);
       }),

@@ -73,7 +73,7 @@ describe("the start of a worker", () => {
     ]);
   });
 
-  test("moves in time only when it happened anew", ({ expect }) => {
+  test("changes its time only when it happened again", ({ expect }) => {
     const known = { ...NO_START, containerStartedAt: 1_000, readyAt: 5_000 };
     expect(mergeStart(known, { ...known, readyAt: 6_900 })).toBe(known);
     expect(mergeStart(known, NO_START)).toBe(known);

@@ -174,7 +174,7 @@ describe("a worker is revived where it was", () => {
   });
 });
 
-describe("stints", () => {
+describe("epochs", () => {
   test("of one worker differ, and name the worker", ({ expect }) => {
     const epochs = [0, 1, 2].map((revivals) => epochOf({ workerId: "w1", revivals }));
     expect(new Set(epochs).size).toBe(3);

@@ -36,7 +36,7 @@ describe("with room for one more", () => {
     expect(plan([busy(), late, early, ready()]).leaving).toEqual([idOf(early)]);
   });
 
-  test("when all are busy, one gets no more jobs, and whoever is free first may go in its place", ({
+  test("when all are busy, one gets no more jobs, and the first to be free may be removed in its place", ({
     expect,
   }) => {
     const old = [busy({ jobs: 2 }), busy(), busy()];

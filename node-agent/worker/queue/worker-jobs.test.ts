@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { onTestFinished, test } from "vitest";
+import { SILENT_LOG } from "../../core/log.ts";
+import { TIMING } from "../../core/timing.ts";
+import { AttemptLedger, type ReceivedAttempt } from "../../journal/attempt-ledger.ts";
+import { Journal } from "../../journal/journal.ts";
+import { Poll } from "../../worker-server/poll.ts";
+import { WorkerJobs } from "./worker-jobs.ts";
+
+function setUp() {
+  const stateDir = mkdtempSync(join(tmpdir(), "edgerun-jobs-"));
+  const journal = new Journal(stateDir);
+  const ledger = new AttemptLedger(journal, SILENT_LOG);
+  const options = { ledger, log: SILENT_LOG, timing: TIMING, onChange: () => {}, onRefresh: () => {} };
+  const jobs = new WorkerJobs(options);
+  onTestFinished(() => {
+    jobs.close();
+    journal.close();
+    rmSync(stateDir, { recursive: true, force: true });
+  });
+  const receive = (id: string): ReceivedAttempt => {
+    const job = { id, attempt: 1, workerId: "worker-1", input: "1", executionTimeoutMs: 60_000 };
+    return { job, record: ledger.receive("endpoint-1", job) };
+  };
+  return { jobs, ledger, receive };
+}
+
+/** A poll whose peer has gone without a word. */
+function deadPoll(): Poll {
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
+  const poll = new Poll(response, () => {});
+  response.destroyed = true;
+  return poll;
+}
+
+test("a job whose delivery failed waits for the next poll", async ({ expect }) => {
+  const { jobs, receive } = setUp();
+  jobs.take(deadPoll(), 1, false, 1_000);
+  jobs.accept([receive("job-1")]);
+  await nextTurn();
+  expect(jobs.idsInside()).toEqual([]);
+  expect(jobs.isEmpty()).toBe(false);
+});
+
+test("a job that was stopped while its delivery failed waits for no poll", async ({ expect }) => {
+  const { jobs, receive } = setUp();
+  jobs.take(deadPoll(), 1, false, 1_000);
+  jobs.accept([receive("job-1")]);
+  expect(jobs.stop("job-1", 1, "cancelled")).toBe(true);
+  await nextTurn();
+  expect(jobs.isEmpty()).toBe(true);
+});
+
+test("jobs that wait survive the container that is stopped, those inside are lost", ({ expect }) => {
+  const { jobs, ledger, receive } = setUp();
+  const inside = receive("job-1");
+  jobs.adopt(inside.record);
+  const waiting = receive("job-2");
+  jobs.accept([waiting]);
+  jobs.forgetInside("The worker was stopped.");
+  expect(jobs.holds("job-1")).toBe(false);
+  expect(jobs.holds("job-2")).toBe(true);
+  expect(ledger.isOpen(waiting.record)).toBe(true);
+  expect(ledger.isOpen(inside.record)).toBe(false);
+});

@@ -1,0 +1,191 @@
+/** The loops that call the edge, against a server whose calls a test answers one by one, in any order. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, onTestFinished, test } from "vitest";
+import { SILENT_LOG } from "../../node-agent/core/log.ts";
+import { TIMING } from "../../node-agent/core/timing.ts";
+import { EdgeClient } from "../../node-agent/edge/edge-client.ts";
+import { type EdgeContext, Reachability } from "../../node-agent/edge/edge-context.ts";
+import { ExchangeLoop, type ExchangeWorkers } from "../../node-agent/exchange/exchange-loop.ts";
+import { SyncLoop } from "../../node-agent/exchange/sync-loop.ts";
+import { AttemptLedger } from "../../node-agent/journal/attempt-ledger.ts";
+import { Journal } from "../../node-agent/journal/journal.ts";
+import {
+  type Assignment,
+  type ExchangeRequest,
+  exchangeRequestSchema,
+  syncRequestSchema,
+} from "../../src/contract/agent/agent.ts";
+import { assignment } from "../support/agent-fixture.ts";
+
+const ENDPOINT = "endpoint-1";
+const LIMIT_MS = 3_000;
+const NOTHING = { acks: [], jobs: [], stops: [] };
+
+type Call = { readonly body: unknown; readonly answer: (status: number, reply: unknown) => void };
+
+/** An edge that answers no call by itself. */
+class ManualEdge {
+  readonly #calls: Call[] = [];
+  readonly #server = createServer((request, response) => {
+    void text(request).then((body) =>
+      this.#calls.push({ body: JSON.parse(body), answer: answerOf(response) }),
+    );
+  });
+
+  static async start(): Promise<ManualEdge> {
+    const edge = new ManualEdge();
+    await new Promise<void>((resolve) => edge.#server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      edge.#server.closeAllConnections();
+      edge.#server.close();
+    });
+    return edge;
+  }
+
+  context(): EdgeContext {
+    const stopping = new AbortController();
+    onTestFinished(() => stopping.abort());
+    return {
+      client: new EdgeClient(`http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`, "token"),
+      reachability: new Reachability(SILENT_LOG),
+      log: SILENT_LOG,
+      timing: { ...TIMING, edgeRetryBaseMs: 10, edgeRetryCapMs: 10 },
+      signal: stopping.signal,
+      random: () => 0.5,
+      onUnauthorized: () => {},
+    };
+  }
+
+  /** The next call of which the condition is true; fails when none comes. */
+  async next(what: string, matches: (body: unknown) => boolean = () => true): Promise<Call> {
+    for (const until = Date.now() + LIMIT_MS; Date.now() < until; await delay(5)) {
+      const index = this.#calls.findIndex(({ body }) => matches(body));
+      const [call] = index < 0 ? [] : this.#calls.splice(index, 1);
+      if (call) return call;
+    }
+    throw new Error(`The agent made no call: ${what}.`);
+  }
+}
+
+function answerOf(response: ServerResponse): Call["answer"] {
+  return (status, reply) => {
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(reply));
+  };
+}
+
+describe("an exchange", () => {
+  type Setup = { readonly hasRunning: boolean; readonly onOver?: () => void };
+
+  function start(edge: ManualEdge, { hasRunning, onOver = () => {} }: Setup) {
+    const stateDir = mkdtempSync(join(tmpdir(), "edgerun-exchange-"));
+    const journal = new Journal(stateDir);
+    onTestFinished(() => {
+      journal.close();
+      rmSync(stateDir, { recursive: true, force: true });
+    });
+    const ledger = new AttemptLedger(journal, SILENT_LOG);
+    const workers: ExchangeWorkers = {
+      hasRunning: () => hasRunning,
+      freeSlots: () => [],
+      acceptableJobs: () => 0,
+      accept: () => {},
+      stopJob: () => {},
+    };
+    const logs = { follow: () => 0, setFollow: () => {} };
+    const options = { endpointId: ENDPOINT, session: "session-1", ledger, workers, logs, onOver };
+    const report = async (): Promise<void> => {
+      const job = { id: "job-1", attempt: 1, workerId: "worker-1", executionTimeoutMs: 60_000 };
+      const record = ledger.receive(ENDPOINT, job);
+      await ledger.report(record, { kind: "completed", output: "1" });
+    };
+    const open = () => new ExchangeLoop({ ...edge.context(), ...options });
+    return { ledger, report, open };
+  }
+
+  const requestOf = (body: unknown): ExchangeRequest => exchangeRequestSchema.parse(body);
+  const isImmediate = (body: unknown): boolean => requestOf(body).holdMs === 0;
+  const isHeld = (body: unknown): boolean => requestOf(body).holdMs > 0;
+
+  test("keeps its reports while workers run, even if the edge says 404", async ({ expect }) => {
+    const edge = await ManualEdge.start();
+    const { report, open, ledger } = start(edge, { hasRunning: true });
+    await report();
+    open();
+    const first = await edge.next("a report", (body) => requestOf(body).reports.length === 1);
+    first.answer(404, { error: "no such endpoint" });
+    const second = await edge.next("after the 404", isImmediate);
+    expect(requestOf(second.body).reports).toHaveLength(1);
+    expect(ledger.size).toBe(1);
+  });
+
+  test("drops its reports when the edge says 404 and no worker is left", async ({ expect }) => {
+    const edge = await ManualEdge.start();
+    const over = Promise.withResolvers<void>();
+    const { report, open, ledger } = start(edge, { hasRunning: false, onOver: over.resolve });
+    await report();
+    open();
+    const first = await edge.next("a report", isImmediate);
+    const held = await edge.next("a long poll", isHeld);
+    first.answer(404, { error: "no such endpoint" });
+    held.answer(404, { error: "no such endpoint" });
+    await over.promise;
+    expect(ledger.size).toBe(0);
+  });
+
+  test("tells the edge at once that a job was declined, though a long poll is open", async ({ expect }) => {
+    const edge = await ManualEdge.start();
+    const { report, open, ledger } = start(edge, { hasRunning: true });
+    await report();
+    open();
+    await edge.next("a long poll", isHeld);
+    const reported = await edge.next("a report", isImmediate);
+    const acks = [{ jobId: "job-1", attempt: 1, outcome: "accepted" }];
+    const job = { id: "job-2", attempt: 1, workerId: "worker-1", input: 1, executionTimeoutMs: 60_000 };
+    reported.answer(200, { ...NOTHING, acks, jobs: [job] });
+    const next = await edge.next("about the declined job", isImmediate);
+    expect(requestOf(next.body)).toMatchObject({ held: [], reports: [] });
+    expect(ledger.size).toBe(0);
+  });
+});
+
+describe("a sync", () => {
+  test("that was overtaken by a newer one does not undo it, unless it has a newer revision", async ({
+    expect,
+  }) => {
+    const edge = await ManualEdge.start();
+    const applied: (readonly Assignment[])[] = [];
+    let replies = 0;
+    const sync = new SyncLoop({
+      ...edge.context(),
+      inventory: () => ({ gpus: [], cpuCount: 1, memoryMb: 1, diskFreeMb: 1, runtime: "process" }),
+      reports: () => [],
+      isBusy: () => false,
+      presence: () => null,
+      apply: (assignments) => applied.push(assignments),
+      onConnected: () => {},
+      onReply: () => (replies += 1),
+    });
+    const next = (what: string) => edge.next(what, (body) => syncRequestSchema.safeParse(body).success);
+    const old = assignment({ workerId: "old" });
+    const current = assignment({ workerId: "current" });
+    sync.start();
+    const first = await next("the first sync");
+    sync.changed(true);
+    const second = await next("the second sync");
+    sync.changed(true);
+    const third = await next("the third sync");
+    third.answer(200, { revision: 2, assignments: [current] });
+    await next("a sync after the third");
+    first.answer(200, { revision: 1, assignments: [old] });
+    await expect.poll(() => replies, { timeout: LIMIT_MS }).toBe(2);
+    second.answer(200, { revision: 3, assignments: [] });
+    await expect.poll(() => applied.length, { timeout: LIMIT_MS }).toBe(2);
+    expect(applied).toEqual([[current], []]);
+  });
+});
