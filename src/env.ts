@@ -40,7 +40,7 @@ export type Env = RateEnv & {
   ENDPOINT_STORAGE_GB?: string;
   /** What logs of an account may add in a day, in GB; see management/logs/log-quota.ts. */
   LOG_STORAGE_GB_PER_DAY?: string;
-  /** What artifacts of an account may take, in GB; see management/flash/artifact-storage.ts. */
+  /** What artifacts of an account may take, in GB; see management/flash/uploads.ts. */
   ARTIFACT_STORAGE_GB?: string;
   /** Days for which logs are kept; see management/logs/log-retention.ts. */
   LOG_RETENTION_DAYS?: string;

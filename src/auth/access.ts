@@ -1,4 +1,4 @@
-/** What a caller lacks, in words: the same ones for all APIs. */
+/** Messages about missing access, the same for all APIs. */
 import { accessToEndpoint, suffices, type Access } from "../domain/accounts/permissions.ts";
 import type { Principal } from "./principal.ts";
 

@@ -1,9 +1,12 @@
 /**
  * Remembers for a short while, within one isolate, what a credential stands for, so that authentication
- * neither hashes nor asks D1 on the hot path. Bounded: the oldest answer makes room. Refusals are kept apart,
+ * neither hashes nor reads D1 on the hot path. Bounded: the oldest answer is evicted. Rejections are cached apart,
  * so that a flood of wrong keys cannot push out the right ones, and by hash, since a wrong key may be long.
  */
 import { BoundedMap } from "../domain/limits/bounded-map.ts";
+
+/** How long an edge location caches that a credential is wrong. */
+export const CREDENTIAL_REJECTION_CACHE_MS = 5_000;
 
 export class CredentialCache<Answer> {
   readonly #accepted: ExpiringMap<Answer>;

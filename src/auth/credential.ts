@@ -22,7 +22,7 @@ export function generateCredential(kind: CredentialKind): string {
   return credential + checksumOf(credential);
 }
 
-/** False for a text that generateCredential has never made, so that nobody need look for it. */
+/** False for a string that generateCredential cannot have made, which needs no look-up. */
 export function mayBeIssued(credential: string): boolean {
   const [, issued, checksum] = FORM.exec(credential) ?? [];
   if (issued === undefined) return false;

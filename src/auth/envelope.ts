@@ -5,7 +5,7 @@
  *     key under a key that HKDF derives from the newest key of the ring.
  * E2  Both layers are bound to account, kind and row: a text that was copied elsewhere does not open.
  * E3  A text has one spelling: what is changed in any way does not open.
- * E4  Whoever changes the ring re-wraps data keys alone; the value is neither opened nor sealed again.
+ * E4  A change of the ring re-wraps data keys alone; values are neither opened nor sealed again.
  *
  * Text form: `v1:<key id>:<nonce and sealed data key>:<nonce and sealed value>`, base64url without padding.
  */

@@ -1,17 +1,16 @@
 /**
- * Who calls with the key of a flash environment. Rules as in principal.ts; the key ends with its environment.
+ * Callers with the key of a flash environment. Rules as in principal.ts; the key ends with its environment.
  *
  * Such a caller holds no permission at all: what the key opens is asked for by the environment's id.
  */
 import { ServiceError } from "../contract/errors.ts";
-import { CREDENTIAL_REJECTION_CACHE_MS } from "../contract/limits.ts";
 import { CREDENTIAL_CACHE_MS } from "../domain/accounts/permissions.ts";
 import { openDatabase } from "../db/database.ts";
 import { findEnvironmentAccount } from "../db/flash/deployments.ts";
 import type { Env } from "../env.ts";
-import { CredentialCache } from "./credential-cache.ts";
+import { CredentialCache, CREDENTIAL_REJECTION_CACHE_MS } from "./credential-cache.ts";
 import { kindOfCredential, readCredential } from "./credential.ts";
-import { environmentOfKey } from "./derived-keys/environment-key.ts";
+import { environmentOfKey } from "./derived-keys.ts";
 import { hashKey } from "./digest.ts";
 import type { RateEnv } from "./request-rates.ts";
 import { ANONYMOUS, authenticate, type Principal, type Unauthorized } from "./principal.ts";
@@ -43,7 +42,7 @@ const cache = new CredentialCache<EnvironmentPrincipal>({
 
 type AuthEnv = Pick<Env, "DB" | "ROOT_API_KEY" | "ENCRYPTION_KEYS"> & RateEnv;
 
-/** Finds who calls with an API key, or with the key of an environment. */
+/** Authenticates an API key or the key of an environment. */
 export async function authenticateAny(
   env: AuthEnv,
   headerOrKey: string | null | undefined,

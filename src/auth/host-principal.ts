@@ -1,9 +1,8 @@
 /** Which host calls the agent API: the one behind a host token. Rules as in principal.ts. */
-import { CREDENTIAL_REJECTION_CACHE_MS } from "../contract/limits.ts";
 import { openDatabase } from "../db/database.ts";
 import { findHostByTokenHash } from "../db/hosts.ts";
 import type { Env } from "../env.ts";
-import { CredentialCache } from "./credential-cache.ts";
+import { CredentialCache, CREDENTIAL_REJECTION_CACHE_MS } from "./credential-cache.ts";
 import { kindOfCredential, mayBeIssued, readCredential } from "./credential.ts";
 import { hashKey } from "./digest.ts";
 import type { Unauthorized } from "./principal.ts";

@@ -1,5 +1,5 @@
 /**
- * Who calls the public APIs: the account behind an API key.
+ * Callers of the public APIs: the account behind an API key.
  *
  * P1  Only a credential of the kind "API key" is looked up; host and join tokens never are.
  * P2  A revoked or narrowed key has lost what it lost within CREDENTIAL_CACHE_MS.
@@ -8,7 +8,6 @@
  * P5  A key that expires does so on time, whatever is remembered of it.
  * P6  A text that was never given out is not looked up, and others only so often for one network.
  */
-import { CREDENTIAL_REJECTION_CACHE_MS, KEY_USE_RECORD_INTERVAL_MS } from "../contract/limits.ts";
 import {
   ensureRootApiKey,
   findApiKeyByHash,
@@ -16,13 +15,16 @@ import {
   type FoundApiKey,
 } from "../db/credentials/api-keys.ts";
 import { openDatabase } from "../db/database.ts";
-import { NO_PERMISSIONS, type Permissions, CREDENTIAL_CACHE_MS } from "../domain/accounts/permissions.ts";
+import { NO_PERMISSIONS, CREDENTIAL_CACHE_MS, type Permissions } from "../domain/accounts/permissions.ts";
 import type { Env } from "../env.ts";
-import { CredentialCache } from "./credential-cache.ts";
+import { CredentialCache, CREDENTIAL_REJECTION_CACHE_MS } from "./credential-cache.ts";
 import { kindOfCredential, mayBeIssued, readCredential } from "./credential.ts";
 import { hashKey } from "./digest.ts";
+import { timingSafeEqual } from "./derived-keys.ts";
 import { countFailure, refuseExhausted, type RateEnv } from "./request-rates.ts";
-import { timingSafeEqual } from "./same-text.ts";
+
+/** Least time between two notes of a key's last use: precise enough to read, and cheap in writes. */
+const KEY_USE_RECORD_INTERVAL_MS = 3_600_000;
 
 export type Principal = {
   readonly kind: "principal";
@@ -47,7 +49,7 @@ const ENDPOINT_KEY =
 const ENVIRONMENT_KEY =
   "Unauthorized: this is the key of a flash environment, which opens the endpoints of that environment only. Send an API key of the account.";
 
-/** Who sends no key where none is needed: nobody's account, and no permission. */
+/** A caller without a key where none is needed: no account, and no permission. */
 export const ANONYMOUS: Principal = {
   kind: "principal",
   accountId: "",
@@ -130,7 +132,7 @@ async function resolve(
   return principal;
 }
 
-/** A note for people: nobody is turned away because it could not be made, and it is made at a later use. */
+/** Information for users: a failure to store it refuses no caller, and a later use stores it. */
 async function recordUse(env: AuthEnv, apiKeyId: string, now: number): Promise<void> {
   await recordApiKeyUse(openDatabase(env.DB), apiKeyId, now).catch(() => undefined);
 }

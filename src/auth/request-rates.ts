@@ -3,7 +3,7 @@
  *
  * R1  A caller far below a limit costs nothing: an isolate counts for itself, and asks the binding of the
  *     platform, which counts for all isolates of a location, once a tenth of the limit is used up.
- * R2  A binding that is missing or fails refuses nobody; the isolate's own count still does.
+ * R2  A binding that is missing or fails refuses no request; the isolate's own count still does.
  */
 import { ServiceError } from "../contract/errors.ts";
 import { EDGE_RATE_LIMITS, rateLimitBinding, type EdgeLimited } from "../contract/rate-limits.ts";
@@ -37,7 +37,7 @@ export async function countRequest(
   }
 }
 
-/** The same for what is counted afterwards: refuses who has used up the limit, and counts nothing. */
+/** The same for what is counted afterwards: refuses a caller that has used up the limit, and counts nothing. */
 export function refuseExhausted(limited: EdgeLimited, name: string, now: number): void {
   const counter = windowsOf(limited);
   if (!counter.isExhausted(name, now)) return;
@@ -62,7 +62,7 @@ export async function countFailure(
   if (await isOneTooMany(env, limited, name, now)) windowsOf(limited).exhaust(name, now);
 }
 
-/** By what a request without a key of its own is counted; undefined where nobody says where it comes from. */
+/** The network by which a request without a key is counted; undefined where its origin is unknown. */
 export function networkOf(env: ClientAddressEnv, request: Request): string | undefined {
   const address = clientAddress(env, request);
   return address === null ? undefined : clientNetwork(address);

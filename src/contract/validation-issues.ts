@@ -3,6 +3,7 @@
  * message of issues for which the schema has none of its own: what would be valid, to follow the name of the field.
  */
 import * as z from "zod";
+import { toDotPath } from "zod/v4/core";
 import { ServiceError } from "./errors.ts";
 
 /** An error message has no room for more. */
@@ -18,7 +19,7 @@ type Invalid = { readonly issues: readonly Pick<z.core.$ZodIssue, "path" | "mess
 /** `within`: the path or name of the validated value; empty where it is the whole body. */
 export function formatIssues({ issues }: Invalid, within = ""): string {
   const described = issues.slice(0, ISSUES_MAX).map(({ path, message }) => {
-    const place = within === "" ? z.core.toDotPath(path) : z.core.toDotPath([within, ...path]);
+    const place = within === "" ? toDotPath(path) : toDotPath([within, ...path]);
     return `${place === "" ? "body" : place}: ${message}`;
   });
   return described.join("; ");

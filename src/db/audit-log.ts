@@ -1,9 +1,9 @@
-/** The audit log: every change of the management API is noted in the transaction that makes it. */
+/** The audit log: every change of the management API is recorded in the transaction that makes it. */
 import { and, asc, desc, eq, inArray, lt, sql, type SQL } from "drizzle-orm";
 import type { Database } from "./database.ts";
 import { apiKey, auditEntry } from "./schema.ts";
 
-/** Who changes something, by which operation, and when. */
+/** The author of a change, its operation and its time. */
 export type Author = {
   readonly accountId: string;
   readonly apiKeyId: string;
@@ -36,8 +36,8 @@ export type AuditSubject = {
 };
 
 /**
- * A statement for the place right behind a write in the same batch: notes that write if it changed a row.
- * SQLite's changes() tells of the statement before, so nothing may stand between the two.
+ * A statement to follow a write directly in the same batch: records that write if it changed a row.
+ * SQLite's changes() counts the rows of the previous statement, so no other may stand between the two.
  */
 export function auditIfChanged(db: Database, author: Author, subject: AuditSubject) {
   const { accountId, now, apiKeyId, operation } = author;
@@ -71,7 +71,7 @@ export type AuditRecord = typeof auditEntry.$inferSelect & {
   readonly apiKeyName: string | null;
 };
 
-/** What entries are asked for; a member that is absent selects nothing out. */
+/** Which entries to read; absent members do not filter. */
 export type AuditSelection = {
   readonly limit: number;
   /** Only entries older than this one. */
@@ -108,7 +108,7 @@ function conditions({ before, subjectId, subjectKind, operation, apiKeyId }: Aud
   ];
 }
 
-/** Removes entries of all accounts from before; says how many. Looks at the oldest ones only. */
+/** Removes entries of all accounts that are older; returns how many. Reads the oldest ones only. */
 export async function removeOldAuditEntries(db: Database, before: number, limit: number): Promise<number> {
   const oldest = db
     .$with("oldest")

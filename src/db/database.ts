@@ -1,5 +1,6 @@
-import { sql, type Column, type SQL } from "drizzle-orm";
+import { sql, getTableColumns, type Column, type SQL } from "drizzle-orm";
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 
 export type Database = DrizzleD1Database;
 
@@ -11,4 +12,16 @@ export function openDatabase(d1: D1Database): Database {
 /** Whether a column holds one of the values. They travel as one parameter, for D1 takes a hundred at most. */
 export function isOneOf(column: Column, values: readonly string[]): SQL {
   return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`;
+}
+
+/** A row for `insert(table).select(…)`, which is inserted only if the condition holds at that very moment. */
+export function rowIf<Table extends SQLiteTable>(
+  table: Table,
+  record: Table["$inferSelect"],
+  condition: SQL | undefined,
+): SQL {
+  const values: Readonly<Record<string, unknown>> = record;
+  const columns = Object.entries(getTableColumns(table));
+  const row = columns.map(([field, column]) => sql.param(values[field], column));
+  return sql`SELECT ${sql.join(row, sql`, `)} WHERE ${condition}`;
 }

@@ -3,8 +3,7 @@ import type { EndpointConfig } from "../contract/endpoint.ts";
 import { readGpuIds } from "../catalog/gpu-selection.ts";
 import { isWithinQuota } from "./quotas.ts";
 import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
-import { rowIf } from "./conditional-insert.ts";
-import { isOneOf, type Database } from "./database.ts";
+import { isOneOf, rowIf, type Database } from "./database.ts";
 import { takesEndpoints } from "./flash/environments.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, endpointRemoval, networkVolume, splitList, template } from "./schema.ts";
@@ -111,7 +110,7 @@ export async function listEndpointsOfTemplate(
     .where(and(eq(endpoint.accountId, accountId), eq(endpoint.templateId, templateId)));
 }
 
-/** What the objects need to know of an endpoint; without its template they do not know what disk it needs. */
+/** The configuration that objects get; without the template they do not know the disk that it needs. */
 export function toEndpointConfig(
   record: EndpointRecord,
   template?: Pick<TemplateRecord, "containerDiskInGb">,
@@ -144,7 +143,7 @@ export function toEndpointConfig(
   };
 }
 
-/** Volumes of an endpoint, whichever of the two ways they were given. */
+/** Volumes of an endpoint, from both of its fields. */
 export function volumesOf({ networkVolumeId, networkVolumeIds }: EndpointRecord): readonly string[] {
   return networkVolumeId ? [...new Set([networkVolumeId, ...networkVolumeIds])] : networkVolumeIds;
 }
@@ -160,8 +159,8 @@ export type EndpointNeeds = {
 };
 
 /**
- * Inserts an endpoint; nothing comes back when its template, a volume or its flash environment is gone, when that
- * has one of this name, or when the account has no room.
+ * Inserts an endpoint; undefined when its template, a volume or its flash environment is gone, when that
+ * has one of this name, or when the quota of the account is used up.
  */
 export async function insertEndpointIfAllowed(
   db: Database,
@@ -252,7 +251,7 @@ function mayChangeOwnTemplate(db: Database, { id }: EndpointRecord, change: Temp
 
 /**
  * Deletes an endpoint if it still is as it was read, and its inline template with the last endpoint that
- * uses it. Leaves a removal behind, which says that the endpoint's object is still to be emptied.
+ * uses it. Inserts a removal, which says that the endpoint's object is still to be emptied.
  */
 export async function deleteEndpointIfUnchanged(
   db: Database,
@@ -301,7 +300,7 @@ export async function isEndpointRemovalOpen(
   return removal !== undefined;
 }
 
-/** Removals of all accounts whose object has not confirmed, in no order, so that none stands in the way. */
+/** Removals of all accounts whose object has not confirmed, in random order, so that no failing one blocks the others. */
 export async function listOpenRemovals(
   db: Database,
   limit: number,

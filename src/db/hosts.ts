@@ -2,8 +2,7 @@ import { and, asc, eq, gt, isNull, lte, or, sql, type SQL } from "drizzle-orm";
 import { HOSTS_MAX } from "../contract/limits.ts";
 import { findApiKey, mayAddHosts } from "./credentials/api-keys.ts";
 import { auditIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
-import { rowIf } from "./conditional-insert.ts";
-import type { Database } from "./database.ts";
+import { rowIf, type Database } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
 import { host } from "./schema.ts";
 

@@ -1,8 +1,7 @@
 import { and, asc, eq, lte, notExists, or, sql } from "drizzle-orm";
 import { isWithinQuota } from "./quotas.ts";
 import { changedFields, auditIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
-import { rowIf } from "./conditional-insert.ts";
-import { isOneOf, type Database } from "./database.ts";
+import { isOneOf, rowIf, type Database } from "./database.ts";
 import type { EndpointRecord } from "./endpoints.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, networkVolume } from "./schema.ts";
@@ -49,7 +48,7 @@ export async function listEndpointsOfVolume(
   return await db.select().from(endpoint).where(namesVolume(accountId, volumeId));
 }
 
-/** Inserts a volume; nothing comes back when the account has no room for one more. */
+/** Inserts a volume; undefined when the quota of the account is used up. */
 export async function insertNetworkVolumeWithinQuota(
   db: Database,
   author: Author,
@@ -65,7 +64,7 @@ export async function insertNetworkVolumeWithinQuota(
   return inserted;
 }
 
-/** Renames or grows a volume; nothing comes back when it is gone, or larger than that by now. */
+/** Renames or grows a volume; undefined when it is gone, or larger than that by now. */
 export async function growNetworkVolume(
   db: Database,
   author: Author,

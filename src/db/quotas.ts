@@ -1,15 +1,6 @@
 /** How much of each kind an account may have, so that its lists and what is done for all of them stay bounded. */
 import { sql, type SQL } from "drizzle-orm";
 import { FLASH_APPS_MAX, FLASH_UPLOADS_MAX } from "../contract/flash/flash-limits.ts";
-import {
-  API_KEYS_MAX,
-  ENDPOINTS_MAX,
-  JOIN_TOKENS_MAX,
-  NETWORK_VOLUMES_MAX,
-  REGISTRY_AUTHS_MAX,
-  SECRETS_MAX,
-  TEMPLATES_MAX,
-} from "../contract/limits.ts";
 import type { Database } from "./database.ts";
 import {
   apiKey,
@@ -22,6 +13,17 @@ import {
   secret,
   template,
 } from "./schema.ts";
+
+/** Revoked and expired keys count for as long as they are listed. */
+const API_KEYS_MAX = 5_000;
+
+const ENDPOINTS_MAX = 1_000;
+const TEMPLATES_MAX = 2_000;
+const SECRETS_MAX = 2_000;
+const REGISTRY_AUTHS_MAX = 500;
+const NETWORK_VOLUMES_MAX = 1_000;
+/** Used ones count until they expire. */
+const JOIN_TOKENS_MAX = 1_000;
 
 const QUOTAS = {
   apiKey: { table: apiKey, max: API_KEYS_MAX },

@@ -44,7 +44,7 @@ export const apiKey = sqliteTable(
     /** SHA-256 of the key, in hex; the key itself is never stored. */
     hash: text("hash").notNull(),
     name: text("name").notNull(),
-    /** Its first characters, by which a person knows it again. */
+    /** Its first characters, by which a user recognizes it. */
     hint: text("hint").notNull().default(""),
     permissions: text("permissions", { mode: "json" })
       .$type<Permissions>()
@@ -135,7 +135,7 @@ export const endpoint = sqliteTable(
     queueDepthMax: integer("queue_depth_max").notNull().default(QUEUE_DEPTH_MAX),
     flashBootType: text("flash_boot_type", { enum: ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] }),
     compliance: strings("compliance").notNull(),
-    /** Release; grows when running workers must be replaced. */
+    /** Grows when running workers must be replaced. */
     version: integer("version").notNull(),
     /** Counts the writes, so that a change based on an older reading is noticed. */
     revision: integer("revision").notNull(),
@@ -161,7 +161,7 @@ export const flashApp = sqliteTable(
     id: text("id").primaryKey(),
     accountId: accountId(),
     name: text("name").notNull(),
-    /** Made for sessions alone: it goes with the last of them, unless something that lasts was made in it. */
+    /** Created for sessions: deleted with the last of them, unless something permanent was created in it. */
     isForSessions: flag("is_for_sessions").notNull().default(false),
     createdAt: integer("created_at").notNull(),
   },
@@ -173,7 +173,7 @@ const flashAppId = () =>
     .notNull()
     .references(() => flashApp.id);
 
-/** Packed files of an app with what they say of themselves. The same files and manifest are one build. */
+/** Packed files of an app with their manifest. The same files and manifest are one build. */
 export const flashBuild = sqliteTable(
   "flash_build",
   {
@@ -202,7 +202,7 @@ export const flashEnvironment = sqliteTable(
     name: text("name").notNull(),
     state: text("state", { enum: ENVIRONMENT_STATES }).notNull(),
     activeBuildId: text("active_build_id").references(() => flashBuild.id),
-    /** Of a session, which ends then unless it is renewed; null for one that lasts. Without an index: a renewal is one row. */
+    /** When a session ends unless it is renewed; null for a permanent environment. Without an index: a renewal is one row. */
     leaseExpiresAt: integer("lease_expires_at"),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
@@ -249,17 +249,17 @@ export const flashUploadPart = sqliteTable(
   (table) => [primaryKey({ columns: [table.uploadId, table.number] })],
 );
 
-/** A client that waits for its person to let it in, in the browser. */
+/** A client that waits for its user to approve it in the browser. */
 export const flashAuthRequest = sqliteTable(
   "flash_auth_request",
   {
     id: text("id").primaryKey(),
-    /** Whose key it got; null while nobody has said anything. */
+    /** The account of its key; null while it is undecided. */
     accountId: text("account_id").references(() => account.id),
     status: text("status", { enum: AUTH_REQUEST_STATUSES }).notNull(),
     /** The key, encrypted, from its approval until it was fetched. */
     sealedKey: text("sealed_key"),
-    /** What the client says it is; shown to the person. */
+    /** As the client names itself; shown to the user. */
     client: text("client").notNull().default(""),
     createdAt: integer("created_at").notNull(),
     expiresAt: integer("expires_at").notNull(),
@@ -281,7 +281,7 @@ export const joinToken = sqliteTable("join_token", {
   createdAt: integer("created_at").notNull(),
   expiresAt: integer("expires_at").notNull(),
   usedAt: integer("used_at"),
-  /** The key that made it, without which it lets nobody in; null for older tokens. */
+  /** The key that made it, which must still be valid when a host joins; null for older tokens. */
   apiKeyId: text("api_key_id"),
 });
 

@@ -2,9 +2,8 @@ import { and, asc, eq, exists, inArray, lt, ne, notExists, sql, type SQL } from 
 import { alias } from "drizzle-orm/sqlite-core";
 import { isWithinQuota } from "./quotas.ts";
 import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
-import { rowIf } from "./conditional-insert.ts";
-import { isOneOf, type Database } from "./database.ts";
-import { buildForNewVersion } from "./flash/pinned-builds.ts";
+import { isOneOf, rowIf, type Database } from "./database.ts";
+import { buildForNewVersion } from "./flash/builds.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, registryAuth, template } from "./schema.ts";
 
@@ -83,7 +82,7 @@ export async function listTemplates(db: Database, accountId: string): Promise<Te
 /** A template as it was read, and what it shall become. */
 export type TemplateChange = { readonly read: TemplateRecord; readonly values: TemplateValues };
 
-/** Inserts a template; nothing comes back when its name is taken, its credential is gone, or there is no room. */
+/** Inserts a template; nothing comes back when its name is taken, its credential is gone, or the quota is used up. */
 export async function insertTemplateIfAllowed(
   db: Database,
   author: Author,
@@ -115,7 +114,7 @@ export async function insertTemplateIfAllowed(
 
 /**
  * Changes a template if it still is as it was read, its name is free and its new credential is there. With
- * `release`, the endpoints that use it get a new version in the same transaction.
+ * `isNewVersion`, the endpoints that use it get a new version in the same transaction.
  */
 export async function updateTemplateIfUnchanged(
   db: Database,
@@ -135,7 +134,7 @@ export async function updateTemplateIfUnchanged(
   if (fields.length === 0) return (await update)[0];
 
   const audit = auditIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
-  // The release comes first: both statements must meet the same guard.
+  // The new version comes first: both statements must meet the same guard.
   const [updated] = options.isNewVersion
     ? (await db.batch([bumpEndpointVersions(db, author, read, mayChange), update, audit]))[1]
     : (await db.batch([update, audit]))[0];

@@ -3,13 +3,15 @@
  *
  * U1  What is written are totals of the hour, never differences, and a total only grows: writing one twice, or an
  *     older one after a newer one, changes nothing.
- * U2  Whoever writes workers leaves the jobs alone, and the other way round.
+ * U2  Writes of workers leave jobs unchanged, and the reverse.
  */
 import { and, asc, eq, gte, inArray, lt, min, sql } from "drizzle-orm";
-import { USAGE_CLOCK_TOLERANCE_MS } from "../contract/limits.ts";
 import type { GpuTime } from "../domain/metrics/worker-usage.ts";
 import type { Database } from "./database.ts";
 import { usageHour, usageProgress } from "./schema.ts";
+
+/** Clocks of objects may differ: an hour is complete when it is over by this. */
+export const USAGE_CLOCK_TOLERANCE_MS = 120_000;
 
 export type UsageRecord = typeof usageHour.$inferSelect;
 

@@ -1,4 +1,4 @@
-/** Who may have a document answered. */
+/** Which callers may execute which document. */
 import type { DocumentNode } from "graphql";
 import { missingManagementAccess } from "../auth/access.ts";
 import { ANONYMOUS, MISSING_KEY } from "../auth/principal.ts";
@@ -8,15 +8,15 @@ import { selectsOnly, neededAccess } from "./documents/access.ts";
 import { environmentAccessError } from "./environment-access.ts";
 import { managementSchema } from "./schema.ts";
 
-/** Holds nothing of an account, and is asked for by clients that send no key. */
+/** These contain no data of an account, and clients query them without a key. */
 const CATALOG_FIELDS = ["gpuTypes", "cpuFlavors", "dataCenters", "countryCodes", "serverlessGpuPools"];
-/** How somebody comes to a key cannot need one. */
+/** Getting a key cannot need one. */
 const LOGIN_FIELDS = ["createFlashAuthRequest", "flashAuthRequestStatus"];
 
 const OPEN_FIELDS = new Set([...CATALOG_FIELDS, ...LOGIN_FIELDS]);
 const OPEN_FIELDS_WITH_CATALOG_CLOSED = new Set(LOGIN_FIELDS);
 
-/** Why the caller may not have this document answered, if so. */
+/** Why the caller may not execute this document; undefined if it may. */
 export function accessError(
   document: DocumentNode,
   operationName: string | null | undefined,

@@ -1,8 +1,8 @@
 /**
- * What the key of a flash environment opens here: what its workers ask to find each other.
+ * What the key of a flash environment opens here: what its workers query to find each other.
  *
- * E1  A document may ask for fields of the list alone, so that what is added to the schema stays closed.
- * E2  The environment must be the key's own, and the build one that runs there.
+ * E1  A document may select only the listed fields, so that fields added to the schema stay closed.
+ * E2  The environment must be that of the key, and the build one that runs there.
  */
 import {
   TypeInfo,
@@ -25,7 +25,7 @@ const FIELDS: ReadonlyMap<string, ReadonlySet<string>> = new Map<string, Readonl
   }),
 );
 
-/** Why a document may not be answered to the holder of an environment's key, if so (E1). */
+/** Why the key of an environment may not execute a document; undefined if it may (E1). */
 export function environmentAccessError(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -46,7 +46,7 @@ type Resolver = GraphQLFieldResolver<unknown, GraphqlContext>;
 type Identified = { readonly id: string } | null | undefined;
 type IsWithin = (context: GraphqlContext, environmentId: string, id: string) => boolean | Promise<boolean>;
 
-/** Lets who is bound to an environment have what belongs to it only (E2). */
+/** Limits callers that are bound to an environment to what belongs to it (E2). */
 export function bindToEnvironment(schema: GraphQLSchema): void {
   const fields = schema.getQueryType()?.getFields();
   bind(fields?.["flashEnvironment"], (_context, environmentId, id) => id === environmentId);
@@ -61,7 +61,7 @@ function bind(field: { name: string; resolve?: Resolver | undefined } | undefine
     const bound = context.principal.flashEnvironmentId;
     if (bound === undefined) return found;
     const id = (found as Identified)?.id;
-    // The same error whether it exists elsewhere or nowhere.
+    // The same error whether it exists elsewhere or not.
     if (id === undefined || !(await isWithin(context, bound, id)))
       throw outsideEnvironment(`this ${field.name}`);
     return found;

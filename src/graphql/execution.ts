@@ -3,17 +3,18 @@ import { execute, GraphQLError, Kind, parse, validate, type DocumentNode } from 
 import { ANONYMOUS } from "../auth/principal.ts";
 import { missingKey, accessError } from "./authorization.ts";
 import { publicMessage } from "./public-message.ts";
-import { type ErrorCode, ServiceError, cutMessage, graphqlErrorCode } from "../contract/errors.ts";
-import { GRAPHQL_ERRORS_MAX } from "../contract/limits.ts";
+import { ServiceError, cutMessage, graphqlErrorCode, type ErrorCode } from "../contract/errors.ts";
 import type { GraphqlContext } from "./context.ts";
 import { exceededCost } from "./documents/cost.ts";
-import { exceededLimit } from "./documents/limits.ts";
-import { exceededTextLimit } from "./documents/text-limits.ts";
+import { exceededLimit, exceededTextLimit } from "./documents/limits.ts";
 import { DOCUMENT_RULES } from "./documents/id-variables.ts";
 import { logFailure } from "../failure-log.ts";
 import type { Warning } from "../management/context.ts";
 import type { GraphqlRequest } from "./request.ts";
 import { managementSchema } from "./schema.ts";
+
+/** Errors in one answer; as many as a level can have aliases. */
+export const GRAPHQL_ERRORS_MAX = 50;
 
 type WireError = {
   readonly message: string;
@@ -32,7 +33,7 @@ export type GraphqlAnswer = {
 /** Codes that clients expect with status 401, whatever else was answered. */
 const UNAUTHORIZED_CODES: ReadonlySet<string> = new Set(["UNAUTHORIZED", "INSUFFICIENT_PERMISSION"]);
 
-/** An answer that holds one error and no data. */
+/** An answer with one error and no data. */
 export function errorAnswer(
   status: GraphqlAnswer["status"],
   code: ErrorCode,
@@ -92,7 +93,7 @@ async function executeDocument(
   return { status: isRefused ? 401 : 200, body: { data, errors, ...extensions } };
 }
 
-/** The answer to a caller who may not do what they ask. */
+/** The answer to a caller that lacks access. */
 export function unauthorizedAnswer(
   { code, message }: ServiceError,
   path: WireError["path"] = [],
@@ -135,7 +136,7 @@ function describeError(error: GraphQLError, operationPath: WireError["path"]): W
   return toWireError("internal", "Internal server error. Please try again later.", path);
 }
 
-/** The engine quotes what was sent; a log must not. */
+/** The engine quotes the request; a log must not. */
 function loggable(cause: Error): Error {
   return cause instanceof GraphQLError ? new Error(publicMessage(cause.message)) : cause;
 }

@@ -1,5 +1,5 @@
 /**
- * What GraphQL says of a fault, without what the client sent: it may be a secret. Names of types and known
+ * Messages of the GraphQL engine without what the client sent, which may be a secret. Names of types and known
  * fields stay; literals, values of variables and pieces of the document do not.
  */
 import { cutMessage } from "../contract/errors.ts";

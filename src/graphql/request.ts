@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { toDotPath } from "zod/v4/core";
-import { GRAPHQL_VARIABLES_DEPTH_MAX } from "../contract/limits.ts";
+
+/** Lists and objects within each other in the variables. */
+export const GRAPHQL_VARIABLES_DEPTH_MAX = 50;
 
 const requestSchema = z.object({
   query: z.string("must be a string that holds a GraphQL document"),

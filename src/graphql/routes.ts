@@ -1,11 +1,11 @@
-/** The management API over HTTP: one POST route, and JSON whatever happens. */
+/** The management API over HTTP: one POST route, and every answer is JSON. */
 import { Hono, type Context } from "hono";
 import { readCredential } from "../auth/credential.ts";
 import { authenticateAny } from "../auth/environment-principal.ts";
 import { ANONYMOUS, callerName, type Principal } from "../auth/principal.ts";
 import { hasErrorCode } from "../contract/errors.ts";
 import { countRequest, networkOf } from "../auth/request-rates.ts";
-import { CONTROL_BODY_MAX_BYTES, GRAPHQL_OPEN_BODY_MAX_BYTES } from "../contract/limits.ts";
+import { CONTROL_BODY_MAX_BYTES } from "../contract/limits.ts";
 import { discardBody, BROKEN_BODY, readWithin } from "../durable/request-body.ts";
 import type { Env } from "../env.ts";
 import { missingKey } from "./authorization.ts";
@@ -15,13 +15,16 @@ import { openContext } from "../management/context.ts";
 import { createLoaders } from "../management/loaders.ts";
 import { readRequest } from "./request.ts";
 
+/** A GraphQL request without a key: many times what the catalog and the login need. */
+const GRAPHQL_OPEN_BODY_MAX_BYTES = 16 * 1024;
+
 type GraphqlEnv = { Bindings: Env; Variables: { principal: Principal; now: number } };
 
 /** Routes to be mounted at /graphql. */
 export function graphqlRoutes(): Hono<GraphqlEnv> {
   const routes = new Hono<GraphqlEnv>();
 
-  // People who look at the address in a browser are shown what there is.
+  // A browser is sent to the documentation of the schema.
   routes.get("/", async (context, next) => {
     context.header("Vary", "Accept");
     return acceptsHtml(context) ? context.redirect("/docs/graphql") : await next();
@@ -31,7 +34,7 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
     const now = Date.now();
     const credential =
       readCredential(context.req.header("authorization")) ?? readCredential(context.req.query("api_key"));
-    // What may be asked without a key is seen in the document; a wrong key opens nothing.
+    // The document decides whether a key is needed; a wrong key opens nothing.
     const network = networkOf(context.env, context.req.raw);
     const principal =
       credential === undefined ? ANONYMOUS : await authenticateAny(context.env, credential, now, network);
@@ -52,7 +55,7 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
     return await send(context, errorAnswer(405, "method_not_allowed", "Send the GraphQL document by POST."));
   });
 
-  // Here and not left to the routes above, whose refusal would pass through `onError`.
+  // Not left to the routes above, whose error would pass through `onError`.
   routes.all("*", async (context) => {
     const message = `There is nothing at ${context.req.path}. Send the GraphQL document by POST to /graphql.`;
     return await send(context, errorAnswer(404, "not_found", message));
@@ -76,7 +79,7 @@ export function graphqlRoutes(): Hono<GraphqlEnv> {
 async function answerDocument(context: Context<GraphqlEnv>): Promise<Response> {
   const { env, var: caller } = context;
   const isOpen = caller.principal === ANONYMOUS;
-  // What may be asked without a key is short; a longer document is not even looked at.
+  // Documents that need no key are short; a longer one is not parsed.
   const maxBytes = isOpen ? GRAPHQL_OPEN_BODY_MAX_BYTES : CONTROL_BODY_MAX_BYTES;
   const body = await readWithin(context.req.raw, maxBytes);
   if (body.kind === "broken") return await send(context, errorAnswer(400, "bad_request", BROKEN_BODY));
@@ -108,7 +111,7 @@ async function rejectLargeBody(context: Context): Promise<Response> {
   return await send(context, errorAnswer(413, "payload_too_large", message));
 }
 
-/** Nobody between keeps an answer or takes it for anything but JSON; pages of other origins cannot read it. */
+/** Answers are not cached and never taken for anything but JSON; pages of other origins cannot read them. */
 async function send(context: Context, answer: GraphqlAnswer): Promise<Response> {
   await discardBody(context.req.raw);
   context.header("Cache-Control", "no-store");

@@ -22,7 +22,7 @@ const KEYWORDS = new Set([
   ...["type", "input", "enum", "scalar", "union", "interface", "implements", "directive", "on"],
   ...["query", "mutation", "repeatable", "schema"],
 ]);
-/** Descriptions, texts, words, and all between. */
+/** Descriptions, strings, names, and all between. */
 const TOKENS = /"""[\s\S]*?"""|"(?:\\.|[^"\\])*"|[A-Za-z_]\w*|[^A-Za-z_"]+|"/g;
 
 /** The index and the parts, for {@link schemaPageRoutes}. */

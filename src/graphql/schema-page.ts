@@ -1,4 +1,4 @@
-/** `/docs/graphql`: the schema of the management API for people who open it in a browser. */
+/** `/docs/graphql`: the schema of the management API as a page for browsers. */
 import { Hono } from "hono";
 import { managementSchema } from "./schema.ts";
 import { escapeHtml as escape, schemaHtml } from "./schema-html.ts";

@@ -1,5 +1,5 @@
 import { makeExecutableSchema } from "@graphql-tools/schema";
-import type { GraphQLFieldResolver } from "graphql";
+import { GraphQLScalarType, Kind, valueFromASTUntyped, type GraphQLFieldResolver } from "graphql";
 import { accountResolvers, accountSdl } from "./account/account.ts";
 import { keyResolvers, keySdl } from "./account/api-keys.ts";
 import { auditResolvers, auditSdl } from "./account/audit-log.ts";
@@ -20,7 +20,42 @@ import { bindToEnvironment } from "./environment-access.ts";
 import { flashResolvers } from "./flash/flash-resolvers.ts";
 import { flashSdl } from "./flash/flash-schema.graphql.ts";
 import { loginResolvers, loginSdl } from "./flash/login.ts";
-import { scalarResolvers, scalarSdl } from "./scalars.ts";
+
+const scalarSdl = /* GraphQL */ `
+  scalar DateTime
+  scalar JSON
+  scalar Void
+  scalar Compliance
+`;
+
+const scalarResolvers = {
+  DateTime: new GraphQLScalarType({
+    name: "DateTime",
+    description: "A time in ISO 8601.",
+    coerceOutputValue: (at) => new Date(Number(at)).toISOString(),
+  }),
+
+  JSON: new GraphQLScalarType({ name: "JSON", description: "Any JSON value." }),
+
+  Void: new GraphQLScalarType({
+    name: "Void",
+    description: "Result of operations that answer null. A leaf, so clients select nothing.",
+    coerceOutputValue: () => null,
+  }),
+
+  Compliance: new GraphQLScalarType({
+    name: "Compliance",
+    description: "Compliance label; accepted as a string or as an enum value.",
+    coerceInputValue: requireLabel,
+    coerceInputLiteral: (node) =>
+      requireLabel(node.kind === Kind.ENUM ? node.value : valueFromASTUntyped(node)),
+  }),
+};
+
+function requireLabel(value: unknown): string {
+  if (typeof value !== "string") throw new TypeError("Compliance must be a string or an enum value.");
+  return value;
+}
 
 /** The management API: one SDL and one set of resolvers per noun. */
 export const managementSchema = makeExecutableSchema({

@@ -1,18 +1,22 @@
 import type { Principal } from "../auth/principal.ts";
 import type { Author } from "../db/audit-log.ts";
 import { openDatabase, type Database } from "../db/database.ts";
-import { cutMessage } from "../contract/errors.ts";
-import { WARNINGS_MAX } from "../contract/limits.ts";
+import { cutMessage, ServiceError } from "../contract/errors.ts";
 import type { Env } from "../env.ts";
+import { missingManagementAccess } from "../auth/access.ts";
+import type { Access } from "../domain/accounts/permissions.ts";
 
-/** What a caller should know of something that was done nevertheless. */
+/** Warnings of one answer of the management API. */
+const WARNINGS_MAX = 20;
+
+/** A problem with something that was stored nevertheless. */
 export type Warning = {
   readonly code: "SECRET_NOT_FOUND" | "SECRET_IN_USE";
-  /** A sentence for people that names the field. */
+  /** For users; names the field. */
   readonly message: string;
 };
 
-/** What every operation of the management API gets: who asks for what, when, and where things are kept. */
+/** What every operation of the management API gets: caller, operation, time and storage. */
 export type RequestContext = {
   readonly env: Env;
   readonly db: Database;
@@ -20,11 +24,11 @@ export type RequestContext = {
   readonly now: number;
   /** The field of the mutation, or method and path of a REST call; as the audit log shows it. */
   readonly operation: string;
-  /** Under which the caller reached this edge, such as https://edge.example. */
+  /** The origin under which the caller reached this edge, such as https://edge.example. */
   readonly origin: string;
-  /** Operations add to them; the answer tells them. */
+  /** Added by operations, returned in the answer. */
   readonly warnings: Warning[];
-  /** What the caller's program says it is. */
+  /** The caller's User-Agent. */
   readonly userAgent?: string;
 };
 
@@ -36,15 +40,35 @@ export function openContext(
   return { ...request, env, db: openDatabase(env.DB), warnings: [] };
 }
 
-/** Adds a warning that is not there yet; there is an end to their number and length, whatever the caller sends. */
+/** Adds a warning unless it is there already; their number and length are bounded. */
 export function warn({ warnings }: RequestContext, { code, message }: Warning): void {
   const cut = cutMessage(message);
   const isDuplicate = warnings.some((existing) => existing.message === cut);
   if (!isDuplicate && warnings.length < WARNINGS_MAX) warnings.push({ code, message: cut });
 }
 
-/** Whom the audit log names. */
+/** The author that the audit log names. */
 export function authorOf({ principal, operation, now }: RequestContext): Author {
   const { accountId, apiKeyId } = principal;
   return { accountId, apiKeyId, operation, now };
+}
+
+/** Refuses a key that does not give this access to the management API. */
+export function requireManagementAccess(
+  { principal }: RequestContext,
+  needed: Exclude<Access, "none">,
+): void {
+  const lack = missingManagementAccess(principal, needed);
+  if (lack !== undefined) throw new ServiceError("insufficient_permission", lack);
+}
+
+const ATTEMPTS = 5;
+
+/** Repeats "read, decide, write if unchanged" until no other write came in between. */
+export async function retryOnConflict<Row>(attempt: () => Promise<Row | undefined>): Promise<Row> {
+  for (let attempts = 0; attempts < ATTEMPTS; attempts += 1) {
+    const row = await attempt();
+    if (row !== undefined) return row;
+  }
+  throw new ServiceError("unavailable", "Others are changing the same record; please try again later.");
 }

@@ -1,10 +1,13 @@
 /** How arguments are read: a schema per input, and errors that name the field at fault. */
 import * as z from "zod";
 import { invalidInput } from "../contract/validation-issues.ts";
-import { ENVIRONMENT_VARIABLES_MAX, ROW_MAX_BYTES } from "../contract/limits.ts";
+import { ROW_MAX_BYTES } from "../contract/limits.ts";
 import { nameSchema as restNameSchema, stringSchema } from "../contract/rest/rest.ts";
 import { START_LIMIT_VARIABLE, startLimitIssue } from "../domain/scaling/start-limit.ts";
 import { ServiceError } from "../contract/errors.ts";
+
+/** Variables in one list of a template or an endpoint. */
+const ENVIRONMENT_VARIABLES_MAX = 50;
 
 export { oneOf, stringSchema, wholeNumber } from "../contract/rest/rest.ts";
 

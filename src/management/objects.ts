@@ -2,7 +2,9 @@
 import { FLEET_NAME, endpointObjectName } from "../durable/ports.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { Env } from "../env.ts";
+import { logFailure } from "../failure-log.ts";
 import type { FleetObject } from "../fleet/fleet-object.ts";
+import type { RequestContext } from "./context.ts";
 
 /** The types that the platform generates for stubs lose unions of replies and what is readonly. */
 type StubOf<Class> = Omit<Class, "alarm" | "fetch" | `webSocket${string}`> & Pick<Fetcher, "fetch">;
@@ -16,4 +18,16 @@ export function endpointObject({ ENDPOINT }: Pick<Env, "ENDPOINT">, endpointId: 
 
 export function fleetObject({ FLEET }: Pick<Env, "FLEET">): FleetStub {
   return FLEET.getByName(FLEET_NAME) as unknown as FleetStub;
+}
+
+/**
+ * Has the account's hosts fetch their assignments again, since a secret or credential has changed. This only saves
+ * time: hosts fetch them regularly as well, so a failure is logged and no more.
+ */
+export async function renewAssignments({ env, principal }: RequestContext): Promise<void> {
+  try {
+    await fleetObject(env).renewAssignments(principal.accountId);
+  } catch (cause) {
+    logFailure("hosts_not_notified", { accountId: principal.accountId }, cause);
+  }
 }

@@ -48,12 +48,11 @@ import { OpenaiFrames } from "../../src/domain/openai/openai-frames.ts";
 import { missingIn } from "../../src/domain/accounts/permissions.ts";
 import { readPythonLiteral } from "../../src/domain/openai/python-literal.ts";
 import { referencedSecrets } from "../../src/domain/accounts/secret-reference.ts";
-import { shellWord } from "../../src/management/hosts/shell-word.ts";
 import { webhookUrlIssue } from "../../src/domain/webhooks/webhook-url.ts";
 import { endpointOfHost, placeBelow, readSuffixes } from "../../src/gateway/load-balancing/endpoint-url.ts";
 import { fromByteString, endToEndHeaders, toByteString } from "../../src/gateway/load-balancing/headers.ts";
 import { requestHead } from "../../src/gateway/load-balancing/request-head.ts";
-import { exceededTextLimit } from "../../src/graphql/documents/text-limits.ts";
+import { exceededTextLimit } from "../../src/graphql/documents/limits.ts";
 import { publicMessage } from "../../src/graphql/public-message.ts";
 import { readRequest } from "../../src/graphql/request.ts";
 import { templatePatchSchema } from "../../src/management/nouns/template.ts";
@@ -86,7 +85,7 @@ function reader(path: string, name: string, read: TextReader["read"]): TextReade
 }
 
 export const TEXT_READERS: readonly TextReader[] = [
-  reader("src/graphql/documents/text-limits.ts", "exceededTextLimit", exceededTextLimit),
+  reader("src/graphql/documents/limits.ts", "exceededTextLimit", exceededTextLimit),
   reader("src/graphql/public-message.ts", "publicMessage", publicMessage),
   reader("src/graphql/request.ts", "readRequest, body", readRequest),
   reader("src/graphql/request.ts", "readRequest, query", (query) => readRequest(JSON.stringify({ query }))),
@@ -133,7 +132,6 @@ export const TEXT_READERS: readonly TextReader[] = [
   reader("src/catalog/cpu-flavors.ts", "readCpuInstance", readCpuInstance),
   reader("src/contract/errors.ts", "cutMessage", cutMessage),
   reader("src/net/trimming.ts", "trimOf", (text) => trimOf(text, "-_=./")),
-  reader("src/management/hosts/shell-word.ts", "shellWord", shellWord),
   reader("src/domain/accounts/secret-reference.ts", "referredSecrets", referencedSecrets),
   reader("src/domain/webhooks/webhook-url.ts", "faultOfWebhookAddress", (hostname) =>
     webhookUrlIssue({ protocol: "https:", hostname, username: "", password: "" }, false),

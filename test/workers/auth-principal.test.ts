@@ -5,7 +5,7 @@ import { generateCredential } from "../../src/auth/credential.ts";
 import { hashKey } from "../../src/auth/digest.ts";
 import { authenticateHost } from "../../src/auth/host-principal.ts";
 import { authenticate, forgetApiKey } from "../../src/auth/principal.ts";
-import { CREDENTIAL_REJECTION_CACHE_MS } from "../../src/contract/limits.ts";
+import { CREDENTIAL_REJECTION_CACHE_MS } from "../../src/auth/credential-cache.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { createHost } from "../../src/db/hosts.ts";
 import { insertJoinTokenWithinQuota } from "../../src/db/credentials/join-tokens.ts";

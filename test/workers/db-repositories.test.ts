@@ -25,7 +25,7 @@ import {
 } from "../../src/db/templates.ts";
 import { webhookSecret } from "../../src/db/schema.ts";
 import { ensureWebhookSecrets, rotateWebhookSecret } from "../../src/management/secrets/webhook-secrets.ts";
-import { WEBHOOK_SECRET_OVERLAP_MS } from "../../src/contract/limits.ts";
+import { WEBHOOK_SECRET_OVERLAP_MS } from "../../src/db/credentials/webhook-secrets.ts";
 import { freshAccount } from "./accounts.ts";
 
 const db = openDatabase(env.DB);

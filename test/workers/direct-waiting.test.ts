@@ -38,7 +38,7 @@ describe("a request that no worker takes", () => {
   test("has to wait, and is told why", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
     await configureBy(endpointId);
-    expect(await direct(endpointId)).toEqual({ kind: "wait", detail: "A worker has been asked for." });
+    expect(await direct(endpointId)).toEqual({ kind: "wait", detail: "A worker has been requested." });
     await configure(endpointId, { workersMax: 0, workersMin: 0 });
     expect(await direct(endpointId)).toMatchObject({
       kind: "wait",

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { environmentKey, environmentOfKey } from "../../src/auth/derived-keys/environment-key.ts";
+import { environmentKey, environmentOfKey } from "../../src/auth/derived-keys.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { flashEnvironment } from "../../src/db/schema.ts";
 import { NEEDED_ACCESS } from "../../src/gateway/queue/operations.ts";

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { describe, test } from "vitest";
 import { FLASH_ENVIRONMENTS_MAX, FLASH_MANIFESTS_AT_ONCE } from "../../src/contract/flash/flash-limits.ts";
-import { environmentKey } from "../../src/auth/derived-keys/environment-key.ts";
+import { environmentKey } from "../../src/auth/derived-keys.ts";
 import {
   archive,
   ask,

@@ -2,7 +2,7 @@
 import { env, exports } from "cloudflare:workers";
 import { beforeEach, describe, test } from "vitest";
 import { eq } from "drizzle-orm";
-import { environmentKey } from "../../src/auth/derived-keys/environment-key.ts";
+import { environmentKey } from "../../src/auth/derived-keys.ts";
 import type { Assignment } from "../../src/contract/agent/agent.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { endpoint, template, type Json } from "../../src/db/schema.ts";

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, test, vi } from "vitest";
 import { ORPHAN_RETENTION_MS } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
-import { closeIfLapsed, renewLeaseIfActive } from "../../src/db/flash/sessions.ts";
+import { closeIfLapsed, renewLeaseIfActive } from "../../src/db/flash/environments.ts";
 import { flashApp, flashEnvironment } from "../../src/db/schema.ts";
 import type { Env } from "../../src/env.ts";
 import { MAINTENANCE_TASKS } from "../../src/maintenance/tasks.ts";

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { graphql as run } from "graphql";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { Gpu, Inventory } from "../../src/contract/agent/agent.ts";
-import { STOCK_CACHE_MS } from "../../src/contract/limits.ts";
+import { STOCK_CACHE_MS } from "../../src/management/catalog/present-stock.ts";
 import { managementSchema } from "../../src/graphql/schema.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";

@@ -2,16 +2,15 @@
 import { buildSchema, parse, printSchema, validate } from "graphql";
 import { MESSAGE_MAX_CHARACTERS } from "../../src/contract/errors.ts";
 import { describe, test } from "vitest";
+import { GRAPHQL_ERRORS_MAX } from "../../src/graphql/execution.ts";
+import { GRAPHQL_VARIABLES_DEPTH_MAX } from "../../src/graphql/request.ts";
+import { costOf, GRAPHQL_COST_MAX } from "../../src/graphql/documents/cost.ts";
 import {
-  GRAPHQL_COST_MAX,
-  GRAPHQL_ERRORS_MAX,
-  GRAPHQL_NESTING_MAX,
+  exceededLimit,
   GRAPHQL_SELECTIONS_MAX,
-  GRAPHQL_VARIABLES_DEPTH_MAX,
-} from "../../src/contract/limits.ts";
-import { costOf } from "../../src/graphql/documents/cost.ts";
-import { exceededLimit } from "../../src/graphql/documents/limits.ts";
-import { exceededTextLimit } from "../../src/graphql/documents/text-limits.ts";
+  exceededTextLimit,
+  GRAPHQL_NESTING_MAX,
+} from "../../src/graphql/documents/limits.ts";
 import { managementSchema } from "../../src/graphql/schema.ts";
 import { SURVEYED_DOCUMENTS } from "../support/surveyed-documents.ts";
 import { codeOf, freshClient, post, type Answer, type Client } from "./graphql-client.ts";

@@ -1,6 +1,6 @@
 import { env, exports } from "cloudflare:workers";
 import { beforeAll, describe, test } from "vitest";
-import { endpointKey } from "../../src/auth/derived-keys/endpoint-key.ts";
+import { endpointKey } from "../../src/auth/derived-keys.ts";
 import type { OpenaiErrorBody } from "../../src/contract/openai.ts";
 import type { Access } from "../../src/domain/accounts/permissions.ts";
 import { NEEDED_ACCESS } from "../../src/gateway/queue/operations.ts";

@@ -12,7 +12,7 @@ describe("a refused call names what is wrong and has no job status", () => {
   const cases: readonly [string, () => ReturnType<typeof call>, number, string, RegExp][] = [
     ["malformed JSON", () => call("POST", run, "{nope"), 400, "invalid_input", /JSON/],
     ["an empty body", () => call("POST", run), 400, "invalid_input", issueAt("input")],
-    ["a body that is no object", () => call("POST", run, []), 400, "invalid_input", /The body/],
+    ["a body that is no object", () => call("POST", run, []), 400, "invalid_input", issueAt("body")],
     [
       "no input",
       () => call("POST", run, { webhook: "https://a.example" }),

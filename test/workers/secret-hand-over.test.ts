@@ -3,10 +3,12 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, test } from "vitest";
 import type { Assignment } from "../../src/contract/agent/agent.ts";
-import { ANSWER_ASSIGNMENTS_MAX_CHARACTERS } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { registryAuth, secret, template } from "../../src/db/schema.ts";
-import { resolveAssignments } from "../../src/management/assignments/assignments.ts";
+import {
+  resolveAssignments,
+  ANSWER_ASSIGNMENTS_MAX_CHARACTERS,
+} from "../../src/management/assignments/assignments.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 

@@ -2,7 +2,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, test } from "vitest";
-import { LOG_RETENTION_DAYS_DEFAULT } from "../../src/contract/limits.ts";
+import { LOG_RETENTION_DAYS_DEFAULT } from "../../src/management/logs/log-retention.ts";
 import { LOG_FOLLOWERS_MAX } from "../../src/endpoint/dispatch/log-followers.ts";
 import {
   LOG_BATCH_MAX_BYTES,

@@ -3,8 +3,7 @@ import { alias } from "drizzle-orm/sqlite-core";
 import type { Permissions } from "../../domain/accounts/permissions.ts";
 import { isWithinQuota } from "../quotas.ts";
 import { changedFields, auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import type { Database } from "../database.ts";
+import { rowIf, type Database } from "../database.ts";
 import { randomRowId } from "../row-id.ts";
 import { account, apiKey } from "../schema.ts";
 
@@ -67,7 +66,7 @@ export async function listApiKeys(db: Database, accountId: string): Promise<ApiK
 
 export type NewApiKey = Pick<ApiKeyRecord, "hash" | "name" | "hint" | "permissions" | "expiresAt">;
 
-/** Inserts a key; nothing comes back when the author's own key has changed, or there is no room for one more. */
+/** Inserts a key; undefined when the author's own key has changed, or the quota is used up. */
 export async function insertApiKeyIfAllowed(
   db: Database,
   author: Author,

@@ -2,8 +2,7 @@ import { and, asc, eq, gt, inArray, isNull, lt, or } from "drizzle-orm";
 import { mayAddHosts } from "./api-keys.ts";
 import { isWithinQuota } from "../quotas.ts";
 import { auditIfChanged, type Author } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import type { Database } from "../database.ts";
+import { rowIf, type Database } from "../database.ts";
 import { joinToken } from "../schema.ts";
 
 export type JoinTokenRecord = typeof joinToken.$inferSelect;
@@ -50,7 +49,7 @@ export async function removeJoinToken(
   return removed.length > 0;
 }
 
-/** Inserts a join token if the account has room for one more; says whether. */
+/** Inserts a join token if the quota of the account allows one more; returns whether it did. */
 export async function insertJoinTokenWithinQuota(
   db: Database,
   author: Author,

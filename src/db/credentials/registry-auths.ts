@@ -1,8 +1,7 @@
 import { and, asc, eq, inArray, notExists, sql } from "drizzle-orm";
 import { isWithinQuota } from "../quotas.ts";
 import { auditIfChanged, type Author, type AuditSubject } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import type { Database } from "../database.ts";
+import { rowIf, type Database } from "../database.ts";
 import { registryAuth, template } from "../schema.ts";
 
 /** A registry credential without what it holds. */
@@ -54,7 +53,7 @@ export async function findSealedRegistryAuths(
     .where(and(eq(registryAuth.accountId, accountId), isNamed));
 }
 
-/** Inserts a credential; nothing comes back when the account has no room for one more. */
+/** Inserts a credential; undefined when the quota of the account is used up. */
 export async function insertRegistryAuthWithinQuota(
   db: Database,
   author: Author,

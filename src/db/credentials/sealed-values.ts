@@ -37,7 +37,7 @@ export async function listSealedValues(
   return rows.map((row) => ({ ...row, kind }));
 }
 
-/** Puts another text in the place of the one that was read, unless somebody else has done so; says whether. */
+/** Replaces a sealed value if it still is as it was read; returns whether it did. */
 export async function replaceSealedValue(db: Database, read: SealedRow, sealed: string): Promise<boolean> {
   const { table, column, field } = COLUMNS[read.kind];
   const replaced = await db

@@ -1,8 +1,7 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { isWithinQuota } from "../quotas.ts";
 import { auditIfChanged, type Author, type AuditSubject } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import type { Database } from "../database.ts";
+import { rowIf, type Database } from "../database.ts";
 import { endpoint, secret, template, type EnvironmentVariable } from "../schema.ts";
 
 /** A secret without its value. */
@@ -40,7 +39,7 @@ export async function findSealedSecrets(
     .where(and(eq(secret.accountId, accountId), isNamed));
 }
 
-/** Inserts a secret; nothing comes back when the account has that name already, or no room. */
+/** Inserts a secret; undefined when the account has that name already, or its quota is used up. */
 export async function insertSecretIfNameFree(
   db: Database,
   author: Author,

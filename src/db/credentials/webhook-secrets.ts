@@ -1,9 +1,13 @@
 import { and, desc, eq, gt, isNotNull, isNull, lte, or, sql } from "drizzle-orm";
-import { WEBHOOK_SECRET_OVERLAP_MS, WEBHOOK_SECRETS_MAX } from "../../contract/limits.ts";
 import { auditIfChanged, type Author } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import type { Database } from "../database.ts";
+import { rowIf, type Database } from "../database.ts";
 import { webhookSecret } from "../schema.ts";
+
+/** After a change of an account's secret, calls carry a signature of the old one as well for this long. */
+export const WEBHOOK_SECRET_OVERLAP_MS = 86_400_000;
+
+/** Secrets that sign webhooks at once; each call carries a signature of every one. */
+export const WEBHOOK_SECRETS_MAX = 5;
 
 /** A secret as it is stored: sealed, or plain where no key was configured when it was made. */
 export type StoredWebhookSecret = typeof webhookSecret.$inferSelect;

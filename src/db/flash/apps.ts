@@ -1,8 +1,7 @@
 import { and, asc, eq, inArray, lt, notExists, sql, type SQL } from "drizzle-orm";
 import { isWithinQuota } from "../quotas.ts";
 import { auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import type { Database } from "../database.ts";
+import { rowIf, type Database } from "../database.ts";
 import { randomRowId } from "../row-id.ts";
 import { flashApp, flashBuild, flashEnvironment, flashUpload } from "../schema.ts";
 
@@ -41,7 +40,7 @@ export async function listFlashApps(db: Database, accountId: string): Promise<Fl
     .orderBy(asc(flashApp.createdAt), asc(flashApp.id));
 }
 
-/** Inserts an app; nothing comes back when its name is taken or the account has no room. */
+/** Inserts an app; undefined when its name is taken or the quota of the account is used up. */
 export async function insertFlashAppIfFree(
   db: Database,
   author: Author,

@@ -1,10 +1,9 @@
-/** Clients that wait to be let in by a person in the browser. */
+/** Clients that wait for the approval of a user in the browser. */
 import { and, eq, gt, inArray, lt, sql } from "drizzle-orm";
 import { freshApiKey, stillAllows, type ApiKeyRecord, type NewApiKey } from "../credentials/api-keys.ts";
 import { auditIfChanged, type Author } from "../audit-log.ts";
 import { isWithinQuota } from "../quotas.ts";
-import { rowIf } from "../conditional-insert.ts";
-import type { Database } from "../database.ts";
+import { rowIf, type Database } from "../database.ts";
 import { apiKey, flashAuthRequest } from "../schema.ts";
 
 export type FlashAuthRecord = typeof flashAuthRequest.$inferSelect;

@@ -1,8 +1,7 @@
-import { and, asc, eq, ne, notExists, sql, type SQL } from "drizzle-orm";
+import { and, asc, eq, ne, notExists, sql, gt, lte, type SQL } from "drizzle-orm";
 import { FLASH_ENVIRONMENTS_MAX } from "../../contract/flash/flash-limits.ts";
 import { auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import { isOneOf, type Database } from "../database.ts";
+import { isOneOf, rowIf, type Database } from "../database.ts";
 import type { FlashAppRecord } from "./apps.ts";
 import { randomRowId } from "../row-id.ts";
 import { endpoint, flashApp, flashBuild, flashEnvironment } from "../schema.ts";
@@ -69,7 +68,7 @@ export async function hasEnvironmentQuotaLeft(db: Database, appId: string): Prom
   return row.isWithinQuota === 1;
 }
 
-/** Inserts an environment; nothing comes back when its name is taken, or the app is gone or has no room. */
+/** Inserts an environment; undefined when its name is taken, or the app is gone or has as many as it may. */
 export async function insertFlashEnvironmentIfFree(
   db: Database,
   author: Author,
@@ -187,4 +186,48 @@ function isOwn(accountId: string, environmentId: string) {
 
 function subjectOf({ id, name }: FlashEnvironmentRecord): AuditSubject {
   return { kind: "flash_environment", id, name };
+}
+
+/**
+ * Moves the end of a session; undefined when it has ended (S1). Not recorded in the audit log: it comes every
+ * few seconds and says nothing.
+ */
+export async function renewLeaseIfActive(
+  db: Database,
+  { accountId, now }: Pick<Author, "accountId" | "now">,
+  environmentId: string,
+  leaseExpiresAt: number,
+): Promise<FlashEnvironmentRecord | undefined> {
+  const isOwn = and(eq(flashEnvironment.accountId, accountId), eq(flashEnvironment.id, environmentId));
+  const isActive = and(ne(flashEnvironment.state, "DELETING"), gt(flashEnvironment.leaseExpiresAt, now));
+  const [renewed] = await db
+    .update(flashEnvironment)
+    .set({ leaseExpiresAt })
+    .where(and(isOwn, isActive))
+    .returning();
+  return renewed;
+}
+
+/** Sessions of all accounts whose lease has lapsed, in no order, so that none stands in the way. */
+export async function listLapsedSessions(
+  db: Database,
+  now: number,
+  limit: number,
+): Promise<FlashEnvironmentRecord[]> {
+  return await db
+    .select()
+    .from(flashEnvironment)
+    .where(lte(flashEnvironment.leaseExpiresAt, now))
+    .orderBy(sql`random()`)
+    .limit(limit);
+}
+
+/** From now on the session takes nothing; false when it was renewed or is gone (S1). */
+export async function closeIfLapsed(db: Database, environmentId: string, now: number): Promise<boolean> {
+  const closed = await db
+    .update(flashEnvironment)
+    .set({ state: "DELETING", updatedAt: now })
+    .where(and(eq(flashEnvironment.id, environmentId), lte(flashEnvironment.leaseExpiresAt, now)))
+    .returning({ id: flashEnvironment.id });
+  return closed.length > 0;
 }

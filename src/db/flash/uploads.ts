@@ -1,8 +1,7 @@
 import { and, asc, eq, gt, isNull, lt, sql, type SQL } from "drizzle-orm";
 import { isWithinQuota } from "../quotas.ts";
 import { auditIfChanged, type Author } from "../audit-log.ts";
-import { rowIf } from "../conditional-insert.ts";
-import { isOneOf, type Database } from "../database.ts";
+import { isOneOf, rowIf, type Database } from "../database.ts";
 import { flashApp, flashBuild, flashUpload, flashUploadPart } from "../schema.ts";
 
 export type FlashUploadRecord = typeof flashUpload.$inferSelect;
@@ -66,7 +65,7 @@ export async function artifactBytesOf(db: Database, accountId: string): Promise<
   return row.bytes;
 }
 
-/** Inserts an upload; nothing comes back when its app is gone or the account has no room or storage. */
+/** Inserts an upload; undefined when its app is gone or the quota or the storage of the account is used up. */
 export async function insertFlashUploadWithinQuota(
   db: Database,
   author: Author,
@@ -115,7 +114,7 @@ export async function saveFoundHash(db: Database, uploadId: string, sha256: stri
 
 // Parts
 
-/** Notes R2's name of the upload in parts; whoever was faster has decided it. Nothing when the upload is gone. */
+/** Stores R2's name of the upload in parts; the first one stays. Undefined when the upload is gone. */
 export async function beginFlashUploadParts(
   db: Database,
   uploadId: string,
@@ -188,7 +187,7 @@ export async function listFlashUploadsOfApp(
     .limit(limit);
 }
 
-/** Has nobody go on with an upload; maintenance removes what has come of it. */
+/** Ends an upload; maintenance removes its object. */
 export async function endFlashUpload(db: Database, uploadId: string, now: number): Promise<void> {
   await db.update(flashUpload).set({ expiresAt: now }).where(eq(flashUpload.id, uploadId));
 }

@@ -103,7 +103,7 @@ export class JobStore {
   }
 
   /**
-   * Writes a job after a transition; undefined when the row is not in the state and attempt of `before`.
+   * Writes a job after a transition; undefined when the row is not as `before` expects.
    * The page is written only for a job with a webhook, whose URL is returned.
    */
   save(

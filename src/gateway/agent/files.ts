@@ -1,8 +1,8 @@
 /** Files for hosts: the script that installs the agent, the agent, and the artifacts of apps. */
+import { quote } from "shlex";
 import { sha256Schema } from "../../contract/agent/artifact.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { findArtifactOfHost } from "../../management/flash/artifact-transfers.ts";
-import { shellWord } from "../../management/hosts/shell-word.ts";
 import { publicOrigin } from "../../net/public-host.ts";
 import { artifactResponse } from "../artifacts/artifact-answer.ts";
 import type { AgentContext } from "./context.ts";
@@ -15,10 +15,7 @@ export async function installScript(context: AgentContext): Promise<Response> {
   const found = await asset(context, "/agent/install.sh");
   // `text()` decodes text media types only, and a shell script has another one.
   const template = new TextDecoder().decode(await found.arrayBuffer());
-  const script = template.replace(
-    EDGE_LINE,
-    () => `EDGE=${shellWord(publicOrigin(new URL(context.req.url)))}`,
-  );
+  const script = template.replace(EDGE_LINE, () => `EDGE=${quote(publicOrigin(new URL(context.req.url)))}`);
   return context.body(script, 200, {
     "Content-Type": "text/x-shellscript; charset=utf-8",
     "Cache-Control": "no-cache",

@@ -1,6 +1,6 @@
 /** Callers with the key of one endpoint, or of a flash environment whose workers call each other. */
 import { kindOfCredential, readCredential } from "../../auth/credential.ts";
-import { isEndpointKey } from "../../auth/derived-keys/endpoint-key.ts";
+import { isEndpointKey } from "../../auth/derived-keys.ts";
 import { authenticateEnvironment, outsideEnvironment } from "../../auth/environment-principal.ts";
 import { ANONYMOUS, type Principal } from "../../auth/principal.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";

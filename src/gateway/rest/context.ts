@@ -4,8 +4,7 @@ import { matchedRoutes } from "hono/route";
 import { authenticate, callerName } from "../../auth/principal.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
 import type { Env } from "../../env.ts";
-import { requireManagementAccess } from "../../management/access.ts";
-import { openContext, type RequestContext } from "../../management/context.ts";
+import { openContext, requireManagementAccess, type RequestContext } from "../../management/context.ts";
 import { ServiceError } from "../../contract/errors.ts";
 
 export type RestApi = { Bindings: Env; Variables: { request: RequestContext } };

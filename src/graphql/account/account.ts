@@ -24,13 +24,13 @@ export const accountSdl = /* GraphQL */ `
   }
 
   input UpdateUserSettingsInput {
-    "All public keys in one string, joined by a blank line; left out it stays, empty it is cleared."
+    "All public keys in one string, joined by a blank line; omitted it stays, empty it is cleared."
     pubKey: String
   }
   input AccountCreateInput {
-    "For people; up to 191 characters."
+    "For users; up to 191 characters."
     name: String
-    "Of whoever is to be asked about the account; may be left out."
+    "Contact for the account; may be omitted."
     email: String
   }
 
@@ -53,7 +53,7 @@ export const accountSdl = /* GraphQL */ `
     email: String
     "All public keys in one string, joined by a blank line."
     pubKey: String
-    "Always null: Edgerun bills nobody, as the fields below."
+    "Always null: Edgerun has no billing, as the fields below."
     clientBalance: Float
     currentSpendPerHr: Float
     spendLimit: Float
@@ -61,7 +61,7 @@ export const accountSdl = /* GraphQL */ `
     notifyPodsStale: Boolean
     notifyPodsGeneral: Boolean
     notifyLowBalance: Boolean
-    "Always null: who owns the hosts gets no discount."
+    "Always null: there are no discounts."
     serverlessDiscount: ServerlessDiscount
   }
 

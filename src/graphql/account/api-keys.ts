@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { endpointKey } from "../../auth/derived-keys/endpoint-key.ts";
+import { endpointKey } from "../../auth/derived-keys.ts";
 import type { ApiKeyRecord } from "../../db/credentials/api-keys.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
 import {
@@ -28,10 +28,10 @@ export const keySdl = /* GraphQL */ `
 
   type Mutation {
     """
-    Makes an API key; its token is shown this once. Say what it may do by a level, or by permissions:
+    Makes an API key; its token is shown only here. A level or permissions state what it may do:
     createApiKey(input: { name: "ci", level: READ_ONLY })
     createApiKey(input: { name: "app", permissions: { endpoints: [{ endpointId: "abc", access: WRITE }] } })
-    A key gives no more, and for no longer, than it holds itself.
+    A key gives no more, and for no longer, than it has itself.
     """
     createApiKey(input: ApiKeyInput): CreatedApiKey
     "Changes the name or what the key may do; a narrower key is in force everywhere within 30 seconds."
@@ -67,9 +67,9 @@ export const keySdl = /* GraphQL */ `
   }
 
   input ApiKeyInput {
-    "For people: what the key is for."
+    "For users: what the key is for."
     name: String
-    "ALL or READ_ONLY; RESTRICTED goes with permissions and may then be left out."
+    "ALL or READ_ONLY; RESTRICTED needs permissions and may then be omitted."
     level: ApiKeyLevel
     "What a RESTRICTED key may do."
     permissions: ApiKeyPermissionsInput
@@ -80,14 +80,14 @@ export const keySdl = /* GraphQL */ `
   }
   input UpdateApiKeyInput {
     id: ID
-    "Up to 191 characters; left out it stays."
+    "Up to 191 characters; omitted it stays."
     name: String
     "With permissions, as in ApiKeyInput, replaces all that the key may do."
     level: ApiKeyLevel
     "What the key may do from now on, if it is RESTRICTED."
     permissions: ApiKeyPermissionsInput
   }
-  "What is left out is NONE."
+  "Omitted members are NONE."
   input ApiKeyPermissionsInput {
     "The management API: GraphQL and REST."
     graphql: ApiKeyAccess
@@ -104,7 +104,7 @@ export const keySdl = /* GraphQL */ `
 
   type CreatedApiKey {
     apiKey: ApiKey
-    "The key itself, for 'Authorization: Bearer'. Only its hash is kept: it cannot be shown again."
+    "The key itself, for 'Authorization: Bearer'. Only its hash is stored: it cannot be shown again."
     token: String
   }
 
@@ -177,7 +177,7 @@ export const keyResolvers = {
   },
 
   Endpoint: {
-    /** Opens the endpoint for writing and has no end, so it is shown to whoever may do that anyhow, without an end. */
+    /** Opens the endpoint for writing and does not expire, so only a key that may write and does not expire sees it. */
     aiKey: async (
       { id }: EndpointRecord,
       _args: unknown,

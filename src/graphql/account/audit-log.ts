@@ -3,13 +3,13 @@ import { withInput } from "../context.ts";
 
 export const auditSdl = /* GraphQL */ `
   type User {
-    "Who changed what, and when: the newest first. Kept for 400 days."
+    "Changes with their author and time, the newest first. Stored for 400 days."
     auditLog(input: AuditLogInput): [AuditEntry!]
   }
 
-  "What is left out selects nothing out."
+  "Omitted members do not filter."
   input AuditLogInput {
-    "1 to 200; 50 when left out."
+    "1 to 200; 50 by default."
     limit: Int
     "The id of an entry: only older ones. The last entry's id gives the next page."
     before: ID
@@ -24,7 +24,7 @@ export const auditSdl = /* GraphQL */ `
   type AuditEntry {
     id: ID!
     at: DateTime!
-    "The key that made the change; empty at the end of a lease, which nobody asks for."
+    "The key that made the change; empty at the end of a lease, which has no caller."
     apiKeyId: ID!
     "Null once the key is no longer listed."
     apiKeyName: String

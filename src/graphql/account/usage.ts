@@ -57,7 +57,7 @@ export const usageSdl = /* GraphQL */ `
     coldStarts: Int
     delaySeconds: Float
     executionSeconds: Float
-    "From the placement of a worker until its room was free again."
+    "From the placement of a worker until its capacity was free again."
     workerSeconds: Float
     gpus: [GpuUsage]
     "Nominal, in dollars: time of GPUs by the prices of the catalog."

@@ -1,7 +1,7 @@
-/** The catalog is the same for everybody, also without a key: nothing here may ask who calls. */
+/** The catalog is the same for all callers, also without a key: no resolver may depend on the caller. */
 import { CPU_FLAVOR_VCPUS_MAX, CPU_FLAVOR_VCPUS_MIN, type CpuFlavor } from "../../catalog/cpu-flavors.ts";
 import { DATA_CENTERS, type DataCenter } from "../../catalog/data-centers.ts";
-import type { CatalogContext } from "../../management/catalog/context.ts";
+import type { CatalogContext } from "../../management/catalog/present-stock.ts";
 import {
   cpuOffer,
   cpuFilterSchema,

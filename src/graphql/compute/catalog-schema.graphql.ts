@@ -29,7 +29,7 @@ export const catalogSdl = /* GraphQL */ `
     memoryInGb: Int
     "Null where the maker counts otherwise."
     cudaCores: Int
-    "Always true: hosts belong to those who run this installation."
+    "Always true: hosts belong to the operator of this installation."
     secureCloud: Boolean
     "Always false."
     communityCloud: Boolean

@@ -1,12 +1,14 @@
 import * as z from "zod";
 import { parseInput, stringSchema } from "../../management/input-schemas.ts";
 import {
+  clusterSchema,
+  cpuPodSchema,
+  gpuPodSchema,
   clusterNotFound,
   noCapacity,
   podNotFound,
   podNotFoundToTerminate,
 } from "../../management/catalog/absent-pods.ts";
-import { clusterSchema, cpuPodSchema, gpuPodSchema } from "../../management/catalog/pod-input.ts";
 
 type Arguments = { readonly input?: unknown };
 

@@ -149,7 +149,7 @@ export const podSdl = /* GraphQL */ `
     clusterIp: String
     clusterIdx: Int
     clusterRole: String
-    "What happened last, and when, in words."
+    "What happened last, and when, for users."
     lastStatusChange: String
     "Since the container started."
     uptimeSeconds: Int

@@ -1,4 +1,4 @@
-/** What a document asks for, as far as it decides who may send it; looked at before it is validated. */
+/** The access that a document needs; determined before it is validated. */
 import {
   getOperationAST,
   Kind,

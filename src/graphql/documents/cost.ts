@@ -18,13 +18,21 @@ import {
   type GraphQLSchema,
   type SelectionSetNode,
 } from "graphql";
-import {
-  GRAPHQL_COST_MAX,
-  GRAPHQL_LIST_SIZE_ASSUMED,
-  GRAPHQL_MUTATION_COST,
-  GRAPHQL_OBJECT_COST,
-  GRAPHQL_CHILDREN_ASSUMED,
-} from "../../contract/limits.ts";
+
+/** Five times the cost of the most expensive document that a surveyed client sends. */
+export const GRAPHQL_COST_MAX = 25_000;
+
+/** Elements that a list of what an account owns is assumed to have. */
+const GRAPHQL_LIST_SIZE_ASSUMED = 20;
+
+/** Elements that a list of parts of one thing is assumed to have: workers of an endpoint, variables of a template. */
+const GRAPHQL_CHILDREN_ASSUMED = 4;
+
+/** A mutation writes, and notifies objects. */
+const GRAPHQL_MUTATION_COST = 1_000;
+
+/** A field for which a Durable Object is asked. */
+const GRAPHQL_OBJECT_COST = 10;
 
 /** Fields that ask an object. */
 const WEIGHTS: ReadonlyMap<string, number> = new Map([
@@ -51,12 +59,12 @@ export function exceededCost(schema: GraphQLSchema, document: DocumentNode): str
   const { total, mostExpensive } = costOf(schema, document);
   if (total <= GRAPHQL_COST_MAX) return undefined;
   return (
-    `The document may cost ${total}; at most ${GRAPHQL_COST_MAX} is allowed. The dearest field is ${mostExpensive}. ` +
+    `The document may cost ${total}; at most ${GRAPHQL_COST_MAX} is allowed. The most expensive field is ${mostExpensive}. ` +
     "Ask for fewer fields below lists, or in several requests."
   );
 }
 
-/** The cost of the dearest operation of a valid document. */
+/** The cost of the most expensive operation of a valid document. */
 export function costOf(schema: GraphQLSchema, document: DocumentNode): DocumentCost {
   const costs = document.definitions
     .filter((definition) => definition.kind === Kind.OPERATION_DEFINITION)

@@ -5,15 +5,27 @@
  * not. Introspection is exempt from depth: its standard document is deeper than any other. It stands without
  * aliases, so that what it answers is bounded by the schema, and validation bounds how lists nest in it.
  */
-import { Kind, visit, type DocumentNode, type FragmentDefinitionNode, type SelectionSetNode } from "graphql";
 import {
-  GRAPHQL_ALIASES_PER_LEVEL_MAX,
-  GRAPHQL_DEPTH_MAX,
-  GRAPHQL_DIRECTIVES_MAX,
-  GRAPHQL_FIELDS_MAX,
-  GRAPHQL_OPERATIONS_MAX,
-  GRAPHQL_SELECTIONS_MAX,
-} from "../../contract/limits.ts";
+  Kind,
+  visit,
+  GraphQLError,
+  Lexer,
+  Source,
+  TokenKind,
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  type SelectionSetNode,
+  type Token,
+} from "graphql";
+
+const GRAPHQL_DEPTH_MAX = 10;
+const GRAPHQL_FIELDS_MAX = 200;
+const GRAPHQL_ALIASES_PER_LEVEL_MAX = 50;
+/** As written, in unused fragments and in introspection too: validation compares them in pairs. */
+export const GRAPHQL_SELECTIONS_MAX = 500;
+
+const GRAPHQL_OPERATIONS_MAX = 10;
+const GRAPHQL_DIRECTIVES_MAX = 50;
 
 const INTROSPECTION: readonly string[] = ["__schema", "__type"];
 
@@ -125,4 +137,60 @@ class Tally {
       ? `The document spreads more than ${GRAPHQL_FIELDS_MAX} fragments.`
       : undefined;
   }
+}
+
+/** Bounds the work of the parser; documents within the other limits are far smaller. */
+const GRAPHQL_TOKENS_MAX = 20_000;
+
+/** Brackets within brackets, so that the parser's recursion stays shallow; the standard documents have 15. */
+export const GRAPHQL_NESTING_MAX = 50;
+
+const GRAPHQL_NAME_MAX_CHARACTERS = 200;
+
+const OPENING: readonly string[] = [TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L];
+const CLOSING: readonly string[] = [TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R];
+
+/** Says which bound the text exceeds, if any. A text that is no GraphQL is left to the parser. */
+export function exceededTextLimit(query: string): string | undefined {
+  if (hasMoreComments(query, GRAPHQL_TOKENS_MAX)) {
+    return `The document has more than ${GRAPHQL_TOKENS_MAX} comments.`;
+  }
+  const lexer = new Lexer(new Source(query));
+  let nesting = 0;
+  try {
+    for (let count = 0; lexer.advance().kind !== TokenKind.EOF; count += 1) {
+      const { token } = lexer;
+      nesting += stepOf(token);
+      const exceeded = exceededBy(token, nesting, count);
+      if (exceeded !== undefined) return exceeded;
+    }
+  } catch (error) {
+    if (!(error instanceof GraphQLError)) throw error;
+  }
+  return undefined;
+}
+
+/** Counted apart, since the lexer passes over all that stand in a row at once, and keeps them. */
+function hasMoreComments(query: string, max: number): boolean {
+  let count = 0;
+  for (const _comment of query.matchAll(/#[^\n\r]*/g)) {
+    count += 1;
+    if (count > max) return true;
+  }
+  return false;
+}
+
+function stepOf({ kind }: Token): number {
+  return Number(OPENING.includes(kind)) - Number(CLOSING.includes(kind));
+}
+
+function exceededBy(token: Token, nesting: number, count: number): string | undefined {
+  if (count >= GRAPHQL_TOKENS_MAX) return `The document has more than ${GRAPHQL_TOKENS_MAX} tokens.`;
+  if (nesting > GRAPHQL_NESTING_MAX) {
+    return `The document has more than ${GRAPHQL_NESTING_MAX} brackets within each other.`;
+  }
+  const isLongName = token.kind === TokenKind.NAME && token.end - token.start > GRAPHQL_NAME_MAX_CHARACTERS;
+  return isLongName
+    ? `The document holds a name of more than ${GRAPHQL_NAME_MAX_CHARACTERS} characters.`
+    : undefined;
 }

@@ -21,9 +21,9 @@ export const endpointSdl = /* GraphQL */ `
   type Mutation {
     "An id merges into the stored endpoint; without one it creates, unless the flash environment has one of this name."
     saveEndpoint(input: EndpointInput): Endpoint
-    "Refused with ENDPOINT_HAS_WORKERS until both worker limits are 0, except for endpoints of a flash environment."
+    "Fails with ENDPOINT_HAS_WORKERS until both worker limits are 0, except for endpoints of a flash environment."
     deleteEndpoint(id: String): Void
-    "Gives an endpoint another template; its workers are replaced."
+    "Gives an endpoint another template and replaces its workers."
     updateEndpointTemplate(input: UpdateEndpointTemplateInput): Endpoint
   }
 
@@ -72,7 +72,7 @@ export const endpointSdl = /* GraphQL */ `
     "The account."
     userId: String
     createdAt: DateTime
-    "Rises with each rolling release."
+    "Rises with each rollout."
     version: Int
     "Opens the queue API of this endpoint alone. Null for keys that may not write the endpoint or that expire, and where no ENCRYPTION_KEYS are set."
     aiKey: String
@@ -92,7 +92,7 @@ export const endpointSdl = /* GraphQL */ `
     modelReferences: [String]
     "The endpoint's workers, including those that are starting or stopping; the oldest first."
     pods: [Pod]
-    "How far a rolling release is; null while all workers are of the endpoint's version."
+    "The progress of a rollout; null while all workers are of the endpoint's version."
     rollout: Rollout
   }
   "Workers that are stopping do not count."
@@ -104,7 +104,7 @@ export const endpointSdl = /* GraphQL */ `
     workersOnLatest: Int!
     workersTotal: Int!
     percentOnLatest: Int!
-    "What the next new worker waits for, or why it does not come up, as far as it is known."
+    "What the next new worker waits for, or why it does not start, if known."
     reason: String
   }
   type NetworkVolumeIds {
@@ -143,7 +143,7 @@ export const endpointResolvers = {
     ...fieldResolvers(endpointFields),
     userId: (endpoint: EndpointRecord): string => endpoint.accountId,
     computeType: (endpoint: EndpointRecord): string => (endpoint.gpuIds === null ? "CPU" : "GPU"),
-    /** Without FLASHBOOT there are none, which need not be asked for. */
+    /** Without FLASHBOOT there are none, which needs no query. */
     workersStandby: async (endpoint: EndpointRecord, _: unknown, { loaders }: GraphqlContext) => {
       if (!hasFlashBoot(endpoint)) return 0;
       const workers = await loaders.workers.load(endpoint.id);

@@ -16,9 +16,9 @@ export const volumeSdl = /* GraphQL */ `
   type Mutation {
     "All three fields are required."
     createNetworkVolume(input: CreateNetworkVolumeInput): NetworkVolume
-    "Renames a volume or makes it larger; what is omitted stays."
+    "Renames a volume or makes it larger; omitted fields stay."
     updateNetworkVolume(input: UpdateNetworkVolumeInput): NetworkVolume
-    "Refused with NETWORK_VOLUME_IN_USE while an endpoint names it."
+    "Fails with NETWORK_VOLUME_IN_USE while an endpoint uses it."
     deleteNetworkVolume(input: DeleteNetworkVolumeInput): Void
   }
 
@@ -37,7 +37,7 @@ export const volumeSdl = /* GraphQL */ `
   }
   input UpdateNetworkVolumeInput {
     id: String
-    "Up to 191 characters; left out it stays."
+    "Up to 191 characters; omitted it stays."
     name: String
     "Whole GB; not below the present size."
     size: Int

@@ -11,7 +11,7 @@ import { withArguments, withInput, withoutArguments } from "../context.ts";
 
 export const registryAuthSdl = /* GraphQL */ `
   type Mutation {
-    "Keeps a login of an image registry encrypted; templates name it by containerRegistryAuthId."
+    "Stores a login of an image registry encrypted; templates refer to it by containerRegistryAuthId."
     saveRegistryAuth(input: SaveRegistryAuthInput): ContainerRegistryAuth
     "Replaces user name and password; the next pull uses them."
     updateRegistryAuth(input: UpdateRegistryAuthInput): ContainerRegistryAuth
@@ -39,7 +39,7 @@ export const registryAuthSdl = /* GraphQL */ `
   }
   input UpdateRegistryAuthInput {
     id: String
-    "Takes the place of the one before, together with password."
+    "Replaces the stored one, together with password."
     username: String
     "Takes the place of the one before, together with username."
     password: String

@@ -15,29 +15,29 @@ import { withArguments, withInput, withoutArguments } from "../context.ts";
 export const secretSdl = /* GraphQL */ `
   type Mutation {
     """
-    Keeps a value encrypted, for variables of templates and endpoints that hold {{ SECRET_name }}.
+    Stores a value encrypted, for variables of templates and endpoints that contain {{ SECRET_name }}.
     A taken name gives SECRET_NAME_TAKEN.
     """
     secretCreate(input: SecretCreateInput): Secret
-    "Running workers go on; later starts of those that refer to it fail until there is one of that name again."
+    "Running workers continue; later starts of workers that refer to it fail until a secret of that name exists again."
     secretDelete(id: ID): Void
     "Takes effect at the next start of a container."
     secretValueUpdate(input: SecretValueUpdateInput): Secret
-    "Changes what is said of a secret; its value stays."
+    "Changes the description of a secret; its value stays."
     secretDescriptionUpdate(input: SecretDescriptionUpdateInput): Secret
   }
 
   type User {
     "Oldest first, without their values, which no operation returns."
     secrets: [Secret!]!
-    "For the operator who changes the key of the installation: null for every key but ROOT_API_KEY, since it counts over all accounts."
+    "For the operator, to rotate the key of the installation: null for every key but ROOT_API_KEY, since it counts over all accounts."
     encryption: Encryption
   }
 
   type Encryption {
-    "Of the key under which everything new is sealed: the first of ENCRYPTION_KEYS."
+    "The key that seals new values: the first of ENCRYPTION_KEYS."
     keyId: String
-    "Texts of the whole installation that an older key seals, or none. At 0 the older keys may go."
+    "Sealed values of the whole installation that an older key, or no key, seals. At 0 the older keys can be removed."
     sealedUnderOlderKeys: Int
   }
 
@@ -53,14 +53,14 @@ export const secretSdl = /* GraphQL */ `
   input SecretCreateInput {
     "Letters, digits, _, - and ., at most 191; unique within the account."
     name: String
-    "1 byte to 64 KiB of text."
+    "1 byte to 64 KiB."
     value: String
-    "For people; up to 1000 characters."
+    "For users; up to 1000 characters."
     description: String
   }
   input SecretValueUpdateInput {
     id: ID
-    "1 byte to 64 KiB of text."
+    "1 byte to 64 KiB."
     value: String
   }
   input SecretDescriptionUpdateInput {

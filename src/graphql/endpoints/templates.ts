@@ -13,7 +13,7 @@ import { withArguments, withInput, withoutArguments, type GraphqlContext } from 
 
 export const templateSdl = /* GraphQL */ `
   type Query {
-    "One template of the account; null when there is none of this id."
+    "One template of the account; null when it does not exist."
     podTemplate(id: String): PodTemplate
     "Templates of the account that are public."
     podTemplates(input: PodTemplateInput): [PodTemplate]
@@ -27,14 +27,14 @@ export const templateSdl = /* GraphQL */ `
   }
 
   type User {
-    "Without those that came inline with an endpoint."
+    "Without inline templates of endpoints."
     podTemplates: [PodTemplate]
   }
 
   input EnvironmentVariableInput {
-    "Without =; of equal ones the last counts."
+    "Without =; the last of equal keys counts."
     key: String
-    "May hold {{ SECRET_name }}, in whose place the worker gets the value of that secret."
+    "May contain {{ SECRET_name }}, which the worker gets replaced by the value of that secret."
     value: String
   }
   type EnvironmentVariable {
@@ -61,7 +61,7 @@ export const templateSdl = /* GraphQL */ `
   input PortConfigInput {
     "<port>/<protocol>, as in ports."
     port: String
-    "For people: what answers there."
+    "For users: what answers there."
     name: String
   }
 

@@ -8,12 +8,12 @@ import { withoutArguments } from "../context.ts";
 
 export const webhookSdl = /* GraphQL */ `
   type Mutation {
-    "Makes a new secret for the webhooks of the account. Calls carry a signature of the old one for another 24 hours."
+    "Makes a new secret for the webhooks of the account. Calls are signed with the old one as well for another 24 hours."
     webhookSecretRotate: WebhookSecret
   }
 
   type User {
-    "With what receivers verify the calls of the account's webhooks, as in Standard Webhooks. Null unless the key may write (graphql: WRITE), since whoever has the secret can sign."
+    "The secret with which receivers verify calls of the account's webhooks, as in Standard Webhooks. Null unless the key may write (graphql: WRITE), since its holder can sign."
     webhookSecret: WebhookSecret
   }
 

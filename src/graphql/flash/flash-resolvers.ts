@@ -1,6 +1,5 @@
 import { ARTIFACT_DOWNLOAD_TTL_MS } from "../../contract/flash/flash-limits.ts";
-import { downloadToken } from "../../auth/derived-keys/download-token.ts";
-import { liveToken } from "../../auth/derived-keys/live-token.ts";
+import { liveToken, downloadToken } from "../../auth/derived-keys.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
 import type { FlashAppRecord } from "../../db/flash/apps.ts";
 import type { FlashBuildRecord } from "../../db/flash/builds.ts";
@@ -9,7 +8,7 @@ import type { NetworkVolumeRecord } from "../../db/network-volumes.ts";
 import type { Json } from "../../db/schema.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { createApp, deleteApp, requireAppByName } from "../../management/flash/apps.ts";
-import { changeManifest, finalizeUpload } from "../../management/flash/builds.ts";
+import { changeManifest, finalizeUpload, withUrls } from "../../management/flash/builds.ts";
 import {
   createEnvironment,
   deleteEnvironment,
@@ -32,9 +31,8 @@ import {
   uploadAnnouncementSchema,
 } from "../../management/flash/flash-input.ts";
 import { renewLease } from "../../management/flash/sessions.ts";
-import { withUrls } from "../../management/flash/manifests.ts";
 import { prepareUpload } from "../../management/flash/uploads.ts";
-import { attachedIds } from "../../management/endpoints/attached-volumes.ts";
+import { attachedIds } from "../../management/endpoints/volumes.ts";
 import { withArguments, withInput, withoutArguments, type GraphqlContext } from "../context.ts";
 
 type ArtifactView = {
@@ -99,7 +97,7 @@ export const flashResolvers = {
   },
 
   FlashEnvironment: {
-    /** Whoever has it can have workers run anything, as whoever may save endpoints can anyhow. */
+    /** Its holder can have workers run any code, so only a key that may save endpoints sees it. */
     liveToken: async (
       { id, leaseExpiresAt }: FlashEnvironmentRecord,
       _args: unknown,

@@ -1,6 +1,5 @@
 /** Accounts: made by the operator, changed by themselves. */
 import * as z from "zod";
-import { PUBLIC_KEYS_MAX_CHARACTERS } from "../../contract/limits.ts";
 import {
   findAccount,
   insertAccount,
@@ -13,6 +12,9 @@ import { authorOf, type RequestContext } from "../context.ts";
 import { clearable, optionalNonEmpty, nameSchema, parseInput } from "../input-schemas.ts";
 import { issueToken } from "./api-keys.ts";
 import { ServiceError } from "../../contract/errors.ts";
+
+/** Public keys of an account, all together. */
+const PUBLIC_KEYS_MAX_CHARACTERS = 65_536;
 
 const newAccountSchema = z.object({
   name: nameSchema,

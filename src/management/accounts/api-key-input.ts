@@ -1,6 +1,5 @@
 /** Reading what a key shall be and may do. */
 import * as z from "zod";
-import { API_KEY_ENDPOINTS_MAX, API_KEY_TTL_MAX_MS, API_KEY_TTL_MIN_MS } from "../../contract/limits.ts";
 import {
   allowsNothing,
   FULL_PERMISSIONS,
@@ -16,6 +15,11 @@ import {
   stringSchema,
   wholeNumber,
 } from "../input-schemas.ts";
+
+export const API_KEY_TTL_MIN_MS = 60_000;
+const API_KEY_TTL_MAX_MS = 3_650 * 86_400_000;
+/** Endpoints that one key may name; a key that needs more gets access to all. */
+const API_KEY_ENDPOINTS_MAX = 100;
 
 const SECOND_MS = 1_000;
 
@@ -52,7 +56,7 @@ const permissionsSchema = z
 
 const LEVELS = ["ALL", "READ_ONLY", "RESTRICTED"] as const;
 
-/** `level` and `permissions` in one: a word for everything, or RESTRICTED (which may be left out) with a list. */
+/** `level` and `permissions` in one: a level for everything, or RESTRICTED (which may be omitted) with a list. */
 const scopeFields = { level: optionalNonEmpty(oneOf(LEVELS)), permissions: optional(permissionsSchema) };
 
 type Scope = {

@@ -1,15 +1,14 @@
 /**
  * Making, changing and revoking API keys.
  *
- * K1  Nobody gives what they do not hold, neither in permissions nor in time.
- * K2  Nobody touches a key that allows more than their own.
- * K3  What the caller holds is read from D1 here, not remembered, and must still hold when D1 is written: a key
- *     that has just been revoked or narrowed must not leave another one behind.
+ * K1  A caller gives no more than its own key has, in permissions and in time.
+ * K2  A caller changes no key that allows more than its own.
+ * K3  The permissions of the caller are read from D1 here, not from a cache, and checked again in the write: a key
+ *     that has just been revoked or narrowed must not create another one.
  */
 import { forgetApiKey } from "../../auth/principal.ts";
 import { generateCredential } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/digest.ts";
-import { API_KEY_TTL_MIN_MS } from "../../contract/limits.ts";
 import {
   findApiKey,
   insertApiKeyIfAllowed,
@@ -22,13 +21,12 @@ import {
 import { listEndpoints } from "../../db/endpoints.ts";
 import { covers, missingIn, type Permissions } from "../../domain/accounts/permissions.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { removeHostsOfKey } from "../hosts/hosts.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
-import { expiryOf, type KeyChange, type NewKey } from "./api-key-input.ts";
+import { expiryOf, API_KEY_TTL_MIN_MS, type KeyChange, type NewKey } from "./api-key-input.ts";
 
-/** Characters of a token that are kept to know it by, after which 58 unknown ones follow. */
+/** Characters of a token that are stored to recognize it; 58 unknown ones follow. */
 const HINT_LENGTH = 9;
 
 export type IssuedToken = { readonly token: string; readonly stored: Pick<NewApiKey, "hash" | "hint"> };

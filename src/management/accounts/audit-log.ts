@@ -1,9 +1,11 @@
 /** Reading the audit log. */
 import * as z from "zod";
-import { AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX } from "../../contract/limits.ts";
 import { listAuditEntries, type AuditRecord } from "../../db/audit-log.ts";
 import type { RequestContext } from "../context.ts";
 import { optionalNonEmpty, stringSchema, wholeNumber } from "../input-schemas.ts";
+
+const AUDIT_PAGE_DEFAULT = 50;
+const AUDIT_PAGE_MAX = 200;
 
 /** Which entries of the audit log are asked for. */
 export const auditSelectionSchema = z.object({

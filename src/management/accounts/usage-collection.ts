@@ -3,13 +3,7 @@
  * them. Everything is a total of an hour (db/usage.ts, U1), so a run may be cut off anywhere, run twice, or be late
  * by as long as the objects remember.
  */
-import {
-  ENDPOINT_CALLS_CONCURRENT_MAX,
-  USAGE_CALLS_MAX,
-  USAGE_HOURS_MAX,
-  USAGE_REACH_MS,
-  USAGE_CLOCK_TOLERANCE_MS,
-} from "../../contract/limits.ts";
+import { ENDPOINT_CALLS_CONCURRENT_MAX } from "../../contract/limits.ts";
 import type { Database } from "../../db/database.ts";
 import {
   findUsageProgress,
@@ -18,6 +12,7 @@ import {
   saveUsageProgress,
   saveJobTotals,
   saveWorkerTotals,
+  USAGE_CLOCK_TOLERANCE_MS,
   type JobTotals,
   type OpenUsage,
 } from "../../db/usage.ts";
@@ -25,6 +20,15 @@ import type { JobHour } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
 import { logFailure } from "../../failure-log.ts";
 import { endpointObject, fleetObject } from "../objects.ts";
+
+/** Objects of endpoints that one maintenance run asks for their usage. */
+const USAGE_CALLS_MAX = 100;
+
+/** Hours of usage that one maintenance run collects of workers, and the most that one question covers. */
+const USAGE_HOURS_MAX = 24;
+
+/** How far back usage is still collected; less than the hours that endpoints retain. */
+export const USAGE_REACH_MS = 9 * 86_400_000;
 
 const HOUR_MS = 3_600_000;
 

@@ -1,17 +1,20 @@
 /** What endpoints of the calling account used, by hour, day or longer, and what that costs nominally. */
 import * as z from "zod";
 import { findGpuCard, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
-import { GPU_PRICE_PER_GB_HOUR, USAGE_RETENTION_MS, USAGE_SPANS_MAX } from "../../contract/limits.ts";
+import { USAGE_RETENTION_MS } from "../../contract/limits.ts";
 import type { MetricsWindow } from "../../contract/metrics.ts";
 import type { ActivityReport } from "../../endpoint/messages.ts";
 import { logFailure } from "../../failure-log.ts";
 import { listUsage, type UsageRecord } from "../../db/usage.ts";
 import { addGpuTimes, type GpuTime } from "../../domain/metrics/worker-usage.ts";
-import { gpuPrice, readGpuPrices, type GpuPrices } from "../catalog/prices.ts";
+import { gpuPrice, readGpuPrices, GPU_PRICE_PER_GB_HOUR, type GpuPrices } from "../catalog/prices.ts";
 import type { RequestContext } from "../context.ts";
 import { endpointObject } from "../objects.ts";
 import { oneOf, stringSchema } from "../input-schemas.ts";
 import { ServiceError } from "../../contract/errors.ts";
+
+/** Hours of endpoints that one question about usage may read. */
+const USAGE_SPANS_MAX = 20_000;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

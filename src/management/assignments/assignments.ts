@@ -13,11 +13,6 @@ import {
   type Assignment,
 } from "../../contract/agent/agent.ts";
 import { firstIssue } from "../../contract/lenient-list.ts";
-import {
-  ANSWER_ASSIGNMENTS_MAX_CHARACTERS,
-  HOST_SECRETS_MAX,
-  WORKER_VARIABLES_MAX_CHARACTERS,
-} from "../../contract/limits.ts";
 import type { AssignedWorker } from "../../fleet/messages.ts";
 import type { Env } from "../../env.ts";
 import { logFailure } from "../../failure-log.ts";
@@ -25,6 +20,15 @@ import { findBlueprint, type Blueprint, type RawVariable } from "./blueprint.ts"
 import { CallVariables, type Called } from "./call-variables.ts";
 import { OpenedSecrets } from "./opened-secrets.ts";
 import { filledLength, fillReferences, referencedSecrets } from "../../domain/accounts/secret-reference.ts";
+
+/** Secrets that workers of one host refer to: all are open at once while its assignments are made. */
+const HOST_SECRETS_MAX = 200;
+
+/** Variables of one worker with their secrets filled in: Linux passes no more to a process. */
+const WORKER_VARIABLES_MAX_CHARACTERS = 2_000_000;
+
+/** Variables and arguments of all workers in one answer to a host; the workers beyond it wait, and say why. */
+export const ANSWER_ASSIGNMENTS_MAX_CHARACTERS = 16_000_000;
 
 export type Filled =
   | { readonly kind: "filled"; readonly fields: Pick<Assignment, "env" | "registryAuth" | "masked"> }

@@ -1,6 +1,5 @@
 /** What a worker needs to call others of its flash environment, and to be sent code in a session; made for the answer that hands it over. */
-import { environmentKey } from "../../auth/derived-keys/environment-key.ts";
-import { liveToken } from "../../auth/derived-keys/live-token.ts";
+import { liveToken, environmentKey } from "../../auth/derived-keys.ts";
 import type { Assignment } from "../../contract/agent/agent.ts";
 import { LIVE_TOKEN_VARIABLE } from "../../contract/flash/flash-live.ts";
 import type { Env } from "../../env.ts";

@@ -99,9 +99,9 @@ export class OpenedSecrets {
 function whyNot(opening: Exclude<Opening, { readonly kind: "opened" }>): string {
   switch (opening.kind) {
     case "key_missing":
-      return `is sealed under key '${opening.keyId}', which ENCRYPTION_KEYS lacks. The operator puts that key back, or it is set anew.`;
+      return `is sealed under key '${opening.keyId}', which ENCRYPTION_KEYS lacks. The operator puts that key back, or it is set again.`;
     case "damaged":
-      return "does not open: its stored text was changed. Set it anew.";
+      return "does not open: its stored value was changed. Set it again.";
   }
 }
 

@@ -1,5 +1,73 @@
-/** The truth about pods for as long as none are offered: nobody has any, and there is no room for one. */
+/** What a pod or a cluster is asked to be. */
+import * as z from "zod";
+import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
+import { findGpuCard } from "../../catalog/gpu-cards.ts";
+import {
+  environmentSchema,
+  optional,
+  optionalNonEmpty,
+  nameSchema,
+  stringSchema,
+  wholeNumber,
+} from "../input-schemas.ts";
+import { mountPathSchema, portsSchema } from "../nouns/template.ts";
 import { ServiceError } from "../../contract/errors.ts";
+
+const cardSchema = z.string().refine((id) => findGpuCard(id) !== undefined, {
+  error: ({ input }) => `'${String(input)}' is no GPU type; gpuTypes lists them`,
+});
+const instanceSchema = z.string().superRefine((id, context) => {
+  const reading = readCpuInstance(id);
+  if (reading.kind === "refused") context.addIssue(reading.reason);
+});
+
+const containerFields = {
+  name: optionalNonEmpty(nameSchema),
+  imageName: optionalNonEmpty(stringSchema),
+  templateId: optionalNonEmpty(stringSchema),
+  env: optional(environmentSchema),
+  ports: optionalNonEmpty(portsSchema),
+  containerDiskInGb: optional(wholeNumber(1)),
+  volumeMountPath: optionalNonEmpty(mountPathSchema),
+};
+
+const hasImage = (input: { imageName?: string | undefined; templateId?: string | undefined }) =>
+  input.imageName !== undefined || input.templateId !== undefined;
+const IMAGE_MISSING = { path: ["imageName"], error: "required, unless templateId names a template" };
+
+export const gpuPodSchema = z
+  .object({
+    ...containerFields,
+    gpuTypeId: optionalNonEmpty(cardSchema),
+    gpuTypeIdList: optional(z.array(cardSchema)),
+    instanceIds: optional(z.array(instanceSchema)),
+    gpuCount: optional(wholeNumber(0)),
+    volumeInGb: optional(wholeNumber(0)),
+    minVcpuCount: optional(wholeNumber(0)),
+    minMemoryInGb: optional(wholeNumber(0)),
+  })
+  .refine(hasImage, IMAGE_MISSING)
+  .refine(
+    (input) => [input.gpuTypeId, ...(input.gpuTypeIdList ?? []), ...(input.instanceIds ?? [])].some(Boolean),
+    {
+      path: ["gpuTypeId"],
+      error: "required, unless gpuTypeIdList or instanceIds says what to run on",
+    },
+  );
+
+export const cpuPodSchema = z
+  .object({ ...containerFields, instanceId: optionalNonEmpty(instanceSchema) })
+  .refine(hasImage, IMAGE_MISSING);
+
+export const clusterSchema = z
+  .object({
+    ...containerFields,
+    clusterName: optionalNonEmpty(nameSchema),
+    gpuTypeId: cardSchema,
+    podCount: wholeNumber(1),
+    gpuCountPerPod: wholeNumber(1),
+  })
+  .refine(hasImage, IMAGE_MISSING);
 
 /** Clients try again later when they read the first sentence. */
 export function noCapacity(): ServiceError {

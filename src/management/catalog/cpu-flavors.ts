@@ -8,8 +8,7 @@ import {
 } from "../../catalog/cpu-flavors.ts";
 import { cpuStatus, type StockStatus } from "../../domain/placement/stock.ts";
 import { optionalNonEmpty, stringSchema } from "../input-schemas.ts";
-import type { CatalogContext } from "./context.ts";
-import { presentStock } from "./present-stock.ts";
+import { presentStock, type CatalogContext } from "./present-stock.ts";
 import { cpuPrice } from "./prices.ts";
 
 export const cpuFilterSchema = z.object({ id: optionalNonEmpty(stringSchema) });

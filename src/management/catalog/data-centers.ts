@@ -2,8 +2,7 @@
 import { DATA_CENTERS, DEFAULT_DATA_CENTER_ID } from "../../catalog/data-centers.ts";
 import { gpuOffer, listGpus, type ListedGpu, type OfferQuestion } from "./gpu-types.ts";
 import type { GpuOffer } from "../../domain/placement/stock.ts";
-import type { CatalogContext } from "./context.ts";
-import { presentStock } from "./present-stock.ts";
+import { presentStock, type CatalogContext } from "./present-stock.ts";
 
 /**
  * Data centers where hosts are; the default one always counts. Clients look closer at listed ones only, which

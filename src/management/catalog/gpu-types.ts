@@ -3,8 +3,7 @@ import * as z from "zod";
 import { GPU_CARDS, type GpuCard, GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { offerOf, type GpuOffer, type HostStock } from "../../domain/placement/stock.ts";
 import { optional, optionalNonEmpty, stringSchema, wholeNumber } from "../input-schemas.ts";
-import type { CatalogContext } from "./context.ts";
-import { presentStock } from "./present-stock.ts";
+import { presentStock, type CatalogContext } from "./present-stock.ts";
 import { gpuPrice, readGpuPrices } from "./prices.ts";
 
 export const gpuFilterSchema = z.object({

@@ -1,14 +1,16 @@
-/** The stock of the fleet as an edge location last heard it. */
-import { STOCK_CACHE_MS } from "../../contract/limits.ts";
+/** The stock of the fleet, cached by each edge location. */
 import type { HostStock } from "../../domain/placement/stock.ts";
 import { logFailure } from "../../failure-log.ts";
 import { fleetObject } from "../objects.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import type { CatalogContext } from "./context.ts";
+import type { RequestContext } from "../context.ts";
+
+/** How long an edge location caches the stock: some clients query it hundreds of times. */
+export const STOCK_CACHE_MS = 5_000;
 
 let cached: { readonly at: number; readonly hosts: readonly HostStock[] } | undefined;
 
-/** What the hosts that are there have, at most STOCK_CACHE_MS old. */
+/** The stock of all present hosts, at most STOCK_CACHE_MS old. */
 export async function presentStock(context: CatalogContext): Promise<readonly HostStock[]> {
   const age = cached === undefined ? Number.NaN : context.now - cached.at;
   if (cached !== undefined && age >= 0 && age < STOCK_CACHE_MS) return cached.hosts;
@@ -17,6 +19,12 @@ export async function presentStock(context: CatalogContext): Promise<readonly Ho
     return cached.hosts;
   } catch (cause) {
     logFailure("fleet_not_reached", {}, cause);
-    throw new ServiceError("unavailable", "The fleet cannot be asked at the moment; please try again later.");
+    throw new ServiceError(
+      "unavailable",
+      "The fleet cannot be reached at the moment; please try again later.",
+    );
   }
 }
+
+/** All that the catalog needs; it is the same for every caller. */
+export type CatalogContext = Pick<RequestContext, "env" | "now">;

@@ -1,13 +1,17 @@
 /**
- * What the catalog says that a GPU costs. Whoever owns the hosts pays nobody, so the price is nominal: it
+ * Prices of the catalog. Hosts belong to the operator, so a price is nominal: it
  * orders cards by their memory. GPU_PRICES sets others, in dollars per hour, by card or by tier:
  *
  *   {"NVIDIA L4": 0.43, "ADA_80_PRO": 2.5}
  */
 import * as z from "zod";
 import { findGpuCard, type GpuCard, GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
-import { GPU_PRICE_PER_GB_HOUR, VCPU_PRICE_PER_HOUR } from "../../contract/limits.ts";
 import { ServiceError } from "../../contract/errors.ts";
+
+/** Nominal price of an hour, unless GPU_PRICES says otherwise: clients drop what costs nothing. */
+export const GPU_PRICE_PER_GB_HOUR = 0.001;
+
+const VCPU_PRICE_PER_HOUR = 0.001;
 
 export type GpuPrices = { readonly [cardOrTier: string]: number };
 
@@ -63,7 +67,7 @@ function notConfigured(reason: string): ServiceError {
   return new ServiceError(
     "not_configured",
     `GPU_PRICES is not a JSON object of prices by GPU type or tier, such as {"NVIDIA L4": 0.43}: ${reason}. ` +
-      "Whoever runs this installation must correct it.",
+      "The operator of this installation must correct it.",
   );
 }
 

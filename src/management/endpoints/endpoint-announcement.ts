@@ -1,10 +1,10 @@
 /**
- * Telling an endpoint's object what D1 says of it.
+ * Sends an endpoint's object what D1 stores of it.
  *
- * A1  D1 is written first; an object that could not be told is healed by saving or deleting again.
- * A2  Whoever tells last has told the newest state: after telling, D1 is read again until nothing changed.
+ * A1  D1 is written first; saving or deleting again repairs an object that was not reached.
+ * A2  The last sender has sent the newest state: after sending, D1 is read again until nothing changed.
  */
-import { ENDPOINT_CALLS_CONCURRENT_MAX, USAGE_REACH_MS } from "../../contract/limits.ts";
+import { ENDPOINT_CALLS_CONCURRENT_MAX } from "../../contract/limits.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import {
   closeEndpointRemoval,
@@ -17,15 +17,14 @@ import { findTemplates, type TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../context.ts";
 import { endpointObject } from "../objects.ts";
 import { logFailure } from "../../failure-log.ts";
-import { removeLogsOf } from "../logs/log-removal.ts";
-import { logRetentionDays } from "../logs/log-retention.ts";
+import { logRetentionDays, removeLogsOf } from "../logs/log-retention.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { collectJobsOf } from "../accounts/usage-collection.ts";
+import { collectJobsOf, USAGE_REACH_MS } from "../accounts/usage-collection.ts";
 import { ensureWebhookSecrets } from "../secrets/webhook-secrets.ts";
 
 const ROUNDS = 5;
 
-/** Where an object and what D1 says of it are found. */
+/** Access to an object and to D1. */
 type Place = Pick<RequestContext, "env" | "db">;
 
 /** Brings the object of a written endpoint up to date with D1. */
@@ -33,7 +32,7 @@ export async function announceEndpoint(context: RequestContext, written: Endpoin
   await announceEndpoints(context, [written]);
 }
 
-/** Brings the objects of many written endpoints of the account up to date, with few questions to D1 for all. */
+/** Brings the objects of many written endpoints of the account up to date, with few queries to D1 for all. */
 export async function announceEndpoints(
   context: RequestContext,
   written: readonly EndpointRecord[],
@@ -54,7 +53,7 @@ export async function announceEndpoints(
   }
 }
 
-/** What D1 says of endpoints about which something else was told; the objects of deleted ones are emptied. */
+/** Endpoints that differ in D1 from what was sent; the objects of deleted ones are emptied. */
 async function changedMeanwhile(
   context: RequestContext,
   sent: readonly EndpointRecord[],
@@ -103,7 +102,7 @@ export async function announceRemoval(
     const now = Date.now();
     const usage = { endpointId: removed.id, accountId: removed.accountId, endpointName: "" };
     await collectJobsOf(context, { ...usage, since: now - USAGE_REACH_MS }, now);
-    // An object that has emptied itself may cut its callers off; asked again, it has nothing left to do.
+    // An object that has emptied itself may break the call; a second one has nothing left to do.
     await endpointObject(context.env, removed.id)
       .remove()
       .catch(() => endpointObject(context.env, removed.id).remove());
@@ -137,7 +136,7 @@ async function notify(endpointId: string, call: () => Promise<void>): Promise<vo
   await call().catch((cause: unknown) => refuse([endpointId], cause));
 }
 
-/** What telling these endpoints needs of D1. */
+/** Reads from D1 what these endpoints are sent. */
 async function load<Answer>(
   endpoints: readonly EndpointRecord[],
   ask: () => Promise<Answer>,
@@ -155,6 +154,6 @@ function refuse(endpointIds: readonly string[], cause: unknown): never {
   logFailure("endpoint_not_notified", { endpointId: named }, cause);
   throw new ServiceError(
     "unavailable",
-    `The change of endpoint ${named} is stored, but its queue could not be told. Please try again later: saving or deleting it again by its id is safe.`,
+    `The change of endpoint ${named} is stored, but its queue could not be reached. Please try again later: saving or deleting it again by its id is safe.`,
   );
 }

@@ -1,7 +1,7 @@
 /** What being part of a flash environment asks of an endpoint, and gives to it. */
 import { flashNameSchema } from "../../contract/flash/flash-names.ts";
 import { findEndpointOfEnvironment, type EndpointRecord } from "../../db/endpoints.ts";
-import { findPinnedBuild } from "../../db/flash/pinned-builds.ts";
+import { findPinnedBuild } from "../../db/flash/builds.ts";
 import type { RequestContext } from "../context.ts";
 import { requireOpenEnvironment } from "../flash/open-environment.ts";
 import { ServiceError } from "../../contract/errors.ts";

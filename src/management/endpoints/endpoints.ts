@@ -14,9 +14,8 @@ import {
 import { deleteTemplateIfUnused, findTemplate } from "../../db/templates.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 import {
   planTemplateChange,
   refuseTakenName,
@@ -24,8 +23,8 @@ import {
   requireTemplate,
   saveBoundTemplate,
 } from "./templates.ts";
-import { warnOfMissingSecrets } from "../secrets/secret-warnings.ts";
-import { attachedIds, requireAttachable } from "./attached-volumes.ts";
+import { warnOfMissingSecrets } from "../secrets/secrets.ts";
+import { attachedIds, requireAttachable } from "./volumes.ts";
 import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
 import { findNamesake, requireMembership, withBuild } from "./endpoint-environment.ts";
 import type { EndpointPatch } from "../nouns/endpoint.ts";
@@ -52,7 +51,7 @@ export async function listOwnEndpoints({
 
 // Saving
 
-/** In a flash environment the name says which endpoint is meant: one that is there already is changed. */
+/** In a flash environment the name identifies the endpoint: an existing one is changed. */
 export async function createEndpoint(context: RequestContext, patch: EndpointPatch): Promise<EndpointRecord> {
   const present = await findNamesake(context, patch);
   if (present !== undefined) return await changeEndpoint(context, present.id, patch);
@@ -90,10 +89,10 @@ export async function changeEndpoint(
     const read = await requireEndpoint(context, endpointId);
     const { templateId, change } = await patchedTemplate(context, read, patch, inline);
     const merged = { ...mergeSettings(read, patch), templateId };
-    // A template and settings that change together are one release.
+    // A template and settings that change together are one new version.
     const isOther = (values: EndpointValues) =>
       change?.isNewVersion === true || needsNewVersion(read, values);
-    // Who only scales it may not know of a build whose variables its template does not have yet.
+    // A call that only scales does not move workers to a build whose variables the template does not have yet.
     const mayNeedNewVersion = patch.flashEnvironmentId !== undefined || isOther(merged);
     const values = mayNeedNewVersion ? await withBuild(context, merged) : merged;
     const needs = await requireNeeds(context, read, values, patch);
@@ -113,7 +112,7 @@ function variablesOf({ env = [], template }: EndpointPatch) {
   return [...env, ...(template?.env ?? [])];
 }
 
-/** Refuses what an endpoint cannot have; gives what it did not have before and now needs. */
+/** Refuses what an endpoint cannot have; returns what it newly needs. */
 async function requireNeeds(
   context: RequestContext,
   before: EndpointRecord | undefined,
@@ -162,7 +161,7 @@ async function patchedTemplate(
 
   const current = await requireTemplate(context, templateId);
   const users = await listEndpointsOfTemplate(context.db, accountId, templateId);
-  // A template that others use as well is theirs too: this endpoint gets one of its own.
+  // A template that other endpoints use as well stays as it is: this endpoint gets one of its own.
   if (!current.isBound || users.length > 1) {
     return { templateId: (await saveBoundTemplate(context, inline)).id };
   }

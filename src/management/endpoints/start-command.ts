@@ -1,5 +1,5 @@
 /**
- * The grammar of a template's `dockerArgs`: words that replace the image's CMD, split as a shell would, or a
+ * The grammar of a template's `dockerArgs`: arguments that replace the image's CMD, split as a shell would, or a
  * JSON object whose `entrypoint` and `cmd` replace ENTRYPOINT and CMD.
  */
 import { join, split } from "shlex";
@@ -35,6 +35,6 @@ function splitArguments(text: string): readonly string[] {
   try {
     return split(text);
   } catch {
-    return [text]; // a quote is not closed; whoever starts a worker will be told
+    return [text]; // a quote is not closed; the start of the worker reports it
   }
 }

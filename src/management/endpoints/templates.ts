@@ -1,4 +1,4 @@
-/** Saving and deleting templates. A changed template is a release of every endpoint that uses it. */
+/** Saving and deleting templates. A changed template makes a new version of every endpoint that uses it. */
 import { listEndpointsOfTemplate } from "../../db/endpoints.ts";
 import {
   deleteTemplateIfUnused,
@@ -15,16 +15,15 @@ import {
   type TemplateValues,
 } from "../../db/templates.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { announceEndpoints } from "./endpoint-announcement.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 import { requireRegistryAuth } from "../secrets/registry-auths.ts";
-import { warnOfMissingSecrets } from "../secrets/secret-warnings.ts";
+import { warnOfMissingSecrets } from "../secrets/secrets.ts";
 import { requireStorable } from "../input-schemas.ts";
 import { changesOf, defaultsOf, replacesWorkers } from "../nouns/field.ts";
 import { templateFields, type TemplatePatch } from "../nouns/template.ts";
-import { isImageReference } from "../templates/image-reference.ts";
+import { isImageReference } from "./image-reference.ts";
 
 export type { TemplateRecord };
 
@@ -66,7 +65,7 @@ export async function requireServerlessTemplate(
   if (template.isServerless) return template;
   throw new ServiceError(
     "invalid_input",
-    `templateId: template '${template.name}' is one of Pods; an endpoint needs a Serverless template: ` +
+    `templateId: template '${template.name}' is a Pod template; an endpoint needs a Serverless template: ` +
       "save it with isServerless true and volumeInGb 0, or name another one",
   );
 }
@@ -92,7 +91,7 @@ export async function createTemplate(context: RequestContext, patch: TemplatePat
   return created;
 }
 
-/** Merges a patch into a stored template and tells every endpoint that uses it. */
+/** Merges a patch into a stored template and notifies every endpoint that uses it. */
 export async function changeTemplate(
   context: RequestContext,
   templateId: string,
@@ -106,14 +105,14 @@ export async function changeTemplate(
     if (updated === undefined) await refuseTakenName(context, values.name, templateId);
     return updated;
   });
-  // Also when nothing changed: saving again heals an endpoint that could not be told before.
+  // Also when nothing changed: saving again repairs an endpoint that a change did not reach.
   const users = await listEndpointsOfTemplate(context.db, context.principal.accountId, templateId);
   await announceEndpoints(context, users);
   await warnOfMissingSecrets(context, patch.env);
   return changed;
 }
 
-/** What a patch makes of a stored template; `release`: whether workers of its endpoints must be replaced. */
+/** What a patch makes of a stored template; `isNewVersion`: whether workers of its endpoints must be replaced. */
 export async function planTemplateChange(
   context: RequestContext,
   templateId: string,
@@ -210,7 +209,7 @@ const CREATION_FIELDS = ["name", "imageName", "containerDiskInGb", "volumeInGb"]
 
 /**
  * Merges a patch into a stored template, or into the defaults when there is none yet. The image of a Pod template
- * may be any text: some clients store a placeholder there and name the image with each pod.
+ * may be any string: some clients store a placeholder there and name the image with each pod.
  */
 function mergeTemplate(stored: TemplateValues | undefined, patch: TemplatePatch): TemplateValues {
   const values: Partial<TemplateValues> = {

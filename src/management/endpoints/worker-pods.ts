@@ -22,7 +22,7 @@ const STATUS: Record<WorkerState, PodStatus> = {
   standby: "EXITED",
 };
 
-/** The state of a worker in the word that clients know for it. */
+/** The state of a worker as clients of pods call it. */
 export function podStatus(state: WorkerState): PodStatus {
   return STATUS[state];
 }
@@ -96,7 +96,7 @@ function machineOf({ workerId, hostId, gpuModels, isGpuSimulated, dataCenterId }
   };
 }
 
-/** Nothing is published of a worker, and nobody measures its load. */
+/** No port of a worker is published, and its load is not measured. */
 function runtimeOf({ gpuModels }: WorkerView, uptimeInSeconds: number) {
   const gpus = gpuModels.map((_, index) => ({ id: `${index}` }));
   return { uptimeInSeconds, ports: [], gpus, container: null };

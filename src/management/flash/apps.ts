@@ -1,4 +1,4 @@
-/** Flash apps: found, made and deleted. */
+/** Flash apps: finding, creating and deleting them. */
 import {
   deleteFlashAppIfEmpty,
   findFlashApp,
@@ -9,9 +9,8 @@ import {
 } from "../../db/flash/apps.ts";
 import { listFlashEnvironments } from "../../db/flash/environments.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 import { removeArtifactsOfApp } from "./artifact-removal.ts";
 import { removeEnvironment } from "./environment-removal.ts";
 import type { AppCreation } from "./flash-input.ts";
@@ -36,7 +35,7 @@ export async function requireAppByName(
   return app;
 }
 
-/** One that was made for sessions may be made again, to last. */
+/** Makes an app permanent that was created for sessions. */
 export async function createApp(
   context: RequestContext,
   { name, isForSessions }: AppCreation,
@@ -69,7 +68,7 @@ export async function deleteApp(context: RequestContext, appId: string): Promise
   });
 }
 
-/** Clients make an app when they read these words. */
+/** Clients create an app when they read this message. */
 function appNotFound(field: string, name: string): ServiceError {
   return new ServiceError("app_not_found", `${field}: app not found: '${name}'`);
 }

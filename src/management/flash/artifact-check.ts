@@ -45,7 +45,7 @@ async function completeUpload({ env, db }: Place, upload: FlashUploadRecord): Pr
   const multipart = env.ARTIFACTS.resumeMultipartUpload(objectKey, multipartId);
   const uploaded = parts.map(({ number, etag }) => ({ partNumber: number, etag }));
   return await multipart.complete(uploaded).catch(async (cause: unknown) => {
-    const object = await env.ARTIFACTS.head(objectKey); // somebody else was faster
+    const object = await env.ARTIFACTS.head(objectKey); // another request was faster
     if (object !== null) return object;
     if (!(cause instanceof Error) || !UNRECOVERABLE.test(cause.message)) throw cause;
     await deleteFlashUploadParts(db, id);
@@ -94,7 +94,7 @@ async function isGzip(bucket: R2Bucket, objectKey: string): Promise<boolean> {
   return GZIP_MAGIC.every((byte, index) => head[index] === byte);
 }
 
-/** What is wrong stays so: nobody goes on with this upload. */
+/** The problem is permanent, so the upload cannot be resumed. */
 async function reject({ env, db, now }: Place, upload: FlashUploadRecord, issue: string): Promise<Error> {
   await endFlashUpload(db, upload.id, now);
   await env.ARTIFACTS.delete(upload.objectKey);

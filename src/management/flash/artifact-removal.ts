@@ -36,7 +36,7 @@ export async function removeSurplusBuilds({ db, now }: Place): Promise<number> {
   return await removeFlashBuildsIfUnused(db, surplus, now);
 }
 
-/** Removes uploads of all accounts that ended a while ago, when nobody is busy with them any more; says how many. */
+/** Removes uploads of all accounts that ended a while ago, when no request works on them any more; returns how many. */
 export async function removeEndedUploads(place: Place): Promise<number> {
   const before = place.now - ORPHAN_RETENTION_MS;
   const ended = await listEndedFlashUploads(place.db, before, ARTIFACTS_REMOVED_AT_ONCE);

@@ -1,6 +1,6 @@
 /** Artifacts on their way through the edge: uploads that are open, and files that may be sent. */
 import { mayBeIssued } from "../../auth/credential.ts";
-import { buildOfDownloadToken } from "../../auth/derived-keys/download-token.ts";
+import { buildOfDownloadToken } from "../../auth/derived-keys.ts";
 import { hashKey } from "../../auth/digest.ts";
 import { countFailure, countRequest, refuseExhausted } from "../../auth/request-rates.ts";
 import type { Artifact } from "../../contract/agent/artifact.ts";

@@ -1,9 +1,8 @@
 /** Builds of flash apps: artifacts with what they say of themselves. */
-import { isCompleteManifest, namedEndpoints } from "./deployed-manifest.ts";
-import { manifestIdentity } from "./build-identity.ts";
+import { isCompleteManifest, namedEndpoints, manifestIdentity } from "./build-manifest.ts";
 import type { Artifact } from "../../contract/agent/artifact.ts";
 import type { FlashManifest } from "../../contract/flash/flash-manifest.ts";
-import { findOwnEndpoints } from "../../db/endpoints.ts";
+import { findOwnEndpoints, listEndpointsOfEnvironment, type EndpointRecord } from "../../db/endpoints.ts";
 import {
   changeFlashManifest,
   findFlashBuild,
@@ -15,12 +14,12 @@ import { listFlashEnvironments } from "../../db/flash/environments.ts";
 import { findFlashUploadByKey, type FlashUploadRecord } from "../../db/flash/uploads.ts";
 import type { FlashAppRecord } from "../../db/flash/apps.ts";
 import { derivedRowId } from "../../db/row-id.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 import { requireApp } from "./apps.ts";
 import { verifiedArtifact } from "./artifact-check.ts";
 import type { Finalization, ManifestChange } from "./flash-input.ts";
+import type { Json } from "../../db/schema.ts";
 
 export async function requireBuild(
   { db, principal }: RequestContext,
@@ -95,4 +94,25 @@ async function deployedBy(
   }
   const endpoints = await findOwnEndpoints(db, accountId, endpointIds);
   return endpoints.flatMap(({ flashEnvironmentId }) => flashEnvironmentId ?? []);
+}
+
+/**
+ * A worker of an environment is told where the environment's endpoints are now, under the address by which it
+ * has come here: a build may be deployed to several environments, and its deployer may call the edge otherwise.
+ */
+export async function withUrls(context: RequestContext, manifest: Json): Promise<Json> {
+  const { db, principal, origin } = context;
+  const { flashEnvironmentId, accountId } = principal;
+  if (flashEnvironmentId === undefined || !isObject(manifest)) return manifest;
+  const endpoints = await listEndpointsOfEnvironment(db, accountId, flashEnvironmentId);
+  const urls = endpoints.map((endpoint) => [endpoint.name, urlOf(origin, endpoint)] as const);
+  return { ...manifest, resources_endpoints: Object.fromEntries(urls) };
+}
+
+function urlOf(origin: string, { id, type }: EndpointRecord): string {
+  return type === "LB" ? `${origin}/lb/${id}` : `${origin}/v2/${id}`;
+}
+
+function isObject(json: Json): json is { readonly [key: string]: Json } {
+  return typeof json === "object" && json !== null && !Array.isArray(json);
 }

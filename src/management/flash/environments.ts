@@ -1,4 +1,4 @@
-/** Environments of flash apps: found, made, deployed to and deleted. */
+/** Environments of flash apps: finding, creating, deploying to and deleting them. */
 import {
   activateFlashBuild,
   endFlashDeployment,
@@ -12,10 +12,9 @@ import {
 import { FLASH_ENVIRONMENTS_MAX } from "../../contract/flash/flash-limits.ts";
 import { isBuildOfEnvironment } from "../../db/flash/deployments.ts";
 import { makeFlashAppPermanent } from "../../db/flash/apps.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { requireSealingKeys } from "../secrets/sealing-keys.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 import { requireApp } from "./apps.ts";
 import { buildNotFound, requireBuild } from "./builds.ts";
 import { removeEnvironment } from "./environment-removal.ts";
@@ -23,7 +22,7 @@ import type { EnvironmentCreation } from "./flash-input.ts";
 import { requireEnvironment, requireOpenEnvironment } from "./open-environment.ts";
 import { leaseEnd, removeSession } from "./sessions.ts";
 
-/** The environment of this id, or that of the endpoint of this id: workers know themselves only. */
+/** The environment of this id, or that of the endpoint of this id: workers know only their own endpoint. */
 export async function findEnvironment(
   { db, principal: { accountId } }: RequestContext,
   id: string,
@@ -57,7 +56,7 @@ export async function createEnvironment(
   { flashAppId, name, leaseSeconds }: EnvironmentCreation,
 ): Promise<FlashEnvironmentRecord> {
   const { db, principal, env, now } = context;
-  if (leaseSeconds !== undefined) requireSealingKeys(env); // Its workers could not tell who may have them run code.
+  if (leaseSeconds !== undefined) requireSealingKeys(env); // Without keys its workers could not verify who may send them code.
   const leaseExpiresAt = leaseSeconds === undefined ? null : leaseEnd(leaseSeconds, now);
   return await retryOnConflict(async () => {
     const app = await requireApp(context, flashAppId);
@@ -86,7 +85,7 @@ export async function deployBuild(
   });
 }
 
-/** Says how the deployment of the active build ended. */
+/** Stores how the deployment of the active build ended. */
 export async function finishDeployment(
   context: RequestContext,
   {

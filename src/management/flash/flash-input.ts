@@ -84,7 +84,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(members.map(([key, member]) => [key, withoutNulls(member)]));
 }
 
-/** Whoever may read a build may not therefore write to its endpoints, so their keys are not kept with it. */
+/** A key that may read a build may not always write to its endpoints, so their keys are not stored with it. */
 function withoutKeys(manifest: FlashManifest): FlashManifest {
   const resources = Object.entries(manifest.resources).map(([name, { aiKey: _, ...resource }]) => [
     name,

@@ -1,20 +1,16 @@
 /**
- * Login in the browser: a client opens a request, a person who holds a key approves it, the client fetches a key of
+ * Login in the browser: a client opens a request, a user with a key approves it, the client fetches a key of
  * its own.
  *
  * L1  The id of a request is what opens its key, so it cannot be guessed; its first characters are the code by which
- *     the person sees that it is the client in front of him.
+ *     the user sees that it is the client in front of them.
  * L2  The key holds what the approver's key holds and no longer, as in api-keys.ts.
  * L3  The key stands sealed in the request from its approval until it was fetched, once, or the request expired.
- * L4  Who sends no key makes the edge keep nothing: a request is in its id until it is decided (login-request.ts).
+ * L4  A caller without a key makes the edge store nothing: a request is in its id until it is decided (login-request.ts).
  */
 import * as z from "zod";
 import { open, seal, type SealedPlace } from "../../auth/envelope.ts";
-import {
-  newLoginRequest,
-  readLoginRequest,
-  type LoginRequest,
-} from "../../auth/derived-keys/login-request.ts";
+import { newLoginRequest, readLoginRequest, type LoginRequest } from "../../auth/login-request.ts";
 import type { AuthRequestStatus } from "../../contract/flash/flash-names.ts";
 import { FLASH_AUTH_CLIENT_MAX_CHARACTERS } from "../../contract/flash/flash-limits.ts";
 import type { ApiKeyRecord } from "../../db/credentials/api-keys.ts";
@@ -27,12 +23,11 @@ import {
 } from "../../db/flash/auth-requests.ts";
 import { logFailure } from "../../failure-log.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { openingKeys, requireSealingKeys } from "../secrets/sealing-keys.ts";
 import { stringSchema } from "../input-schemas.ts";
 import { issueToken, requireOwnKey } from "../accounts/api-keys.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
 
 const DATE_LENGTH = "2027-01-31".length;
 
@@ -44,13 +39,13 @@ export type Decision = z.output<typeof decisionSchema>;
 
 /** Opens a request for the client that asks. */
 export async function openLogin({ env, now, userAgent = "" }: RequestContext): Promise<FlashAuthRecord> {
-  requireSealingKeys(env); // without one nobody could approve it
+  requireSealingKeys(env); // without one it could not be approved
   const request = await newLoginRequest(env, userAgent.slice(0, FLASH_AUTH_CLIENT_MAX_CHARACTERS), now);
   if (request === undefined) throw new ServiceError("not_configured", "Logins cannot be signed.");
   return undecided(request);
 }
 
-/** A request, to whoever knows its id. */
+/** A request, for any caller that knows its id. */
 export async function requireLogin({ env, db, now }: RequestContext, id: string): Promise<FlashAuthRecord> {
   requireSealingKeys(env);
   const request = await readLoginRequest(env, id, now);

@@ -1,4 +1,4 @@
-/** Flash environments that something is to be put into. */
+/** Finding flash environments that endpoints and builds can be added to. */
 import { findFlashEnvironment, type FlashEnvironmentRecord } from "../../db/flash/environments.ts";
 import type { RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";
@@ -25,7 +25,7 @@ export async function requireOpenEnvironment(
   return environment;
 }
 
-/** Of a session that nobody has renewed in time. */
+/** The error for a session that was not renewed in time. */
 export function leaseLapsed(environmentId: string): ServiceError {
   return environmentNotFound(environmentId, "has ended, since its lease was not renewed in time");
 }

@@ -1,9 +1,13 @@
-/** Sessions: flash environments that end when nobody renews their lease. */
+/** Sessions: flash environments that end when their lease is not renewed. */
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { LIVE_SESSIONS_ENDED_AT_ONCE } from "../../contract/flash/flash-limits.ts";
 import { deleteFlashAppIfEmpty, findFlashApp } from "../../db/flash/apps.ts";
-import type { FlashEnvironmentRecord } from "../../db/flash/environments.ts";
-import { closeIfLapsed, listLapsedSessions, renewLeaseIfActive } from "../../db/flash/sessions.ts";
+import {
+  closeIfLapsed,
+  listLapsedSessions,
+  renewLeaseIfActive,
+  type FlashEnvironmentRecord,
+} from "../../db/flash/environments.ts";
 import { logFailure } from "../../failure-log.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";
@@ -11,7 +15,7 @@ import { removeEnvironment } from "./environment-removal.ts";
 import type { LeaseRenewal } from "./flash-input.ts";
 import { leaseLapsed, requireOpenEnvironment } from "./open-environment.ts";
 
-/** As the audit log names what nobody has asked for. */
+/** The operation in the audit log when no caller asked for it. */
 const LEASE_END = "end of a lease";
 
 /** When a lease of so many seconds ends. */
@@ -43,7 +47,7 @@ export async function removeSession(
   if (app?.isForSessions) await deleteFlashAppIfEmpty(context.db, authorOf(context), app);
 }
 
-/** Ends sessions of all accounts that nobody has renewed; says how many. One that cannot be ended is tried again. */
+/** Ends sessions of all accounts whose lease was not renewed; returns how many. One that cannot be ended is tried again. */
 export async function endLapsedSessions(place: Pick<RequestContext, "env" | "db" | "now">): Promise<number> {
   const { db, now } = place;
   let ended = 0;

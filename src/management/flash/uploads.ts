@@ -1,7 +1,12 @@
 /** Announcing the upload of an artifact. */
 import { generateCredential } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/digest.ts";
-import { ARTIFACT_UPLOAD_TTL_MS } from "../../contract/flash/flash-limits.ts";
+import {
+  ARTIFACT_UPLOAD_TTL_MS,
+  ARTIFACT_DOWNLOAD_TTL_MS,
+  ARTIFACT_STORAGE_DEFAULT_GB,
+  FLASH_BUILDS_RETAINED,
+} from "../../contract/flash/flash-limits.ts";
 import { findFlashBuildOf } from "../../db/flash/builds.ts";
 import type { FlashAppRecord } from "../../db/flash/apps.ts";
 import {
@@ -9,17 +14,19 @@ import {
   insertFlashUploadWithinQuota,
   listFlashUploadParts,
   renewFlashUpload,
+  artifactBytesOf,
   type FlashUploadRecord,
 } from "../../db/flash/uploads.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import { partBytesOf } from "./artifact-parts.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { requireApp } from "./apps.ts";
-import { artifactStorageBytes, requireArtifactStorage } from "./artifact-storage.ts";
 import type { UploadAnnouncement } from "./flash-input.ts";
-import { presignedUpload } from "./presigned-upload.ts";
+import { AwsClient } from "aws4fetch";
+import type { Env } from "../../env.ts";
+import { bytesOfVariable, inGigabytes } from "../../domain/limits/gigabytes.ts";
+import { ServiceError } from "../../contract/errors.ts";
 
 export type PreparedUpload = {
   /** Empty when nothing needs to be sent. */
@@ -101,4 +108,44 @@ async function openUpload(
     };
     return await insertFlashUploadWithinQuota(db, author, record, artifactStorageBytes(context.env));
   });
+}
+
+export type PresignedUpload = { readonly uploadUrl: string; readonly expiresAt: number };
+
+/** An address for one PUT of an object; none where no S3 credentials of R2 are configured. */
+export async function presignedUpload(
+  env: Env,
+  objectKey: string,
+  now: number,
+): Promise<PresignedUpload | undefined> {
+  const { ARTIFACTS_S3_ENDPOINT: endpoint, ARTIFACTS_S3_BUCKET: bucket } = env;
+  const { ARTIFACTS_S3_ACCESS_KEY_ID: accessKeyId, ARTIFACTS_S3_SECRET_ACCESS_KEY: secretAccessKey } = env;
+  if (!endpoint || !bucket || !accessKeyId || !secretAccessKey) return undefined;
+
+  const url = new URL(`${bucket}/${objectKey}`, endpoint.endsWith("/") ? endpoint : `${endpoint}/`);
+  url.searchParams.set("X-Amz-Expires", String(ARTIFACT_DOWNLOAD_TTL_MS / 1_000));
+  const client = new AwsClient({ accessKeyId, secretAccessKey, service: "s3", region: "auto" });
+  const signed = await client.sign(url.toString(), { method: "PUT", aws: { signQuery: true } });
+  return { uploadUrl: signed.url, expiresAt: now + ARTIFACT_DOWNLOAD_TTL_MS };
+}
+
+/** ARTIFACT_STORAGE_GB in bytes, if it is a size that makes sense. */
+export function artifactStorageBytes({ ARTIFACT_STORAGE_GB }: Pick<Env, "ARTIFACT_STORAGE_GB">): number {
+  return bytesOfVariable(ARTIFACT_STORAGE_GB, ARTIFACT_STORAGE_DEFAULT_GB);
+}
+
+/** Refuses an artifact that the account has no storage for. */
+export async function requireArtifactStorage(
+  { env, db, principal }: RequestContext,
+  sizeBytes: number,
+): Promise<void> {
+  const [used, limit] = [await artifactBytesOf(db, principal.accountId), artifactStorageBytes(env)];
+  if (used + sizeBytes <= limit) return;
+  throw new ServiceError(
+    "limit_reached",
+    `Artifacts of the account take ${inGigabytes(used)} GB, and this one has ${inGigabytes(sizeBytes)} GB; together ` +
+      `they may take ${inGigabytes(limit)} GB. Delete apps that are not used any more (\`flash app list\`, ` +
+      `\`flash app delete NAME\`), or ask the operator for a higher ARTIFACT_STORAGE_GB. Of the builds that no ` +
+      `environment uses, the newest ${FLASH_BUILDS_RETAINED} of each app are kept; older ones go by themselves.`,
+  );
 }

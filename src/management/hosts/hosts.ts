@@ -1,7 +1,7 @@
 /**
- * The hosts of an account: D1 says which there are, Fleet what they have and do.
+ * The hosts of an account: D1 lists them, Fleet knows what they have and do.
  *
- * A change is noted in D1 first; one of which Fleet could not be told is healed by repeating it.
+ * A change is recorded in D1 first; repeating it repairs one that did not reach Fleet.
  */
 import * as z from "zod";
 import { forgetHost } from "../../auth/host-principal.ts";
@@ -28,7 +28,7 @@ export const hostPatchSchema = z.object({
 });
 type HostPatch = z.output<typeof hostPatchSchema>;
 
-/** A host, and what Fleet knows of it once it has spoken. */
+/** A host, and what Fleet knows of it after its first sync. */
 export type Host = { readonly record: HostRecord; readonly seen: HostView | undefined };
 
 /** The hosts of the calling account, the oldest first. */
@@ -73,7 +73,7 @@ export async function removeHost(context: RequestContext, hostId: string): Promi
   await revoke(context, record);
 }
 
-/** Removes the hosts that an API key has let in. */
+/** Removes the hosts that joined through an API key. */
 export async function removeHostsOfKey(context: RequestContext, apiKeyId: string): Promise<void> {
   const records = await listHostsOfKey(context.db, context.principal.accountId, apiKeyId);
   for (const record of records) await revoke(context, record);
@@ -96,7 +96,7 @@ async function notifyFleet(
     logFailure("fleet_not_reached", { hostId }, cause);
     throw new ServiceError(
       "unavailable",
-      `The change of host ${hostId} is noted, but the fleet could not be told. Please try again later: repeating the same operation is safe.`,
+      `The change of host ${hostId} is recorded, but the fleet could not be reached. Please try again later: repeating the same operation is safe.`,
     );
   }
 }

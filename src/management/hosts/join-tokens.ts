@@ -1,8 +1,8 @@
 /** Tokens with which hosts join an account. */
+import { quote } from "shlex";
 import * as z from "zod";
 import { generateCredential } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/digest.ts";
-import { JOIN_TOKEN_TTL_MAX_MS, JOIN_TOKEN_TTL_MIN_MS, JOIN_TOKEN_TTL_MS } from "../../contract/limits.ts";
 import { publicOrigin } from "../../net/public-host.ts";
 import {
   idOfJoinToken,
@@ -10,13 +10,15 @@ import {
   listJoinTokens,
   removeJoinToken,
 } from "../../db/credentials/join-tokens.ts";
-import { shellWord } from "./shell-word.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { optional, optionalNonEmpty, nameSchema, wholeNumber } from "../input-schemas.ts";
 import { requireOwnKey } from "../accounts/api-keys.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
+
+const JOIN_TOKEN_TTL_MS = 3_600_000;
+const JOIN_TOKEN_TTL_MAX_MS = 7 * 86_400_000;
+const JOIN_TOKEN_TTL_MIN_MS = 60_000;
 
 const SECOND_MS = 1_000;
 
@@ -71,7 +73,7 @@ export async function createJoinToken(
 function installCommandOf(origin: string, token: string): string {
   const edgeUrl = publicOrigin(new URL(origin));
   const protocol = edgeUrl.startsWith("https:") ? "--proto '=https' --tlsv1.2 " : "";
-  const script = `curl ${protocol}-fsSL ${shellWord(`${edgeUrl}/agent/install.sh`)}`;
+  const script = `curl ${protocol}-fsSL ${quote(`${edgeUrl}/agent/install.sh`)}`;
   return `(echo EDGERUN_JOIN_TOKEN=${token}; ${script}) | sudo sh -s --`;
 }
 

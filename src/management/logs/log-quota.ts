@@ -5,17 +5,20 @@
  * Q2  An isolate takes some ahead, so that D1 is asked once in 64 MB, and never more than it has stored that day, so
  *     that at most half of a day's bytes is lost with isolates that end.
  */
-import {
-  LOG_SHARE_MAX_BYTES,
-  LOG_SHARE_MIN_BYTES,
-  LOG_STORAGE_DEFAULT_GB_PER_DAY,
-} from "../../contract/limits.ts";
 import { openDatabase } from "../../db/database.ts";
 import { takeLogBytes } from "../../db/log-days.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { bytesOfVariable } from "../../domain/limits/gigabytes.ts";
 import { logDay, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
 import type { Env } from "../../env.ts";
+
+/** What logs of an account may add to R2 in a day, in GB, unless LOG_STORAGE_GB_PER_DAY says otherwise. */
+const LOG_STORAGE_DEFAULT_GB_PER_DAY = 10;
+
+/** What an isolate may take of that ahead: the smallest and the largest share. */
+const LOG_SHARE_MIN_BYTES = 1_000_000;
+
+const LOG_SHARE_MAX_BYTES = 64_000_000;
 
 type QuotaEnv = Pick<Env, "DB" | "LOG_STORAGE_GB_PER_DAY">;
 

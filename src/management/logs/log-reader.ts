@@ -1,6 +1,5 @@
 /** Finds lines of logs in R2, the newest first, within what one query may read. */
 import { logLineSchema } from "../../contract/agent/log.ts";
-import { LOG_QUERY_BYTES_MAX, LOG_QUERY_LISTS_MAX, LOG_QUERY_READS_MAX } from "../../contract/limits.ts";
 import { readBytes } from "../../durable/request-body.ts";
 import { LogCollector, type LogCut } from "../../domain/logs/log-collector.ts";
 import {
@@ -20,6 +19,12 @@ import {
   type LogFilter,
   type LogPosition,
 } from "../../domain/logs/log-lines.ts";
+
+/** What one query may read of R2; the rest comes with its cursor. */
+const LOG_QUERY_READS_MAX = 200;
+
+const LOG_QUERY_LISTS_MAX = 40;
+const LOG_QUERY_BYTES_MAX = 64_000_000;
 
 export type LogSearch = {
   readonly owner: LogOwner;

@@ -64,7 +64,7 @@ function describeFullDay(fullSince: number, limitBytes: number): string {
   const time = new Date(fullSince).toISOString().slice(11, 16);
   return (
     `Lines since ${time} UTC are not kept: logs of the account may add ${inGigabytes(limitBytes)} GB a day, gzipped, ` +
-    "and have done so today. Lines are kept again from 00:00 UTC on; until then they are shown only while somebody " +
+    "and have done so today. Lines are kept again from 00:00 UTC on; until then they are shown only while a client " +
     "follows. Print less, or ask the operator for a higher LOG_STORAGE_GB_PER_DAY."
   );
 }

@@ -7,7 +7,6 @@ import {
   EXECUTION_TIMEOUT_DEFAULT_MS,
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
-  LIST_MAX_CHARACTERS,
   QUEUE_DEPTH_MAX,
 } from "../../contract/limits.ts";
 import {
@@ -39,6 +38,9 @@ import {
   WORKERS_MAX_DEFAULT,
   WORKERS_PER_ENDPOINT_MAX,
 } from "../../contract/endpoint.ts";
+
+/** A list of GPUs or places written as one text; naming all that there are takes a third of it. */
+const LIST_MAX_CHARACTERS = 4_096;
 
 const COUNTRIES = ["CZ", "FR", "GB", "NO", "RO", "US"];
 const DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d{1,3}$/;

@@ -1,7 +1,6 @@
 /** Credentials of image registries; templates name them, and only hosts that pull an image get to see them. */
 import * as z from "zod";
 import { seal, type SealedPlace } from "../../auth/envelope.ts";
-import { REGISTRY_PASSWORD_MAX_BYTES, REGISTRY_USERNAME_MAX_CHARACTERS } from "../../contract/limits.ts";
 import {
   deleteRegistryAuthIfUnused,
   findRegistryAuth,
@@ -14,12 +13,15 @@ import {
 import { randomRowId } from "../../db/row-id.ts";
 import type { RegistryLogin } from "../../domain/accounts/secret-reference.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
-import { renewAssignments } from "../assignments/assignment-renewal.ts";
+import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
+import { renewAssignments } from "../objects.ts";
 import { requireSealingKeys } from "./sealing-keys.ts";
 import { nameSchema, stringSchema } from "../input-schemas.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
+
+const REGISTRY_USERNAME_MAX_CHARACTERS = 255;
+/** Some registries take a whole key file for a password. */
+const REGISTRY_PASSWORD_MAX_BYTES = 16 * 1024;
 
 const idSchema = stringSchema.min(1, "must not be empty");
 

@@ -25,7 +25,7 @@ export type ResealOutcome = {
 
 /**
  * Puts at most `limit` texts under the newest key; nothing when no key is configured. Any number of these may
- * run at once: a text that somebody else has changed in the meantime stays as that one wrote it.
+ * run at once: a value that another write has changed in the meantime stays as it is.
  */
 export async function resealOlder(
   env: Pick<Env, "DB" | "ENCRYPTION_KEYS">,

@@ -1,11 +1,7 @@
-/** Secrets of an account: written by its people, read by nobody but the hosts that start its workers. */
+/** Secrets of an account: written by its users, read only by the hosts that start its workers. */
 import * as z from "zod";
 import { seal, type SealedPlace } from "../../auth/envelope.ts";
-import {
-  NAME_MAX_CHARACTERS,
-  SECRET_DESCRIPTION_MAX_CHARACTERS,
-  SECRET_VALUE_MAX_BYTES,
-} from "../../contract/limits.ts";
+import { NAME_MAX_CHARACTERS } from "../../contract/limits.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import {
   deleteSecret,
@@ -14,17 +10,20 @@ import {
   insertSecretIfNameFree,
   listSecrets,
   updateSecret,
+  listSecretUsers,
   type SecretRecord,
 } from "../../db/credentials/secrets.ts";
-import { SECRET_NAME } from "../../domain/accounts/secret-reference.ts";
+import { SECRET_NAME, referencedSecrets } from "../../domain/accounts/secret-reference.ts";
 import { requireQuota } from "../quota.ts";
-import { authorOf, type RequestContext } from "../context.ts";
-import { renewAssignments } from "../assignments/assignment-renewal.ts";
+import { authorOf, retryOnConflict, warn, type RequestContext } from "../context.ts";
+import { renewAssignments } from "../objects.ts";
 import { requireSealingKeys } from "./sealing-keys.ts";
 import { clearable, stringSchema } from "../input-schemas.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { retryOnConflict } from "../optimistic-write.ts";
-import { warnOfDependents } from "./secret-warnings.ts";
+import type { EnvironmentVariable } from "../../db/schema.ts";
+
+const SECRET_VALUE_MAX_BYTES = 64 * 1024;
+const SECRET_DESCRIPTION_MAX_CHARACTERS = 1_000;
 
 const valueSchema = z
   .string("must be a string")
@@ -109,7 +108,7 @@ export async function changeSecretDescription(
   return updated;
 }
 
-/** Workers that run go on; later starts of those that refer to it fail, of which a warning tells. */
+/** Workers that run go on; later starts of those that refer to it fail, which a warning says. */
 export async function removeSecret(context: RequestContext, id: string): Promise<void> {
   const read = await requireSecret(context, id);
   if (!(await deleteSecret(context.db, authorOf(context), read))) throw notFound(id);
@@ -138,4 +137,38 @@ async function sealValue(context: RequestContext, rowId: string, value: string):
 
 function notFound(id: string): ServiceError {
   return new ServiceError("secret_not_found", `id: secret '${id}' was not found`);
+}
+
+/** Warns of secrets that these variables refer to and that the account does not have. */
+export async function warnOfMissingSecrets(
+  context: RequestContext,
+  env: readonly EnvironmentVariable[] | undefined,
+): Promise<void> {
+  const referred = [...new Set(namesIn(env ?? []))];
+  if (referred.length === 0) return;
+  const present = new Set(
+    (await listSecrets(context.db, context.principal.accountId)).map(({ name }) => name),
+  );
+  for (const name of referred.filter((one) => !present.has(one))) {
+    warn(context, {
+      code: "SECRET_NOT_FOUND",
+      message: `env: there is no secret named '${name}'; workers start when secretCreate has made one.`,
+    });
+  }
+}
+
+/** Warns of templates and endpoints whose variables refer to a secret that has been deleted. */
+export async function warnOfDependents(context: RequestContext, secretName: string): Promise<void> {
+  const mentioning = await listSecretUsers(context.db, context.principal.accountId, secretName);
+  const users = mentioning.filter(({ env }) => namesIn(env).includes(secretName));
+  if (users.length === 0) return;
+  const named = users.map(({ kind, name }) => `${kind} '${name}'`).join(", ");
+  warn(context, {
+    code: "SECRET_IN_USE",
+    message: `id: secret '${secretName}' is deleted, but used by ${named}; workers will not start there until there is one of that name.`,
+  });
+}
+
+function namesIn(env: readonly EnvironmentVariable[]): readonly string[] {
+  return env.flatMap(({ value }) => referencedSecrets(value));
 }

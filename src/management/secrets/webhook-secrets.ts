@@ -1,7 +1,6 @@
 /** Secrets with which an account's webhooks are signed; sealed in the database, open in here. */
 import { open, seal, type SealedPlace } from "../../auth/envelope.ts";
 import type { EncryptionKey } from "../../auth/encryption-keys.ts";
-import { WEBHOOK_SECRETS_MAX } from "../../contract/limits.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import type { Author } from "../../db/audit-log.ts";
 import { openDatabase } from "../../db/database.ts";
@@ -10,6 +9,7 @@ import {
   insertFirstWebhookSecret,
   listWebhookSecrets,
   replaceWebhookSecret,
+  WEBHOOK_SECRETS_MAX,
   type StoredWebhookSecret,
 } from "../../db/credentials/webhook-secrets.ts";
 import type { Env } from "../../env.ts";

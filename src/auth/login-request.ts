@@ -1,15 +1,15 @@
 /**
- * Requests to log in that nobody has decided yet. All there is to know of one stands in its id, signed under the key
- * ring, so that anybody may open one and none of them takes room: a row is written when a person decides.
+ * Undecided requests to log in. The id of a request carries all of it, signed under the key ring, so that opening one
+ * needs no key and stores nothing: a row is written when a user decides.
  */
-import { FLASH_AUTH_RETENTION_MS, FLASH_AUTH_TTL_MS } from "../../contract/flash/flash-limits.ts";
-import { Signer, type EncryptionEnv } from "./signer.ts";
-import { timingSafeEqual } from "../same-text.ts";
+import { FLASH_AUTH_RETENTION_MS, FLASH_AUTH_TTL_MS } from "../contract/flash/flash-limits.ts";
+import { Signer, type EncryptionEnv } from "./derived-keys.ts";
+import { hex } from "./digest.ts";
 
 export type LoginRequest = {
-  /** Its holder gets the key. Its first characters are random, and the code that people compare. */
+  /** Its holder gets the key. Its first characters are random, and the code that users compare. */
   readonly id: string;
-  /** What the client says it is. */
+  /** As the client names itself. */
   readonly client: string;
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -20,7 +20,7 @@ const signer = new Signer("edgerun flash login");
 /** Random part, expiry, client in UTF-8 and signature; both in hex. */
 const FORM = /^([A-Z2-7]{32}\.(\d{1,15})\.((?:[0-9a-f]{2})*))\.([0-9a-f]{32})$/;
 const RANDOM_LENGTH = 32;
-/** Base32 of RFC 4648: a person compares the first of them, in capitals. */
+/** Base32 of RFC 4648: a user compares the first of them, in capitals. */
 const SYMBOLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const SIGNATURE_BYTES = 16;
 
@@ -36,7 +36,7 @@ export async function newLoginRequest(
   return signature && { id: `${payload}.${encodeSignature(signature)}`, client, createdAt: now, expiresAt };
 }
 
-/** The request of an id; none for one that nobody has made, or that expired long ago. */
+/** The request of an id; none for one that the edge has not made, or that expired long ago. */
 export async function readLoginRequest(
   env: EncryptionEnv,
   id: string,
@@ -45,9 +45,7 @@ export async function readLoginRequest(
   const [, payload = "", expiry = "", client = "", signed = ""] = FORM.exec(id) ?? [];
   const expiresAt = Number(expiry);
   if (expiresAt + FLASH_AUTH_RETENTION_MS < now) return undefined;
-  const right = await signer.signAll(env, payload);
-  if (!right.map((signature) => timingSafeEqual(encodeSignature(signature), signed)).includes(true))
-    return undefined;
+  if (!(await signer.verify(env, payload, encodeSignature, signed))) return undefined;
   const bytes = client.match(/../g) ?? [];
   const clientName = new TextDecoder().decode(Uint8Array.from(bytes, (byte) => Number.parseInt(byte, 16)));
   return { id, client: clientName, createdAt: expiresAt - FLASH_AUTH_TTL_MS, expiresAt };
@@ -64,8 +62,4 @@ function randomCode(): string {
 
 function encodeSignature(signature: Uint8Array): string {
   return hex(signature.subarray(0, SIGNATURE_BYTES));
-}
-
-function hex(bytes: Uint8Array): string {
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

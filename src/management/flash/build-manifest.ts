@@ -1,13 +1,25 @@
-/** What makes two builds of an app the same: their files, and what they say of themselves before a deploy. */
+/** What the manifest of a build says of the build, and of its deployment. */
 import type { FlashManifest } from "../../contract/flash/flash-manifest.ts";
+
+/** Whether every resource has a URL. */
+export function isCompleteManifest({ resources, resources_endpoints: urls }: FlashManifest): boolean {
+  return urls !== undefined && Object.keys(resources).every((name) => Object.hasOwn(urls, name));
+}
+
+/** Ids of the endpoints that its resources became. */
+export function namedEndpoints({ resources }: FlashManifest): readonly string[] {
+  return Object.values(resources).flatMap(({ endpoint_id: id }) => id ?? []);
+}
+
+// Two builds of an app are the same if their files are, and what their manifests say before a deployment.
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Tell when it was made, and what became of it. */
+/** Say when it was made, and what became of it. */
 const PASSING = new Set(["generated_at", "resources_endpoints"]);
 const PASSING_OF_RESOURCE = new Set(["endpoint_id", "aiKey"]);
 
-/** The same text for manifests that say the same, in whatever order. */
+/** The same string for manifests with the same members, whatever their order. */
 export function manifestIdentity(manifest: FlashManifest): string {
   const resources = Object.fromEntries(
     Object.entries(manifest.resources).map(([name, resource]) => [
