@@ -17,8 +17,8 @@ export async function readBody<T>(request: Request, schema: z.ZodType<T>, maxByt
 }
 
 /**
- * Reads a JSON body of at most `maxBytes` in which the values at `texts` stay the texts that they are; an empty
- * body is undefined. There may be `textsMax` of these values.
+ * Reads a JSON body of at most `maxBytes`; the values at `paths`, at most `cutsMax`, stay raw JSON. An empty body is
+ * undefined.
  */
 export async function readCutJson(
   request: Request,
@@ -32,11 +32,11 @@ export async function readCutJson(
       ? undefined
       : cutJson(bytes, paths, cutsMax === undefined ? {} : { carvedMax: cutsMax });
   } catch (error) {
-    throw error instanceof JsonSyntaxError ? toApiError(error) : error;
+    throw error instanceof JsonSyntaxError ? toServiceError(error) : error;
   }
 }
 
-/** What a text means; an empty one is undefined. */
+/** Parses JSON; an empty string is undefined. */
 export function parseJson(text: string): unknown {
   if (text.trim() === "") return undefined;
   try {
@@ -52,13 +52,13 @@ export function validate<T>(body: unknown, schema: z.ZodType<T>): T {
   return parsed.data;
 }
 
-/** Where the parser gave up. The rest of its message repeats the body, in which there may be secrets. */
+/** The position of the syntax error. The rest of the message quotes the body, which may contain secrets. */
 function placeOf(error: unknown): string | undefined {
   const place = error instanceof Error ? /\bat position \d+/.exec(error.message)?.[0] : undefined;
   return place && `something unexpected ${place}`;
 }
 
-/** The body as it arrives, refused as soon as it is longer than `maxBytes`. */
+/** The body as it arrives; throws as soon as it exceeds `maxBytes`. */
 export async function* readChunks(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
   if ((announcedLength(request) ?? 0) > maxBytes) throw tooLarge(maxBytes);
   if (!request.body) return;
@@ -71,7 +71,7 @@ export async function* readChunks(request: Request, maxBytes: number): AsyncGene
   }
 }
 
-/** A body that breaks off, or whose chunks are malformed, is a mistake of its sender. */
+/** A body that breaks off, or whose chunks are malformed, is an error of the client. */
 export async function* unbroken(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* chunks;
@@ -80,7 +80,7 @@ export async function* unbroken(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
   }
 }
 
-/** Some programs begin their JSON with a byte order mark; text that is read whole loses it by itself. */
+/** Some programs begin their JSON with a byte order mark. */
 function withoutBom(bytes: Uint8Array): Uint8Array {
   const [first, second, third] = bytes;
   return first === 0xef && second === 0xbb && third === 0xbf ? bytes.subarray(3) : bytes;
@@ -102,8 +102,8 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** What is wrong with a text, and where. */
-export function toApiError(error: JsonSyntaxError): ServiceError {
+/** Describes a syntax error and its position. */
+export function toServiceError(error: JsonSyntaxError): ServiceError {
   if (error instanceof JsonCountError)
     return new ServiceError(
       "invalid_input",
@@ -116,7 +116,7 @@ export function toApiError(error: JsonSyntaxError): ServiceError {
   return notJson(error.message);
 }
 
-/** `place`: where the text stops being JSON, if that is known. */
+/** `place`: the position of the syntax error, if it is known. */
 export function notJson(place?: string): ServiceError {
   const where = place === undefined ? "" : `: ${place}`;
   return new ServiceError("invalid_input", `The body is not valid JSON${where}. Send a JSON object.`);
@@ -129,6 +129,6 @@ function incompleteBody(): ServiceError {
 function tooLarge(maxBytes: number): ServiceError {
   return new ServiceError(
     "payload_too_large",
-    `The body is larger than ${Math.round(maxBytes / 100_000) / 10} MB. Send less, or put the data into storage and send its address.`,
+    `The body is larger than ${Math.round(maxBytes / 100_000) / 10} MB. Send less, or put the data into storage and send its URL.`,
   );
 }

@@ -1,30 +1,30 @@
-/** JSON bodies of jobs, read as they arrive: one value of them becomes a payload, the rest is parsed as usual. */
+/** JSON bodies of jobs, read as they arrive: one value becomes a payload, the rest is parsed. */
 import { ByteBuffer } from "../json/byte-buffer.ts";
 import { JsonCarver, type PathTree, type Piece } from "../json/json-carver.ts";
 import { RawJson, putBack } from "../json/raw-json.ts";
 import { JsonSyntaxError } from "../json/json-tokens.ts";
 import { INLINE_PAYLOAD_MAX_BYTES } from "../contract/limits.ts";
 import { ServiceError } from "../contract/errors.ts";
-import { toApiError } from "./body.ts";
+import { toServiceError } from "./body.ts";
 import { PayloadUpload } from "./payload-upload.ts";
 import type { MeasuredPayload } from "./payloads.ts";
 
 export type PayloadTarget = {
   readonly bucket: R2Bucket;
   readonly key: string;
-  /** Length of the whole body; null when nobody knows. */
+  /** Length of the whole body; null when it is unknown. */
   readonly bodyBytes: number | null;
 };
 
-/** The path of the payload among those of the texts that are cut out of a body. */
+/** The index of the payload among the paths that are cut out of a body. */
 const PAYLOAD_PATH = 0;
-/** Stands for the payload in what is left of the body. */
+/** Stands for the payload in the rest of the body. */
 const PAYLOAD = RawJson.of("null");
 
 /**
- * Reads a body to its end. The first path of `texts` is that of the payload. `judge` gets what is left, with the
- * other values at these paths as texts, and what it throws refuses the body: then nothing stays in R2. A small
- * payload does not go there at all. An empty body is undefined.
+ * Reads a body to its end. The first of `paths` is that of the payload. `validate` gets the rest, with the values at
+ * the other paths as raw JSON; when it throws, the body is rejected and nothing stays in R2. A small payload is not
+ * stored in R2 at all. An empty body is undefined.
  */
 export async function ingestPayload<T>(
   chunks: AsyncIterable<Uint8Array>,
@@ -35,7 +35,7 @@ export async function ingestPayload<T>(
   return store(target, async (payload) => validate(await carve(chunks, paths, payload)));
 }
 
-/** Keeps a text of which the sender of the chunks knows that it is JSON, or throws. */
+/** Stores JSON that the producer of the chunks validates while it yields them. */
 export async function storeWhole(
   chunks: AsyncIterable<Uint8Array>,
   target: PayloadTarget,
@@ -56,7 +56,7 @@ async function store<T>(
     return { value, payload: await payload.finish() };
   } catch (error) {
     await payload.abort();
-    throw error instanceof JsonSyntaxError ? toApiError(error) : error;
+    throw error instanceof JsonSyntaxError ? toServiceError(error) : error;
   }
 }
 
@@ -83,13 +83,13 @@ async function carve(
   return putBack(beside.rest(), paths, values);
 }
 
-/** What stands in a body beside the payload is small, or the body is refused. */
+/** The rest of a body beside the payload; the body is rejected when it is large. */
 class RestOfBody {
   readonly #rest = new ByteBuffer();
   readonly #values: ByteBuffer[] = [];
   #sizeBytes = 0;
 
-  /** Takes a piece of `chunk`; of the payload only the number that stands for it. */
+  /** Adds a piece of `chunk`; of the payload only its number. */
   add(chunk: Uint8Array, { carved, isFirst, from, to }: Piece, isPayload: boolean): void {
     if (carved !== null && isFirst) this.#rest.addNumber(carved);
     if (isPayload) return;
@@ -116,7 +116,7 @@ class RestOfBody {
   }
 }
 
-/** A payload on its way: kept here while it is small, in R2 from then on. */
+/** A payload that is being received: in memory while it is small, then in R2. */
 class PayloadWriter {
   readonly #target: PayloadTarget;
   #head: Uint8Array[] = [];

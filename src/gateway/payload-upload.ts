@@ -1,18 +1,18 @@
 /**
- * Bytes on their way into R2, none of them kept here. R2 wants to know how long a stream is before it comes,
- * so each is filled up with spaces, which mean nothing behind JSON text.
+ * Streams bytes into R2. R2 needs the length of a stream in advance, so each is padded with spaces, which are
+ * insignificant after JSON.
  *
  * U1  There is no object before `finish`, and none after `abort`: the last byte of it is written by `finish`.
  */
 import { ignoreFailure } from "../std/errors.ts";
 
-/** R2 takes no smaller part but the last one, and all but the last one of the same size. */
+/** The least size of a part in R2; all parts but the last must have the same. */
 const PART_BYTES = 5 * 1024 * 1024;
 const SPACES = new Uint8Array(64 * 1024).fill(0x20);
 
 type Part = {
   readonly writer: WritableStreamDefaultWriter<Uint8Array>;
-  /** Settles when R2 has all of it, or failed. */
+  /** Settles when R2 has stored the part, or failed. */
   readonly stored: Promise<unknown>;
   leftBytes: number;
 };
@@ -26,14 +26,14 @@ export class PayloadUpload {
   #part: Part | undefined;
   #writtenBytes = 0;
 
-  /** No more than `maxBytes` will be written; null when nobody knows, which costs more calls to R2. */
+  /** At most `maxBytes` will be written; null when the length is unknown, which costs more calls to R2. */
   constructor(bucket: R2Bucket, key: string, maxBytes: number | null) {
     this.#bucket = bucket;
     this.#key = key;
     this.#maxBytes = maxBytes;
   }
 
-  /** Resolves when R2 has taken the bytes. */
+  /** Resolves when R2 has received the bytes. */
   async write(bytes: Uint8Array): Promise<void> {
     this.#writtenBytes += bytes.length;
     for (let rest = bytes; rest.length > 0;) {
@@ -41,7 +41,7 @@ export class PayloadUpload {
       const piece = rest.subarray(0, part.leftBytes);
       rest = rest.subarray(piece.length);
       part.leftBytes -= piece.length;
-      await Promise.race([part.writer.write(piece), part.stored]); // R2 may fail and read no more
+      await Promise.race([part.writer.write(piece), part.stored]); // R2 may fail and stop reading
       if (part.leftBytes === 0) await this.#closePart(part);
     }
   }
@@ -80,6 +80,6 @@ export class PayloadUpload {
 function openPart(sizeBytes: number, store: (readable: ReadableStream) => Promise<unknown>): Part {
   const { readable, writable } = new FixedLengthStream(sizeBytes);
   const stored = store(readable);
-  stored.catch(ignoreFailure); // whoever writes next hears of it
+  stored.catch(ignoreFailure); // the next write throws it
   return { writer: writable.getWriter() as Part["writer"], stored, leftBytes: sizeBytes };
 }

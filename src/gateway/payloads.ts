@@ -1,4 +1,4 @@
-/** Payloads of jobs: small ones travel as text, large ones lie in R2 and only their key travels. */
+/** Payloads of jobs: small ones are passed inline, large ones by the key of their R2 object. */
 import type { RawJson } from "../json/raw-json.ts";
 import { INLINE_PAYLOAD_MAX_BYTES } from "../contract/limits.ts";
 import type { Payload } from "../domain/jobs/job-machine.ts";
@@ -10,7 +10,7 @@ export function freshPayloadKey(endpointId: string): string {
   return payloadKey(endpointId, crypto.randomUUID());
 }
 
-/** Puts a text where it belongs. */
+/** Stores a large payload in R2; a small one stays inline. */
 export async function storePayload(
   bucket: R2Bucket,
   endpointId: string,

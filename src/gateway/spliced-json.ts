@@ -1,13 +1,13 @@
-/** JSON text made of text at hand and of payloads that are in R2; those pass through and are never whole here. */
+/** JSON that is spliced from strings and from payloads in R2, which are streamed. */
 import { ignoreFailure } from "../std/errors.ts";
 import type { Context } from "hono";
 import { openPayload, type StoredPayload } from "../durable/stored-payload.ts";
 
-/** A piece of text, or where it is kept. */
+/** A string, or a payload that is stored. */
 export type JsonPart = string | StoredPart;
 export type StoredPart = {
   readonly sizeBytes: number;
-  /** Undefined when there is nothing any more. */
+  /** Undefined when the payload no longer exists. */
   readonly open: () => Promise<ReadableStream<Uint8Array> | undefined>;
 };
 
@@ -17,10 +17,10 @@ export function storedPart(bucket: R2Bucket, payload: StoredPayload): StoredPart
   return { sizeBytes: payload.sizeBytes, open: () => openPayload(bucket, payload) };
 }
 
-/** Members of an object, or the text of an object that this program wrote. */
+/** Members of an object, or an object as JSON that this program wrote. */
 type Members = object | string;
 
-/** Writes `members` as a JSON object with one more member whose value is already JSON text. */
+/** Writes `members` as a JSON object with one more member whose value is JSON already. */
 export function spliceJson(members: Members, name: string, json: string): string {
   return `${beginMember(members, name)}${json}}`;
 }
@@ -39,13 +39,13 @@ function beginMember(members: Members, name: string): string {
   return `${openEnded(members)}${JSON.stringify(name)}:`;
 }
 
-/** The object without its end, ready for another member. */
+/** The object without its closing brace, ready for another member. */
 function openEnded(members: Members): string {
   const text = typeof members === "string" ? members : JSON.stringify(members);
   return text === "{}" ? "{" : `${text.slice(0, -1)},`;
 }
 
-/** The parts one after the other as an answer, which says how long it is. */
+/** Answers with the concatenated parts and their length. */
 export function jsonResponse(context: Context, parts: readonly JsonPart[]): Response {
   return context.body(isText(parts) ? parts.join("") : streamParts(context, parts), 200, {
     "Content-Type": "application/json",
@@ -78,11 +78,11 @@ async function writeAll(
     }
     await writable.close();
   } catch (error) {
-    await writable.abort(error).catch(ignoreFailure); // the reader has gone, or sees that the text is cut off
+    await writable.abort(error).catch(ignoreFailure); // the client has gone, or sees that the body is incomplete
   }
 }
 
-/** What was removed in the meantime is null, and spaces in the length that was announced. */
+/** A payload that was removed in the meantime is sent as null, padded to the announced length. */
 async function pass({ sizeBytes, open }: StoredPart, writable: WritableStream): Promise<void> {
   const stream = await open();
   if (stream) await stream.pipeTo(writable, { preventClose: true });

@@ -2,7 +2,7 @@
  * Keys travel over HTTPS only.
  *
  * X1  A request that arrived over plain HTTP is not processed, except on loopback or where ALLOW_PLAIN_HTTP is set. A
- *     reader without a key is redirected; anything else is refused.
+ *     browser without a key is redirected; all other requests are rejected.
  * X2  Each answer over HTTPS tells browsers to use nothing else for this host (HSTS).
  */
 import { ERRORS, errorBody } from "../contract/errors.ts";
@@ -21,12 +21,12 @@ export function refusedTransport(request: Request, env: TransportEnv): Response 
   secure.protocol = "https:";
   if (isReader(request, secure)) return Response.redirect(secure.href, 308);
   const message =
-    "This service is used over https only. Use the same address with https://. " +
+    "This service is used over https only. Use the same URL with https://. " +
     "A key that was sent without it may have been read on the way: replace it.";
   return Response.json(errorBody("https_required", message), { status: ERRORS.https_required.status });
 }
 
-/** Who follows a link, and shows no key that a redirect would make them send once more. */
+/** A GET without a key, which a redirect would send over the network again. */
 function isReader({ method, headers }: Request, { searchParams }: URL): boolean {
   const hasKey = headers.has("Authorization") || searchParams.has("api_key");
   return (method === "GET" || method === "HEAD") && !hasKey && !headers.has("Upgrade");
@@ -34,7 +34,7 @@ function isReader({ method, headers }: Request, { searchParams }: URL): boolean 
 
 /** The answer, with HSTS where the request came over HTTPS. */
 export function withHsts(request: Request, response: Response): Response {
-  // An upgrade comes from an object as it is, and a browser takes no such header from it.
+  // The headers of an upgrade cannot be changed, and browsers ignore HSTS in it.
   if (response.status === 101 || !request.url.startsWith("https:")) return response;
   response.headers.set("Strict-Transport-Security", HSTS);
   return response;

@@ -1,13 +1,13 @@
-/** The Worker's side of a doorbell: it waits for a ring, so that the object need not. */
+/** The Worker's side of a wake-up channel: it waits for a notification, so that the object may hibernate. */
 
-/** Longest wait on one doorbell, after which who waits looks by himself: a ring may have been lost. */
+/** Longest wait on one channel, after which the waiter polls: a notification may have been lost. */
 export const CHANNEL_WAIT_MAX_MS = 90_000;
 
 type Upgradable = { fetch(url: string, init: RequestInit): Promise<Response> };
 
 export type WakeUp = "look" | "superseded" | "over";
 
-/** Waits until the object rings, `untilAt` has come, or the caller is gone. A broken bell means: look. */
+/** Waits until the object notifies, `untilAt` has come, or the caller is gone. A broken channel means: look again. */
 export async function awaitWakeUp(
   object: Upgradable,
   query: Readonly<Record<string, string>>,
@@ -22,7 +22,7 @@ export async function awaitWakeUp(
   signal.addEventListener("abort", onAbort);
   const channel = openChannel(object, query, resolve);
   try {
-    return await promise; // also where the bell itself cannot be hung up in time
+    return await promise; // even when the channel cannot be closed in time
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
@@ -38,7 +38,7 @@ async function openChannel(
   const url = `https://object/doorbell?${new URLSearchParams(query).toString()}`;
   const webSocket = await object.fetch(url, { headers: { Upgrade: "websocket" } }).then(
     (response) => response.webSocket,
-    () => null, // whatever is wrong, the next look tells
+    () => null, // the next call to the object shows the error
   );
   if (!webSocket) {
     resolve("look");

@@ -30,7 +30,7 @@ test("the messages of the edge, the agent and the CLI are those of the golden fi
 
 test("messages are found in errors, in named members and as sentences, and nowhere else", ({ expect }) => {
   const text = `
-    throw new ApiError("not_found", \`no job \${id} of \${endpoint}\`);
+    throw new ServiceError("not_found", \`no job \${id} of \${endpoint}\`);
     throw found ? tooLarge("the body is large") : cause;
     const issue = { message: "Two " + "words", code: "a b", description: "Not a message." };
     return "It stands alone.";

@@ -71,14 +71,14 @@ describe("a host and the key that let it in", () => {
     return apiKeys.find(({ id }) => id === keyId)?.hosts;
   };
   /** All that a host could be given. */
-  const refusals = async (agent: ScriptedAgent, endpointId: string) => [
-    await codeOfRefusal(agent.sync()),
-    await codeOfRefusal(agent.exchange(endpointId, { slots: [{ workerId: "any", free: 1 }] })),
-    await codeOfRefusal(agent.openLink(endpointId)),
-    await codeOfRefusal(agent.ask("GET", "/agent/v1/host")),
-    await codeOfRefusal(agent.ask("GET", `/agent/v1/artifacts/${"0".repeat(64)}`)),
+  const errorCodes = async (agent: ScriptedAgent, endpointId: string) => [
+    await errorCodeOf(agent.sync()),
+    await errorCodeOf(agent.exchange(endpointId, { slots: [{ workerId: "any", free: 1 }] })),
+    await errorCodeOf(agent.openLink(endpointId)),
+    await errorCodeOf(agent.ask("GET", "/agent/v1/host")),
+    await errorCodeOf(agent.ask("GET", `/agent/v1/artifacts/${"0".repeat(64)}`)),
   ];
-  const codeOfRefusal = (work: Promise<unknown>) =>
+  const errorCodeOf = (work: Promise<unknown>) =>
     work.then(
       () => "given",
       (error: unknown) => /"code":"([a-z_]+)"/.exec(String(error))?.[1],
@@ -96,7 +96,7 @@ describe("a host and the key that let it in", () => {
     expect(await hostsOf(id)).toEqual([{ id: agent.hostId, apiKeyId: id }]);
 
     passTime(60_000);
-    expect(await refusals(agent, endpointId)).toEqual(ALL_REFUSED);
+    expect(await errorCodes(agent, endpointId)).toEqual(ALL_REFUSED);
     expect((await join(late.token)).body["code"]).toBe("unauthorized");
     expect(await hostsOf(id)).toEqual([]);
     await maintain(env, Date.now());
@@ -117,10 +117,10 @@ describe("a host and the key that let it in", () => {
 
     await graphql(`mutation { revokeApiKey(id: "${id}", keepHosts: true) }`);
     expect((await join(late.token)).body["code"]).toBe("unauthorized");
-    expect(await codeOfRefusal(agent.sync())).toBe("given");
+    expect(await errorCodeOf(agent.sync())).toBe("given");
     expect(await hostsOf(id)).toHaveLength(1);
     await graphql(`mutation { revokeApiKey(id: "${id}") }`);
-    expect(await refusals(agent, endpointId)).toEqual(ALL_REFUSED);
+    expect(await errorCodes(agent, endpointId)).toEqual(ALL_REFUSED);
     expect(await hostsOf(id)).toEqual([]);
   });
 

@@ -212,7 +212,7 @@ describe("an artifact that comes in parts", () => {
     await finalized(client, client, objectKey);
   });
 
-  test("is refused where it is not what was announced, and may be prepared anew", async ({ expect }) => {
+  test("is rejected when it differs from the announcement, and can be prepared again", async ({ expect }) => {
     const client = await freshApp();
     const announced = await announcementOf(LARGE);
     const { uploadUrl, objectKey } = await prepared(client, client, announced);
@@ -282,11 +282,11 @@ describe("what an upload does not take", () => {
       { resources: { a: { is_load_balanced: false, functions: [], workersMax: -1 } } },
       "manifest.resources.a.workersMax",
     ],
-  ] as const)("a manifest that is none: %j", async ([manifest, words], { expect }) => {
+  ] as const)("a manifest that is none: %j", async ([manifest, message], { expect }) => {
     const client = await freshApp();
     const { uploadUrl, objectKey } = await prepared(client, client, { tarballSize: 1_000 });
     await put(uploadUrl, archive(1_000));
-    await expect(finalized(client, client, objectKey, manifest as object)).rejects.toThrow(words);
+    await expect(finalized(client, client, objectKey, manifest as object)).rejects.toThrow(message);
   });
 
   test("nulls of other clients in a manifest say nothing", async ({ expect }) => {

@@ -51,6 +51,6 @@ function check(what: string, schema: Schema, body: unknown): void {
   const validator = new Validator({ ...schema, components: DOCUMENT.components }, "2020-12", false);
   const { valid, errors } = validator.validate(body);
   if (valid) return;
-  const faults = errors.map(({ instanceLocation, error }) => `${instanceLocation} ${error}`).join("\n");
-  throw new Error(`${what} answered ${JSON.stringify(body)}, but\n${faults}`);
+  const issues = errors.map(({ instanceLocation, error }) => `${instanceLocation} ${error}`).join("\n");
+  throw new Error(`${what} answered ${JSON.stringify(body)}, but\n${issues}`);
 }

@@ -241,16 +241,16 @@ describe("a key", () => {
     }
   });
 
-  test("is recognised by every key of the ring, made by the newest, and no key of an endpoint", async ({
+  test("is recognised by every key of the rotated, made by the newest, and no key of an endpoint", async ({
     expect,
   }) => {
     const newer = `newer:${btoa(String.fromCharCode(...new Uint8Array(32).fill(9)))}`;
-    const ring = { ENCRYPTION_KEYS: `${newer},${env.ENCRYPTION_KEYS}` };
+    const rotated = { ENCRYPTION_KEYS: `${newer},${env.ENCRYPTION_KEYS}` };
     const old = await keyOf();
-    const fresh = (await environmentKey(ring, world.environmentId)) ?? "";
+    const fresh = (await environmentKey(rotated, world.environmentId)) ?? "";
     expect(fresh).not.toBe(old);
-    expect(await environmentOfKey(ring, old)).toBe(world.environmentId);
-    expect(await environmentOfKey(ring, fresh)).toBe(world.environmentId);
+    expect(await environmentOfKey(rotated, old)).toBe(world.environmentId);
+    expect(await environmentOfKey(rotated, fresh)).toBe(world.environmentId);
     expect(await environmentOfKey({ ENCRYPTION_KEYS: newer }, old)).toBeUndefined();
     expect(await environmentOfKey({}, old)).toBeUndefined();
     expect(await environmentKey({}, world.environmentId)).toBeUndefined();

@@ -153,7 +153,7 @@ describe("names", () => {
     expect((await health(naming())).headers.get("X-Flash-Endpoint-Id")).toBe(mine);
   });
 
-  test("mean another endpoint soon after it was deployed anew", async ({ expect }) => {
+  test("mean another endpoint soon after it was deployed again", async ({ expect }) => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const first = await deployed();
     expect((await health(naming())).status).toBe(200);

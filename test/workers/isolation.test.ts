@@ -22,7 +22,7 @@ const BETWEEN_STEPS_MS = 12_000;
 const TURNS_MAX = 6;
 const STEPS_MAX = 20;
 /** What another account's things, and things that never were, are answered with. */
-const REFUSALS = [200, 400, 404];
+const ERROR_STATUSES = [200, 400, 404];
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 
@@ -36,8 +36,8 @@ function presenceOf(operation: Operation): Presence {
     "x",
   );
   if (call.kind === "http") return "present";
-  const faults = validate(managementSchema, parse(call.document));
-  if (faults.length === 0) return "present";
+  const issues = validate(managementSchema, parse(call.document));
+  if (issues.length === 0) return "present";
   const [root = ""] = /\w+(?=\()/.exec(call.document) ?? [];
   const roots = {
     ...managementSchema.getMutationType()?.getFields(),
@@ -139,10 +139,10 @@ class Scene {
     operation: Operation,
     things: readonly (Thing | undefined)[],
   ): Promise<void> {
-    const words = things.map((thing, place) => wordOf(operation, place, thing));
+    const terms = things.map((thing, place) => wordOf(operation, place, thing));
     this.#marks += 1;
     const mark = `${tenant.mark}${this.#marks}`;
-    const answer = await tenant.ask(operation.call(words, mark));
+    const answer = await tenant.ask(operation.call(terms, mark));
     this.#mustShowOnly(tenant, answer.text, []);
     if (!isDone(answer)) return;
 
@@ -160,20 +160,20 @@ class Scene {
     operation: Operation,
     things: readonly (Thing | undefined)[],
   ): Promise<void> {
-    const words = things.map((thing, place) => wordOf(operation, place, thing));
+    const terms = things.map((thing, place) => wordOf(operation, place, thing));
     const strange = things.map((thing, place) =>
       thing && tenant.things.includes(thing)
         ? wordOf(operation, place, thing)
         : wordOf(operation, place, undefined),
     );
     const mark = `${tenant.mark}x`;
-    const answer = await tenant.ask(operation.call(words, mark));
+    const answer = await tenant.ask(operation.call(terms, mark));
     const expected = await tenant.ask(operation.call(strange, mark));
 
-    this.#mustShowOnly(tenant, answer.text, words);
-    must(REFUSALS.includes(answer.status), `${operation.name} answered ${answer.status}`);
+    this.#mustShowOnly(tenant, answer.text, terms);
+    must(ERROR_STATUSES.includes(answer.status), `${operation.name} answered ${answer.status}`);
     must(!operation.removes || !isDone(answer), `${operation.name} removed what is another's`);
-    const [told, toldOfNothing] = [plain(answer, words), plain(expected, strange)];
+    const [told, toldOfNothing] = [plain(answer, terms), plain(expected, strange)];
     must(told === toldOfNothing, `${operation.name} tells more: ${told} instead of ${toldOfNothing}`);
   }
 
@@ -210,8 +210,8 @@ function plain({ status, text }: Answer, sent: readonly string[]): string {
   return `${status} ${without(text, sent)}`;
 }
 
-function without(text: string, words: readonly string[]): string {
-  return words.reduce((rest, word) => (word === "" ? rest : rest.replaceAll(word, "…")), text);
+function without(text: string, terms: readonly string[]): string {
+  return terms.reduce((rest, word) => (word === "" ? rest : rest.replaceAll(word, "…")), text);
 }
 
 /** Where two texts part, with what surrounds it. */

@@ -11,8 +11,8 @@ let lines: string[];
 beforeEach(() => {
   lines = [];
   for (const method of METHODS) {
-    vi.spyOn(console, method).mockImplementation((...words: unknown[]) => {
-      lines.push(words.map((word) => (word instanceof Error ? word.stack : JSON.stringify(word))).join(" "));
+    vi.spyOn(console, method).mockImplementation((...parts: unknown[]) => {
+      lines.push(parts.map((word) => (word instanceof Error ? word.stack : JSON.stringify(word))).join(" "));
     });
   }
 });

@@ -294,7 +294,7 @@ function answerOf({ status, body, headers }: Reply): unknown {
   return [status, String(body["code"]), body["error"]];
 }
 
-function wanted(answer: Answer, expect: { stringMatching(pattern: RegExp): unknown }): unknown {
+function expectedAnswer(answer: Answer, expect: { stringMatching(pattern: RegExp): unknown }): unknown {
   return answer === "200" ? answer : [answer[0], answer[1], expect.stringMatching(answer[2] ?? /./)];
 }
 
@@ -306,7 +306,7 @@ describe.for(OPERATIONS)("%s %s", ([method, path, good]) => {
     const headers = { ...given };
     if (given["Authorization"]) headers["Authorization"] = given["Authorization"].replace("KEY", api.key);
     const reply = await send(method, path, headers, await ownEndpoint());
-    expect(answerOf(reply)).toEqual(wanted(answer ?? good, expect));
+    expect(answerOf(reply)).toEqual(expectedAnswer(answer ?? good, expect));
   });
 
   test("to endpoints that are unknown, another account's, or of another type", async ({ expect }) => {
@@ -316,12 +316,14 @@ describe.for(OPERATIONS)("%s %s", ([method, path, good]) => {
     }
     const isAboutWorkers = path === "health" || path === "metrics";
     const balanced: Answer = isAboutWorkers ? "200" : WRONG_TYPE;
-    expect(answers).toEqual([NO_ENDPOINT, NO_ENDPOINT, balanced].map((answer) => wanted(answer, expect)));
+    expect(answers).toEqual(
+      [NO_ENDPOINT, NO_ENDPOINT, balanced].map((answer) => expectedAnswer(answer, expect)),
+    );
   });
 });
 
 test.for(NO_OPERATIONS)("%s %s is no operation", async ([method, path], { expect }) => {
-  expect(answerOf(await send(method, path))).toEqual(wanted(NO_OPERATION, expect));
+  expect(answerOf(await send(method, path))).toEqual(expectedAnswer(NO_OPERATION, expect));
 });
 
 describe.for(NO_IDS)("as an id %s", ([, change]) => {
@@ -329,7 +331,7 @@ describe.for(NO_IDS)("as an id %s", ([, change]) => {
     "of %s %s",
     async ([method, path], { expect }) => {
       const reply = await send(method, path.replace("JOB", change(jobId)));
-      expect(answerOf(reply)).toEqual(wanted(NO_JOB, expect));
+      expect(answerOf(reply)).toEqual(expectedAnswer(NO_JOB, expect));
     },
   );
 });
@@ -337,7 +339,7 @@ describe.for(NO_IDS)("as an id %s", ([, change]) => {
 describe("bodies of run", () => {
   test.for(BODIES)("%s", async ([, body, answer], { expect }) => {
     const reply = await call("POST", `/v2/${endpointId}/run`, body);
-    expect(answerOf(reply)).toEqual(wanted(answer, expect));
+    expect(answerOf(reply)).toEqual(expectedAnswer(answer, expect));
   });
 });
 
@@ -361,7 +363,9 @@ describe("bodies of run that come in pieces, of unknown length", () => {
         body: pieces,
       });
       const { status, headers } = response;
-      expect(answerOf({ status, headers, body: await response.json() })).toEqual(wanted(answer, expect));
+      expect(answerOf({ status, headers, body: await response.json() })).toEqual(
+        expectedAnswer(answer, expect),
+      );
     },
   );
 });
@@ -369,7 +373,7 @@ describe("bodies of run that come in pieces, of unknown length", () => {
 describe("bodies of runsync that are refused", () => {
   test.for(BODIES.filter(([, , answer]) => answer !== "200"))("%s", async ([, body, answer], { expect }) => {
     const reply = await call("POST", `/v2/${endpointId}/runsync?wait=1000`, body);
-    expect(answerOf(reply)).toEqual(wanted(answer, expect));
+    expect(answerOf(reply)).toEqual(expectedAnswer(answer, expect));
   });
 });
 
@@ -379,14 +383,14 @@ test.for([
 ] as const)("a body of %s may have %d bytes, and none more", async ([operation, limit], { expect }) => {
   const to = `/v2/${await createEndpoint("workersMax: 0")}/${operation}`;
   expect(answerOf(await call("POST", to, bytes(limit)))).toBe("200");
-  expect(answerOf(await call("POST", to, bytes(limit + 1)))).toEqual(wanted(TOO_LARGE, expect));
+  expect(answerOf(await call("POST", to, bytes(limit + 1)))).toEqual(expectedAnswer(TOO_LARGE, expect));
 });
 
 describe("queries and headers", () => {
   // In few calls at a time: requests admits ten in ten seconds, and runsync waits.
   test.for(QUERIES)("%s %s", async ([method, path, answer, headers], { expect }) => {
     const to = path.startsWith("requests") ? await createEndpoint("workersMax: 0") : endpointId;
-    expect(answerOf(await send(method, path, headers, to))).toEqual(wanted(answer, expect));
+    expect(answerOf(await send(method, path, headers, to))).toEqual(expectedAnswer(answer, expect));
   });
 
   test.for(["{}", "null", "{nope", '{"input":1}'])(

@@ -55,11 +55,11 @@ async function hostWithWorker(hosts: readonly Host[]): Promise<{ host: Host; ass
   }
 }
 
-async function detailOf(endpointId: string, jobId: unknown, words: string): Promise<string> {
+async function detailOf(endpointId: string, jobId: unknown, part: string): Promise<string> {
   for (;;) {
     const { body } = await call("GET", `/v2/${endpointId}/status/${String(jobId)}`);
     const { detail } = body["queue"] as { detail: string };
-    if (detail.includes(words)) return detail;
+    if (detail.includes(part)) return detail;
     await scheduler.wait(5);
   }
 }

@@ -146,7 +146,7 @@ describe("the key of an endpoint", () => {
     }
   });
 
-  test("is shown to whoever may write the endpoint, and to nobody else", async ({ expect }) => {
+  test("is shown only to keys with write access to the endpoint", async ({ expect }) => {
     const shown = async (endpoints: Access | Record<string, Access>) => {
       const key = await keyWith(client.accountId, { graphql: "read", endpoints });
       const query = `{ myself { endpoint(id: "${endpointId}") { aiKey } } }`;
@@ -174,16 +174,16 @@ describe("the key of an endpoint", () => {
     expect([answer.status, answer.code]).toEqual([401, "unauthorized"]);
   });
 
-  test("every key of the ring recognises its own, the newest makes it, and without a ring there is none", async ({
+  test("every key of the rotated recognises its own, the newest makes it, and without a rotated there is none", async ({
     expect,
   }) => {
     const [older, newer] = [
       env.ENCRYPTION_KEYS,
       `newer:${btoa(String.fromCharCode(...new Uint8Array(32).fill(9)))}`,
     ];
-    const ring = { ...env, ENCRYPTION_KEYS: `${newer},${older}` };
+    const rotated = { ...env, ENCRYPTION_KEYS: `${newer},${older}` };
     const old = (await endpointKey({ ENCRYPTION_KEYS: older }, endpointId)) ?? "";
-    const fresh = (await endpointKey(ring, endpointId)) ?? "";
+    const fresh = (await endpointKey(rotated, endpointId)) ?? "";
     expect(fresh).not.toBe(old);
 
     const open = async (bindings: object, key: string) => {
@@ -192,7 +192,7 @@ describe("the key of an endpoint", () => {
       const routes = queueRoutes().onError((error) => new Response(error.message, { status: 401 }));
       return (await routes.request(url, { headers }, bindings)).status;
     };
-    expect([await open(ring, old), await open(ring, fresh)]).toEqual([200, 200]);
+    expect([await open(rotated, old), await open(rotated, fresh)]).toEqual([200, 200]);
     expect([await open(env, old), await open(env, fresh)]).toEqual([200, 401]);
     const { ENCRYPTION_KEYS: _, ...ringless } = env;
     expect(await open(ringless, fresh)).toBe(401);

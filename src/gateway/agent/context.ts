@@ -1,4 +1,4 @@
-/** What every operation of the agent API is given: the host behind the token. */
+/** The context of every agent operation: the host behind the token. */
 import type { Context, MiddlewareHandler } from "hono";
 import { authenticateHost, type HostPrincipal } from "../../auth/host-principal.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
@@ -8,14 +8,14 @@ import { ServiceError } from "../../contract/errors.ts";
 export type AgentApi = { Bindings: Env; Variables: { host: HostPrincipal } };
 export type AgentContext = Context<AgentApi>;
 
-/** How long a call may be held that asks for so long: a host is promised nothing beyond its end. */
+/** The wait of a long poll, which ends when the host expires. */
 export function holdWithin(context: AgentContext, holdMs: number): number {
   const { expiresAt } = context.get("host");
   return Math.max(0, Math.min(holdMs, (expiresAt ?? Number.POSITIVE_INFINITY) - Date.now()));
 }
 
 export const withHost = hostWithin("agent");
-/** For the call that a busy host makes most. */
+/** For the exchange, which busy hosts call most. */
 export const withBusyHost = hostWithin("exchange");
 
 function hostWithin(limited: "agent" | "exchange"): MiddlewareHandler<AgentApi> {

@@ -26,38 +26,40 @@ import { holdWithin, type AgentContext } from "./context.ts";
 /** One progress value, as JSON text. */
 export const PROGRESS_MAX_BYTES = 256 * 1024;
 
-/** An exchange of an agent: EXCHANGE_REPORTS_MAX_BYTES, the held jobs with their progress, and some chunks. */
+/** The body of an exchange: EXCHANGE_REPORTS_MAX_BYTES, the running jobs with their progress, and some chunks. */
 export const EXCHANGE_BODY_MAX_BYTES = 10_000_000;
 
-type LeaseReport = RawExchangeRequest["held"][number];
+type HeldJob = RawExchangeRequest["held"][number];
 type ChunkBatch = RawExchangeRequest["chunks"][number];
 type RawReport = RawExchangeRequest["reports"][number];
 
 const NOTHING: ExchangeAnswer = { acks: [], chunkAcks: [], jobs: [], stops: [] };
 
-/** `POST /agent/v1/endpoints/<id>/exchange`: chunks and results in; jobs and stops out, held until there are some. */
+/** `POST /agent/v1/endpoints/<id>/exchange`: takes chunks and results, waits for jobs and stops, and answers with them. */
 export async function exchange(context: AgentContext): Promise<Response> {
-  const receivedAt = Date.now(); // before the body, which may take long to come
+  const receivedAt = Date.now(); // before the body, which may take long to arrive
   const body = await readCutJson(context.req.raw, EXCHANGE_REQUEST_CUTS, EXCHANGE_BODY_MAX_BYTES);
-  const request = validate(body, rawExchangeRequestSchema);
+  const { held, chunks, reports, holdMs, ...request } = validate(body, rawExchangeRequestSchema);
   const { hostId, accountId } = context.get("host");
   const endpoint = await resolveEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
-  const reports = await Promise.all(
-    request.reports.map((report) => toReport(context.env, endpoint.endpointId, report)),
-  );
-  const call = toCall(request, hostId, reports, receivedAt);
-  const answer = await awaitExchange(context, endpoint, {
-    ...call,
-    holdMs: holdWithin(context, call.holdMs),
-  });
+  const call: ExchangeCall = {
+    ...request,
+    hostId,
+    reports: await Promise.all(reports.map((report) => toReport(context.env, endpoint.endpointId, report))),
+    chunks: chunks.map(toChunks),
+    running: held.map((job) => toRunningAttempt(job, receivedAt)),
+    isWaiting: holdMs > 0,
+  };
+  const answer = await awaitExchange(context, endpoint, call, holdWithin(context, holdMs));
   return jsonResponse(context, answerParts(context.env.PAYLOADS, answer));
 }
 
-/** Waits in two phases: inside the object while it is hot, on a doorbell when it is quiet. */
+/** Waits in two phases: inside the object while it is busy, on a wake-up channel when it is quiet. */
 async function awaitExchange(
   context: AgentContext,
   endpoint: EndpointConfig,
-  { holdMs, ...first }: ExchangeCall & { readonly holdMs: number },
+  first: ExchangeCall,
+  holdMs: number,
 ): Promise<ExchangeAnswer> {
   const { signal } = context.req.raw;
   const untilAt = Date.now() + holdMs;
@@ -81,24 +83,7 @@ async function awaitExchange(
   }
 }
 
-function toCall(
-  { holdMs, held, chunks, ...request }: RawExchangeRequest,
-  hostId: string,
-  reports: readonly AttemptReport[],
-  receivedAt: number,
-): ExchangeCall & { readonly holdMs: number } {
-  return {
-    ...request,
-    hostId,
-    reports,
-    chunks: chunks.map(toChunks),
-    running: held.map((job) => toLease(job, receivedAt)),
-    isWaiting: holdMs > 0,
-    holdMs,
-  };
-}
-
-function toLease({ jobId, attempt, progress, ago }: LeaseReport, receivedAt: number): RunningAttempt {
+function toRunningAttempt({ jobId, attempt, progress, ago }: HeldJob, receivedAt: number): RunningAttempt {
   return {
     jobId,
     attempt,
@@ -116,29 +101,13 @@ function toChunks({ jobId, attempt, from, outputs, error }: ChunkBatch): Chunks 
 // Reports
 
 async function toReport(env: Env, endpointId: string, report: RawReport): Promise<AttemptReport> {
+  if (report.kind !== "completed" && report.kind !== "failed") return report;
   const { jobId, attempt } = report;
-  switch (report.kind) {
-    case "timed_out":
-      return { kind: "timed_out", jobId, attempt };
-    case "lost":
-      return { kind: "lost", jobId, attempt, reason: report.reason };
-    case "failed":
-      return {
-        kind: "failed",
-        jobId,
-        attempt,
-        error: report.error,
-        output: await storeOutput(env, endpointId, report),
-      };
-    case "completed": {
-      const output = await storeOutput(env, endpointId, report);
-      if (output && output.sizeBytes > RESULT_MAX_BYTES) {
-        await dropPayload(env.PAYLOADS, output);
-        return { kind: "failed", jobId, attempt, error: tooLarge(output.sizeBytes), output: null };
-      }
-      return { kind: "completed", jobId, attempt, output };
-    }
-  }
+  const output = await storeOutput(env, endpointId, report);
+  if (report.kind === "failed") return { kind: "failed", jobId, attempt, error: report.error, output };
+  if (!output || output.sizeBytes <= RESULT_MAX_BYTES) return { kind: "completed", jobId, attempt, output };
+  await dropPayload(env.PAYLOADS, output);
+  return { kind: "failed", jobId, attempt, error: tooLarge(output.sizeBytes), output: null };
 }
 
 async function storeOutput(
@@ -152,8 +121,8 @@ async function storeOutput(
 
 function tooLarge(sizeBytes: number): string {
   return (
-    `The handler's result has ${sizeBytes} bytes; at most ${RESULT_MAX_BYTES} are kept. ` +
-    "Return less, or store the data elsewhere and return its address."
+    `The handler's result has ${sizeBytes} bytes; at most ${RESULT_MAX_BYTES} are stored. ` +
+    "Return less, or store the data elsewhere and return its URL."
   );
 }
 

@@ -21,21 +21,20 @@ import { resolveEndpoint } from "../../management/endpoints/endpoint-directory.t
 import { endpointObject, fleetObject } from "../../management/objects.ts";
 import type { AgentContext } from "./context.ts";
 
-/** A host's clock that is wrong by less is believed. */
+/** Smaller differences of a host's clock are ignored. */
 const LOG_CLOCK_TOLERANCE_MS = 5_000;
 
-/** One call of an agent with lines, as sent and unpacked. */
+/** The compressed size of one body of log lines. */
 const LOG_BODY_MAX_BYTES = 4_000_000;
 
-/** In as many bytes as a body may have there could be millions, which take a hundred times as much memory. */
+/** A body could hold millions of values, which take a hundred times its memory. */
 const LOG_VALUES_MAX = 1_000_000;
 
 type OwnLines = { readonly endpoint: EndpointConfig; readonly workers: readonly WorkerLines[] };
 
 /**
- * `POST /agent/v1/logs`: keeps lines of the host's workers, or passes live ones on to those who follow. Lines of
- * workers that are none of the host's are refused, and those of endpoints that its account does not have are dropped:
- * nobody may read them.
+ * `POST /agent/v1/logs`: stores lines of the host's workers, or passes live ones on to followers. Lines of workers of
+ * other hosts are rejected; lines of endpoints of other accounts are dropped.
  */
 export async function receiveLogs(context: AgentContext): Promise<Response> {
   const receivedAt = Date.now();
@@ -86,15 +85,15 @@ async function passOn(
 }
 
 /**
- * How far to move the times of a host whose clock is wrong, in microseconds: whole seconds, so that lines which
- * are sent again get the same times again.
+ * The correction for a wrong clock of the host, in microseconds: whole seconds, so that repeated lines get the same
+ * times again.
  */
 function clockShift(hostNow: number, receivedAt: number): number {
   const wrongMs = receivedAt - hostNow;
   return Math.abs(wrongMs) < LOG_CLOCK_TOLERANCE_MS ? 0 : Math.round(wrongMs / 1_000) * 1_000 * SEQ_PER_MS;
 }
 
-/** Lines that will be found where they are kept: none from long ago, and none from days to come. */
+/** Lines within retention and not in the future, where reads would not find them. */
 function inTime({ env }: AgentContext, lines: readonly LogLine[], shift: number): LogLine[] {
   const now = Date.now();
   const [from, until] = [now - logRetentionDays(env) * DAY_MS, now + LOG_AHEAD_MAX_MS].map(
@@ -141,7 +140,7 @@ const CACHE_SIZE = 50_000;
 
 const cache = new BoundedMap<true>(CACHE_SIZE);
 
-/** Says of each whether Fleet has it on the host, or had it there a while ago. */
+/** Tells of each worker whether Fleet has placed it on the host, now or recently. A worker never changes its host. */
 export async function ownWorkers(
   env: Env,
   hostId: string,

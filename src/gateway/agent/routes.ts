@@ -1,4 +1,4 @@
-/** The agent API, `/agent/v1/...`, and what brings an agent onto a machine. */
+/** The agent API, `/agent/v1/…`, and the files that install an agent. */
 import { Hono } from "hono";
 import { SIGNATURE_SUFFIX } from "../../contract/agent/agent-signature.ts";
 import { agentFile, installScript, sendArtifact } from "./files.ts";

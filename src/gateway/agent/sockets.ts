@@ -10,7 +10,10 @@ import type { AgentContext } from "./context.ts";
 
 const GOING_AWAY = 1001;
 
-/** `GET /agent/v1/presence?id=<id>`, upgraded: says by its beats that the host is there. */
+/**
+ * `GET /agent/v1/presence?id=<id>`, upgraded: heartbeats show that the host is connected. The socket ends in the
+ * Worker script, where waiting is free; Fleet is called only when the host falls silent.
+ */
 export function presence(context: AgentContext): Response {
   if (context.req.header("Upgrade")?.toLowerCase() !== "websocket") {
     throw new ServiceError("invalid_input", "A presence is a WebSocket: send 'Upgrade: websocket'.");
@@ -23,14 +26,14 @@ export function presence(context: AgentContext): Response {
   const { hostId } = context.get("host");
   server.accept();
   listen(server, (silentSince) => {
-    // A fault here only delays the news until the host's next sync is overdue.
+    // When this call fails, Fleet notices when the host's next sync is overdue.
     const report = fleetObject(context.env).hostSilent(hostId, query.data.id, silentSince);
     context.executionCtx.waitUntil(report.catch(ignoreFailure));
   });
   return new Response(null, { status: 101, webSocket: client });
 }
 
-/** Answers beats until there are none, and then says once when the last sign of life came. */
+/** Answers heartbeats until they stop, then reports once when the last one came. */
 function listen(socket: WebSocket, onSilence: (silentSince: number) => void): void {
   let heardAt = Date.now();
   let isOver = false;
@@ -59,7 +62,7 @@ type LinkReply =
   | { readonly kind: "not_placed" }
   | { readonly kind: "opened"; readonly response: Response };
 
-/** `GET /agent/v1/endpoints/<id>/link`, upgraded: carries requests as contract/link-frame.ts says. */
+/** `GET /agent/v1/endpoints/<id>/link`, upgraded: carries requests in the frames of `src/link`. */
 export async function openLink(context: AgentContext): Promise<Response> {
   if (context.req.header("Upgrade")?.toLowerCase() !== "websocket") {
     throw new ServiceError("invalid_input", "A link is a WebSocket: send 'Upgrade: websocket'.");

@@ -12,7 +12,7 @@ import { holdWithin, type AgentContext } from "./context.ts";
 const REMOVED =
   "Unauthorized: this host was removed, or has ended with its API key. Join again with a new join token.";
 
-/** `POST /agent/v1/sync`: what a host has against what it should have; held while the two agree. */
+/** `POST /agent/v1/sync`: receives the state of a host and answers with its assignments; waits while the two agree. */
 export async function sync(context: AgentContext): Promise<Response> {
   const receivedAt = Date.now();
   const request = await readBody(context.req.raw, syncRequestSchema, CONTROL_BODY_MAX_BYTES);
@@ -29,7 +29,7 @@ export async function sync(context: AgentContext): Promise<Response> {
     await awaitWakeUp(fleet, presence ? { ...query, presence } : query, untilAt, context.req.raw.signal);
   }
   const assigned = first.kind === "quiet" ? await fleet.assignments(hostId) : first;
-  // Fleet knows it at once; here the token may be remembered for good a while longer.
+  // Fleet knows of a removal at once; the cached token may be accepted a while longer.
   if (assigned.kind === "removed" || Date.now() >= (expiresAt ?? Number.POSITIVE_INFINITY))
     throw new ServiceError("unauthorized", REMOVED);
   const { origin } = new URL(context.req.url);
@@ -39,7 +39,7 @@ export async function sync(context: AgentContext): Promise<Response> {
   return context.json(reply satisfies SyncReply);
 }
 
-/** How a worker came up, in the time of the edge; null when its agent knows nothing of it. */
+/** The times of the start of a worker, in the clock of the edge; null when its agent reports none. */
 function startOf({ ago }: WorkerReport, receivedAt: number): WorkerStart | null {
   if (!ago || Object.keys(ago).length === 0) return null;
   const at = (agoMs: number | undefined) => (agoMs === undefined ? null : receivedAt - agoMs);

@@ -16,8 +16,8 @@ const WHOLE = cutsAt([]);
 const REJECTED: UploadReply = { outcome: "refused" };
 
 /**
- * `PUT /agent/v1/endpoints/<id>/results/<jobId>/<attempt>`: keeps the result of a running attempt for the
- * report that will name it. A repeated upload takes the place of the first.
+ * `PUT /agent/v1/endpoints/<id>/results/<jobId>/<attempt>`: stores the result of a running attempt for its
+ * report. A repeated upload replaces the first.
  */
 export async function uploadResult(context: AgentContext): Promise<Response> {
   const { hostId, accountId } = context.get("host");
@@ -25,13 +25,13 @@ export async function uploadResult(context: AgentContext): Promise<Response> {
   const endpoint = await resolveEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
   const upload = { jobId, attempt, hostId, key: resultKey(endpoint.endpointId, jobId, attempt) };
   const reply = storeResult(context, endpoint, upload);
-  context.executionCtx.waitUntil(reply.catch(ignoreFailure)); // the second look must not be missed
+  context.executionCtx.waitUntil(reply.catch(ignoreFailure)); // the second check must run
   const { outcome } = await reply;
   if (outcome === "refused") await discardBody(context.req.raw);
   return context.json(await reply);
 }
 
-/** Whoever ended the attempt meanwhile has removed what was there then, so the edge looks again afterwards. */
+/** Checks again after the upload: an attempt that ended in the meantime has removed only what was stored by then. */
 async function storeResult(
   context: AgentContext,
   endpoint: EndpointConfig,

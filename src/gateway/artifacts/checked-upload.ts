@@ -8,17 +8,17 @@ const GZIP_MAGIC = [0x1f, 0x8b];
 
 export type Expectation = {
   readonly sizeBytes: number;
-  /** What the bytes must hash to, in hex; null when nothing is known of that. */
+  /** The expected SHA-256 in hex; null when it is unknown. */
   readonly sha256: string | null;
   /** The bytes are the beginning of the artifact. */
   readonly isBeginning: boolean;
-  /** In words: "The artifact", "Part 3". */
+  /** For messages: "The artifact", "Part 3". */
   readonly what: string;
 };
 
 export type StoredStream<Stored> = { readonly sha256: string; readonly stored: Stored };
 
-/** Hands a body to `store` and gives its SHA-256 in hex; one of another size or hash, or that is no archive, is refused. */
+/** Streams a body to `store` and returns its SHA-256 in hex; throws invalid_input for a wrong size, hash or format. */
 export async function storeChecked<Stored>(
   request: Request,
   expected: Expectation,
@@ -28,7 +28,7 @@ export async function storeChecked<Stored>(
   if (length !== null && length !== expected.sizeBytes) throw wrongSize(expected, length);
   const { readable, writable } = new FixedLengthStream(expected.sizeBytes);
   const stored = store(readable);
-  stored.catch(ignoreFailure); // the next write hears of it
+  stored.catch(ignoreFailure); // the next write throws it
   const writer = writable.getWriter();
   const digest = new crypto.DigestStream("SHA-256");
   try {
@@ -49,7 +49,7 @@ export async function storeChecked<Stored>(
   }
 }
 
-/** R2 may fail and read no more; whoever writes must not wait for it then. */
+/** Rejects when R2 fails; a write would wait forever then, since R2 has stopped reading. */
 async function failureOf(stored: Promise<unknown>): Promise<never> {
   await stored;
   return await new Promise(() => {});
@@ -73,19 +73,22 @@ function isGzip(bytes: Uint8Array): boolean {
 function wrongSize({ what, sizeBytes }: Expectation, found: number): ServiceError {
   return new ServiceError(
     "invalid_input",
-    `${what} must have ${sizeBytes} bytes, as the upload was prepared; ${found} came.`,
+    `${what} must have ${sizeBytes} bytes, as the upload was prepared; ${found} were received.`,
   );
 }
 
 function hashMismatch({ what, sha256 }: Expectation, found: string): ServiceError {
   return new ServiceError(
     "invalid_input",
-    `${what} has the SHA-256 ${found}; ${sha256} was announced, or came before. Prepare a new upload.`,
+    `${what} has the SHA-256 ${found}; ${sha256} was announced, or received before. Prepare a new upload.`,
   );
 }
 
 function notGzip({ what }: Expectation): ServiceError {
-  return new ServiceError("invalid_input", `${what} does not begin like a gzipped archive (1f 8b).`);
+  return new ServiceError(
+    "invalid_input",
+    `${what} does not begin with the bytes of a gzipped archive (1f 8b).`,
+  );
 }
 
 function hex(bytes: ArrayBuffer): string {

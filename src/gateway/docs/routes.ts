@@ -5,7 +5,7 @@ import { ServiceError } from "../../contract/errors.ts";
 import type { Env } from "../../env.ts";
 import { readSuffixes } from "../load-balancing/endpoint-url.ts";
 
-/** Nothing from elsewhere, and no script in the page itself. */
+/** Allows only resources of the edge, and no inline scripts. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -18,7 +18,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The file at this path of the assets. */
+/** Serves a file of the assets. */
 export async function pageFile(context: Context<{ Bindings: Env }>, path: string): Promise<Response> {
   const found = await context.env.ASSETS.fetch(new Request(new URL(path, context.req.url), context.req.raw));
   if (found.status === 404) throw new ServiceError("not_found", `There is nothing at ${context.req.path}.`);
@@ -40,7 +40,7 @@ export function docsRoutes(): Hono<{ Bindings: Env }> {
 /** Routes to be mounted at /flash. */
 export function loginRoutes(): Hono<{ Bindings: Env }> {
   const routes = new Hono<{ Bindings: Env }>();
-  // Without the query: it holds the id that opens the key, and assets have no use for it.
+  // Without the query, whose id gives access to the key; assets do not need it.
   routes.get("/login", (context) => pageFile(context, "/flash/login.html"));
   routes.get("/login.css", (context) => pageFile(context, context.req.path));
   routes.get("/login.js", (context) => pageFile(context, context.req.path));
@@ -57,7 +57,7 @@ const PATHS = {
   packages: "/packages",
 };
 
-/** `directHosts`: below them load-balanced endpoints have hosts of their own. */
+/** `directHosts`: suffixes of the hosts of load-balanced endpoints. */
 const pathsOf = ({ LB_HOSTS: setting = "" }: Partial<Env>) => ({
   ...PATHS,
   directHosts: [...readSuffixes(setting)],

@@ -1,4 +1,4 @@
-/** The header by which a client asks for the worker that answered it before. */
+/** The header with which a client requests the worker of an earlier answer. */
 import { idSchema } from "../../contract/agent/agent.ts";
 import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../contract/limits.ts";
 import type { Affinity } from "../../endpoint/load-balancing/messages.ts";
@@ -10,7 +10,7 @@ const MODES: ReadonlyMap<string, Affinity["mode"]> = new Map([
   ["strict-resume", "resume"],
 ]);
 
-/** Null when the client asks for none. */
+/** Null without the header. */
 export function readAffinity(headers: Headers): Affinity | null {
   const tokens = (headers.get(AFFINITY_HEADER) ?? "").trim().split(/\s+/);
   const [first = "", second] = tokens;
@@ -28,7 +28,7 @@ export function readAffinity(headers: Headers): Affinity | null {
   return { mode: mode ?? "soft", workerId };
 }
 
-/** As an address of the endpoint's object says it; nothing for none. */
+/** As query parameters of the endpoint's object; none for null. */
 export function writeAffinity(affinity: Affinity | null): Record<string, string> {
   return affinity ? { affinity: `${affinity.mode}:${affinity.workerId}` } : {};
 }

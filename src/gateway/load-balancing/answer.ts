@@ -1,4 +1,4 @@
-/** A worker's answer as the client gets it. */
+/** A worker's answer as the client receives it. */
 import { ignoreFailure } from "../../std/errors.ts";
 import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
 import { responseHeadSchema, type ResponseHead, decodeJson } from "../../link/link-messages.ts";
@@ -10,20 +10,20 @@ import { copyStream, type Watch } from "./stream-copy.ts";
 
 export type WorkerAnswer = Extract<ForwardReply, { kind: "answer" }>;
 
-/** Statuses whose answers have no body, whatever a worker thinks. */
+/** Statuses whose answers have no body, whatever the worker sends. */
 const BODILESS = new Set([204, 205, 304]);
 
-/** Who gets the answer. */
+/** The receiver of the answer. */
 export type ClientConnection = {
   readonly method: string;
-  /** The path in front of the worker's; empty where the endpoint has a host of its own. */
+  /** The path in front of the worker's; empty on the endpoint's own host. */
   readonly prefix: string;
-  /** Keeps the script alive until the answer has passed. */
+  /** Keeps the script alive until the answer is sent. */
   readonly waitUntil: (work: Promise<unknown>) => void;
   readonly giveUp: Watch["giveUp"];
 };
 
-/** The worker's answer; throws worker_failed when it is none that HTTP knows. */
+/** The worker's answer; throws worker_failed when it is not valid HTTP. */
 export async function openAnswer(answer: WorkerAnswer, listener: ClientConnection): Promise<Response> {
   const head = readHead(answer);
   const headers = answerHeaders(head, answer.workerId, listener.prefix);
@@ -50,7 +50,7 @@ export function readHead({ head, workerId }: Pick<WorkerAnswer, "head" | "worker
   return { ...read.data, statusText: fromByteString(read.data.statusText) };
 }
 
-/** What of the worker's headers passes to a client below `prefix`, and who it is. */
+/** The worker's headers that pass to a client below `prefix`, and the id of the worker. */
 export function answerHeaders(head: ResponseHead, workerId: string, prefix: string): Headers {
   const headers = new Headers();
   try {
@@ -77,7 +77,7 @@ function streamAnswer(
   return response;
 }
 
-/** Nobody may take the end of a body for another answer, or wait for what does not come. */
+/** A wrong length would corrupt the connection, or make the client wait. */
 function isLengthRight(headers: Headers, body: Uint8Array | null): boolean {
   const length = headers.get("Content-Length");
   return length === null || Number(length) === (body?.byteLength ?? 0);

@@ -1,36 +1,36 @@
 /**
- * Addresses of load-balanced endpoints: `<endpointId>.<suffix>/<path>`, and `/lb/<endpointId>/<path>`.
+ * URLs of load-balanced endpoints: `<endpointId>.<suffix>/<path>`, and `/lb/<endpointId>/<path>`.
  *
- * They are read from the text of the URL as it came: a parsed URL spells some bytes of a path in another way, and
- * a worker may care.
+ * They are cut out of the received URL string: parsing would normalize some bytes of the path, which may matter to a
+ * worker.
  */
 
-/** Where a request goes to on its worker, and what of its path the worker does not see. */
+/** The target of a request on its worker, and the path in front of it. */
 export type Place = {
   /** Path and query. */
   readonly target: string;
-  /** The path in front of them; empty where the endpoint has a host of its own. */
+  /** The path in front of them; empty on the endpoint's own host. */
   readonly prefix: string;
 };
 
-/** The endpoint whose own host is called; undefined for any other host. */
+/** The endpoint to which the host belongs; undefined for any other host. */
 export function endpointOfHost(url: string, suffixes: ReadonlySet<string>): string | undefined {
   const host = hostOf(url)
     .replace(/\.?(:\d*)?$/, "")
     .toLowerCase();
   const dot = host.indexOf(".");
-  // A suffix that stands below another one, as lb.localhost does below localhost, is no endpoint of it.
+  // A suffix below another one, such as lb.localhost below localhost, is not an endpoint of it.
   if (dot <= 0 || !suffixes.has(host.slice(dot + 1)) || suffixes.has(host)) return undefined;
   return host.slice(0, dot);
 }
 
-/** What of the URL stands behind the host, and at least a slash. */
+/** The URL after the host, at least a slash. */
 export function targetOf(url: string): string {
   const rest = url.slice(endOfHost(url)).split("#", 1)[0] ?? "";
   return rest.startsWith("/") ? rest : `/${rest}`;
 }
 
-/** The place of a request whose path has so many segments in front of the part that is the worker's. */
+/** The place of a request whose path has `segments` segments in front of the worker's part. */
 export function placeBelow(url: string, segments: number): Place {
   const target = targetOf(url);
   let end = 0;

@@ -1,13 +1,13 @@
 /**
- * Keeps what a worker answers within its endpoint, as far as a browser would carry it further.
+ * Confines the effects of a worker's answer in a browser to its endpoint.
  *
- * P1  On a host of its own a cookie is that host's, never that of the suffix, which other endpoints share.
- * P2  Below a path of the API's host a cookie is for that path, no header speaks for the whole origin, and a page
- *     runs in an origin of its own: the API, its pages and other endpoints stand on the same host.
+ * P1  On the endpoint's own host a cookie is for that host, not for the suffix, which other endpoints share.
+ * P2  Below a path of the API's host a cookie is for that path, headers that apply to the whole origin are removed, and
+ *     a page is sandboxed: the API, its pages and other endpoints share the host.
  */
 import type { HeaderList } from "./headers.ts";
 
-/** What they say holds for all of an origin, and mostly for long. */
+/** Headers that apply to a whole origin, most of them for long. */
 const ORIGIN_WIDE_HEADERS = new Set([
   "alt-svc",
   "clear-site-data",
@@ -18,7 +18,7 @@ const ORIGIN_WIDE_HEADERS = new Set([
   "strict-transport-security",
 ]);
 
-/** `prefix`: the path in front of the worker's; empty where the endpoint has a host of its own. */
+/** `prefix`: the path in front of the worker's; empty on the endpoint's own host. */
 export function isolateHeaders(headers: HeaderList, prefix: string): [string, string][] {
   const isShared = prefix !== "";
   const isolated = headers
@@ -27,7 +27,7 @@ export function isolateHeaders(headers: HeaderList, prefix: string): [string, st
       name,
       name.toLowerCase() === "set-cookie" ? isolateCookie(value, prefix) : value,
     ]);
-  // A second policy never loosens the worker's own.
+  // A second policy can only tighten the worker's own.
   return isShared ? [...isolated, ["content-security-policy", "sandbox"]] : isolated;
 }
 

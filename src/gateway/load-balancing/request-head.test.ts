@@ -95,7 +95,7 @@ const CLAIMS = [
   "Remote-User",
 ];
 
-test("without Cloudflare nobody is said to be the client", ({ expect }) => {
+test("without Cloudflare the client is unknown", ({ expect }) => {
   expect(
     named(headOf({ "x-real-ip": "10.0.0.1", "cf-connecting-ip": "10.0.0.2" }).headers, "x-real-ip"),
   ).toEqual([]);

@@ -1,19 +1,19 @@
 /**
- * The head of a request as its worker gets it.
+ * The head of a request as the worker receives it.
  *
- * H1  What concerns one connection only, the caller's key, and what the edge alone is meant to read do not pass.
- * H2  What is said of the client and of the address it called is what the edge has seen, whatever the client says.
- * H3  All else passes as the client sent it.
+ * H1  Headers of one connection, the caller's key, and headers for the edge alone are removed.
+ * H2  Headers about the client and the URL that it called hold what the edge has seen, whatever the client sent.
+ * H3  All other headers pass unchanged.
  */
 import type { RequestHead } from "../../link/link-messages.ts";
 import type { Place } from "./endpoint-url.ts";
 import { AFFINITY_HEADER, endToEndHeaders, toByteString } from "./headers.ts";
 
-/** `expect`: the edge has answered it. `http2-settings` belongs to an upgrade that it does not make. */
+/** `expect`: the edge has answered it. `http2-settings` belongs to an upgrade that the edge does not support. */
 const OWN = new Set(["authorization", "expect", "http2-settings", AFFINITY_HEADER.toLowerCase()]);
 /**
- * By these servers and frameworks are told who the client is and what it called, where a proxy stands in front of
- * them. `proxy` becomes the variable HTTP_PROXY of CGI programs.
+ * Headers from which servers and frameworks behind a proxy read who the client is and what it called. `proxy` becomes
+ * the variable HTTP_PROXY of CGI programs.
  */
 const PROXY_HEADERS = new Set([
   "client-ip",
@@ -34,9 +34,9 @@ const PROXY_HEADERS = new Set([
   "x-scheme",
   "x-url-scheme",
 ]);
-/** Cloudflare's own, and families of the headers above. */
+/** Headers of Cloudflare, and families of the headers above. */
 const OWN_PREFIXES = ["cf-", "x-forwarded-", "x-original-"];
-/** Between the edge and the client, and between the agent and the worker, WebSockets are opened anew. */
+/** Each hop has a WebSocket handshake of its own: client to edge, and agent to worker. */
 const HANDSHAKE = new Set([
   "sec-websocket-key",
   "sec-websocket-extensions",
@@ -44,15 +44,15 @@ const HANDSHAKE = new Set([
   "sec-websocket-accept",
 ]);
 
-/** Whether a WebSocket is asked for. */
+/** Whether the request opens a WebSocket. */
 export function isUpgrade({ method, headers }: Pick<Request, "method" | "headers">): boolean {
   return method === "GET" && headers.get("Upgrade")?.toLowerCase() === "websocket";
 }
 
 export type RequestOrigin = {
-  /** Names the request where its client did not. */
+  /** The id of the request, where the client sent none. */
   readonly requestId: string;
-  /** The address of who sent it; null where nobody has seen it. */
+  /** The IP address of the client; null when it is unknown. */
   readonly client: string | null;
 };
 
@@ -70,7 +70,7 @@ export function requestHead(
   return { kind, method, target: place.target, headers: [...passing, ...forwarded(request, place, client)] };
 }
 
-/** CGI and WSGI tell `_` and `-` in names of headers not apart. */
+/** CGI and WSGI do not distinguish `_` and `-` in names of headers. */
 function isOwn(written: string): boolean {
   const name = written.replaceAll("_", "-");
   return OWN.has(name) || PROXY_HEADERS.has(name) || OWN_PREFIXES.some((prefix) => name.startsWith(prefix));
@@ -95,7 +95,7 @@ function forwarded(
   ];
 }
 
-/** Who has passed the request on before, and the last of them, whom only Cloudflare knows. */
+/** The proxies before the edge, and the last of them, which only Cloudflare knows. */
 function clientChain(headers: Headers, client: string | null): string {
   const before = (headers.get("X-Forwarded-For") ?? "").split(",").map((address) => address.trim());
   const chain = before.filter((address) => address !== "").map(toByteString);

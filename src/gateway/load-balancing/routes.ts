@@ -1,4 +1,4 @@
-/** Load-balanced endpoints: `/lb/<endpointId>/<path>`, to which the endpoints' own hosts lead as well. */
+/** Load-balanced endpoints: `/lb/<endpointId>/<path>`, and the endpoints' own hosts. */
 import { Hono, type MiddlewareHandler } from "hono";
 import { getPath } from "hono/utils/url";
 import type { Env } from "../../env.ts";
@@ -19,8 +19,8 @@ function suffixesOf({ LB_HOSTS: setting = "" }: Partial<Env>): ReadonlySet<strin
 }
 
 /**
- * The path by which a request finds its route: that of the endpoint, whatever the path, on the endpoint's own host.
- * A slash at the end makes no difference but below a load-balanced endpoint, whose paths are its own.
+ * The path for routing: on an endpoint's own host that of the endpoint, whatever the path. A slash at the end is
+ * ignored, except below a load-balanced endpoint, whose paths are its own.
  */
 export function routingPath(request: Request, options?: { readonly env?: Partial<Env> }): string {
   const endpointId = endpointOfHost(request.url, suffixesOf(options?.env ?? {}));
@@ -54,7 +54,7 @@ async function serve(context: QueueContext): Promise<Response> {
 export function loadBalancingRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
   routes.onError((error, context) => renderLoadBalancingError(error, context.req.raw));
-  // To have a worker work is what POST run needs as well.
+  // The same access as for POST run.
   routes.all("/:endpointId/*", withEndpoint, requireWrite, requireWorkers, serve);
   return routes;
 }

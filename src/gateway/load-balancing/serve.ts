@@ -24,7 +24,7 @@ import { isUpgrade, requestHead } from "./request-head.ts";
 import { openUpgrade, requestUpgrade } from "./upgrade.ts";
 import { WorkerSearch } from "./worker-search.ts";
 
-/** What is needed of a route's context. */
+/** The used members of a route's context. */
 export type ServeContext = {
   readonly env: Env;
   readonly req: { readonly raw: Request };
@@ -32,8 +32,8 @@ export type ServeContext = {
 };
 
 /**
- * Answers as a worker of the endpoint does. The caller has made sure that it is load-balanced, and that whoever
- * calls may have its workers work. What fails is answered here, too.
+ * Forwards the request to a worker. The caller has checked that the endpoint is load-balanced and that the key allows
+ * it. Errors are rendered here as well.
  */
 export async function serveRequest(
   context: ServeContext,
@@ -82,7 +82,7 @@ async function answer(context: ServeContext, endpoint: EndpointConfig, place: Pl
   return await openAnswer(reply, listener);
 }
 
-/** What no host takes would look like a worker's failure. */
+/** Limits of the link, checked here so that exceeding them does not look like a failure of the worker. */
 function limitHead(head: RequestHead): RequestHead {
   if (head.target.length > DIRECT_TARGET_MAX_CHARACTERS) {
     throw new ServiceError(
@@ -97,15 +97,15 @@ function limitHead(head: RequestHead): RequestHead {
 }
 
 /**
- * A small body is read at once; others wait to be asked for. What does not say how long it is can only be counted on
- * its way, which the endpoint's object does.
+ * A small body is read at once; others are opened when a worker was found. A body of unknown length is limited by the
+ * endpoint's object as it passes.
  */
 export async function requestBody(request: Request): Promise<ForwardCall["body"]> {
   const length = announcedLength(request);
   if (length !== null && length > DIRECT_BODY_MAX_BYTES) {
     throw new ServiceError(
       "payload_too_large",
-      `The body is larger than ${DIRECT_BODY_MAX_BYTES / 1_000_000} MB. Send less, or put the data into storage and send its address.`,
+      `The body is larger than ${DIRECT_BODY_MAX_BYTES / 1_000_000} MB. Send less, or put the data into storage and send its URL.`,
     );
   }
   if (request.body === null || length === 0) return null;
@@ -114,7 +114,7 @@ export async function requestBody(request: Request): Promise<ForwardCall["body"]
   return new Uint8Array(await request.arrayBuffer().catch(() => rejectCutBody()));
 }
 
-/** Nobody is there any more to read it, but it is no fault of ours. */
+/** The client has gone; the error keeps this out of the log of internal errors. */
 function rejectCutBody(): never {
   throw new ServiceError("invalid_input", "The body has ended before its announced length.");
 }

@@ -1,21 +1,21 @@
-/** An answer on its way from the endpoint's object to the client, piece by piece as the worker sends it. */
+/** Copies an answer from the endpoint's object to the client as the worker sends it. */
 import { ignoreFailure } from "../../std/errors.ts";
 
-/** Most pieces fit, and a large answer comes in few turns. */
+/** Most chunks fit, and a large answer needs few reads. */
 const PIECE_BYTES = 64 * 1024;
 
 export type Watch = {
   readonly limitMs: number;
   /**
-   * Ends the request. Who writes the source does not see that nobody reads it before the next piece, which may
-   * never come.
+   * Ends the request. The writer of the source notices a missing reader only at its next chunk, which may never
+   * come.
    */
   readonly giveUp: (reason: "aborted" | "timeout") => void;
 };
 
 /**
- * Passes all of the source on, as fast as the client reads it. What breaks on one side is broken off on the other;
- * so is an answer of which nothing has come for the limit.
+ * Copies the source as fast as the client reads it. An error on one side ends the other, and so does a source that is
+ * silent for the limit.
  */
 export async function copyStream(
   source: ReadableStream<Uint8Array>,

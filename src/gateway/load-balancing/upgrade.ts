@@ -15,10 +15,10 @@ type Upgraded = {
 };
 type UpgradeReply = Unconfigured | NoWorker | ForwardFailure | WorkerAnswer | Upgraded;
 
-/** Of this hop alone. */
+/** Headers of one hop. */
 const HANDSHAKE = ["Sec-WebSocket-Accept", "Sec-WebSocket-Extensions"];
 
-/** Asks the object for a WebSocket to a worker. */
+/** Opens a WebSocket to a worker through the object. */
 export async function requestUpgrade(
   stub: EndpointStub,
   { requestId, affinity, receivedAt }: Pick<WorkerSearch, "requestId" | "affinity" | "receivedAt">,
@@ -42,7 +42,7 @@ export async function requestUpgrade(
   return webSocket ? { kind: "upgraded", webSocket, ...given } : { kind: "answer", body, ...given };
 }
 
-/** Hands the client its end. */
+/** Passes the WebSocket to the client. */
 export function openUpgrade({ head, workerId, webSocket }: Upgraded, prefix: string): Response {
   const headers = answerHeaders(readHead({ head, workerId }), workerId, prefix);
   for (const name of HANDSHAKE) headers.delete(name);

@@ -1,4 +1,4 @@
-/** The way of one request to a worker: it is asked for until there is one, or the time for it is over. */
+/** Finds a worker for one request: calls the object until there is one, or the time limit is over. */
 import { ignoreFailure } from "../../std/errors.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
@@ -14,14 +14,14 @@ import { ServiceError } from "../../contract/errors.ts";
 import { AFFINITY_HEADER } from "./headers.ts";
 
 type Kind = { readonly kind: string };
-/** What is no answer of a worker. */
+/** Replies that are not from a worker. */
 type NoAnswer = Unconfigured | NoWorker | ForwardFailure;
 
 export type SearchOptions = {
   readonly env: Env;
   readonly endpoint: EndpointConfig;
   readonly affinity: Affinity | null;
-  /** Of the client's request. */
+  /** Aborted when the client goes. */
   readonly signal: AbortSignal;
   readonly executionCtx: { waitUntil(work: Promise<unknown>): void };
   /** How long a worker may take to begin its answer. */
@@ -47,7 +47,7 @@ export class WorkerSearch {
     return seconds > 0 ? seconds * 1_000 : waitLimitMs(this.affinity);
   }
 
-  /** The reply of a worker; throws what the client is told when there is none. */
+  /** The reply of a worker; throws worker_timeout when none takes the request, and other errors of the table. */
   async ask<Reply extends Kind>(
     ask: (stub: EndpointStub) => Promise<Reply>,
   ): Promise<Exclude<Reply, NoAnswer>> {
@@ -57,18 +57,18 @@ export class WorkerSearch {
       const reply = (await this.#within(ask)) as Exclude<Reply, NoAnswer> | NoWorker | ForwardFailure;
       if (isAnswer<Exclude<Reply, NoAnswer>>(reply)) return reply;
       if (reply.kind !== "wait") throw this.#errorOf(reply);
-      if (isOver) throw workerTimeout(reply.detail); // as it is now, not as it was when the wait began
+      if (isOver) throw workerTimeout(reply.detail); // the current reason, not that of the first call
     }
   }
 
-  /** The worker's request ends, wherever it is by now; the client's answer does not wait for that. */
+  /** Ends the request at the worker, without delaying the answer to the client. */
   abort(reason: ResetReason): void {
     const { env, endpoint, executionCtx } = this.#options;
     const abortCall = endpointObject(env, endpoint.endpointId).abortForwarded(this.requestId, reason);
-    executionCtx.waitUntil(abortCall.catch(ignoreFailure)); // an object that is not reached has no request any more
+    executionCtx.waitUntil(abortCall.catch(ignoreFailure)); // an unreachable object has lost the request
   }
 
-  /** A worker is found at once or not at all, so the time of the call is that of the worker. */
+  /** The object finds a worker at once or not at all, so the duration of the call is that of the worker. */
   async #within<Reply extends Kind>(ask: (stub: EndpointStub) => Promise<Reply>): Promise<Reply> {
     const { env, endpoint, limitMs } = this.#options;
     const { promise: late, reject } = Promise.withResolvers<never>();
@@ -96,13 +96,13 @@ export class WorkerSearch {
       case "worker_gone":
         return new ServiceError(
           "affinity_worker_gone",
-          `Worker ${this.affinity?.workerId} is none of this endpoint any more. ` +
+          `Worker ${this.affinity?.workerId} is no longer a worker of this endpoint. ` +
             `Leave ${AFFINITY_HEADER} out, or send the id alone, to get another one.`,
         );
       case "overloaded":
         return new ServiceError(
           "rate_limited",
-          `${reply.limit} requests of this endpoint are on their way, which is its limit. Try again in a second.`,
+          `${reply.limit} requests of this endpoint are in progress, which is its limit. Try again in a second.`,
           { retryAfterSeconds: 1 },
         );
       case "failed":
@@ -111,7 +111,7 @@ export class WorkerSearch {
   }
 }
 
-/** Nobody is there any more to read it. */
+/** The client does not receive it. */
 const CLIENT_GONE = new ServiceError("worker_failed", "The client has gone before a worker was found.");
 
 function isAnswer<Answer extends Kind>(reply: Answer | NoWorker | ForwardFailure): reply is Answer {

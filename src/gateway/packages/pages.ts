@@ -1,4 +1,4 @@
-/** What is said of the packages, in the forms that people, pip, uv and npm read. */
+/** Descriptions of the packages for users, pip, uv and npm. */
 import {
   PACKAGE_NAME,
   PACKAGE_REQUIREMENTS_PATH,
@@ -8,7 +8,7 @@ import {
 
 export const SIMPLE_JSON = "application/vnd.pypi.simple.v1+json";
 
-/** Names the Python package by its address, so that no index is asked for it, and its hash is checked. */
+/** Names the Python package by its URL, so that pip queries no index and checks the hash. */
 export function requirementsText({ python }: PackageIndex, origin: string): string {
   return [
     "# The Python package of this Edgerun, with the flash command in it, at its own address: no index is asked for it.",
@@ -32,18 +32,18 @@ export function packageSummary({ version, python, npm }: PackageIndex, origin: s
   };
 }
 
-/** Of PEP 503. */
+/** See PEP 503. */
 export function indexPage(): string {
   return page("Packages", `<a href="${PACKAGES_PATH}/simple/${PACKAGE_NAME}/">${PACKAGE_NAME}</a>`);
 }
 
-/** Of PEP 503. */
+/** See PEP 503. */
 export function projectPage({ python }: PackageIndex): string {
   const path = `${PACKAGES_PATH}/${python.file}#sha256=${python.sha256}`;
   return page(PACKAGE_NAME, `<a href="${path}">${python.file}</a>`);
 }
 
-/** Of PEP 691, without `meta`. */
+/** See PEP 691; without `meta`. */
 export function simpleJson({ version, python }: PackageIndex) {
   const file = {
     filename: python.file,

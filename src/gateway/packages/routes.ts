@@ -1,8 +1,8 @@
 /**
  * The packages of this edge: the Python package and the `flash` command, each of the edge's own version.
  *
- * Their names belong to nobody in public registries, so nothing may look for them there: addresses and hashes are given
- * out here, and `/packages/simple/` is a package index (PEP 503 and 691) that holds this one project.
+ * Their names are not registered in public registries, so no client may look them up there: this route serves URLs and
+ * hashes, and `/packages/simple/` is a package index (PEP 503 and 691) with this one project.
  */
 import { accepts } from "hono/accepts";
 import { type Context, Hono } from "hono";
@@ -39,7 +39,7 @@ export function packageRoutes(): Hono<{ Bindings: Env }> {
   routes.get("/requirements.txt", async (context) =>
     context.text(requirementsText(await readIndex(context), originOf(context)), 200, FRESH),
   );
-  // Clients ask with a slash at the end, which plays no part in routing.
+  // Clients send a slash at the end, which routing ignores.
   routes.get("/simple", (context) => simple(context, indexPage, { projects: [{ name: PACKAGE_NAME }] }));
   routes.get(`/simple/${PACKAGE_NAME}`, async (context) => {
     const index = await readIndex(context);

@@ -1,11 +1,11 @@
-/** What an account's hosts and endpoints are, as metrics. One series per endpoint, host or GPU, and per state. */
+/** Metrics of an account's hosts and endpoints: one series per endpoint, host or GPU, and per state. */
 import { expose, histogramSamples, type Family } from "../../domain/metrics/exposition.ts";
 import { Activity } from "../../domain/metrics/activity.ts";
 import type { FleetSnapshot, EndpointSnapshot, HostSnapshot } from "../../fleet/fleet-snapshot.ts";
 import type { TotalsReply } from "../../endpoint/messages.ts";
 
 export type MeasuredEndpoint = EndpointSnapshot & {
-  /** Null when the object was not asked or did not answer. */
+  /** Null when the object was not called or did not answer. */
   readonly totals: Extract<TotalsReply, { readonly kind: "totals" }> | null;
 };
 
@@ -21,7 +21,7 @@ export function exposeAccount(
     ...gpuFamilies(hosts),
     ...workerFamilies(endpoints),
     ...jobFamilies(endpoints),
-    gauge("edgerun_endpoints_omitted", "Endpoints whose jobs were not asked for: there are too many.", [
+    gauge("edgerun_endpoints_omitted", "Endpoints without job metrics, since there are too many.", [
       { labels: {}, value: omitted },
     ]),
   ]);
@@ -43,10 +43,10 @@ function hostFamilies(hosts: FleetSnapshot["hosts"]): Family[] {
     );
   const megabytes = (value: number | null | undefined) => value && value * MEGABYTE;
   return [
-    each("edgerun_host_up", "Whether the host has spoken in time.", ({ isPresent }) => Number(isPresent)),
-    each("edgerun_host_workers", "Workers that the host has.", ({ workers }) => workers),
-    each("edgerun_host_gpus", "GPUs that the host has.", ({ gpus }) => gpus.total),
-    each("edgerun_host_gpus_taken", "GPUs that workers have.", ({ gpus }) => gpus.taken),
+    each("edgerun_host_up", "Whether the host is connected.", ({ isPresent }) => Number(isPresent)),
+    each("edgerun_host_workers", "Workers of the host.", ({ workers }) => workers),
+    each("edgerun_host_gpus", "GPUs of the host.", ({ gpus }) => gpus.total),
+    each("edgerun_host_gpus_taken", "GPUs in use by workers.", ({ gpus }) => gpus.taken),
     each("edgerun_host_cpu_ratio", "Share of all cores in use.", ({ telemetry }) =>
       ratio(telemetry?.cpuPercent),
     ),
@@ -71,13 +71,13 @@ function gpuFamilies(hosts: FleetSnapshot["hosts"]): Family[] {
     );
   const megabytes = (value: number | null) => value && value * MEGABYTE;
   return [
-    each("edgerun_gpu_utilization_ratio", "Share of the time in which the GPU worked.", (gpu) =>
+    each("edgerun_gpu_utilization_ratio", "Share of the time in which the GPU was busy.", (gpu) =>
       ratio(gpu.utilizationPercent),
     ),
     each("edgerun_gpu_memory_used_bytes", "Memory of the GPU in use.", (gpu) => megabytes(gpu.memoryUsedMb)),
     each("edgerun_gpu_memory_bytes", "Memory of the GPU.", (gpu) => megabytes(gpu.memoryTotalMb)),
     each("edgerun_gpu_temperature_celsius", "Temperature of the GPU.", (gpu) => gpu.temperatureC),
-    each("edgerun_gpu_power_watts", "What the GPU draws.", (gpu) => gpu.powerW),
+    each("edgerun_gpu_power_watts", "Power draw of the GPU.", (gpu) => gpu.powerW),
   ];
 }
 
@@ -94,12 +94,12 @@ function workerFamilies(endpoints: readonly MeasuredEndpoint[]): Family[] {
     gauge("edgerun_endpoint_workers", "Workers by their state.", states),
     gauge(
       "edgerun_endpoint_workers_wanted",
-      "Workers that the scaler wants.",
+      "Workers that the autoscaler requests.",
       each(({ desired }) => desired),
     ),
     gauge(
       "edgerun_endpoint_workers_missing",
-      "Wanted workers without a place.",
+      "Requested workers without a host.",
       each(({ missing }) => missing),
     ),
   ];
@@ -132,7 +132,7 @@ function jobFamilies(endpoints: readonly MeasuredEndpoint[]): Family[] {
     ),
   });
   return [
-    gauge("edgerun_endpoint_jobs", "Jobs, or requests to workers, that wait or run.", jobs),
+    gauge("edgerun_endpoint_jobs", "Queued and running jobs, or requests to workers.", jobs),
     {
       name: "edgerun_endpoint_requests_total",
       help: "Jobs submitted, or requests to workers.",
@@ -146,8 +146,8 @@ function jobFamilies(endpoints: readonly MeasuredEndpoint[]): Family[] {
       samples: ended,
     },
     times("edgerun_job_delay_seconds", "Time from submission until a worker took the job.", "delay"),
-    times("edgerun_job_execution_seconds", "Time from there to the result.", "execution"),
-    times("edgerun_job_cold_start_seconds", "Time that jobs waited for a worker to come up.", "coldStart"),
+    times("edgerun_job_execution_seconds", "Time from there until the result.", "execution"),
+    times("edgerun_job_cold_start_seconds", "Time that jobs waited for a worker to start.", "coldStart"),
   ];
 }
 
@@ -159,7 +159,7 @@ function ratio(percent: number | null | undefined): number | null | undefined {
   return percent && percent / 100;
 }
 
-/** A series for what is known. */
+/** One sample for a known value, none otherwise. */
 function valued(
   labels: Record<string, string>,
   value: number | null | undefined,

@@ -1,8 +1,8 @@
 /**
- * `GET /metrics`: what Prometheus reads of an account.
+ * `GET /metrics`: the metrics of an account for Prometheus.
  *
- * Fleet knows which endpoints do anything; only their objects are asked, and idle ones sleep on. An answer is given
- * again for some seconds, so several scrapers cost what one does.
+ * Fleet knows which endpoints are active; only their objects are called, and idle ones keep hibernating. Answers are
+ * cached for some seconds, so several scrapers cost as much as one.
  */
 import type { Context } from "hono";
 import { missingEndpointAccess, missingManagementAccess } from "../../auth/access.ts";
@@ -17,10 +17,10 @@ import { ServiceError } from "../../contract/errors.ts";
 import { endpointObject, fleetObject } from "../../management/objects.ts";
 import { exposeAccount, type MeasuredEndpoint } from "./families.ts";
 
-/** Endpoints whose objects one scrape asks; those with most workers first. */
+/** Endpoints whose objects one scrape calls; those with most workers first. */
 const SCRAPE_ENDPOINTS_MAX = 200;
 
-/** How long an edge location gives the same answer to those who scrape metrics. */
+/** Cache TTL of metrics in one edge location. */
 const SCRAPE_CACHE_MS = 10_000;
 
 /** In characters. */

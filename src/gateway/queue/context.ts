@@ -1,7 +1,7 @@
-/** What every operation of the queue API is given: the caller, and the endpoint of the path. */
+/** The context of every queue operation: the caller, and the endpoint of the path. */
 import type { Context, Handler, MiddlewareHandler } from "hono";
 import type { z } from "zod";
-import { formatIssues } from "../../contract/validation-issues.ts";
+import { formatIssues, invalidInput } from "../../contract/validation-issues.ts";
 import { missingEndpointAccess } from "../../auth/access.ts";
 import { authenticate, callerName, type Principal } from "../../auth/principal.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
@@ -27,7 +27,7 @@ export type QueueApi = {
 export type QueueContext = Context<QueueApi>;
 export type QueueHandler = Handler<QueueApi>;
 
-/** Lets nobody pass without a valid key and an endpoint of the same account that the key may read. */
+/** Rejects requests without a valid key for an endpoint that it may read. */
 export const withEndpoint: MiddlewareHandler<QueueApi> = async (context, next) => {
   const endpointId = context.req.param("endpointId") ?? "";
   if (endpointId === FLASH_ENDPOINT_ID) {
@@ -74,7 +74,7 @@ function requireGranted(lack: string | undefined): void {
   if (lack !== undefined) throw new ServiceError("insufficient_permission", lack);
 }
 
-/** For what no object counts, by the caller's key. */
+/** Limits operations that no object counts, by the caller's key. */
 export function limitedAs(limited: "logs" | "measures"): MiddlewareHandler<QueueApi> {
   return async ({ env, get }, next) => {
     await countRequest(env, limited, callerName(get("caller")), Date.now());
@@ -82,13 +82,13 @@ export function limitedAs(limited: "logs" | "measures"): MiddlewareHandler<Queue
   };
 }
 
-/** Operations on jobs make no sense on an endpoint without a queue. */
+/** Rejects operations on jobs of an endpoint without a queue. */
 export const requireQueue: MiddlewareHandler<QueueApi> = async (context, next) => {
   const { endpointId, type } = context.get("endpoint");
   if (type !== "QB") {
     throw new ServiceError(
       "wrong_endpoint_type",
-      `Endpoint ${endpointId} is load-balanced and has no queue: send requests to its own address instead.`,
+      `Endpoint ${endpointId} is load-balanced and has no queue: send requests to its own URL instead.`,
     );
   }
   await next();
@@ -97,6 +97,14 @@ export const requireQueue: MiddlewareHandler<QueueApi> = async (context, next) =
 /** The `wait` parameter in ms, `fallbackMs` when it is absent. */
 export function readWait(context: QueueContext, fallbackMs: number = WAIT_DEFAULT_MS): number {
   return readParameter(context, "wait", waitSchema) ?? fallbackMs;
+}
+
+/** The parameters of the query; empty ones are absent. */
+export function readQuery<Schema extends z.ZodType>(context: QueueContext, schema: Schema): z.output<Schema> {
+  const given = Object.entries(context.req.query()).filter(([, value]) => value !== "");
+  const query = schema.safeParse(Object.fromEntries(given));
+  if (!query.success) throw invalidInput(query.error);
+  return query.data;
 }
 
 /** A parameter of the query; undefined when it is absent or empty. */
@@ -111,7 +119,7 @@ export function readParameter<T>(context: QueueContext, name: string, schema: z.
 export function jobNotFound(jobId: string): ServiceError {
   return new ServiceError(
     "job_not_found",
-    `There is no job ${jobId.slice(0, 80)} on this endpoint. Results are kept 30 minutes after a job ended ` +
+    `There is no job ${jobId.slice(0, 80)} on this endpoint. Results are stored for 30 minutes after a job ended ` +
       "(runsync: 1 minute, or as long as its wait, 5 minutes at most), and a job is deleted when its ttl is over.",
   );
 }

@@ -13,7 +13,7 @@ import type { QueueContext, QueueHandler } from "./context.ts";
 
 type LimitedReply = { readonly kind: string; readonly quota?: Quota | null };
 
-/** Asks the endpoint's object; throws rate_limited when it refuses, and says in the headers what is left. */
+/** Calls the endpoint's object; throws rate_limited above a limit, and sets the RateLimit headers. */
 export async function callWithinLimits<Reply extends LimitedReply>(
   context: QueueContext,
   call: (stub: EndpointStub) => Promise<Reply>,
@@ -26,8 +26,8 @@ export async function callWithinLimits<Reply extends LimitedReply>(
 }
 
 /**
- * The handler, whose refusals count as well: the object sees no request whose body is wrong, and who sends nothing
- * but those is slowed down like all others.
+ * Counts requests with an invalid body as well, which the object does not see, so that clients that send only those are
+ * limited too.
  */
 export function counted(operation: LimitedOperation, handler: QueueHandler): QueueHandler {
   return async (context, next) => {
@@ -42,7 +42,7 @@ export function counted(operation: LimitedOperation, handler: QueueHandler): Que
   };
 }
 
-/** What a doorbell is told of the slot that waits on it. */
+/** The query parameters with which a wake-up channel holds a slot. */
 export function slotQuery({ operation, id }: SlotRef, untilAt: number): Record<string, string> {
   return { operation, slot: id, wait: String(Math.max(0, untilAt - Date.now())) };
 }
@@ -108,7 +108,7 @@ function showStorage(context: QueueContext, limit: number, remaining: number): v
   context.header("RateLimit", `"storage";r=${remaining}`);
 }
 
-/** Whole seconds, at least 1 and at most a window, which what counts in buckets may exceed by milliseconds. */
+/** Whole seconds, at least 1 and at most a window, which counting in buckets may exceed by milliseconds. */
 function inSeconds(ms: number): number {
   return Math.min(Math.max(1, Math.ceil(ms / 1_000)), RATE_WINDOW_MS / 1_000);
 }

@@ -1,6 +1,6 @@
 /**
- * What a caller must be allowed for each operation of the queue API: the method, and the path below the
- * endpoint. Who may write may read.
+ * The access that each operation of the queue API needs, by method and path below the endpoint. Write access includes
+ * read access.
  */
 import { LIMITED_OPERATIONS, type LimitedOperation } from "../../contract/rate-limits.ts";
 import type { QueueHandler } from "./context.ts";
@@ -44,7 +44,7 @@ export const NEEDED_ACCESS = {
   "DELETE batch/:batchId/requests/:requestId": "write",
 } as const;
 
-/** The limit that an operation on jobs counts for, by the first word of its path. */
+/** The limit against which an operation on jobs counts, by the first segment of its path. */
 export function limitOf(operation: Operation): LimitedOperation | undefined {
   const [, path = ""] = operation.split(" ");
   const [word = ""] = path.split("/");
@@ -54,5 +54,5 @@ export function limitOf(operation: Operation): LimitedOperation | undefined {
 
 export type Operation = keyof typeof NEEDED_ACCESS;
 
-/** Puts an operation on jobs at its route; endpoints without a queue refuse it. */
+/** Adds the route of an operation on jobs, which endpoints without a queue reject. */
 export type ServeJobs = (operation: Operation, handler: QueueHandler) => void;

@@ -39,10 +39,10 @@ const MEASURES = [
 
 export function queueRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
-  /** Puts an operation at its route, behind what the table says it needs. */
+  /** Adds the route of an operation, guarded by the access that the table requires. */
   const serve = (operation: Operation, ...handlers: QueueHandler[]): void => {
     const [method = "", path = ""] = operation.split(" ");
-    // To read is needed for every operation, so withEndpoint looks after that.
+    // Every operation needs read access, which withEndpoint checks.
     const guards = NEEDED_ACCESS[operation] === "write" ? [requireWrite] : [];
     routes.on(method, [`/:endpointId/${path}`], ...guards, ...handlers);
   };
@@ -51,9 +51,9 @@ export function queueRoutes(): Hono<QueueApi> {
     serve(operation, requireQueue, limit === undefined ? handler : counted(limit, handler));
   };
 
-  // Before the others: no endpoint is called serverless.
+  // Before the others, which would match it: no endpoint has the id serverless.
   routes.get("/serverless/:endpointId/workers/:workerId/logs", withEndpoint, limitedAs("logs"), workerLogs);
-  // It answers errors in a shape of its own, those of the key and the endpoint included.
+  // Errors of the key and the endpoint have the form of OpenAI here, too.
   routes.route("/:endpointId/openai", openaiRoutes());
   routes.use("/:endpointId/*", withEndpoint);
   serve("GET logs", limitedAs("logs"), logs);
@@ -89,24 +89,24 @@ export function queueRoutes(): Hono<QueueApi> {
   return routes;
 }
 
-/** `GET /health`: job counters, workers by state, and the limits with what is used of them. */
+/** `GET /health`: job counters, workers by state, and the limits with their use. */
 export async function health(context: QueueContext): Promise<Response> {
   const reply = await callEndpoint(context.env, context.get("endpoint"), (stub) => stub.health());
   return context.json(reply.health);
 }
 
-/** `GET /metrics`: workers by state, and which of them can take a job now. */
+/** `GET /metrics`: workers by state, and how many can take a job now. */
 export async function metrics(context: QueueContext): Promise<Response> {
   const reply = await callEndpoint(context.env, context.get("endpoint"), (stub) => stub.health());
   return context.json(reply.metrics);
 }
 
-/** `GET /metrics/requests`: how many jobs there were and how long they took, within a window. */
+/** `GET /metrics/requests`: counts and durations of jobs within a window. */
 export async function requestMetrics(context: QueueContext): Promise<Response> {
   return context.json((await activityOf(context)).requests);
 }
 
-/** `GET /metrics/workers`: what workers did and how many jobs waited, within a window. */
+/** `GET /metrics/workers`: worker activity and queue depth within a window. */
 export async function workerMetrics(context: QueueContext): Promise<Response> {
   return context.json((await activityOf(context)).workers);
 }

@@ -1,4 +1,4 @@
-/** What endpoints used, in the shape of bills: `/v1/billing/endpoints`. */
+/** Usage of endpoints in the form of bills: `/v1/billing/endpoints`. */
 import { parseInput } from "../../management/input-schemas.ts";
 import { reportUsage, usageSelectionSchema, type UsageSpan } from "../../management/accounts/usage-report.ts";
 import type { RestContext } from "./context.ts";
@@ -10,7 +10,7 @@ export async function getEndpointBilling(context: RestContext): Promise<Response
   return context.json(grouping === "gpuTypeId" ? spans.flatMap(byGpu) : spans.map(byEndpoint));
 }
 
-/** For what is never billed. */
+/** For resources that are never billed. */
 export function getNoBilling(context: RestContext): Response {
   return context.json([]);
 }

@@ -1,4 +1,4 @@
-/** What every operation of REST v1 is given. */
+/** The context of every REST operation. */
 import type { Context, MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
 import { authenticate, callerName } from "../../auth/principal.ts";
@@ -42,7 +42,7 @@ export function changedJson(context: RestContext, changed: object): Response {
   return context.json(warnings.length > 0 ? { ...changed, warnings: named } : changed);
 }
 
-/** A part of the path. */
+/** A parameter of the path. */
 export function idOf(context: RestContext, name: string): string {
   return context.req.param(name) ?? "";
 }

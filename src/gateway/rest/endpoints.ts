@@ -36,7 +36,7 @@ export async function getEndpoints(context: RestContext): Promise<Response> {
 }
 
 export async function getEndpoint(context: RestContext): Promise<Response> {
-  const endpoint = await requireEndpoint(context.get("request"), endpointIdOf(context));
+  const endpoint = await requireEndpoint(context.get("request"), idOf(context, "endpointId"));
   return await showOne(context, endpoint);
 }
 
@@ -50,14 +50,14 @@ export async function postEndpoint(context: RestContext): Promise<Response> {
 export async function patchEndpoint(context: RestContext): Promise<Response> {
   const request = context.get("request");
   const input = await readInput(context, endpointUpdateSchema, endpointSchema);
-  const stored = await requireEndpoint(request, endpointIdOf(context));
+  const stored = await requireEndpoint(request, idOf(context, "endpointId"));
   const changed = await changeEndpoint(request, stored.id, toEndpointPatch(input, stored));
   return changedJson(context, toRestEndpoint(changed));
 }
 
 /** Clients of REST cannot set the limits to 0 first, so workers are drained along with the endpoint. */
 export async function removeEndpoint(context: RestContext): Promise<Response> {
-  await deleteEndpoint(context.get("request"), endpointIdOf(context), "with-workers");
+  await deleteEndpoint(context.get("request"), idOf(context, "endpointId"), "with-workers");
   return context.body(null, 204);
 }
 
@@ -65,7 +65,7 @@ async function showOne(context: RestContext, endpoint: EndpointRecord): Promise<
   return context.json((await withIncluded(context, [endpoint]))[0]);
 }
 
-/** Endpoints with what the query asks to include, loaded for all of them together. */
+/** Endpoints with the templates and workers that the query includes, loaded for all of them together. */
 async function withIncluded(context: RestContext, endpoints: readonly EndpointRecord[]): Promise<object[]> {
   const request = context.get("request");
   const isIncluded = (name: string) => includeSchema.parse(context.req.query(name)) ?? false;
@@ -86,15 +86,11 @@ function showWorker({ workerId, state }: WorkerView) {
   return { id: workerId, desiredStatus: podStatus(state) };
 }
 
-function endpointIdOf(context: RestContext): string {
-  return idOf(context, "endpointId");
-}
-
-// How REST spells endpoints
+// Conversion from and to REST
 
 type Stored = Pick<EndpointRecord, "gpuIds" | "instanceIds">;
 
-/** What a REST body asks of an endpoint; `stored` is the one that it changes, undefined for a new one. */
+/** The patch in a REST body; `stored` is the endpoint that it changes, undefined for a new one. */
 function toEndpointPatch(input: EndpointUpdate, stored: Stored | undefined): EndpointPatch {
   const fields = fromRest(endpointFields, input, stored === undefined ? "creation" : "update");
   const patch = { ...fields, ...computeOf(input, stored) };
@@ -111,7 +107,7 @@ function computeOf(requested: RequestedCompute, stored: Stored | undefined): Com
     : gpusOf(requested, stored !== undefined && !isCpu);
 }
 
-/** Undefined when the body does not say. */
+/** Undefined when the body does not tell. */
 function requestsCpu({ computeType, gpuTypeIds, cpuFlavorIds }: RequestedCompute): boolean | undefined {
   if (computeType) return computeType === "CPU";
   if (gpuTypeIds?.length) return false;

@@ -18,18 +18,18 @@ export async function getHosts(context: RestContext): Promise<Response> {
 }
 
 export async function getHost(context: RestContext): Promise<Response> {
-  return context.json(toRestHost(await requireHost(context.get("request"), hostIdOf(context))));
+  return context.json(toRestHost(await requireHost(context.get("request"), idOf(context, "hostId"))));
 }
 
-/** `PATCH /v1/hosts/{id}`: cordons or drains, or lifts that. */
+/** `PATCH /v1/hosts/{id}`: cordons or drains a host, or undoes it. */
 export async function patchHost(context: RestContext): Promise<Response> {
   const { cordoned, drained } = await readInput(context, hostUpdateSchema, hostSchema);
-  const patch = parseInput(hostPatchSchema, { id: hostIdOf(context), cordoned, drained });
+  const patch = parseInput(hostPatchSchema, { id: idOf(context, "hostId"), cordoned, drained });
   return context.json(toRestHost(await changeHost(context.get("request"), patch)));
 }
 
 export async function deleteHost(context: RestContext): Promise<Response> {
-  await removeHost(context.get("request"), hostIdOf(context));
+  await removeHost(context.get("request"), idOf(context, "hostId"));
   return context.body(null, 204);
 }
 
@@ -47,7 +47,7 @@ function toRestHost({ record, seen }: Host): RestHost {
 
 type LiveState = Omit<RestHost, "id" | "name" | "createdAt" | "apiKeyId" | "expiresAt">;
 
-/** Of a host that has not spoken yet. */
+/** The state of a host that has not connected yet. */
 const NEVER_SEEN: LiveState = {
   dataCenterId: null,
   isPresent: false,
@@ -74,8 +74,4 @@ function toLiveState(seen: NonNullable<Host["seen"]>): LiveState {
     drained: seen.isDrained,
     lastSeenAt: lastSeenAt === null ? null : new Date(lastSeenAt).toISOString(),
   };
-}
-
-function hostIdOf(context: RestContext): string {
-  return idOf(context, "hostId");
 }

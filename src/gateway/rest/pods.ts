@@ -1,4 +1,4 @@
-/** Pods, which clients take workers for: `/v1/pods`, and the logs of a worker at `/v1/pod/{podId}/logs`. */
+/** Pods, for which clients take workers: `/v1/pods`, and the logs of a worker at `/v1/pod/{podId}/logs`. */
 import { LOG_AHEAD_MAX_MS, logRetentionDays } from "../../management/logs/log-retention.ts";
 import { missingEndpointAccess } from "../../auth/access.ts";
 import { LOG_TAIL_DEFAULT, type LogSource, type PodLogs } from "../../contract/agent/log.ts";
@@ -30,7 +30,7 @@ export function refusePod(context: RestContext): Response {
   throw new ServiceError("pod_not_found", `podId: pod '${idOf(context, "podId")}' was not found`);
 }
 
-/** The last lines of a worker that is there, by their source. */
+/** The last log lines of an existing worker, by source. */
 export async function getPodLogs(context: RestContext): Promise<Response> {
   const request = context.get("request");
   const workerId = idOf(context, "podId");
@@ -43,7 +43,7 @@ export async function getPodLogs(context: RestContext): Promise<Response> {
   return context.json({ container, system } satisfies PodLogs);
 }
 
-/** Of an endpoint that the caller may read. */
+/** The endpoint of a worker, if the caller may read it. */
 async function endpointOf(request: RequestContext, workerId: string): Promise<string | undefined> {
   const ids = (await listOwnEndpoints(request)).map(({ id }) => id);
   const readable = ids.filter((id) => missingEndpointAccess(request.principal, id, "read") === undefined);

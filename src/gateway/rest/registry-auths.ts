@@ -20,7 +20,11 @@ export async function getRegistryAuths(context: RestContext): Promise<Response> 
 }
 
 export async function getRegistryAuth(context: RestContext): Promise<Response> {
-  const found = await requireRegistryAuth(context.get("request"), registryAuthIdOf(context), "id");
+  const found = await requireRegistryAuth(
+    context.get("request"),
+    idOf(context, "containerRegistryAuthId"),
+    "id",
+  );
   return context.json(toRestRegistryAuth(found));
 }
 
@@ -33,14 +37,10 @@ export async function postRegistryAuth(context: RestContext): Promise<Response> 
 }
 
 export async function removeRegistryAuth(context: RestContext): Promise<Response> {
-  await deleteRegistryAuth(context.get("request"), registryAuthIdOf(context));
+  await deleteRegistryAuth(context.get("request"), idOf(context, "containerRegistryAuthId"));
   return context.body(null, 204);
 }
 
 function toRestRegistryAuth({ id, name }: { readonly id: string; readonly name: string }): RestRegistryAuth {
   return { id, name };
-}
-
-function registryAuthIdOf(context: RestContext): string {
-  return idOf(context, "containerRegistryAuthId");
 }

@@ -32,7 +32,9 @@ export async function getTemplates(context: RestContext): Promise<Response> {
 }
 
 export async function getTemplate(context: RestContext): Promise<Response> {
-  return context.json(toRestTemplate(await requireTemplate(context.get("request"), templateIdOf(context))));
+  return context.json(
+    toRestTemplate(await requireTemplate(context.get("request"), idOf(context, "templateId"))),
+  );
 }
 
 export async function postTemplate(context: RestContext): Promise<Response> {
@@ -46,18 +48,18 @@ export async function postTemplate(context: RestContext): Promise<Response> {
 export async function patchTemplate(context: RestContext): Promise<Response> {
   const request = context.get("request");
   const input = await readInput(context, templateUpdateSchema, templateSchema);
-  const { id, dockerArgs } = await requireTemplate(request, templateIdOf(context));
+  const { id, dockerArgs } = await requireTemplate(request, idOf(context, "templateId"));
   const patch = toPatch(input, readStartCommand(dockerArgs), "update");
   const { id: _, ...changes } = parsePatch(templatePatchSchema, patch);
   return changedJson(context, toRestTemplate(await changeTemplate(request, id, changes)));
 }
 
 export async function removeTemplate(context: RestContext): Promise<Response> {
-  await deleteTemplateById(context.get("request"), templateIdOf(context));
+  await deleteTemplateById(context.get("request"), idOf(context, "templateId"));
   return context.body(null, 204);
 }
 
-/** What a template is in REST. */
+/** A template as REST shows it. */
 export function toRestTemplate(template: TemplateRecord): object {
   const { entrypoint, command } = readStartCommand(template.dockerArgs);
   return {
@@ -69,10 +71,6 @@ export function toRestTemplate(template: TemplateRecord): object {
     earned: 0,
     runtimeInMin: 0,
   };
-}
-
-function templateIdOf(context: RestContext): string {
-  return idOf(context, "templateId");
 }
 
 /** Entry point and command are stored together, so the one that a patch omits is taken from what is stored. */

@@ -20,7 +20,9 @@ export async function getVolumes(context: RestContext): Promise<Response> {
 }
 
 export async function getVolume(context: RestContext): Promise<Response> {
-  return context.json(toRestVolume(await requireVolume(context.get("request"), volumeIdOf(context))));
+  return context.json(
+    toRestVolume(await requireVolume(context.get("request"), idOf(context, "networkVolumeId"))),
+  );
 }
 
 export async function postVolume(context: RestContext): Promise<Response> {
@@ -32,11 +34,13 @@ export async function postVolume(context: RestContext): Promise<Response> {
 export async function patchVolume(context: RestContext): Promise<Response> {
   const { name, size } = await readInput(context, volumeUpdateSchema, volumeSchema);
   const patch = { name: name ?? undefined, size: size ?? undefined };
-  return context.json(toRestVolume(await changeVolume(context.get("request"), volumeIdOf(context), patch)));
+  return context.json(
+    toRestVolume(await changeVolume(context.get("request"), idOf(context, "networkVolumeId"), patch)),
+  );
 }
 
 export async function removeVolume(context: RestContext): Promise<Response> {
-  await deleteVolume(context.get("request"), volumeIdOf(context));
+  await deleteVolume(context.get("request"), idOf(context, "networkVolumeId"));
   return context.body(null, 204);
 }
 
@@ -44,8 +48,4 @@ type Volume = Awaited<ReturnType<typeof requireVolume>>;
 
 function toRestVolume({ id, name, sizeGb, dataCenterId }: Volume): RestVolume {
   return { id, name, size: sizeGb, dataCenterId };
-}
-
-function volumeIdOf(context: RestContext): string {
-  return idOf(context, "networkVolumeId");
 }

@@ -56,7 +56,7 @@ async function add(context: QueueContext, toCall: (packs: readonly BatchPack[]) 
   }
 }
 
-/** An input and an s3Config each; what is somewhat above is told how many requests there may be. */
+/** Two values per request; twice as many are parsed, so that the error can state the limit of requests. */
 const CUTS_MAX = 4 * BATCH_REQUESTS_MAX;
 const CUT_PATHS = cutsAt(
   ...JOB_REQUEST_CUTS.flatMap((path): JsonPath[] => [

@@ -1,10 +1,9 @@
 /** Batches: `/v2/<endpointId>/batch…`. */
 import { batchChangeSchema, batchPageSchema } from "../../../contract/batch.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../../../contract/limits.ts";
-import { invalidInput } from "../../../contract/validation-issues.ts";
 import type { BatchCall } from "../../../endpoint/batches/messages.ts";
 import { readBody } from "../../body.ts";
-import type { QueueContext } from "../context.ts";
+import { type QueueContext, readQuery } from "../context.ts";
 import { callWithinLimits } from "../limits.ts";
 import type { ServeJobs } from "../operations.ts";
 import { appendToBatch, createBatch } from "./add-requests.ts";
@@ -23,11 +22,9 @@ export function serveBatches(serve: ServeJobs): void {
   serve("DELETE batch/:batchId/requests/:requestId", removeBatchRequest);
 }
 
-/** `GET /batch?offset=&limit=`: the endpoint's batches, the newest first. */
+/** `GET /batch?offset=&limit=`: the endpoint's batches, newest first. */
 export async function listBatches(context: QueueContext): Promise<Response> {
-  const query = batchPageSchema.safeParse(context.req.query());
-  if (!query.success) throw invalidInput(query.error);
-  const { offset, limit } = query.data;
+  const { offset, limit } = readQuery(context, batchPageSchema);
   const reply = await callWithinLimits(context, (stub) => stub.batches({ offset, limit }));
   return context.json(reply.page);
 }
@@ -48,12 +45,12 @@ export async function finalizeBatch(context: QueueContext): Promise<Response> {
   return answer(context, { kind: "finalize", batchId: batchIdOf(context) });
 }
 
-/** `POST /batch/<id>/cancel`: what waits is cancelled, what runs may finish. */
+/** `POST /batch/<id>/cancel`: cancels queued requests; running ones may finish. */
 export async function cancelBatch(context: QueueContext): Promise<Response> {
   return answer(context, { kind: "cancel", batchId: batchIdOf(context) });
 }
 
-/** `DELETE /batch/<id>/requests/<request>`: takes a request out of a draft. */
+/** `DELETE /batch/<id>/requests/<request>`: removes a request from a draft. */
 export async function removeBatchRequest(context: QueueContext): Promise<Response> {
   const requestId = context.req.param("requestId") ?? "";
   return answer(context, { kind: "remove_request", batchId: batchIdOf(context), requestId });

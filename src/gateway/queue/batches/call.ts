@@ -1,11 +1,11 @@
-/** Asking the endpoint's object about a batch, and what is said when it refuses. */
+/** Calls the endpoint's object about a batch, and turns its rejections into errors. */
 import { BATCH_REQUESTS_MAX, type BatchSummary } from "../../../contract/batch.ts";
 import type { BatchCall } from "../../../endpoint/batches/messages.ts";
 import { ServiceError } from "../../../contract/errors.ts";
 import type { QueueContext } from "../context.ts";
 import { callWithinLimits } from "../limits.ts";
 
-/** Carries out one operation; throws what a client is told when that cannot be. */
+/** Performs one operation; throws not_found or invalid_input when the object rejects it. */
 export async function callBatch(
   context: QueueContext,
   call: BatchCall,
@@ -30,7 +30,7 @@ export async function callBatch(
     case "too_many_requests":
       throw new ServiceError(
         "invalid_input",
-        `requests would make ${reply.requestTotal} in this batch; at most ${BATCH_REQUESTS_MAX} are taken. ` +
+        `requests would make ${reply.requestTotal} in this batch; at most ${BATCH_REQUESTS_MAX} are allowed. ` +
           "Make another batch for the rest.",
       );
   }
@@ -44,6 +44,6 @@ export function batchIdOf(context: QueueContext): string {
 export function batchNotFound(batchId: string): ServiceError {
   return new ServiceError(
     "not_found",
-    `There is no batch ${batchId.slice(0, 80)} on this endpoint. It is kept for 24 hours after its last job was removed.`,
+    `There is no batch ${batchId.slice(0, 80)} on this endpoint. A batch is stored for 24 hours after its last job was removed.`,
   );
 }

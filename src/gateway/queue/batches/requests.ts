@@ -1,6 +1,6 @@
 /**
- * The requests of a batch, with their outputs. A page may hold gigabytes, so it is written while it is read:
- * never more than one message of the object and one output from R2 are in memory.
+ * The requests of a batch, with their outputs. A page may hold gigabytes, so it is streamed: at most one reply of the
+ * object and one output from R2 are in memory.
  */
 import { ignoreFailure } from "../../../std/errors.ts";
 import { batchPageSchema, type BatchRequestRow } from "../../../contract/batch.ts";
@@ -8,22 +8,20 @@ import type { BatchRequestsReply, BatchRequestView } from "../../../endpoint/bat
 import type { RateLimited, Unconfigured } from "../../../endpoint/messages.ts";
 import { openPayload } from "../../../durable/stored-payload.ts";
 import { logFailure } from "../../../failure-log.ts";
-import { invalidInput } from "../../../contract/validation-issues.ts";
 import { spliceJson } from "../../spliced-json.ts";
-import type { QueueContext } from "../context.ts";
+import { type QueueContext, readQuery } from "../context.ts";
 import { callWithinLimits } from "../limits.ts";
 import { batchIdOf, batchNotFound } from "./call.ts";
 
 type Page = { readonly offset: number; readonly limit: number };
 type Part = Extract<Exclude<BatchRequestsReply, Unconfigured | RateLimited>, { kind: "batch_requests" }>;
 
-/** `GET /batch/<id>/requests?offset=&limit=`: its requests in their order, as far as they are still kept. */
+/** `GET /batch/<id>/requests?offset=&limit=`: its stored requests in their order. */
 export async function batchRequests(context: QueueContext): Promise<Response> {
-  const query = batchPageSchema.safeParse(context.req.query());
-  if (!query.success) throw invalidInput(query.error);
-  const first = await readPart(context, query.data, true);
+  const page = readQuery(context, batchPageSchema);
+  const first = await readPart(context, page, true);
   const { readable, writable } = new IdentityTransformStream();
-  context.executionCtx.waitUntil(writeAll(context, pageJson(context, query.data, first), writable));
+  context.executionCtx.waitUntil(writeAll(context, pageJson(context, page, first), writable));
   return context.body(readable, 200, { "Content-Type": "application/json" });
 }
 

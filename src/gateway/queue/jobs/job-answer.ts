@@ -11,13 +11,13 @@ import { jobNotFound, type QueueContext } from "../context.ts";
 import { callWithinLimits, slotQuery } from "../limits.ts";
 
 /**
- * The status body. The output is spliced in as the text that the worker sent; null is left out, as clients
- * know it of handlers that returned nothing.
+ * The status body. The output is spliced in byte for byte; null is omitted, as clients expect it of handlers that
+ * returned nothing.
  */
 export async function jobBody(context: QueueContext, { output, ...view }: JobView): Promise<JsonPart[]> {
   const part = output && (await outputPart(context, output));
   if (part) return part === "null" ? [JSON.stringify(view)] : spliceParts(view, "output", [part]);
-  // The output went with its job, or with the attempt that a retry replaced.
+  // The output was removed with its job, or with the attempt that a retry replaced.
   if (output && view.status === "COMPLETED") throw jobNotFound(view.id);
   return [JSON.stringify(view)];
 }
@@ -26,19 +26,19 @@ export async function jobResponse(context: QueueContext, view: JobView): Promise
   return jsonResponse(context, await jobBody(context, view));
 }
 
-/** Opened before the answer begins: it can still become another one when there is nothing. */
+/** Opened before the answer begins, which can still become an error when the object is gone. */
 async function outputPart({ env }: QueueContext, output: Payload): Promise<JsonPart | undefined> {
   if (output.kind === "inline") return output.json;
   const stream = await openPayload(env.PAYLOADS, output);
   return stream && { sizeBytes: output.sizeBytes, open: async () => stream };
 }
 
-/** The slot that an earlier call gave, and the job as it stood then if that call has waited for it. */
+/** The slot of an earlier call, and the job as that call has seen it if it has waited. */
 type WaitState = { readonly slot: SlotRef | null; readonly view?: JobView };
 
 /**
- * The job once it has ended, or as it stands when `untilAt` has come. All calls of one wait are one request
- * to the limits: each brings the slot that the last one gave. Who has waited inside the object already goes on at the doorbell.
+ * The job when it has ended, or its state at `untilAt`. All calls of one wait count as one request: each passes on the
+ * slot of the one before. A request that has waited inside the object continues on the wake-up channel.
  */
 export async function waitForJob(
   context: QueueContext,
@@ -51,7 +51,7 @@ export async function waitForJob(
   for (;;) {
     if (view && slot) {
       await awaitJob(context, jobId, slot, Math.min(untilAt, Date.now() + CHANNEL_WAIT_MAX_MS));
-      // Who hung up gave its slot back with the doorbell; another look would only take it again.
+      // The slot of a client that has gone was freed with its channel; another call would take one again.
       if (signal.aborted) return view;
     }
     const leftMs = Math.max(0, untilAt - Date.now());

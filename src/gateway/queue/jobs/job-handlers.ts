@@ -3,11 +3,17 @@ import { ServiceError } from "../../../contract/errors.ts";
 import { flagSchema, remainingTtlSchema, requestsQuerySchema, waitSchema } from "../../../contract/job.ts";
 import { RUN_BODY_MAX_BYTES, RUNSYNC_BODY_MAX_BYTES, WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
-import { invalidInput } from "../../../contract/validation-issues.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import type { RedeliverOutcome, SlotRef } from "../../../endpoint/messages.ts";
 import { callEndpoint } from "../../../management/endpoints/endpoint-directory.ts";
-import { jobNotFound, type QueueContext, readParameter, readWait, requireWriteAccess } from "../context.ts";
+import {
+  jobNotFound,
+  type QueueContext,
+  readParameter,
+  readQuery,
+  readWait,
+  requireWriteAccess,
+} from "../context.ts";
 import { callWithinLimits } from "../limits.ts";
 import { jobResponse, waitForJob } from "./job-answer.ts";
 import { submitJob } from "./submission.ts";
@@ -23,12 +29,12 @@ export async function run(context: QueueContext): Promise<Response> {
   return context.json({ id: view.id, status: isNew ? "IN_QUEUE" : view.status });
 }
 
-/** A strict client reads this reply as that of an ended job, whatever its status says. */
+/** A strict client expects the member in every reply, as in that of an ended job. */
 const NO_WORKER_YET = { workerId: "" };
 
 /**
- * `POST /runsync?wait=ms`: queues a job and answers when it has ended, or after `wait` (90 s) with the job
- * as it stands then. A client that hangs up does not cancel its job.
+ * `POST /runsync?wait=ms`: queues a job and answers when it has ended, or after `wait` (90 s) with its
+ * current state. A client that hangs up does not cancel its job.
  */
 export async function runsync(context: QueueContext): Promise<Response> {
   const waitMs = readParameter(context, "wait", waitSchema) ?? null;
@@ -46,9 +52,9 @@ export async function runsync(context: QueueContext): Promise<Response> {
 }
 
 /**
- * `GET|POST /status/<id>`: the job as it stands; with `?wait=ms` once it has ended, or after that time.
- * `?ttl=ms` gives the job that long to live from now on, at most until the longest ttl is over. It does not
- * make a result stay longer than its retention. `?timeline=1` adds what happened to the job, and when.
+ * `GET|POST /status/<id>`: the state of the job; with `?wait=ms`, when it has ended or after that time.
+ * `?ttl=ms` moves the expiry of the job to this time from now, within the longest ttl; the retention of a
+ * result does not change. `?timeline=1` adds the events of the job.
  */
 export async function status(context: QueueContext): Promise<Response> {
   const waitMs = readWait(context, 0);
@@ -59,7 +65,7 @@ export async function status(context: QueueContext): Promise<Response> {
   return jobResponse(context, hasTimeline ? await withTimeline(context, view) : view);
 }
 
-/** `GET|POST /status-sync/<id>?wait=ms`: the same, waiting 90 s when `wait` is absent. */
+/** `GET|POST /status-sync/<id>?wait=ms`: like status, with a wait of 90 s by default. */
 export async function statusSync(context: QueueContext): Promise<Response> {
   return jobResponse(context, await viewAfter(context, readWait(context), null));
 }
@@ -82,7 +88,7 @@ async function withTimeline(context: QueueContext, view: JobView): Promise<JobVi
   return reply.kind === "timeline" ? { ...view, timeline: reply.events } : view;
 }
 
-/** `POST /cancel/<id>`: ends a queued or running job; a job that has ended stays as it is. */
+/** `POST /cancel/<id>`: cancels a queued or running job; an ended job does not change. */
 export async function cancel(context: QueueContext): Promise<Response> {
   const jobId = context.req.param("jobId") ?? "";
   const reply = await callWithinLimits(context, (stub) => stub.cancel(jobId));
@@ -107,22 +113,20 @@ export async function retry(context: QueueContext): Promise<Response> {
   }
 }
 
-/** `POST /purge-queue`: cancels every job that waits; those that run go on. */
+/** `POST /purge-queue`: cancels all queued jobs; running ones continue. */
 export async function purgeQueue(context: QueueContext): Promise<Response> {
   const reply = await callWithinLimits(context, (stub) => stub.purge());
   return context.json({ removed: reply.removed, status: "completed" });
 }
 
-/** `GET /requests?status=&offset=&limit=`: the jobs that are still there, the newest first. */
+/** `GET /requests?status=&offset=&limit=`: the stored jobs, newest first. */
 export async function requests(context: QueueContext): Promise<Response> {
-  const query = requestsQuerySchema.safeParse(context.req.query());
-  if (!query.success) throw invalidInput(query.error);
-  const { status = null, offset, limit } = query.data;
+  const { status = null, offset, limit } = readQuery(context, requestsQuerySchema);
   const reply = await callWithinLimits(context, (stub) => stub.list({ status, offset, limit }));
   return context.json(reply.page);
 }
 
-/** `GET /webhooks/<id>`: what became of the job's webhook, attempt by attempt. */
+/** `GET /webhooks/<id>`: the deliveries of the job's webhook. */
 export async function webhookLog(context: QueueContext): Promise<Response> {
   const jobId = context.req.param("jobId") ?? "";
   const reply = await callWithinLimits(context, (stub) => stub.webhookLog(jobId));
@@ -130,7 +134,7 @@ export async function webhookLog(context: QueueContext): Promise<Response> {
   return context.json(reply.log);
 }
 
-/** `POST /webhooks/<id>/redeliver`: sends the webhook of an ended job once more. */
+/** `POST /webhooks/<id>/redeliver`: sends the webhook of an ended job again. */
 export async function redeliver(context: QueueContext): Promise<Response> {
   const jobId = context.req.param("jobId") ?? "";
   const reply = await callWithinLimits(context, (stub) => stub.redeliver(jobId));
@@ -146,7 +150,7 @@ export async function redeliver(context: QueueContext): Promise<Response> {
 
 const REDELIVERY_ERRORS: Record<Extract<RedeliverOutcome, { readonly kind: "refused" }>["reason"], string> = {
   no_webhook:
-    "has no webhook, so there is nothing to deliver. Submit jobs with `webhook` to be told of their end.",
+    "has no webhook, so there is nothing to deliver. Submit jobs with `webhook` to be notified of their end.",
   not_ended: "has not ended yet. Its webhook will be called when it has.",
   never_sent: "was purged, and purged jobs call no webhook.",
 };

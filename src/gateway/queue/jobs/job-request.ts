@@ -1,4 +1,4 @@
-/** Bodies of run and runsync: the input becomes a payload, as the text that it is; a large one goes to R2 as it arrives. */
+/** Bodies of run and runsync: the input becomes a payload, byte for byte; a large one goes to R2 as it arrives. */
 import {
   JOB_REQUEST_CUTS,
   receivedJobRequestSchema,
@@ -16,7 +16,7 @@ export type JobOptions = Omit<ReceivedJobRequest, "input">;
 
 export type ReceivedRequest = {
   readonly options: JobOptions;
-  /** In R2 when it is large; then the caller removes it if the job is refused. */
+  /** In R2 when it is large; then the caller removes it if the job is rejected. */
   readonly input: Payload;
 };
 
@@ -24,13 +24,13 @@ export type PayloadPlace = { readonly bucket: R2Bucket; readonly endpointId: str
 
 const CUT_PATHS = cutsAt(...JOB_REQUEST_CUTS);
 
-/** Whether the body is known to be small: it says how long it is, or there is none. */
+/** Whether the body is known to be small, by its Content-Length or since it is empty. */
 export function isSmall(request: Request): boolean {
   const length = announcedLength(request);
   return length === null ? !request.body : length <= INLINE_PAYLOAD_MAX_BYTES;
 }
 
-/** Reads a body of any length. Refused, it leaves nothing in R2. */
+/** Reads a body of any length. A rejected one leaves nothing in R2. */
 export async function readRequest(
   request: Request,
   maxBytes: number,
@@ -46,7 +46,7 @@ export async function readRequest(
   return { options, input: payload };
 }
 
-/** The body as it arrives; a small one at once, which costs less. */
+/** The body as it arrives; a small one in one piece, which costs less. */
 export async function* bodyChunks(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
   if (isSmall(request)) yield await readWhole(request, maxBytes);
   else yield* readChunks(request, maxBytes);

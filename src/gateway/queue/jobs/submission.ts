@@ -35,12 +35,12 @@ export async function submitJob(
   const submitted = readRequest(request, maxBytes, place).then((received) =>
     queueJob(context, options, idempotencyKey, received),
   );
-  // Goes on when the client hangs up: between R2 and the queue a payload would be left behind.
+  // Continues when the client hangs up; otherwise a payload could be left in R2 without a job.
   if (!isSmall(request)) context.executionCtx.waitUntil(submitted.catch(ignoreFailure));
   return submitted;
 }
 
-/** Queues a job of which all is known. Its input is removed from R2 when it is refused. */
+/** Queues a validated job. Its input is removed from R2 when the endpoint rejects it. */
 export async function queueJob(
   context: QueueContext,
   queueOptions: QueueOptions,
@@ -80,13 +80,13 @@ export function readIdempotencyKey(context: QueueContext): string | null {
   );
 }
 
-/** The members beside `input` that reach the worker, and nobody else: a JSON object. */
+/** The members beside `input` that only the worker reads: a JSON object. */
 export function workerOptions({ policy, s3Config }: JobOptions, webhook: string | null): string {
   const options = { ...(webhook && { webhook }), ...(policy && { policy }) };
   return s3Config ? spliceJson(options, "s3Config", s3Config.json) : JSON.stringify(options);
 }
 
-/** The address to call at the job's end; null for none. Throws invalid_input when it may not be called; `path` leads to the request. */
+/** The webhook URL, null for none; throws invalid_input for a forbidden one. `path` leads to the request. */
 export function readWebhook(
   env: Env,
   request: Pick<ReceivedJobRequest, "webhook" | "webhookV2">,

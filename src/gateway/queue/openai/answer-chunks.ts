@@ -1,4 +1,4 @@
-/** What a worker yields of one answer. An answer comes from one attempt: a second one would begin it anew. */
+/** The chunks of one answer, all of one attempt: a second attempt would begin the answer again. */
 import { CHANNEL_WAIT_MAX_MS } from "../../wake-up.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import type { SlotRef } from "../../../endpoint/messages.ts";
@@ -7,7 +7,7 @@ import { outputOf, StreamReader, type StreamRead } from "../streams/stream-reade
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 
 export type AnswerStep =
-  /** JSON texts. */
+  /** Raw JSON. */
   | { readonly kind: "chunks"; readonly outputs: readonly string[] }
   | { readonly kind: "ended"; readonly view: JobView }
   | { readonly kind: "expired" }
@@ -17,14 +17,14 @@ export type AnswerStep =
 
 export class AnswerChunks {
   readonly #reader: StreamReader;
-  /** The attempt whose chunks were handed out. */
+  /** The attempt whose chunks were returned. */
   #begunAttempt: number | null = null;
 
   constructor(context: QueueContext, jobId: string, slot: SlotRef | null) {
     this.#reader = new StreamReader(context, jobId, { position: 0, slot });
   }
 
-  /** Waits for what comes next; nothing comes after an end. */
+  /** Waits for the next chunks, or for the end, after which it must not be called. */
   async next(): Promise<AnswerStep> {
     for (;;) {
       const read = await this.#reader.read(IN_OBJECT_WAIT_MS);
@@ -42,7 +42,7 @@ export class AnswerChunks {
     const isQueued = view.status === "IN_QUEUE";
     if (this.#begunAttempt !== null && (isQueued || attempt !== this.#begunAttempt)) return { kind: "lost" };
     const chunks = this.#reader.take(read.runs);
-    // Those of a lost attempt stay until a newer one has some.
+    // Chunks of a lost attempt stay until a newer one yields.
     const current = isQueued ? [] : chunks.filter((chunk) => chunk.attempt === attempt);
     if (current.length > 0) {
       this.#begunAttempt = attempt;

@@ -1,6 +1,6 @@
 /**
- * A job that belongs to one request: its client knows no id by which to ask for it again, so nobody would ever see
- * what it goes on to compute. It is cancelled when the client goes before the answer is complete.
+ * A job that belongs to one request. The client has no id to read it by later, so the job is cancelled when the client
+ * goes before the answer is complete.
  */
 import { logFailure } from "../../../failure-log.ts";
 import { callEndpoint } from "../../../management/endpoints/endpoint-directory.ts";
@@ -14,8 +14,8 @@ export class OwnedJob {
   #isOver = false;
 
   /**
-   * From here on the job is cancelled when the client hangs up; not when it `isOwned` by nobody, because there was a
-   * key by which it can be asked for again.
+   * From here on the job is cancelled when the client hangs up, unless `isOwned` is false: an idempotency key finds
+   * such a job again.
    */
   constructor(context: QueueContext, jobId: string, isOwned: boolean) {
     this.#context = context;
@@ -35,7 +35,7 @@ export class OwnedJob {
     this.#over.resolve();
   }
 
-  /** There will be no answer, so nobody needs the job. One that has ended stays as it is. */
+  /** Cancels the job, since there will be no answer. An ended one does not change. */
   async abandon(): Promise<void> {
     if (this.#isOver) return;
     this.#end();

@@ -1,4 +1,4 @@
-/** Bodies of OpenAI's requests: they become the input of a job as they are, with the route beside them. */
+/** Bodies of OpenAI's requests: they become part of the input of a job byte for byte, beside the route. */
 import { ServiceError } from "../../../contract/errors.ts";
 import { JsonCarver, type Piece } from "../../../json/json-carver.ts";
 import { cutsAt } from "../../../json/raw-json.ts";
@@ -8,7 +8,7 @@ import { storeWhole } from "../../payload-ingest.ts";
 import { bodyChunks, payloadTarget, type PayloadPlace } from "../jobs/job-request.ts";
 
 export type OpenaiInput = {
-  /** In R2 when it is large; then the caller removes it if the job is refused. */
+  /** In R2 when it is large; then the caller removes it if the job is rejected. */
   readonly input: Payload;
   readonly isStream: boolean;
 };
@@ -19,7 +19,7 @@ export function bareInput(route: string): OpenaiInput {
   return { input: { kind: "inline", json }, isStream: false };
 }
 
-/** Reads the body, which is refused when it is no JSON object. Its text becomes a part of the input as it is. */
+/** Reads the body; throws invalid_input when it is not a JSON object. */
 export async function readInput(request: Request, route: string, place: PayloadPlace): Promise<OpenaiInput> {
   const body = new WatchedBody(bodyChunks(request, OPENAI_BODY_MAX_BYTES));
   const head = encoder.encode(`{"openai_route":${JSON.stringify(route)},"openai_input":`);
@@ -29,7 +29,7 @@ export async function readInput(request: Request, route: string, place: PayloadP
   return { input, isStream: body.isStream };
 }
 
-/** Nothing is kept of a body that turns out to be refused: the last piece comes after it was judged. */
+/** The last piece follows the validation of the body, so a rejected one leaves nothing in R2. */
 async function* framed(head: Uint8Array, body: WatchedBody): AsyncGenerator<Uint8Array> {
   yield head;
   yield* body.chunks();
@@ -50,7 +50,7 @@ const STREAM_VALUES = new Map<string | undefined, boolean>([
   [undefined, false],
 ]);
 
-/** Makes sure that what passes is one JSON object, and notes its member `stream`. */
+/** Validates that the chunks are one JSON object, and reads its member `stream`. */
 class WatchedBody {
   readonly #chunks: AsyncIterable<Uint8Array>;
   readonly #carver = new JsonCarver(STREAM);
@@ -60,7 +60,7 @@ class WatchedBody {
     this.#chunks = chunks;
   }
 
-  /** To be asked at the end. Throws what is wrong with the member. */
+  /** Valid after the last chunk; throws invalid_input for another value than a boolean. */
   get isStream(): boolean {
     const value = STREAM_VALUES.get(this.#streamJson);
     if (value === undefined) throw wrongParameter("stream", "stream must be true or false.");
@@ -81,7 +81,7 @@ class WatchedBody {
     void this.isStream;
   }
 
-  /** Of several members of one name the last one counts. */
+  /** The last of several members of one name counts. */
   #track(chunk: Uint8Array, { carved, isFirst, from, to }: Piece): void {
     if (carved === null) return;
     const before = isFirst ? "" : (this.#streamJson ?? "");

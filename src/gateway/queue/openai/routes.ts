@@ -1,4 +1,7 @@
-/** OpenAI's API on an endpoint: `/v2/<endpointId>/openai/v1/…`, whose workers know the routes. */
+/**
+ * OpenAI's API on an endpoint: `/v2/<endpointId>/openai/v1/…`. A call is a job of a queue, or a request to a
+ * load-balanced worker; the workers implement the routes.
+ */
 import { ignoreFailure } from "../../../std/errors.ts";
 import { Hono } from "hono";
 import { ServiceError } from "../../../contract/errors.ts";
@@ -17,10 +20,10 @@ import { bareInput, type OpenaiInput, readInput } from "./request-body.ts";
 import { answerStreamed } from "./streamed-answer.ts";
 import { answerWhole } from "./whole-answer.ts";
 
-/** Life of the job of an OpenAI request, whose client waits: one that left unnoticed leaves no job behind for long. */
+/** Expiry of the job of an OpenAI request: its client waits, and may have left unnoticed. */
 const OPENAI_TTL_MS = 60 * 60_000;
 
-/** Every route needs write: each is work for a worker. Those that engines have are listed; any other one goes there as well. */
+/** Every route needs write access, since a worker serves it. Routes of common engines are listed; others are passed on as well. */
 export function openaiRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
   const serve = counted("openai", serveOpenai);
@@ -44,7 +47,7 @@ export async function serveOpenai(context: QueueContext): Promise<Response> {
   const place = placeBelow(context.req.url, PREFIX_SEGMENTS);
   if (endpoint.type !== "QB") return serveRequest(context, endpoint, place, openaiFormat);
   const answer = askWorker(context, place.target);
-  // Goes on when the client hangs up: a job that is being queued must be found, and cancelled.
+  // Continues when the client hangs up, so that the job that is being queued is cancelled.
   context.executionCtx.waitUntil(answer.catch(ignoreFailure));
   return answer;
 }
@@ -57,7 +60,6 @@ async function askWorker(context: QueueContext, route: string): Promise<Response
     {
       operation: "openai",
       isSync: true,
-      // The client would wait longer.
       waitMs: RUNSYNC_RETENTION_MAX_MS,
       holdMs: isStream ? 0 : IN_OBJECT_WAIT_MS,
       keepsSlot: isStream,
@@ -98,7 +100,7 @@ function readCall(context: QueueContext, route: string): Promise<OpenaiInput> | 
   return readInput(raw, route, { bucket: context.env.PAYLOADS, endpointId });
 }
 
-/** Who lets no workers run need not wait for one. */
+/** With workersMax 0 no worker will start, so waiting is useless. */
 function requireRunnable({ queue }: JobView): void {
   if (queue?.reason === "workers_max_is_zero") throw new OpenaiJobError(noWorkerError(queue.detail));
 }

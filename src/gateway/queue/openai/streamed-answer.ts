@@ -1,4 +1,4 @@
-/** An answer that is sent while the worker yields it. */
+/** Streams an answer while the worker yields it. */
 import { JsonCountError } from "../../../json/json-tokens.ts";
 import { OpenaiFrames } from "../../../domain/openai/openai-frames.ts";
 import {
@@ -20,7 +20,7 @@ import { OpenaiJobError } from "../../errors.ts";
 import type { OwnedJob } from "./owned-job.ts";
 import { answerOfEnd } from "./whole-answer.ts";
 
-/** Answers with the first chunk, so that what fails before it has its own status; ends the job's ownership itself. */
+/** Answers with the first chunk, so that earlier errors have their own status; ends the ownership of the job itself. */
 export async function answerStreamed(
   context: QueueContext,
   { view, slot }: SubmittedJob,
@@ -42,7 +42,7 @@ export async function answerStreamed(
   return context.body(readable, 200, EVENT_HEADERS);
 }
 
-/** What a worker returned that yielded nothing. */
+/** The answer of a worker that returned without yielding. */
 function answerInsteadOf(context: QueueContext, step: Exclude<AnswerStep, { kind: "chunks" }>) {
   if (step.kind === "ended") return answerOfEnd(context, step.view);
   throw new OpenaiJobError(stopDetails(step.kind));
@@ -69,7 +69,7 @@ class AnswerWriter {
       while (step.kind === "chunks") {
         const frame = step.outputs.map((output) => this.#frames.encode(output)).join("");
         if (frame !== "" && !(await this.#events.write(frame))) return await this.#leave();
-        if (this.#frames.isDone) this.#job.complete(); // clients read no further, and hang up
+        if (this.#frames.isDone) this.#job.complete(); // clients stop reading here and hang up
         step = await chunks.next();
       }
       await this.#finish(step);
@@ -95,7 +95,7 @@ class AnswerWriter {
     }
   }
 
-  /** The status has left long ago, so the error is an event. */
+  /** The status was sent already, so the error is an event. */
   async #fail(details: OpenaiErrorDetails): Promise<void> {
     await this.#job.abandon();
     await this.#events.write(this.#frames.fail(errorBodyOf(details)));

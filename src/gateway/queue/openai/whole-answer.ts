@@ -1,4 +1,4 @@
-/** An answer that comes in one piece, when the job has ended. */
+/** An answer in one piece, sent when the job has ended. */
 import { JsonCountError } from "../../../json/json-tokens.ts";
 import { TTL_MAX_MS } from "../../../contract/limits.ts";
 import type { Payload } from "../../../domain/jobs/job-machine.ts";
@@ -19,13 +19,13 @@ import type { SubmittedJob } from "../jobs/submission.ts";
 import { waitForJob } from "../jobs/job-answer.ts";
 import { AnswerChunks } from "./answer-chunks.ts";
 
-/** Waits for as long as the client does. */
+/** Waits as long as the client does. */
 export async function answerWhole(context: QueueContext, submitted: SubmittedJob): Promise<Response> {
   const view = submitted.isFinal ? submitted.view : await endOf(context, submitted);
   return context.body(await answerOfEnd(context, view), 200, { "Content-Type": "application/json" });
 }
 
-/** The answer of a job that has ended, as JSON text; throws what it failed with. */
+/** The answer of a job that has ended, as JSON text; throws the error of a failed one. */
 export async function answerOfEnd(context: QueueContext, view: JobView): Promise<string> {
   if (view.status !== "COMPLETED") throw new OpenaiJobError(errorOfJob(view));
   const output = view.output ? await readOutput(context, view.output) : undefined;
@@ -60,7 +60,7 @@ async function readOutput({ env }: QueueContext, output: Payload): Promise<strin
   return await new Response(stream).text();
 }
 
-/** What a handler yielded whose worker does not put it together. */
+/** The outputs of a handler whose worker does not aggregate them. */
 async function yieldedBy(context: QueueContext, jobId: string): Promise<string[]> {
   const chunks = new AnswerChunks(context, jobId, null);
   const outputs: string[] = [];

@@ -1,9 +1,9 @@
-/** Lines of logs as they are printed: what the endpoint's object passes on while somebody follows. */
+/** Live log lines, which the endpoint's object passes on to followers. */
 import type { WorkerLogLine } from "../../../domain/logs/log-lines.ts";
 import type { EndpointStub } from "../../../management/objects.ts";
 import { ServiceError } from "../../../contract/errors.ts";
 
-/** What waits for one slow follower; beyond it his stream ends, and he may go on from where he was. */
+/** Buffer for a slow follower; one that exceeds it is disconnected and can resume. */
 const LOG_FOLLOWER_BUFFER_BYTES = 2_000_000;
 
 export class LiveLines {
@@ -38,7 +38,7 @@ export class LiveLines {
     return lines;
   }
 
-  /** Lines that came since, after a wait for some until `untilAt`; undefined when no more will come. */
+  /** The lines since the last call; waits for some until `untilAt`. Undefined when no more will come. */
   async next(untilAt: number): Promise<WorkerLogLine[] | undefined> {
     if (this.#messages.length === 0 && !this.#isOver) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -61,7 +61,7 @@ export class LiveLines {
     this.#wake();
   }
 
-  /** Who reads too slowly is cut off, and begins again where he was. */
+  /** Disconnects a follower that reads too slowly; it can resume. */
   #receive(message: string): void {
     if (this.#isOver) return;
     this.#messages.push(message);

@@ -1,7 +1,6 @@
 /**
- * Logs as server-sent events: first what is kept, then what is printed. The lines that are printed are listened
- * for before those that are kept are read, and agents send what is in between once more, so that none is missed;
- * what comes twice is known by its place.
+ * Logs as server-sent events: first stored lines, then live ones. It subscribes to live lines before it reads the stored
+ * ones, and agents repeat the lines in between, so that none is missed; duplicates are dropped by their position.
  */
 import { EVENT_HEADERS, EventWriter, HEARTBEAT, STREAM_HEARTBEAT_MS } from "./stream-events.ts";
 import { SEQ_PER_MS } from "../../../domain/logs/log-key.ts";
@@ -15,15 +14,15 @@ import { LiveLines } from "./live-lines.ts";
 import { LOG_PAGE_MAX } from "../../../contract/agent/log.ts";
 import { LOG_PAGE_MAX_BYTES } from "../../../domain/logs/log-collector.ts";
 
-/** whole: all that is known of a line. plain: `{source, line, ts}`. */
+/** whole: all members of a line. plain: `{source, line, ts}`. */
 export type LineShape = "whole" | "plain";
 
 type StoredLines = { readonly lines: readonly WorkerLogLine[]; readonly progress: LogProgress };
 
-/** Who comes back after a long time gets at most so many pages of what he has missed. */
+/** Pages of missed lines that a client gets that reconnects after a long time. */
 const MISSED_PAGES_MAX = 10;
 
-/** The last lines and all that follow, or all after `Last-Event-ID`. Ends when the client goes. */
+/** The last lines and all later ones, or all after `Last-Event-ID`. Ends when the client goes. */
 export async function followLogs(
   context: QueueContext,
   search: LogSearch,
@@ -93,10 +92,10 @@ async function writeLines(
     lines = came && progress.take(came.filter((line) => matchesFilter(line, search.filter)));
     text = Date.now() >= beatAt ? HEARTBEAT : "";
   }
-  await events.abort(); // the client goes on from the last event that it got
+  await events.abort(); // the client resumes after the last event that it received
 }
 
-/** The last event says how far the reader has come with all of them. */
+/** The id of the last event holds the progress of the reader. */
 function encodeLines(lines: readonly WorkerLogLine[], progress: LogProgress, shape: LineShape): string {
   const datas = lines.map((line) => `data: ${JSON.stringify(shapeLine(line, shape))}\n\n`);
   const last = datas.pop();

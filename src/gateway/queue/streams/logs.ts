@@ -1,6 +1,5 @@
 /** The logs of an endpoint. */
 import { LOG_AHEAD_MAX_MS, logRetentionDays } from "../../../management/logs/log-retention.ts";
-import type { z } from "zod";
 import { logQuerySchema, workerLogQuerySchema, type LogPage } from "../../../contract/agent/log.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../../domain/logs/log-key.ts";
 import {
@@ -12,21 +11,21 @@ import {
 } from "../../../domain/logs/log-lines.ts";
 import { findLines, type LogSearch } from "../../../management/logs/log-reader.ts";
 import { ServiceError } from "../../../contract/errors.ts";
-import { invalidInput } from "../../../contract/validation-issues.ts";
-import type { QueueContext } from "../context.ts";
+import { type QueueContext, readQuery } from "../context.ts";
 import { followLogs } from "./log-events.ts";
 import { wantsEvents } from "./stream-events.ts";
 
 /**
- * `GET /logs?workerId=&jobId=&source=&level=&search=&since=&until=&limit=&cursor=`: the newest lines that are
- * meant, in the order of time; `cursor` of the answer brings those before them. With `Accept: text/event-stream`
- * the same lines come as events, and go on as they are printed.
+ * `GET /logs?workerId=&jobId=&source=&level=&search=&since=&until=&limit=&cursor=`: the newest
+ * matching lines, ordered by time; `cursor` of the answer leads to older ones. With `Accept: text/event-stream`
+ * the same lines come as events, followed by new ones.
  */
 export async function logs(context: QueueContext): Promise<Response> {
   const query = readQuery(context, logQuerySchema);
   const { since, until, limit, cursor, ...filter } = query;
   const position = cursor === undefined ? latest(until) : readPosition(cursor);
-  if (position === undefined) throw new ServiceError("invalid_input", "cursor is not one that a page gave.");
+  if (position === undefined)
+    throw new ServiceError("invalid_input", "cursor: must be one that a page returned");
   const before = { ...position, seq: Math.min(position.seq, latest().seq) };
   const search = { ...searchOf(context, filter), limit, before };
   if (since !== undefined) search.from = Math.max(search.from, since * SEQ_PER_MS);
@@ -46,21 +45,14 @@ export async function workerLogs(context: QueueContext): Promise<Response> {
   return await followLogs(context, { ...searchOf(context, filter), limit: tail, before: latest() }, "plain");
 }
 
-/** All that is kept of what the filter means. */
+/** Searches the stored lines that match a filter. */
 export function searchOf(context: QueueContext, filter: LogFilter) {
   const { accountId, endpointId } = context.get("endpoint");
   const from = (Date.now() - logRetentionDays(context.env) * DAY_MS) * SEQ_PER_MS;
   return { owner: { accountId, endpointId }, filter, from } satisfies Partial<LogSearch>;
 }
 
-/** Before this is all that was printed until then; a host's clock may be a little ahead. */
+/** The position after all lines until then; a host's clock may be a little ahead. */
 function latest(until = Date.now() + LOG_AHEAD_MAX_MS): LogPosition {
   return { seq: until * SEQ_PER_MS, source: "container", workerId: "-" };
-}
-
-function readQuery<Schema extends z.ZodType>(context: QueueContext, schema: Schema): z.output<Schema> {
-  const given = Object.entries(context.req.query()).filter(([, value]) => value !== "");
-  const query = schema.safeParse(Object.fromEntries(given));
-  if (!query.success) throw invalidInput(query.error);
-  return query.data;
 }

@@ -1,6 +1,6 @@
 /**
  * A stream as server-sent events. The Worker script writes them and waits outside the object, so that the
- * object may hibernate between chunks. Every read says from which position, so nothing here need last.
+ * object may hibernate between chunks. Every read passes its position, so no state needs to survive.
  */
 import { ignoreFailure } from "../../../std/errors.ts";
 import { errorBody } from "../../../contract/errors.ts";
@@ -22,15 +22,15 @@ export const EVENT_HEADERS = {
 };
 export const HEARTBEAT = ":\n\n";
 
-/** Only an Accept header that names event streams asks for one: clients that poll send any other. */
+/** Only an Accept header that names event streams selects them; polling clients send any other. */
 export function wantsEvents(context: QueueContext): boolean {
   const types = (context.req.header("Accept") ?? "").split(",");
   return types.some((type) => type.split(";")[0]?.trim().toLowerCase() === "text/event-stream");
 }
 
 /**
- * All chunks after `Last-Event-ID`, or all there are, as they come: an event each, whose id is its position.
- * The last event is `status`, with the final status body. What is drained by polls is not touched.
+ * All chunks, or those after `Last-Event-ID`, as they come: an event each, whose id is its position. The last event is
+ * `status`, with the final status body. Polls still drain the same chunks.
  */
 export async function streamEvents(context: QueueContext, jobId: string): Promise<Response> {
   const reader = new StreamReader(context, jobId, { position: readLastEventId(context), slot: null });
@@ -54,7 +54,7 @@ async function writeEvents(
     else await events.abort();
   } catch (error) {
     logFailure("stream_failed", { path: context.req.path }, error);
-    await events.abort(); // the client sees it, and goes on from the last id that it got
+    await events.abort(); // the client resumes after the last id that it received
   }
 }
 
@@ -102,7 +102,7 @@ export class EventWriter {
     }
   }
 
-  /** The last event. Its data may be large, and comes as it is read. */
+  /** Writes the last event. Its data may be large and is streamed. */
   async end(event: string, data: readonly JsonPart[]): Promise<void> {
     let isListening = await this.write(`event: ${event}\ndata: `);
     for (const part of data) {
@@ -132,7 +132,7 @@ export class EventWriter {
   }
 }
 
-/** A client that remembers nothing, or nonsense, gets the stream from its start. */
+/** A client without a valid id gets the stream from its start. */
 function readLastEventId(context: QueueContext): number {
   const id = Number(context.req.header("Last-Event-ID") ?? 0);
   return Number.isSafeInteger(id) && id > 0 ? id : 0;

@@ -1,4 +1,4 @@
-/** Reads the stream of a job on from a position. Every read says from where, so nothing here need last. */
+/** Reads the stream of a job from a position, which every call passes, so no state needs to survive. */
 import type {
   ChunkRun,
   RateLimited,
@@ -18,13 +18,13 @@ export type StreamRead = Exclude<Reply<ReadStreamOutcome>, Unconfigured | RateLi
 export type StreamChunk = {
   readonly position: number;
   readonly attempt: number;
-  /** As polls get it: `{"output":…}`, whose output is the text that the worker sent. */
+  /** As polls get it: `{"output":…}`, with the output as the worker sent it. */
   readonly wire: string;
 };
 
 const WIRE_HEAD = '{"output":';
 
-/** The output of a chunk, as the text that the worker sent. */
+/** The output of a chunk, as the worker sent it. */
 export function outputOf({ wire }: StreamChunk): string {
   return wire.slice(WIRE_HEAD.length, -1);
 }
@@ -36,7 +36,7 @@ export class StreamReader {
   /** The slot of this request between its reads. */
   #slot: SlotRef | null;
 
-  /** Reads what comes after `position`. Without a slot the first read is a request of its own. */
+  /** Reads after `position`. Without a slot the first read counts as a request. */
   constructor(
     context: QueueContext,
     jobId: string,
@@ -61,7 +61,7 @@ export class StreamReader {
     return read;
   }
 
-  /** All chunks beyond the position, which moves behind them. */
+  /** All chunks beyond the position, which moves on to the last of them. */
   take(runs: readonly ChunkRun[]): StreamChunk[] {
     const taken: StreamChunk[] = [];
     for (const { position, count, attempt, wire } of runs) {

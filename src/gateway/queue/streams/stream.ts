@@ -9,8 +9,8 @@ import { streamEvents, wantsEvents } from "./stream-events.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 
 /**
- * `GET|POST /stream/<id>?wait=ms`: the chunks that no earlier call got, held until there are some, the job
- * has ended, or `wait` is over. The first answer with a final status holds all that is left.
+ * `GET|POST /stream/<id>?wait=ms`: the chunks that no earlier call returned; waits until there are some, the job
+ * has ended, or `wait` is over. The first answer with a final status holds all remaining ones.
  * A client that asks for server-sent events gets those instead.
  */
 export async function stream(context: QueueContext): Promise<Response> {
@@ -28,7 +28,7 @@ export async function stream(context: QueueContext): Promise<Response> {
     }
     const channel = { stream: jobId, after: `${position}`, ...slotQuery(slot, untilAt) };
     await awaitWakeUp(endpointObject(context.env, endpointId), channel, untilAt, signal);
-    // What a client that has gone would drain is lost to the next one.
+    // Chunks that a gone client drains would be lost to the next one.
     if (signal.aborted) return context.json({ status, stream: [] });
     previousSlot = slot;
   }
