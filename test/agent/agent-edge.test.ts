@@ -45,7 +45,7 @@ describe("the conversation with the edge", () => {
 
   test("does not become a hot loop when the edge does not hold", async ({ expect }) => {
     await using host = await AgentFixture.start({ edgeRetryBaseMs: 100, edgeRetryCapMs: 400 });
-    host.edge.holdsNothing = true;
+    host.edge.behaviour.answersAtOnce = true;
     await host.readyWorker();
     const before = host.edge.exchanges.length + host.edge.syncs.length;
     const until = performance.now() + 1_500;
@@ -57,7 +57,7 @@ describe("the conversation with the edge", () => {
 
   test("ends when the edge does not accept the host any more", async ({ expect }) => {
     await using host = await AgentFixture.create();
-    host.edge.refusal = 401;
+    host.edge.behaviour.errorStatus = 401;
     await host.startAgent();
     expect(await host.unauthorized).toBe("unauthorized");
   });
@@ -81,13 +81,13 @@ describe("the conversation with the edge", () => {
     await host.readyWorker({ env: { MOCK_CONCURRENCY: "2" } });
     await host.edge.held("job-0");
     // The edge hands out one job more than there are slots.
-    host.edge.extraSlots = 1;
-    host.edge.holdsNothing = true;
+    host.edge.behaviour.extraSlots = 1;
+    host.edge.behaviour.answersAtOnce = true;
     host.edge.submit("endpoint-1", { id: "job-1", input: slow }, { id: "job-2", input: { mock_return: 2 } });
     await host.logged("job_declined");
     gate.open();
-    host.edge.holdsNothing = false;
-    host.edge.extraSlots = 0;
+    host.edge.behaviour.answersAtOnce = false;
+    host.edge.behaviour.extraSlots = 0;
 
     expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed" });
     const second = await host.edge.until(() => host.edge.reportsOf("job-2")[0]);

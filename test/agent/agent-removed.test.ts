@@ -26,7 +26,7 @@ const within = (name: string) => join(stateDir, name);
 
 /** Answers the parked sync with what there is; the next one is refused. */
 function refuse(): void {
-  edge.refusal = 401;
+  edge.behaviour.errorStatus = 401;
   edge.assign(assignment());
 }
 

@@ -19,7 +19,7 @@ describe("the link of an agent", () => {
     expect(link.said).toEqual([[], ["worker-1"]]);
     const stream = await link.request("worker-1", { method: "POST", target: "/" }, Buffer.from("x")).over();
     expect(stream.text).toBe("done");
-    expect(link.faults).toEqual([]);
+    expect(link.violations).toEqual([]);
   });
 
   test("tells at once of a worker that takes none any more, and ends with the last", async ({ expect }) => {
@@ -45,7 +45,7 @@ describe("the link of an agent", () => {
     await link.until(() => link.isOpen && link.said.at(-1)?.length === 1);
     const stream = await link.request("worker-1", { method: "POST" }, Buffer.from("x")).over();
     expect(stream.text).toBe("done");
-    expect(link.faults).toEqual([]);
+    expect(link.violations).toEqual([]);
   });
 
   test("holds up the end of its agent for requests that run, while jobs go on", async ({ expect }) => {

@@ -79,7 +79,7 @@ describe("a WebSocket on a link", () => {
     await stream.over();
     expect(stream.closed).toEqual({ code: 4001, reason: "enough" });
     await host.quiet();
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
   });
 
   test("is closed by the worker with its code", async ({ expect }) => {
@@ -137,7 +137,7 @@ describe("a WebSocket on a link", () => {
     await host.link.until(() => stream.receivedBytes === message.byteLength);
     expect(Buffer.concat(stream.pieces.map(({ bytes }) => bytes)).equals(message)).toBe(true);
     expect(stream.pieces.map(({ isLast }) => isLast).indexOf(true)).toBe(stream.pieces.length - 1);
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
   });
 
   test("with a message that is too large is closed with 1009, whichever side sent it", async ({ expect }) => {

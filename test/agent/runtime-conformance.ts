@@ -246,11 +246,11 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
 
       test("a command that does not exist is named or said to be missing", async ({ expect }) => {
         const worker = spec("no-such-command --at-all");
-        const refusal = await runtime.start(worker).then(
+        const failure = await runtime.start(worker).then(
           () => exits.of(worker.workerId).then((exit) => exit.reason),
           (error: unknown) => String(error),
         );
-        expect(refusal).toMatch(/not found/);
+        expect(failure).toMatch(/not found/);
       });
     });
 

@@ -270,8 +270,8 @@ describe.runIf(hasDocker)("a container", () => {
           script,
         ];
         const { stdout } = await execa("setpriv", powerless);
-        const [refusal, outcome] = stdout.split("\n");
-        expect(refusal).toMatch(/--allow-open-network/);
+        const [message, outcome] = stdout.split("\n");
+        expect(message).toMatch(/--allow-open-network/);
         expect(outcome).toBe("started");
       },
     );

@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { AgentFixture } from "../support/agent-fixture.ts";
 import { AgentProcess } from "../support/agent-process.ts";
 import type { ScriptedLink } from "../support/scripted-link.ts";
-import { openDoors, placeOf, said, serving, servingWorker, tell } from "../support/serving-worker.ts";
+import { openWorkers, placeOf, said, serving, servingWorker, tell } from "../support/serving-worker.ts";
 
 /** An agent with one worker that takes requests over a link. */
 async function linkedWorker(timing: Parameters<typeof AgentFixture.start>[0] = {}) {
@@ -33,7 +33,7 @@ describe("a worker with a link", () => {
     await says(link, []);
     await tell(placeOf(host), "/health/200");
     await says(link, ["worker-1"]);
-    expect(link.faults).toEqual([]);
+    expect(link.violations).toEqual([]);
   });
 
   test("that dies with a request leaves the pool at once, and is back when it is healthy", async ({
@@ -75,7 +75,7 @@ describe("a worker with a link", () => {
     const before = link.said.length;
     host.edge.assign(serving());
     await host.logged("worker_thawed");
-    expect(openDoors(host)).toEqual([]); // not probed yet
+    expect(openWorkers(host)).toEqual([]); // not probed yet
     await said(host, "starting", /answers 503/);
     expect(link.said.slice(before).flat()).toEqual([]);
     await tell(placeOf(host), "/health/200");

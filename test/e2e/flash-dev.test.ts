@@ -106,7 +106,7 @@ own = Endpoint(
 `;
 
 /** Too long to travel where it has been already. */
-const WORDS = `
+const GREETING_MODULE = `
 def greeting(name):
     return f"Hello, {name}!"
 # ${"These are words. ".repeat(2_000)}
@@ -135,7 +135,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     await fixture.write("broken.py", BROKEN);
     await fixture.write("api.py", API);
     await fixture.write("own.py", OWN);
-    await fixture.write("words.py", WORDS);
+    await fixture.write("words.py", GREETING_MODULE);
     await start();
   });
   afterAll(async () => {
@@ -269,7 +269,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     const greet = async () => (await call("/hello/runsync", { input: { name: "Ada" } })).body;
     const before = await greet();
     for (const word of ["Hi", "Hallo", "Salut"]) {
-      await fixture.write("words.py", WORDS.replace("Hello", word));
+      await fixture.write("words.py", GREETING_MODULE.replace("Hello", word));
       expect(await greet()).toMatchObject({
         output: { message: `${word}, Ada!` },
         workerId: before["workerId"],

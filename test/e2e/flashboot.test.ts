@@ -56,7 +56,7 @@ describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
     expect(await frozen(expect)).toBe(container);
   });
 
-  test("revives it also when its agent was killed and started anew in between", async ({ expect }) => {
+  test("revives the worker after its agent was killed and restarted", async ({ expect }) => {
     const { workerId } = await greet("Ada");
     const container = await frozen(expect);
     const killed = edgerun.pids().agent;

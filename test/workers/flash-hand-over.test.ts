@@ -169,8 +169,8 @@ describe("the key of the environment", () => {
 
   test("is left out where nothing can sign it, and the worker starts all the same", async ({ expect }) => {
     const { endpointId } = await deployed({ makes_remote_calls: true });
-    for (const ring of ["", "unreadable"]) {
-      const assignment = await handedOver(endpointId, { ...env, ENCRYPTION_KEYS: ring });
+    for (const encryptionKeys of ["", "unreadable"]) {
+      const assignment = await handedOver(endpointId, { ...env, ENCRYPTION_KEYS: encryptionKeys });
       expect(assignment?.problem).toBeUndefined();
       expect(assignment?.env).not.toHaveProperty("SVC_API_KEY");
       expect(assignment?.env).toHaveProperty("FLASH_APP");

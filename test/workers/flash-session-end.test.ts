@@ -82,11 +82,11 @@ describe("a session that nobody renews", () => {
       client,
       '{ myself { auditLog(input: { operation: "end of a lease" }) { apiKeyId apiKeyName subjectKind subjectName } } }',
     );
-    const byNobody = { apiKeyId: "", apiKeyName: null };
+    const bySystem = { apiKeyId: "", apiKeyName: null };
     expect(myself.auditLog).toEqual([
-      { ...byNobody, subjectKind: "flash_app", subjectName: "tried" },
-      { ...byNobody, subjectKind: "flash_environment", subjectName: session.name },
-      { ...byNobody, subjectKind: "endpoint", subjectName: "live-worker" },
+      { ...bySystem, subjectKind: "flash_app", subjectName: "tried" },
+      { ...bySystem, subjectKind: "flash_environment", subjectName: session.name },
+      { ...bySystem, subjectKind: "endpoint", subjectName: "live-worker" },
     ]);
   });
 

@@ -58,7 +58,7 @@ describe("a session", () => {
     });
   });
 
-  test("has a token of its own, which whoever may only read is not shown", async ({ expect }) => {
+  test("has a token of its own, which is hidden from keys that may only read", async ({ expect }) => {
     const client = await freshApp();
     const [one, two] = [await madeSession(client, client.appId), await madeSession(client, client.appId)];
     expect(one.liveToken).not.toBe(two.liveToken);

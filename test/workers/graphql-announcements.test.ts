@@ -105,7 +105,7 @@ test("the objects of all endpoints of a template learn of its change", async ({ 
   );
 });
 
-test("whoever tells an object last tells it the newest configuration", async ({ expect }) => {
+test("the last announcement to an object carries the newest configuration", async ({ expect }) => {
   const { bindings, configs } = tappedWire();
   const client = await freshClient(bindings);
   const { id } = await savedEndpoint(client);

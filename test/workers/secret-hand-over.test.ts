@@ -73,7 +73,7 @@ describe("an assignment", () => {
     expect(JSON.stringify(stored)).not.toContain("hunter2");
   });
 
-  test("tells of an unknown secret, and holds nothing that an agent of before could start", async ({
+  test("reports an unknown secret, and contains nothing that an older agent could start", async ({
     expect,
   }) => {
     const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "x{{ SECRET_ABSENT }}" }]' });
@@ -90,7 +90,7 @@ describe("an assignment", () => {
     expect(later.problem).toBeUndefined();
   });
 
-  test("is handed over anew, without waiting, when a secret changes", async ({ expect }) => {
+  test("is sent again at once when a secret changes", async ({ expect }) => {
     const secretId = await createSecret("TOKEN", "old");
     const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "{{ SECRET_TOKEN }}" }]' });
     const agent = await ScriptedAgent.join(api);
