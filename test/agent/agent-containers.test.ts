@@ -89,7 +89,7 @@ describe.runIf(hasDocker)("a worker in a container", () => {
     },
   );
 
-  test("tells by its content what it runs", async ({ expect }) => {
+  test("reports the digest of its image", async ({ expect }) => {
     await using host = await ContainerHost.start();
     const one = assignment({ workerId: workerId(), imageName: scriptImage, dockerArgs: "" });
     host.fixture.edge.assign(one);

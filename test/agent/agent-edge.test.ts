@@ -55,14 +55,14 @@ describe("the conversation with the edge", () => {
     expect(calls).toBeLessThan(40);
   });
 
-  test("ends when the edge does not accept the host any more", async ({ expect }) => {
+  test("ends when the edge no longer accepts the host", async ({ expect }) => {
     await using host = await AgentFixture.create();
     host.edge.behaviour.errorStatus = 401;
     await host.startAgent();
     expect(await host.unauthorized).toBe("unauthorized");
   });
 
-  test("tells in its sync what runs", async ({ expect }) => {
+  test("reports running workers in its sync", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await host.readyWorker();
     expect(host.edge.syncs.at(-1)).toMatchObject({
@@ -73,7 +73,7 @@ describe("the conversation with the edge", () => {
     });
   });
 
-  test("declines a job that its worker cannot get any more, and no attempt is lost", async ({ expect }) => {
+  test("declines a job that its worker can no longer get, without losing an attempt", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const gate = new Gate(host.stateDir);
     const slow = { mock_until: gate.file, mock_return: 1 };

@@ -8,7 +8,7 @@ const LARGE = INLINE_PAYLOAD_MAX_BYTES + 1;
 const resultOf = (characters: number) => `"${"x".repeat(characters)}"`;
 
 describe("a large result", () => {
-  test("goes to the edge by itself, and then its report names it", async ({ expect }) => {
+  test("is uploaded separately before its report names it", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_size: LARGE } });
@@ -90,7 +90,7 @@ describe("a large result", () => {
     expect(host.edge.reportsOf("stuck")).toEqual([]);
   });
 
-  test("that nobody wants any more is dropped, and not reported", async ({ expect }) => {
+  test("that the edge refuses is dropped and not reported", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     host.edge.behaviour.answerUpload = () => ({ outcome: "refused" });

@@ -20,7 +20,7 @@ describe("what a handler yields", () => {
     expect(batches.length).toBeLessThan(input.mock_stream.length);
   });
 
-  test("is sent while the handler goes on", async ({ expect }) => {
+  test("is sent while the handler runs", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, {
@@ -95,7 +95,7 @@ describe("what a handler yields", () => {
 });
 
 describe("an agent that is killed in the middle of a stream", () => {
-  test("goes on with the number after the last one; nothing is lost or doubled", async ({ expect }) => {
+  test("continues with the next number; nothing is lost or duplicated", async ({ expect }) => {
     await using host = await AgentFixture.create();
     const settings = { edgeUrl: host.edge.url, stateDir: host.stateDir };
     await using first = AgentProcess.start(settings);

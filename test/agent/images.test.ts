@@ -149,7 +149,7 @@ describe.runIf(hasDocker)("images", () => {
       expect(await host.prepare(imageName)).toEqual({ kind: "prepared" });
     });
 
-    test("and what a server answers are not repeated to who has named it", async ({ expect }) => {
+    test("and the answers of a server are not repeated to the user who named it", async ({ expect }) => {
       open();
       registry.says("root:x:0:0 of another service");
       const outcome = await host.prepare(registry.image("team/absent:1"));
@@ -161,7 +161,7 @@ describe.runIf(hasDocker)("images", () => {
   });
 
   describe("pulls", () => {
-    test("several workers of an image share one pull, and all are told how far it is", async ({ expect }) => {
+    test("several workers of an image share one pull, and all show its progress", async ({ expect }) => {
       const { runtime } = open();
       const imageName = registry.image("team/model:1");
       const details: string[][] = [[], [], []];
@@ -191,7 +191,7 @@ describe.runIf(hasDocker)("images", () => {
       expect(await host.prepare(imageName)).toEqual({ kind: "prepared" });
     });
 
-    test("a pull that nobody wants any more is called off", async ({ expect }) => {
+    test("a pull that no worker needs any longer is cancelled", async ({ expect }) => {
       open();
       const imageName = registry.image("team/model:1");
       const resume = registry.stall("blobs");
@@ -209,7 +209,7 @@ describe.runIf(hasDocker)("images", () => {
       expect(registry.asked.blobs).toBeGreaterThan(blobs); // what had been called off was not there
     });
 
-    test("a pull goes on while one worker still waits for it", async ({ expect }) => {
+    test("a pull continues while one worker still waits for it", async ({ expect }) => {
       open();
       const imageName = registry.image("team/model:1");
       const resume = registry.stall("blobs");

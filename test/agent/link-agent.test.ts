@@ -22,7 +22,9 @@ describe("the link of an agent", () => {
     expect(link.violations).toEqual([]);
   });
 
-  test("tells at once of a worker that takes none any more, and ends with the last", async ({ expect }) => {
+  test("reports at once that a worker stopped taking requests, and ends with the last worker", async ({
+    expect,
+  }) => {
     await using host = await AgentFixture.start();
     const { link } = host.edge;
     await servingWorker(host);
@@ -48,7 +50,9 @@ describe("the link of an agent", () => {
     expect(link.violations).toEqual([]);
   });
 
-  test("holds up the end of its agent for requests that run, while jobs go on", async ({ expect }) => {
+  test("delays the end of its agent until running requests are answered, while jobs continue", async ({
+    expect,
+  }) => {
     await using host = await AgentFixture.start();
     const { edge } = host;
     const queue = assignment({ workerId: "queue-1", endpointId: "queue" });

@@ -194,7 +194,7 @@ describe("a stream", () => {
     await host.quiet();
   });
 
-  test("with a head that is none is reset", async ({ expect }) => {
+  test("with an invalid head is reset", async ({ expect }) => {
     await using host = await openFixture();
     await host.worker("w1", (_, response) => response.end("x"));
     const stream = await host.link.request("w1", { target: "no-slash" }).over();

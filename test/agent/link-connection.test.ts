@@ -79,7 +79,7 @@ describe("a link", () => {
     await host.link.until(() => host.link.isOpen);
   });
 
-  test("with a token that is not accepted any more says so", async () => {
+  test("with a token that is no longer accepted logs it", async () => {
     await using host = await LinkFixture.create();
     host.link.errorStatus = 401;
     host.links.keep([ENDPOINT]);
@@ -93,7 +93,7 @@ describe("a link", () => {
     expect((await host.link.request("w1").over()).text).toBe("x");
   });
 
-  test("beats while it has requests, and says nothing while it has none", async ({ expect }) => {
+  test("sends heartbeats only while it has requests", async ({ expect }) => {
     const held: (() => void)[] = [];
     await using host = await LinkFixture.start((_, response) => void held.push(() => response.end("x")), {
       linkBeatMs: 50,

@@ -220,7 +220,7 @@ describe("a request on a link", () => {
     expect(connections).toBe(1);
   });
 
-  test("that cannot be written as HTTP is refused, and others go on", async ({ expect }) => {
+  test("that cannot be written as HTTP is rejected, and others continue", async ({ expect }) => {
     await using host = await LinkFixture.start((_, response) => response.end("fine"));
     const heads = [
       { target: "/a b" },

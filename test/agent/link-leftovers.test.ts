@@ -94,7 +94,7 @@ const COURSES: Record<string, (ask: Ask) => unknown> = {
 };
 
 describe("requests that are over", () => {
-  test("leave no connection, no timer and nobody inside, however they ended", async ({ expect }) => {
+  test("leave no connection, timer or admitted request, however they ended", async ({ expect }) => {
     await using host = await LinkFixture.create();
     await host.open();
     const { server, sockets } = await pliantWorker(host);
@@ -114,7 +114,7 @@ describe("requests that are over", () => {
   });
 
   test.for(Object.entries(COURSES))(
-    "leave nobody inside: one that was %s",
+    "leave no admitted request: one that was %s",
     async ([, course], { expect }) => {
       await using host = await LinkFixture.create();
       await host.open();

@@ -104,7 +104,7 @@ describe("streams of a link", () => {
     expect(between[between.length >> 1]).toBeLessThan(2 * MEGABYTE);
   });
 
-  test("that nobody reads hold up no other", async ({ expect }) => {
+  test("that no client reads delay no other", async ({ expect }) => {
     await using host = await LinkFixture.start((_, response) => response.end("small"));
     using _ = await pouringWorker(host);
     const unread = Array.from({ length: 20 }, () => host.link.request("pouring"));

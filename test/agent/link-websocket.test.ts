@@ -198,7 +198,7 @@ describe("a WebSocket on a link", () => {
     expect(sent.bytes).toBeLessThan(50_000_000); // what stands in the kernel's buffers
   });
 
-  test("answers pings of the worker without telling anybody", async ({ expect }) => {
+  test("answers pings of the worker without forwarding them", async ({ expect }) => {
     const pong = Promise.withResolvers<string>();
     await using host = await start((socket) => {
       socket.on("pong", (bytes: Buffer) => pong.resolve(bytes.toString()));
@@ -209,7 +209,7 @@ describe("a WebSocket on a link", () => {
     expect(stream.pieces).toEqual([]);
   });
 
-  test("does not beat: it may be open for days", async ({ expect }) => {
+  test("sends no heartbeats: it may be open for days", async ({ expect }) => {
     await using host = await start(echo);
     await host.link.request("w1", upgrade()).answered();
     await using other = await LinkFixture.start(() => {}, { linkBeatMs: 50 });

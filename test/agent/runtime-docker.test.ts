@@ -169,7 +169,7 @@ describe.runIf(hasDocker)("with Docker", () => {
         });
       });
 
-      test("a private image is pulled with its credentials, and progress is told in layers and bytes", async ({
+      test("a private image is pulled with its credentials, with progress in layers and bytes", async ({
         expect,
       }) => {
         const login = { username: "ada", password: "secret" };

@@ -221,7 +221,7 @@ describe.runIf(hasDocker)("a container", () => {
   });
 
   describe("and its network", () => {
-    test("a network of an earlier version is created again, one in use is told of", async ({
+    test("a network of an earlier version is recreated, and one in use is reported", async ({
       world,
       expect,
     }) => {

@@ -28,7 +28,7 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     return one.workerId;
   }
 
-  test("is told its ports and reached there, whatever its user is", async ({ expect }) => {
+  test("gets its ports and is reached there, whatever its user is", async ({ expect }) => {
     const cases = [
       { of: image, env: {}, says: ["80", "80", "/ping"] },
       { of: unprivilegedImage, env: {}, says: ["80", "80", "/ping"] },
@@ -58,7 +58,9 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     }
   });
 
-  test("that listens where nobody reaches it is never ready, and hears why", async ({ expect }) => {
+  test("that listens on an unreachable port is never ready, and the reason is reported", async ({
+    expect,
+  }) => {
     const cases = [
       {
         env: { SERVER_PORT: "8000" },
@@ -94,7 +96,7 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     expect(openWorkers(host.fixture)).toEqual([workerId]);
   });
 
-  test("is drained while a request is answered, and told to end after it", async ({ expect }) => {
+  test("is drained while a request is answered, and stopped after it", async ({ expect }) => {
     await using host = await ContainerHost.start();
     const { fixture } = host;
     const workerId = await served(host);
@@ -128,7 +130,9 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     expect(fixture.count("worker_started")).toBe(1);
   });
 
-  test("goes on while its agent is restarted, and takes requests after one look", async ({ expect }) => {
+  test("continues while its agent is restarted, and takes requests after one health check", async ({
+    expect,
+  }) => {
     await using host = await ContainerHost.start();
     const workerId = await served(host, { PORT: "5000" });
     const { release, ...place } = enter(host.fixture, workerId);

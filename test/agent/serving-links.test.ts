@@ -51,7 +51,7 @@ describe("a worker with a link", () => {
     expect((await link.request("worker-1").over()).text).toBe("done");
   });
 
-  test("ends the requests that it has when it is not wanted any more", async ({ expect }) => {
+  test("ends its requests when it is no longer assigned", async ({ expect }) => {
     await using world = await linkedWorker({ edgeHoldMs: 50 });
     const { link, host } = world;
     const held = link.request("worker-1", { target: "/hold" });
@@ -84,7 +84,7 @@ describe("a worker with a link", () => {
     expect(host.count("worker_started")).toBe(1);
   });
 
-  test("goes on while its agent is killed, and takes requests through the next one", async ({ expect }) => {
+  test("continues while its agent is killed, and takes requests through the next one", async ({ expect }) => {
     await using host = await AgentFixture.create();
     const { link } = host.edge;
     const settings = { edgeUrl: host.edge.url, stateDir: host.stateDir };

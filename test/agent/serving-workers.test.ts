@@ -173,7 +173,7 @@ describe("the ports of a worker that serves requests", () => {
     expect(enter(host, "worker-2").port).toBe(two);
   });
 
-  test("are both looked at where health has one of its own", async ({ expect }) => {
+  test("are both checked when health has its own port", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const script = `require("node:http").createServer((_, answer) => answer.end()).listen(process.env.PORT_HEALTH)`;
     const dockerArgs = `"${process.execPath}" -e '${script}'`;
@@ -212,7 +212,7 @@ describe("the ports of a worker that serves requests", () => {
   );
 });
 
-describe("a worker that serves requests and shall not any more", () => {
+describe("a load-balanced worker that is stopped", () => {
   test("ends once the last of them has its answer", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await servingWorker(host);
@@ -239,7 +239,7 @@ describe("a worker that serves requests and shall not any more", () => {
     expect(await host.runtime().list()).toEqual([]);
   });
 
-  test("is frozen after a while though one of them never ends, which is turned out", async ({ expect }) => {
+  test("is frozen after a while, and a request that never ends is reset", async ({ expect }) => {
     await using host = await AgentFixture.start({ requestGraceMs: 300 });
     await servingWorker(host);
     const out = Promise.withResolvers<string>();
@@ -286,7 +286,7 @@ describe("a worker that serves requests and shall not any more", () => {
 });
 
 describe("an agent that is restarted", () => {
-  test("finds the server where it was, and lets requests in after one look", async ({ expect }) => {
+  test("finds the running server, and admits requests after one health check", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await servingWorker(host);
     const pids = processesNaming(host.stateDir);

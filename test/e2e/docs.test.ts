@@ -103,7 +103,7 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
   });
 
   test.for(["/", "/docs", "/docs/graphql", "/flash/login?request=x"])(
-    "%s fits a phone, and is dark for who wants it so",
+    "%s fits a phone and supports dark mode",
     async (path, { expect }) => {
       const page = await browser.newPage({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
       const { errors } = watchPage(page);

@@ -256,7 +256,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     expect({ stdout, stderr }).toEqual({ stdout: "{'message': 'Hello, Di!'}", stderr: "" });
   });
 
-  test("an endpoint that somebody has deleted is made again by the call", async ({ expect }) => {
+  test("a deleted endpoint is created again by the call", async ({ expect }) => {
     const before = (await liveEndpoints()).find(({ name }) => name === "live-hello");
     await graphql(`mutation { deleteEndpoint(id: "${before?.id}") }`);
     const again = await call("/hello/runsync", { input: { name: "Ada" } });
@@ -294,7 +294,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     expect((await call("/broken/runsync", { input: {} })).body).toMatchObject({ output: 0.5 });
   });
 
-  test("workers that are killed are replaced: a job is run again, and a request told to have failed", async ({
+  test("killed workers are replaced: a job runs again, and a request fails with a reason", async ({
     expect,
   }) => {
     const from = dev.output.length;

@@ -66,7 +66,7 @@ describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
     expect(await frozen(expect)).toBe(container);
   });
 
-  test("starts another container when that one is gone", async ({ expect }) => {
+  test("starts another container when the frozen one was removed", async ({ expect }) => {
     await greet("Ada");
     const container = await frozen(expect);
     await docker.getContainer(container).remove({ force: true });

@@ -110,7 +110,7 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
     expect((await machine.run("systemd-analyze verify edgerun-agent.service")).output).toBe("");
   });
 
-  test("is told by the doctor what is well and what could be better", async ({ expect }) => {
+  test("gets passed checks and suggestions from the doctor", async ({ expect }) => {
     const { code, output } = await machine.run("edgerun-agent doctor");
     expect(output).toMatch(/ok {4}host +Joined as rack-1/);
     expect(output).toMatch(/ok {4}gpu 0 +NVIDIA GeForce RTX 4090, ADA_24, 24 GB/);

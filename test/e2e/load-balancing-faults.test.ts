@@ -95,7 +95,7 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
       expect(body.error).toMatch(/answers 503/);
     });
 
-    test("a worker that listens on another port is ended, and those who wait and the logs say why", async ({
+    test("a worker that listens on another port is ended, and waiting requests and the logs say why", async ({
       expect,
     }) => {
       await using endpoint = await open(1, { APP_PORT: "18999", RUNPOD_INIT_TIMEOUT: "10" });

@@ -330,7 +330,7 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
     });
   });
 
-  test("calls of one kind of endpoint at the other are told which they need", async ({ expect }) => {
+  test("calls to the wrong kind of endpoint fail with wrong_endpoint_type", async ({ expect }) => {
     const run = await fetch(`${edgerun.baseUrl}/v2/${endpointId}/run`, {
       method: "POST",
       headers: { authorization: `Bearer ${edgerun.apiKey}` },

@@ -54,7 +54,7 @@ describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
     );
   });
 
-  test("who follows sees lines as they are printed", async ({ expect }) => {
+  test("a follower gets lines as they are printed", async ({ expect }) => {
     const stop = new AbortController();
     const followed = logs.follow({ source: "container", limit: "1" }, stop.signal);
     await followed.next(); // of the job before, which is kept

@@ -185,7 +185,7 @@ describe("endpoints", () => {
     for (const pod of running.pods) expect(pod).toEqual({ desiredStatus: expect.stringMatching(/^[A-Z]+$/) });
   });
 
-  test("deleteEndpoint needs both worker limits at 0, answers null, and the endpoint is gone", async ({
+  test("deleteEndpoint needs both worker limits at 0, answers null, and removes the endpoint", async ({
     expect,
   }) => {
     const { id } = await freshEndpoint(", workersMin: 0, workersMax: 1");

@@ -309,7 +309,7 @@ describe("an environment", () => {
     );
   });
 
-  test("tells its workers where its own endpoints are, under the address by which they ask", async ({
+  test("gives its workers the URLs of its own endpoints, under the host that they call", async ({
     expect,
   }) => {
     const client = await freshApp();

@@ -216,7 +216,7 @@ describe("a worker of a session", () => {
     },
   );
 
-  test("is not told otherwise by its template or endpoint, in a session or outside", async ({ expect }) => {
+  test("is not overridden by its template or endpoint, in a session or outside", async ({ expect }) => {
     const outside = await createEndpoint();
     const deployedId = (await deployed({ makes_remote_calls: true })).endpointId;
     world = await freshEnvironment(account.accountId);
@@ -297,7 +297,7 @@ describe("an artifact", () => {
     expect((await download(sha256, {}, agent)).status).toBe(404);
   });
 
-  test("of another account is none, nor is what is lost, nor what never was", async ({ expect }) => {
+  test("of another account, lost, or never uploaded is not found", async ({ expect }) => {
     const { sha256 } = await deployed({ makes_remote_calls: false });
     signInAs(await freshAccount());
     const agent = await ScriptedAgent.join(api);

@@ -44,7 +44,7 @@ const withKey = (key: string, query: string): Promise<Answer> =>
   post(`/?api_key=${key}`, JSON.stringify({ query }));
 
 describe("a login", () => {
-  test("begins pending, says who asks and until when, and can be guessed by nobody", async ({ expect }) => {
+  test("begins pending, names its client and expiry, and cannot be guessed", async ({ expect }) => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const first = await opened();
     expect(first).toEqual({
@@ -90,7 +90,7 @@ describe("a login", () => {
     expect(answers.filter(({ apiKey: key }) => key !== null)).toHaveLength(1);
   });
 
-  test("may be looked at without using its key up", async ({ expect }) => {
+  test("can be read without using up its key", async ({ expect }) => {
     const { id } = await opened();
     await user.send(decide(id, true));
     expect(await look(id)).toEqual({ status: "APPROVED" });
@@ -105,7 +105,7 @@ describe("a login", () => {
     expect((await user.send("{ myself { apiKeys { name } } }")).data.myself.apiKeys).toHaveLength(1);
   });
 
-  test("is decided once, by one of those who do it at the same time", async ({ expect }) => {
+  test("is decided once by concurrent decisions", async ({ expect }) => {
     const { id } = await opened();
     const other = await freshClient();
     const answers = await Promise.all([user, other, user].map((one) => one.send(decide(id, true))));
@@ -176,7 +176,7 @@ describe("a login", () => {
     expect(await look(id)).toEqual({ status: "PENDING" });
   });
 
-  test("is not opened where nobody could approve it", async ({ expect }) => {
+  test("is not opened where no user could approve it", async ({ expect }) => {
     const query = "mutation { createFlashAuthRequest { id } }";
     expect(codeOf(await ask(query, { ...env, ENCRYPTION_KEYS: "" }))).toBe("NOT_CONFIGURED");
   });

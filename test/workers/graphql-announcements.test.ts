@@ -116,7 +116,7 @@ test("the last announcement to an object carries the newest configuration", asyn
   expect(configs.at(-1)?.workersMax).toBe(data.myself.endpoint.workersMax);
 });
 
-test("a change that the object could not be told of fails as retryable, and saving again heals", async ({
+test("a change that did not reach the object fails as retryable, and saving again repairs it", async ({
   expect,
 }) => {
   const { bindings, configs, wire } = tappedWire();
@@ -140,7 +140,7 @@ test("a change that the object could not be told of fails as retryable, and savi
   expect(configs.at(-1)).toMatchObject({ endpointId: id, version: 3 });
 });
 
-test("a deletion that the object could not be told of hides the endpoint, and deleting again completes it", async ({
+test("a deletion that did not reach the object hides the endpoint, and deleting again completes it", async ({
   expect,
 }) => {
   const { bindings, removed, wire } = tappedWire();

@@ -74,7 +74,7 @@ describe("cost", () => {
     expect(printSchema(managementSchema)).toMatch(/type Endpoint \{[^}]*\bpods: /);
   });
 
-  test("a document that costs too much is told its cost, the limit and the dearest field", async ({
+  test("a too expensive document is answered with its cost, the limit and the most expensive field", async ({
     expect,
   }) => {
     const client = await freshClient();

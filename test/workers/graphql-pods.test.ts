@@ -136,7 +136,7 @@ describe("workers of an endpoint", () => {
     }
   });
 
-  test("a worker with a simulated GPU is told from one with a real one", async ({ expect }) => {
+  test("a worker with a simulated GPU is distinguished from one with a real GPU", async ({ expect }) => {
     const endpointId = await createEndpoint("workersMin: 1, workersMax: 1");
     await hostOf(endpointId, { ...HOST, gpus: [{ ...GPU, isSimulated: true }] });
     expect(await podsOf(endpointId, "machine { gpuDisplayName isGpuSimulated }")).toEqual([

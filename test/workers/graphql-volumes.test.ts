@@ -107,7 +107,7 @@ describe("changing", () => {
 });
 
 describe("deleting", () => {
-  test("a deleted volume is gone, and a second time is told so in the words that clients look for", async ({
+  test("a deleted volume is not found the second time, with the message that clients match", async ({
     expect,
   }) => {
     const client = await freshClient();
