@@ -79,7 +79,7 @@ describe("delivery to a worker", () => {
     expect(await host.edge.report("job-1")).toMatchObject({ kind: "lost" });
   });
 
-  test("goes on with pings from a process of their own", async ({ expect }) => {
+  test("continues while a separate process sends the pings", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker({ env: { MOCK_PINGS: "process" } });
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 0.3, mock_return: 1 } });

@@ -26,7 +26,7 @@ const within = (name: string) => join(stateDir, name);
 
 /** Answers the parked sync with what there is; the next one is refused. */
 function refuse(): void {
-  edge.refusal = 401;
+  edge.behaviour.errorStatus = 401;
   edge.assign(assignment());
 }
 
@@ -83,7 +83,7 @@ test("a join token among the arguments works, with a warning that does not show 
   expect(agent.stderr.replaceAll("--join-token", "")).not.toContain(JOIN_TOKEN);
 });
 
-test("a join token that is refused ends the agent with the words of the edge", async ({ expect }) => {
+test("a refused join token ends the agent with the message of the edge", async ({ expect }) => {
   await using agent = start({ EDGERUN_JOIN_TOKEN: "erj_wrong" });
   expect(await agent.exited).toBe(78);
   expect(agent.stderr).toContain("the words of the edge");

@@ -110,7 +110,7 @@ test("workers that know another address of the agent are restarted", async ({ ex
   expect(host.count("worker_discarded")).toBe(1);
 });
 
-describe("an agent that is told to stop", () => {
+describe("an agent that is stopped", () => {
   test("leaves its workers for the next one", async ({ expect }) => {
     await using host = await AgentFixture.create();
     await using agent = AgentProcess.start(settingsOf(host));

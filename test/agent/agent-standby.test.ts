@@ -111,7 +111,7 @@ describe("a worker on standby", () => {
     expect(host.count("worker_started")).toBe(1);
   });
 
-  test("stays frozen while its agent is restarted, and goes on in the same process", async ({ expect }) => {
+  test("stays frozen while its agent is restarted, and continues in the same process", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const pids = await frozenWorker(host);
     await host.stopAgent();
@@ -138,7 +138,7 @@ describe("a worker on standby", () => {
     expect(host.count("worker_started")).toBe(2);
   });
 
-  test("that is not wanted any more is gone at once, without a grace", async ({ expect }) => {
+  test("that is no longer assigned is removed at once, without a grace period", async ({ expect }) => {
     await using host = await AgentFixture.start({ drainGraceMs: 600_000 });
     await frozenWorker(host, { MOCK_IGNORE_SIGTERM: "1" });
     host.edge.assign();

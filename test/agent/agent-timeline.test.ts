@@ -14,7 +14,7 @@ describe("ages", () => {
     expect(ago.containerStarted).toBeGreaterThanOrEqual(ago.ready ?? 0);
   });
 
-  test("of a pull begin with its first words, though it had to be tried again", async ({ expect }) => {
+  test("of a pull begin with its first attempt, even when it was retried", async ({ expect }) => {
     await using host = await AgentFixture.create();
     host.pullDetails.push("1 of 2 layers");
     host.prepareOutcomes.push({ kind: "failed", detail: "no route" });

@@ -44,7 +44,7 @@ test("files of an app come once for several workers, and stay for the next one",
   expect(host.count("artifact_stored")).toBe(1);
 });
 
-test("a download that breaks off goes on where it was", async ({ expect }) => {
+test("an interrupted download resumes where it stopped", async ({ expect }) => {
   await using host = await AgentFixture.start();
   const artifact = host.edge.artifacts.add(ARCHIVE);
   host.edge.artifacts.mishaps.push({ kind: "break", after: 1_000_000 }, { kind: "break", after: 500_000 });
@@ -84,7 +84,7 @@ test("bytes of another SHA-256 are thrown away, and the worker says so until the
   expect(host.edge.artifacts.asked).toEqual(["", ""]);
 });
 
-test("an artifact that the edge does not have is a problem that the worker tells", async ({ expect }) => {
+test("an artifact that the edge does not have is reported as a problem of the worker", async ({ expect }) => {
   await using host = await AgentFixture.start();
   host.edge.assign(assignment({ artifact: { sha256: "0".repeat(64), sizeBytes: 10 } }));
   const { state, detail } = await host.edge.until(() =>
@@ -217,7 +217,7 @@ describe("the files that a host keeps", () => {
     expect(edge.artifacts.asked).toEqual(["", ""]);
   });
 
-  test("a worker that nobody wants any more calls its download off, and another one goes on with it", async ({
+  test("a worker that is no longer assigned cancels its download, and another one resumes it", async ({
     expect,
   }) => {
     const app = edge.artifacts.add(ARCHIVE);

@@ -138,7 +138,7 @@ describe("an exchange", () => {
     expect(ledger.size).toBe(0);
   });
 
-  test("tells the edge at once that a job was declined, though a long poll is open", async ({ expect }) => {
+  test("reports a declined job at once, even while a long poll is open", async ({ expect }) => {
     const edge = await ManualEdge.start();
     const { report, open, ledger } = start(edge, { hasRunning: true });
     await report();

@@ -120,7 +120,7 @@ describe("a worker's request for the edge", () => {
 });
 
 describe("an edge that is not there", () => {
-  test("is told to a worker that still sends, and its connection stays good", async ({ expect }) => {
+  test("reaches a worker that still sends, and its connection stays usable", async ({ expect }) => {
     const gone = createTcpServer();
     await new Promise<void>((resolve) => gone.listen(0, "127.0.0.1", resolve));
     const { port: closedPort } = gone.address() as AddressInfo;

@@ -13,14 +13,14 @@ describe("a link", () => {
     await host.worker("w1", () => {});
     await host.worker("w2", () => {});
     host.links.admissionChanged(ENDPOINT); // nothing new
-    host.doors.ports.delete("w1");
+    host.admission.ports.delete("w1");
     host.links.admissionChanged(ENDPOINT);
     await host.link.until(() => host.link.said.at(-1)?.[0] === "w2" && host.link.said.at(-1)?.length === 1);
     expect(host.link.said).toEqual([[], ["w1"], ["w1", "w2"], ["w2"]]);
     host.links.keep([]);
     await host.link.until(() => !host.link.isOpen);
     expect(host.link.said.at(-1)).toEqual([]);
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
   });
 
   test("that breaks is opened again, and says its workers again", async ({ expect }) => {
@@ -44,11 +44,11 @@ describe("a link", () => {
     const begun = host.link.request("w1", { target: "/begun" });
     host.link.request("w1", { method: "POST" }, "follows");
     await begun.received("begun");
-    await host.link.until(() => host.doors.inside === 2);
+    await host.link.until(() => host.admission.inside === 2);
     host.link.drop();
     await host.link.until(() => closed === 2);
     await host.quiet();
-    expect(host.doors.suspected).toEqual([]);
+    expect(host.admission.suspected).toEqual([]);
   });
 
   test.for([400, 404])(
@@ -57,14 +57,14 @@ describe("a link", () => {
       await using host = await LinkFixture.create({ linkRefusedMs: 600_000 });
       await using other = await LinkFixture.create({ linkRefusedMs: 50 });
       for (const { link, links } of [host, other]) {
-        link.refusal = status;
+        link.errorStatus = status;
         links.keep([ENDPOINT]);
       }
       await other.link.until(() => other.link.asked.length === 4);
       await host.link.until(() => host.events.includes("link_refused"));
       expect(host.link.asked).toHaveLength(1);
       expect(other.events).not.toContain("edge_unreachable");
-      other.link.refusal = null;
+      other.link.errorStatus = null;
       await other.link.until(() => other.link.isOpen);
       expect(host.unauthorized + other.unauthorized).toBe(0);
     },
@@ -72,16 +72,16 @@ describe("a link", () => {
 
   test("whose edge is in trouble is tried again soon", async () => {
     await using host = await LinkFixture.create({ linkRefusedMs: 600_000 });
-    host.link.refusal = 503;
+    host.link.errorStatus = 503;
     host.links.keep([ENDPOINT]);
     await host.link.until(() => host.link.asked.length === 3);
-    host.link.refusal = null;
+    host.link.errorStatus = null;
     await host.link.until(() => host.link.isOpen);
   });
 
-  test("with a token that is not accepted any more says so", async () => {
+  test("with a token that is no longer accepted logs it", async () => {
     await using host = await LinkFixture.create();
-    host.link.refusal = 401;
+    host.link.errorStatus = 401;
     host.links.keep([ENDPOINT]);
     await host.link.until(() => host.unauthorized > 0);
   });
@@ -93,7 +93,7 @@ describe("a link", () => {
     expect((await host.link.request("w1").over()).text).toBe("x");
   });
 
-  test("beats while it has requests, and says nothing while it has none", async ({ expect }) => {
+  test("sends heartbeats only while it has requests", async ({ expect }) => {
     const held: (() => void)[] = [];
     await using host = await LinkFixture.start((_, response) => void held.push(() => response.end("x")), {
       linkBeatMs: 50,
@@ -155,12 +155,12 @@ describe("an agent that stops", () => {
 
   test("while its link is away does not open it again", async ({ expect }) => {
     await using host = await LinkFixture.create({ edgeRetryBaseMs: 100 });
-    host.link.refusal = 503;
+    host.link.errorStatus = 503;
     host.links.keep([ENDPOINT]);
     await host.link.until(() => host.link.asked.length === 1);
     await host.links.stop(1_000);
     await using other = await LinkFixture.create({ edgeRetryBaseMs: 100 });
-    other.link.refusal = 503;
+    other.link.errorStatus = 503;
     other.links.keep([ENDPOINT]);
     await other.link.until(() => other.link.asked.length === 4);
     expect(host.link.asked).toHaveLength(1);

@@ -36,7 +36,7 @@ describe("a request on a link", () => {
       ["Set-Cookie", "b=2"],
     ]);
     expect(stream.text).toBe("yes");
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
     await host.quiet();
   });
 
@@ -117,7 +117,7 @@ describe("a request on a link", () => {
       expect(stream.reset).toBeUndefined();
       expect(sha(received)).toBe(sha(body));
     }
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
     await host.quiet();
   });
 
@@ -207,7 +207,7 @@ describe("a request on a link", () => {
     stream.end();
     expect(stream.reset).toBeUndefined();
     expect((await host.link.request("w1").over()).head?.status).toBe(413);
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
   });
 
   test("uses a connection again", async ({ expect }) => {
@@ -220,7 +220,7 @@ describe("a request on a link", () => {
     expect(connections).toBe(1);
   });
 
-  test("that cannot be written as HTTP is refused, and others go on", async ({ expect }) => {
+  test("that cannot be written as HTTP is rejected, and others continue", async ({ expect }) => {
     await using host = await LinkFixture.start((_, response) => response.end("fine"));
     const heads = [
       { target: "/a b" },
@@ -234,6 +234,6 @@ describe("a request on a link", () => {
       expect(stream.reset?.reason).toBe("protocol");
     }
     expect((await host.link.request("w1").over()).text).toBe("fine");
-    expect(host.doors.inside).toBe(0);
+    expect(host.admission.inside).toBe(0);
   });
 });

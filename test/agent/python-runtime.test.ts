@@ -109,7 +109,7 @@ describe("a worker of a Python function", () => {
 });
 
 describe("a worker of Python routes", () => {
-  test("is healthy, answers requests, and ends when it is let go", async ({ expect }) => {
+  test("is healthy, answers requests, and ends when it is stopped", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await host.readyWorker(python("api", "LB"));
     const { release, ...place } = enter(host);

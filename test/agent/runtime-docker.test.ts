@@ -169,7 +169,7 @@ describe.runIf(hasDocker)("with Docker", () => {
         });
       });
 
-      test("a private image is pulled with its credentials, and progress is told in layers and bytes", async ({
+      test("a private image is pulled with its credentials, with progress in layers and bytes", async ({
         expect,
       }) => {
         const login = { username: "ada", password: "secret" };
@@ -268,7 +268,7 @@ describe.runIf(hasDocker)("with Docker", () => {
       await link.cut();
       await fixture.runtime.stop(ended.workerId, 0);
       await fixture.runtime.remove(vanished.workerId);
-      await link.mend();
+      await link.restore();
 
       expect(await exits.of(ended.workerId)).toMatchObject({ exitCode: 137 });
       expect(await exits.of(vanished.workerId)).toMatchObject({ exitCode: null });

@@ -221,7 +221,7 @@ describe.runIf(hasDocker)("a container", () => {
   });
 
   describe("and its network", () => {
-    test("a network of an earlier version is created again, one in use is told of", async ({
+    test("a network of an earlier version is recreated, and one in use is reported", async ({
       world,
       expect,
     }) => {
@@ -270,8 +270,8 @@ describe.runIf(hasDocker)("a container", () => {
           script,
         ];
         const { stdout } = await execa("setpriv", powerless);
-        const [refusal, outcome] = stdout.split("\n");
-        expect(refusal).toMatch(/--allow-open-network/);
+        const [message, outcome] = stdout.split("\n");
+        expect(message).toMatch(/--allow-open-network/);
         expect(outcome).toBe("started");
       },
     );

@@ -120,7 +120,7 @@ describe.runIf(await isDockerAvailable())("the example app", () => {
   }) => {
     expect(await request("POST", "/summary", { values: [1, 2, 6] })).toMatchObject({
       status: 200,
-      body: { sentence: "3 values, 3.00 in the middle", median: 2 },
+      body: { summary: "3 values, 3.00 in the middle", median: 2 },
     });
     const templates = await fixture.run(
       `curl -sS ${edgerun.baseUrl}/graphql -H "Authorization: Bearer $SVC_API_KEY" -H "Content-Type: application/json" ` +

@@ -46,7 +46,7 @@ describe.skipIf(executablePath === undefined)("the login page", () => {
       "flashAuthRequestStatus"
     ];
 
-  test("shows who asks, takes a key, and the command gets one of its own", async ({ expect }) => {
+  test("shows the requesting machine, takes a key, and the command gets its own key", async ({ expect }) => {
     const { id, page, notes } = await openedLogin();
     await page.getByText(CLIENT, { exact: true }).waitFor(); // as text, not as the tags in it
     const [hours = "", minutes = ""] = (await page.locator("#expires").innerText()).split(":");

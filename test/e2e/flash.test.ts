@@ -101,10 +101,10 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
   test("ten calls at a time, with an empty word and others, get the answers that are theirs", async ({
     expect,
   }) => {
-    const words = ["", "Ångström", "雪 ❄️", "\"\\n'", "a", "b", "c", "d", "e", "f"];
-    const replies = await Promise.all(words.map(hello));
+    const names = ["", "Ångström", "雪 ❄️", "\"\\n'", "a", "b", "c", "d", "e", "f"];
+    const replies = await Promise.all(names.map(hello));
     expect(replies.map(({ output }) => (output as { message: string }).message)).toEqual(
-      words.map((word) => `Hello, ${word}!`),
+      names.map((name) => `Hello, ${name}!`),
     );
   });
 
@@ -181,8 +181,8 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
   }
 });
 
-async function untilSome(load: SteadyLoad, isWanted: (reply: JobView) => boolean): Promise<void> {
-  while (!load.jobs.some(({ reply }) => isWanted(reply))) await load.untilOneSince(performance.now());
+async function untilSome(load: SteadyLoad, matches: (reply: JobView) => boolean): Promise<void> {
+  while (!load.jobs.some(({ reply }) => matches(reply))) await load.untilOneSince(performance.now());
 }
 
 function expectCutover(expect: ExpectStatic, load: SteadyLoad, isNew: (reply: JobView) => boolean): void {

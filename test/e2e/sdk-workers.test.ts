@@ -34,10 +34,10 @@ class MockEndpoint extends QueueClient {
   }
 
   /** The job once its status is as wanted. */
-  async seen(jobId: string, isWanted: (reply: JobView) => boolean): Promise<JobView> {
+  async seen(jobId: string, matches: (reply: JobView) => boolean): Promise<JobView> {
     const look = async () => {
       const reply = await this.status(jobId);
-      if (!isWanted(reply)) throw new Error(JSON.stringify(reply));
+      if (!matches(reply)) throw new Error(JSON.stringify(reply));
       return reply;
     };
     return until(look, `a status of the job ${jobId}`, 120_000);

@@ -111,7 +111,7 @@ describe("npm start, again and again on one state directory", () => {
   });
   afterAll(() => place[Symbol.asyncDispose]());
 
-  test("says when it is ready, runs a job, and tells how to go on", async ({ expect }) => {
+  test("prints when it is ready, runs a job, and prints the next steps", async ({ expect }) => {
     await chmod(place.stateDirectory, 0o755); // as an earlier version left it
     first = place.launch({ options });
     await first.settled();

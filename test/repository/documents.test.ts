@@ -44,6 +44,11 @@ describe("links", () => {
     expect(broken).toEqual([]);
   });
 
+  test("no document has a conflict of a merge in it", ({ expect }) => {
+    const marker = /^(?:<{7}|>{7}|(?:> ){7})/m;
+    expect(documents.filter(({ prose }) => marker.test(prose)).map(({ path }) => path)).toEqual([]);
+  });
+
   test("every page of docs/ is in an index", ({ expect }) => {
     const indexed = ["docs/README.md", "docs/decisions/README.md"].flatMap((path) =>
       relativeLinks(readDocument(path)).map((link) => normalize(join(dirname(path), link))),

@@ -175,7 +175,7 @@ describe("an artifact that comes whole", () => {
 });
 
 describe("an artifact that comes in parts", () => {
-  test("may come in any order and twice, and goes on where it stopped", async ({ expect }) => {
+  test("may arrive in any order and twice, and resumes where it stopped", async ({ expect }) => {
     const client = await freshApp();
     const announced = await announcementOf(LARGE);
     const first = await prepared(client, client, announced);
@@ -239,7 +239,7 @@ describe("an artifact that comes in parts", () => {
 });
 
 describe("what an upload does not take", () => {
-  test("an address that nobody gave, and one whose day is over", async ({ expect }) => {
+  test("an unknown URL, and an expired one", async ({ expect }) => {
     const client = await freshApp();
     const bytes = archive(3_000);
     const { uploadUrl, objectKey } = await prepared(client, client, await announcementOf(bytes));
@@ -253,7 +253,7 @@ describe("what an upload does not take", () => {
     await expect(finalized(client, client, objectKey)).rejects.toThrow("ARTIFACT_NOT_FOUND");
   });
 
-  test("more than 1.5 GB, nothing, or a hash that is none", async ({ expect }) => {
+  test("more than 1.5 GB, nothing, or an invalid hash", async ({ expect }) => {
     const client = await freshApp();
     for (const [announced, message] of [
       [{ tarballSize: ARTIFACT_MAX_BYTES + 1 }, holding("tarballSize", 1, 1_500_000_000)],

@@ -213,7 +213,7 @@ const STEPS: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constantFrom("purge" as const, "forget" as const, "forget" as const) }),
 );
 
-test("claims go on as if memory had never been lost", async ({ expect }) => {
+test("claims continue after a loss of memory", async ({ expect }) => {
   await fc.assert(
     fc.asyncProperty(fc.array(STEPS, { minLength: 5, maxLength: 40 }), async (steps) => {
       const stub = env.ENDPOINT.getByName(crypto.randomUUID());

@@ -15,7 +15,9 @@ async function notes(client: Client) {
     .orderBy(desc(auditEntry.id));
 }
 
-test("a change is noted with who, what and when, and with the names of what changed", async ({ expect }) => {
+test("a change is recorded with its author, object, time, and the names of changed fields", async ({
+  expect,
+}) => {
   const client = await freshClient();
   const { id, name } = await savedTemplate(client);
   await client.send(
