@@ -6,6 +6,8 @@ export type Mutant = {
   readonly replacement: string;
   /** Parts of the names of test files, the quickest first. */
   readonly tests: readonly string[];
+  /** Why no test can notice it. */
+  readonly equivalent?: string;
 };
 
 const mutant = (id: string, snippet: string, replacement: string, ...tests: string[]): Mutant => ({
@@ -64,7 +66,7 @@ export const MUTANTS: readonly Mutant[] = [
   // The object of an endpoint
   mutant(
     "E1",
-    'if (event.kind === "retry") this.#chunks.remove(seq);',
+    'if (event.kind === "retry") chunks.remove(seq);',
     "",
     "workers/operations-table-states",
     "workers/stream",
