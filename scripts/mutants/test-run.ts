@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 
@@ -70,7 +70,7 @@ async function runTests(root: string, files: readonly string[], limitS: number):
     const exitCode = await runVitest(root, files, report, limitS);
     if (exitCode === "hung") return "hung";
     const text = await readFile(report, "utf8").catch(() => '{"testResults":[]}');
-    return { exitCode, tests: readReport(JSON.parse(text)) };
+    return { exitCode, tests: readReport(root, JSON.parse(text)) };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -103,10 +103,10 @@ function projectOf(file: string): string {
 }
 
 /** Names of tests without the seeds of property tests, which differ between runs. */
-function readReport(report: unknown): readonly TestResult[] {
+function readReport(root: string, report: unknown): readonly TestResult[] {
   return reportSchema.parse(report).testResults.flatMap(({ name: file, assertionResults }) =>
     assertionResults.map(({ fullName, status, failureMessages }) => ({
-      name: `${file} ${fullName.replace(/ \(with seed=-?\d+\)/, "")}`,
+      name: `${relative(root, file)} ${fullName.replace(/ \(with seed=-?\d+\)/, "")}`,
       status,
       messages: failureMessages,
     })),
