@@ -11,7 +11,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Mutant, MUTANTS } from "./mutants/list.ts";
+import { MUTANTS } from "./mutants/list.ts";
+import type { Mutant } from "./mutants/mutant.ts";
 import { type Baseline, failuresOf, runBaseline } from "./mutants/test-run.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));

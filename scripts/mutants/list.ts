@@ -1,18 +1,5 @@
-/** One small fault of the code that a test must notice. */
-export type Mutant = {
-  readonly id: string;
-  /** Source that occurs exactly once below `src` and `node-agent`, however it is broken into lines. */
-  readonly snippet: string;
-  readonly replacement: string;
-  /** Parts of the names of test files, the quickest first. */
-  readonly tests: readonly string[];
-  /** Why no test can notice it. */
-  readonly equivalent?: string;
-};
-
-const mutant = (id: string, snippet: string, replacement: string, ...tests: string[]): Mutant => ({
-  ...{ id, snippet, replacement, tests },
-});
+import { type Mutant, mutant } from "./mutant.ts";
+import { RANDOM_MUTANTS } from "./random.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   // The job machine and the decisions of the domain
@@ -198,4 +185,5 @@ export const MUTANTS: readonly Mutant[] = [
     "agent-stream",
   ),
   mutant("A11", "this.#hasNews = true; // the edge shall hear", "// the edge shall hear", "agent-delivery"),
+  ...RANDOM_MUTANTS,
 ];
