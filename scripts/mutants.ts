@@ -3,7 +3,7 @@
  * that must notice it do. Without ids it runs all; `--list` only checks that each snippet and each test file exists.
  *
  * A mutant is killed when a test fails that passes without it. A test that runs into its time limit does not count: it
- * may have been slow. The exit status is 1 unless all are killed, except those that the list calls equivalent.
+ * may have been slow. The exit status is 1 unless all are killed but those that the list calls equivalent or hanging.
  */
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -140,7 +140,8 @@ async function runMutants(mutants: readonly Mutant[]): Promise<void> {
         return "error";
       });
       counts[verdict] = (counts[verdict] ?? 0) + 1;
-      if (verdict !== "killed" && verdict !== "equivalent") process.exitCode = 1;
+      const isExpected = verdict === (mutant.hangs === undefined ? "killed" : "hung");
+      if (!isExpected && verdict !== "equivalent") process.exitCode = 1;
       const seconds = Math.round((Date.now() - startedAt) / 1_000);
       console.log(`${mutant.id.padEnd(4)} ${verdict.padEnd(10)} ${seconds} s  ${mutant.snippet}`);
     }

@@ -8,6 +8,8 @@ export type Mutant = {
   readonly tests: readonly string[];
   /** Why no test can notice it. */
   readonly equivalent?: string;
+  /** Why it only ever makes a test hang. */
+  readonly hangs?: string;
 };
 
 export const mutant = (id: string, snippet: string, replacement: string, ...tests: string[]): Mutant => ({
@@ -16,3 +18,6 @@ export const mutant = (id: string, snippet: string, replacement: string, ...test
 
 /** A mutant that no test can notice, and why. */
 export const equivalent = (why: string, entry: Mutant): Mutant => ({ ...entry, equivalent: why });
+
+/** A mutant that no test can notice otherwise than by not ending. */
+export const hanging = (why: string, entry: Mutant): Mutant => ({ ...entry, hangs: why });

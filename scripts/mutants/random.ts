@@ -1,4 +1,4 @@
-import { equivalent, type Mutant, mutant } from "./mutant.ts";
+import { equivalent, hanging, type Mutant, mutant } from "./mutant.ts";
 
 /** 20 from `sample.ts 2026 20 src/domain`, and 20 from `sample.ts 2026 20 src/endpoint`, with their tests. */
 export const RANDOM_MUTANTS: readonly Mutant[] = [
@@ -11,7 +11,10 @@ export const RANDOM_MUTANTS: readonly Mutant[] = [
     "share = this.host.gpus.length === 0 ? 1 :",
     "domain/placement/",
   ),
-  mutant("R5", "(low + high) >> 1;", "(low + high) >> 2;", "domain/jobs/"),
+  hanging(
+    "the search finds the right run or does not end",
+    mutant("R5", "(low + high) >> 1;", "(low + high) >> 2;", "domain/jobs/"),
+  ),
   mutant("R6", "Math.max(0, Math.floor(freeBytes", "Math.max(1, Math.floor(freeBytes", "domain/limits/"),
   equivalent(
     "a host with one vCPU fewer is looked at, and does not fit",
