@@ -33,7 +33,7 @@ import { LINK_PATH, ScriptedLink } from "./scripted-link.ts";
 export const JOIN_TOKEN = "join-token";
 export const HOST_TOKEN = "host-token";
 
-type QueuedJob = { readonly endpointId: string; readonly job: Omit<DispatchedJob, "workerId"> };
+type OfferedJob = { readonly endpointId: string; readonly job: Omit<DispatchedJob, "workerId"> };
 type Lease = {
   readonly endpointId: string;
   readonly job: DispatchedJob;
@@ -107,7 +107,7 @@ export class ScriptedEdge {
   #assignments: Assignment[] = [];
   #revision = 1;
   #syncHold: (() => void) | null = null;
-  #queue: QueuedJob[] = [];
+  #queue: OfferedJob[] = [];
   #stops: { readonly endpointId: string; readonly stop: ExchangeReply["stops"][number] }[] = [];
   readonly #leases = new Map<string, Lease>();
   readonly #holds = new Map<string, Hold>();
