@@ -26,8 +26,8 @@ type TestSet = readonly string[];
 
 /** Finds the snippet, whatever blanks it is broken by. Throws where it does not occur exactly once. */
 function placeOf(root: string, { id, snippet }: Mutant): Place {
-  const words = snippet.trim().split(/\s+/);
-  const pattern = new RegExp(words.map(escaped).join("\\s+"), "g");
+  const tokens = snippet.trim().split(/\s+/);
+  const pattern = new RegExp(tokens.map(escaped).join("\\s+"), "g");
   const paths = globSync("{src,node-agent}/**/*.ts", { cwd: root }).filter(
     (path) => !path.endsWith(".test.ts"),
   );
