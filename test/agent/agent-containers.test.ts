@@ -23,7 +23,7 @@ describe.runIf(hasDocker)("a worker in a container", () => {
 
   const workerId = (): string => `w-${randomUUID().slice(0, 8)}`;
 
-  test("that ends whenever it is started is crash-looping, and says why", async ({ expect }) => {
+  test("that ends after every start is crash-looping, with a reason", async ({ expect }) => {
     const hungry = `sh -c 'text=a; while :; do text=$text$text; done'`;
     const cases = [
       {
@@ -47,7 +47,7 @@ describe.runIf(hasDocker)("a worker in a container", () => {
     }
   });
 
-  test("whose image is built for another processor says so when it fails", async ({ expect }) => {
+  test("whose image is built for another processor reports that when it fails", async ({ expect }) => {
     await using host = await ContainerHost.start();
     await using registry = await ImageRegistry.openFor("s390x");
     const imageName = registry.image("team/model:1");
@@ -58,7 +58,7 @@ describe.runIf(hasDocker)("a worker in a container", () => {
     await docker.getImage(imageName).remove();
   });
 
-  test("whose image has no start command says so", async ({ expect }) => {
+  test("whose image has no start command reports that", async ({ expect }) => {
     await using host = await ContainerHost.start();
     await using registry = await ImageRegistry.open();
     const imageName = registry.image("team/model:1");
@@ -99,7 +99,7 @@ describe.runIf(hasDocker)("a worker in a container", () => {
     expect(host.fixture.count("worker_image")).toBe(1);
   });
 
-  test("is not started while Docker gives no answer, says so, and starts when it does", async ({
+  test("is not started while Docker does not answer, reports that, and starts afterwards", async ({
     expect,
   }) => {
     await using link = await DockerLink.open();

@@ -105,7 +105,7 @@ describe("the server for workers", () => {
     expect(JSON.stringify(host.events)).not.toContain(token);
   });
 
-  test("lets no worker speak for another one of the same host", async ({ expect }) => {
+  test("does not let a worker call on behalf of another worker of the host", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const victim = await RawWorker.start(host);
     const idle = { env: { MOCK_NEVER_TAKE: "1" } };

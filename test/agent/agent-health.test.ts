@@ -25,7 +25,7 @@ describe("a worker that has taken jobs and stops polling", () => {
   });
 });
 
-describe("a worker whose results do not come", () => {
+describe("a worker whose results do not arrive", () => {
   test("loses its jobs, and is replaced after three in a row", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const { endpointId } = await host.readyWorker();

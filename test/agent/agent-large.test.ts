@@ -23,7 +23,9 @@ describe("a large result", () => {
     expect(host.edge.uploads).toEqual([{ jobId: "job-1", attempt: 1, result: resultOf(LARGE) }]);
   });
 
-  test("may have as many bytes as the limit; one more fails the job and says so", async ({ expect }) => {
+  test("may have as many bytes as the limit; one more byte fails the job with a reason", async ({
+    expect,
+  }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     host.edge.submit(

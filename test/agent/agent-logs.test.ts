@@ -34,7 +34,7 @@ describe("lines of a worker", () => {
     expect(events).toEqual(["Assigned to this host.", "The worker was started.", "Ready: it asks for jobs."]);
   });
 
-  test("of a crash reach the edge though its container is removed", async ({ expect }) => {
+  test("of a crash reach the edge even when its container is removed", async ({ expect }) => {
     await using fixture = await AgentFixture.start();
     const { edge } = fixture;
     await fixture.readyWorker();
@@ -152,7 +152,7 @@ describe("an edge that is not there", () => {
 });
 
 describe("while a client follows", () => {
-  test("lines are sent at once, and are kept later all the same", async ({ expect }) => {
+  test("lines are sent at once, and are stored later as well", async ({ expect }) => {
     await using fixture = await AgentFixture.start();
     const { edge } = fixture;
     await fixture.readyWorker();

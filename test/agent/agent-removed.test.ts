@@ -30,7 +30,7 @@ function refuse(): void {
   edge.assign(assignment());
 }
 
-test("an agent that is refused removes its workers and says so; with a token at hand it may be started again", async ({
+test("a refused agent removes its workers and logs it; with a join token it can be started again", async ({
   expect,
 }) => {
   await using agent = start({ EDGERUN_JOIN_TOKEN: JOIN_TOKEN });
@@ -60,7 +60,7 @@ test("a token that the installation left is used once and removed; refused then,
   expect(await queryAgent(stateDir)).toBeUndefined();
 });
 
-test("without a join token a host that has not joined says what to do", async ({ expect }) => {
+test("without a join token a host that has not joined prints what to do", async ({ expect }) => {
   await using agent = start({ EDGERUN_JOIN_TOKEN: "" });
   expect(await agent.exited).toBe(78);
   expect(agent.stderr).toMatch(/join token/);

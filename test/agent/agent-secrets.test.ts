@@ -20,7 +20,7 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
   return contents.filter(({ content }) => content.includes(text)).map(({ path }) => path);
 }
 
-test("a worker with a problem is not started, says why, and starts when the problem is over", async ({
+test("a worker with a problem is not started, reports why, and starts when the problem is solved", async ({
   expect,
 }) => {
   await using host = await AgentFixture.start();

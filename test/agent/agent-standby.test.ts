@@ -46,7 +46,7 @@ describe("a worker on standby", () => {
     expect([...new Set(states)]).toEqual(["stopping", "starting", "ready"]);
   });
 
-  test("is offered to no job, also when it comes and goes many times", async ({ expect }) => {
+  test("is offered to no job, even after many changes", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await host.readyWorker();
     for (let round = 1; round <= 5; round += 1) {
@@ -89,7 +89,7 @@ describe("a worker on standby", () => {
     await untilFrozen(host);
   });
 
-  test("is not called failing when it is wanted again, though it came up late", async ({ expect }) => {
+  test("is not reported as failing when it is thawed after a late start", async ({ expect }) => {
     await using host = await AgentFixture.create();
     const failed = { kind: "failed", detail: "no such image" } as const;
     host.prepareOutcomes.push(failed, failed);
@@ -102,7 +102,7 @@ describe("a worker on standby", () => {
     expect(told.filter(({ failing }) => failing !== undefined)).toEqual([]);
   });
 
-  test("that is assigned as such comes up, is frozen and never offered", async ({ expect }) => {
+  test("that is assigned as a standby starts, is frozen and never offered", async ({ expect }) => {
     await using host = await AgentFixture.start();
     host.edge.assign(assignment(STANDBY));
     await untilFrozen(host);

@@ -159,9 +159,7 @@ describe("a job that the edge stops", () => {
     expect(host.edge.reportsOf("blocked")).toEqual([]);
   });
 
-  test("and blocks is not taken for ended though it came by a poll from before its neighbour's end", async ({
-    expect,
-  }) => {
+  test("and blocks does not count as ended, even when an older poll delivered it", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker({ env: { MOCK_CONCURRENCY: "2" } });
     await host.edge.offered(worker.endpointId, worker.workerId, 2);

@@ -44,7 +44,7 @@ describe("what a handler yields", () => {
     expect(host.edge.chunksOf("job-1")).toEqual(numbers(50));
   });
 
-  test("is kept while the edge cannot be reached", async ({ expect }) => {
+  test("is stored while the edge cannot be reached", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, {
@@ -60,7 +60,7 @@ describe("what a handler yields", () => {
     expect(host.edge.chunksOf("job-1")).toEqual(numbers(40));
   });
 
-  test("is dropped for an edge that knows no streams; the report still comes", async ({ expect }) => {
+  test("is dropped for an edge without streams; the report still arrives", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     host.edge.behaviour.supportsStreams = false;
@@ -68,7 +68,7 @@ describe("what a handler yields", () => {
     expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed" });
   });
 
-  test("comes in pieces when it is a long text", async ({ expect }) => {
+  test("is sent in pieces when it is a long string", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     const input = { mock_stream: [], mock_stream_size: 3 * CHUNK_MAX_BYTES };

@@ -12,7 +12,7 @@ describe("a worker", () => {
     expect(states.at(-1)).toBe("ready");
   });
 
-  test("whose image cannot be had says why and tries again", async ({ expect }) => {
+  test("whose image cannot be pulled reports why and retries", async ({ expect }) => {
     await using host = await AgentFixture.create();
     host.prepareOutcomes.push({ kind: "failed", detail: "no such image: nothing:latest" });
     await host.startAgent({ restartBaseMs: 500 });
@@ -98,7 +98,7 @@ describe("a worker", () => {
     expect(report.detail).toContain("disk: 3 % free");
   });
 
-  test("whose command does not exist says so", async ({ expect }) => {
+  test("whose command does not exist reports that", async ({ expect }) => {
     await using host = await AgentFixture.start();
     host.edge.assign(assignment({ dockerArgs: "no-such-command" }));
     const report = await host.edge.worker("worker-1", "crash_looping");

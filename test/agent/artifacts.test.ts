@@ -29,7 +29,7 @@ function keptFile(host: AgentFixture, sha256: string, name: string): string {
   return join(host.stateDir, "artifacts", sha256, "app", name);
 }
 
-test("files of an app come once for several workers, and stay for the next one", async ({ expect }) => {
+test("files of an app are downloaded once for several workers, and stay cached", async ({ expect }) => {
   await using host = await AgentFixture.start();
   const artifact = host.edge.artifacts.add(ARCHIVE);
   const workers = ["worker-1", "worker-2"].map((workerId) => assignment({ workerId, artifact }));
@@ -69,7 +69,7 @@ test("an edge that knows no ranges sends all of it again", async ({ expect }) =>
   expect(await readFile(keptFile(host, artifact.sha256, "model/weights.bin"))).toEqual(BULK);
 });
 
-test("bytes of another SHA-256 are thrown away, and the worker says so until the right ones come", async ({
+test("bytes with another SHA-256 are discarded, and the worker reports that until the right ones arrive", async ({
   expect,
 }) => {
   await using host = await AgentFixture.start({ restartBaseMs: 300 });
@@ -158,7 +158,7 @@ describe("the files that a host keeps", () => {
     return store;
   }
 
-  test("go the longest unused first when the disk is full, and none goes that a worker shall have", async ({
+  test("are removed least recently used first when the disk is full, except assigned ones", async ({
     expect,
   }) => {
     const apps = ["1", "2", "3", "4"].map(appOf);

@@ -49,7 +49,7 @@ async function answerOf({ answered }: ReturnType<typeof call>) {
 }
 
 describe("a worker's request for the edge", () => {
-  test("comes there as it is, and so does the answer", async ({ expect }) => {
+  test("arrives unchanged, and so does the response", async ({ expect }) => {
     const port = await edgeThat((incoming, response) => {
       const { method, url, headers } = incoming;
       response.writeHead(418, {

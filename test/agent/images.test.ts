@@ -176,7 +176,7 @@ describe.runIf(hasDocker)("images", () => {
       for (const list of details) expect(list.at(-1)).toMatch(/: 2 of 2 layers, \d+ of \d+ bytes$/);
     });
 
-    test("a pull of which nothing comes is given up, and the next one succeeds", async ({ expect }) => {
+    test("a stalled pull is given up, and the next one succeeds", async ({ expect }) => {
       open({ stallMs: 300, checkLimitMs: 300 });
       const imageName = registry.image("team/model:1");
       for (const kind of ["manifests", "blobs"] as const) {
@@ -356,7 +356,7 @@ describe.runIf(hasDocker)("images", () => {
       await container.remove();
     });
 
-    test("lets an image that its owner has given a new content keep its name", async ({ expect }) => {
+    test("keeps the name of an image that its owner has replaced", async ({ expect }) => {
       open(diskFor(2));
       const [first = "", second = "", third = ""] = registry.tags("a", "b", "c");
       await host.prepare(first);
@@ -368,7 +368,7 @@ describe.runIf(hasDocker)("images", () => {
       expect(host.kept).not.toContain(first);
     });
 
-    test("lets the old content of a tag go that has moved", async ({ expect }) => {
+    test("removes the old content of a tag that has moved", async ({ expect }) => {
       open({ reserveBytes: 1, freeBytes: async () => 0 });
       const imageName = registry.image("team/model:1");
       await host.prepare(imageName, { revision: 1 });

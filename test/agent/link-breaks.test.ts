@@ -50,7 +50,7 @@ describe("a worker that breaks", () => {
     expect(host.link.violations).toEqual([]);
   });
 
-  test("in its HTTP: what it said is no answer", async ({ expect }) => {
+  test("in its HTTP: its bytes are not a response", async ({ expect }) => {
     await using host = await openFixture();
     const answers = [
       "garbage\r\n\r\n",
@@ -89,7 +89,7 @@ describe("a worker that breaks", () => {
   });
 });
 
-describe("a connection that was kept", () => {
+describe("a reused connection", () => {
   const fine = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine";
 
   test.for(["GET", "POST"])(
@@ -137,7 +137,7 @@ describe("a client that goes", () => {
     expect(stream.reset).toBeUndefined();
   });
 
-  test("while the request comes: the worker sees it cut", async ({ expect }) => {
+  test("while the request is sent: the worker sees it cut off", async ({ expect }) => {
     await using host = await openFixture();
     const begun = Promise.withResolvers<void>();
     const aborted = Promise.withResolvers<string>();

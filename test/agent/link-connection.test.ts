@@ -3,7 +3,7 @@ import { FRAME } from "../../src/link/link-frame.ts";
 import { ENDPOINT, LinkFixture } from "../support/link-fixture.ts";
 
 describe("a link", () => {
-  test("is there while its endpoint has workers here, and says which of them take requests", async ({
+  test("exists while its endpoint has workers here, and names those that take requests", async ({
     expect,
   }) => {
     await using host = await LinkFixture.create();
@@ -23,7 +23,7 @@ describe("a link", () => {
     expect(host.link.violations).toEqual([]);
   });
 
-  test("that breaks is opened again, and says its workers again", async ({ expect }) => {
+  test("that breaks is opened again, and names its workers again", async ({ expect }) => {
     await using host = await LinkFixture.start((_, response) => response.end("x"));
     host.link.drop();
     await host.link.until(() => host.link.said.length === 2);
@@ -86,7 +86,7 @@ describe("a link", () => {
     await host.link.until(() => host.unauthorized > 0);
   });
 
-  test("on which something else is said is closed, and opened again", async ({ expect }) => {
+  test("with an invalid message is closed, and opened again", async ({ expect }) => {
     await using host = await LinkFixture.start((_, response) => response.end("x"));
     host.link.sendRaw(Buffer.from("garbage"));
     await host.link.until(() => host.link.said.length === 2);
@@ -123,7 +123,7 @@ describe("a link", () => {
 });
 
 describe("an agent that stops", () => {
-  test("takes no more requests, and lets those that run end", async ({ expect }) => {
+  test("takes no more requests, and lets running ones end", async ({ expect }) => {
     const held: (() => void)[] = [];
     await using host = await LinkFixture.start((_, response) => {
       held.push(() => response.end("whole"));
@@ -142,7 +142,7 @@ describe("an agent that stops", () => {
     expect(host.link.asked).toHaveLength(1);
   });
 
-  test("ends what still runs after the grace, and says why", async ({ expect }) => {
+  test("ends running requests after the grace period, with a reason", async ({ expect }) => {
     await using host = await LinkFixture.start((_, response) => response.writeHead(200).write("begun"));
     const stream = host.link.request("w1");
     await stream.received("begun");

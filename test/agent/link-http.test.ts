@@ -9,7 +9,7 @@ const MEGABYTE = 1024 * 1024;
 const sha = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 describe("a request on a link", () => {
-  test("reaches the worker as it came, and its answer comes back as it was", async ({ expect }) => {
+  test("reaches the worker unchanged, and its response returns unchanged", async ({ expect }) => {
     let seen: IncomingMessage | undefined;
     await using host = await LinkFixture.start((request, response) => {
       seen = request;
@@ -132,7 +132,7 @@ describe("a request on a link", () => {
     expect(stream.text).toBe("5 small");
   });
 
-  test("with a body of another length than it says is refused, and is no second request", async ({
+  test("with a body of another length than declared is rejected, and is not a second request", async ({
     expect,
   }) => {
     let requests = 0;

@@ -244,7 +244,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         expect(await fixture.traces(worker.workerId)).toEqual([]);
       });
 
-      test("a command that does not exist is named or said to be missing", async ({ expect }) => {
+      test("a command that does not exist is named or reported as missing", async ({ expect }) => {
         const worker = spec("no-such-command --at-all");
         const failure = await runtime.start(worker).then(
           () => exits.of(worker.workerId).then((exit) => exit.reason),

@@ -108,7 +108,7 @@ describe.runIf(hasDocker)("with Docker", () => {
         expect(output).toMatch(/can't fork/);
       });
 
-      test("a worker that needs too much memory is said to have run out of it", async ({ expect }) => {
+      test("a worker that needs too much memory is reported as out of memory", async ({ expect }) => {
         const runtime = fixture.reopen();
         const exits = new ExitLog(runtime);
         const worker = spec(shell("text=a; while :; do text=$text$text; done"), {

@@ -75,7 +75,7 @@ describe.runIf(hasDocker)("a container", () => {
   });
 
   describe("with a disk of 1 GB", () => {
-    test("is ended when it has written more, and the reason says so", async ({ world, expect }) => {
+    test("is ended when it has written more, with that reason", async ({ world, expect }) => {
       const { reason } = await world.run("busybox fallocate -l 1200000000 /full && sleep 1000");
       expect(reason).toBe("was ended: it wrote 1.2 GB, containerDiskInGb is 1");
     });

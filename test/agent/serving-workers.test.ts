@@ -35,7 +35,7 @@ describe("a worker that serves requests", () => {
     release();
   });
 
-  test("says that it initializes while it answers 204", async ({ expect }) => {
+  test("is reported as initializing while it answers 204", async ({ expect }) => {
     await using host = await AgentFixture.start();
     host.edge.assign(serving({ SERVER_HEALTH: "204", HEALTH_CHECK_PATH: "/healthz" }));
     await said(host, "starting", /^initializing \(204 on \/healthz\)$/);
@@ -113,7 +113,7 @@ describe("a worker that serves requests", () => {
     expect(openWorkers(host)).toEqual(["worker-1"]);
   });
 
-  test("that never becomes healthy is ended at its start limit, says why, and is tried again", async ({
+  test("that never becomes healthy is ended at its start limit, with a reason, and retried", async ({
     expect,
   }) => {
     await using host = await AgentFixture.start();
@@ -142,7 +142,7 @@ describe("a worker that serves requests", () => {
     stale.release();
   });
 
-  test("gets no job, though it asks for some as a queue's worker does", async ({ expect }) => {
+  test("gets no job, even when it polls like a queue worker", async ({ expect }) => {
     await using host = await AgentFixture.start({ pollHoldMs: 50 });
     await servingWorker(host);
     const poll = await fetch(host.env("worker-1", "RUNPOD_WEBHOOK_GET_JOB"));
@@ -230,7 +230,7 @@ describe("a load-balanced worker that is stopped", () => {
     expect(await host.runtime().list()).toEqual([]);
   });
 
-  test("ends after a while though one of them never ends", async ({ expect }) => {
+  test("ends after a while even if a request never ends", async ({ expect }) => {
     await using host = await AgentFixture.start({ requestGraceMs: 300 });
     await servingWorker(host);
     enter(host);

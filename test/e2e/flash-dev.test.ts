@@ -280,7 +280,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     await dev.printed(/Reloaded: .*hello/);
   });
 
-  test("a file with a syntax error stops its own functions only, and says where", async ({ expect }) => {
+  test("a file with a syntax error stops its own functions only, with its position", async ({ expect }) => {
     const from = dev.output.length;
     await fixture.write("broken.py", BROKEN.replace("return 1 / 0", "return 1 /"));
     const refused = await call("/broken/runsync", { input: {} });

@@ -81,7 +81,7 @@ describe.skipIf(executablePath === undefined)("the login page", () => {
     await page.close();
   });
 
-  test("says what is wrong with a key, and lets another one be tried", async ({ expect }) => {
+  test("reports what is wrong with a key, and accepts another one", async ({ expect }) => {
     const { id, page } = await openedLogin();
     await page.getByLabel("Your API key").fill("er_wrong");
     await page.getByRole("button", { name: "Approve" }).click();
@@ -93,7 +93,7 @@ describe.skipIf(executablePath === undefined)("the login page", () => {
     await page.close();
   });
 
-  test("says so where there is no such login", async () => {
+  test("reports an unknown login", async () => {
     const page = await browser.newPage();
     await page.goto(`${edge.baseUrl}/flash/login?request=NEVER`);
     await page.getByText("there is no such login").waitFor();

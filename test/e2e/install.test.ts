@@ -160,7 +160,7 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
     expect((await machine.run("edgerun-agent upgrade")).output).toMatch(/the agent of the edge already/);
   });
 
-  test("comes back to the agent it had when the new one does not connect", async ({ expect }) => {
+  test("returns to the previous agent when the new one does not connect", async ({ expect }) => {
     await using wrong = await serveAgent(MUTE_AGENT);
     const upgrade = await machine.run(`edgerun-agent upgrade --edge ${wrong.url} --wait 15`);
     expect(upgrade.output).toMatch(/\bedgerun-agent 9\.9\.9\b/);
@@ -173,7 +173,7 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
     expect(await client.runsync({ mock_return: 1 })).toMatchObject({ status: "COMPLETED" });
   });
 
-  test("that its owner removes ends its workers, says so, and is not started again", async ({ expect }) => {
+  test("that its owner removes ends its workers, logs it, and is not started again", async ({ expect }) => {
     const [host] = await hosts();
     await api().query(`mutation { hostRemove(input: { id: "${host?.id}" }) }`);
     const until = "until ! systemctl is-active --quiet edgerun-agent; do sleep 0.2; done";

@@ -57,7 +57,7 @@ describe("payloads at their limits", () => {
   }
 
   // The first, for here it is known that nothing else is in R2.
-  test("a result of 25 MB fails its job and says so", async ({ expect }) => {
+  test("a result of 25 MB fails its job with a reason", async ({ expect }) => {
     const reply = await client.runsync({ mock_size: 25_000_000 });
     expect(reply).toMatchObject({
       status: "FAILED",

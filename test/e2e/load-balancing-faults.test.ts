@@ -86,7 +86,7 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
     (await rig.clientOf(endpointId).health()).workers.ready;
 
   describe.concurrent("what takes its time", () => {
-    test("a request waits for a worker whose server never becomes healthy, and then says why", async ({
+    test("a request waits for a worker whose server never becomes healthy, and then fails with the reason", async ({
       expect,
     }) => {
       await using endpoint = await open(1, { APP_HEALTH: "503" });

@@ -201,7 +201,7 @@ describe.runIf(hasDocker)("npm start with containers", () => {
   });
   afterEach(() => place[Symbol.asyncDispose]());
 
-  test("ends with 0 after the example job where it shall run once", async ({ expect }) => {
+  test("ends with 0 after the example job with --once", async ({ expect }) => {
     const edgerun = place.launch({ options: ["--once", "--runtime", "docker"] });
     expect(await edgerun.ended).toBe(0);
     expect(edgerun.output).toMatch(EXAMPLE_RESULT);

@@ -172,7 +172,7 @@ describe("a join token", () => {
     expect(second).toMatchObject({ status: 401, body: { error: expect.stringMatching(/\b2\d{3}-/) } });
   });
 
-  test("that has expired says since when", async ({ expect }) => {
+  test("that has expired names the time of its expiry", async ({ expect }) => {
     const { token } = await makeToken("(input: { expiresInSeconds: 60 })");
     passTime(61_000);
     expect(await join(token)).toMatchObject({

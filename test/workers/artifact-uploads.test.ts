@@ -59,7 +59,9 @@ describe("the storage of an account for artifacts", () => {
 });
 
 describe("an artifact that comes whole", () => {
-  test("is kept as it is, and becomes the same build however often it is finalized", async ({ expect }) => {
+  test("is stored unchanged, and becomes the same build however often it is finalized", async ({
+    expect,
+  }) => {
     const client = await freshApp();
     const bytes = archive(3_000);
     const { uploadUrl, objectKey, isUploaded } = await prepared(client, client, await announcementOf(bytes));
@@ -90,7 +92,7 @@ describe("an artifact that comes whole", () => {
     expect(await stored(objectKey)).toEqual(bytes);
   });
 
-  test("of two requests at once with different bytes one is kept, and the build has its hash", async ({
+  test("of two concurrent requests with different bytes one is stored, and the build has its hash", async ({
     expect,
   }) => {
     const client = await freshApp();

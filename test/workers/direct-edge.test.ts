@@ -51,7 +51,7 @@ async function rejectionOf(response: Promise<Response>) {
 }
 
 describe("a request", () => {
-  test("reaches a worker by the endpoint's path, and its answer comes back", async ({ expect }) => {
+  test("reaches a worker by the endpoint's path, and its response returns", async ({ expect }) => {
     const { endpointId, link, workerId } = await linkedEndpoint(api);
     const asked = ask(`http://edge/lb/${endpointId}/a%20b/%2F?x=%zz&y`, { headers: { Cookie: "c=1" } });
     const { stream, head, hasBody } = await link.open();
@@ -281,7 +281,7 @@ describe("a worker that fails", () => {
     expect(text((await link.next(FRAME.RESET)).payload)).toContain('"timeout"');
   });
 
-  test("gives 524 when its host says that it is too slow", async ({ expect }) => {
+  test("gives 524 when its host reports that it is too slow", async ({ expect }) => {
     const { endpointId, link } = await linkedEndpoint(api);
     const refused = rejectionOf(ask(`http://edge/lb/${endpointId}/`));
     link.reset((await link.open()).stream, "timeout");

@@ -171,7 +171,7 @@ describe("back-pressure", () => {
 });
 
 describe("a body above the limit", () => {
-  test("of a request is cut off, and the reply says so", async ({ expect }) => {
+  test("of a request is cut off, and the reply reports that", async ({ expect }) => {
     const { link, direct: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = call({ body });

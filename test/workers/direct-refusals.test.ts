@@ -113,7 +113,7 @@ test("a request for a worker that does not exist names the header", async () => 
   });
 });
 
-test("a head that no host would take is refused, and the refusal says what is too large", async () => {
+test("a head that no host would accept is rejected, and the error names what is too large", async () => {
   const endpointId = await createEndpoint(LB);
   const target = `/${"x".repeat(DIRECT_TARGET_MAX_CHARACTERS)}`;
   expect(await ask(`http://edge/lb/${endpointId}${target}`)).toMatchObject({

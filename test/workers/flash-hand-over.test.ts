@@ -156,7 +156,7 @@ describe("the key of the environment", () => {
     expect(assignment?.env).toEqual({});
   });
 
-  test("stands in no row", async ({ expect }) => {
+  test("is stored in no row", async ({ expect }) => {
     const { endpointId } = await deployed({ makes_remote_calls: true });
     const key = (await handedOver(endpointId))?.env["SVC_API_KEY"] ?? "";
     const { results: tables } = await env.DB.prepare(

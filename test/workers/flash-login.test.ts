@@ -220,7 +220,7 @@ describe("an approval", () => {
     expect(await look(id)).toEqual({ status: "PENDING" });
   });
 
-  test("is noted with the key that it made, a denial with the login", async ({ expect }) => {
+  test("is recorded with the key that it created, a denial with the login", async ({ expect }) => {
     const [first, second] = [await opened(), await opened()];
     await user.send(decide(first.id, true));
     await user.send(decide(second.id, false));

@@ -177,7 +177,7 @@ describe("a session that is not renewed", () => {
 });
 
 describe("between renewal and end the first write decides:", () => {
-  test("what was renewed while maintenance looked is kept", async ({ expect }) => {
+  test("what was renewed during maintenance is kept", async ({ expect }) => {
     const client = await freshClient();
     const { id, name } = await madeSession(client, await madeSessionApp(client, "tried"));
     const at = Date.now();

@@ -194,7 +194,7 @@ describe("an app that was made for sessions", () => {
   });
 });
 
-test("renewals are not noted in the audit log, all else of a session is", async ({ expect }) => {
+test("the audit log has all changes of a session except renewals", async ({ expect }) => {
   const client = await freshClient();
   const { id } = await madeSession(client, await madeSessionApp(client));
   await renewed(client, id);
