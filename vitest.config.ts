@@ -116,7 +116,7 @@ export default defineConfig({
           include: ["test/e2e/**/*.test.ts"],
           isolate: false,
           globalSetup: ["./test/e2e/bundle-setup.ts", "./test/support/edge-setup.ts"],
-          // Whoever is a container beside five other files on two cores may need minutes.
+          // Container tests that run beside five other files on two cores may need minutes.
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

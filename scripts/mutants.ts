@@ -1,29 +1,33 @@
 /**
  * `npm run mutants [id …]`: plants one small fault after another in a copy of the last commit and says whether the tests
- * that must notice it do. Without ids it runs all; `--list` only checks that each place is still there.
+ * that must notice it do. Without ids it runs all; `--list` only checks that each snippet and each test file exists.
+ *
+ * A mutant is killed when a test fails that passes without it. A test that runs into its time limit does not count: it
+ * may have been slow. The exit status is 1 unless all are killed but those that the list calls equivalent or hanging.
  */
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { globSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type Mutant, MUTANTS } from "./mutants/list.ts";
+import { MUTANTS } from "./mutants/list.ts";
+import type { Mutant } from "./mutants/mutant.ts";
+import { type Baseline, failuresOf, runBaseline } from "./mutants/test-run.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const MUTANT_LIMIT_MS = 60_000;
-/** A mutant that makes a test wait for ever is noticed in seconds. */
-const TEST_LIMIT_MS = 15_000;
+const COPIES = 2;
+const TEST_FILES = "{src,node-agent,cli,test}/**/*.test.ts";
 
-type Verdict = "killed" | "hung" | "survived";
+type Verdict = "killed" | "hung" | "error" | "survived" | "equivalent";
 type Place = { readonly path: string; readonly text: string; readonly start: number; readonly end: number };
+/** The files that a mutant's filter stands for, in one run. */
+type TestSet = readonly string[];
 
 /** Finds the snippet, whatever blanks it is broken by. Throws where it does not occur exactly once. */
 function placeOf(root: string, { id, snippet }: Mutant): Place {
-  const words = snippet.trim().split(/\s+/);
-  const pattern = new RegExp(words.map(escaped).join("\\s+"), "g");
+  const tokens = snippet.trim().split(/\s+/);
+  const pattern = new RegExp(tokens.map(escaped).join("\\s+"), "g");
   const paths = globSync("{src,node-agent}/**/*.ts", { cwd: root }).filter(
     (path) => !path.endsWith(".test.ts"),
   );
@@ -43,73 +47,117 @@ function escaped(word: string): string {
   return word.replaceAll(/[^\w\s]/g, String.raw`\$&`);
 }
 
-async function tryMutant(copy: string, mutant: Mutant): Promise<Verdict> {
-  const { path, text, start, end } = placeOf(copy, mutant);
-  const file = join(copy, path);
-  writeFileSync(file, `${text.slice(0, start)}${mutant.replacement}${text.slice(end)}`);
-  try {
-    return await runTests(copy, mutant.tests);
-  } finally {
-    writeFileSync(file, text);
+/** The test files of each filter of the mutant. Throws where one has none. */
+function testSetsOf(root: string, { id, tests }: Mutant): readonly TestSet[] {
+  if (tests.length === 0) throw new Error(`${id}: no tests`);
+  const paths = globSync(TEST_FILES, { cwd: root });
+  return tests.map((filter) => {
+    const files = paths.filter((path) => filter !== "" && path.includes(filter));
+    if (files.length === 0) throw new Error(`${id}: no test file matches "${filter}"`);
+    return files.toSorted();
+  });
+}
+
+/** A copy of the last commit that shares the installed packages. Its test sets run once without any mutant. */
+class Copy {
+  readonly #root: string;
+  readonly #baselines: Map<string, Promise<Baseline>>;
+
+  constructor(root: string, baselines: Map<string, Promise<Baseline>>) {
+    this.#root = root;
+    this.#baselines = baselines;
+  }
+
+  async try(mutant: Mutant): Promise<Verdict> {
+    const found: Verdict[] = [];
+    for (const files of testSetsOf(this.#root, mutant)) {
+      const baseline = await this.#baselineOf(files);
+      found.push(await this.#runWith(mutant, baseline));
+      if (found.includes("killed")) return "killed";
+    }
+    const verdict = found.find((each) => each !== "survived") ?? "survived";
+    return verdict === "survived" && mutant.equivalent !== undefined ? "equivalent" : verdict;
+  }
+
+  #baselineOf(files: TestSet): Promise<Baseline> {
+    const key = files.join(" ");
+    const baseline = this.#baselines.get(key) ?? runBaseline(this.#root, files);
+    this.#baselines.set(key, baseline);
+    return baseline;
+  }
+
+  async #runWith(mutant: Mutant, baseline: Baseline): Promise<Verdict> {
+    const { path, text, start, end } = placeOf(this.#root, mutant);
+    const file = join(this.#root, path);
+    writeFileSync(file, `${text.slice(0, start)}${mutant.replacement}${text.slice(end)}`);
+    try {
+      return await failuresOf(this.#root, baseline);
+    } finally {
+      writeFileSync(file, text);
+    }
   }
 }
 
-/** A run that fails has noticed the mutant; so has one that does not end, which is worth a look. */
-async function runTests(copy: string, tests: readonly string[]): Promise<Verdict> {
-  const limits = ["--bail", "1", "--testTimeout", String(TEST_LIMIT_MS)];
-  const child = spawn(
-    process.execPath,
-    ["node_modules/vitest/vitest.mjs", "run", "--passWithNoTests=false", ...limits, ...tests],
-    { cwd: copy, stdio: "ignore", detached: true },
-  );
-  const ended = once(child, "exit").then(([code]): Verdict => (code === 0 ? "survived" : "killed"));
-  const verdict = await Promise.race([ended, delay<Verdict>(MUTANT_LIMIT_MS, "hung", { ref: false })]);
-  if (verdict === "hung" && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-  await ended;
-  return verdict;
-}
-
-/** Runs with a copy of the last commit, which shares the installed packages. */
-async function withCopy(work: (copy: string) => Promise<void>): Promise<void> {
+async function withCopy(work: (root: string) => Promise<void>): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "edgerun-mutants-"));
-  const copy = join(directory, "tree");
+  const root = join(directory, "tree");
   const git = (...args: string[]) => execFileSync("git", args, { cwd: ROOT, stdio: "ignore" });
-  git("worktree", "add", "--detach", copy, "HEAD");
+  git("worktree", "add", "--detach", root, "HEAD");
   try {
-    symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
-    await work(copy);
+    symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
+    await work(root);
   } finally {
-    git("worktree", "remove", "--force", copy);
+    git("worktree", "remove", "--force", root);
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-/** Prints every snippet that is not found once. */
-function checkPlaces(mutants: readonly Mutant[]): boolean {
-  const lost = mutants.flatMap((mutant) => {
+/** Prints every snippet that is not found once, and every filter without files. */
+function checkList(mutants: readonly Mutant[]): boolean {
+  const messages = mutants.flatMap((mutant) => {
     try {
       placeOf(ROOT, mutant);
+      testSetsOf(ROOT, mutant);
       return [];
     } catch (error) {
       return [error instanceof Error ? error.message : String(error)];
     }
   });
-  for (const message of lost) console.error(message);
-  return lost.length === 0;
+  for (const message of messages) console.error(message);
+  return messages.length === 0;
+}
+
+async function runMutants(mutants: readonly Mutant[]): Promise<void> {
+  const queue = [...mutants];
+  const baselines = new Map<string, Promise<Baseline>>();
+  const counts: Partial<Record<Verdict, number>> = {};
+  const work = async (root: string) => {
+    const copy = new Copy(root, baselines);
+    for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
+      const startedAt = Date.now();
+      const verdict = await copy.try(mutant).catch((error: unknown): Verdict => {
+        console.error(`${mutant.id}: ${error instanceof Error ? error.message : String(error)}`);
+        return "error";
+      });
+      counts[verdict] = (counts[verdict] ?? 0) + 1;
+      const isExpected = verdict === (mutant.hangs === undefined ? "killed" : "hung");
+      if (!isExpected && verdict !== "equivalent") process.exitCode = 1;
+      const seconds = Math.round((Date.now() - startedAt) / 1_000);
+      console.log(`${mutant.id.padEnd(4)} ${verdict.padEnd(10)} ${seconds} s  ${mutant.snippet}`);
+    }
+  };
+  await Promise.all(Array.from({ length: COPIES }, () => withCopy(work)));
+  console.log(
+    Object.entries(counts)
+      .map(([verdict, count]) => `${count} ${verdict}`)
+      .join(", "),
+  );
 }
 
 const args = process.argv.slice(2);
 const ids = args.filter((arg) => !arg.startsWith("--"));
+const unknown = ids.filter((id) => MUTANTS.every((mutant) => mutant.id !== id));
 const chosen = ids.length === 0 ? MUTANTS : MUTANTS.filter(({ id }) => ids.includes(id));
-if (!checkPlaces(chosen)) process.exitCode = 1;
-else if (!args.includes("--list")) {
-  await withCopy(async (copy) => {
-    for (const mutant of chosen) {
-      const startedAt = Date.now();
-      const verdict = await tryMutant(copy, mutant);
-      if (verdict === "survived") process.exitCode = 1;
-      const seconds = Math.round((Date.now() - startedAt) / 1_000);
-      console.log(`${mutant.id.padEnd(4)} ${verdict.padEnd(8)} ${seconds} s  ${mutant.snippet}`);
-    }
-  });
-}
+if (unknown.length > 0) throw new Error(`the list has no mutant ${unknown.join(", ")}`);
+if (!checkList(chosen)) process.exitCode = 1;
+else if (!args.includes("--list")) await runMutants(chosen);

@@ -5,7 +5,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { parseSync } from "oxc-parser";
-import { findRetiredWords } from "./check/words.ts";
+import { findRetiredTerms } from "./check/glossary.ts";
 
 const AREAS = ["src", "node-agent", "cli"] as const;
 const SMALL_FILE_LINES = 40;
@@ -43,7 +43,7 @@ print(
   cycles().length,
 );
 print("types of a job", jobTypes(), jobTypes().length);
-print("retired words", [], findRetiredWords(root).length);
+print("retired words", [], findRetiredTerms(root).length);
 
 function print(what: string, details: readonly string[], figure: number): void {
   const listed = details.length === 0 ? "" : `  (${details.join(", ")})`;

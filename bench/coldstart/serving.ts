@@ -13,7 +13,7 @@ import { promisify } from "node:util";
 import Dockerode from "dockerode";
 import { ContainerHost } from "../../test/support/container-host.ts";
 import { ensureServerImage } from "../../test/support/script-image.ts";
-import { openDoors, servingContainer } from "../../test/support/serving-worker.ts";
+import { openWorkers, servingContainer } from "../../test/support/serving-worker.ts";
 import { HEALTH_PROBE_MS } from "../../src/contract/limits.ts";
 import { latencyOf } from "../load/percentiles.ts";
 
@@ -48,7 +48,7 @@ async function startBare(): Promise<number> {
 }
 
 async function untilOpen(host: ContainerHost, isOpen: boolean): Promise<void> {
-  while (openDoors(host.fixture).length > 0 !== isOpen) await delay(LOOK_MS);
+  while (openWorkers(host.fixture).length > 0 !== isOpen) await delay(LOOK_MS);
 }
 
 /** A cold start through the agent, and a start of the same worker after it was frozen. */

@@ -1,6 +1,6 @@
 /** What a client sees of its jobs while something breaks under them, and what becomes of them. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { JobReply, QueueClient } from "../../test/support/queue-client.ts";
+import type { JobView, QueueClient } from "../../test/support/queue-client.ts";
 
 const LOOK_AGAIN_MS = 50;
 
@@ -13,7 +13,7 @@ export type FailureRecord = {
   readonly endedMs: number;
   /** Milliseconds from the failure until one of the jobs under way waits again; null where none did. */
   readonly requeuedMs: number | null;
-  readonly results: readonly JobReply[];
+  readonly results: readonly JobView[];
   /** What the endpoint counted since the first submit. */
   readonly counted: { readonly completed: number; readonly failed: number; readonly retried: number };
 };

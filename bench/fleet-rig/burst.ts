@@ -1,7 +1,7 @@
 /** A burst of jobs on an endpoint that has no workers: out over all hosts of a fleet, and back to nothing. */
 import { resolve } from "node:path";
 import { createEndpoint } from "../../test/support/management-client.ts";
-import type { JobReply, QueueClient } from "../../test/support/queue-client.ts";
+import type { JobView, QueueClient } from "../../test/support/queue-client.ts";
 import type { FleetRig } from "../../test/support/rig/fleet-rig.ts";
 import { placedWorkers, type Sample, Samples } from "./samples.ts";
 
@@ -41,7 +41,7 @@ export type BurstFigures = {
 
 export type Burst = {
   readonly samples: readonly Sample[];
-  readonly results: readonly JobReply[];
+  readonly results: readonly JobView[];
   readonly figures: BurstFigures;
 };
 
@@ -88,7 +88,7 @@ async function submitAll(client: QueueClient, inputs: readonly number[], seconds
 
 function figuresOf(
   samples: readonly Sample[],
-  results: readonly JobReply[],
+  results: readonly JobView[],
   submittedMs: number,
 ): BurstFigures {
   const first = (isSo: (sample: Sample) => boolean) => samples.find(isSo)?.at ?? Number.NaN;

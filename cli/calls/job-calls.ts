@@ -17,9 +17,6 @@ const OUTAGE_MS = 60_000;
 const OUTAGE_PAUSE_MS = 500;
 const TOO_MANY_REQUESTS = 429;
 
-/** The submitted job, or the error response of the service. */
-export type Submitted = { readonly job: JobReply } | { readonly errorResponse: Response };
-
 export class JobCalls {
   readonly #service: Service;
   readonly #onWorker: (endpointId: string, workerId: string, line: CallLine) => void;
@@ -29,14 +26,17 @@ export class JobCalls {
     this.#onWorker = onWorker;
   }
 
-  /** Submits a job exactly once, also with retries; with `runsync` it may already have ended. */
+  /**
+   * Submits a job exactly once, also with retries; with `runsync` it may already have ended. Returns the error response
+   * of the service if it accepts no job.
+   */
   async submit(
     endpointId: string,
     operation: "run" | "runsync",
     job: JobJson,
     { headers, signal }: Pick<QueueCall, "headers" | "signal">,
     line: CallLine,
-  ): Promise<Submitted> {
+  ): Promise<{ readonly job: JobView } | { readonly errorResponse: Response }> {
     const search = operation === "runsync" ? `?wait=${POLL_MS}` : "";
     const { response, text } = await this.#requestWithRetry(
       line,
@@ -48,7 +48,7 @@ export class JobCalls {
         body: jobBody(job),
       },
     );
-    const reply = response.ok ? parseJobReply(text) : undefined;
+    const reply = response.ok ? parseJobView(text) : undefined;
     if (reply !== undefined) return { job: reply };
     return { errorResponse: new Response(text, { status: response.status, headers: jsonHeaders() }) };
   }
@@ -56,13 +56,13 @@ export class JobCalls {
   /** Polls a job until it has ended, or for `followMs`; shows its progress in `line`. */
   async follow(
     endpointId: string,
-    submitted: JobReply,
+    submitted: JobView,
     {
       line,
       signal,
       followMs,
     }: { readonly line: CallLine; readonly signal: AbortSignal; readonly followMs: number },
-  ): Promise<JobReply> {
+  ): Promise<JobView> {
     const endAt = performance.now() + followMs;
     let job = submitted;
     while (true) {
@@ -86,15 +86,15 @@ export class JobCalls {
     });
   }
 
-  #report(endpointId: string, job: JobReply, line: CallLine): void {
+  #report(endpointId: string, job: JobView, line: CallLine): void {
     if (job.queue !== undefined) line.waiting(job.queue.detail ?? job.queue.reason);
     if (job.status === "IN_PROGRESS" && job.workerId) this.#onWorker(endpointId, job.workerId, line);
   }
 
-  async #poll(endpointId: string, job: JobReply, line: CallLine, signal: AbortSignal): Promise<JobReply> {
+  async #poll(endpointId: string, job: JobView, line: CallLine, signal: AbortSignal): Promise<JobView> {
     const path = `/v2/${endpointId}/status-sync/${encodeURIComponent(job.id)}?wait=${POLL_MS}`;
     const { response, text } = await this.#requestWithRetry(line, signal, path);
-    const seen = response.ok ? parseJobReply(text) : undefined;
+    const seen = response.ok ? parseJobView(text) : undefined;
     if (seen !== undefined) return seen;
     if (response.status !== TOO_MANY_REQUESTS) throw jobNotFound(job, text);
     await delay(OUTAGE_PAUSE_MS, undefined, { signal });
@@ -127,7 +127,7 @@ export class JobCalls {
 }
 
 /** Ends the line of a call with the result of its job. */
-export function endLine(line: CallLine, job: JobReply): void {
+export function endLine(line: CallLine, job: JobView): void {
   if (job.status === "COMPLETED") {
     line.done({ ranMs: job.executionTime, queuedMs: job.delayTime });
     return;
@@ -140,7 +140,7 @@ export function endLine(line: CallLine, job: JobReply): void {
   line.fail(`${error_type}: ${error_message}`, error_traceback);
 }
 
-function jobNotFound(job: JobReply, text: string): CallFailure {
+function jobNotFound(job: JobView, text: string): CallFailure {
   return new CallFailure(502, `Job ${job.id} can no longer be read: ${text.slice(0, 500)}`);
 }
 
@@ -158,7 +158,7 @@ const jobSchema = z.looseObject({
   queue: z.looseObject({ reason: z.string(), detail: z.string().optional() }).optional(),
 });
 /** The members that are read of a job, and the JSON of the service. */
-export type JobReply = z.infer<typeof jobSchema> & { readonly json: string };
+export type JobView = z.infer<typeof jobSchema> & { readonly json: string };
 
 const jobErrorSchema = z.looseObject({
   error_type: z.string(),
@@ -168,27 +168,27 @@ const jobErrorSchema = z.looseObject({
 type JobError = z.infer<typeof jobErrorSchema>;
 
 /** Undefined where it is not a job. */
-function parseJobReply(json: string): JobReply | undefined {
+function parseJobView(json: string): JobView | undefined {
   const { data } = jobSchema.safeParse(parseJson(json));
   return data && { ...data, json };
 }
 
 /** A response with the job exactly as the service sent it. */
-export function answerWith({ json }: JobReply): Response {
+export function answerWith({ json }: JobView): Response {
   return new Response(json, { headers: { "Content-Type": "application/json" } });
 }
 
-export function isFinal({ status }: JobReply): boolean {
+export function isFinal({ status }: JobView): boolean {
   return status !== "IN_QUEUE" && status !== "IN_PROGRESS";
 }
 
 /** Why a job failed: the structured error of the runtime, or a plain message. */
-export function errorOf({ status, error }: JobReply): JobError {
+export function errorOf({ status, error }: JobView): JobError {
   const message = typeof error === "string" ? error : JSON.stringify(error ?? status);
   const structured = jobErrorSchema.safeParse(parseJson(message));
   return structured.success ? structured.data : { error_type: status, error_message: message };
 }
 
-export function lacksModules(job: JobReply): boolean {
+export function lacksModules(job: JobView): boolean {
   return job.status === "FAILED" && errorOf(job).error_type === MISSING_MODULES_ERROR;
 }

@@ -16,7 +16,7 @@ const storedSchema = z.looseObject({
   /** The URL may be used although it is neither on this computer nor https. */
   insecure: z.boolean().optional(),
 });
-export type Stored = z.infer<typeof storedSchema>;
+export type StoredSettings = z.infer<typeof storedSchema>;
 
 /** What `flash login` has stored: `edgerun/config.toml` in the configuration directory of the user. */
 export class ConfigurationFile {
@@ -28,7 +28,7 @@ export class ConfigurationFile {
   }
 
   /** Empty when the file does not exist. */
-  async read(): Promise<Stored> {
+  async read(): Promise<StoredSettings> {
     const stored = storedSchema.safeParse(await this.#entries());
     if (stored.success) return stored.data;
     const [issue] = stored.error.issues;
@@ -36,7 +36,7 @@ export class ConfigurationFile {
   }
 
   /** Changes these entries and keeps all others. Writes atomically; only the user may read the file. */
-  async write(changes: Stored): Promise<void> {
+  async write(changes: StoredSettings): Promise<void> {
     const entries = { ...(await this.#entries()), ...changes };
     await mkdir(dirname(this.path), { recursive: true, mode: OWNER_ONLY_DIRECTORY });
     const defined = Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));

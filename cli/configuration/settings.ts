@@ -1,7 +1,7 @@
 /** Which service a command calls, and with which key. */
 import { ALLOW_PLAIN_HTTP_VARIABLE } from "../../src/net/public-host.ts";
 import type { Cli } from "../core/cli.ts";
-import { ConfigurationFile, type Stored } from "./configuration-file.ts";
+import { ConfigurationFile, type StoredSettings } from "./configuration-file.ts";
 import { type EnvironmentFile, findEnvironmentFile } from "./environment-file.ts";
 import { requireSecureUrl, DEFAULT_URL, parseServiceUrl } from "../service/service-url.ts";
 import { Failure } from "../core/failure.ts";
@@ -78,7 +78,7 @@ function settingsOf(
 }
 
 /** A login without https is allowed for its own URL only. */
-function allowsPlainHttp(cli: Cli, stored: Stored, isStoredUrl: boolean): boolean {
+function allowsPlainHttp(cli: Cli, stored: StoredSettings, isStoredUrl: boolean): boolean {
   if (cli.isInsecure === true || cli.environment[ALLOW_PLAIN_HTTP_VARIABLE] === "true") return true;
   return isStoredUrl && stored.insecure === true;
 }

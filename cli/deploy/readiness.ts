@@ -47,7 +47,7 @@ export type ReadyEndpoint = { readonly name: string } & (
   | { readonly state: "unknown"; readonly reason: string }
 );
 
-type Waiting = {
+type WaitOptions = {
   readonly manifest: FlashManifest;
   readonly endpoints: readonly DeployedEndpoint[];
   /** 0: do not wait. */
@@ -58,9 +58,8 @@ type Waiting = {
 export async function awaitWorkers(
   cli: Cli,
   service: Service,
-  waiting: Waiting,
+  { manifest, endpoints, limitSeconds }: WaitOptions,
 ): Promise<readonly ReadyEndpoint[]> {
-  const { manifest, endpoints, limitSeconds } = waiting;
   const saved = endpoints.flatMap(({ name, id, action }) =>
     id === null || action === "failed"
       ? []

@@ -86,7 +86,7 @@ type Answer =
   | { readonly kind: "superseded" }
   | { readonly kind: "ended" };
 
-type Waiting = {
+type PendingQuestion = {
   readonly id: number;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
@@ -100,7 +100,7 @@ class ResidentProcess {
   readonly #group: ProcessGroup;
   readonly #ended: Promise<void>;
   #hasEnded = false;
-  #waiting: Waiting | undefined;
+  #waiting: PendingQuestion | undefined;
 
   constructor(setting: DiscoverySetting) {
     this.#interpreter = setting.interpreter;
@@ -112,7 +112,7 @@ class ResidentProcess {
     this.#ended = this.#watch();
   }
 
-  async ask(question: Question, onInterim: Waiting["onInterim"]): Promise<Answer> {
+  async ask(question: Question, onInterim: PendingQuestion["onInterim"]): Promise<Answer> {
     this.abandon();
     if (this.#hasEnded) return { kind: "ended" };
     return await new Promise((resolve, reject) => {

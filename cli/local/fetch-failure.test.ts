@@ -10,8 +10,8 @@ test.for([
   "npm error code E404",
   "npm error code EINTEGRITY",
   "npm error Something else",
-])("%s is explained", (words, { expect }) => {
-  const failure = fetchFailure(`npm warn EBADENGINE noise\n${words}`, "/cache");
+])("%s is explained", (output, { expect }) => {
+  const failure = fetchFailure(`npm warn EBADENGINE noise\n${output}`, "/cache");
   expect(failure.message).toMatchSnapshot();
   expect(failure.advice.join("\n")).not.toContain("noise");
 });

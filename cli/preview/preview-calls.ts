@@ -1,7 +1,7 @@
 /** Calls of the local server, answered by the endpoints that a preview has deployed to its edge. */
 import { WAIT_DEFAULT_MS } from "../../src/contract/limits.ts";
 import { forwardedHeaders, responseHeaders } from "../calls/forwarded-headers.ts";
-import { answerWith, endLine, JobCalls, type JobReply } from "../calls/job-calls.ts";
+import { answerWith, endLine, JobCalls, type JobView } from "../calls/job-calls.ts";
 import type { JobJson } from "../server/requests/served-app.ts";
 import type { CallLine, EndpointCalls, QueueCall, ServedEndpoint } from "../server/requests/served-app.ts";
 import type { Service } from "../service/service.ts";
@@ -62,7 +62,7 @@ export class PreviewCalls implements EndpointCalls {
     return this.#ids.get(name) ?? name;
   }
 
-  async #watch(id: string, job: JobReply, line: CallLine): Promise<void> {
+  async #watch(id: string, job: JobView, line: CallLine): Promise<void> {
     try {
       const order = { line, signal: this.#signal, followMs: WATCH_MS };
       endLine(line, await this.#jobs.follow(id, job, order));

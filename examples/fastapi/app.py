@@ -70,7 +70,7 @@ async def ping():
 
 @app.post("/count")
 async def count(body: Text):
-    return {"words": len(body.text.split()), "characters": len(body.text)}
+    return {"wordCount": len(body.text.split()), "characterCount": len(body.text)}
 
 
 @app.post("/files")

@@ -9,11 +9,11 @@ NOTES: dict[int, str] = {}
 
 @api.post("/summary")
 async def summary(values: list[float]) -> dict:
-    """Statistics of some values, as a sentence."""
+    """Statistics of some values, with a summary."""
     from numbers_worker import statistics
 
     found = await statistics(values)
-    return {"sentence": f"{len(values)} values, {found['mean']:.2f} in the middle", **found}
+    return {"summary": f"{len(values)} values, {found['mean']:.2f} in the middle", **found}
 
 
 @api.put("/notes/{note_id}")

@@ -48,7 +48,7 @@ def ping():
 @app.post("/count")
 def count():
     text = request.get_json()["text"]
-    return {"words": len(text.split()), "characters": len(text)}
+    return {"wordCount": len(text.split()), "characterCount": len(text)}
 
 
 @app.post("/files")

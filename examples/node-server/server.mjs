@@ -34,7 +34,7 @@ async function serve(request, response) {
 
 async function count(request, response) {
   const { text } = await json(request);
-  answer(response, { words: text.split(/\s+/).filter(Boolean).length, characters: [...text].length });
+  answer(response, { wordCount: text.split(/\s+/).filter(Boolean).length, characterCount: [...text].length });
 }
 
 // Files

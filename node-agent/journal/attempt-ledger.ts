@@ -10,7 +10,7 @@
  *     else: what is not written is known until this process ends, and then the edge finds out by itself.
  */
 import { errorMessage } from "../../src/std/errors.ts";
-import type { LeasedJob, RawExchangeReply, Upload } from "../../src/contract/agent/agent.ts";
+import type { LeaseRenewal, RawExchangeReply, Upload } from "../../src/contract/agent/agent.ts";
 import { ageMs } from "../core/timing.ts";
 import type { AgentLog } from "../core/log.ts";
 import type { AttemptRecord, AttemptRef, Journal, ReportRecord } from "./journal.ts";
@@ -19,7 +19,7 @@ import { encodeReport, withUpload, type AttemptOutcome } from "./report.ts";
 /** Chunks of one attempt in their order, as JSON texts; `from` is the number of the first. */
 export type ChunkRecord = AttemptRef & { readonly from: number; readonly outputs: readonly string[] };
 
-/** A held job: the JSON text of a HeldJob without its progress, and that as its own text. */
+/** A running attempt as an exchange reports it: the JSON of a LeaseRenewal without its progress, and the JSON of that. */
 export type EncodedAttempt = { readonly body: string; readonly progress: string | undefined };
 
 /** A job that the edge has dispatched to this host, with its values as JSON strings, and its attempt in the ledger. */
@@ -218,7 +218,7 @@ export class AttemptLedger {
     return this.#ofEndpoint(endpointId).map(({ record, progress, startedAt, finishedAt }) => {
       const { jobId, attempt, workerId } = record;
       const ago = startedAt === undefined ? undefined : agesOf(startedAt, finishedAt);
-      const body = JSON.stringify({ jobId, attempt, workerId, ago } satisfies Partial<LeasedJob>);
+      const body = JSON.stringify({ jobId, attempt, workerId, ago } satisfies Partial<LeaseRenewal>);
       return { body, progress };
     });
   }
@@ -343,7 +343,7 @@ export class AttemptLedger {
   }
 }
 
-function agesOf(startedAt: number, finishedAt: number | undefined): LeasedJob["ago"] {
+function agesOf(startedAt: number, finishedAt: number | undefined): LeaseRenewal["ago"] {
   const handlerStarted = ageMs(startedAt);
   return finishedAt === undefined
     ? { handlerStarted }

@@ -1,4 +1,4 @@
-/** What a link needs of the workers: who takes requests, and where their servers listen. */
+/** What a link needs of the workers: which take requests, and where their servers listen. */
 
 /** Leave to send one request to a worker's server; the worker is neither drained nor frozen until it is given back. */
 export type Admission = { readonly host: string; readonly port: number; readonly release: () => void };
@@ -8,7 +8,7 @@ export type AdmissionControl = {
   openWorkers(endpointId: string): readonly string[];
   /** Null when the worker takes no requests. `turnOut`: ends the request at once, for the worker waits no longer. */
   admit(endpointId: string, workerId: string, evict: () => void): Admission | null;
-  /** A connection to the worker's server has failed: its health is looked at now. */
+  /** A connection to the worker's server has failed: its health is checked at once. */
   connectionFailed(endpointId: string, workerId: string): void;
   /** Its server takes no connections: the worker takes no requests until its health is seen to be good. */
   connectionRefused(endpointId: string, workerId: string): void;

@@ -42,7 +42,7 @@ export class Channel implements Sender {
   #isOver = false;
   /** Called when there is room again after `isFull`. */
   onDrain: () => void = () => {};
-  /** Told how many bytes more are held, or fewer. */
+  /** Called with the change of the number of buffered bytes. */
   onBuffered: (bytes: number) => void = () => {};
 
   constructor(options: ChannelOptions) {

@@ -33,7 +33,7 @@ export class HttpStream implements LinkStream {
     this.#headers = requestHeaders(options.head, options.hasBody);
     this.#bytesLeft = this.#headers.bodyBytes ?? Number.POSITIVE_INFINITY;
     this.#request = this.#send();
-    // With a body to come the head goes ahead of it: a worker may answer that alone.
+    // The head is sent before its body arrives: a worker may answer the head alone.
     if (options.hasBody) this.#request.flushHeaders();
     else this.#receivedEnd();
   }
@@ -102,12 +102,12 @@ export class HttpStream implements LinkStream {
 
   #failed(error: Error): void {
     if (this.#options.channel.isOver) return;
-    // An answer that has begun tells itself of its end; a complete one stands, though not all was read of the request.
+    // A response that has begun reports its own end; a complete one is valid even if the request was not read.
     if (this.#isAnswered) return;
     failRequest(error, this.#options);
   }
 
-  /** Nothing of the worker follows, and it reads no more; the edge may still send, to nobody. */
+  /** The worker sends and reads no more; what the edge still sends is dropped. */
   #closed(): void {
     const { channel, admission } = this.#options;
     if (this.#isClosed) return;
@@ -124,7 +124,7 @@ export class HttpStream implements LinkStream {
   }
 }
 
-/** Bytes that may be kept: a small view would keep the whole message that it came in. */
+/** Copies a small view, which would keep the whole message alive. */
 function ownBytes(payload: Uint8Array): Uint8Array {
   return payload.byteLength * 2 < payload.buffer.byteLength ? Buffer.from(payload) : payload;
 }

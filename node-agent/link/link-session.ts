@@ -56,7 +56,7 @@ export class LinkSession {
     this.#scheduler.sendFirst({ type: FRAME.WORKERS, flags: 0, stream: 0, payload: encodeJson({ workers }) });
   }
 
-  /** False when the message is none of a link. */
+  /** False when the message is not part of the protocol. */
   receive(message: Uint8Array): boolean {
     const frames = decodeFrames(message);
     if (!frames) return false;
@@ -72,7 +72,7 @@ export class LinkSession {
     for (const opened of this.#streams.values()) end(opened, "worker_failed", detail);
   }
 
-  /** The connection is gone. */
+  /** Called when the connection has closed. */
   close(): void {
     if (this.#beat) clearTimeout(this.#beat);
     for (const { channel, stream } of this.#streams.values()) {

@@ -20,6 +20,6 @@ export type LinkStream = {
   readonly kind: "http" | "websocket";
   /** A frame with something for the worker. */
   receive(frame: Frame): void;
-  /** The edge ended the stream, or the link is gone: the worker sees that its client is. */
+  /** The edge ended the stream, or the link broke: the worker sees its client disconnect. */
   abort(): void;
 };

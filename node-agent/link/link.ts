@@ -31,7 +31,7 @@ export type LinkOptions = Pick<
 
 /** Frames of several streams may share a message. */
 const MESSAGE_MAX_BYTES = 16 * LINK_FRAME_MAX_BYTES;
-/** Time for the other end to say goodbye as well. */
+/** Time for the other end to complete the closing handshake. */
 const GOODBYE_MS = 1_000;
 const GOING_AWAY = 1001;
 const NO_LINK = 1002;
@@ -44,7 +44,7 @@ export class Link {
   #socket: WebSocket | null = null;
   #session: LinkSession | null = null;
   #isHeard = false;
-  /** Workers that the edge has been told of. */
+  /** Workers that were announced to the edge. */
   #announced: readonly string[] = [];
   #isLeaving = false;
   #onQuiet: () => void = () => {};
@@ -72,7 +72,7 @@ export class Link {
     this.#session?.fail(STOPPED);
     this.#schedule.cancel();
     this.#options.reachability.answered(this.#conversation);
-    setImmediate(() => this.#closeSocket()); // after what was said last
+    setImmediate(() => this.#closeSocket()); // after the last frame was sent
   }
 
   #closeSocket(): void {
@@ -144,7 +144,7 @@ export class Link {
     if (!this.#session?.receive(message)) socket.close(NO_LINK, "The message is none of a link.");
   }
 
-  /** Only who was heard of is taken for healthy: an edge may accept a link, and drop it at once. */
+  /** Healthy only after the edge has sent something: it may accept a link and drop it at once. */
   #heard(): void {
     this.#isHeard = true;
     this.#backoff.reset();

@@ -20,7 +20,7 @@ export class BufferShare {
     this.#all = all;
   }
 
-  /** So many bytes more, or fewer, are held. */
+  /** Adds to the number of buffered bytes; negative when bytes leave. */
   add(bytes: number): void {
     this.#bytes += bytes;
     this.#all.bytes += bytes;

@@ -28,7 +28,7 @@ const OF_HANDSHAKE = new Set([
 export type FramedHeaders = {
   /** Names and values in turn. */
   readonly flat: string[];
-  /** What the head says that the body has; null when it says nothing that can be relied on. */
+  /** The body length that the head declares; null without a reliable one. */
   readonly bodyBytes: number | null;
 };
 
@@ -46,7 +46,7 @@ export function requestHeaders({ headers, method }: RequestHead, hasBody: boolea
   return { flat, bodyBytes };
 }
 
-/** Headers with which a WebSocket to a worker is asked for, by name. */
+/** Request headers that open a WebSocket to a worker, by name. */
 export function upgradeHeaders({ headers }: RequestHead): ReadonlyMap<string, readonly string[]> {
   const byName = new Map<string, string[]>();
   const names = new Map<string, string>();
@@ -59,7 +59,7 @@ export function upgradeHeaders({ headers }: RequestHead): ReadonlyMap<string, re
   return byName;
 }
 
-/** The head of a worker's answer as a frame carries it; undefined when it is none that can be passed on. */
+/** The head of a worker's response as a frame carries it; undefined when it cannot be passed on. */
 export function responseHead(response: IncomingMessage): Uint8Array | undefined {
   const { rawHeaders, statusCode: status, statusMessage: statusText } = response;
   const headers = endToEnd(pairs(rawHeaders)).filter(
@@ -93,7 +93,7 @@ function lengthOf(values: readonly string[]): number | null {
   return others.length === 0 && /^\d{1,15}$/.test(value) ? Number(value) : null;
 }
 
-/** Servers want to know of such a request that it has no body. */
+/** Servers expect an explicit length of 0 for such requests without a body. */
 function canExpectBody(method: string): boolean {
   return ["POST", "PUT", "PATCH"].includes(method);
 }

@@ -14,7 +14,7 @@ const HEAD = new Uint8Array([123, 125]);
 const NAMES = Object.fromEntries(Object.entries(FRAME).map(([name, type]) => [type, name]));
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A socket whose buffer empties when the test says so. */
+/** A socket whose buffer the test drains. */
 class SlowSocket implements MessageSocket {
   bufferedAmount = 0;
   readonly messages: Uint8Array[] = [];

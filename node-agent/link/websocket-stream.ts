@@ -105,7 +105,7 @@ export class WebsocketStream implements LinkStream {
     const { channel, admission } = this.#options;
     const head = this.#upgrade && responseHead(this.#upgrade);
     this.#hasAnswered = true;
-    // Before the socket's other listener, which tells of messages that are whole.
+    // Before the socket's other listener, which reports complete messages.
     this.#upgrade?.socket.prependListener("data", (bytes: Buffer) => this.#arrived(bytes.byteLength));
     channel.onDrain = () => this.#socket.resume();
     if (head) return channel.head(head);
@@ -187,7 +187,7 @@ function openSocket({ admission, head }: ForwardedRequest): WebSocket {
     followRedirects: false,
     maxPayload: WEBSOCKET_MESSAGE_MAX_BYTES,
     finishRequest: (request) => {
-      request.path = head.target; // as it stands, which an address would not keep
+      request.path = head.target; // unchanged; a URL would normalize it
       for (const [name, values] of headers) request.setHeader(name, values);
       request.end();
     },

@@ -7,7 +7,7 @@ import { responseHead } from "./message-headers.ts";
 
 const BROKEN = new Set(["ECONNRESET", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_DESTROYED"]);
 
-/** Ends a request whose connection to the worker has failed; one that has reached nobody may go to another worker. */
+/** Ends a request whose connection to the worker has failed; one that did not reach a worker may go to another. */
 export function failRequest(
   error: Error,
   request: Omit<ForwardedRequest, "head">,
@@ -39,7 +39,7 @@ export function headFailure(port: number): string {
   return `The head of the worker's answer on port ${port} is too large, or none that can be passed on.`;
 }
 
-/** The other end closed the connection, as it may with one that was kept for the next request. */
+/** The other end closed the connection, as it may with an idle keep-alive connection. */
 function isBroken(error: Error): boolean {
   return BROKEN.has(codeOf(error));
 }
@@ -53,7 +53,7 @@ function codeOf(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** Passes the answer on. False when it is none that can be. */
+/** Passes the response on. False when it is invalid. */
 export function forwardResponse(response: IncomingMessage, channel: Channel, port: number): boolean {
   const head = responseHead(response);
   if (!head) {

@@ -1,6 +1,6 @@
 /**
- * Brings lines to the edge: in batches, to be kept, and at once where somebody follows. Both go their own way,
- * each one call at a time, so that a slow one does not hold up the other. A line that was followed is kept later.
+ * Sends lines to the edge: in batches to be stored, and at once to followers. The two are independent,
+ * each with one call at a time, so that a slow one does not delay the other. Followed lines are stored later, too.
  */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
@@ -14,9 +14,9 @@ import type { Batch, WorkerLines } from "./worker-lines.ts";
 
 export type LogShipperOptions = EdgeContext & {
   readonly workers: () => readonly WorkerLines[];
-  /** Called before lines are sent to be kept. */
+  /** Called before lines are sent to be stored. */
   readonly onBatch: () => void;
-  /** Called when the edge has kept a batch, or refused it for good. */
+  /** Called when the edge has stored a batch, or rejected it for good. */
   readonly onStored: (worker: WorkerLines, batch: Batch) => void;
 };
 
@@ -32,9 +32,9 @@ export class LogShipper {
   readonly #backoff: Backoff;
   readonly #batches = new Schedule(() => void this.#sendBatches());
   readonly #live = new Schedule(() => void this.#sendLive());
-  /** Who follows, by endpoint; as the edge says it. */
+  /** The number of the newest follower, by endpoint, as the edge reports it. */
   readonly #follows = new Map<string, number>();
-  /** Calls outlast the agent's other ones: what the edge has taken shall not be sent again. */
+  /** These calls outlast the agent's others, so that lines that the edge has stored are not sent again. */
   readonly #closing = new AbortController();
   #sending: Promise<void> | null = null;
   #isLiveUnderway = false;
@@ -52,7 +52,7 @@ export class LogShipper {
     return this.#follows.get(endpointId) ?? 0;
   }
 
-  /** The edge says who follows the logs of an endpoint. */
+  /** The edge reports the followers of an endpoint's logs. */
   setFollow(endpointId: string, follow: number): void {
     const known = this.follow(endpointId);
     if (follow === 0) this.#follows.delete(endpointId);
@@ -84,7 +84,7 @@ export class LogShipper {
     this.#closing.abort();
   }
 
-  // To be kept
+  // Storing
 
   async #sendBatches(): Promise<void> {
     if (this.#sending || this.#options.signal.aborted) return;
@@ -128,7 +128,7 @@ export class LogShipper {
     this.#isLiveUnderway = true;
     const outcome = await this.#call(sent, true);
     this.#isLiveUnderway = false;
-    // Lost on the way: he who follows finds it when it is kept.
+    // Lost on the way: the follower finds the line once it is stored.
     for (const { worker, batch } of sent) worker.sentLive(batch);
     if (outcome.kind === "answered") {
       for (const { endpointId, follow } of outcome.reply.follows) this.setFollow(endpointId, follow);

@@ -33,7 +33,7 @@ type BufferedLine = {
   place?: OutputPlace;
   /** Since when the edge has it. */
   storedAt?: number;
-  /** Of a line that stands for lines which are gone. */
+  /** The number of dropped lines that this line stands for. */
   readonly lostCount?: number;
 };
 
@@ -47,7 +47,7 @@ export class WorkerLines {
   readonly endpointId: string;
   readonly #budget: TokenBucket;
   #buffer: BufferedLine[] = [];
-  /** Number of the first held line since the beginning. */
+  /** Number of the first buffered line, counted from the beginning. */
   #begin = 0;
   #storedEnd = 0;
   #liveEnd = 0;
@@ -72,12 +72,12 @@ export class WorkerLines {
     return this.#storedEnd >= this.#end;
   }
 
-  /** Lines of a container go on with numbers above this. */
+  /** Line numbers of a container continue above this. */
   resumeFrom(seq: number): void {
     this.#lastSeq.container = Math.max(this.#lastSeq.container, seq);
   }
 
-  // Lines come
+  // Adding lines
 
   /** `at` in microseconds. */
   add(at: number, line: Omit<LogLine, "seq">, now: number): void {
@@ -90,7 +90,7 @@ export class WorkerLines {
     if (this.#bytes > LOG_BUFFER_MAX_BYTES) this.#shrink(now);
   }
 
-  /** The output was read up to here, whatever of it became lines. */
+  /** The output was read up to here, even if not all of it became lines. */
   reached(position: string): void {
     const last = this.#buffer.findLast(({ line }) => line.source === "container");
     if (last && !last.storedAt) last.place = { position, seq: last.line.seq };

@@ -49,7 +49,7 @@ export class WorkerLog {
     this.lines.add(micros(), { source: "system", line, ...(jobId !== undefined && { jobId }) }, Date.now());
   }
 
-  /** Says how many lines were too many since it was said last. */
+  /** Adds a line with the number of lines dropped since the last such line. */
   reportDropped(): void {
     if (this.#dropped === 0) return;
     const limit = `${this.#perSecond / 1_000} KB a second`;

@@ -9,10 +9,10 @@ import type { Runtime, RuntimeKind } from "./interface/runtime.ts";
 import { isConflict, isForbidden } from "./daemon/docker-errors.ts";
 
 const PING_LIMIT_MS = 3_000;
-/** Time between two looks at a disk that only files of apps are kept on. */
+/** Time between two checks of a disk that stores files of apps only. */
 const CHECK_INTERVAL_MS = 60_000;
 
-/** Docker when a daemon answers, else plain processes; says why. Throws when Docker was asked for and is not there. */
+/** Docker when a daemon answers, else plain processes, with the reason. Throws when a requested Docker is missing. */
 export async function chooseRuntime(
   requested: RuntimeKind | undefined,
 ): Promise<{ readonly kind: RuntimeKind; readonly why: string }> {
@@ -41,7 +41,7 @@ export type RuntimeSettings = Pick<
   readonly pythonPackage: string | undefined;
   readonly volumes: Volumes;
   readonly log: AgentLog;
-  /** Free disk below which images and files of apps that nobody uses are removed. */
+  /** Free disk below which unused images and files of apps are removed. */
   readonly diskReserveBytes: number;
   /** The state directory is on the disk that images are on. */
   readonly isStateBesideImages: boolean;
@@ -88,7 +88,7 @@ async function dockerError(): Promise<string | null> {
 
 type Place = { readonly hostId: string; readonly stateDir: string };
 
-/** Removes all workers of a host, running or not; says how many there were. The agent must not run. */
+/** Removes all workers of a host, running or not; returns their number. The agent must not run. */
 export async function removeAllWorkers(kind: RuntimeKind, place: Place): Promise<number> {
   const runtime = openRuntime(kind, place);
   const alive = setInterval(() => {}, 1_000); // what a runtime waits for does not keep a process from ending

@@ -14,7 +14,7 @@ export type BodyOwner = { readonly workerId: string; readonly jobId: string };
 /** Gives the reserved bytes back. */
 export type Reservation = Disposable;
 
-type Waiting = BodyOwner & {
+type BodyWaiter = BodyOwner & {
   readonly bytes: number;
   readonly admit: (reservation: Reservation) => void;
 };
@@ -22,7 +22,7 @@ type Waiting = BodyOwner & {
 export class BodyBudget {
   readonly #totalBytes: number;
   readonly #shareBytes: number;
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new Set<BodyWaiter>();
   readonly #busyJobs = new Set<string>();
   readonly #bytesOf = new Map<string, number>();
   #reservedBytes = 0;
@@ -37,7 +37,7 @@ export class BodyBudget {
   async reserve(owner: BodyOwner, bytes: number, signal: AbortSignal): Promise<Reservation | undefined> {
     if (signal.aborted) return undefined;
     return await new Promise((resolve) => {
-      const waiting: Waiting = { ...owner, bytes: Math.min(bytes, this.#shareBytes), admit: resolve };
+      const waiting: BodyWaiter = { ...owner, bytes: Math.min(bytes, this.#shareBytes), admit: resolve };
       const leave = () => {
         if (!this.#waiting.delete(waiting)) return;
         resolve(undefined);
@@ -62,7 +62,7 @@ export class BodyBudget {
     }
   }
 
-  #admit(waiting: Waiting): void {
+  #admit(waiting: BodyWaiter): void {
     this.#waiting.delete(waiting);
     this.#busyJobs.add(jobOf(waiting));
     this.#count(waiting.workerId, waiting.bytes);

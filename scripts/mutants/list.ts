@@ -1,16 +1,5 @@
-/** One small fault of the code that a test must notice. */
-export type Mutant = {
-  readonly id: string;
-  /** Source that occurs exactly once below `src` and `node-agent`, however it is broken into lines. */
-  readonly snippet: string;
-  readonly replacement: string;
-  /** Parts of the names of test files, the quickest first. */
-  readonly tests: readonly string[];
-};
-
-const mutant = (id: string, snippet: string, replacement: string, ...tests: string[]): Mutant => ({
-  ...{ id, snippet, replacement, tests },
-});
+import { type Mutant, mutant } from "./mutant.ts";
+import { RANDOM_MUTANTS } from "./random.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   // The job machine and the decisions of the domain
@@ -56,7 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant("D19", "diskMb -= size.diskMb;", "", "placement/standby"),
   mutant("D20", "version === config.version && !isClosed", "version === config.version", "placement/standby"),
   mutant("D21", "outdated.slice(0, index + 1)", "outdated.slice(0, index + 2)", "eviction-sets"),
-  mutant("D22", "if (count > fewest) continue;", "", "fair-share"),
+  mutant("D22", "if (count > fewest) continue;", "", "fleet-plan"),
   mutant("D23", "(isSuspect ? 2 : 0)", "(isSuspect ? 1 : 0)", "balancer"),
   mutant("D24", "surplus === 0 && chosen.includes(worker)", "chosen.includes(worker)", "rollout-plan"),
   mutant("D25", "retries: job.retries + 1 })", "retries: job.retries })", "job-machine", "queue-attempts"),
@@ -64,7 +53,7 @@ export const MUTANTS: readonly Mutant[] = [
   // The object of an endpoint
   mutant(
     "E1",
-    'if (event.kind === "retry") this.#chunks.remove(seq);',
+    'if (event.kind === "retry") chunks.remove(seq);',
     "",
     "workers/operations-table-states",
     "workers/stream",
@@ -85,14 +74,14 @@ export const MUTANTS: readonly Mutant[] = [
     "E6",
     "if (ref.session !== call.session) return true;",
     "if (ref.session !== call.session) return false;",
-    "workers/exchange",
+    "workers/fleet",
     "workers/queue-",
   ),
   mutant(
     "E7",
     "if (newest?.session === call.session && newest.turn > call.turn) return false;",
     "",
-    "workers/exchange",
+    "workers/fleet",
     "workers/queue-",
   ),
   mutant(
@@ -137,7 +126,7 @@ export const MUTANTS: readonly Mutant[] = [
     "F3",
     "if (heard?.presence !== presence) return false;",
     "if (!heard) return false;",
-    "workers/host-presence",
+    "workers/agent-hosts",
     "workers/presence",
   ),
   mutant(
@@ -184,7 +173,7 @@ export const MUTANTS: readonly Mutant[] = [
     "A8",
     "if (sync.number > this.#appliedNumber || reply.revision > this.#appliedRevision) {",
     "{",
-    "sync-loop",
+    "agent-presence",
     "agent-edge",
     "agent-workers",
   ),
@@ -192,8 +181,9 @@ export const MUTANTS: readonly Mutant[] = [
     "A10",
     "!reportsUnderway.has(report) && ledger.hasSentAllChunks(report, chunks)",
     "!reportsUnderway.has(report)",
-    "exchange-batch",
+    "exchange-plan",
     "agent-stream",
   ),
   mutant("A11", "this.#hasNews = true; // the edge shall hear", "// the edge shall hear", "agent-delivery"),
+  ...RANDOM_MUTANTS,
 ];

@@ -3,10 +3,10 @@ import { readEncryptionKeys } from "./encryption-keys.ts";
 
 const key = (byte: number) => Buffer.alloc(32, byte).toString("base64");
 
-describe("the key ring", () => {
+describe("the key keys", () => {
   test("is read in order, blanks do not matter", ({ expect }) => {
-    const ring = readEncryptionKeys({ ENCRYPTION_KEYS: ` k2:${key(2)}, k1:${key(1)} ,` });
-    expect(ring.map(({ id, bytes }) => [id, bytes.length, bytes[0]])).toEqual([
+    const keys = readEncryptionKeys({ ENCRYPTION_KEYS: ` k2:${key(2)}, k1:${key(1)} ,` });
+    expect(keys.map(({ id, bytes }) => [id, bytes.length, bytes[0]])).toEqual([
       ["k2", 32, 2],
       ["k1", 32, 1],
     ]);

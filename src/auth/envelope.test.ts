@@ -92,7 +92,7 @@ describe("a changed ring", () => {
     expect(await rewrap([key("k2", 2)], PLACE, before)).toEqual(missing);
   });
 
-  test("needs the old key no more for what was wrapped anew", async ({ expect }) => {
+  test("opens a rewrapped value without the old key", async ({ expect }) => {
     const before = await seal(OLD, PLACE, "value");
     const outcome = await rewrap(ROTATED, PLACE, before);
     const sealed = outcome.kind === "rewrapped" ? outcome.sealed : "";
@@ -100,7 +100,7 @@ describe("a changed ring", () => {
     expect(sealed.split(":")[3]).toBe(before.split(":")[3]);
   });
 
-  test("wraps nothing anew that was copied from elsewhere", async ({ expect }) => {
+  test("does not rewrap a value that was copied from another place", async ({ expect }) => {
     const elsewhere = await seal(OLD, { ...PLACE, rowId: "other" }, "value");
     expect(await rewrap(ROTATED, PLACE, elsewhere)).toEqual({ kind: "damaged" });
   });

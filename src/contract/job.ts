@@ -112,12 +112,12 @@ const rawS3ConfigSchema = rawJsonSchema
   })
   .transform((raw) => (raw.json === "null" ? undefined : raw));
 
-/** The same request with its input and s3Config as the texts that came. */
+/** The same request with its input and s3Config as the JSON strings that came. */
 export const receivedJobRequestSchema = jobRequestSchema.extend({
   input: rawJsonSchema,
   s3Config: rawS3ConfigSchema.optional(),
 });
-export type ReceivedJobRequest = z.infer<typeof receivedJobRequestSchema>;
+export type JobRequest = z.infer<typeof receivedJobRequestSchema>;
 
 /** The members of a request that are texts; the payload is the first. */
 export const JOB_REQUEST_CUTS = [["input"], ["s3Config"]] as const;
@@ -232,7 +232,7 @@ const timelineEventSchema = z
 export type TimelineEvent = Immutable<z.infer<typeof timelineEventSchema>>;
 
 /** Body of `status`, `status-sync` and `runsync`: a job as it stands. */
-export const jobReplySchema = z
+export const jobViewSchema = z
   .object({
     id: z.string(),
     status: wireStatusSchema,
@@ -248,7 +248,6 @@ export const jobReplySchema = z
     }),
   })
   .meta({ id: "Job" });
-export type JobReply = Immutable<Omit<z.infer<typeof jobReplySchema>, "output">>;
 
 /** Body of `run`, `cancel` and `retry`. */
 export const jobStateSchema = z.object({ id: z.string(), status: wireStatusSchema }).meta({ id: "JobState" });

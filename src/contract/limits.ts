@@ -113,13 +113,6 @@ export const NAME_MAX_CHARACTERS = 191;
 
 // GraphQL documents
 
-/** Brackets within brackets, so that the parser's recursion stays shallow; the standard documents have 15. */
-export const GRAPHQL_NESTING_MAX = 50;
-/** As written, in fragments that nobody spreads and in introspection too: validation compares them in pairs. */
-export const GRAPHQL_SELECTIONS_MAX = 500;
-
-// Cost of GraphQL documents, an estimate made before anything is executed; a plain field costs 1.
-
 /** Endpoint objects that one request of the management API tells something at the same time. */
 export const ENDPOINT_CALLS_CONCURRENT_MAX = 20;
 

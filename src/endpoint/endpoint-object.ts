@@ -39,7 +39,7 @@ import type {
   SlotRef,
   StatusOutcome,
   SubmitOutcome,
-  SubmitRequest,
+  SubmitCall,
   TimelineReply,
   TotalsReply,
   Unconfigured,
@@ -126,7 +126,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     return this.#whenConfigured(({ limits }) => limits.count(operation, Date.now()));
   }
 
-  async submit(request: SubmitRequest): Promise<Reply<SubmitOutcome>> {
+  async submit(request: SubmitCall): Promise<Reply<SubmitOutcome>> {
     return this.#whenConfigured(({ jobs }) => jobs.submit(request));
   }
 

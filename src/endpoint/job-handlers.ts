@@ -12,7 +12,7 @@ import type { AgentHandlers } from "./dispatch/agent-handlers.ts";
 import type { Dispatch } from "./dispatch/dispatch.ts";
 import type { EndpointNotifier } from "./dispatch/notifier.ts";
 import type { EndpointFacts } from "./facts/endpoint-facts.ts";
-import { isUnderway, publicId, type StoredJob } from "./queue/job-store.ts";
+import { isUnderway, publicId, type QueueEntry } from "./queue/job-store.ts";
 import type {
   CancelOutcome,
   ExpireOutcome,
@@ -25,7 +25,7 @@ import type {
   SlotRef,
   StatusOutcome,
   SubmitOutcome,
-  SubmitRequest,
+  SubmitCall,
   TimelineReply,
   Unconfigured,
 } from "./messages.ts";
@@ -40,7 +40,7 @@ export type JobHandlersParts = {
   readonly queue: Queue;
   readonly ledger: QueueLedger;
   readonly times: RunningTimes;
-  readonly webhooks: { readonly logOf: (stored: StoredJob) => Pick<WebhookLogBody, "attempts"> };
+  readonly webhooks: { readonly logOf: (stored: QueueEntry) => Pick<WebhookLogBody, "attempts"> };
   readonly dispatch: Dispatch;
   readonly agents: AgentHandlers;
   readonly limits: RequestLimits;
@@ -57,7 +57,7 @@ export class JobHandlers {
   }
 
   /** Queues a job; waits up to `holdMs` for its result while the object is busy anyway. */
-  submit(request: SubmitRequest): Promise<Limited<SubmitOutcome>> {
+  submit(request: SubmitCall): Promise<Limited<SubmitOutcome>> {
     const { limits, commit, queue } = this.#parts;
     return limits.admit<SubmitOutcome>(operationOf(request), Date.now(), async (slot) => {
       const submitted = await commit.run(() => this.#submitOnce(request, Date.now()));
@@ -176,7 +176,7 @@ export class JobHandlers {
   }
 
   /** A job as clients see it. */
-  view(stored: StoredJob): JobView {
+  view(stored: QueueEntry): JobView {
     const queue = stored.job.state === "queued" ? this.#explain(stored.seq) : null;
     return viewJob(publicId(stored), stored.job, {
       progress: this.#parts.agents.progressOf(stored.seq),
@@ -187,7 +187,13 @@ export class JobHandlers {
 
   // Submitting, inside a turn
 
-  #submitOnce(request: SubmitRequest, now: number): Submitted {
+  #submitOnce(
+    request: SubmitCall,
+    now: number,
+  ):
+    | { readonly kind: "stored"; readonly stored: QueueEntry; readonly isNew: boolean }
+    | Unconfigured
+    | RateLimited {
     const { facts, queue, ledger, storage } = this.#parts;
     const { config } = facts;
     if (!config || (request.hasWebhook && !facts.canSign)) return { kind: "unconfigured" };
@@ -200,7 +206,7 @@ export class JobHandlers {
     return { kind: "stored", stored: this.#submitNow(request, config, now), isNew: true };
   }
 
-  #submitNow(request: SubmitRequest, config: EndpointConfig, now: number): StoredJob {
+  #submitNow(request: SubmitCall, config: EndpointConfig, now: number): QueueEntry {
     const { facts, queue, ledger, dispatch, agents, storage } = this.#parts;
     facts.recordWork(now);
     const slot = ledger.queued === 0 && !storage.isHoldingBack ? dispatch.takeSlot() : undefined;
@@ -250,7 +256,7 @@ export class JobHandlers {
   }
 
   /** The job for its caller, which keeps its slot while there is something to wait for, or to read. */
-  #show(stored: StoredJob, slot: RequestSlot | null, readsOn = false) {
+  #show(stored: QueueEntry, slot: RequestSlot | null, readsOn = false) {
     const isEnded = isFinal(stored.job.state);
     const keptSlot = slot && (!isEnded || readsOn) ? slot.keep(Date.now()) : null;
     return { view: this.view(stored), isFinal: isEnded, slot: keptSlot };
@@ -268,19 +274,14 @@ export class JobHandlers {
   }
 }
 
-type Submitted =
-  | { readonly kind: "stored"; readonly stored: StoredJob; readonly isNew: boolean }
-  | Unconfigured
-  | RateLimited;
-
 const NOT_FOUND = { kind: "not_found" } as const;
 const CANCEL: JobEvent = { kind: "cancel" };
 const RETRY: JobEvent = { kind: "retry" };
 
-function sizeOfRequest({ input, optionsJson }: SubmitRequest): number {
+function sizeOfRequest({ input, optionsJson }: SubmitCall): number {
   return (input.kind === "inline" ? input.json.length : storedBytesOf(input)) + optionsJson.length;
 }
 
-function operationOf({ operation, isSync }: SubmitRequest): "run" | "runsync" | "openai" {
+function operationOf({ operation, isSync }: SubmitCall): "run" | "runsync" | "openai" {
   return operation ?? (isSync ? "runsync" : "run");
 }

@@ -47,7 +47,7 @@ export type Reply<Outcome> = Unconfigured | Limited<Outcome>;
 /** The slot of a request that continues between calls. The next call, or its wake-up channel, brings it back. */
 export type SlotRef = { readonly operation: LimitedOperation; readonly id: string };
 
-export type SubmitRequest = {
+export type SubmitCall = {
   /** The operation as which it counts; absent for run or runsync. */
   readonly operation?: "openai";
   /** The caller reads the stream of the job next, ended or not, and keeps its slot for that. */
@@ -71,7 +71,11 @@ export type SubmitRequest = {
 };
 
 /** A job, and the slot of a caller that continues to wait for it. */
-type ViewedJob = { readonly view: JobView; readonly isFinal: boolean; readonly slot: SlotRef | null };
+export type SlottedView = {
+  readonly view: JobView;
+  readonly isFinal: boolean;
+  readonly slot: SlotRef | null;
+};
 
 export type SubmitOutcome =
   | Unconfigured
@@ -80,7 +84,7 @@ export type SubmitOutcome =
       readonly kind: "submitted";
       /** False when the idempotency key named an existing job. */
       readonly isNew: boolean;
-    } & ViewedJob);
+    } & SlottedView);
 
 /** Chunks in their wire form, `{"output":…}` after `{"output":…}` with commas between. */
 export type ChunkRun = {
@@ -120,7 +124,7 @@ export type ReadStreamOutcome =
       readonly slot: SlotRef | null;
     };
 
-export type StatusOutcome = { readonly kind: "not_found" } | ({ readonly kind: "found" } & ViewedJob);
+export type StatusOutcome = { readonly kind: "not_found" } | ({ readonly kind: "found" } & SlottedView);
 
 /** The slot is for the status call that follows, which is part of the same request. */
 export type ExpireOutcome =

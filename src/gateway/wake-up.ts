@@ -35,7 +35,7 @@ async function openChannel(
   query: Readonly<Record<string, string>>,
   resolve: (wakeUp: WakeUp) => void,
 ): Promise<WebSocket | null> {
-  const url = `https://object/doorbell?${new URLSearchParams(query).toString()}`;
+  const url = `https://object/wake-ups?${new URLSearchParams(query).toString()}`;
   const webSocket = await object.fetch(url, { headers: { Upgrade: "websocket" } }).then(
     (response) => response.webSocket,
     () => null, // the next call to the object shows the error

@@ -38,7 +38,9 @@ async function postAddress(stateDir: string): Promise<string> {
 }
 
 describe("bodies that a worker does not finish", () => {
-  test("do not fill the memory of its agent, and keep nobody else's result waiting", async ({ expect }) => {
+  test("do not fill the memory of the agent, and do not delay results of other workers", async ({
+    expect,
+  }) => {
     await using host = await AgentFixture.create(); // ends the workers that the process leaves
     const { edge, stateDir } = host;
     await using agent = AgentProcess.start({ edgeUrl: edge.url, stateDir });

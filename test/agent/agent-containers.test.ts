@@ -23,31 +23,31 @@ describe.runIf(hasDocker)("a worker in a container", () => {
 
   const workerId = (): string => `w-${randomUUID().slice(0, 8)}`;
 
-  test("that ends whenever it is started is crash-looping, and says why", async ({ expect }) => {
+  test("that ends after every start is crash-looping, with a reason", async ({ expect }) => {
     const hungry = `sh -c 'text=a; while :; do text=$text$text; done'`;
     const cases = [
       {
         dockerArgs: "sh -c 'exit 0'",
-        words: /^exited with code 0: its start command came to its end;/,
+        detail: /^exited with code 0: its start command came to its end;/,
       },
-      { dockerArgs: "no-such-command", words: /^exited with code 127: .*exec no-such-command failed/ },
-      { dockerArgs: "/etc/passwd", words: /^exited with code 126: .*Permission denied/ },
+      { dockerArgs: "no-such-command", detail: /^exited with code 127: .*exec no-such-command failed/ },
+      { dockerArgs: "/etc/passwd", detail: /^exited with code 126: .*Permission denied/ },
       {
         dockerArgs: hungry,
         limits: { cpuMilli: 1_000, memoryMb: 16 },
-        words: /^ran out of memory \(it may have 16 MB\) and was killed/,
+        detail: /^ran out of memory \(it may have 16 MB\) and was killed/,
       },
     ];
     await using host = await ContainerHost.start();
-    for (const { words, ...made } of cases) {
+    for (const { detail, ...made } of cases) {
       const one = assignment({ workerId: workerId(), imageName: TEST_IMAGE, ...made });
       host.fixture.edge.assign(one);
-      const said = await host.says("crash_looping", words, one.workerId);
+      const said = await host.says("crash_looping", detail, one.workerId);
       expect(said).toMatch(/; starts again in \d+ s$/);
     }
   });
 
-  test("whose image is built for another processor says so when it fails", async ({ expect }) => {
+  test("whose image is built for another processor reports that when it fails", async ({ expect }) => {
     await using host = await ContainerHost.start();
     await using registry = await ImageRegistry.openFor("s390x");
     const imageName = registry.image("team/model:1");
@@ -58,7 +58,7 @@ describe.runIf(hasDocker)("a worker in a container", () => {
     await docker.getImage(imageName).remove();
   });
 
-  test("whose image has no start command says so", async ({ expect }) => {
+  test("whose image has no start command reports that", async ({ expect }) => {
     await using host = await ContainerHost.start();
     await using registry = await ImageRegistry.open();
     const imageName = registry.image("team/model:1");
@@ -74,7 +74,7 @@ describe.runIf(hasDocker)("a worker in a container", () => {
     ["stops", (id: string) => docker.getContainer(id).stop({ t: 0 }), /killed by signal SIGKILL/],
   ] as const)(
     "that its owner %s loses its job, says so, and is started again",
-    async ([, end, words], { expect }) => {
+    async ([, end, message], { expect }) => {
       await using host = await ContainerHost.start();
       const { fixture } = host;
       const one = assignment({ workerId: workerId(), imageName: scriptImage, dockerArgs: "" });
@@ -83,13 +83,13 @@ describe.runIf(hasDocker)("a worker in a container", () => {
       fixture.edge.submit(one.endpointId, { id: "job-1", input: { mock_never: 1 } });
       await fixture.logged("job_delivered");
       await end(`edgerun-${one.workerId}`);
-      const reason = expect.stringMatching(words);
+      const reason = expect.stringMatching(message);
       expect(await fixture.edge.report("job-1")).toMatchObject({ kind: "lost", reason });
       await fixture.logged("worker_ready", 2);
     },
   );
 
-  test("tells by its content what it runs", async ({ expect }) => {
+  test("reports the digest of its image", async ({ expect }) => {
     await using host = await ContainerHost.start();
     const one = assignment({ workerId: workerId(), imageName: scriptImage, dockerArgs: "" });
     host.fixture.edge.assign(one);
@@ -99,7 +99,7 @@ describe.runIf(hasDocker)("a worker in a container", () => {
     expect(host.fixture.count("worker_image")).toBe(1);
   });
 
-  test("is not started while Docker gives no answer, says so, and starts when it does", async ({
+  test("is not started while Docker does not answer, reports that, and starts afterwards", async ({
     expect,
   }) => {
     await using link = await DockerLink.open();
@@ -110,7 +110,7 @@ describe.runIf(hasDocker)("a worker in a container", () => {
     host.fixture.edge.assign(one);
     expect(await host.says("pulling", /tries again/)).toMatch(/Docker gave no answer/);
     await link.cut();
-    await link.mend();
+    await link.restore();
     await host.fixture.edge.worker(one.workerId, "ready");
   });
 });

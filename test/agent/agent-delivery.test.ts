@@ -79,7 +79,7 @@ describe("delivery to a worker", () => {
     expect(await host.edge.report("job-1")).toMatchObject({ kind: "lost" });
   });
 
-  test("goes on with pings from a process of their own", async ({ expect }) => {
+  test("continues while a separate process sends the pings", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker({ env: { MOCK_PINGS: "process" } });
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 0.3, mock_return: 1 } });
@@ -105,7 +105,7 @@ describe("the server for workers", () => {
     expect(JSON.stringify(host.events)).not.toContain(token);
   });
 
-  test("lets no worker speak for another one of the same host", async ({ expect }) => {
+  test("does not let a worker call on behalf of another worker of the host", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const victim = await RawWorker.start(host);
     const idle = { env: { MOCK_NEVER_TAKE: "1" } };

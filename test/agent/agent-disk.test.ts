@@ -27,7 +27,9 @@ test("a result that the agent cannot keep is refused with 500, and taken when th
   expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed", attempt: 1, output: "kept" });
 });
 
-test("an attempt whose result can not be kept is given up in the end, and says why", async ({ expect }) => {
+test("an attempt whose result cannot be stored is given up after a while, with a reason", async ({
+  expect,
+}) => {
   await using host = await AgentFixture.create();
   await using agent = AgentProcess.start({ edgeUrl: host.edge.url, stateDir: host.stateDir });
   const worker = await host.readyWorker();
@@ -43,7 +45,7 @@ test("an attempt whose result can not be kept is given up in the end, and says w
   });
 });
 
-test("a job that comes while nothing can be written runs, and its worker and agent live on", async ({
+test("a job that arrives while the disk is full runs, and its worker and agent survive", async ({
   expect,
 }) => {
   await using host = await AgentFixture.create();
@@ -60,7 +62,7 @@ test("a job that comes while nothing can be written runs, and its worker and age
   expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed", attempt: 1, output: "kept" });
 });
 
-test("a worker that can not be noted starts later and later, and says why", async ({ expect }) => {
+test("a worker that cannot be recorded is started with growing pauses, with a reason", async ({ expect }) => {
   await using host = await AgentFixture.create();
   await using agent = AgentProcess.start({ edgeUrl: host.edge.url, stateDir: host.stateDir });
   await agent.printed("connected ");

@@ -45,7 +45,7 @@ describe("the conversation with the edge", () => {
 
   test("does not become a hot loop when the edge does not hold", async ({ expect }) => {
     await using host = await AgentFixture.start({ edgeRetryBaseMs: 100, edgeRetryCapMs: 400 });
-    host.edge.holdsNothing = true;
+    host.edge.behaviour.answersAtOnce = true;
     await host.readyWorker();
     const before = host.edge.exchanges.length + host.edge.syncs.length;
     const until = performance.now() + 1_500;
@@ -55,14 +55,14 @@ describe("the conversation with the edge", () => {
     expect(calls).toBeLessThan(40);
   });
 
-  test("ends when the edge does not accept the host any more", async ({ expect }) => {
+  test("ends when the edge no longer accepts the host", async ({ expect }) => {
     await using host = await AgentFixture.create();
-    host.edge.refusal = 401;
+    host.edge.behaviour.errorStatus = 401;
     await host.startAgent();
     expect(await host.unauthorized).toBe("unauthorized");
   });
 
-  test("tells in its sync what runs", async ({ expect }) => {
+  test("reports running workers in its sync", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await host.readyWorker();
     expect(host.edge.syncs.at(-1)).toMatchObject({
@@ -73,7 +73,7 @@ describe("the conversation with the edge", () => {
     });
   });
 
-  test("declines a job that its worker cannot get any more, and no attempt is lost", async ({ expect }) => {
+  test("declines a job that its worker can no longer get, without losing an attempt", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const gate = new Gate(host.stateDir);
     const slow = { mock_until: gate.file, mock_return: 1 };
@@ -81,13 +81,13 @@ describe("the conversation with the edge", () => {
     await host.readyWorker({ env: { MOCK_CONCURRENCY: "2" } });
     await host.edge.held("job-0");
     // The edge hands out one job more than there are slots.
-    host.edge.extraSlots = 1;
-    host.edge.holdsNothing = true;
+    host.edge.behaviour.extraSlots = 1;
+    host.edge.behaviour.answersAtOnce = true;
     host.edge.submit("endpoint-1", { id: "job-1", input: slow }, { id: "job-2", input: { mock_return: 2 } });
     await host.logged("job_declined");
     gate.open();
-    host.edge.holdsNothing = false;
-    host.edge.extraSlots = 0;
+    host.edge.behaviour.answersAtOnce = false;
+    host.edge.behaviour.extraSlots = 0;
 
     expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed" });
     const second = await host.edge.until(() => host.edge.reportsOf("job-2")[0]);

@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { AgentFixture } from "../support/agent-fixture.ts";
 import { RawWorker } from "../support/raw-worker.ts";
 
-describe("a worker that has taken jobs and asks for none any more", () => {
+describe("a worker that has taken jobs and stops polling", () => {
   test("is ended after a time, called unhealthy with the reason, and started again", async ({ expect }) => {
     await using host = await AgentFixture.start({ silenceLimitMs: 500, pollHoldMs: 100 });
     const worker = await RawWorker.start(host);
@@ -25,7 +25,7 @@ describe("a worker that has taken jobs and asks for none any more", () => {
   });
 });
 
-describe("a worker whose results do not come", () => {
+describe("a worker whose results do not arrive", () => {
   test("loses its jobs, and is replaced after three in a row", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const { endpointId } = await host.readyWorker();

@@ -57,7 +57,7 @@ describe("a job", () => {
   test("that the edge no longer wants is dropped when it refuses the report", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
-    host.edge.outcomeOf = () => "refused";
+    host.edge.behaviour.outcomeOf = () => "refused";
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_return: 1 } });
 
     expect((await host.logged("report_refused")).fields).toMatchObject({ jobId: "job-1", attempt: 1 });

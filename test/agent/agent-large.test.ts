@@ -8,7 +8,7 @@ const LARGE = INLINE_PAYLOAD_MAX_BYTES + 1;
 const resultOf = (characters: number) => `"${"x".repeat(characters)}"`;
 
 describe("a large result", () => {
-  test("goes to the edge by itself, and then its report names it", async ({ expect }) => {
+  test("is uploaded separately before its report names it", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_size: LARGE } });
@@ -23,7 +23,9 @@ describe("a large result", () => {
     expect(host.edge.uploads).toEqual([{ jobId: "job-1", attempt: 1, result: resultOf(LARGE) }]);
   });
 
-  test("may have as many bytes as the limit; one more fails the job and says so", async ({ expect }) => {
+  test("may have as many bytes as the limit; one more byte fails the job with a reason", async ({
+    expect,
+  }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     host.edge.submit(
@@ -67,8 +69,8 @@ describe("a large result", () => {
   test("is uploaded again when the edge could not take it at first", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
-    const accept = host.edge.answerToUpload;
-    host.edge.answerToUpload = (upload) => (host.edge.uploads.length < 3 ? 503 : accept(upload));
+    const accept = host.edge.behaviour.answerUpload;
+    host.edge.behaviour.answerUpload = (upload) => (host.edge.uploads.length < 3 ? 503 : accept(upload));
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_size: LARGE } });
 
     expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed" });
@@ -78,8 +80,8 @@ describe("a large result", () => {
   test("that cannot be brought holds up no other", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
-    const accept = host.edge.answerToUpload;
-    host.edge.answerToUpload = (upload) => (upload.jobId === "stuck" ? 503 : accept(upload));
+    const accept = host.edge.behaviour.answerUpload;
+    host.edge.behaviour.answerUpload = (upload) => (upload.jobId === "stuck" ? 503 : accept(upload));
     host.edge.submit(
       worker.endpointId,
       { id: "stuck", input: { mock_size: LARGE } },
@@ -90,10 +92,10 @@ describe("a large result", () => {
     expect(host.edge.reportsOf("stuck")).toEqual([]);
   });
 
-  test("that nobody wants any more is dropped, and not reported", async ({ expect }) => {
+  test("that the edge refuses is dropped and not reported", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
-    host.edge.answerToUpload = () => ({ outcome: "refused" });
+    host.edge.behaviour.answerUpload = () => ({ outcome: "refused" });
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_size: LARGE } });
 
     await host.logged("report_refused");
@@ -105,7 +107,7 @@ describe("a large result", () => {
   test("that the edge will never take fails its job", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
-    host.edge.answerToUpload = () => 413;
+    host.edge.behaviour.answerUpload = () => 413;
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_size: LARGE } });
 
     expect(await host.edge.report("job-1")).toMatchObject({

@@ -34,7 +34,7 @@ describe("lines of a worker", () => {
     expect(events).toEqual(["Assigned to this host.", "The worker was started.", "Ready: it asks for jobs."]);
   });
 
-  test("of a crash reach the edge though its container is removed", async ({ expect }) => {
+  test("of a crash reach the edge even when its container is removed", async ({ expect }) => {
     await using fixture = await AgentFixture.start();
     const { edge } = fixture;
     await fixture.readyWorker();
@@ -45,7 +45,7 @@ describe("lines of a worker", () => {
     expect(await lineOf(edge, "Job job-1 was lost")).toMatchObject({ source: "system", jobId: "job-1" });
   });
 
-  test("show no secret, nor do the words about a crash", async ({ expect }) => {
+  test("show no secret, nor does the reason of a crash", async ({ expect }) => {
     await using fixture = await AgentFixture.start();
     const { edge } = fixture;
     const secret = "correct horse battery";
@@ -96,7 +96,7 @@ describe("lines of a worker", () => {
 });
 
 describe("an agent that is restarted", () => {
-  test("goes on reading where the edge has the lines, and doubles none", async ({ expect }) => {
+  test("continues reading after the lines that the edge has, without duplicates", async ({ expect }) => {
     await using fixture = await AgentFixture.start();
     const { edge, stateDir } = fixture;
     const { workerId } = await fixture.readyWorker();
@@ -151,8 +151,8 @@ describe("an edge that is not there", () => {
   });
 });
 
-describe("while somebody follows", () => {
-  test("lines are sent at once, and are kept later all the same", async ({ expect }) => {
+describe("while a client follows", () => {
+  test("lines are sent at once, and are stored later as well", async ({ expect }) => {
     await using fixture = await AgentFixture.start();
     const { edge } = fixture;
     await fixture.readyWorker();
@@ -168,7 +168,7 @@ describe("while somebody follows", () => {
     await edge.until(() => edge.logLines({ isLive: true }).filter(({ line }) => line === "live")[1]);
   });
 
-  test("and when nobody does any more, no line is sent for him", async ({ expect }) => {
+  test("no live line is sent after the last follower has left", async ({ expect }) => {
     await using fixture = await AgentFixture.start();
     const { edge } = fixture;
     await fixture.readyWorker();

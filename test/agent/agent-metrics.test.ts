@@ -3,9 +3,7 @@ import { test } from "vitest";
 import { AgentFixture } from "../support/agent-fixture.ts";
 import { parseExposition } from "../support/exposition-parser.ts";
 
-test("an agent that is told a port serves what Prometheus reads there, and nowhere else", async ({
-  expect,
-}) => {
+test("an agent serves metrics for Prometheus at the configured port only", async ({ expect }) => {
   await using host = await AgentFixture.create();
   host.metrics = { address: "127.0.0.1", port: await getPort() };
   await host.startAgent();
@@ -32,9 +30,7 @@ test("an agent that is told a port serves what Prometheus reads there, and nowhe
   expect((await fetch(`${address}/other`)).status).toBe(404);
 });
 
-test("a host tells the edge with its syncs how much of it is in use, and nothing of GPUs that are simulated", async ({
-  expect,
-}) => {
+test("a host reports its usage with its syncs, without simulated GPUs", async ({ expect }) => {
   await using host = await AgentFixture.start();
   await host.readyWorker();
   const telemetry = await host.edge.until(

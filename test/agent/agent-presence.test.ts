@@ -41,7 +41,7 @@ describe("the presence of a host", () => {
 
   test("may be unknown to an edge: a busy host then promises to speak again soon", async () => {
     await using host = await AgentFixture.create();
-    host.edge.knowsNoPresence = true;
+    host.edge.behaviour.supportsPresence = false;
     await host.startAgent();
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_delay: 3, mock_return: 1 } });

@@ -26,11 +26,11 @@ const within = (name: string) => join(stateDir, name);
 
 /** Answers the parked sync with what there is; the next one is refused. */
 function refuse(): void {
-  edge.refusal = 401;
+  edge.behaviour.errorStatus = 401;
   edge.assign(assignment());
 }
 
-test("an agent that is refused removes its workers and says so; with a token at hand it may be started again", async ({
+test("a refused agent removes its workers and logs it; with a join token it can be started again", async ({
   expect,
 }) => {
   await using agent = start({ EDGERUN_JOIN_TOKEN: JOIN_TOKEN });
@@ -60,7 +60,7 @@ test("a token that the installation left is used once and removed; refused then,
   expect(await queryAgent(stateDir)).toBeUndefined();
 });
 
-test("without a join token a host that has not joined says what to do", async ({ expect }) => {
+test("without a join token a host that has not joined prints what to do", async ({ expect }) => {
   await using agent = start({ EDGERUN_JOIN_TOKEN: "" });
   expect(await agent.exited).toBe(78);
   expect(agent.stderr).toMatch(/join token/);
@@ -83,7 +83,7 @@ test("a join token among the arguments works, with a warning that does not show 
   expect(agent.stderr.replaceAll("--join-token", "")).not.toContain(JOIN_TOKEN);
 });
 
-test("a join token that is refused ends the agent with the words of the edge", async ({ expect }) => {
+test("a refused join token ends the agent with the message of the edge", async ({ expect }) => {
   await using agent = start({ EDGERUN_JOIN_TOKEN: "erj_wrong" });
   expect(await agent.exited).toBe(78);
   expect(agent.stderr).toContain("the words of the edge");

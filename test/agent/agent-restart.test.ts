@@ -110,7 +110,7 @@ test("workers that know another address of the agent are restarted", async ({ ex
   expect(host.count("worker_discarded")).toBe(1);
 });
 
-describe("an agent that is told to stop", () => {
+describe("an agent that is stopped", () => {
   test("leaves its workers for the next one", async ({ expect }) => {
     await using host = await AgentFixture.create();
     await using agent = AgentProcess.start(settingsOf(host));
@@ -145,7 +145,7 @@ describe("an agent that is told to stop", () => {
 });
 
 describe("the first start of an agent", () => {
-  test("joins once, keeps its token to itself, and says when it is connected", async ({ expect }) => {
+  test("joins once, does not reveal its token, and prints when it is connected", async ({ expect }) => {
     await using host = await AgentFixture.create();
     await using first = AgentProcess.start(settingsOf(host));
     await first.printed(`connected ${host.edge.url} as test\n`);

@@ -20,7 +20,7 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
   return contents.filter(({ content }) => content.includes(text)).map(({ path }) => path);
 }
 
-test("a worker with a problem is not started, says why, and starts when the problem is over", async ({
+test("a worker with a problem is not started, reports why, and starts when the problem is solved", async ({
   expect,
 }) => {
   await using host = await AgentFixture.start();
@@ -48,7 +48,7 @@ test("a worker with a problem can be taken away again", async ({ expect }) => {
   expect(await host.edge.workerGone("worker-1")).toBe(true);
 });
 
-test("a running worker goes on as it is, and its next start takes what the edge said last", async ({
+test("a running worker keeps its environment, and its next start uses the newest assignment", async ({
   expect,
 }) => {
   await using host = await AgentFixture.start();
@@ -65,7 +65,7 @@ test("a running worker goes on as it is, and its next start takes what the edge 
   expect(host.env("worker-1", "TOKEN")).toBe(VALUE);
 });
 
-test("a worker whose secret has gone runs on, and is not started again", async ({ expect }) => {
+test("a worker whose secret was deleted continues to run, and is not started again", async ({ expect }) => {
   await using host = await AgentFixture.start();
   const { endpointId } = await host.readyWorker({ env: { TOKEN: VALUE } });
   const syncs = host.edge.syncs.length;
@@ -124,7 +124,7 @@ test("a worker of an older release starts again as what it was, not as what the 
   expect(host.env("worker-1", "TOKEN")).toBe("old");
 });
 
-test("a worker whose own release nobody knows any more is made of the newest, and says so", async ({
+test("a worker whose own version is no longer known starts with the newest, and logs it", async ({
   expect,
 }) => {
   await using host = await AgentFixture.start();

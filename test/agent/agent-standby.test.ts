@@ -46,7 +46,7 @@ describe("a worker on standby", () => {
     expect([...new Set(states)]).toEqual(["stopping", "starting", "ready"]);
   });
 
-  test("is offered to no job, also when it comes and goes many times", async ({ expect }) => {
+  test("is offered to no job, even after many changes", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await host.readyWorker();
     for (let round = 1; round <= 5; round += 1) {
@@ -89,7 +89,7 @@ describe("a worker on standby", () => {
     await untilFrozen(host);
   });
 
-  test("is not called failing when it is wanted again, though it came up late", async ({ expect }) => {
+  test("is not reported as failing when it is thawed after a late start", async ({ expect }) => {
     await using host = await AgentFixture.create();
     const failed = { kind: "failed", detail: "no such image" } as const;
     host.prepareOutcomes.push(failed, failed);
@@ -102,7 +102,7 @@ describe("a worker on standby", () => {
     expect(told.filter(({ failing }) => failing !== undefined)).toEqual([]);
   });
 
-  test("that is assigned as such comes up, is frozen and never offered", async ({ expect }) => {
+  test("that is assigned as a standby starts, is frozen and never offered", async ({ expect }) => {
     await using host = await AgentFixture.start();
     host.edge.assign(assignment(STANDBY));
     await untilFrozen(host);
@@ -111,7 +111,7 @@ describe("a worker on standby", () => {
     expect(host.count("worker_started")).toBe(1);
   });
 
-  test("stays frozen while its agent is restarted, and goes on in the same process", async ({ expect }) => {
+  test("stays frozen while its agent is restarted, and continues in the same process", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const pids = await frozenWorker(host);
     await host.stopAgent();
@@ -138,7 +138,7 @@ describe("a worker on standby", () => {
     expect(host.count("worker_started")).toBe(2);
   });
 
-  test("that is not wanted any more is gone at once, without a grace", async ({ expect }) => {
+  test("that is no longer assigned is removed at once, without a grace period", async ({ expect }) => {
     await using host = await AgentFixture.start({ drainGraceMs: 600_000 });
     await frozenWorker(host, { MOCK_IGNORE_SIGTERM: "1" });
     host.edge.assign();

@@ -8,8 +8,8 @@ const NEVER_OVERSTAYS = { stopGraceMs: 3_600_000 };
 
 afterEach(() => void vi.useRealTimers());
 
-describe("a job that is not wanted any more", () => {
-  test("is stopped by its own handler, and the worker goes on without a restart", async ({ expect }) => {
+describe("a job that the edge stops", () => {
+  test("is stopped by its own handler, and the worker continues without a restart", async ({ expect }) => {
     await using host = await AgentFixture.start(NEVER_OVERSTAYS);
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_never: true } });
@@ -37,7 +37,7 @@ describe("a job that is not wanted any more", () => {
     expect(host.edge.reportsOf("job-1")).toEqual([]);
   });
 
-  test("is told again when the worker may not have begun it", async ({ expect }) => {
+  test("gets its stop again when the worker may not have begun the job", async ({ expect }) => {
     const begunAfterMs = 200;
     const pollHoldMs = 1_000;
     await using host = await AgentFixture.start({ ...NEVER_OVERSTAYS, begunAfterMs, pollHoldMs });
@@ -62,7 +62,7 @@ describe("a job that is not wanted any more", () => {
     expect(await told()).toEqual({ jobsToStop: ["none"] });
   });
 
-  test("is one of many, and none waits longer than the one before", async ({ expect }) => {
+  test("is one of many, and no stop waits for an earlier one", async ({ expect }) => {
     await using host = await AgentFixture.start({
       ...NEVER_OVERSTAYS,
       edgeRetryBaseMs: 60_000,
@@ -159,9 +159,7 @@ describe("a job that is not wanted any more", () => {
     expect(host.edge.reportsOf("blocked")).toEqual([]);
   });
 
-  test("and blocks is not taken for ended though it came by a poll from before its neighbour's end", async ({
-    expect,
-  }) => {
+  test("and blocks does not count as ended, even when an older poll delivered it", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker({ env: { MOCK_CONCURRENCY: "2" } });
     await host.edge.offered(worker.endpointId, worker.workerId, 2);

@@ -20,7 +20,7 @@ describe("what a handler yields", () => {
     expect(batches.length).toBeLessThan(input.mock_stream.length);
   });
 
-  test("is sent while the handler goes on", async ({ expect }) => {
+  test("is sent while the handler runs", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, {
@@ -36,15 +36,15 @@ describe("what a handler yields", () => {
   test("is sent again when the reply was lost, and the report waits for it", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
-    host.edge.lostChunkReplies = 3;
+    host.edge.behaviour.lostChunkReplies = 3;
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_stream: numbers(50) } });
 
     await host.edge.report("job-1");
-    expect(host.edge.lostChunkReplies).toBe(0);
+    expect(host.edge.behaviour.lostChunkReplies).toBe(0);
     expect(host.edge.chunksOf("job-1")).toEqual(numbers(50));
   });
 
-  test("is kept while the edge cannot be reached", async ({ expect }) => {
+  test("is stored while the edge cannot be reached", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, {
@@ -60,15 +60,15 @@ describe("what a handler yields", () => {
     expect(host.edge.chunksOf("job-1")).toEqual(numbers(40));
   });
 
-  test("is dropped for an edge that knows no streams; the report still comes", async ({ expect }) => {
+  test("is dropped for an edge without streams; the report still arrives", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
-    host.edge.knowsNoStreams = true;
+    host.edge.behaviour.supportsStreams = false;
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_stream: ["a"] } });
     expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed" });
   });
 
-  test("comes in pieces when it is a long text", async ({ expect }) => {
+  test("is sent in pieces when it is a long string", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     const input = { mock_stream: [], mock_stream_size: 3 * CHUNK_MAX_BYTES };
@@ -95,7 +95,7 @@ describe("what a handler yields", () => {
 });
 
 describe("an agent that is killed in the middle of a stream", () => {
-  test("goes on with the number after the last one; nothing is lost or doubled", async ({ expect }) => {
+  test("continues with the next number; nothing is lost or duplicated", async ({ expect }) => {
     await using host = await AgentFixture.create();
     const settings = { edgeUrl: host.edge.url, stateDir: host.stateDir };
     await using first = AgentProcess.start(settings);

@@ -4,7 +4,7 @@ import { AgentFixture, assignment } from "../support/agent-fixture.ts";
 import { Gate } from "../support/gate.ts";
 
 describe("ages", () => {
-  test("of a worker's start come with its reports, in their order", async ({ expect }) => {
+  test("of a worker's start are sent with its reports, in order", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await host.readyWorker();
     const ago = await host.edge.until(
@@ -14,7 +14,7 @@ describe("ages", () => {
     expect(ago.containerStarted).toBeGreaterThanOrEqual(ago.ready ?? 0);
   });
 
-  test("of a pull begin with its first words, though it had to be tried again", async ({ expect }) => {
+  test("of a pull begin with its first attempt, even when it was retried", async ({ expect }) => {
     await using host = await AgentFixture.create();
     host.pullDetails.push("1 of 2 layers");
     host.prepareOutcomes.push({ kind: "failed", detail: "no route" });
@@ -28,7 +28,7 @@ describe("ages", () => {
     expect(pullStarted - pullEnded).toBeGreaterThanOrEqual(40); // the pause before the second try
   });
 
-  test("of a handler come while it runs, and once more beside its report", async ({ expect }) => {
+  test("of a handler are sent while it runs, and again with its report", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     const gate = new Gate(host.stateDir);

@@ -69,11 +69,11 @@ describe("an agent with a key", () => {
     ["is not signed", { signature: null }, /not signed/],
     ["has a signature that is none", { signature: "{}" }, /cannot be read/],
     ["has no answer but a page", { signature: "<html>" }, /cannot be read/],
-  ] as const)("stays where the other %s", async ([, change, words], { expect }) => {
+  ] as const)("stays where the other %s", async ([, change, message], { expect }) => {
     served = { ...served, ...change };
     const { exitCode, isKept, output } = await upgrade(signing);
     expect([exitCode, isKept]).toEqual([1, true]);
-    expect(output).toMatch(words);
+    expect(output).toMatch(message);
     expect(output).toContain("the one that runs stays");
   });
 

@@ -12,7 +12,7 @@ describe("a worker", () => {
     expect(states.at(-1)).toBe("ready");
   });
 
-  test("whose image cannot be had says why and tries again", async ({ expect }) => {
+  test("whose image cannot be pulled reports why and retries", async ({ expect }) => {
     await using host = await AgentFixture.create();
     host.prepareOutcomes.push({ kind: "failed", detail: "no such image: nothing:latest" });
     await host.startAgent({ restartBaseMs: 500 });
@@ -29,7 +29,7 @@ describe("a worker", () => {
     await host.edge.worker("worker-1", "ready");
   });
 
-  test("that crashes with a job loses it, says its last words, and starts again", async ({ expect }) => {
+  test("that crashes with a job loses it, reports its last line, and is restarted", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_crash: 3 } });
@@ -98,7 +98,7 @@ describe("a worker", () => {
     expect(report.detail).toContain("disk: 3 % free");
   });
 
-  test("whose command does not exist says so", async ({ expect }) => {
+  test("whose command does not exist reports that", async ({ expect }) => {
     await using host = await AgentFixture.start();
     host.edge.assign(assignment({ dockerArgs: "no-such-command" }));
     const report = await host.edge.worker("worker-1", "crash_looping");
@@ -140,7 +140,7 @@ describe("a worker", () => {
     );
   });
 
-  test("that exits with code 0 by itself has failed, live or not", async ({ expect }) => {
+  test("that exits with code 0 without being stopped has failed, live or not", async ({ expect }) => {
     for (const env of [{}, { FLASH_LIVE: "true" }]) {
       await using host = await AgentFixture.start();
       const { endpointId } = await host.readyWorker({ env });

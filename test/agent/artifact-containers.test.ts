@@ -149,7 +149,7 @@ describe.runIf(hasDocker)("files of an app in containers", () => {
     }
   });
 
-  test("files stay while a container has them, frozen or ended, and go when nobody does", async ({
+  test("files stay while a container uses them, frozen or ended, and are removed after the last", async ({
     expect,
   }) => {
     const [first, second, third] = ["1", "2", "3"].map((body) =>
@@ -174,7 +174,7 @@ describe.runIf(hasDocker)("files of an app in containers", () => {
     ]);
   });
 
-  test("a container whose files have gone from the host is not started", async ({ expect }) => {
+  test("a container whose files are missing on the host is not started", async ({ expect }) => {
     const artifact = edge.artifacts.add(archiveOf([{ path: "main.py", body: "1" }]));
     const spec = workerSpec(TEST_IMAGE, "sleep 1000", { artifact });
     await runtime.prepare(spec, () => {});

@@ -29,7 +29,7 @@ function keptFile(host: AgentFixture, sha256: string, name: string): string {
   return join(host.stateDir, "artifacts", sha256, "app", name);
 }
 
-test("files of an app come once for several workers, and stay for the next one", async ({ expect }) => {
+test("files of an app are downloaded once for several workers, and stay cached", async ({ expect }) => {
   await using host = await AgentFixture.start();
   const artifact = host.edge.artifacts.add(ARCHIVE);
   const workers = ["worker-1", "worker-2"].map((workerId) => assignment({ workerId, artifact }));
@@ -44,7 +44,7 @@ test("files of an app come once for several workers, and stay for the next one",
   expect(host.count("artifact_stored")).toBe(1);
 });
 
-test("a download that breaks off goes on where it was", async ({ expect }) => {
+test("an interrupted download resumes where it stopped", async ({ expect }) => {
   await using host = await AgentFixture.start();
   const artifact = host.edge.artifacts.add(ARCHIVE);
   host.edge.artifacts.mishaps.push({ kind: "break", after: 1_000_000 }, { kind: "break", after: 500_000 });
@@ -69,7 +69,7 @@ test("an edge that knows no ranges sends all of it again", async ({ expect }) =>
   expect(await readFile(keptFile(host, artifact.sha256, "model/weights.bin"))).toEqual(BULK);
 });
 
-test("bytes of another SHA-256 are thrown away, and the worker says so until the right ones come", async ({
+test("bytes with another SHA-256 are discarded, and the worker reports that until the right ones arrive", async ({
   expect,
 }) => {
   await using host = await AgentFixture.start({ restartBaseMs: 300 });
@@ -84,7 +84,7 @@ test("bytes of another SHA-256 are thrown away, and the worker says so until the
   expect(host.edge.artifacts.asked).toEqual(["", ""]);
 });
 
-test("an artifact that the edge does not have is a problem that the worker tells", async ({ expect }) => {
+test("an artifact that the edge does not have is reported as a problem of the worker", async ({ expect }) => {
   await using host = await AgentFixture.start();
   host.edge.assign(assignment({ artifact: { sha256: "0".repeat(64), sizeBytes: 10 } }));
   const { state, detail } = await host.edge.until(() =>
@@ -158,7 +158,7 @@ describe("the files that a host keeps", () => {
     return store;
   }
 
-  test("go the longest unused first when the disk is full, and none goes that a worker shall have", async ({
+  test("are removed least recently used first when the disk is full, except assigned ones", async ({
     expect,
   }) => {
     const apps = ["1", "2", "3", "4"].map(appOf);
@@ -217,7 +217,7 @@ describe("the files that a host keeps", () => {
     expect(edge.artifacts.asked).toEqual(["", ""]);
   });
 
-  test("a worker that nobody wants any more calls its download off, and another one goes on with it", async ({
+  test("a worker that is no longer assigned cancels its download, and another one resumes it", async ({
     expect,
   }) => {
     const app = edge.artifacts.add(ARCHIVE);

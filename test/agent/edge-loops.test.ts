@@ -112,7 +112,7 @@ describe("an exchange", () => {
   const isImmediate = (body: unknown): boolean => requestOf(body).holdMs === 0;
   const isHeld = (body: unknown): boolean => requestOf(body).holdMs > 0;
 
-  test("keeps its reports while workers run, even if the edge says 404", async ({ expect }) => {
+  test("keeps its reports while workers run, even if the edge answers 404", async ({ expect }) => {
     const edge = await ManualEdge.start();
     const { report, open, ledger } = start(edge, { hasRunning: true });
     await report();
@@ -124,7 +124,7 @@ describe("an exchange", () => {
     expect(ledger.size).toBe(1);
   });
 
-  test("drops its reports when the edge says 404 and no worker is left", async ({ expect }) => {
+  test("drops its reports when the edge answers 404 and no worker is left", async ({ expect }) => {
     const edge = await ManualEdge.start();
     const over = Promise.withResolvers<void>();
     const { report, open, ledger } = start(edge, { hasRunning: false, onOver: over.resolve });
@@ -138,7 +138,7 @@ describe("an exchange", () => {
     expect(ledger.size).toBe(0);
   });
 
-  test("tells the edge at once that a job was declined, though a long poll is open", async ({ expect }) => {
+  test("reports a declined job at once, even while a long poll is open", async ({ expect }) => {
     const edge = await ManualEdge.start();
     const { report, open, ledger } = start(edge, { hasRunning: true });
     await report();

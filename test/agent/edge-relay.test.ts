@@ -49,7 +49,7 @@ async function answerOf({ answered }: ReturnType<typeof call>) {
 }
 
 describe("a worker's request for the edge", () => {
-  test("comes there as it is, and so does the answer", async ({ expect }) => {
+  test("arrives unchanged, and so does the response", async ({ expect }) => {
     const port = await edgeThat((incoming, response) => {
       const { method, url, headers } = incoming;
       response.writeHead(418, {
@@ -120,7 +120,7 @@ describe("a worker's request for the edge", () => {
 });
 
 describe("an edge that is not there", () => {
-  test("is told to a worker that still sends, and its connection stays good", async ({ expect }) => {
+  test("reaches a worker that still sends, and its connection stays usable", async ({ expect }) => {
     const gone = createTcpServer();
     await new Promise<void>((resolve) => gone.listen(0, "127.0.0.1", resolve));
     const { port: closedPort } = gone.address() as AddressInfo;

@@ -189,7 +189,7 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
       },
     );
 
-    test("the ports of agents, until those are gone, and no other port beside them", async ({ expect }) => {
+    test("the ports of agents while they run, and no other port", async ({ expect }) => {
       await using world = await openWorld();
       const host = world.gateway;
       const port = {

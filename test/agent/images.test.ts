@@ -18,7 +18,7 @@ const docker = new Dockerode();
 
 /** A runtime that keeps images, on terms of the test. */
 class ImageHost {
-  readonly shelf: MemoryImageStore;
+  readonly store: MemoryImageStore;
   readonly assigned = new Set<string>();
   readonly events: { readonly event: AgentEvent; readonly fields: LogFields }[] = [];
   readonly runtime: DockerRuntime;
@@ -26,11 +26,11 @@ class ImageHost {
 
   constructor(
     images: Partial<ImageOptions>,
-    shelf: MemoryImageStore,
+    store: MemoryImageStore,
     client = docker,
     allowedRegistries: readonly string[] = ["127.0.0.1"],
   ) {
-    this.shelf = shelf;
+    this.store = store;
     const note = (event: AgentEvent, fields: LogFields = {}): void =>
       void this.events.push({ event, fields });
     const log: AgentLog = { info: note, warn: note, error: note };
@@ -44,7 +44,7 @@ class ImageHost {
       allowedRegistries,
     });
     this.runtime.configureCache({
-      cachedImages: this.shelf,
+      cachedImages: this.store,
       assignedImages: () => this.assigned,
       assignedArtifacts: () => new Set(),
       artifacts: new EdgeClient("http://127.0.0.1:9", null),
@@ -64,13 +64,13 @@ class ImageHost {
 
   /** These were last used long ago, one after the other. */
   age(...names: (string | undefined)[]): void {
-    for (const item of this.shelf.items()) {
-      this.shelf.save({ ...item, lastUsedAt: names.indexOf(item.name) });
+    for (const item of this.store.items()) {
+      this.store.save({ ...item, lastUsedAt: names.indexOf(item.name) });
     }
   }
 
   get kept(): string[] {
-    return this.shelf.items().map(({ name }) => name);
+    return this.store.items().map(({ name }) => name);
   }
 }
 
@@ -118,9 +118,9 @@ async function removeImages(registry: ImageRegistry): Promise<void> {
 describe.runIf(hasDocker)("images", () => {
   let registry: ImageRegistry;
   let host: ImageHost;
-  /** An agent on the terms; one after another may have the same shelf. */
-  const open = (images: Partial<ImageOptions> = {}, shelf = new MemoryImageStore()): ImageHost => {
-    host = new ImageHost(images, shelf);
+  /** An agent on the terms; one after another may have the same store. */
+  const open = (images: Partial<ImageOptions> = {}, store = new MemoryImageStore()): ImageHost => {
+    host = new ImageHost(images, store);
     return host;
   };
 
@@ -149,7 +149,7 @@ describe.runIf(hasDocker)("images", () => {
       expect(await host.prepare(imageName)).toEqual({ kind: "prepared" });
     });
 
-    test("and what a server answers are not repeated to who has named it", async ({ expect }) => {
+    test("and the answers of a server are not repeated to the user who named it", async ({ expect }) => {
       open();
       registry.says("root:x:0:0 of another service");
       const outcome = await host.prepare(registry.image("team/absent:1"));
@@ -161,7 +161,7 @@ describe.runIf(hasDocker)("images", () => {
   });
 
   describe("pulls", () => {
-    test("several workers of an image share one pull, and all are told how far it is", async ({ expect }) => {
+    test("several workers of an image share one pull, and all show its progress", async ({ expect }) => {
       const { runtime } = open();
       const imageName = registry.image("team/model:1");
       const details: string[][] = [[], [], []];
@@ -176,7 +176,7 @@ describe.runIf(hasDocker)("images", () => {
       for (const list of details) expect(list.at(-1)).toMatch(/: 2 of 2 layers, \d+ of \d+ bytes$/);
     });
 
-    test("a pull of which nothing comes is given up, and the next one succeeds", async ({ expect }) => {
+    test("a stalled pull is given up, and the next one succeeds", async ({ expect }) => {
       open({ stallMs: 300, checkLimitMs: 300 });
       const imageName = registry.image("team/model:1");
       for (const kind of ["manifests", "blobs"] as const) {
@@ -186,12 +186,12 @@ describe.runIf(hasDocker)("images", () => {
           detail: `The pull of image ${imageName} was given up: nothing came from its registry for 0.3 s.`,
         });
       }
-      registry.mend();
+      registry.restore();
       open();
       expect(await host.prepare(imageName)).toEqual({ kind: "prepared" });
     });
 
-    test("a pull that nobody wants any more is called off", async ({ expect }) => {
+    test("a pull that no worker needs any longer is cancelled", async ({ expect }) => {
       open();
       const imageName = registry.image("team/model:1");
       const resume = registry.stall("blobs");
@@ -209,7 +209,7 @@ describe.runIf(hasDocker)("images", () => {
       expect(registry.asked.blobs).toBeGreaterThan(blobs); // what had been called off was not there
     });
 
-    test("a pull goes on while one worker still waits for it", async ({ expect }) => {
+    test("a pull continues while one worker still waits for it", async ({ expect }) => {
       open();
       const imageName = registry.image("team/model:1");
       const resume = registry.stall("blobs");
@@ -251,17 +251,17 @@ describe.runIf(hasDocker)("images", () => {
     });
 
     test("a registry that cannot be asked stops no start while the image is here", async ({ expect }) => {
-      const { shelf } = open();
+      const { store } = open();
       const imageName = registry.image("team/model:1");
       await host.prepare(imageName, { revision: 1 });
-      open({ checkLimitMs: 300 }, shelf);
+      open({ checkLimitMs: 300 }, store);
       const resume = registry.stall("manifests");
       expect(await host.prepare(imageName, { revision: 2 })).toMatchObject({
         kind: "prepared",
         warning: expect.stringMatching(/is used as it is\. The pull of image .* was given up/),
       });
       resume();
-      open({}, shelf);
+      open({}, store);
       await registry.close();
       expect(await host.prepare(imageName, { revision: 3 })).toMatchObject({
         kind: "prepared",
@@ -272,10 +272,10 @@ describe.runIf(hasDocker)("images", () => {
     test("once the registry has named another image, the old one is not started in its place", async ({
       expect,
     }) => {
-      const { shelf } = open();
+      const { store } = open();
       const imageName = registry.image("team/model:1");
       await host.prepare(imageName, { revision: 1 });
-      open({ stallMs: 300 }, shelf);
+      open({ stallMs: 300 }, store);
       registry.moveTag();
       const resume = registry.stall("blobs");
       const outcome = await host.prepare(imageName, { revision: 2 });
@@ -297,8 +297,8 @@ describe.runIf(hasDocker)("images", () => {
   });
 
   describe("the disk", () => {
-    /** A disk on which just so many images of the test's registry have room. */
-    const room = (count: number): Partial<ImageOptions> => ({
+    /** A disk that holds exactly `count` images of the test's registry. */
+    const diskFor = (count: number): Partial<ImageOptions> => ({
       reserveBytes: 1,
       freeBytes: async () => count - (await namesOf(registry)).length,
     });
@@ -306,7 +306,7 @@ describe.runIf(hasDocker)("images", () => {
     test("makes room for a new image by removing the one that was not used for the longest time", async ({
       expect,
     }) => {
-      open(room(3));
+      open(diskFor(3));
       const names = registry.tags("a", "b", "c", "d");
       for (const name of names.slice(0, 3)) await host.prepare(name);
       host.age(names[1], names[0], names[2]);
@@ -319,16 +319,16 @@ describe.runIf(hasDocker)("images", () => {
     });
 
     test("is made room on when it is full in the middle of a pull", async ({ expect }) => {
-      const { shelf } = open();
+      const { store } = open();
       const [old = "", newer = "", next = ""] = registry.tags("a", "b", "c");
       await host.prepare(old);
       await host.prepare(newer);
       host.age(old, newer);
-      host = new ImageHost({ freeBytes: async () => null }, shelf, dockerOnFullDisk(1));
+      host = new ImageHost({ freeBytes: async () => null }, store, dockerOnFullDisk(1));
       expect(await host.prepare(next)).toEqual({ kind: "prepared" });
       expect((await namesOf(registry)).toSorted()).toEqual([newer, next]);
 
-      host = new ImageHost({ freeBytes: async () => null }, shelf, dockerOnFullDisk(99));
+      host = new ImageHost({ freeBytes: async () => null }, store, dockerOnFullDisk(99));
       const outcome = await host.prepare(registry.tags("d")[0] ?? "");
       expect(outcome).toMatchObject({ detail: expect.stringContaining("does not fit on this host's disk") });
       expect(await namesOf(registry)).toEqual([]);
@@ -337,7 +337,7 @@ describe.runIf(hasDocker)("images", () => {
     test("spares what a container has, what is assigned, and what its owner has pulled", async ({
       expect,
     }) => {
-      open(room(4));
+      open(diskFor(4));
       const [used = "", assigned = "", owned = "", unused = "", next = ""] = registry.tags(
         "a",
         "b",
@@ -356,8 +356,8 @@ describe.runIf(hasDocker)("images", () => {
       await container.remove();
     });
 
-    test("lets an image that its owner has given a new content keep its name", async ({ expect }) => {
-      open(room(2));
+    test("keeps the name of an image that its owner has replaced", async ({ expect }) => {
+      open(diskFor(2));
       const [first = "", second = "", third = ""] = registry.tags("a", "b", "c");
       await host.prepare(first);
       await host.prepare(second);
@@ -368,7 +368,7 @@ describe.runIf(hasDocker)("images", () => {
       expect(host.kept).not.toContain(first);
     });
 
-    test("lets the old content of a tag go that has moved", async ({ expect }) => {
+    test("removes the old content of a tag that has moved", async ({ expect }) => {
       open({ reserveBytes: 1, freeBytes: async () => 0 });
       const imageName = registry.image("team/model:1");
       await host.prepare(imageName, { revision: 1 });

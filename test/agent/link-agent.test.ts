@@ -19,10 +19,12 @@ describe("the link of an agent", () => {
     expect(link.said).toEqual([[], ["worker-1"]]);
     const stream = await link.request("worker-1", { method: "POST", target: "/" }, Buffer.from("x")).over();
     expect(stream.text).toBe("done");
-    expect(link.faults).toEqual([]);
+    expect(link.violations).toEqual([]);
   });
 
-  test("tells at once of a worker that takes none any more, and ends with the last", async ({ expect }) => {
+  test("reports at once that a worker stopped taking requests, and ends with the last worker", async ({
+    expect,
+  }) => {
     await using host = await AgentFixture.start();
     const { link } = host.edge;
     await servingWorker(host);
@@ -45,10 +47,12 @@ describe("the link of an agent", () => {
     await link.until(() => link.isOpen && link.said.at(-1)?.length === 1);
     const stream = await link.request("worker-1", { method: "POST" }, Buffer.from("x")).over();
     expect(stream.text).toBe("done");
-    expect(link.faults).toEqual([]);
+    expect(link.violations).toEqual([]);
   });
 
-  test("holds up the end of its agent for requests that run, while jobs go on", async ({ expect }) => {
+  test("delays the end of its agent until running requests are answered, while jobs continue", async ({
+    expect,
+  }) => {
     await using host = await AgentFixture.start();
     const { edge } = host;
     const queue = assignment({ workerId: "queue-1", endpointId: "queue" });

@@ -15,14 +15,14 @@ describe("a worker that breaks", () => {
     async (kind, { expect }) => {
       await using host = await openFixture();
       const server = await host.worker("w1", () => {});
-      const port = host.doors.ports.get("w1");
+      const port = host.admission.ports.get("w1");
       await new Promise((resolve) => server.close(resolve));
       const stream = await host.link.request("w1", { kind }).over();
       expect(stream.reset).toEqual({
         reason: "worker_gone",
         detail: `The worker refused the connection: nothing listens on its port ${port}.`,
       });
-      expect(host.doors.refusing).toEqual(["w1"]);
+      expect(host.admission.refusing).toEqual(["w1"]);
       expect(host.link.said.at(-1)).toEqual([]);
       const types = host.link.frames.map(({ type }) => type);
       expect(types.lastIndexOf(FRAME.WORKERS)).toBeLessThan(types.indexOf(FRAME.RESET));
@@ -43,14 +43,14 @@ describe("a worker that breaks", () => {
       const stream = await host.link.request("raw", { method: "POST" }, Buffer.from("body")).over();
       expect(stream.reset?.reason).toBe("worker_failed");
       expect(stream.reset?.detail).toContain(when);
-      expect(stream.reset?.detail).toContain(`${host.doors.ports.get("raw")}`);
+      expect(stream.reset?.detail).toContain(`${host.admission.ports.get("raw")}`);
       await host.quiet();
       expect(worker.seen).toHaveLength(1);
     }
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
   });
 
-  test("in its HTTP: what it said is no answer", async ({ expect }) => {
+  test("in its HTTP: its bytes are not a response", async ({ expect }) => {
     await using host = await openFixture();
     const answers = [
       "garbage\r\n\r\n",
@@ -89,7 +89,7 @@ describe("a worker that breaks", () => {
   });
 });
 
-describe("a connection that was kept", () => {
+describe("a reused connection", () => {
   const fine = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine";
 
   test.for(["GET", "POST"])(
@@ -137,7 +137,7 @@ describe("a client that goes", () => {
     expect(stream.reset).toBeUndefined();
   });
 
-  test("while the request comes: the worker sees it cut", async ({ expect }) => {
+  test("while the request is sent: the worker sees it cut off", async ({ expect }) => {
     await using host = await openFixture();
     const begun = Promise.withResolvers<void>();
     const aborted = Promise.withResolvers<string>();
@@ -182,7 +182,7 @@ describe("a stream", () => {
     host.link.send({ type: 3, flags: 0, stream: 77, payload: Buffer.from("?") });
     await host.link.until(() => host.link.frames.some(({ stream, type }) => stream === 77 && type === 8));
     expect(host.link.frames.filter(({ type }) => type === 8)).toHaveLength(1);
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
   });
 
   test("whose edge sends more than it has credit for is reset", async ({ expect }) => {
@@ -194,7 +194,7 @@ describe("a stream", () => {
     await host.quiet();
   });
 
-  test("with a head that is none is reset", async ({ expect }) => {
+  test("with an invalid head is reset", async ({ expect }) => {
     await using host = await openFixture();
     await host.worker("w1", (_, response) => response.end("x"));
     const stream = await host.link.request("w1", { target: "no-slash" }).over();

@@ -3,7 +3,7 @@ import { FRAME } from "../../src/link/link-frame.ts";
 import { ENDPOINT, LinkFixture } from "../support/link-fixture.ts";
 
 describe("a link", () => {
-  test("is there while its endpoint has workers here, and says which of them take requests", async ({
+  test("exists while its endpoint has workers here, and names those that take requests", async ({
     expect,
   }) => {
     await using host = await LinkFixture.create();
@@ -13,17 +13,17 @@ describe("a link", () => {
     await host.worker("w1", () => {});
     await host.worker("w2", () => {});
     host.links.admissionChanged(ENDPOINT); // nothing new
-    host.doors.ports.delete("w1");
+    host.admission.ports.delete("w1");
     host.links.admissionChanged(ENDPOINT);
     await host.link.until(() => host.link.said.at(-1)?.[0] === "w2" && host.link.said.at(-1)?.length === 1);
     expect(host.link.said).toEqual([[], ["w1"], ["w1", "w2"], ["w2"]]);
     host.links.keep([]);
     await host.link.until(() => !host.link.isOpen);
     expect(host.link.said.at(-1)).toEqual([]);
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
   });
 
-  test("that breaks is opened again, and says its workers again", async ({ expect }) => {
+  test("that breaks is opened again, and names its workers again", async ({ expect }) => {
     await using host = await LinkFixture.start((_, response) => response.end("x"));
     host.link.drop();
     await host.link.until(() => host.link.said.length === 2);
@@ -44,11 +44,11 @@ describe("a link", () => {
     const begun = host.link.request("w1", { target: "/begun" });
     host.link.request("w1", { method: "POST" }, "follows");
     await begun.received("begun");
-    await host.link.until(() => host.doors.inside === 2);
+    await host.link.until(() => host.admission.inside === 2);
     host.link.drop();
     await host.link.until(() => closed === 2);
     await host.quiet();
-    expect(host.doors.suspected).toEqual([]);
+    expect(host.admission.suspected).toEqual([]);
   });
 
   test.for([400, 404])(
@@ -57,14 +57,14 @@ describe("a link", () => {
       await using host = await LinkFixture.create({ linkRefusedMs: 600_000 });
       await using other = await LinkFixture.create({ linkRefusedMs: 50 });
       for (const { link, links } of [host, other]) {
-        link.refusal = status;
+        link.errorStatus = status;
         links.keep([ENDPOINT]);
       }
       await other.link.until(() => other.link.asked.length === 4);
       await host.link.until(() => host.events.includes("link_refused"));
       expect(host.link.asked).toHaveLength(1);
       expect(other.events).not.toContain("edge_unreachable");
-      other.link.refusal = null;
+      other.link.errorStatus = null;
       await other.link.until(() => other.link.isOpen);
       expect(host.unauthorized + other.unauthorized).toBe(0);
     },
@@ -72,28 +72,28 @@ describe("a link", () => {
 
   test("whose edge is in trouble is tried again soon", async () => {
     await using host = await LinkFixture.create({ linkRefusedMs: 600_000 });
-    host.link.refusal = 503;
+    host.link.errorStatus = 503;
     host.links.keep([ENDPOINT]);
     await host.link.until(() => host.link.asked.length === 3);
-    host.link.refusal = null;
+    host.link.errorStatus = null;
     await host.link.until(() => host.link.isOpen);
   });
 
-  test("with a token that is not accepted any more says so", async () => {
+  test("with a token that is no longer accepted logs it", async () => {
     await using host = await LinkFixture.create();
-    host.link.refusal = 401;
+    host.link.errorStatus = 401;
     host.links.keep([ENDPOINT]);
     await host.link.until(() => host.unauthorized > 0);
   });
 
-  test("on which something else is said is closed, and opened again", async ({ expect }) => {
+  test("with an invalid message is closed, and opened again", async ({ expect }) => {
     await using host = await LinkFixture.start((_, response) => response.end("x"));
     host.link.sendRaw(Buffer.from("garbage"));
     await host.link.until(() => host.link.said.length === 2);
     expect((await host.link.request("w1").over()).text).toBe("x");
   });
 
-  test("beats while it has requests, and says nothing while it has none", async ({ expect }) => {
+  test("sends heartbeats only while it has requests", async ({ expect }) => {
     const held: (() => void)[] = [];
     await using host = await LinkFixture.start((_, response) => void held.push(() => response.end("x")), {
       linkBeatMs: 50,
@@ -123,7 +123,7 @@ describe("a link", () => {
 });
 
 describe("an agent that stops", () => {
-  test("takes no more requests, and lets those that run end", async ({ expect }) => {
+  test("takes no more requests, and lets running ones end", async ({ expect }) => {
     const held: (() => void)[] = [];
     await using host = await LinkFixture.start((_, response) => {
       held.push(() => response.end("whole"));
@@ -142,7 +142,7 @@ describe("an agent that stops", () => {
     expect(host.link.asked).toHaveLength(1);
   });
 
-  test("ends what still runs after the grace, and says why", async ({ expect }) => {
+  test("ends running requests after the grace period, with a reason", async ({ expect }) => {
     await using host = await LinkFixture.start((_, response) => response.writeHead(200).write("begun"));
     const stream = host.link.request("w1");
     await stream.received("begun");
@@ -155,12 +155,12 @@ describe("an agent that stops", () => {
 
   test("while its link is away does not open it again", async ({ expect }) => {
     await using host = await LinkFixture.create({ edgeRetryBaseMs: 100 });
-    host.link.refusal = 503;
+    host.link.errorStatus = 503;
     host.links.keep([ENDPOINT]);
     await host.link.until(() => host.link.asked.length === 1);
     await host.links.stop(1_000);
     await using other = await LinkFixture.create({ edgeRetryBaseMs: 100 });
-    other.link.refusal = 503;
+    other.link.errorStatus = 503;
     other.links.keep([ENDPOINT]);
     await other.link.until(() => other.link.asked.length === 4);
     expect(host.link.asked).toHaveLength(1);

@@ -9,7 +9,7 @@ const MEGABYTE = 1024 * 1024;
 const sha = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 describe("a request on a link", () => {
-  test("reaches the worker as it came, and its answer comes back as it was", async ({ expect }) => {
+  test("reaches the worker unchanged, and its response returns unchanged", async ({ expect }) => {
     let seen: IncomingMessage | undefined;
     await using host = await LinkFixture.start((request, response) => {
       seen = request;
@@ -36,7 +36,7 @@ describe("a request on a link", () => {
       ["Set-Cookie", "b=2"],
     ]);
     expect(stream.text).toBe("yes");
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
     await host.quiet();
   });
 
@@ -117,7 +117,7 @@ describe("a request on a link", () => {
       expect(stream.reset).toBeUndefined();
       expect(sha(received)).toBe(sha(body));
     }
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
     await host.quiet();
   });
 
@@ -132,7 +132,7 @@ describe("a request on a link", () => {
     expect(stream.text).toBe("5 small");
   });
 
-  test("with a body of another length than it says is refused, and is no second request", async ({
+  test("with a body of another length than declared is rejected, and is not a second request", async ({
     expect,
   }) => {
     let requests = 0;
@@ -207,7 +207,7 @@ describe("a request on a link", () => {
     stream.end();
     expect(stream.reset).toBeUndefined();
     expect((await host.link.request("w1").over()).head?.status).toBe(413);
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
   });
 
   test("uses a connection again", async ({ expect }) => {
@@ -220,7 +220,7 @@ describe("a request on a link", () => {
     expect(connections).toBe(1);
   });
 
-  test("that cannot be written as HTTP is refused, and others go on", async ({ expect }) => {
+  test("that cannot be written as HTTP is rejected, and others continue", async ({ expect }) => {
     await using host = await LinkFixture.start((_, response) => response.end("fine"));
     const heads = [
       { target: "/a b" },
@@ -234,6 +234,6 @@ describe("a request on a link", () => {
       expect(stream.reset?.reason).toBe("protocol");
     }
     expect((await host.link.request("w1").over()).text).toBe("fine");
-    expect(host.doors.inside).toBe(0);
+    expect(host.admission.inside).toBe(0);
   });
 });

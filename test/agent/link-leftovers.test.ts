@@ -35,7 +35,7 @@ async function pliantWorker(host: LinkFixture): Promise<{ server: Server; socket
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  host.doors.ports.set("w1", (server.address() as AddressInfo).port);
+  host.admission.ports.set("w1", (server.address() as AddressInfo).port);
   host.links.admissionChanged("endpoint-1");
   return { server, sockets };
 }
@@ -94,7 +94,7 @@ const COURSES: Record<string, (ask: Ask) => unknown> = {
 };
 
 describe("requests that are over", () => {
-  test("leave no connection, no timer and nobody inside, however they ended", async ({ expect }) => {
+  test("leave no connection, timer or admitted request, however they ended", async ({ expect }) => {
     await using host = await LinkFixture.create();
     await host.open();
     const { server, sockets } = await pliantWorker(host);
@@ -107,21 +107,21 @@ describe("requests that are over", () => {
     await host.quiet();
     await host.link.until(() => sockets.size === 0); // those that were kept as well
     expect(timers()).toBeLessThan(before + 10);
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
     host.links.keep([]);
     await host.link.until(() => !host.link.isOpen); // a link with requests would not end so soon
     server.close();
   });
 
   test.for(Object.entries(COURSES))(
-    "leave nobody inside: one that was %s",
+    "leave no admitted request: one that was %s",
     async ([, course], { expect }) => {
       await using host = await LinkFixture.create();
       await host.open();
       const { server } = await pliantWorker(host);
       await course((head, content) => host.link.request("w1", head, content));
       await host.quiet();
-      expect(host.doors.inside).toBe(0);
+      expect(host.admission.inside).toBe(0);
       server.closeAllConnections();
       server.close();
     },

@@ -35,7 +35,7 @@ const POURING = `
 async function pouringWorker(host: LinkFixture): Promise<ChildProcess & Disposable> {
   const child = spawn(process.execPath, ["-e", POURING], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
-  host.doors.ports.set("pouring", Number(line));
+  host.admission.ports.set("pouring", Number(line));
   host.links.admissionChanged("endpoint-1");
   return Object.assign(child, { [Symbol.dispose]: () => void child.kill("SIGKILL") });
 }
@@ -60,7 +60,7 @@ describe("streams of a link", () => {
     );
     await Promise.all(streams.map((stream) => stream.over()));
     expect(streams.map(({ text }) => text)).toEqual(streams.map((_, at) => `/${at} body ${at}`));
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
     await host.quiet();
   });
 
@@ -82,7 +82,7 @@ describe("streams of a link", () => {
     }
     // Neither may be ahead by more than its window and what the worker is slower with.
     expect(most).toBeLessThan(4 * MEGABYTE);
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
   });
 
   test("with small answers overtake one that pours", async ({ expect }) => {
@@ -104,7 +104,7 @@ describe("streams of a link", () => {
     expect(between[between.length >> 1]).toBeLessThan(2 * MEGABYTE);
   });
 
-  test("that nobody reads hold up no other", async ({ expect }) => {
+  test("that no client reads delay no other", async ({ expect }) => {
     await using host = await LinkFixture.start((_, response) => response.end("small"));
     using _ = await pouringWorker(host);
     const unread = Array.from({ length: 20 }, () => host.link.request("pouring"));

@@ -79,7 +79,7 @@ describe("a WebSocket on a link", () => {
     await stream.over();
     expect(stream.closed).toEqual({ code: 4001, reason: "enough" });
     await host.quiet();
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
   });
 
   test("is closed by the worker with its code", async ({ expect }) => {
@@ -137,7 +137,7 @@ describe("a WebSocket on a link", () => {
     await host.link.until(() => stream.receivedBytes === message.byteLength);
     expect(Buffer.concat(stream.pieces.map(({ bytes }) => bytes)).equals(message)).toBe(true);
     expect(stream.pieces.map(({ isLast }) => isLast).indexOf(true)).toBe(stream.pieces.length - 1);
-    expect(host.link.faults).toEqual([]);
+    expect(host.link.violations).toEqual([]);
   });
 
   test("with a message that is too large is closed with 1009, whichever side sent it", async ({ expect }) => {
@@ -198,7 +198,7 @@ describe("a WebSocket on a link", () => {
     expect(sent.bytes).toBeLessThan(50_000_000); // what stands in the kernel's buffers
   });
 
-  test("answers pings of the worker without telling anybody", async ({ expect }) => {
+  test("answers pings of the worker without forwarding them", async ({ expect }) => {
     const pong = Promise.withResolvers<string>();
     await using host = await start((socket) => {
       socket.on("pong", (bytes: Buffer) => pong.resolve(bytes.toString()));
@@ -209,7 +209,7 @@ describe("a WebSocket on a link", () => {
     expect(stream.pieces).toEqual([]);
   });
 
-  test("does not beat: it may be open for days", async ({ expect }) => {
+  test("sends no heartbeats: it may be open for days", async ({ expect }) => {
     await using host = await start(echo);
     await host.link.request("w1", upgrade()).answered();
     await using other = await LinkFixture.start(() => {}, { linkBeatMs: 50 });

@@ -96,7 +96,7 @@ describe("a worker of a Python function", () => {
     expect(host.count("worker_failed")).toBe(0);
   });
 
-  test("that cannot start says why where its jobs are shown", async ({ expect }) => {
+  test("that cannot start shows why with its jobs", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const { env, ...rest } = python("plain");
     host.edge.assign({
@@ -109,7 +109,7 @@ describe("a worker of a Python function", () => {
 });
 
 describe("a worker of Python routes", () => {
-  test("is healthy, answers requests, and ends when it is let go", async ({ expect }) => {
+  test("is healthy, answers requests, and ends when it is stopped", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await host.readyWorker(python("api", "LB"));
     const { release, ...place } = enter(host);

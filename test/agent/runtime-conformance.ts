@@ -160,7 +160,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         }
       });
 
-      test("goes on when its reader has gone, for the next one", async ({ expect }) => {
+      test("continues for the next reader when the first one has left", async ({ expect }) => {
         const workerId = await started(shell("for i in $(seq 1 60); do echo $i; sleep 0.05; done"));
         const first = new OutputLog();
         await runtime.output(
@@ -232,7 +232,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         await expect.poll(() => exits.all.map((exit) => exit.exitCode)).toEqual([4, 6]);
       });
 
-      test("start arguments are split as a shell would, and expanded by nobody", async ({ expect }) => {
+      test("start arguments are split like in a shell, without any expansion", async ({ expect }) => {
         const workerId = await started(`printf '%s\\n' "two words" $HOME 'it'"'"s`);
         await exits.of(workerId);
         expect(await runtime.lastLines(workerId, 5)).toEqual(["two words", "$HOME", "it's"]);
@@ -244,13 +244,13 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         expect(await fixture.traces(worker.workerId)).toEqual([]);
       });
 
-      test("a command that does not exist is named or said to be missing", async ({ expect }) => {
+      test("a command that does not exist is named or reported as missing", async ({ expect }) => {
         const worker = spec("no-such-command --at-all");
-        const refusal = await runtime.start(worker).then(
+        const failure = await runtime.start(worker).then(
           () => exits.of(worker.workerId).then((exit) => exit.reason),
           (error: unknown) => String(error),
         );
-        expect(refusal).toMatch(/not found/);
+        expect(failure).toMatch(/not found/);
       });
     });
 
@@ -289,7 +289,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
     });
 
     describe("stopping", () => {
-      test("a program that obeys SIGTERM ends by itself within the grace", async ({ expect }) => {
+      test("a program that obeys SIGTERM ends within the grace period", async ({ expect }) => {
         const workerId = await started(OBEDIENT);
         await printed(expect, runtime, workerId, "ready");
         await runtime.stop(workerId, 20_000);
@@ -298,7 +298,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         expect(await runtime.list()).toMatchObject([{ workerId, isRunning: false, exitCode: 0 }]);
       });
 
-      test("a program that ignores SIGTERM is killed after the grace", async ({ expect }) => {
+      test("a program that ignores SIGTERM is killed after the grace period", async ({ expect }) => {
         const workerId = await started(STUBBORN);
         await printed(expect, runtime, workerId, "ready");
         await runtime.stop(workerId, 200);
@@ -308,14 +308,14 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         });
       });
 
-      test("no grace means that the program gets no chance to end by itself", async ({ expect }) => {
+      test("without a grace period the program is killed at once", async ({ expect }) => {
         const workerId = await started(OBEDIENT);
         await printed(expect, runtime, workerId, "ready");
         await runtime.stop(workerId, 0);
         expect(await exits.of(workerId)).toMatchObject({ exitCode: 137 });
       });
 
-      test("stopping a worker that has ended, or that nobody knows, does nothing", async ({ expect }) => {
+      test("stopping an ended or unknown worker does nothing", async ({ expect }) => {
         const workerId = await started(shell("exit 2"));
         await exits.of(workerId);
         await runtime.stop(workerId, 10_000);
@@ -328,9 +328,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
       const COUNTER = shell("i=0; while :; do i=$((i+1)); echo $i; sleep 0.02; done");
       const newest = async (workerId: string) => Number((await runtime.lastLines(workerId, 1))[0] ?? 0);
 
-      test("a frozen worker does nothing until it is thawed, and goes on where it was", async ({
-        expect,
-      }) => {
+      test("a frozen worker does nothing until it is thawed, and then continues", async ({ expect }) => {
         const workerId = await started(COUNTER);
         await expect.poll(() => newest(workerId)).toBeGreaterThan(3);
         await runtime.freeze(workerId);
@@ -440,7 +438,7 @@ export function describeRuntime(name: string, open: () => Promise<RuntimeFixture
         );
       });
 
-      test("a watch that was stopped hears nothing more", async ({ expect }) => {
+      test("a stopped watch receives no more events", async ({ expect }) => {
         const stopped = new ExitLog(runtime);
         stopped.stop();
         const workerId = await started(shell("exit 0"));

@@ -108,7 +108,7 @@ describe.runIf(hasDocker)("with Docker", () => {
         expect(output).toMatch(/can't fork/);
       });
 
-      test("a worker that needs too much memory is said to have run out of it", async ({ expect }) => {
+      test("a worker that needs too much memory is reported as out of memory", async ({ expect }) => {
         const runtime = fixture.reopen();
         const exits = new ExitLog(runtime);
         const worker = spec(shell("text=a; while :; do text=$text$text; done"), {
@@ -169,7 +169,7 @@ describe.runIf(hasDocker)("with Docker", () => {
         });
       });
 
-      test("a private image is pulled with its credentials, and progress is told in layers and bytes", async ({
+      test("a private image is pulled with its credentials, with progress in layers and bytes", async ({
         expect,
       }) => {
         const login = { username: "ada", password: "secret" };
@@ -268,7 +268,7 @@ describe.runIf(hasDocker)("with Docker", () => {
       await link.cut();
       await fixture.runtime.stop(ended.workerId, 0);
       await fixture.runtime.remove(vanished.workerId);
-      await link.mend();
+      await link.restore();
 
       expect(await exits.of(ended.workerId)).toMatchObject({ exitCode: 137 });
       expect(await exits.of(vanished.workerId)).toMatchObject({ exitCode: null });

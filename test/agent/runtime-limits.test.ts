@@ -75,7 +75,7 @@ describe.runIf(hasDocker)("a container", () => {
   });
 
   describe("with a disk of 1 GB", () => {
-    test("is ended when it has written more, and the reason says so", async ({ world, expect }) => {
+    test("is ended when it has written more, with that reason", async ({ world, expect }) => {
       const { reason } = await world.run("busybox fallocate -l 1200000000 /full && sleep 1000");
       expect(reason).toBe("was ended: it wrote 1.2 GB, containerDiskInGb is 1");
     });
@@ -221,7 +221,7 @@ describe.runIf(hasDocker)("a container", () => {
   });
 
   describe("and its network", () => {
-    test("a network of an earlier version is created again, one in use is told of", async ({
+    test("a network of an earlier version is recreated, and one in use is reported", async ({
       world,
       expect,
     }) => {
@@ -270,8 +270,8 @@ describe.runIf(hasDocker)("a container", () => {
           script,
         ];
         const { stdout } = await execa("setpriv", powerless);
-        const [refusal, outcome] = stdout.split("\n");
-        expect(refusal).toMatch(/--allow-open-network/);
+        const [message, outcome] = stdout.split("\n");
+        expect(message).toMatch(/--allow-open-network/);
         expect(outcome).toBe("started");
       },
     );

@@ -66,7 +66,7 @@ describe("process runtime, on its own", () => {
     await expect(fixture.runtime.start(workerSpec("", ""))).rejects.toThrow("dockerArgs");
   });
 
-  test("a worker is told where its network volume is, for nothing can be mounted", async ({ expect }) => {
+  test("a worker gets the path of its network volume, which cannot be mounted", async ({ expect }) => {
     const volumes = new Volumes({ directory: join(fixture.stateDirectory, "volumes"), createsMissing: true });
     const runtime = new ProcessRuntime({ ...fixture, hasRealGpus: false, volumes });
     const exits = new ExitLog(runtime);
@@ -184,7 +184,7 @@ describe("process runtime, on its own", () => {
     expect(await fixture.traces(spec.workerId)).toEqual([]);
   });
 
-  test("the log of a talkative worker is cut, and its last lines stay readable", async ({ expect }) => {
+  test("the log of a verbose worker is truncated, and its last lines stay readable", async ({ expect }) => {
     const { runtime } = fixture;
     // What is written while the log is cut is lost, so the last line comes after it.
     const isLong = "[ $(stat -c %s ../output.log) -ge 10000000 ]";

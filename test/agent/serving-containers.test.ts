@@ -5,7 +5,7 @@ import { beforeAll, describe, test } from "vitest";
 import { ContainerHost } from "../support/container-host.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { ensureServerImage } from "../support/script-image.ts";
-import { enter, openDoors, servingContainer, tell } from "../support/serving-worker.ts";
+import { enter, openWorkers, servingContainer, tell } from "../support/serving-worker.ts";
 import { inTurn } from "../support/turn.ts";
 
 const hasDocker = await isDockerAvailable();
@@ -13,11 +13,11 @@ const docker = new Dockerode();
 
 describe.runIf(hasDocker)("a container that serves requests", () => {
   let image = "";
-  let imageOfNobody = "";
+  let unprivilegedImage = "";
 
   beforeAll(async () => {
     image = await inTurn("images", () => ensureServerImage("root"));
-    imageOfNobody = await inTurn("images", () => ensureServerImage("nobody"));
+    unprivilegedImage = await inTurn("images", () => ensureServerImage("nobody"));
   });
 
   /** Assigns a worker and waits until it takes requests; answers its id. */
@@ -28,17 +28,17 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     return one.workerId;
   }
 
-  test("is told its ports and reached there, whatever its user is", async ({ expect }) => {
+  test("gets its ports and is reached there, whatever its user is", async ({ expect }) => {
     const cases = [
       { of: image, env: {}, says: ["80", "80", "/ping"] },
-      { of: imageOfNobody, env: {}, says: ["80", "80", "/ping"] },
+      { of: unprivilegedImage, env: {}, says: ["80", "80", "/ping"] },
       {
         of: image,
         env: { PORT: "5000", HEALTH_CHECK_PATH: "/up?deep=1" },
         says: ["5000", "5000", "/up?deep=1"],
       },
       {
-        of: imageOfNobody,
+        of: unprivilegedImage,
         env: { PORT: "5000", PORT_HEALTH: "5001", SERVER_HEALTH_PORT: "5001" },
         says: ["5000", "5001", "/ping"],
       },
@@ -58,29 +58,31 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     }
   });
 
-  test("that listens where nobody reaches it is never ready, and hears why", async ({ expect }) => {
+  test("that listens on an unreachable port is never ready, and the reason is reported", async ({
+    expect,
+  }) => {
     const cases = [
       {
         env: { SERVER_PORT: "8000" },
-        words: /^nothing listens on port 80; the container listens on 8000: set PORT=8000$/,
+        detail: /^nothing listens on port 80; the container listens on 8000: set PORT=8000$/,
       },
       {
         env: { SERVER_HOST: "127.0.0.1", PORT: "8000" },
-        words: /^the server listens on 127\.0\.0\.1:8000 only; bind 0\.0\.0\.0$/,
+        detail: /^the server listens on 127\.0\.0\.1:8000 only; bind 0\.0\.0\.0$/,
       },
       {
         env: { SERVER_HOST: "127.0.0.1", SERVER_PORT: "8000" },
-        words:
+        detail:
           /^nothing listens on port 80; the container listens on 127\.0\.0\.1:8000 only: bind 0\.0\.0\.0, and set PORT=8000$/,
       },
-      { env: { SERVER_PORT: "none" }, words: /^nothing listens on port 80 yet$/ },
+      { env: { SERVER_PORT: "none" }, detail: /^nothing listens on port 80 yet$/ },
     ];
     await using host = await ContainerHost.start();
     const workers = cases.map(({ env }) => servingContainer(image, env));
     host.fixture.edge.assign(...workers);
     for (const [index, { workerId }] of workers.entries())
-      await host.says("starting", cases[index]?.words ?? /^$/, workerId);
-    expect(openDoors(host.fixture)).toEqual([]);
+      await host.says("starting", cases[index]?.detail ?? /^$/, workerId);
+    expect(openWorkers(host.fixture)).toEqual([]);
     expect(host.fixture.count("worker_ready")).toBe(0);
   });
 
@@ -89,12 +91,12 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     const workerId = await served(host);
     await docker.getContainer(`edgerun-${workerId}`).kill();
     await host.fixture.logged("worker_failed");
-    expect(openDoors(host.fixture)).toEqual([]);
+    expect(openWorkers(host.fixture)).toEqual([]);
     await host.fixture.logged("worker_ready", 2);
-    expect(openDoors(host.fixture)).toEqual([workerId]);
+    expect(openWorkers(host.fixture)).toEqual([workerId]);
   });
 
-  test("is drained while a request is answered, and told to end after it", async ({ expect }) => {
+  test("is drained while a request is answered, and stopped after it", async ({ expect }) => {
     await using host = await ContainerHost.start();
     const { fixture } = host;
     const workerId = await served(host);
@@ -119,7 +121,7 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     before.release();
     fixture.edge.assign({ ...one, mode: "standby" });
     await fixture.logged("worker_frozen");
-    expect(openDoors(fixture)).toEqual([]);
+    expect(openWorkers(fixture)).toEqual([]);
     fixture.edge.assign(one);
     await fixture.logged("worker_ready", 2);
     const { host: address, port } = enter(fixture, one.workerId);
@@ -128,13 +130,15 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     expect(fixture.count("worker_started")).toBe(1);
   });
 
-  test("goes on while its agent is restarted, and takes requests after one look", async ({ expect }) => {
+  test("continues while its agent is restarted, and takes requests after one health check", async ({
+    expect,
+  }) => {
     await using host = await ContainerHost.start();
     const workerId = await served(host, { PORT: "5000" });
     const { release, ...place } = enter(host.fixture, workerId);
     release();
     await host.restart({ healthProbeMs: 600_000 });
-    await expect.poll(() => openDoors(host.fixture)).toEqual([workerId]);
+    await expect.poll(() => openWorkers(host.fixture)).toEqual([workerId]);
     expect(enter(host.fixture, workerId)).toMatchObject(place);
     expect(host.fixture.count("worker_started")).toBe(1);
   });

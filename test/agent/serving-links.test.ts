@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { AgentFixture } from "../support/agent-fixture.ts";
 import { AgentProcess } from "../support/agent-process.ts";
 import type { ScriptedLink } from "../support/scripted-link.ts";
-import { openDoors, placeOf, said, serving, servingWorker, tell } from "../support/serving-worker.ts";
+import { openWorkers, placeOf, said, serving, servingWorker, tell } from "../support/serving-worker.ts";
 
 /** An agent with one worker that takes requests over a link. */
 async function linkedWorker(timing: Parameters<typeof AgentFixture.start>[0] = {}) {
@@ -33,7 +33,7 @@ describe("a worker with a link", () => {
     await says(link, []);
     await tell(placeOf(host), "/health/200");
     await says(link, ["worker-1"]);
-    expect(link.faults).toEqual([]);
+    expect(link.violations).toEqual([]);
   });
 
   test("that dies with a request leaves the pool at once, and is back when it is healthy", async ({
@@ -51,7 +51,7 @@ describe("a worker with a link", () => {
     expect((await link.request("worker-1").over()).text).toBe("done");
   });
 
-  test("ends the requests that it has when it is not wanted any more", async ({ expect }) => {
+  test("ends its requests when it is no longer assigned", async ({ expect }) => {
     await using world = await linkedWorker({ edgeHoldMs: 50 });
     const { link, host } = world;
     const held = link.request("worker-1", { target: "/hold" });
@@ -75,7 +75,7 @@ describe("a worker with a link", () => {
     const before = link.said.length;
     host.edge.assign(serving());
     await host.logged("worker_thawed");
-    expect(openDoors(host)).toEqual([]); // not probed yet
+    expect(openWorkers(host)).toEqual([]); // not probed yet
     await said(host, "starting", /answers 503/);
     expect(link.said.slice(before).flat()).toEqual([]);
     await tell(placeOf(host), "/health/200");
@@ -84,7 +84,7 @@ describe("a worker with a link", () => {
     expect(host.count("worker_started")).toBe(1);
   });
 
-  test("goes on while its agent is killed, and takes requests through the next one", async ({ expect }) => {
+  test("continues while its agent is killed, and takes requests through the next one", async ({ expect }) => {
     await using host = await AgentFixture.create();
     const { link } = host.edge;
     const settings = { edgeUrl: host.edge.url, stateDir: host.stateDir };

@@ -2,32 +2,40 @@
 import { describe, test } from "vitest";
 import { AgentFixture } from "../support/agent-fixture.ts";
 import { processesNaming } from "../support/agent-process.ts";
-import { enter, openDoors, placeOf, said, serving, servingWorker, tell } from "../support/serving-worker.ts";
+import {
+  enter,
+  openWorkers,
+  placeOf,
+  said,
+  serving,
+  servingWorker,
+  tell,
+} from "../support/serving-worker.ts";
 
 describe("a worker that serves requests", () => {
   test("takes them once its health check answers 200, and not before", async ({ expect }) => {
     await using host = await AgentFixture.start();
     host.edge.assign(serving({ SERVER_HEALTH: "503" }));
-    const words =
+    const waiting =
       /^GET \/ping on port \d+ answers 503; it must answer 200 once the worker can take requests$/;
-    await said(host, "starting", words);
-    expect(openDoors(host)).toEqual([]);
-    expect(host.doors.admit("endpoint-1", "worker-1", () => {})).toBeNull();
+    await said(host, "starting", waiting);
+    expect(openWorkers(host)).toEqual([]);
+    expect(host.admissionControl.admit("endpoint-1", "worker-1", () => {})).toBeNull();
 
     await tell(placeOf(host), "/health/200");
     const { detail, ago } = await host.edge.worker("worker-1", "ready");
     expect(detail).toBeUndefined();
     expect(Object.keys(ago ?? {})).toEqual(["containerStarted", "ready"]);
-    expect(openDoors(host)).toEqual(["worker-1"]);
-    expect(host.doors.openWorkers("endpoint-2")).toEqual([]);
-    expect(host.doors.admit("endpoint-2", "worker-1", () => {})).toBeNull();
+    expect(openWorkers(host)).toEqual(["worker-1"]);
+    expect(host.admissionControl.openWorkers("endpoint-2")).toEqual([]);
+    expect(host.admissionControl.admit("endpoint-2", "worker-1", () => {})).toBeNull();
     const { release, ...place } = enter(host);
     expect(await tell(place, "/")).toBe("done");
     release();
     release();
   });
 
-  test("says that it initializes while it answers 204", async ({ expect }) => {
+  test("is reported as initializing while it answers 204", async ({ expect }) => {
     await using host = await AgentFixture.start();
     host.edge.assign(serving({ SERVER_HEALTH: "204", HEALTH_CHECK_PATH: "/healthz" }));
     await said(host, "starting", /^initializing \(204 on \/healthz\)$/);
@@ -45,17 +53,17 @@ describe("a worker that serves requests", () => {
     release();
     await tell(place, "/health/500");
     await host.logged("worker_health_lost");
-    expect(openDoors(host)).toEqual([]);
+    expect(openWorkers(host)).toEqual([]);
     await said(host, "unhealthy", /^GET \/ping on port \d+ answers 500; it must answer 200/);
 
     await tell(place, "/health/200");
     await host.logged("worker_health_regained");
     await host.edge.worker("worker-1", "ready");
-    expect(openDoors(host)).toEqual(["worker-1"]);
+    expect(openWorkers(host)).toEqual(["worker-1"]);
 
     await tell(place, "/health/204");
     await said(host, "starting", /^initializing/);
-    expect(openDoors(host)).toEqual([]);
+    expect(openWorkers(host)).toEqual([]);
     expect(host.count("worker_started")).toBe(1);
     await tell(place, "/health/200");
     await host.edge.worker("worker-1", "ready");
@@ -73,10 +81,10 @@ describe("a worker that serves requests", () => {
     const { release, ...place } = enter(host);
     release();
     await tell(place, "/deaf");
-    expect(openDoors(host)).toEqual(["worker-1"]);
-    host.doors.connectionFailed("endpoint-1", "worker-1");
+    expect(openWorkers(host)).toEqual(["worker-1"]);
+    host.admissionControl.connectionFailed("endpoint-1", "worker-1");
     await host.logged("worker_health_lost");
-    expect(openDoors(host)).toEqual([]);
+    expect(openWorkers(host)).toEqual([]);
   });
 
   test("gets none from the moment on that it refuses one, and some again once it is healthy", async ({
@@ -84,9 +92,9 @@ describe("a worker that serves requests", () => {
   }) => {
     await using host = await AgentFixture.start({ healthProbeMs: 600_000 });
     await servingWorker(host);
-    host.doors.connectionRefused("endpoint-1", "worker-1");
-    expect(openDoors(host)).toEqual([]);
-    await expect.poll(() => openDoors(host)).toEqual(["worker-1"]);
+    host.admissionControl.connectionRefused("endpoint-1", "worker-1");
+    expect(openWorkers(host)).toEqual([]);
+    await expect.poll(() => openWorkers(host)).toEqual(["worker-1"]);
     expect(host.count("worker_health_lost")).toBe(0);
   });
 
@@ -102,10 +110,10 @@ describe("a worker that serves requests", () => {
       /^has not been healthy for 3 s: GET \/ping .* answers 500; .*; starts again in/,
     );
     await host.logged("worker_ready", 2);
-    expect(openDoors(host)).toEqual(["worker-1"]);
+    expect(openWorkers(host)).toEqual(["worker-1"]);
   });
 
-  test("that never becomes healthy is ended at its start limit, says why, and is tried again", async ({
+  test("that never becomes healthy is ended at its start limit, with a reason, and retried", async ({
     expect,
   }) => {
     await using host = await AgentFixture.start();
@@ -127,14 +135,14 @@ describe("a worker that serves requests", () => {
     const stale = enter(host);
     await tell(stale, "/exit/3").catch(() => "the connection broke");
     await host.logged("worker_failed");
-    expect(openDoors(host)).toEqual([]);
-    expect(host.doors.admit("endpoint-1", "worker-1", () => {})).toBeNull();
+    expect(openWorkers(host)).toEqual([]);
+    expect(host.admissionControl.admit("endpoint-1", "worker-1", () => {})).toBeNull();
     await host.logged("worker_ready", 2);
-    expect(openDoors(host)).toEqual(["worker-1"]);
+    expect(openWorkers(host)).toEqual(["worker-1"]);
     stale.release();
   });
 
-  test("gets no job, though it asks for some as a queue's worker does", async ({ expect }) => {
+  test("gets no job, even when it polls like a queue worker", async ({ expect }) => {
     await using host = await AgentFixture.start({ pollHoldMs: 50 });
     await servingWorker(host);
     const poll = await fetch(host.env("worker-1", "RUNPOD_WEBHOOK_GET_JOB"));
@@ -147,7 +155,7 @@ describe("a worker that serves requests", () => {
     const done = await fetch(`${url}&isStream=false`, { method: "POST", body: '{"output":1}' });
     expect(done.status).toBe(200);
     expect(host.edge.exchanges.flatMap(({ request }) => request.slots)).toEqual([]);
-    expect(openDoors(host)).toEqual(["worker-1"]);
+    expect(openWorkers(host)).toEqual(["worker-1"]);
   });
 });
 
@@ -158,14 +166,14 @@ describe("the ports of a worker that serves requests", () => {
     host.edge.assign(serving(env), serving(env, { workerId: "worker-2" }));
     await host.edge.worker("worker-1", "ready");
     await host.edge.worker("worker-2", "ready");
-    expect(openDoors(host).toSorted()).toEqual(["worker-1", "worker-2"]);
+    expect(openWorkers(host).toSorted()).toEqual(["worker-1", "worker-2"]);
     const [one, two] = [placeOf(host, "worker-1").port, placeOf(host, "worker-2").port];
     expect(new Set([one, two, 8080]).size).toBe(3);
     expect(host.env("worker-1", "PORT_HEALTH")).toBe(String(one));
     expect(enter(host, "worker-2").port).toBe(two);
   });
 
-  test("are both looked at where health has one of its own", async ({ expect }) => {
+  test("are both checked when health has its own port", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const script = `require("node:http").createServer((_, answer) => answer.end()).listen(process.env.PORT_HEALTH)`;
     const dockerArgs = `"${process.execPath}" -e '${script}'`;
@@ -174,9 +182,9 @@ describe("the ports of a worker that serves requests", () => {
     const port = host.env("worker-1", "PORT");
     const healthPort = host.env("worker-1", "PORT_HEALTH");
     expect(healthPort).not.toBe(port);
-    const words = new RegExp(`^nothing listens on port ${port}; the worker listens on ${healthPort}: `);
-    await said(host, "starting", words);
-    expect(openDoors(host)).toEqual([]);
+    const detail = new RegExp(`^nothing listens on port ${port}; the worker listens on ${healthPort}: `);
+    await said(host, "starting", detail);
+    expect(openWorkers(host)).toEqual([]);
   });
 
   test("are named when the server listens on another one", async ({ expect }) => {
@@ -193,18 +201,18 @@ describe("the ports of a worker that serves requests", () => {
     ["HEALTH_CHECK_PATH", "ping", /^HEALTH_CHECK_PATH is "ping"; it must be a path that begins with "\/"/],
   ] as const)(
     "are withheld a worker whose %s is %s, until it is corrected",
-    async ([name, value, words], { expect }) => {
+    async ([name, value, detail], { expect }) => {
       await using host = await AgentFixture.start();
       host.edge.assign(serving({ [name]: value }));
-      await said(host, "unhealthy", words);
+      await said(host, "unhealthy", detail);
       expect(host.count("worker_started")).toBe(0);
       await servingWorker(host);
-      expect(openDoors(host)).toEqual(["worker-1"]);
+      expect(openWorkers(host)).toEqual(["worker-1"]);
     },
   );
 });
 
-describe("a worker that serves requests and shall not any more", () => {
+describe("a load-balanced worker that is stopped", () => {
   test("ends once the last of them has its answer", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await servingWorker(host);
@@ -212,8 +220,8 @@ describe("a worker that serves requests and shall not any more", () => {
     const answer = await fetch(`http://${entry.host}:${entry.port}/hold`);
     host.edge.assign();
     await host.edge.worker("worker-1", "stopping");
-    expect(openDoors(host)).toEqual([]);
-    expect(host.doors.admit("endpoint-1", "worker-1", () => {})).toBeNull();
+    expect(openWorkers(host)).toEqual([]);
+    expect(host.admissionControl.admit("endpoint-1", "worker-1", () => {})).toBeNull();
     await tell(entry, "/release"); // it still runs
     expect(await answer.text()).toBe("whole");
     expect(host.count("worker_removed")).toBe(0);
@@ -222,7 +230,7 @@ describe("a worker that serves requests and shall not any more", () => {
     expect(await host.runtime().list()).toEqual([]);
   });
 
-  test("ends after a while though one of them never ends", async ({ expect }) => {
+  test("ends after a while even if a request never ends", async ({ expect }) => {
     await using host = await AgentFixture.start({ requestGraceMs: 300 });
     await servingWorker(host);
     enter(host);
@@ -231,7 +239,7 @@ describe("a worker that serves requests and shall not any more", () => {
     expect(await host.runtime().list()).toEqual([]);
   });
 
-  test("is frozen after a while though one of them never ends, which is turned out", async ({ expect }) => {
+  test("is frozen after a while, and a request that never ends is reset", async ({ expect }) => {
     await using host = await AgentFixture.start({ requestGraceMs: 300 });
     await servingWorker(host);
     const out = Promise.withResolvers<string>();
@@ -244,7 +252,7 @@ describe("a worker that serves requests and shall not any more", () => {
     await host.logged("worker_frozen");
 
     host.edge.assign(serving());
-    await expect.poll(() => openDoors(host)).toEqual(["worker-1"]);
+    await expect.poll(() => openWorkers(host)).toEqual(["worker-1"]);
     enter(host);
     host.edge.assign(serving({}, { mode: "standby" }));
     await host.logged("worker_frozen", 2); // its time began again
@@ -260,7 +268,7 @@ describe("a worker that serves requests and shall not any more", () => {
     const syncs = host.edge.syncs.length;
     host.edge.assign(serving({}, { mode: "standby" }));
     await host.edge.until(() => host.edge.syncs.at(-1)?.appliedRevision === host.edge.revision);
-    expect(openDoors(host)).toEqual([]);
+    expect(openWorkers(host)).toEqual([]);
     await tell(entry, "/health/503"); // it runs as long as there is a request
     entry.release();
     await host.edge.until(() => host.edge.syncs.at(-1)?.workers.some(({ isStandby }) => isStandby));
@@ -269,16 +277,16 @@ describe("a worker that serves requests and shall not any more", () => {
 
     host.edge.assign(serving());
     await said(host, "starting", /answers 503/);
-    expect(openDoors(host)).toEqual([]);
+    expect(openWorkers(host)).toEqual([]);
     await tell(placeOf(host), "/health/200");
     await host.edge.worker("worker-1", "ready");
-    expect(openDoors(host)).toEqual(["worker-1"]);
+    expect(openWorkers(host)).toEqual(["worker-1"]);
     expect(processesNaming(host.stateDir)).toEqual(pids);
   });
 });
 
 describe("an agent that is restarted", () => {
-  test("finds the server where it was, and lets requests in after one look", async ({ expect }) => {
+  test("finds the running server, and admits requests after one health check", async ({ expect }) => {
     await using host = await AgentFixture.start();
     await servingWorker(host);
     const pids = processesNaming(host.stateDir);
@@ -287,7 +295,7 @@ describe("an agent that is restarted", () => {
     expect(await tell({ host: "127.0.0.1", port }, "/")).toBe("done");
     const syncs = host.edge.syncs.length;
     await host.startAgent({ healthProbeMs: 600_000 });
-    await expect.poll(() => openDoors(host)).toEqual(["worker-1"]);
+    await expect.poll(() => openWorkers(host)).toEqual(["worker-1"]);
     await host.edge.until(() => host.edge.syncs.length > syncs);
     expect(enter(host).port).toBe(port);
     const states = host.edge.syncs.slice(syncs).flatMap(({ workers }) => workers.map(({ state }) => state));

@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { EDGE_RATE_LIMITS } from "../../src/contract/rate-limits.ts";
 import { newAccount } from "../support/shared-edge.ts";
 
-test("nobody uses up the limit of an address that is not theirs", async ({ expect }) => {
+test("a client cannot use up the rate limit of another IP address", async ({ expect }) => {
   const edge = await newAccount("client addresses");
   const headers = { "CF-Connecting-IP": "192.0.2.7", "MF-CF-Blob": '{"country":"CH"}' };
   const statuses = new Set<number>();

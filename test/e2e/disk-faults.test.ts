@@ -28,7 +28,7 @@ describe.runIf(await canBreakHosts())("a host whose agent has a disk of its own"
     await untilDiskIsQuiet(scene);
   });
 
-  test("a worker that could not be noted says so to its jobs, and starts when there is room", async ({
+  test("a worker that could not be recorded is shown with its jobs, and starts when there is space", async ({
     expect,
   }) => {
     const record = await diskFailures["agent's disk full before its worker starts"](scene);

@@ -39,7 +39,7 @@ describe.runIf((await isDockerAvailable()) && (await canBreakHosts()))("a host w
     await untilDockerIsQuiet(scene);
   });
 
-  test("a job that needs more memory than there is fails and says so, and the one behind it runs", async ({
+  test("a job that needs too much memory fails with that reason, and the next one runs", async ({
     expect,
   }) => {
     const record = await dockerFailures["worker out of memory"](scene);
@@ -51,7 +51,9 @@ describe.runIf((await isDockerAvailable()) && (await canBreakHosts()))("a host w
     await untilDockerIsQuiet(scene);
   });
 
-  test("a job whose image is missing says so, and runs as soon as the image is there", async ({ expect }) => {
+  test("a job whose image is missing shows that, and runs as soon as the image exists", async ({
+    expect,
+  }) => {
     const record = await dockerFailures["image missing, then there"](scene);
     expect(record.results).toMatchObject([{ status: "COMPLETED", output: "done" }]);
     expect(record.seen).toContain("IN_QUEUE: image_pulling");

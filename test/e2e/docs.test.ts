@@ -63,7 +63,7 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
     const { page, notes } = await openedPage("/docs");
     const refused = await execute(page.locator("#operations-Endpoints-listEndpoints"));
     expect(refused).toMatchObject({ status: 401, body: { code: "unauthorized" } });
-    expect(notes.faults.splice(0)).toEqual([expect.stringContaining("401")]);
+    expect(notes.errors.splice(0)).toEqual([expect.stringContaining("401")]);
     await authorize(page, edge.apiKey);
 
     const endpointId = await createEndpoint(edge);
@@ -73,7 +73,7 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
     const job = await execute(page.locator("#operations-Jobs-runJob"), { endpointId });
     expect(job).toMatchObject({ status: 200, body: { status: "IN_QUEUE", id: expect.any(String) } });
 
-    expect(notes).toEqual({ faults: [], hosts: new Set([new URL(edge.baseUrl).host]) });
+    expect(notes).toEqual({ errors: [], hosts: new Set([new URL(edge.baseUrl).host]) });
     await page.close();
   });
 
@@ -88,7 +88,7 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
     await page.getByLabel("Search").fill("");
     await part.getByRole("link", { name: "EndpointInput" }).click();
     expect(page.url()).toMatch(/#EndpointInput$/);
-    expect(notes).toEqual({ faults: [], hosts: new Set([new URL(edge.baseUrl).host]) });
+    expect(notes).toEqual({ errors: [], hosts: new Set([new URL(edge.baseUrl).host]) });
     await page.close();
   });
 
@@ -98,15 +98,15 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
     expect(await page.locator("[id^=operations-agent]").count()).toBe(0);
     await page.getByText("For agents of hosts alone").click();
     await page.locator("#operations-agent-joinHost").waitFor();
-    expect(notes.faults).toEqual([]);
+    expect(notes.errors).toEqual([]);
     await page.close();
   });
 
   test.for(["/", "/docs", "/docs/graphql", "/flash/login?request=x"])(
-    "%s fits a phone, and is dark for who wants it so",
+    "%s fits a phone and supports dark mode",
     async (path, { expect }) => {
       const page = await browser.newPage({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
-      const { faults } = watchPage(page);
+      const { errors } = watchPage(page);
       await page.goto(edge.baseUrl + path);
       if (path === "/docs") await page.locator("#operations-Jobs-runJob").waitFor();
       const [width, colour] = await page.evaluate<[number, string]>(
@@ -115,7 +115,7 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
       expect(width).toBe(390);
       const [red = 255] = (colour.match(/\d+/g) ?? []).map(Number);
       expect(red).toBeLessThan(64);
-      expect(faults.filter((fault) => !fault.includes("404"))).toEqual([]);
+      expect(errors.filter((error) => !error.includes("404"))).toEqual([]);
       await page.close();
     },
   );
@@ -123,7 +123,7 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
   test("the first page has commands with the address under which it was opened", async ({ expect }) => {
     const { page, notes } = await openedPage("/");
     await page.getByText(`npm install -g ${edge.baseUrl}/packages/edgerun.tgz`).waitFor();
-    expect(notes).toEqual({ faults: [], hosts: new Set([new URL(edge.baseUrl).host]) });
+    expect(notes).toEqual({ errors: [], hosts: new Set([new URL(edge.baseUrl).host]) });
     await page.close();
   });
 });

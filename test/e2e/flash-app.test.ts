@@ -6,7 +6,7 @@ import { type ContainerFixture, openContainerFixture } from "../cli/support/cont
 import type { CommandFixture } from "../cli/support/flash-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import type { BareEdgerun } from "../support/edgerun.ts";
-import { type JobReply, QueueClient } from "../support/queue-client.ts";
+import { type JobView, QueueClient } from "../support/queue-client.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../examples/flash-app");
 const START_LIMIT_MS = 180_000;
@@ -40,7 +40,7 @@ describe.runIf(await isDockerAvailable())("the example app", () => {
   const clientOf = (name: string): QueueClient =>
     new QueueClient({ ...edgerun, endpointId: endpointNamed(name).id });
 
-  async function ask(name: string, input: unknown): Promise<JobReply> {
+  async function ask(name: string, input: unknown): Promise<JobView> {
     const client = clientOf(name);
     const reply = await client.runsync(input);
     return reply.status.startsWith("IN_") ? await client.result(reply.id) : reply;
@@ -120,7 +120,7 @@ describe.runIf(await isDockerAvailable())("the example app", () => {
   }) => {
     expect(await request("POST", "/summary", { values: [1, 2, 6] })).toMatchObject({
       status: 200,
-      body: { sentence: "3 values, 3.00 in the middle", median: 2 },
+      body: { summary: "3 values, 3.00 in the middle", median: 2 },
     });
     const templates = await fixture.run(
       `curl -sS ${edgerun.baseUrl}/graphql -H "Authorization: Bearer $SVC_API_KEY" -H "Content-Type: application/json" ` +

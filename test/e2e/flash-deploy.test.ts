@@ -244,7 +244,7 @@ test("killed or cancelled at any moment of a deployment, it makes each endpoint 
   expect((await environmentOf("killed")).endpoints).toHaveLength(2);
 });
 
-test("Ctrl+C while endpoints are saved is told, and leaves an environment that says FAILED", async ({
+test("Ctrl+C while endpoints are saved is reported, and leaves an environment that is FAILED", async ({
   expect,
 }) => {
   await using proxy = await EdgeProxy.open(edge.baseUrl);
@@ -277,7 +277,7 @@ test("two deployments at once make each endpoint once", async ({ expect }) => {
   expect(ids[0]).toEqual(ids[1]);
 });
 
-test("a deployment whose workers cannot start fails with the edge's reason, unless nobody waits", async ({
+test("a deployment whose workers cannot start fails with the edge's reason, unless it does not wait", async ({
   expect,
 }) => {
   const app = APP.replace('"cpu3c-1-2"', '"cpu3c-1-2", workers=(1, 1)');

@@ -106,7 +106,7 @@ own = Endpoint(
 `;
 
 /** Too long to travel where it has been already. */
-const WORDS = `
+const GREETING_MODULE = `
 def greeting(name):
     return f"Hello, {name}!"
 # ${"These are words. ".repeat(2_000)}
@@ -135,7 +135,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     await fixture.write("broken.py", BROKEN);
     await fixture.write("api.py", API);
     await fixture.write("own.py", OWN);
-    await fixture.write("words.py", WORDS);
+    await fixture.write("words.py", GREETING_MODULE);
     await start();
   });
   afterAll(async () => {
@@ -256,7 +256,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     expect({ stdout, stderr }).toEqual({ stdout: "{'message': 'Hello, Di!'}", stderr: "" });
   });
 
-  test("an endpoint that somebody has deleted is made again by the call", async ({ expect }) => {
+  test("a deleted endpoint is created again by the call", async ({ expect }) => {
     const before = (await liveEndpoints()).find(({ name }) => name === "live-hello");
     await graphql(`mutation { deleteEndpoint(id: "${before?.id}") }`);
     const again = await call("/hello/runsync", { input: { name: "Ada" } });
@@ -269,7 +269,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     const greet = async () => (await call("/hello/runsync", { input: { name: "Ada" } })).body;
     const before = await greet();
     for (const word of ["Hi", "Hallo", "Salut"]) {
-      await fixture.write("words.py", WORDS.replace("Hello", word));
+      await fixture.write("words.py", GREETING_MODULE.replace("Hello", word));
       expect(await greet()).toMatchObject({
         output: { message: `${word}, Ada!` },
         workerId: before["workerId"],
@@ -280,7 +280,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     await dev.printed(/Reloaded: .*hello/);
   });
 
-  test("a file with a syntax error stops its own functions only, and says where", async ({ expect }) => {
+  test("a file with a syntax error stops its own functions only, with its position", async ({ expect }) => {
     const from = dev.output.length;
     await fixture.write("broken.py", BROKEN.replace("return 1 / 0", "return 1 /"));
     const refused = await call("/broken/runsync", { input: {} });
@@ -294,7 +294,7 @@ describe.runIf(await isDockerAvailable())("flash dev with workers in containers"
     expect((await call("/broken/runsync", { input: {} })).body).toMatchObject({ output: 0.5 });
   });
 
-  test("workers that are killed are replaced: a job is run again, and a request told to have failed", async ({
+  test("killed workers are replaced: a job runs again, and a request fails with a reason", async ({
     expect,
   }) => {
     const from = dev.output.length;

@@ -46,7 +46,7 @@ describe.skipIf(executablePath === undefined)("the login page", () => {
       "flashAuthRequestStatus"
     ];
 
-  test("shows who asks, takes a key, and the command gets one of its own", async ({ expect }) => {
+  test("shows the requesting machine, takes a key, and the command gets its own key", async ({ expect }) => {
     const { id, page, notes } = await openedLogin();
     await page.getByText(CLIENT, { exact: true }).waitFor(); // as text, not as the tags in it
     const [hours = "", minutes = ""] = (await page.locator("#expires").innerText()).split(":");
@@ -83,7 +83,7 @@ describe.skipIf(executablePath === undefined)("the login page", () => {
     await page.close();
   });
 
-  test("says what is wrong with a key, and lets another one be tried", async ({ expect }) => {
+  test("reports what is wrong with a key, and accepts another one", async ({ expect }) => {
     const { id, page } = await openedLogin();
     await page.getByLabel("Your API key").fill("er_wrong");
     await page.getByRole("button", { name: "Approve" }).click();
@@ -95,7 +95,7 @@ describe.skipIf(executablePath === undefined)("the login page", () => {
     await page.close();
   });
 
-  test("says so where there is no such login", async () => {
+  test("reports an unknown login", async () => {
     const page = await browser.newPage();
     await page.goto(`${edge.baseUrl}/flash/login?request=NEVER`);
     await page.getByText("there is no such login").waitFor();

@@ -200,7 +200,7 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
   test("lets functions call each other, and gives a key only to those that call", async ({ expect }) => {
     expect(await request(`${endpointNamed("api").url}/summary`, { values: [1, 2, 6] })).toMatchObject({
       status: 200,
-      body: { sentence: "3 values, 3.00 in the middle", median: 2 },
+      body: { summary: "3 values, 3.00 in the middle", median: 2 },
     });
     expect((await request(`${endpointNamed("greeter").url}/hello/you`)).body).toMatchObject({ key: null });
   });

@@ -7,7 +7,7 @@ import { type ContainerFixture, openContainerFixture } from "../cli/support/cont
 import type { CommandFixture } from "../cli/support/flash-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import type { BareEdgerun } from "../support/edgerun.ts";
-import { type JobReply, QueueClient } from "../support/queue-client.ts";
+import { type JobView, QueueClient } from "../support/queue-client.ts";
 import { SteadyLoad } from "../support/steady-load.ts";
 
 type Deployed = {
@@ -69,7 +69,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
     return found;
   };
 
-  async function hello(name: string): Promise<JobReply> {
+  async function hello(name: string): Promise<JobView> {
     const client = new QueueClient({ ...edgerun, endpointId: endpointNamed(deployed, "cpu_worker").id });
     const reply = await client.runsync({ input_data: { name } });
     return reply.status.startsWith("IN_") ? await client.result(reply.id) : reply;
@@ -101,10 +101,10 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
   test("ten calls at a time, with an empty word and others, get the answers that are theirs", async ({
     expect,
   }) => {
-    const words = ["", "Ångström", "雪 ❄️", "\"\\n'", "a", "b", "c", "d", "e", "f"];
-    const replies = await Promise.all(words.map(hello));
+    const names = ["", "Ångström", "雪 ❄️", "\"\\n'", "a", "b", "c", "d", "e", "f"];
+    const replies = await Promise.all(names.map(hello));
     expect(replies.map(({ output }) => (output as { message: string }).message)).toEqual(
-      words.map((word) => `Hello, ${word}!`),
+      names.map((name) => `Hello, ${name}!`),
     );
   });
 
@@ -149,7 +149,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
       const after = await deploy();
       expect(endpointNamed(after, "cpu_worker")).toMatchObject({ action: "updated", changes: ["code"] });
 
-      const isNew = ({ output }: JobReply) => JSON.stringify(output).includes("Good day, ");
+      const isNew = ({ output }: JobView) => JSON.stringify(output).includes("Good day, ");
       await untilSome(load, isNew);
       await load.untilOneSince(performance.now());
       await load.stop();
@@ -181,11 +181,11 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
   }
 });
 
-async function untilSome(load: SteadyLoad, isWanted: (reply: JobReply) => boolean): Promise<void> {
-  while (!load.jobs.some(({ reply }) => isWanted(reply))) await load.untilOneSince(performance.now());
+async function untilSome(load: SteadyLoad, matches: (reply: JobView) => boolean): Promise<void> {
+  while (!load.jobs.some(({ reply }) => matches(reply))) await load.untilOneSince(performance.now());
 }
 
-function expectCutover(expect: ExpectStatic, load: SteadyLoad, isNew: (reply: JobReply) => boolean): void {
+function expectCutover(expect: ExpectStatic, load: SteadyLoad, isNew: (reply: JobView) => boolean): void {
   expect(load.jobs.filter(({ reply }) => reply.status !== "COMPLETED")).toEqual([]);
   const firstNewAt = Math.min(...load.jobs.filter(({ reply }) => isNew(reply)).map(({ endedAt }) => endedAt));
   const later = load.jobs.filter(({ submittedAt }) => submittedAt > firstNewAt);

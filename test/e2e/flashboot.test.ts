@@ -56,7 +56,7 @@ describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
     expect(await frozen(expect)).toBe(container);
   });
 
-  test("revives it also when its agent was killed and started anew in between", async ({ expect }) => {
+  test("revives the worker after its agent was killed and restarted", async ({ expect }) => {
     const { workerId } = await greet("Ada");
     const container = await frozen(expect);
     const killed = edgerun.pids().agent;
@@ -66,7 +66,7 @@ describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
     expect(await frozen(expect)).toBe(container);
   });
 
-  test("starts another container when that one is gone", async ({ expect }) => {
+  test("starts another container when the frozen one was removed", async ({ expect }) => {
     await greet("Ada");
     const container = await frozen(expect);
     await docker.getContainer(container).remove({ force: true });

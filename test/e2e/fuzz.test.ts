@@ -10,7 +10,7 @@ import { buildClientSchema, getIntrospectionQuery, type IntrospectionQuery } fro
 import { test } from "vitest";
 import { managementApi, type ManagementApi } from "../../standalone/management-api.ts";
 import { Chance } from "../support/fuzz/chance.ts";
-import { faultOfForm, isDownload, isEventStream, isJson, type Answer } from "../support/fuzz/forms.ts";
+import { formFailure, isDownload, isEventStream, isJson, type Answer } from "../support/fuzz/forms.ts";
 import { writeRequest, type FuzzRequest, type Target } from "../support/fuzz/requests.ts";
 import { listRoutes } from "../support/fuzz/routes.ts";
 import { PLANTED, World } from "../support/fuzz/world.ts";
@@ -80,7 +80,7 @@ async function readEvents({ body }: Response): Promise<string> {
 }
 
 /** What is wrong with an answer, if anything is. */
-function faultOf(request: FuzzRequest, outcome: Answer, secrets: readonly string[]): string | undefined {
+function failureOf(request: FuzzRequest, outcome: Answer, secrets: readonly string[]): string | undefined {
   const { status, text } = outcome;
   if (status === "held") return isWaiting(request) ? undefined : "no answer";
   if (!isExpected(request, outcome)) return `status ${status}`;
@@ -88,7 +88,7 @@ function faultOf(request: FuzzRequest, outcome: Answer, secrets: readonly string
   if (secrets.some((secret) => text.includes(secret))) return "a secret";
   if (/"code":"internal"/i.test(text)) return "an internal error";
   const isBare = request.method === "HEAD" || [204, 304].includes(status) || isPage(request);
-  return isBare ? undefined : faultOfForm(request, outcome);
+  return isBare ? undefined : formFailure(request, outcome);
 }
 
 function isExpected(request: FuzzRequest, { status, text }: Answer): boolean {
@@ -167,19 +167,19 @@ test("no request brings the edge out of its form", { timeout: 60_000 + RUNS * 50
   const routes = await listRoutes(edge.baseUrl);
   const target: Target = { schema, routes, apiKeys: [edge.apiKey, ...keys], world };
 
-  const faults: string[] = [];
+  const failures: string[] = [];
   const tally = new Map<string, number>();
   const heap: number[] = [];
   const memoryMb: number[] = [];
   let next = FROM;
   const caller = async (end: number): Promise<void> => {
-    while (next < end && faults.length < 10) {
+    while (next < end && failures.length < 10) {
       const index = next;
       next += 1;
       const request = writeRequest(new Chance(SEED + index), target);
       const outcome = await carryOut(edge.baseUrl, request);
-      const fault = faultOf(request, outcome, secrets);
-      if (fault !== undefined) faults.push(describe(index, fault, request, outcome));
+      const failure = failureOf(request, outcome, secrets);
+      if (failure !== undefined) failures.push(describe(index, failure, request, outcome));
       const kind = outcome.text.includes('"errors"')
         ? `${outcome.status} with errors`
         : String(outcome.status);
@@ -198,7 +198,7 @@ test("no request brings the edge out of its form", { timeout: 60_000 + RUNS * 50
 
   const summary = { seed: SEED, runs: next - FROM, answers: Object.fromEntries(tally), heap, memoryMb };
   console.info(`fuzz: ${JSON.stringify(summary)}`);
-  expect(faults).toEqual([]);
+  expect(failures).toEqual([]);
   // A generator that is only ever refused proves little.
   expect((tally.get("200") ?? 0) / RUNS).toBeGreaterThan(0.15);
   expect((heap[3] ?? 0) - (heap[0] ?? 0)).toBeLessThan(HEAP_GROWTH_MAX);
@@ -206,13 +206,13 @@ test("no request brings the edge out of its form", { timeout: 60_000 + RUNS * 50
 
 function describe(
   index: number,
-  fault: string,
+  failure: string,
   { method, path, headers, body }: FuzzRequest,
   outcome: Answer,
 ): string {
   const sent = typeof body === "string" ? body : body === null ? "" : Buffer.from(body).toString("base64");
   return [
-    `${fault}: FUZZ_SEED=${SEED} FUZZ_FROM=${index} FUZZ_RUNS=1`,
+    `${failure}: FUZZ_SEED=${SEED} FUZZ_FROM=${index} FUZZ_RUNS=1`,
     `${method} ${path.slice(0, 300)} ${JSON.stringify({ ...headers, authorization: "…" })}`,
     sent.slice(0, 1_500),
     `→ ${outcome.status} ${outcome.text.slice(0, 500)}`,

@@ -77,7 +77,7 @@ describe("the hello worker as a plain process", () => {
   });
 });
 
-describe("what the hello worker says when started by hand", () => {
+describe("the hello worker without an agent", () => {
   base("names the variable that it misses", async ({ expect }) => {
     await using worker = startProcess(process.execPath, [workerFile], {});
     expect(await worker.ended()).toBe(1);

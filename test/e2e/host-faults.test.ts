@@ -18,14 +18,14 @@ describe.runIf(await canBreakHosts())("a fleet of two hosts", () => {
   });
   afterAll(() => rig[Symbol.asyncDispose]());
 
-  test("jobs go on in their workers while the agent is killed and started again", async ({ expect }) => {
+  test("jobs continue in their workers while the agent is killed and restarted", async ({ expect }) => {
     const record = await hostFailures["agent killed and started again"](scene);
     expect(record.results).toMatchObject([completed, completed]);
     expect(record.counted).toEqual({ completed: 2, failed: 0, retried: 0 });
     await untilQuiet(scene);
   });
 
-  test("jobs go on in their workers while their host says nothing for a moment", async ({ expect }) => {
+  test("jobs continue in their workers while their host is silent for a moment", async ({ expect }) => {
     const record = await hostFailures["host silent for 5 s"](scene);
     expect(record.results).toMatchObject([completed, completed]);
     expect(record.counted).toEqual({ completed: 2, failed: 0, retried: 0 });

@@ -1,4 +1,4 @@
-/** A machine becomes a host, is cared for, and is none any more: with the served script, under systemd. */
+/** The served script installs, updates and removes a host under systemd. */
 import { createHash } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -56,7 +56,7 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
   const script = (): string => `curl -fsSL ${edge.baseUrl}/agent/install.sh`;
   const flags = `--runtime process --node ${MACHINE_NODE} --name rack-1 --data-center EU-RO-1`;
 
-  test("refuses what cannot work, in words, and leaves nothing behind", async ({ expect }) => {
+  test("refuses what cannot work, in message, and leaves nothing behind", async ({ expect }) => {
     const cases = [
       [`sh -s -- ${flags}`, /needs a join token/],
       ["sh -s -- --token erj_x", /Docker is missing/],
@@ -68,9 +68,9 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
       [`sh -s -- ${flags} --edge http://edge.example`, /not safe: without https/],
       [`sh -s -- ${flags} --edge http://127.0.0.1.edge.example`, /not safe: without https/],
     ] as const;
-    for (const [line, words] of cases) {
+    for (const [line, message] of cases) {
       const { code, output } = await machine.run(`${script()} | ${line}`);
-      expect(output).toMatch(words);
+      expect(output).toMatch(message);
       expect(code).not.toBe(0);
     }
     const half = await machine.run(
@@ -110,7 +110,7 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
     expect((await machine.run("systemd-analyze verify edgerun-agent.service")).output).toBe("");
   });
 
-  test("is told by the doctor what is well and what could be better", async ({ expect }) => {
+  test("gets passed checks and suggestions from the doctor", async ({ expect }) => {
     const { code, output } = await machine.run("edgerun-agent doctor");
     expect(output).toMatch(/ok {4}host +Joined as rack-1/);
     expect(output).toMatch(/ok {4}gpu 0 +NVIDIA GeForce RTX 4090, ADA_24, 24 GB/);
@@ -160,7 +160,7 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
     expect((await machine.run("edgerun-agent upgrade")).output).toMatch(/the agent of the edge already/);
   });
 
-  test("comes back to the agent it had when the new one does not connect", async ({ expect }) => {
+  test("returns to the previous agent when the new one does not connect", async ({ expect }) => {
     await using wrong = await serveAgent(MUTE_AGENT);
     const upgrade = await machine.run(`edgerun-agent upgrade --edge ${wrong.url} --wait 15`);
     expect(upgrade.output).toMatch(/\bedgerun-agent 9\.9\.9\b/);
@@ -173,7 +173,7 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
     expect(await client.runsync({ mock_return: 1 })).toMatchObject({ status: "COMPLETED" });
   });
 
-  test("that its owner removes ends its workers, says so, and is not started again", async ({ expect }) => {
+  test("that its owner removes ends its workers, logs it, and is not started again", async ({ expect }) => {
     const [host] = await hosts();
     await api().query(`mutation { hostRemove(input: { id: "${host?.id}" }) }`);
     const until = "until ! systemctl is-active --quiet edgerun-agent; do sleep 0.2; done";

@@ -87,7 +87,7 @@ describe("from the cancel to the handler", () => {
     return (await listener.stopped(jobId)) - startedAt;
   }
 
-  test("thirty running jobs are told soon, one after the other", async ({ expect }) => {
+  test("thirty running jobs receive their stops soon, one after the other", async ({ expect }) => {
     const [, client] = await freshEndpoint("thirty", { MOCK_CONCURRENCY: "30" });
     const input = { mock_never: true, mock_stop_to: listener.address };
     const jobs = await Promise.all(Array.from({ length: 30 }, () => client.run(input)));
@@ -98,7 +98,7 @@ describe("from the cancel to the handler", () => {
     expect(medianOf(delays)).toBeLessThan(SOON_MS);
   });
 
-  test("a job that has only just begun is told soon", async ({ expect }) => {
+  test("a job that has just begun receives its stop soon", async ({ expect }) => {
     const [, client] = await freshEndpoint("fresh");
     const delays: number[] = [];
     for (let count = 0; count < 10; count += 1) {

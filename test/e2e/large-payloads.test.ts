@@ -10,7 +10,7 @@ import { RUN_BODY_MAX_BYTES, RUNSYNC_BODY_MAX_BYTES } from "../../src/contract/l
 import { readLogKey } from "../../src/domain/logs/log-key.ts";
 import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
-import { QueueClient, type JobReply } from "../support/queue-client.ts";
+import { QueueClient, type JobView } from "../support/queue-client.ts";
 import { until } from "../support/until.ts";
 
 const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
@@ -57,7 +57,7 @@ describe("payloads at their limits", () => {
   }
 
   // The first, for here it is known that nothing else is in R2.
-  test("a result of 25 MB fails its job and says so", async ({ expect }) => {
+  test("a result of 25 MB fails its job with a reason", async ({ expect }) => {
     const reply = await client.runsync({ mock_size: 25_000_000 });
     expect(reply).toMatchObject({
       status: "FAILED",
@@ -73,7 +73,7 @@ describe("payloads at their limits", () => {
       body: { code: "payload_too_large", error: expect.stringContaining("10 MB") },
     });
     const accepted = await post("run", bodyOf(RUN_BODY_MAX_BYTES, { mock_return: "seen" }));
-    const { id } = (await accepted.json()) as JobReply;
+    const { id } = (await accepted.json()) as JobView;
     expect(await client.result(id)).toMatchObject({ status: "COMPLETED", output: "seen" });
   });
 
@@ -86,10 +86,10 @@ describe("payloads at their limits", () => {
     const body = bodyOf(RUNSYNC_BODY_MAX_BYTES);
     const response = await post("runsync", body);
     const text = await response.text();
-    const { status, output } = JSON.parse(text) as JobReply;
+    const { status, output } = JSON.parse(text) as JobView;
     expect(status).toBe("COMPLETED");
     expect(
-      JSON.stringify(output) === JSON.stringify((JSON.parse(body) as JobReply & { input: object }).input),
+      JSON.stringify(output) === JSON.stringify((JSON.parse(body) as JobView & { input: object }).input),
     ).toBe(true);
     expect(Number(response.headers.get("content-length"))).toBe(Buffer.byteLength(text));
   });
@@ -111,7 +111,7 @@ describe("payloads at their limits", () => {
       sent.destroy(new Error("hung up"));
       await hungUp;
 
-      const { id } = (await (await post("run", bodyOf(300_000, { mock_return: "next" }))).json()) as JobReply;
+      const { id } = (await (await post("run", bodyOf(300_000, { mock_return: "next" }))).json()) as JobView;
       expect(await client.result(id)).toMatchObject({ output: "next" });
       const { completed, inQueue } = (await client.health()).jobs;
       expect({ completed, inQueue }).toEqual({ completed: before.completed + 1, inQueue: 0 });

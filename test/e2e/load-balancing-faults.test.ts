@@ -22,7 +22,7 @@ const SLEEP_MS = 11_000;
 /** Well after a silent link gets no more requests, and well before those that it has are given up. */
 const AVOIDED_MS = (LINK_SUSPECT_MS + LINK_SILENCE_MS) / 2;
 
-type Refusal = { readonly code: string; readonly error: string };
+type ErrorBody = { readonly code: string; readonly error: string };
 type Echo = { readonly word: string };
 
 describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two hosts", () => {
@@ -78,47 +78,47 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
     };
   }
 
-  const refusalOf = async ({ client }: Own): Promise<[number, Refusal]> => {
+  const errorOf = async ({ client }: Own): Promise<[number, ErrorBody]> => {
     const answer = await client.send("/echo");
-    return [answer.statusCode, (await answer.body.json()) as Refusal];
+    return [answer.statusCode, (await answer.body.json()) as ErrorBody];
   };
   const ready = async ({ endpointId }: Own): Promise<number> =>
     (await rig.clientOf(endpointId).health()).workers.ready;
 
   describe.concurrent("what takes its time", () => {
-    test("a request waits for a worker whose server never becomes healthy, and then says why", async ({
+    test("a request waits for a worker whose server never becomes healthy, and then fails with the reason", async ({
       expect,
     }) => {
       await using endpoint = await open(1, { APP_HEALTH: "503" });
-      const [status, body] = await refusalOf(endpoint);
+      const [status, body] = await errorOf(endpoint);
       expect([status, body.code]).toEqual([400, "worker_timeout"]);
       expect(body.error).toMatch(/answers 503/);
     });
 
-    test("a worker that listens on another port is ended, and those who wait and the logs say why", async ({
+    test("a worker that listens on another port is ended, and waiting requests and the logs say why", async ({
       expect,
     }) => {
       await using endpoint = await open(1, { APP_PORT: "18999", RUNPOD_INIT_TIMEOUT: "10" });
       const { endpointId } = endpoint;
-      const refusal = refusalOf(endpoint);
+      const reply = errorOf(endpoint);
       const logs = new LogClient({ baseUrl: rig.baseUrl, apiKey: rig.apiKey, endpointId });
       const why = String.raw`nothing listens on port \d+; the worker listens on 18999`;
-      for (const words of [
+      for (const message of [
         `Cannot get requests: ${why}`,
         `was not healthy within 10 s of its start: ${why}`,
       ]) {
         await logs.until({ source: "system" }, (lines) =>
-          lines.some(({ line }) => new RegExp(words).test(line)),
+          lines.some(({ line }) => new RegExp(message).test(line)),
         );
       }
       const unhealthy = async () => (await rig.clientOf(endpointId).health()).workers.unhealthy;
       await expect.poll(unhealthy, { timeout: 90_000 }).toBe(1);
-      const [status, body] = await refusal;
+      const [status, body] = await reply;
       expect([status, body.code]).toEqual([400, "worker_timeout"]);
       expect(body.error).toMatch(new RegExp(why));
     });
 
-    test("a worker that was scaled down goes on for whoever asks for it so", async ({ expect }) => {
+    test("a scaled-down worker finishes requests that ask for it", async ({ expect }) => {
       const scaling = { workersMin: 0, workersMax: 1, idleTimeout: 1, flashBootType: "FLASHBOOT" } as const;
       await using endpoint = await open(1, {}, scaling);
       const name = crypto.randomUUID();
@@ -138,17 +138,17 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
     test("a WebSocket on which nothing happens stays open while its endpoint sleeps", async ({ expect }) => {
       await using endpoint = await open(1);
       const socket = await endpoint.client.open(`/case/${crypto.randomUUID()}/socket`);
-      for (const message of ["before", "after"]) {
+      for (const message of ["first", "second"]) {
         socket.socket.send(message);
         expect(String((await socket.next()).data)).toBe(message);
-        if (message === "before") await delay(SLEEP_MS);
+        if (message === "first") await delay(SLEEP_MS);
       }
       socket.socket.close(1000);
       await socket.closed;
     });
   });
 
-  test("a request with affinity goes to that worker, or is told that it is none any more", async ({
+  test("a request with affinity goes to that worker, or fails when the worker no longer exists", async ({
     expect,
   }) => {
     await using endpoint = await open(2);
@@ -184,15 +184,15 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
     await load.untilOneSince(rolledAt);
     await load.stop();
     expect(load.failed).toEqual([]);
-    const words = (since: number) => [
+    const repliesSince = (since: number) => [
       ...new Set(
         load.requests
           .filter(({ sentAt }) => sentAt >= since)
           .map(({ body }) => (JSON.parse(body) as Echo).word),
       ),
     ];
-    expect(words(0)).toEqual(expect.arrayContaining(["one", "two"]));
-    expect(words(rolledAt)).toEqual(["two"]);
+    expect(repliesSince(0)).toEqual(expect.arrayContaining(["one", "two"]));
+    expect(repliesSince(rolledAt)).toEqual(["two"]);
   });
 
   test("of a host that is lost under load only requests fail that it had, and they say why", async ({

@@ -257,7 +257,7 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
       },
     );
 
-    test("is closed with the code and the reason of whoever closes it", async ({ expect }) => {
+    test("is closed with the code and the reason of the side that closes it", async ({ expect }) => {
       const name = crypto.randomUUID();
       const byClient = await app.open(`/case/${name}/socket`);
       byClient.socket.close(4001, "I am going");
@@ -330,7 +330,7 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
     });
   });
 
-  test("calls of one kind of endpoint at the other are told which they need", async ({ expect }) => {
+  test("calls to the wrong kind of endpoint fail with wrong_endpoint_type", async ({ expect }) => {
     const run = await fetch(`${edgerun.baseUrl}/v2/${endpointId}/run`, {
       method: "POST",
       headers: { authorization: `Bearer ${edgerun.apiKey}` },
@@ -404,7 +404,7 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
       const post = async <Body>(path: string, body: unknown) =>
         example.json<Body>(path, { method: "POST", headers: json, body: JSON.stringify(body) });
 
-      expect(await post("/count", { text: "one two" })).toEqual({ words: 2, characters: 7 });
+      expect(await post("/count", { text: "one two" })).toEqual({ wordCount: 2, characterCount: 7 });
       await tradeFiles(example, expect);
       await readNotes(example, post, expect);
       if (name === "flask") return;

@@ -12,7 +12,7 @@ import { ensureScriptImage } from "../support/script-image.ts";
 const SCRIPT = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
 const runtimes = (await isDockerAvailable()) ? (["process", "docker"] as const) : (["process"] as const);
 
-/** Long enough for an agent to be killed and started anew in between, mostly. */
+/** Usually long enough to kill and restart an agent in between. */
 const PAUSE_SECONDS = 3;
 
 const texts = (lines: readonly LogLineView[]): string[] => lines.map(({ line }) => line);
@@ -54,7 +54,7 @@ describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
     );
   });
 
-  test("who follows sees lines as they are printed", async ({ expect }) => {
+  test("a follower gets lines as they are printed", async ({ expect }) => {
     const stop = new AbortController();
     const followed = logs.follow({ source: "container", limit: "1" }, stop.signal);
     await followed.next(); // of the job before, which is kept

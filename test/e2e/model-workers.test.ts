@@ -76,11 +76,11 @@ describe.runIf(await isDockerAvailable()).concurrent("a real model in a containe
     const host = `${id}.lb.localhost:${new URL(baseUrl).port}`;
     const byHost = new OpenAI({ apiKey, baseURL: `http://${host}/v1`, fetchOptions: { dispatcher: LOCAL } });
 
-    const words = await whole(byPath);
-    expect(words).not.toBe("");
+    const completion = await whole(byPath);
+    expect(completion).not.toBe("");
     for (const client of [byPath, byHost]) {
       expect((await client.models.list()).data.map((model) => model.id)).toEqual([MODEL]);
-      expect(await streamed(client)).toBe(words);
+      expect(await streamed(client)).toBe(completion);
       const wrong = client.chat.completions.create({ ...QUESTION, model: "none" });
       await expect(wrong).rejects.toThrow(NotFoundError);
     }

@@ -41,7 +41,7 @@ describe.runIf(hasDocker)("the mock worker", () => {
   });
   afterAll(async () => await bench[Symbol.asyncDispose]());
 
-  test("returns, waits, reports progress and logs as told", async ({ expect }) => {
+  test("returns, waits, reports progress and logs as its input says", async ({ expect }) => {
     const { agent, worker } = bench;
     expect(await agent.submit({}).result).toEqual({ output: "Hello World!" });
     expect(await agent.submit({ mock_return: { n: [1, "é"] } }).result).toEqual({
@@ -65,7 +65,7 @@ describe.runIf(hasDocker)("the mock worker", () => {
     expect(asObject).toEqual({ error: { code: 7 } });
   });
 
-  test("answers with as many megabytes as it is told", async ({ expect }) => {
+  test("answers with as many megabytes as its input says", async ({ expect }) => {
     const { output } = await bench.agent.submit({ mock_megabytes: 3 }).result;
     expect((output as { filler: string }).filler.length).toBe(3 * 1024 * 1024);
   });
@@ -84,7 +84,7 @@ describe.runIf(hasDocker)("the mock worker", () => {
     expect(await bench.agent.submit({}).result).toEqual({ output: "Hello World!" });
   });
 
-  test("asks for a new container, goes on, and crashes with code 1 when it is told to", async ({
+  test("requests a new container, continues, and crashes with code 1 when its input says so", async ({
     expect,
   }) => {
     await using own = await Bench.with(image);

@@ -62,18 +62,18 @@ describe(`with workers in the ${runtime} runtime`, () => {
     }
     await load.stop();
 
-    const wordsSince = (time = 0) => [
+    const outputsSince = (time = 0) => [
       ...new Set(load.jobs.filter((job) => job.submittedAt >= time).map(({ reply }) => reply.output)),
     ];
     expect(load.jobs.filter(({ reply }) => reply.status !== "COMPLETED")).toEqual([]);
     expect((await healthOf(endpoint)).jobs).toMatchObject({ failed: 0, retried: 0, inQueue: 0 });
     expect(Math.max(...endpoint.samples.map(({ all }) => all))).toBeLessThanOrEqual(WORKERS + 1);
-    expect(wordsSince()).toEqual(["one", "two", "three"]);
-    expect(wordsSince(ends[0])).not.toContain("one");
-    expect(wordsSince(ends[1])).toEqual(["three"]);
+    expect(outputsSince()).toEqual(["one", "two", "three"]);
+    expect(outputsSince(ends[0])).not.toContain("one");
+    expect(outputsSince(ends[1])).toEqual(["three"]);
   });
 
-  test("a release that fails leaves the workers of before at work, says why, and the next one goes on", async ({
+  test("a failed release keeps the previous workers running and says why; the next release completes", async ({
     expect,
   }) => {
     await using endpoint = await open();

@@ -7,7 +7,7 @@ import { isDockerAvailable } from "../support/docker.ts";
 import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { readEvents, type StreamEvent } from "../support/event-client.ts";
-import { type JobReply, QueueClient } from "../support/queue-client.ts";
+import { type JobView, QueueClient } from "../support/queue-client.ts";
 import { until } from "../support/until.ts";
 import { ensureWorkerImage } from "../support/worker-image.ts";
 
@@ -34,10 +34,10 @@ class MockEndpoint extends QueueClient {
   }
 
   /** The job once its status is as wanted. */
-  async seen(jobId: string, isWanted: (reply: JobReply) => boolean): Promise<JobReply> {
+  async seen(jobId: string, matches: (reply: JobView) => boolean): Promise<JobView> {
     const look = async () => {
       const reply = await this.status(jobId);
-      if (!isWanted(reply)) throw new Error(JSON.stringify(reply));
+      if (!matches(reply)) throw new Error(JSON.stringify(reply));
       return reply;
     };
     return until(look, `a status of the job ${jobId}`, 120_000);
@@ -165,7 +165,7 @@ describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SD
       large: await plain.run({ mock_megabytes: 24 }),
       next: await plain.run({ mock_megabytes: 3 }),
     };
-    const errorOf = async ({ id }: JobReply): Promise<string> => {
+    const errorOf = async ({ id }: JobView): Promise<string> => {
       const reply = await plain.result(id);
       expect(reply).toMatchObject({ status: "FAILED", error: expect.any(String) });
       expect(reply).not.toHaveProperty("output");

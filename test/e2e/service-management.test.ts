@@ -39,7 +39,7 @@ async function ask(query: string): Promise<Json> {
 }
 
 /** Code and message of a document that must be refused. */
-async function refusal(query: string): Promise<string> {
+async function errorOf(query: string): Promise<string> {
   const { answer } = await post(query);
   const [error] = answer.errors ?? [];
   if (!error) throw new Error(`not refused: ${JSON.stringify(answer.data)}`);
@@ -125,7 +125,7 @@ describe("endpoints", () => {
     for (const missing of Object.keys(all)) {
       const rest = Object.entries(all).filter(([field]) => field !== missing);
       const fields = rest.map(([field, value]) => `${field}: ${value}`).join(", ");
-      expect(await refusal(saveEndpoint(fields))).toMatch(new RegExp(`^INVALID_INPUT ${missing}: `));
+      expect(await errorOf(saveEndpoint(fields))).toMatch(new RegExp(`^INVALID_INPUT ${missing}: `));
     }
   });
 
@@ -138,17 +138,17 @@ describe("endpoints", () => {
   test("any other tier, place, scaler or type is refused with what is allowed", async ({ expect }) => {
     const { id } = await freshTemplate();
     const create = (fields: string) => saveEndpoint(`name: "n", templateId: "${id}", ${fields}`);
-    expect(await refusal(create('gpuIds: "VOODOO_2"'))).toMatch(
+    expect(await errorOf(create('gpuIds: "VOODOO_2"'))).toMatch(
       /^INVALID_INPUT gpuIds: .*AMPERE_16.*ADA_80_PRO/,
     );
-    expect(await refusal(create('gpuIds: "ADA_24", locations: "MARS"'))).toMatch(
+    expect(await errorOf(create('gpuIds: "ADA_24", locations: "MARS"'))).toMatch(
       /^INVALID_INPUT locations: .*CZ, FR/,
     );
-    expect(await refusal(create('gpuIds: "ADA_24", scalerType: "HOPE"'))).toMatch(
+    expect(await errorOf(create('gpuIds: "ADA_24", scalerType: "HOPE"'))).toMatch(
       /^INVALID_INPUT scalerType: .*QUEUE_DELAY, REQUEST_COUNT/,
     );
-    expect(await refusal(create('gpuIds: "ADA_24", type: "XX"'))).toMatch(/^INVALID_INPUT type: .*QB, LB/);
-    expect(await refusal(create('gpuIds: "ADA_24", workersMin: 4, workersMax: 2'))).toMatch(
+    expect(await errorOf(create('gpuIds: "ADA_24", type: "XX"'))).toMatch(/^INVALID_INPUT type: .*QB, LB/);
+    expect(await errorOf(create('gpuIds: "ADA_24", workersMin: 4, workersMax: 2'))).toMatch(
       /^INVALID_INPUT workersMin/,
     );
   });
@@ -169,7 +169,7 @@ describe("endpoints", () => {
     const { myself } = await ask("{ myself { endpoints { id type } } }");
     const typeOf = (id: string) => myself.endpoints.find((endpoint: Json) => endpoint.id === id)?.type;
     expect([typeOf(queued.id), typeOf(balanced.id)]).toEqual(["QB", "LB"]);
-    expect(await refusal(saveEndpoint(`id: "${queued.id}", type: "LB"`))).toMatch(/^INVALID_INPUT type: /);
+    expect(await errorOf(saveEndpoint(`id: "${queued.id}", type: "LB"`))).toMatch(/^INVALID_INPUT type: /);
   });
 
   test("myself lists the endpoints with their pods, and a discount or null", async ({ expect }) => {
@@ -185,16 +185,16 @@ describe("endpoints", () => {
     for (const pod of running.pods) expect(pod).toEqual({ desiredStatus: expect.stringMatching(/^[A-Z]+$/) });
   });
 
-  test("deleteEndpoint needs both worker limits at 0, answers null, and the endpoint is gone", async ({
+  test("deleteEndpoint needs both worker limits at 0, answers null, and removes the endpoint", async ({
     expect,
   }) => {
     const { id } = await freshEndpoint(", workersMin: 0, workersMax: 1");
     const remove = `mutation { deleteEndpoint(id: "${id}") }`;
-    expect(await refusal(remove)).toMatch(/^ENDPOINT_HAS_WORKERS .*workersMin and workersMax to 0/);
+    expect(await errorOf(remove)).toMatch(/^ENDPOINT_HAS_WORKERS .*workersMin and workersMax to 0/);
     await ask(saveEndpoint(`id: "${id}", workersMin: 0, workersMax: 0`));
     expect(await ask(remove)).toEqual({ deleteEndpoint: null });
     expect(await ask(`{ myself { endpoint(id: "${id}") { id } } }`)).toEqual({ myself: { endpoint: null } });
-    expect(await refusal(remove)).toMatch(/^ENDPOINT_NOT_FOUND /);
+    expect(await errorOf(remove)).toMatch(/^ENDPOINT_NOT_FOUND /);
     expect(await queue("GET", `${id}/health`)).toMatchObject({ code: "endpoint_not_found" });
   });
 });
@@ -205,7 +205,7 @@ describe("templates", () => {
     for (const missing of Object.keys(all)) {
       const rest = Object.entries(all).filter(([field]) => field !== missing);
       const fields = rest.map(([field, value]) => `${field}: ${value}`).join(", ");
-      expect(await refusal(saveTemplate(fields))).toMatch(new RegExp(`^INVALID_INPUT ${missing}: `));
+      expect(await errorOf(saveTemplate(fields))).toMatch(new RegExp(`^INVALID_INPUT ${missing}: `));
     }
   });
 
@@ -227,7 +227,7 @@ describe("templates", () => {
       volumeMountPath: "/data",
     });
     const serverless = `containerDiskInGb: 5, imageName: "any:1", name: "with volume", volumeInGb: 1, isServerless: true`;
-    expect(await refusal(saveTemplate(serverless))).toMatch(/^INVALID_INPUT volumeInGb: .*\b0\b/);
+    expect(await errorOf(saveTemplate(serverless))).toMatch(/^INVALID_INPUT volumeInGb: .*\b0\b/);
   });
 
   test("an id modifies, and a taken name makes creation fail", async ({ expect }) => {
@@ -235,7 +235,7 @@ describe("templates", () => {
     const changed = saveTemplate(`id: "${id}", imageName: "any:3"`, "id name imageName");
     expect((await ask(changed)).saveTemplate).toEqual({ id, name, imageName: "any:3" });
     const again = `containerDiskInGb: 5, imageName: "any:1", name: "${name}", volumeInGb: 0`;
-    expect(await refusal(saveTemplate(again))).toMatch(/^TEMPLATE_NAME_TAKEN /);
+    expect(await errorOf(saveTemplate(again))).toMatch(/^TEMPLATE_NAME_TAKEN /);
   });
 
   test("a private image is referenced through a registry credential that exists", async ({ expect }) => {
@@ -249,16 +249,16 @@ describe("templates", () => {
       saveRegistryAuth.id,
     );
     const unknown = `${private_}, containerRegistryAuthId: "nowhere"`;
-    expect(await refusal(saveTemplate(unknown))).toMatch(/containerRegistryAuthId: .*nowhere/);
+    expect(await errorOf(saveTemplate(unknown))).toMatch(/containerRegistryAuthId: .*nowhere/);
   });
 
   test("deleteTemplate is by name, not while in use, and at once after the last use", async ({ expect }) => {
     const { id, template } = await freshEndpoint(", workersMax: 0");
     const remove = `mutation { deleteTemplate(templateName: "${template.name}") }`;
-    expect(await refusal(remove)).toMatch(/^TEMPLATE_IN_USE /);
+    expect(await errorOf(remove)).toMatch(/^TEMPLATE_IN_USE /);
     await ask(`mutation { deleteEndpoint(id: "${id}") }`);
     expect(await ask(remove)).toEqual({ deleteTemplate: null });
-    expect(await refusal(remove)).toMatch(/^TEMPLATE_NOT_FOUND /);
+    expect(await errorOf(remove)).toMatch(/^TEMPLATE_NOT_FOUND /);
   });
 });
 
@@ -271,10 +271,10 @@ describe("secrets", () => {
     const { secretCreate } = await ask(create);
     expect(secretCreate).toEqual({ id: expect.any(String), name: "rule", description: null });
     expect(
-      await refusal('mutation { secretCreate(input: { name: "other", value: "v" }) { value } }'),
+      await errorOf('mutation { secretCreate(input: { name: "other", value: "v" }) { value } }'),
     ).toMatch(/^GRAPHQL_VALIDATION_FAILED/);
     expect(await ask(`mutation { secretDelete(id: "${secretCreate.id}") }`)).toEqual({ secretDelete: null });
-    expect(await refusal(`mutation { secretDelete(id: "${secretCreate.id}") }`)).toMatch(
+    expect(await errorOf(`mutation { secretDelete(id: "${secretCreate.id}") }`)).toMatch(
       /^SECRET_NOT_FOUND /,
     );
   });

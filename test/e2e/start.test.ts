@@ -111,7 +111,7 @@ describe("npm start, again and again on one state directory", () => {
   });
   afterAll(() => place[Symbol.asyncDispose]());
 
-  test("says when it is ready, runs a job, and tells how to go on", async ({ expect }) => {
+  test("prints when it is ready, runs a job, and prints the next steps", async ({ expect }) => {
     await chmod(place.stateDirectory, 0o755); // as an earlier version left it
     first = place.launch({ options });
     await first.settled();
@@ -201,7 +201,7 @@ describe.runIf(hasDocker)("npm start with containers", () => {
   });
   afterEach(() => place[Symbol.asyncDispose]());
 
-  test("ends with 0 after the example job where it shall run once", async ({ expect }) => {
+  test("ends with 0 after the example job with --once", async ({ expect }) => {
     const edgerun = place.launch({ options: ["--once", "--runtime", "docker"] });
     expect(await edgerun.ended).toBe(0);
     expect(edgerun.output).toMatch(EXAMPLE_RESULT);

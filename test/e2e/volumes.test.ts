@@ -47,7 +47,7 @@ describe.runIf(await isDockerAvailable())("what containers write", () => {
     );
   });
 
-  test("beyond the disk of their worker ends it, and its job says why", async ({ expect }) => {
+  test("beyond the disk of their worker end it, and its job shows why", async ({ expect }) => {
     const endpointId = await createEndpoint(edgerun, { name: "full", imageName, containerDiskInGb: 1 });
     const client = new QueueClient({ ...edgerun, endpointId });
     const job = await client.run({ mock_fill: 1_050_000_000, mock_never: 1 });

@@ -4,9 +4,7 @@ import { join } from "node:path";
 import { test } from "vitest";
 import { fingerprintOf } from "../../scripts/bundle/edge-bundle.ts";
 
-test("a bundle is built anew when a source has changed, come, gone or moved, and only then", async ({
-  expect,
-}) => {
+test("a bundle is rebuilt only when a source was changed, added, removed or moved", async ({ expect }) => {
   const root = await mkdtemp(join(tmpdir(), "edgerun-sources-"));
   const inRoot = (path: string) => join(root, path);
   await mkdir(inRoot("src/deep"), { recursive: true });

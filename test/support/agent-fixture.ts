@@ -151,7 +151,7 @@ export class AgentFixture {
   }
 
   /** Who takes requests here. */
-  get doors(): AdmissionControl {
+  get admissionControl(): AdmissionControl {
     if (this.#agent === null) throw new Error("no agent runs");
     return this.#agent.admissionControl;
   }
@@ -204,8 +204,8 @@ export class AgentFixture {
 
   async #dispose(): Promise<void> {
     await this.#clearAway();
-    if (this.edge.faults.length > 0)
-      throw new Error(`The agent broke the contract: ${this.edge.faults.join("; ")}`);
+    if (this.edge.violations.length > 0)
+      throw new Error(`The agent broke the contract: ${this.edge.violations.join("; ")}`);
   }
 
   /** Whatever of it fails, the rest is done. */

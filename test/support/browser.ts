@@ -27,16 +27,16 @@ export async function launchBrowser(executablePath: string): Promise<Browser> {
 }
 
 /** What went wrong on a page, and whom it talked to. */
-export type PageNotes = { readonly faults: string[]; readonly hosts: Set<string> };
+export type PageNotes = { readonly errors: string[]; readonly hosts: Set<string> };
 
 export function watchPage(page: Page): PageNotes {
   page.setDefaultTimeout(0); // the test has its own
-  const notes: PageNotes = { faults: [], hosts: new Set() };
+  const notes: PageNotes = { errors: [], hosts: new Set() };
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) notes.faults.push(message.text());
+    if (["error", "warning"].includes(message.type())) notes.errors.push(message.text());
   });
-  page.on("pageerror", (error) => notes.faults.push(error.message));
-  page.on("requestfailed", (request) => notes.faults.push(`${request.url()} failed`));
+  page.on("pageerror", (error) => notes.errors.push(error.message));
+  page.on("requestfailed", (request) => notes.errors.push(`${request.url()} failed`));
   page.on("request", (request) => {
     const { protocol, host } = new URL(request.url());
     if (protocol !== "data:") notes.hosts.add(host);

@@ -41,10 +41,10 @@ export class ContainerHost {
   }
 
   /** What the agent says of a worker, that one if it is named, once it is in a state. */
-  async says(state: WorkerState, words: RegExp, workerId?: string): Promise<string> {
+  async says(state: WorkerState, detail: RegExp, workerId?: string): Promise<string> {
     const { edge } = this.fixture;
     const isMeant = (worker: WorkerReport) => workerId === undefined || worker.workerId === workerId;
-    const isThere = (worker: WorkerReport) => worker.state === state && words.test(worker.detail ?? "");
+    const isThere = (worker: WorkerReport) => worker.state === state && detail.test(worker.detail ?? "");
     const report = await edge.until(() =>
       edge.syncs.at(-1)?.workers.find((worker) => isMeant(worker) && isThere(worker)),
     );

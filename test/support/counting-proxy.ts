@@ -13,7 +13,7 @@ export class CountingProxy implements AsyncDisposable {
       const upstream = connect(Number(target.port), target.hostname);
       for (const socket of [client, upstream]) {
         this.#sockets.add(socket);
-        // Whoever is killed resets its connections.
+        // A killed process resets its connections.
         socket.on("error", () => undefined).on("close", () => this.#sockets.delete(socket));
       }
       client.on("data", (chunk) => this.#count(chunk.length));

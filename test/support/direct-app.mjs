@@ -5,7 +5,7 @@
  *   GET  /answer?with=JSON      {status, headers: [[name, value]], body: base64} is the answer
  *   GET  /bytes/N               N bytes, without a length
  *
- * A case is a name under which requests meet; whoever asks for `told` waits until that word was noted.
+ * A case is a name that related requests share; `told` waits until the given word was noted.
  *
  *   GET  /case/C/told/WORD      all that was noted of the case, once WORD was
  *   GET  /case/C/hold           notes `arrived`; is never answered                 `closed` once its client is gone

@@ -52,7 +52,7 @@ export class DirectClient implements AsyncDisposable {
     return this.json(`/case/${name}/told/${word}`);
   }
 
-  /** Sends the head of a request, and so much of its body; whoever has it can reset the connection. */
+  /** Sends the head of a request and the given part of its body; the caller can reset the connection. */
   begin(path: string, { method = "GET", headers = {}, body }: BegunOptions = {}): BegunRequest {
     const { endpointId, apiKey, baseUrl } = this.#target;
     const sent = httpRequest(`${baseUrl}/lb/${endpointId}${path}`, {

@@ -4,7 +4,7 @@ import { createConnection, createServer, type Server, type Socket } from "node:n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A way to the Docker daemon that a test can cut, block and mend. */
+/** A proxy of the Docker daemon that a test can cut, block and restore. */
 export class DockerLink {
   readonly path = join(tmpdir(), `edgerun-docker-${randomUUID().slice(0, 8)}.sock`);
   readonly #sockets = new Set<Socket>();
@@ -13,11 +13,11 @@ export class DockerLink {
 
   static async open(): Promise<DockerLink> {
     const link = new DockerLink();
-    await link.mend();
+    await link.restore();
     return link;
   }
 
-  async mend(): Promise<void> {
+  async restore(): Promise<void> {
     this.#isBlocked = false;
     const server = createServer((socket) => {
       const onward = createConnection(

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import getPort from "get-port";
 
 /**
- * Below the ports that the system gives to whoever asks for any, which would take it before Edgerun has started;
+ * Below the ephemeral ports, which the system could assign to another process before Edgerun has started;
  * and above 10080, the last of the ports that `fetch` refuses to call (https://fetch.spec.whatwg.org/#port-blocking).
  */
 const PORTS = { from: 10_081, end: 32_768 };

@@ -116,8 +116,8 @@ export class ImageRegistry {
     };
   }
 
-  /** New answers are whole again; those that have begun get no further. */
-  mend(): void {
+  /** New responses are complete again; responses that have begun stay stuck. */
+  restore(): void {
     this.#gate = null;
   }
 

@@ -11,7 +11,7 @@ import { LINK_TOKEN, ScriptedLink } from "./scripted-link.ts";
 export const ENDPOINT = "endpoint-1";
 
 /** Workers by their ports. */
-class ScriptedDoors implements AdmissionControl {
+class ScriptedAdmission implements AdmissionControl {
   readonly ports = new Map<string, number>();
   onChange: (endpointId: string) => void = () => {};
   /** Requests that are inside. */
@@ -57,20 +57,20 @@ class ScriptedDoors implements AdmissionControl {
 export class LinkFixture {
   readonly link: ScriptedLink;
   readonly links: Links;
-  readonly doors: ScriptedDoors;
+  readonly admission: ScriptedAdmission;
   readonly events: AgentEvent[] = [];
   unauthorized = 0;
   readonly #servers = new Set<Server>();
 
   private constructor(link: ScriptedLink, timing: Partial<Timing>) {
     this.link = link;
-    this.doors = new ScriptedDoors(() => link.changed());
+    this.admission = new ScriptedAdmission(() => link.changed());
     const log = this.#log();
-    this.doors.onChange = (endpointId) => this.links.admissionChanged(endpointId);
+    this.admission.onChange = (endpointId) => this.links.admissionChanged(endpointId);
     this.links = new Links({
       edgeUrl: link.url,
       hostToken: LINK_TOKEN,
-      admissionControl: this.doors,
+      admissionControl: this.admission,
       log,
       reachability: new Reachability(log),
       timing: { ...TIMING, edgeRetryBaseMs: 20, edgeRetryCapMs: 200, ...timing },
@@ -104,14 +104,14 @@ export class LinkFixture {
     const server = createServer(listener);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     this.#servers.add(server);
-    this.doors.ports.set(workerId, (server.address() as AddressInfo).port);
+    this.admission.ports.set(workerId, (server.address() as AddressInfo).port);
     this.links.admissionChanged(ENDPOINT);
     return server;
   }
 
   /** All that was entered was left. */
   async quiet(): Promise<void> {
-    await this.link.until(() => this.doors.inside === 0);
+    await this.link.until(() => this.admission.inside === 0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

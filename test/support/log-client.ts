@@ -24,14 +24,14 @@ export class LogClient {
     return ((await response.json()) as LogPage).lines;
   }
 
-  /** Asks until the lines are as wanted. */
+  /** Reads the lines until they match. */
   async until(
     parameters: Record<string, string>,
-    isWanted: (lines: readonly LogLineView[]) => boolean,
+    matches: (lines: readonly LogLineView[]) => boolean,
   ): Promise<readonly LogLineView[]> {
     const look = async () => {
       const lines = await this.lines(parameters);
-      if (!isWanted(lines)) throw new Error(JSON.stringify(lines));
+      if (!matches(lines)) throw new Error(JSON.stringify(lines));
       return lines;
     };
     return until(look, `log lines of ${JSON.stringify(parameters)}`, 120_000);

@@ -3,7 +3,7 @@ import type { HealthBody } from "../../src/contract/job.ts";
 import type { WebhookLogBody } from "../../src/contract/webhook.ts";
 import { until } from "./until.ts";
 
-export type JobReply = {
+export type JobView = {
   readonly id: string;
   readonly status: string;
   readonly output?: unknown;
@@ -29,20 +29,20 @@ export class QueueClient {
   }
 
   /** Submits one job. It is not repeated when the answer is lost: who got an id was accepted. */
-  async run(input: unknown, options: { readonly webhook?: string } = {}): Promise<JobReply> {
-    return (await this.#once("POST", "/run", { input, ...options })) as JobReply;
+  async run(input: unknown, options: { readonly webhook?: string } = {}): Promise<JobView> {
+    return (await this.#once("POST", "/run", { input, ...options })) as JobView;
   }
 
   async webhookLog(jobId: string): Promise<WebhookLogBody> {
     return (await this.#untilReached("GET", `/webhooks/${jobId}`)) as WebhookLogBody;
   }
 
-  async runsync(input: unknown): Promise<JobReply> {
-    return (await this.#once("POST", "/runsync", { input })) as JobReply;
+  async runsync(input: unknown): Promise<JobView> {
+    return (await this.#once("POST", "/runsync", { input })) as JobView;
   }
 
-  async status(jobId: string): Promise<JobReply> {
-    return (await this.#untilReached("GET", `/status/${jobId}`)) as JobReply;
+  async status(jobId: string): Promise<JobView> {
+    return (await this.#untilReached("GET", `/status/${jobId}`)) as JobView;
   }
 
   /** What happened to a job. */
@@ -55,8 +55,8 @@ export class QueueClient {
     return this.#once("GET", `/stream/${jobId}`);
   }
 
-  async cancel(jobId: string): Promise<JobReply> {
-    return (await this.#once("POST", `/cancel/${jobId}`)) as JobReply;
+  async cancel(jobId: string): Promise<JobView> {
+    return (await this.#once("POST", `/cancel/${jobId}`)) as JobView;
   }
 
   async health(): Promise<HealthBody> {
@@ -64,9 +64,9 @@ export class QueueClient {
   }
 
   /** The job once it has ended. */
-  async result(jobId: string): Promise<JobReply> {
+  async result(jobId: string): Promise<JobView> {
     for (;;) {
-      const reply = (await this.#untilReached("GET", `/status/${jobId}?wait=30000`)) as JobReply;
+      const reply = (await this.#untilReached("GET", `/status/${jobId}?wait=30000`)) as JobView;
       if (reply.status !== "IN_QUEUE" && reply.status !== "IN_PROGRESS") return reply;
     }
   }

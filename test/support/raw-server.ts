@@ -21,7 +21,7 @@ export async function rawWorker(
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  host.doors.ports.set("raw", (server.address() as AddressInfo).port);
+  host.admission.ports.set("raw", (server.address() as AddressInfo).port);
   host.links.admissionChanged("endpoint-1");
   return {
     seen,

@@ -1,6 +1,6 @@
 /**
- * Listens at each of LISTENERS, a JSON list of { protocol: "tcp" | "udp", host, port }, and answers whoever comes
- * with a word. Prints "listening" when all are open; ends with its input where ENDS_WITH_INPUT is set.
+ * Listens at each of LISTENERS, a JSON list of { protocol: "tcp" | "udp", host, port }, and answers every
+ * client with a word. Prints "listening" when all are open; ends with its input if ENDS_WITH_INPUT is set.
  */
 import dgram from "node:dgram";
 import { once } from "node:events";

@@ -83,7 +83,7 @@ export class RollingEndpoint implements AsyncDisposable {
     return until(look, "workers as wanted", 240_000);
   }
 
-  /** Resolves when all workers are of the endpoint's release and ready, and none of before is there. */
+  /** Resolves when all workers run the given version and are ready, and no older worker is left. */
   async untilRolled(workers: number, version: number): Promise<void> {
     await this.until(
       (sample) => sample.version === version && sample.ready === workers && sample.current === sample.all,

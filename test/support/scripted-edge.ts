@@ -1,6 +1,6 @@
 /**
- * The edge, played by a test: a real HTTP server that speaks the agent contract. It has a queue, leases and
- * holds as the real one does, and notes every breach of the contract by the agent in `faults`.
+ * An edge for tests of the agent: a real HTTP server that speaks the agent contract. It has a queue, leases and
+ * long polls like the real one, and records every breach of the contract by the agent in `violations`.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -33,7 +33,7 @@ import { LINK_PATH, ScriptedLink } from "./scripted-link.ts";
 export const JOIN_TOKEN = "join-token";
 export const HOST_TOKEN = "host-token";
 
-type QueuedJob = { readonly endpointId: string; readonly job: Omit<DispatchedJob, "workerId"> };
+type OfferedJob = { readonly endpointId: string; readonly job: Omit<DispatchedJob, "workerId"> };
 type Lease = {
   readonly endpointId: string;
   readonly job: DispatchedJob;
@@ -53,27 +53,51 @@ type SubmittedJob = {
   readonly executionTimeoutMs?: number;
 };
 
+/** How an edge deviates from a healthy one; a test changes it at any time. */
+type EdgeBehaviour = {
+  /** The answer to a report. */
+  outcomeOf: (report: ExchangeRequest["reports"][number]) => "accepted" | "refused";
+  /** The answer to an upload; a number is a status. */
+  answerUpload: (upload: UploadedResult) => UploadReply | number;
+  /** False for an edge that is older than presences. */
+  supportsPresence: boolean;
+  /** False for an edge that is older than streams. */
+  supportsStreams: boolean;
+  /** How many replies to chunks get lost: the edge has the chunks, and the agent does not know. */
+  lostChunkReplies: number;
+  /** Answers every call with this status instead. */
+  errorStatus: number | null;
+  /** Answers long polls at once. */
+  answersAtOnce: boolean;
+  /** Jobs that the edge dispatches beyond the free slots. */
+  extraSlots: number;
+};
+
 export class ScriptedEdge {
+  readonly behaviour: EdgeBehaviour = {
+    outcomeOf: () => "accepted",
+    answerUpload: ({ result }) => ({
+      outcome: "accepted",
+      upload: { sizeBytes: Buffer.byteLength(result) },
+    }),
+    supportsPresence: true,
+    supportsStreams: true,
+    lostChunkReplies: 0,
+    errorStatus: null,
+    answersAtOnce: false,
+    extraSlots: 0,
+  };
   readonly syncs: SyncRequest[] = [];
   readonly exchanges: { readonly endpointId: string; readonly request: ExchangeRequest }[] = [];
   /** Breaches of the contract; a test ends with none. */
-  readonly faults: string[] = [];
-  /** What the edge answers to a report. */
-  outcomeOf: (report: ExchangeRequest["reports"][number]) => "accepted" | "refused" = () => "accepted";
-  /** Results that came by themselves, in their order. */
+  readonly violations: string[] = [];
+  /** Uploaded results, in the order of their arrival. */
   readonly uploads: UploadedResult[] = [];
-  /** What the edge answers to an upload; a number is a status. */
-  answerToUpload: (upload: UploadedResult) => UploadReply | number = ({ result }) => ({
-    outcome: "accepted",
-    upload: { sizeBytes: Buffer.byteLength(result) },
-  });
-  /** Presences that are open, by their names. */
+  /** Open presences by name. */
   readonly presences = new Map<string, WebSocket>();
-  /** The edge is of a time before presences. */
-  knowsNoPresence = false;
   /** The link of the one load-balanced endpoint that a test has workers of. */
   readonly link = new ScriptedLink();
-  /** Files of apps, and what goes wrong on their way. */
+  /** Files of apps, with failures of their transfer. */
   readonly artifacts = new ScriptedArtifacts(() => this.#changed());
   readonly #presenceServer = new WebSocketServer({ noServer: true });
   readonly logRequests: LogRequest[] = [];
@@ -83,7 +107,7 @@ export class ScriptedEdge {
   #assignments: Assignment[] = [];
   #revision = 1;
   #syncHold: (() => void) | null = null;
-  #queue: QueuedJob[] = [];
+  #queue: OfferedJob[] = [];
   #stops: { readonly endpointId: string; readonly stop: ExchangeReply["stops"][number] }[] = [];
   readonly #leases = new Map<string, Lease>();
   readonly #holds = new Map<string, Hold>();
@@ -94,34 +118,24 @@ export class ScriptedEdge {
   #reportGate: Promise<void> | null = null;
   #uploadGate: Promise<void> | null = null;
   #isOffline = false;
-  /** So many replies to chunks are lost: the edge has the chunks, and the agent does not know. */
-  lostChunkReplies = 0;
-  /** The edge is of a time before streams. */
-  knowsNoStreams = false;
-  /** Answers every call with this status instead. */
-  refusal: number | null = null;
   joins = 0;
   /** Calls that came while the edge was offline. */
   attempted = 0;
-  /** The edge answers at once whatever it is asked to hold. */
-  holdsNothing = false;
-  /** Jobs that the edge hands out beyond the slots it was offered. */
-  extraSlots = 0;
 
   private constructor(server: Server) {
     this.#server = server;
     server.on("upgrade", (request, socket, head) => {
       if (this.#isOffline) return void socket.destroy();
       if (LINK_PATH.test(request.url ?? "")) return this.link.accept(request, socket, head);
-      if (this.knowsNoPresence) return void socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
+      if (!this.behaviour.supportsPresence) return void socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
       if (request.headers.authorization !== `Bearer ${HOST_TOKEN}`)
-        this.faults.push("presence without token");
+        this.violations.push("presence without token");
       const name = new URL(request.url ?? "/", "http://edge").searchParams.get("id") ?? "";
       this.#presenceServer.handleUpgrade(request, socket, head, (opened) => this.#greet(name, opened));
     });
     server.on("request", (request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
-        this.faults.push(`${request.method} ${request.url}: ${String(error)}`);
+        this.violations.push(`${request.method} ${request.url}: ${String(error)}`);
         response.writeHead(500).end(String(error));
       });
     });
@@ -148,7 +162,7 @@ export class ScriptedEdge {
 
   // What a test does
 
-  /** Of what the host should have now. */
+  /** The revision of the current assignments. */
   get revision(): number {
     return this.#revision;
   }
@@ -159,7 +173,7 @@ export class ScriptedEdge {
     this.#syncHold?.();
   }
 
-  /** Jobs submitted together are there for the same exchange. */
+  /** Jobs that are submitted together are dispatched by the same exchange. */
   submit(endpointId: string, ...jobs: readonly SubmittedJob[]): void {
     for (const { id, input, attempt = 1, executionTimeoutMs = 60_000 } of jobs) {
       this.#queue.push({ endpointId, job: { id, attempt, input, executionTimeoutMs } });
@@ -167,7 +181,7 @@ export class ScriptedEdge {
     for (const hold of this.#holds.values()) this.#answerHold(hold);
   }
 
-  /** The job is not wanted any more. */
+  /** Tells the agent to stop the job. */
   stop(jobId: string, attempt = 1, reason: ExchangeReply["stops"][number]["reason"] = "cancelled"): void {
     const lease = this.#leases.get(`${jobId}/${attempt}`);
     if (!lease) throw new Error(`no lease of ${jobId}`);
@@ -197,7 +211,7 @@ export class ScriptedEdge {
     };
   }
 
-  /** What was sent to be kept, or for those who follow. */
+  /** Lines that were sent to be stored or, with `isLive`, to be shown to followers. */
   logLines({ isLive = false, source }: { isLive?: boolean; source?: LogSource } = {}): LogLine[] {
     return this.logRequests
       .filter((request) => request.isLive === isLive)
@@ -205,7 +219,7 @@ export class ScriptedEdge {
       .filter((line) => source === undefined || line.source === source);
   }
 
-  /** Somebody follows the logs, or nobody does: 0. */
+  /** Sets the number of the newest follower of the logs; 0 for none. */
   setFollow(follow: number): void {
     this.follow = follow;
     for (const hold of this.#holds.values()) hold.answer({ ...NOTHING, follow });
@@ -254,7 +268,7 @@ export class ScriptedEdge {
     );
   }
 
-  /** What the edge has of a stream. */
+  /** The chunks of a stream that the edge has. */
   chunksOf(jobId: string, attempt = 1): ExchangeRequest["chunks"][number]["outputs"] {
     return this.#chunks.get(`${jobId}/${attempt}`) ?? [];
   }
@@ -304,7 +318,7 @@ export class ScriptedEdge {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (this.#isOffline) return this.#hangUp(request);
-    // Who looks for a worker's server at a port that it has not taken yet may find this one.
+    // A health check of a worker whose server has not bound its port yet may reach this server.
     if (!request.url?.startsWith("/agent/v1/")) return void response.writeHead(404).end();
     if (request.url === "/agent/v1/logs") return this.#takeLogs(request, response);
     const sha256 = ARTIFACT_PATH.exec(request.url ?? "")?.[1];
@@ -312,7 +326,8 @@ export class ScriptedEdge {
       return this.artifacts.serve(sha256, request, response);
     const received = await text(request);
     const body: unknown = JSON.parse(received);
-    if (this.refusal !== null) return void response.writeHead(this.refusal).end("refused by the test");
+    if (this.behaviour.errorStatus !== null)
+      return void response.writeHead(this.behaviour.errorStatus).end("refused by the test");
     const path = new URL(request.url ?? "/", "http://edge").pathname;
     if (path === "/agent/v1/join") return this.#join(body, response);
     if (request.headers.authorization !== `Bearer ${HOST_TOKEN}`) return void response.writeHead(401).end();
@@ -339,7 +354,7 @@ export class ScriptedEdge {
     this.uploads.push(upload);
     this.#changed();
     if (this.#uploadGate) await this.#uploadGate;
-    const answer = this.answerToUpload(upload);
+    const answer = this.behaviour.answerUpload(upload);
     if (typeof answer !== "number" && answer.outcome === "refused")
       this.#leases.delete(`${jobId}/${attempt}`);
     if (typeof answer === "number") return void response.writeHead(answer).end("refused by the test");
@@ -365,7 +380,7 @@ export class ScriptedEdge {
   #join(body: unknown, response: ServerResponse): void {
     const { joinToken } = joinRequestSchema.parse(body);
     if (joinToken !== JOIN_TOKEN)
-      return void response.writeHead(401).end(JSON.stringify({ error: "the words of the edge" }));
+      return void response.writeHead(401).end(JSON.stringify({ error: "the message of the edge" }));
     this.joins += 1;
     reply(response, { hostId: "host-1", hostToken: HOST_TOKEN });
   }
@@ -374,7 +389,7 @@ export class ScriptedEdge {
     this.syncs.push(request);
     this.#changed();
     this.#syncHold?.();
-    if (request.appliedRevision === this.#revision && !this.holdsNothing) {
+    if (request.appliedRevision === this.#revision && !this.behaviour.answersAtOnce) {
       await this.#hold(request.holdMs, response, (release) => (this.#syncHold = release));
     }
     reply(response, { revision: this.#revision, assignments: this.#assignments });
@@ -398,8 +413,8 @@ export class ScriptedEdge {
     const chunkAcks = request.chunks.map((chunks) => this.#takeChunks(chunks));
     this.#reports.push(...request.reports);
     this.#changed();
-    if (chunkAcks.length > 0 && this.lostChunkReplies > 0) {
-      this.lostChunkReplies -= 1;
+    if (chunkAcks.length > 0 && this.behaviour.lostChunkReplies > 0) {
+      this.behaviour.lostChunkReplies -= 1;
       return void response.destroy();
     }
     if (request.reports.length > 0 && this.#reportGate) await this.#reportGate;
@@ -411,8 +426,14 @@ export class ScriptedEdge {
     const follow = request.follow === this.follow ? {} : { follow: this.follow };
     const hasNews =
       acks.length + chunkAcks.length + jobs.length + stops.length > 0 || follow.follow !== undefined;
-    if (request.holdMs === 0 || hasNews || this.holdsNothing) {
-      return reply(response, { acks, jobs, stops, ...follow, ...(!this.knowsNoStreams && { chunkAcks }) });
+    if (request.holdMs === 0 || hasNews || this.behaviour.answersAtOnce) {
+      return reply(response, {
+        acks,
+        jobs,
+        stops,
+        ...follow,
+        ...(this.behaviour.supportsStreams && { chunkAcks }),
+      });
     }
     reply(response, await this.#holdExchange(endpointId, request, response));
   }
@@ -452,7 +473,7 @@ export class ScriptedEdge {
   #claim(endpointId: string, request: ExchangeRequest): DispatchedJob[] {
     const jobs: DispatchedJob[] = [];
     for (const { workerId, free } of request.slots) {
-      for (let slot = 0; slot < free + this.extraSlots; slot += 1) {
+      for (let slot = 0; slot < free + this.behaviour.extraSlots; slot += 1) {
         const index = this.#queue.findIndex((queued) => queued.endpointId === endpointId);
         const [queued] = index < 0 ? [] : this.#queue.splice(index, 1);
         if (!queued) return jobs;
@@ -478,9 +499,10 @@ export class ScriptedEdge {
   #takeChunks({ jobId, attempt, from, outputs }: ExchangeRequest["chunks"][number]) {
     const key = `${jobId}/${attempt}`;
     const known = this.#chunks.get(key) ?? [];
-    if (from > known.length + 1) this.faults.push(`chunks of ${key} jump from ${known.length} to ${from}`);
+    if (from > known.length + 1)
+      this.violations.push(`chunks of ${key} jump from ${known.length} to ${from}`);
     if (this.#reports.some((report) => `${report.jobId}/${report.attempt}` === key))
-      this.faults.push(`chunks of ${key} come after its report`);
+      this.violations.push(`chunks of ${key} come after its report`);
     const fresh = outputs.slice(known.length + 1 - from);
     this.#chunks.set(key, [...known, ...fresh]);
     return { jobId, attempt, received: known.length + fresh.length };
@@ -490,9 +512,9 @@ export class ScriptedEdge {
     const { jobId, attempt } = report;
     const hasUpload = this.uploads.some((one) => one.jobId === jobId && one.attempt === attempt);
     if ("upload" in report && report.upload && !hasUpload)
-      this.faults.push(`the report of ${jobId} names a result that was not uploaded`);
+      this.violations.push(`the report of ${jobId} names a result that was not uploaded`);
     this.#leases.delete(`${jobId}/${attempt}`);
-    return { jobId, attempt, outcome: this.outcomeOf(report) };
+    return { jobId, attempt, outcome: this.behaviour.outcomeOf(report) };
   }
 
   /** A leased job is listed, or reported, or in a reply on its way; one that never was listed goes back. */
@@ -500,7 +522,7 @@ export class ScriptedEdge {
     const isNewSession = this.#session !== request.session;
     this.#session = request.session;
     if (request.openTurns.includes(request.turn))
-      this.faults.push(`turn ${request.turn} lists itself as open`);
+      this.violations.push(`turn ${request.turn} lists itself as open`);
     for (const [key, lease] of this.#leases) {
       if (lease.endpointId !== endpointId) continue;
       const isListed = [...request.held, ...request.reports].some(
@@ -509,7 +531,7 @@ export class ScriptedEdge {
       if (isListed) lease.isListed = true;
       else if (isNewSession) this.#requeue(key, lease);
       else if (lease.turn < request.turn && !request.openTurns.includes(lease.turn)) {
-        if (lease.isListed) this.faults.push(`turn ${request.turn} does not list ${key} any more`);
+        if (lease.isListed) this.violations.push(`turn ${request.turn} does not list ${key} any more`);
         else this.#requeue(key, lease);
       }
     }

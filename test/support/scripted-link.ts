@@ -1,6 +1,6 @@
 /**
  * The edge's end of a link, played by a test: a real WebSocket server that speaks the frames. It gives credit as the
- * real one does, unless a test holds it back, and notes every breach of the contract by the agent in `faults`.
+ * real one does, unless a test holds it back, and notes every breach of the contract by the agent in `violations`.
  */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -131,7 +131,7 @@ export class ScriptedStream {
 
   take({ type, flags, payload }: Frame): void {
     if (this.isOver && type !== FRAME.CREDIT && this.closed === undefined)
-      this.#fault("goes on after its end");
+      this.#violate("goes on after its end");
     if (type === FRAME.HEAD) this.head = responseHeadSchema.parse(json(payload));
     else if (type === FRAME.RESET) this.reset = resetSchema.parse(json(payload));
     else if (type === FRAME.CLOSE) this.closed = closeSchema.parse(json(payload));
@@ -141,10 +141,10 @@ export class ScriptedStream {
 
   #takeBytes(type: number, flags: number, payload: Uint8Array): void {
     const { byteLength } = payload;
-    if (!this.head) this.#fault("sends bytes before its head");
-    if (byteLength > LINK_FRAME_MAX_BYTES) this.#fault(`sends ${byteLength} bytes in one frame`);
+    if (!this.head) this.#violate("sends bytes before its head");
+    if (byteLength > LINK_FRAME_MAX_BYTES) this.#violate(`sends ${byteLength} bytes in one frame`);
     this.credit -= byteLength;
-    if (this.credit < 0) this.#fault("sends without credit");
+    if (this.credit < 0) this.#violate("sends without credit");
     this.receivedBytes += byteLength;
     const isLast = (flags & (FLAG_END | FLAG_FIN)) !== 0;
     if (this.keeps && byteLength > 0) this.pieces.push({ type, isLast, bytes: Buffer.from(payload) });
@@ -152,8 +152,8 @@ export class ScriptedStream {
     else if (this.isReading && byteLength > 0) this.read(byteLength);
   }
 
-  #fault(what: string): void {
-    this.#link.faults.push(`stream ${this.number} ${what}`);
+  #violate(what: string): void {
+    this.#link.violations.push(`stream ${this.number} ${what}`);
   }
 }
 
@@ -165,7 +165,7 @@ type Noted = {
 };
 
 export class ScriptedLink {
-  readonly faults: string[] = [];
+  readonly violations: string[] = [];
   /** What came, message by message. */
   readonly messages: (readonly Noted[])[] = [];
   /** What the agent said of its workers, each time. */
@@ -175,7 +175,7 @@ export class ScriptedLink {
   /** Upgrades that were asked for, with the endpoints. */
   readonly asked: string[] = [];
   /** The status with which upgrades are refused. */
-  refusal: number | null = null;
+  errorStatus: number | null = null;
   /** Pings get no answer: the connection is half open. */
   isSilent = false;
   readonly #server: Server | null;
@@ -282,11 +282,11 @@ export class ScriptedLink {
 
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.asked.push(LINK_PATH.exec(request.url ?? "")?.[1] ?? "");
-    if (request.headers.authorization !== `Bearer ${LINK_TOKEN}`) this.faults.push("link without token");
-    if (request.headers["sec-websocket-extensions"]) this.faults.push("link with compression");
+    if (request.headers.authorization !== `Bearer ${LINK_TOKEN}`) this.violations.push("link without token");
+    if (request.headers["sec-websocket-extensions"]) this.violations.push("link with compression");
     socket.on("error", () => {}); // of one that was refused, or dropped
     this.#changed();
-    if (this.refusal !== null) return void socket.end(`HTTP/1.1 ${this.refusal} No\r\n\r\n`);
+    if (this.errorStatus !== null) return void socket.end(`HTTP/1.1 ${this.errorStatus} No\r\n\r\n`);
     this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#greet(opened));
   }
 
@@ -308,7 +308,7 @@ export class ScriptedLink {
 
   #take(message: Buffer): void {
     const frames = decodeFrames(message);
-    if (!frames) return void this.faults.push("a message that is none");
+    if (!frames) return void this.violations.push("a message that is none");
     this.messages.push(
       frames.map(({ type, flags, stream, payload }) => ({ type, flags, stream, bytes: payload.byteLength })),
     );

@@ -16,7 +16,7 @@ export function serving(env: Record<string, string> = {}, overrides: Partial<Ass
   });
 }
 
-/** The same as a container; its id is another one each time, for all containers of this machine share their names. */
+/** The same as a container, with a fresh id because container names are shared by the whole machine. */
 export function servingContainer(imageName: string, env: Record<string, string> = {}): Assignment {
   const workerId = `w-${randomUUID().slice(0, 8)}`;
   return assignment({ type: "LB", workerId, imageName, dockerArgs: "", env });
@@ -28,18 +28,18 @@ export async function servingWorker(host: AgentFixture, env: Record<string, stri
   await host.edge.worker("worker-1", "ready");
 }
 
-export function openDoors(host: AgentFixture): readonly string[] {
-  return host.doors.openWorkers("endpoint-1");
+export function openWorkers(host: AgentFixture): readonly string[] {
+  return host.admissionControl.openWorkers("endpoint-1");
 }
 
-/** Leave to send a request; fails where the door is closed. */
+/** Admits a request to the worker; throws when the worker takes none. */
 export function enter(host: AgentFixture, workerId = "worker-1", turnOut = () => {}): Admission {
-  const entry = host.doors.admit("endpoint-1", workerId, turnOut);
+  const entry = host.admissionControl.admit("endpoint-1", workerId, turnOut);
   if (entry === null) throw new Error(`${workerId} takes no requests`);
   return entry;
 }
 
-/** Calls a server past its door. */
+/** Calls a server directly, without admission. */
 export async function tell(
   place: { readonly host: string; readonly port: number },
   path: string,
@@ -48,15 +48,15 @@ export async function tell(
   return response.text();
 }
 
-/** Where the server of a worker on the process runtime listens, also before it takes requests. */
+/** Where the server of a worker on the process runtime listens, even before the worker takes requests. */
 export function placeOf(host: AgentFixture, workerId = "worker-1"): { host: string; port: number } {
   return { host: "127.0.0.1", port: Number(host.env(workerId, "PORT")) };
 }
 
-/** The worker stands in the state, with words that match. */
-export async function said(host: AgentFixture, state: string, words: RegExp): Promise<string> {
+/** Waits until the worker is in the state and its detail matches. */
+export async function said(host: AgentFixture, state: string, detail: RegExp): Promise<string> {
   const report = await host.edge.until(() =>
-    host.edge.syncs.at(-1)?.workers.find((one) => one.state === state && words.test(one.detail ?? "")),
+    host.edge.syncs.at(-1)?.workers.find((one) => one.state === state && detail.test(one.detail ?? "")),
   );
   return report.detail ?? "";
 }

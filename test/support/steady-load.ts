@@ -1,11 +1,11 @@
 /** Jobs that come one after the other from several clients, and what becomes of each. */
-import { QueueClient, type JobReply } from "./queue-client.ts";
+import { QueueClient, type JobView } from "./queue-client.ts";
 
 export type LoadedJob = {
   /** On the clock of performance.now(). */
   readonly submittedAt: number;
   readonly endedAt: number;
-  readonly reply: JobReply;
+  readonly reply: JobView;
 };
 
 type Target = ConstructorParameters<typeof QueueClient>[0];

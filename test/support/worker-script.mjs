@@ -151,7 +151,7 @@ function fill(file, bytes) {
   for (let written = 0; written < bytes; written += part.length) appendFileSync(file, part);
 }
 
-/** Waits for whoever reads them, as a program does that writes to a pipe. */
+/** Waits for the reader, as a program does that writes to a pipe. */
 async function printLines(count) {
   for (let from = 1; from <= count; from += 1_000) {
     const lines = Array.from(

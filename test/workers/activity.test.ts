@@ -73,7 +73,7 @@ describe("requests", () => {
     expect(told.coldStartTime).toMatchObject({ count: 0, p50: null });
   });
 
-  test("are told by minutes and hours, and older ones leave the window", async ({ expect }) => {
+  test("are counted by minutes and hours, and older ones leave the window", async ({ expect }) => {
     const { endpointId, runJob } = await warmEndpoint();
     await runJob(0, 10);
     passTime(10 * MINUTE);
@@ -153,7 +153,7 @@ describe("an object that forgets", () => {
     expect(perMinute).toEqual([2, 2, 2, 2]);
   });
 
-  test("tells how long jobs waited and ran, and which workers had them", async ({ expect }) => {
+  test("reports how long jobs waited and ran, and which workers ran them", async ({ expect }) => {
     const { endpointId, submit, agent, workerId, runJob } = await warmEndpoint();
     passTime(2 * MINUTE);
     await runJob(15_000, 30_000);
@@ -204,7 +204,7 @@ describe("an object that forgets", () => {
 });
 
 describe("workers", () => {
-  test("are told by what they did, weighed by how long", async ({ expect }) => {
+  test("are reported by state, weighted by duration", async ({ expect }) => {
     const { endpointId, runJob } = await warmEndpoint();
     passTime(MINUTE);
     await runJob(15_000, 30_000);
@@ -217,7 +217,7 @@ describe("workers", () => {
     });
   });
 
-  test("that stay as they are cost nothing and are still told", async ({ expect }) => {
+  test("that do not change cost no writes and are still reported", async ({ expect }) => {
     const { endpointId, runJob } = await warmEndpoint();
     await runJob(0, 1_000);
     await evict(endpointId);
@@ -229,7 +229,7 @@ describe("workers", () => {
   });
 });
 
-test("all that is told of an endpoint costs no row while its workers stay, and one after they changed", async ({
+test("the metrics of an endpoint cost no row while its workers stay, and one after they changed", async ({
   expect,
 }) => {
   const { endpointId, agent, workerId, submit } = await warmEndpoint();

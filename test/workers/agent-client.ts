@@ -10,7 +10,7 @@ import {
   type DispatchedJob,
   type ExchangeReply,
   type ExchangeRequest,
-  type LeasedJob,
+  type LeaseRenewal,
   type SyncReply,
   type SyncRequest,
 } from "../../src/contract/agent/agent.ts";
@@ -37,7 +37,7 @@ export class ScriptedAgent {
   readonly hostId: string;
   readonly #token: string;
   readonly #session = crypto.randomUUID();
-  readonly #held = new Map<string, LeasedJob>();
+  readonly #held = new Map<string, LeaseRenewal>();
   readonly #openTurns = new Set<number>();
   #turn = 0;
 

@@ -124,7 +124,7 @@ describe("a host and the key that let it in", () => {
     expect(await hostsOf(id)).toEqual([]);
   });
 
-  test("is not let in with the token of a key that may not do so any more", async ({ expect }) => {
+  test("is rejected with the join token of a key that has lost the permission", async ({ expect }) => {
     const { id, key } = await keyFor("level: ALL");
     const late = await as(key, makeToken);
     await graphql(`mutation { updateApiKey(input: { id: "${id}", level: READ_ONLY }) { id } }`);
@@ -172,7 +172,7 @@ describe("a join token", () => {
     expect(second).toMatchObject({ status: 401, body: { error: expect.stringMatching(/\b2\d{3}-/) } });
   });
 
-  test("that has expired says since when", async ({ expect }) => {
+  test("that has expired names the time of its expiry", async ({ expect }) => {
     const { token } = await makeToken("(input: { expiresInSeconds: 60 })");
     passTime(61_000);
     expect(await join(token)).toMatchObject({
@@ -249,7 +249,7 @@ describe("a host", () => {
     await expect(agent.ask("GET", "/agent/v1/host")).rejects.toThrow(/401/);
   });
 
-  test("with an older agent works and is told; its owner sees it", async ({ expect }) => {
+  test("with an older agent works, and its owner sees a warning", async ({ expect }) => {
     const agent = await ScriptedAgent.join(api);
     const { notice } = await agent.sync({ agentVersion: "0.1.0" });
     expect(notice).toMatchObject({

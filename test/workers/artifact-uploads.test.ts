@@ -59,7 +59,9 @@ describe("the storage of an account for artifacts", () => {
 });
 
 describe("an artifact that comes whole", () => {
-  test("is kept as it is, and becomes the same build however often it is finalized", async ({ expect }) => {
+  test("is stored unchanged, and becomes the same build however often it is finalized", async ({
+    expect,
+  }) => {
     const client = await freshApp();
     const bytes = archive(3_000);
     const { uploadUrl, objectKey, isUploaded } = await prepared(client, client, await announcementOf(bytes));
@@ -90,7 +92,7 @@ describe("an artifact that comes whole", () => {
     expect(await stored(objectKey)).toEqual(bytes);
   });
 
-  test("of two requests at once with different bytes one is kept, and the build has its hash", async ({
+  test("of two concurrent requests with different bytes one is stored, and the build has its hash", async ({
     expect,
   }) => {
     const client = await freshApp();
@@ -175,7 +177,7 @@ describe("an artifact that comes whole", () => {
 });
 
 describe("an artifact that comes in parts", () => {
-  test("may come in any order and twice, and goes on where it stopped", async ({ expect }) => {
+  test("may arrive in any order and twice, and resumes where it stopped", async ({ expect }) => {
     const client = await freshApp();
     const announced = await announcementOf(LARGE);
     const first = await prepared(client, client, announced);
@@ -239,7 +241,7 @@ describe("an artifact that comes in parts", () => {
 });
 
 describe("what an upload does not take", () => {
-  test("an address that nobody gave, and one whose day is over", async ({ expect }) => {
+  test("an unknown URL, and an expired one", async ({ expect }) => {
     const client = await freshApp();
     const bytes = archive(3_000);
     const { uploadUrl, objectKey } = await prepared(client, client, await announcementOf(bytes));
@@ -253,7 +255,7 @@ describe("what an upload does not take", () => {
     await expect(finalized(client, client, objectKey)).rejects.toThrow("ARTIFACT_NOT_FOUND");
   });
 
-  test("more than 1.5 GB, nothing, or a hash that is none", async ({ expect }) => {
+  test("more than 1.5 GB, nothing, or an invalid hash", async ({ expect }) => {
     const client = await freshApp();
     for (const [announced, message] of [
       [{ tarballSize: ARTIFACT_MAX_BYTES + 1 }, holding("tarballSize", 1, 1_500_000_000)],

@@ -97,7 +97,7 @@ describe("API keys", () => {
     expect(await lastUse()).toBe(NOW + 3_600_000);
   });
 
-  test("a key ends on time, though it is remembered", async ({ expect }) => {
+  test("a cached key expires on time", async ({ expect }) => {
     const { key, keyHash } = await freshAccount();
     await db
       .update(apiKey)
@@ -137,7 +137,7 @@ describe("API keys", () => {
 });
 
 describe("the key of the environment", () => {
-  test("it makes the default account on first use, however many come at once", async ({ expect }) => {
+  test("it creates the default account on first use, even with concurrent requests", async ({ expect }) => {
     const first = await Promise.all(
       [1, 2, 3].map(async () => await authenticate(env, env.ROOT_API_KEY, NOW)),
     );

@@ -57,7 +57,7 @@ describe("an eviction", () => {
     expect(await client.summaryOf(id)).toBe("CANCELLED 2000 0 0 2000");
   });
 
-  test("of a draft, and of a batch of which jobs run, have ended and are gone", async ({ expect }) => {
+  test("of a draft, and of a batch with running, ended and removed jobs", async ({ expect }) => {
     const { client, agent, endpointId, take } = await warmBatchClient(api);
     const draft = await client.create(inputs(2));
     const id = await client.start([...inputs(3), { input: 3, policy: { ttl: 10_000 } }]);
@@ -112,9 +112,7 @@ describe("what happens to jobs happens to those of a batch", () => {
     expect(await client.summaryOf(id)).toBe("FINALIZED 3 0 1 2");
   });
 
-  test("one job can be cancelled or retried alone, and a batch that had ended goes on", async ({
-    expect,
-  }) => {
+  test("one job can be cancelled or retried alone, which reopens an ended batch", async ({ expect }) => {
     const { client, agent, workerId, endpointId, take } = await warmBatchClient(api);
     const id = await client.start(inputs(2));
     const [failing] = await take(1);

@@ -76,7 +76,7 @@ describe("a draft", () => {
     expect((await client.call("GET", "batch")).body).toMatchObject({ total: 1 });
   });
 
-  test("is cancelled when nobody touches it for a day, and forgotten a day later", async ({ expect }) => {
+  test("is cancelled after a day without a call, and removed a day later", async ({ expect }) => {
     const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const id = await client.create(inputs(3));
     passTime(DAY_MS);
@@ -191,7 +191,7 @@ describe("a started batch", () => {
     });
   });
 
-  test("can be finalized twice, and is no draft any more", async ({ expect }) => {
+  test("can be finalized twice, and is no longer a draft", async ({ expect }) => {
     const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const id = await client.start(inputs(2));
     expect(await client.post(`${id}/finalize`)).toMatchObject({ status: "FINALIZED", requestTotal: 2 });

@@ -6,12 +6,12 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { test, type ExpectStatic } from "vitest";
-import { queuedJob, transition, type Job, type JobEvent } from "../../src/domain/jobs/job-machine.ts";
+import { queuedJob, transition, type StoredJob, type JobEvent } from "../../src/domain/jobs/job-machine.ts";
 import { PRIORITIES, priorityOf, type Priority } from "../../src/domain/jobs/priorities.ts";
 import { ObjectDatabase } from "../../src/durable/sql.ts";
 import { FactStore } from "../../src/endpoint/facts/fact-store.ts";
 import { Claims, type StoredClaims, type UnwrittenClaims } from "../../src/endpoint/queue/claims.ts";
-import { JobStore, type StoredJob } from "../../src/endpoint/queue/job-store.ts";
+import { JobStore, type QueueEntry } from "../../src/endpoint/queue/job-store.ts";
 import { ENDPOINT_MIGRATIONS } from "../../src/endpoint/schema.ts";
 
 const RUNS = Number(env.MODEL_RUNS);
@@ -27,7 +27,7 @@ type Step =
   | { readonly kind: "purge" | "forget" };
 
 /** What a job should be. */
-type Expected = { state: Job["state"]; attempt: number; workerId: string | null };
+type Expected = { state: StoredJob["state"]; attempt: number; workerId: string | null };
 
 class History {
   readonly jobs = new Map<number, Expected>();
@@ -135,7 +135,7 @@ class History {
     return before.job.state !== "running" || state === "queued";
   }
 
-  #move(stored: StoredJob, event: JobEvent): Job {
+  #move(stored: QueueEntry, event: JobEvent): StoredJob {
     const verdict = transition(stored.job, event, this.#now);
     if (verdict.kind === "refused") throw new Error(`Refused: ${verdict.reason}.`);
     this.#expect(this.#store.save(stored.seq, this.claims.rowOf(stored), verdict.job)).toBeDefined();
@@ -153,7 +153,7 @@ class History {
     return true;
   }
 
-  #pick(state: Job["state"], pick: number): number | undefined {
+  #pick(state: StoredJob["state"], pick: number): number | undefined {
     const seqs = [...this.jobs].filter(([, expected]) => expected.state === state).map(([seq]) => seq);
     return seqs[pick % Math.max(1, seqs.length)];
   }
@@ -213,7 +213,7 @@ const STEPS: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constantFrom("purge" as const, "forget" as const, "forget" as const) }),
 );
 
-test("claims go on as if memory had never been lost", async ({ expect }) => {
+test("claims continue after a loss of memory", async ({ expect }) => {
   await fc.assert(
     fc.asyncProperty(fc.array(STEPS, { minLength: 5, maxLength: 40 }), async (steps) => {
       const stub = env.ENDPOINT.getByName(crypto.randomUUID());

@@ -86,7 +86,7 @@ test("a new endpoint that is stored is named in the failure; otherwise nothing o
   });
 });
 
-test("a key is good although its use cannot be noted", async ({ expect }) => {
+test("a key is valid even if its use cannot be recorded", async ({ expect }) => {
   const { bindings, arm, hasFailed } = withFailure();
   const client = await freshClient(bindings);
   arm(2);

@@ -15,7 +15,9 @@ async function notes(client: Client) {
     .orderBy(desc(auditEntry.id));
 }
 
-test("a change is noted with who, what and when, and with the names of what changed", async ({ expect }) => {
+test("a change is recorded with its author, object, time, and the names of changed fields", async ({
+  expect,
+}) => {
   const client = await freshClient();
   const { id, name } = await savedTemplate(client);
   await client.send(
@@ -40,7 +42,7 @@ test("a change is noted with who, what and when, and with the names of what chan
   expect(JSON.stringify(change)).not.toContain("secret words");
 });
 
-test("what was refused or changed nothing is not noted", async ({ expect }) => {
+test("rejected requests and those without a change are not recorded", async ({ expect }) => {
   const client = await freshClient();
   const { id, templateId } = await savedEndpoint(client, ", workersMax: 1");
   const before = await notes(client);
@@ -55,7 +57,7 @@ test("what was refused or changed nothing is not noted", async ({ expect }) => {
   expect(await notes(client)).toHaveLength(3); // the template whose name was taken
 });
 
-test("a deletion is noted once", async ({ expect }) => {
+test("a deletion is recorded once", async ({ expect }) => {
   const client = await freshClient();
   const { id } = await savedEndpoint(client, ", workersMax: 0");
   await client.send(`mutation { deleteEndpoint(id: "${id}") }`);

@@ -289,7 +289,7 @@ describe("webhook secrets", () => {
     expect(await ensureWebhookSecrets(env, accountId, until + 5)).toEqual(third.slice(0, 1));
   });
 
-  test("one in a form that nobody knows is not taken for a secret", async ({ expect }) => {
+  test("one in an unknown format is not taken for a secret", async ({ expect }) => {
     const { accountId } = await freshAccount();
     await db.insert(webhookSecret).values({ id: accountId, accountId, secret: "v9:abc", createdAt: NOW });
     expect(await ensureWebhookSecrets(env, accountId, NOW)).toEqual([]);

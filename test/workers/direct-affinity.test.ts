@@ -20,7 +20,7 @@ test("anything else is refused by the name of the header", ({ expect }) => {
   }
 });
 
-test("who wants one worker and no other waits longer", ({ expect }) => {
+test("a request for one particular worker waits longer", ({ expect }) => {
   expect(waitLimitMs(null)).toBe(DIRECT_WAIT_MS);
   expect(waitLimitMs(read("w"))).toBe(DIRECT_WAIT_MS);
   expect(waitLimitMs(read("strict w"))).toBe(DIRECT_STRICT_WAIT_MS);

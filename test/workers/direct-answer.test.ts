@@ -26,7 +26,7 @@ function written() {
   return { body: readable, writer: writable.getWriter() };
 }
 
-test("status, its words and all headers but those of the connection come as the worker sent them", async () => {
+test("status, status text and all headers but those of the connection arrive as the worker sent them", async () => {
   const response = await open(
     {
       status: 299,
@@ -167,7 +167,7 @@ test("a stream that the worker breaks off is broken off for the client", async (
   await expect(text).rejects.toThrow(/./);
 });
 
-test("who does not read an answer to its end stops it", async () => {
+test("a client that does not read a response to its end stops it", async () => {
   const { body, writer } = written();
   const { readable, writable } = new IdentityTransformStream();
   const reasons: string[] = [];

@@ -51,7 +51,7 @@ async function rejectionOf(response: Promise<Response>) {
 }
 
 describe("a request", () => {
-  test("reaches a worker by the endpoint's path, and its answer comes back", async ({ expect }) => {
+  test("reaches a worker by the endpoint's path, and its response returns", async ({ expect }) => {
     const { endpointId, link, workerId } = await linkedEndpoint(api);
     const asked = ask(`http://edge/lb/${endpointId}/a%20b/%2F?x=%zz&y`, { headers: { Cookie: "c=1" } });
     const { stream, head, hasBody } = await link.open();
@@ -83,7 +83,7 @@ describe("a request", () => {
     }
   });
 
-  test("brings its body along, short, long, or of a length that nobody knows", async ({ expect }) => {
+  test("carries its body, short, long, or of unknown length", async ({ expect }) => {
     const { endpointId, link } = await linkedEndpoint(api);
     const long = new Uint8Array(1_000_000).map((_, index) => index % 251);
     const unknown = () => new Blob([long]).stream().pipeThrough(new TransformStream());
@@ -180,7 +180,7 @@ describe("a request that no worker can take", () => {
     });
   });
 
-  test("asks for none once its client is gone", async ({ expect }) => {
+  test("requests no worker after its client has left", async ({ expect }) => {
     const { endpointId, link, workerId } = await unreadyEndpoint();
     const endpoint = await findAnyEndpoint(env, endpointId);
     if (!endpoint) throw new Error("no endpoint");
@@ -215,7 +215,7 @@ describe("a request that no worker can take", () => {
     expect(link.unread).toEqual([]);
   });
 
-  test("is told to come again when there are too many", async ({ expect }) => {
+  test("is answered with Retry-After when there are too many", async ({ expect }) => {
     const { endpointId, link } = await linkedEndpoint(api);
     const others = Array.from({ length: DIRECT_REQUESTS_MAX }, () => direct(endpointId));
     const refused = await rejectionOf(ask(`http://edge/lb/${endpointId}/`));
@@ -260,7 +260,7 @@ describe("a worker that fails", () => {
     expect(await refused).toMatchObject({ status: 502, body: { code: "worker_failed" } });
   });
 
-  test("gives 524 when it does not answer, and is told", async ({ expect }) => {
+  test("gives 524 when it does not answer, and the worker gets a reset", async ({ expect }) => {
     const { endpointId, link, workerId } = await linkedEndpoint(api);
     const endpoint = await findAnyEndpoint(env, endpointId);
     if (!endpoint) throw new Error("no endpoint");
@@ -281,7 +281,7 @@ describe("a worker that fails", () => {
     expect(text((await link.next(FRAME.RESET)).payload)).toContain('"timeout"');
   });
 
-  test("gives 524 when its host says that it is too slow", async ({ expect }) => {
+  test("gives 524 when its host reports that it is too slow", async ({ expect }) => {
     const { endpointId, link } = await linkedEndpoint(api);
     const refused = rejectionOf(ask(`http://edge/lb/${endpointId}/`));
     link.reset((await link.open()).stream, "timeout");
@@ -354,7 +354,7 @@ describe("a WebSocket", () => {
     expect((await asked).status).toBe(101);
   });
 
-  test("of an endpoint that is nobody's is refused before anything is opened", async ({ expect }) => {
+  test("of an unknown endpoint is rejected before anything is opened", async ({ expect }) => {
     expect(await rejectionOf(ask("http://edge/lb/nobody/", { headers: UPGRADE }))).toMatchObject({
       status: 404,
     });
@@ -373,7 +373,7 @@ test("another account's endpoint is not found", async ({ expect }) => {
   expect(link.unread).toEqual([]);
 });
 
-test("an object that knows nothing yet is told of its endpoint by the first request", async () => {
+test("an empty object gets its endpoint from the first request", async () => {
   const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
   await kill(endpointId);
   const context = createExecutionContext();

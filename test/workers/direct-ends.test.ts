@@ -78,7 +78,7 @@ describe("an abort", () => {
     expect((await next).kind).toBe("answer");
   });
 
-  test("is what the agent hears of a reader who goes away", async ({ expect }) => {
+  test("is sent to the agent when a reader leaves", async ({ expect }) => {
     const { link, stream, body } = await begun();
     link.data(stream, "some");
     const reader = body.getReader();
@@ -94,7 +94,7 @@ describe("an abort", () => {
     expect(await reason).toBe("aborted");
   });
 
-  test("is what the agent hears of a client whose body breaks off", async ({ expect }) => {
+  test("is sent to the agent when the body of a client breaks off", async ({ expect }) => {
     const { link, direct: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = call({ body });
@@ -128,7 +128,7 @@ describe("an abort", () => {
 });
 
 describe("back-pressure", () => {
-  test("lets a reader who does not read bound what the agent may send", async ({ expect }) => {
+  test("lets a reader that does not read bound what the agent may send", async ({ expect }) => {
     const { link, stream, body } = await begun();
     const sent = await link.flood(stream, DIRECT_BODY_MAX_BYTES, 300);
     expect(sent).toBeLessThanOrEqual(4_000_000);
@@ -171,7 +171,7 @@ describe("back-pressure", () => {
 });
 
 describe("a body above the limit", () => {
-  test("of a request is cut off, and the reply says so", async ({ expect }) => {
+  test("of a request is cut off, and the reply reports that", async ({ expect }) => {
     const { link, direct: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = call({ body });
@@ -285,7 +285,9 @@ describe("a link that is silent", () => {
     await parked;
   });
 
-  test("is not given up while it beats, nor when it was silent before the request", async ({ expect }) => {
+  test("is not given up while it sends heartbeats, nor when it was silent before the request", async ({
+    expect,
+  }) => {
     const { endpointId, link, direct: call } = await linkedEndpoint(api);
     passTime(LINK_SILENCE_MS);
     const reply = call();
@@ -320,7 +322,7 @@ describe("a worker", () => {
     await expect(reader.read()).rejects.toThrow();
   });
 
-  test("that takes no requests any more gives its request back, which waits for another", async ({
+  test("that stops taking requests returns its request, which waits for another worker", async ({
     expect,
   }) => {
     const { link, direct: call } = await linkedEndpoint(api);
@@ -392,7 +394,7 @@ describe("a worker", () => {
     expect(link.unread).toEqual([]);
   });
 
-  test("that is gone, as Fleet says, has lost its requests", async ({ expect }) => {
+  test("that Fleet removed has lost its requests", async ({ expect }) => {
     const { agent, workerId, link, direct: call } = await linkedEndpoint(api);
     const reply = call();
     await link.open();

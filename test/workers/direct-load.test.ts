@@ -296,9 +296,7 @@ describe("a release", () => {
     graphql(`mutation { saveEndpoint(input: { id: "${endpointId}", name: "x", gpuIds: "AMPERE_16",
         env: [{ key: "A", value: "1" }] }) { id } }`);
 
-  test("takes who has no request first, and others after theirs; nobody is sent away with one", async ({
-    expect,
-  }) => {
+  test("removes workers without requests first, and others after their requests end", async ({ expect }) => {
     const { endpointId, host, link, workerIds, ask } = await linked("workersMin: 2, workersMax: 2");
     const reply = ask();
     const { stream, workerId: busy } = await link.open();

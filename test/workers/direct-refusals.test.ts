@@ -27,7 +27,7 @@ async function ownEndpoint(endpointId: string): Promise<{ accountId?: string }> 
   return (await findEndpoint(openDatabase(env.DB), endpointId)) ?? {};
 }
 
-test("an endpoint of nobody is not found, by its path and by its host", async () => {
+test("an unknown endpoint is not found, by its path and by its host", async () => {
   for (const address of [
     "http://edge/lb/nobody",
     "http://edge/lb/nobody/",
@@ -40,7 +40,7 @@ test("an endpoint of nobody is not found, by its path and by its host", async ()
   }
 });
 
-test("who sends no key, or a wrong one, gets the shape that clients of such endpoints know", async () => {
+test("a missing or wrong key gets the error shape that clients of such endpoints know", async () => {
   for (const authorization of ["", "Bearer wrong"]) {
     const { status, body } = await ask("http://abc.localhost/", {
       headers: { Authorization: authorization },
@@ -113,7 +113,7 @@ test("a request for a worker that does not exist names the header", async () => 
   });
 });
 
-test("a head that no host would take is refused, and the refusal says what is too large", async () => {
+test("a head that no host would accept is rejected, and the error names what is too large", async () => {
   const endpointId = await createEndpoint(LB);
   const target = `/${"x".repeat(DIRECT_TARGET_MAX_CHARACTERS)}`;
   expect(await ask(`http://edge/lb/${endpointId}${target}`)).toMatchObject({

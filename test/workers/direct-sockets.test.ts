@@ -194,9 +194,7 @@ describe("a WebSocket", () => {
     expect([1000, 1001]).toContain((await client.closed).code);
   });
 
-  test("waits for credit with what its client sends, and tells of the close after that", async ({
-    expect,
-  }) => {
+  test("waits for credit with data of its client, and forwards the close after it", async ({ expect }) => {
     const { link, stream, client } = await opened();
     client.socket.send(bytesOf(2 * LINK_WINDOW_BYTES));
     client.socket.send("last words");
@@ -247,7 +245,7 @@ describe("a WebSocket", () => {
     expect(await inFlight(endpointId)).toBe(0);
   });
 
-  test("is closed when its worker is gone, as Fleet says", async ({ expect }) => {
+  test("is closed when Fleet has removed its worker", async ({ expect }) => {
     const { agent, link, client } = await opened();
     await agent.ask("POST", "/agent/v1/host/leave");
     expect((await client.closed).code).toBe(1011);
@@ -264,7 +262,7 @@ describe("a WebSocket", () => {
   test.for([
     ["a frame of a request", (link: ScriptedLink, stream: number) => link.data(stream, "x")],
     [
-      "text that is none",
+      "invalid text",
       (link: ScriptedLink, stream: number) =>
         link.send({ type: FRAME.TEXT, stream, flags: FLAG_FIN, payload: new Uint8Array([255]) }),
     ],
@@ -286,7 +284,7 @@ describe("a WebSocket", () => {
 });
 
 describe("a WebSocket whose object loses its memory", () => {
-  test("goes on, in both directions, and counts", async ({ expect }) => {
+  test("continues in both directions, and counts", async ({ expect }) => {
     const { endpointId, link, stream, client } = await opened();
     client.socket.send("before");
     expect(text((await link.next(FRAME.TEXT)).payload)).toBe("before");
@@ -326,7 +324,7 @@ describe("a WebSocket whose object loses its memory", () => {
     expect((await client.closed).code).toBe(1011);
   });
 
-  test("does not go on over a newer link of its host", async ({ expect }) => {
+  test("does not continue over a newer link of its host", async ({ expect }) => {
     const { endpointId, agent, client } = await opened();
     await evict(endpointId);
     await agent.openLink(endpointId);

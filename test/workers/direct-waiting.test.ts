@@ -35,7 +35,7 @@ async function waitOnChannel(endpointId: string, affinity: Affinity | null = nul
 const waitingIn = async (endpointId: string) => (await vitalsOf(endpointId)).waitingRequests;
 
 describe("a request that no worker takes", () => {
-  test("has to wait, and is told why", async ({ expect }) => {
+  test("waits, and gets the reason", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
     await configureBy(endpointId);
     expect(await direct(endpointId)).toEqual({ kind: "wait", detail: "A worker has been requested." });
@@ -136,7 +136,7 @@ describe("a request for a certain worker", () => {
     expect(await channel.rung).toBe("look");
   });
 
-  test("is told when that is gone, also while it waits", async ({ expect }) => {
+  test("gets an error when its worker is removed, even while it waits", async ({ expect }) => {
     const { endpointId, agent, link, workerId } = await linkedEndpoint(api);
     link.ready();
     await link.heard();
@@ -174,7 +174,7 @@ describe("requests of an endpoint", () => {
     await Promise.all(replies);
   });
 
-  test("never go to an agent that tells of a worker on another host, or of none that is known", async ({
+  test("never go to an agent that reports a worker of another host, or an unknown worker", async ({
     expect,
   }) => {
     const { endpointId, link, workerId } = await linkedEndpoint(api);
@@ -238,7 +238,7 @@ describe("a link", () => {
     await expect(stranger.openLink(endpointId)).rejects.toThrow("endpoint_not_found");
   });
 
-  test("outlasts the object's memory, with the workers that it has told of", async ({ expect }) => {
+  test("survives a loss of the object's memory, with its reported workers", async ({ expect }) => {
     const { endpointId, link, direct: call } = await linkedEndpoint(api);
     await evict(endpointId);
     const reply = call();

@@ -22,7 +22,7 @@ test.for(PAGES)("%s needs no key and may load nothing from elsewhere", async (pa
 });
 
 test.for([undefined, "*/*", "application/json", "application/json, text/html;q=0.5"])(
-  "a program that accepts %s is told the addresses as JSON",
+  "a program that accepts %s gets the URLs as JSON",
   async (accept, { expect }) => {
     const response = await get("/", accept === undefined ? {} : { Accept: accept });
     expect(response.headers.get("Vary")).toBe("Accept");
@@ -69,7 +69,9 @@ test("the document is the same at both addresses, for everybody, and may be kept
   expect(await first.json()).toEqual(await second.json());
 });
 
-test("a browser at /graphql is sent to the page, a program is told to post", async ({ expect }) => {
+test("a browser at /graphql is redirected to the page, and a program is answered with how to post", async ({
+  expect,
+}) => {
   const browser = await get("/graphql", { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
   expect([browser.status, browser.headers.get("Location")]).toEqual([302, "/docs/graphql"]);
   for (const Accept of ["application/json", "*/*"]) {

@@ -76,7 +76,7 @@ describe("invented keys", () => {
     expect(asked()).toBe(0);
   });
 
-  test("cost no more queries than one network may, and keys that are remembered go on", async ({
+  test("cost no more queries than the limit of one network, and cached keys continue to work", async ({
     expect,
   }) => {
     const { bindings, asked } = counted();

@@ -73,7 +73,9 @@ describe("the queue API", () => {
     },
   );
 
-  test("of an endpoint elsewhere is closed, in the same words wherever that is", async ({ expect }) => {
+  test("of another environment's endpoint is rejected with the same message wherever that is", async ({
+    expect,
+  }) => {
     const stranger = await freshAccount();
     signInAs(stranger);
     const theirs = await deployed(await freshEnvironment(stranger.accountId));
@@ -158,7 +160,7 @@ describe("the management API", () => {
     });
   });
 
-  test("says nothing of other environments and builds, in the same words wherever they are", async ({
+  test("reveals nothing of other environments and builds, with the same message wherever they are", async ({
     expect,
   }) => {
     const stranger = await freshAccount();

@@ -108,7 +108,7 @@ describe("a job by names", () => {
   });
 
   test.for(["X-Flash-App", "X-Flash-Environment", "X-Flash-Endpoint"])(
-    "without %s is told of that",
+    "without %s gets an error that names it",
     async (header, { expect }) => {
       await deployed();
       for (const value of ["", "x".repeat(192)]) {
@@ -119,7 +119,7 @@ describe("a job by names", () => {
     },
   );
 
-  test("without a key is refused before its names are looked at", async ({ expect }) => {
+  test("without a key is rejected before its names are resolved", async ({ expect }) => {
     const response = await exports.default.fetch("http://edge/v2/flash/health");
     expect(response.status).toBe(401);
     expect(await response.text()).toContain("Authorization: Bearer");
@@ -180,7 +180,7 @@ describe("names", () => {
     }
   });
 
-  test("whose endpoint is found to be gone are looked up at the next call", async ({ expect }) => {
+  test("whose endpoint was removed are resolved again at the next call", async ({ expect }) => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const first = await deployed();
     expect((await health(naming())).status).toBe(200);
@@ -208,7 +208,7 @@ describe("a request to a load-balanced endpoint by names", () => {
     },
   );
 
-  test("is told of a worker's absence as by the id", async ({ expect }) => {
+  test("gets the same error for a missing worker as by the id", async ({ expect }) => {
     await deployed("queue");
     const { status, body } = await call("GET", "/lb/flash/path", undefined, naming("queue"));
     expect([status, body["code"], body["status"]]).toEqual([400, "wrong_endpoint_type", 400]);

@@ -25,7 +25,7 @@ import { keyWith } from "./key-client.ts";
 import { endpointObject } from "./object.ts";
 import { issueAt } from "./message-facts.ts";
 
-async function refusal(client: Client, document: string, variables: object = {}): Promise<string> {
+async function errorOf(client: Client, document: string, variables: object = {}): Promise<string> {
   const answer = await client.send(document, variables);
   return `${codeOf(answer)}: ${answer.errors?.[0].message}`;
 }
@@ -53,18 +53,18 @@ describe("names", () => {
     const environment =
       "mutation ($input: CreateFlashEnvironmentInput) { createFlashEnvironment(input: $input) { id } }";
     for (const name of hostile) {
-      expect([name, await refusal(client, app, { name })]).toEqual([
+      expect([name, await errorOf(client, app, { name })]).toEqual([
         name,
         expect.stringMatching(/^INVALID_INPUT: name/),
       ]);
       const input = { flashAppId: appId, name };
-      expect(await refusal(client, environment, { input })).toMatch(/^INVALID_INPUT: name/);
+      expect(await errorOf(client, environment, { input })).toMatch(/^INVALID_INPUT: name/);
       const endpoint = endpointInput(environmentId, name);
       // Blanks around a name of an endpoint mean nothing.
       if (name.trim() === name)
-        expect(await refusal(client, SAVE, { input: endpoint })).toMatch(/^INVALID_INPUT: name/);
+        expect(await errorOf(client, SAVE, { input: endpoint })).toMatch(/^INVALID_INPUT: name/);
     }
-    expect(await refusal(client, "mutation { createFlashApp { id } }")).toMatch(/^INVALID_INPUT: name/);
+    expect(await errorOf(client, "mutation { createFlashApp { id } }")).toMatch(/^INVALID_INPUT: name/);
   });
 
   test("that are taken are refused as such, in their app and account only", async ({ expect }) => {
@@ -224,13 +224,13 @@ describe("an endpoint of an environment", () => {
     const [client, other] = [await freshApp(), await freshApp()];
     for (const unknown of ["none", other.environmentId]) {
       const input = endpointInput(unknown);
-      expect(await refusal(client, SAVE, { input })).toMatch(
+      expect(await errorOf(client, SAVE, { input })).toMatch(
         new RegExp(`^FLASH_ENVIRONMENT_NOT_FOUND: flashEnvironmentId: .*'${unknown}'`),
       );
     }
     const { id } = await savedInto(client, client.environmentId, "one");
     const { id: twoId } = await savedInto(client, client.environmentId, "two");
-    expect(await refusal(client, SAVE, { input: { id: twoId, name: "one" } })).toMatch(
+    expect(await errorOf(client, SAVE, { input: { id: twoId, name: "one" } })).toMatch(
       new RegExp(`^ENDPOINT_NAME_TAKEN: name: .*'one'.*${id}`),
     );
     const [{ data }] = [await client.send(SAVE, { input: { id: twoId, name: "three" } })];
@@ -309,7 +309,7 @@ describe("an environment", () => {
     );
   });
 
-  test("tells its workers where its own endpoints are, under the address by which they ask", async ({
+  test("gives its workers the URLs of its own endpoints, under the host that they call", async ({
     expect,
   }) => {
     const client = await freshApp();
@@ -342,7 +342,7 @@ describe("an environment", () => {
   });
 });
 
-test("keys of endpoints in a manifest are not kept: whoever may read it may not write to them", async ({
+test("keys of endpoints are not stored in a manifest, which users with read access may see", async ({
   expect,
 }) => {
   const client = await freshApp();
@@ -379,7 +379,7 @@ describe("deleting", () => {
     for (const id of ids) expect((await endpointObject(id).health()).kind).toBe("unconfigured");
     const { myself } = await ask(client, "{ myself { flashApps { id flashEnvironments { id } } } }");
     expect(myself.flashApps).toEqual([{ id: client.appId, flashEnvironments: [] }]);
-    expect(await refusal(client, DELETE_ENVIRONMENT, { id: environmentId })).toContain(
+    expect(await errorOf(client, DELETE_ENVIRONMENT, { id: environmentId })).toContain(
       "FLASH_ENVIRONMENT_NOT_FOUND",
     );
   });
@@ -400,7 +400,7 @@ describe("deleting", () => {
     expect(await endpointsOf(client)).toEqual([]);
     expect((await env.ARTIFACTS.list({ prefix })).objects).toEqual([]);
     expect((await ask(client, "{ myself { flashApps { id } } }")).myself.flashApps).toEqual([]);
-    expect(await refusal(client, DELETE_APP, { id: client.appId })).toMatch(
+    expect(await errorOf(client, DELETE_APP, { id: client.appId })).toMatch(
       /^APP_NOT_FOUND: .*app not found/,
     );
     expect((await put(open.uploadUrl, archive(1_000, 3))).status).toBe(404);

@@ -156,7 +156,7 @@ describe("the key of the environment", () => {
     expect(assignment?.env).toEqual({});
   });
 
-  test("stands in no row", async ({ expect }) => {
+  test("is stored in no row", async ({ expect }) => {
     const { endpointId } = await deployed({ makes_remote_calls: true });
     const key = (await handedOver(endpointId))?.env["SVC_API_KEY"] ?? "";
     const { results: tables } = await env.DB.prepare(
@@ -169,8 +169,8 @@ describe("the key of the environment", () => {
 
   test("is left out where nothing can sign it, and the worker starts all the same", async ({ expect }) => {
     const { endpointId } = await deployed({ makes_remote_calls: true });
-    for (const ring of ["", "unreadable"]) {
-      const assignment = await handedOver(endpointId, { ...env, ENCRYPTION_KEYS: ring });
+    for (const encryptionKeys of ["", "unreadable"]) {
+      const assignment = await handedOver(endpointId, { ...env, ENCRYPTION_KEYS: encryptionKeys });
       expect(assignment?.problem).toBeUndefined();
       expect(assignment?.env).not.toHaveProperty("SVC_API_KEY");
       expect(assignment?.env).toHaveProperty("FLASH_APP");
@@ -216,7 +216,7 @@ describe("a worker of a session", () => {
     },
   );
 
-  test("is not told otherwise by its template or endpoint, in a session or outside", async ({ expect }) => {
+  test("is not overridden by its template or endpoint, in a session or outside", async ({ expect }) => {
     const outside = await createEndpoint();
     const deployedId = (await deployed({ makes_remote_calls: true })).endpointId;
     world = await freshEnvironment(account.accountId);
@@ -297,7 +297,7 @@ describe("an artifact", () => {
     expect((await download(sha256, {}, agent)).status).toBe(404);
   });
 
-  test("of another account is none, nor is what is lost, nor what never was", async ({ expect }) => {
+  test("of another account, lost, or never uploaded is not found", async ({ expect }) => {
     const { sha256 } = await deployed({ makes_remote_calls: false });
     signInAs(await freshAccount());
     const agent = await ScriptedAgent.join(api);

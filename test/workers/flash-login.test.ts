@@ -1,4 +1,4 @@
-/** Login in the browser: a client asks, a person with a key approves, the client fetches a key of its own, once. */
+/** Login in the browser: a client asks, a user with a key approves, the client fetches a key of its own, once. */
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
@@ -13,10 +13,10 @@ import { passTime } from "./object.ts";
 import { issueAt } from "./message-facts.ts";
 
 const db = openDatabase(env.DB);
-let person: Client;
+let user: Client;
 
 beforeEach(async () => {
-  person = await freshClient();
+  user = await freshClient();
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -44,7 +44,7 @@ const withKey = (key: string, query: string): Promise<Answer> =>
   post(`/?api_key=${key}`, JSON.stringify({ query }));
 
 describe("a login", () => {
-  test("begins pending, says who asks and until when, and can be guessed by nobody", async ({ expect }) => {
+  test("begins pending, names its client and expiry, and cannot be guessed", async ({ expect }) => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const first = await opened();
     expect(first).toEqual({
@@ -66,14 +66,14 @@ describe("a login", () => {
 
   test("that is approved brings one key, once, which opens what the approver's opens", async ({ expect }) => {
     const { id } = await opened();
-    const { data } = await person.send(decide(id, true));
+    const { data } = await user.send(decide(id, true));
     expect(data.approveFlashAuthRequest).toEqual({ id, status: "APPROVED", apiKey: null });
     const fetched = await look(id, "status apiKey");
     expect(fetched).toEqual({ status: "APPROVED", apiKey: expect.stringMatching(/^er_[0-9a-f]{72}$/) });
     expect(await look(id, "status apiKey")).toEqual({ status: "CONSUMED", apiKey: null });
 
     const me = await withKey(fetched.apiKey, "{ myself { id apiKeys { name level isCurrent expiresAt } } }");
-    expect(me.data.myself.id).toBe(person.accountId);
+    expect(me.data.myself.id).toBe(user.accountId);
     const today = new Date().toISOString().slice(0, 10);
     expect(me.data.myself.apiKeys).toContainEqual({
       name: `flash login ${today}`,
@@ -85,14 +85,14 @@ describe("a login", () => {
 
   test("gives its key to one of many that ask at once", async ({ expect }) => {
     const { id } = await opened();
-    await person.send(decide(id, true));
+    await user.send(decide(id, true));
     const answers = await Promise.all(Array.from({ length: 5 }, () => look(id, "apiKey")));
     expect(answers.filter(({ apiKey: key }) => key !== null)).toHaveLength(1);
   });
 
-  test("may be looked at without using its key up", async ({ expect }) => {
+  test("can be read without using up its key", async ({ expect }) => {
     const { id } = await opened();
-    await person.send(decide(id, true));
+    await user.send(decide(id, true));
     expect(await look(id)).toEqual({ status: "APPROVED" });
     expect(await look(id)).toEqual({ status: "APPROVED" });
     expect((await look(id, "apiKey")).apiKey).toMatch(/^er_/);
@@ -100,15 +100,15 @@ describe("a login", () => {
 
   test("that is denied brings none", async ({ expect }) => {
     const { id } = await opened();
-    expect((await person.send(decide(id, false))).data.approveFlashAuthRequest.status).toBe("DENIED");
+    expect((await user.send(decide(id, false))).data.approveFlashAuthRequest.status).toBe("DENIED");
     expect(await look(id, "status apiKey")).toEqual({ status: "DENIED", apiKey: null });
-    expect((await person.send("{ myself { apiKeys { name } } }")).data.myself.apiKeys).toHaveLength(1);
+    expect((await user.send("{ myself { apiKeys { name } } }")).data.myself.apiKeys).toHaveLength(1);
   });
 
-  test("is decided once, by one of those who do it at the same time", async ({ expect }) => {
+  test("is decided once by concurrent decisions", async ({ expect }) => {
     const { id } = await opened();
     const other = await freshClient();
-    const answers = await Promise.all([person, other, person].map((one) => one.send(decide(id, true))));
+    const answers = await Promise.all([user, other, user].map((one) => one.send(decide(id, true))));
     expect(answers.filter(({ errors }) => errors === undefined)).toHaveLength(1);
     const refused = answers.filter(({ errors }) => errors !== undefined);
     for (const answer of refused) expect(codeOf(answer)).toBe("INVALID_INPUT");
@@ -116,21 +116,21 @@ describe("a login", () => {
       .select()
       .from(apiKey)
       .where(eq(apiKey.name, `flash login ${today()}`));
-    const mine = made.filter(({ accountId }) => [person.accountId, other.accountId].includes(accountId));
+    const mine = made.filter(({ accountId }) => [user.accountId, other.accountId].includes(accountId));
     expect(mine).toHaveLength(1);
-    expect((await person.send(decide(id, false))).errors[0].message).toMatch(issueAt("flashAuthRequestId"));
+    expect((await user.send(decide(id, false))).errors[0].message).toMatch(issueAt("flashAuthRequestId"));
   });
 
   test("expires, whether it was approved or not", async ({ expect }) => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const [waiting, approved] = [await opened(), await opened()];
-    await person.send(decide(approved.id, true));
+    await user.send(decide(approved.id, true));
     passTime(FLASH_AUTH_TTL_MS - 1);
     expect(await look(waiting.id)).toEqual({ status: "PENDING" });
     passTime(1);
     for (const { id } of [waiting, approved]) {
       expect(await look(id, "status apiKey")).toEqual({ status: "EXPIRED", apiKey: null });
-      expect(codeOf(await person.send(decide(id, true)))).toBe("INVALID_INPUT");
+      expect(codeOf(await user.send(decide(id, true)))).toBe("INVALID_INPUT");
     }
   });
 
@@ -146,14 +146,14 @@ describe("a login", () => {
     expect(answer.errors[0].message).toMatch(issueAt("flashAuthRequestId"));
   });
 
-  test("is kept nowhere until it is decided, so that no flood of them keeps a person out", async ({
+  test("is kept nowhere until it is decided, so that no flood of them keeps a user out", async ({
     expect,
   }) => {
     const aliases = Array.from({ length: 24 }, (_, index) => `a${index}: createFlashAuthRequest { id }`);
     for (let document = 0; document < 42; document += 1) await ask(`mutation { ${aliases.join(" ")} }`);
     expect(await db.$count(flashAuthRequest, eq(flashAuthRequest.status, "PENDING"))).toBe(0);
     const { id } = await opened();
-    await person.send(decide(id, true));
+    await user.send(decide(id, true));
     expect((await look(id, "apiKey")).apiKey).toMatch(/^er_/);
   });
 
@@ -171,12 +171,12 @@ describe("a login", () => {
         `{ flashAuthRequestStatus(flashAuthRequestId: "${parts.join(".")}") { status } }`,
       );
       expect(codeOf(answer)).toBe("INVALID_INPUT");
-      expect(codeOf(await person.send(decide(parts.join("."), true)))).toBe("INVALID_INPUT");
+      expect(codeOf(await user.send(decide(parts.join("."), true)))).toBe("INVALID_INPUT");
     }
     expect(await look(id)).toEqual({ status: "PENDING" });
   });
 
-  test("is not opened where nobody could approve it", async ({ expect }) => {
+  test("is not opened where no user could approve it", async ({ expect }) => {
     const query = "mutation { createFlashAuthRequest { id } }";
     expect(codeOf(await ask(query, { ...env, ENCRYPTION_KEYS: "" }))).toBe("NOT_CONFIGURED");
   });
@@ -187,11 +187,11 @@ describe("an approval", () => {
     const { id } = await opened();
     const keyless = await ask(decide(id, true));
     expect([keyless.status, codeOf(keyless)]).toEqual([401, "UNAUTHORIZED"]);
-    const reader = await keyWith(person.accountId, { graphql: "read", endpoints: "read" });
+    const reader = await keyWith(user.accountId, { graphql: "read", endpoints: "read" });
     expect(codeOf(await withKey(reader, decide(id, true)))).toBe("INSUFFICIENT_PERMISSION");
     expect(await look(id)).toEqual({ status: "PENDING" });
 
-    const narrow = await keyWith(person.accountId, { graphql: "write", endpoints: "none" });
+    const narrow = await keyWith(user.accountId, { graphql: "write", endpoints: "none" });
     await withKey(narrow, decide(id, true));
     const { apiKey: key } = await look(id, "apiKey");
     const own = "{ myself { apiKeys { isCurrent permissions { graphql allEndpoints } } } }";
@@ -203,9 +203,9 @@ describe("an approval", () => {
 
   test("by a key that ends gives one that ends with it", async ({ expect }) => {
     const expiresAt = Date.now() + 3_600_000;
-    await db.update(apiKey).set({ expiresAt }).where(eq(apiKey.hash, person.keyHash));
+    await db.update(apiKey).set({ expiresAt }).where(eq(apiKey.hash, user.keyHash));
     const { id } = await opened();
-    await person.send(decide(id, true));
+    await user.send(decide(id, true));
     const { apiKey: key } = await look(id, "apiKey");
     const keys = (await withKey(key, "{ myself { apiKeys { expiresAt } } }")).data.myself.apiKeys;
     expect(keys[0].expiresAt).toBe(new Date(expiresAt).toISOString());
@@ -213,18 +213,18 @@ describe("an approval", () => {
 
   test("by a key that was revoked a moment ago does nothing", async ({ expect }) => {
     const { id } = await opened();
-    await person.send("{ myself { id } }"); // remembered here
-    await db.update(apiKey).set({ revokedAt: Date.now() }).where(eq(apiKey.hash, person.keyHash));
-    expect(codeOf(await person.send(decide(id, true)))).toBe("UNAUTHORIZED");
-    expect(codeOf(await person.send(decide(id, false)))).toBe("UNAUTHORIZED");
+    await user.send("{ myself { id } }"); // remembered here
+    await db.update(apiKey).set({ revokedAt: Date.now() }).where(eq(apiKey.hash, user.keyHash));
+    expect(codeOf(await user.send(decide(id, true)))).toBe("UNAUTHORIZED");
+    expect(codeOf(await user.send(decide(id, false)))).toBe("UNAUTHORIZED");
     expect(await look(id)).toEqual({ status: "PENDING" });
   });
 
-  test("is noted with the key that it made, a denial with the login", async ({ expect }) => {
+  test("is recorded with the key that it created, a denial with the login", async ({ expect }) => {
     const [first, second] = [await opened(), await opened()];
-    await person.send(decide(first.id, true));
-    await person.send(decide(second.id, false));
-    const { data } = await person.send("{ myself { auditLog { operation subjectKind subjectName } } }");
+    await user.send(decide(first.id, true));
+    await user.send(decide(second.id, false));
+    const { data } = await user.send("{ myself { auditLog { operation subjectKind subjectName } } }");
     expect(data.myself.auditLog).toEqual([
       {
         operation: "approveFlashAuthRequest",
@@ -241,7 +241,7 @@ describe("an approval", () => {
 
   test("keeps the key sealed until it is fetched, and nothing of it afterwards", async ({ expect }) => {
     const { id } = await opened();
-    await person.send(decide(id, true));
+    await user.send(decide(id, true));
     const row = async () => await db.select().from(flashAuthRequest).where(eq(flashAuthRequest.id, id)).get();
     const before = await row();
     expect(before?.sealedKey).toMatch(/^v1:test:/);
@@ -253,7 +253,7 @@ describe("an approval", () => {
   test("where nothing can be sealed is refused, and the login waits on", async ({ expect }) => {
     const { id } = await opened();
     const answer = await post(
-      `/?api_key=${person.key}`,
+      `/?api_key=${user.key}`,
       JSON.stringify({ query: decide(id, true) }),
       {},
       {
@@ -266,8 +266,8 @@ describe("an approval", () => {
   });
 
   test("of a login that never was is refused", async ({ expect }) => {
-    expect(codeOf(await person.send(decide("NEVER", true)))).toBe("INVALID_INPUT");
-    expect(codeOf(await person.send("mutation { approveFlashAuthRequest { id } }"))).toBe("INVALID_INPUT");
+    expect(codeOf(await user.send(decide("NEVER", true)))).toBe("INVALID_INPUT");
+    expect(codeOf(await user.send("mutation { approveFlashAuthRequest { id } }"))).toBe("INVALID_INPUT");
   });
 });
 

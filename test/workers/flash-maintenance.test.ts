@@ -72,9 +72,9 @@ test("builds that nothing uses go, but for the newest; their objects follow when
   expect(left).not.toContain(alone);
   expect(await run("end unused flash builds")).toBe(0);
 
-  expect(await objectsOf(client)).toBe(4); // somebody may be reading it
+  expect(await objectsOf(client)).toBe(4); // a client may be reading it
   const author = { accountId: client.accountId, apiKeyId: "key", operation: "test", now: Date.now() };
-  // Whoever read the build while it was there makes no other of what will be gone.
+  // A caller that read the build before its removal cannot store another one from it.
   const revived = { ...ended, id: "revived", manifest: manifestOf() };
   expect(await insertFlashBuildIfStored(db, author, revived, undefined)).toBeUndefined();
   passTime(ORPHAN_RETENTION_MS + 1_000);
@@ -117,7 +117,7 @@ test("what came of an upload that became no build goes with it, an hour after it
   passTime(ARTIFACT_UPLOAD_TTL_MS + 1_000);
   await run("remove ended uploads");
   expect(await objectsOf(client)).toBe(1);
-  // It takes no more, and the artifact begins anew elsewhere.
+  // The removed upload takes no more parts, and the artifact gets a new upload.
   expect((await prepared(client, client, announced)).objectKey).not.toBe(parts.objectKey);
   passTime(ORPHAN_RETENTION_MS);
   await run("remove ended uploads");

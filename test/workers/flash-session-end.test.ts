@@ -47,7 +47,7 @@ async function all(client: Client) {
 }
 const NOTHING = { apps: [], environments: [], endpoints: [] };
 
-describe("a session that nobody renews", () => {
+describe("a session that is not renewed", () => {
   test("goes with its endpoints, whatever their workers, and its app; what is renewed or lasts stays", async ({
     expect,
   }) => {
@@ -72,7 +72,7 @@ describe("a session that nobody renews", () => {
     expect(await endSessions()).toBe(0);
   });
 
-  test("stands in the audit log with its app, by nobody", async ({ expect }) => {
+  test("is in the audit log with its app, without an author", async ({ expect }) => {
     const client = await freshClient();
     const session = await madeSession(client, await madeSessionApp(client, "tried"));
     await savedInto(client, session.id, "live-worker");
@@ -82,11 +82,11 @@ describe("a session that nobody renews", () => {
       client,
       '{ myself { auditLog(input: { operation: "end of a lease" }) { apiKeyId apiKeyName subjectKind subjectName } } }',
     );
-    const byNobody = { apiKeyId: "", apiKeyName: null };
+    const bySystem = { apiKeyId: "", apiKeyName: null };
     expect(myself.auditLog).toEqual([
-      { ...byNobody, subjectKind: "flash_app", subjectName: "tried" },
-      { ...byNobody, subjectKind: "flash_environment", subjectName: session.name },
-      { ...byNobody, subjectKind: "endpoint", subjectName: "live-worker" },
+      { ...bySystem, subjectKind: "flash_app", subjectName: "tried" },
+      { ...bySystem, subjectKind: "flash_environment", subjectName: session.name },
+      { ...bySystem, subjectKind: "endpoint", subjectName: "live-worker" },
     ]);
   });
 
@@ -177,7 +177,7 @@ describe("a session that nobody renews", () => {
 });
 
 describe("between renewal and end the first write decides:", () => {
-  test("what was renewed while maintenance looked is kept", async ({ expect }) => {
+  test("what was renewed during maintenance is kept", async ({ expect }) => {
     const client = await freshClient();
     const { id, name } = await madeSession(client, await madeSessionApp(client, "tried"));
     const at = Date.now();

@@ -58,7 +58,7 @@ describe("a session", () => {
     });
   });
 
-  test("has a token of its own, which whoever may only read is not shown", async ({ expect }) => {
+  test("has a token of its own, which is hidden from keys that may only read", async ({ expect }) => {
     const client = await freshApp();
     const [one, two] = [await madeSession(client, client.appId), await madeSession(client, client.appId)];
     expect(one.liveToken).not.toBe(two.liveToken);
@@ -151,7 +151,7 @@ describe("an app that was made for sessions", () => {
     expect(await appsOf(client)).toEqual([]);
   });
 
-  test("stays with a build, for which somebody has deployed it", async ({ expect }) => {
+  test("stays with a build, because it was deployed", async ({ expect }) => {
     const client = await freshClient();
     const appId = await madeSessionApp(client, "shop");
     const { id } = await madeSession(client, appId);
@@ -160,7 +160,9 @@ describe("an app that was made for sessions", () => {
     expect(await appsOf(client)).toEqual([{ name: "shop", isForSessions: true }]);
   });
 
-  test("lasts once an environment that lasts was made in it, also when that has gone", async ({ expect }) => {
+  test("lasts once a lasting environment was created in it, even after that was removed", async ({
+    expect,
+  }) => {
     const client = await freshClient();
     const appId = await madeSessionApp(client, "shop");
     const { id } = await madeSession(client, appId);
@@ -169,7 +171,7 @@ describe("an app that was made for sessions", () => {
     expect(await appsOf(client)).toEqual([{ name: "shop", isForSessions: false }]);
   });
 
-  test("lasts once somebody makes the app, as if it was not there; a second time its name is taken", async ({
+  test("lasts once the app is created explicitly; a second creation finds the name taken", async ({
     expect,
   }) => {
     const client = await freshClient();
@@ -192,7 +194,7 @@ describe("an app that was made for sessions", () => {
   });
 });
 
-test("renewals are not noted in the audit log, all else of a session is", async ({ expect }) => {
+test("the audit log has all changes of a session except renewals", async ({ expect }) => {
   const client = await freshClient();
   const { id } = await madeSession(client, await madeSessionApp(client));
   await renewed(client, id);

@@ -24,7 +24,7 @@ async function untilAssigned({ agent }: TestHost, count: number): Promise<readon
   return until(look, `the host shall have ${count} workers`);
 }
 
-test("an endpoint hears of its workers though Fleet wakes where the clock is behind", async ({ fleet }) => {
+test("an endpoint gets its workers even when Fleet wakes with a clock that is behind", async ({ fleet }) => {
   const endpoint = await fleet.endpoint("workersMin: 1");
   const host = await fleet.host();
   const [workerId = ""] = await host.untilReady(endpoint, 1);
@@ -44,7 +44,7 @@ async function toldState({ id }: TestEndpoint): Promise<string | undefined> {
 }
 
 describe("a host", () => {
-  test("gets jobs for a worker of which the endpoint has not been told, and of which Fleet is asked", async ({
+  test("gets jobs for a worker that the endpoint does not know yet and looks up at Fleet", async ({
     expect,
     fleet,
   }) => {
@@ -61,10 +61,7 @@ describe("a host", () => {
     expect(jobs).toMatchObject([{ workerId, input: 1 }]);
   });
 
-  test("gets none for workers of others, or for invented ones, whatever it is told of", async ({
-    expect,
-    fleet,
-  }) => {
+  test("gets no jobs for workers of other hosts or invented ones", async ({ expect, fleet }) => {
     const endpoint = await fleet.endpoint("workersMin: 1");
     const workerId = await (await fleet.host()).agent.bringUpWorker(endpoint.id);
     const liar = await fleet.host({ name: "liar" });
@@ -155,7 +152,7 @@ describe("workers come and go with work", () => {
     }
   });
 
-  test("who was let go stays so, though its agent has not heard of it yet", async ({ expect, fleet }) => {
+  test("a removed worker stays removed before its agent knows it", async ({ expect, fleet }) => {
     const endpoint = await fleet.endpoint("workersMin: 1, workersMax: 1");
     const { agent } = await fleet.host();
     const workerId = await agent.bringUpWorker(endpoint.id);

@@ -105,7 +105,7 @@ test("the objects of all endpoints of a template learn of its change", async ({ 
   );
 });
 
-test("whoever tells an object last tells it the newest configuration", async ({ expect }) => {
+test("the last announcement to an object carries the newest configuration", async ({ expect }) => {
   const { bindings, configs } = tappedWire();
   const client = await freshClient(bindings);
   const { id } = await savedEndpoint(client);
@@ -116,7 +116,7 @@ test("whoever tells an object last tells it the newest configuration", async ({ 
   expect(configs.at(-1)?.workersMax).toBe(data.myself.endpoint.workersMax);
 });
 
-test("a change that the object could not be told of fails as retryable, and saving again heals", async ({
+test("a change that did not reach the object fails as retryable, and saving again repairs it", async ({
   expect,
 }) => {
   const { bindings, configs, wire } = tappedWire();
@@ -140,7 +140,7 @@ test("a change that the object could not be told of fails as retryable, and savi
   expect(configs.at(-1)).toMatchObject({ endpointId: id, version: 3 });
 });
 
-test("a deletion that the object could not be told of hides the endpoint, and deleting again completes it", async ({
+test("a deletion that did not reach the object hides the endpoint, and deleting again completes it", async ({
   expect,
 }) => {
   const { bindings, removed, wire } = tappedWire();

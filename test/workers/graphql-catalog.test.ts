@@ -278,7 +278,7 @@ describe("stock", () => {
     });
   });
 
-  test("a host that fell silent, or whose place nobody knows, is not counted there", async ({ expect }) => {
+  test("a silent host, or one without a data center, is not counted there", async ({ expect }) => {
     await hostWith(cards(1, "NVIDIA A40", "AMPERE_48"), { dataCenterId: "my cellar" });
     expect((await offerOf("NVIDIA A40")).gpuTypeDatacenters).toEqual(["EU-RO-1"]);
     passTime(HOST_GRACE_MS + 1);
@@ -318,7 +318,7 @@ describe("data centers", () => {
     expect(countryCodes).toEqual(["RO", "US"]);
   });
 
-  test("each tells what it has of every card", async ({ expect }) => {
+  test("each reports its stock of every GPU type", async ({ expect }) => {
     await hostWith(cards(2, "NVIDIA H200", "HOPPER_141"), { dataCenterId: "US-KS-2" });
     const availability = async (input: string) => {
       const { dataCenters } = await ask(
@@ -352,7 +352,7 @@ describe("CPU flavors", () => {
         vcpuBurstable ramMultiplier diskLimitPerVcpu specifics${specifics} { stockStatus securePrice slsPrice } } }`)
     ).cpuFlavors;
 
-  test("there are six, and an unknown one is none", async ({ expect }) => {
+  test("there are six, and an unknown one is null", async ({ expect }) => {
     const { cpuFlavors } = await ask("{ cpuFlavors { id } }");
     expect(cpuFlavors.map(({ id }: Json) => id)).toEqual([
       "cpu3c",
@@ -414,7 +414,7 @@ describe("prices", () => {
     ]);
   });
 
-  test("wrong settings are told by name, and break nothing else", async ({ expect }) => {
+  test("wrong settings are reported by name, and break nothing else", async ({ expect }) => {
     const wrong = {
       "{": ["GPU_PRICES"],
       "[]": ["GPU_PRICES"],
@@ -432,7 +432,7 @@ describe("prices", () => {
   });
 });
 
-test("the whole catalog answers a caller that nobody knows", async ({ expect }) => {
+test("the whole catalog answers an anonymous caller", async ({ expect }) => {
   await hostWith(cards(1, "NVIDIA L4", "AMPERE_24"));
   const answer = await run({
     schema: managementSchema,

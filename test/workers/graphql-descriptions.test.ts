@@ -10,7 +10,7 @@ import {
 import { test } from "vitest";
 import { managementSchema } from "../../src/graphql/schema.ts";
 
-/** Of what is not offered yet: whoever sends them is refused, whatever they hold. */
+/** Inputs of features that are not offered yet: they are rejected whatever they contain. */
 const NOT_OFFERED = /^(?:deployCpu)?(?:Pod(?!Template)|SavingsPlan|(?:Create|Delete)?Cluster)/;
 /** `id`, `templateId`: the id of what the name says. */
 const NAMES_AN_ID = /(?:^id|Id)$/;

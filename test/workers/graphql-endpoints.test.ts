@@ -232,7 +232,7 @@ describe("creating", () => {
 
   test("fields out of their range are refused by name, with what is allowed", async ({ expect }) => {
     const client = await freshClient();
-    const refusals: Record<string, Issue> = {
+    const rejections: Record<string, Issue> = {
       'gpuIds: "ADA_25"': ["gpuIds", "'ADA_25'", "AMPERE_16", "AMPERE_24", "ADA_24"],
       'gpuIds: "-NVIDIA A40"': ["gpuIds"],
       'gpuIds: "AMPERE_16,-NVIDIA A4000"': ["gpuIds", "'-NVIDIA A4000'", "'-NVIDIA RTX A4000'"],
@@ -269,7 +269,7 @@ describe("creating", () => {
         "'not valid image'",
       ],
     };
-    for (const [field, issue] of Object.entries(refusals)) {
+    for (const [field, issue] of Object.entries(rejections)) {
       const answer = await save(client, field);
       expect([field, answer.status, codeOf(answer)]).toEqual([field, 200, "INVALID_INPUT"]);
       expect(answer.errors[0].message).toMatch(issueAt(...issue));
@@ -612,7 +612,7 @@ describe("another template", () => {
   test("unknown ids and those of another account are refused by field", async ({ expect }) => {
     const [client, other] = [await freshClient(), await freshClient()];
     const [own, foreign] = [await savedEndpoint(client), await savedEndpoint(other)];
-    const refusals = [
+    const rejections = [
       [await swap(client, foreign.id, own.templateId), "ENDPOINT_NOT_FOUND", "endpointId", foreign.id],
       [await swap(client, "none", own.templateId), "ENDPOINT_NOT_FOUND", "endpointId", "none"],
       [
@@ -623,7 +623,7 @@ describe("another template", () => {
       ],
       [await swap(client, own.id, ""), "INVALID_INPUT", "templateId"],
     ] as const;
-    for (const [answer, code, path, ...facts] of refusals) {
+    for (const [answer, code, path, ...facts] of rejections) {
       expect(codeOf(answer)).toBe(code);
       expect(answer.errors[0].message).toMatch(issueAt(path, ...facts));
     }

@@ -134,11 +134,11 @@ describe("a cordoned host", () => {
     const endpointId = await createEndpoint();
     await agent.sync();
     const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
-    const words = await eventually(
+    const reason = await eventually(
       () => reasonOf(endpointId, body["id"]),
       (detail) => detail.includes("cordoned"),
     );
-    expect(words).toContain("Host rack-1 is cordoned.");
+    expect(reason).toContain("Host rack-1 is cordoned.");
     expect((await agent.sync()).assignments).toEqual([]);
 
     await update(agent.hostId, "cordoned: false");

@@ -78,7 +78,7 @@ describe("telemetry of a host", () => {
   const DOCUMENT = `{ myself { hosts { id telemetry { at cpuPercent diskUsedMb networkSentBytesPerS
     gpus { index utilizationPercent memoryUsedMb temperatureC powerW } } } } }`;
 
-  test("is the latest that its agent told; nothing is written for it", async ({ expect }) => {
+  test("is the latest report of its agent, without a write", async ({ expect }) => {
     await signInAsNewAccount();
     const agent = await ScriptedAgent.join(api);
     await agent.sync();

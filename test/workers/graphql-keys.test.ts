@@ -149,7 +149,7 @@ describe("creating", () => {
   });
 });
 
-describe("nobody gives what they do not hold", () => {
+describe("a key cannot grant permissions that it does not have", () => {
   test("a narrower key makes keys within its own bounds only", async ({ expect }) => {
     const client = await freshClient();
     const { id } = await savedEndpoint(client);
@@ -297,7 +297,7 @@ describe("what a key may ask of the management API", () => {
     }
   });
 
-  test("a named operation is judged by itself", async ({ expect }) => {
+  test("a named operation is checked separately", async ({ expect }) => {
     const client = await freshClient();
     const reader = await withKey(client, "level: READ_ONLY");
     const query = 'query A { myself { id } } mutation B { revokeApiKey(id: "x") }';

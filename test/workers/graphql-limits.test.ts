@@ -21,8 +21,8 @@ function aliases(count: number, selection: string): string {
   return Array.from({ length: count }, (_, index) => `a${index}: ${selection}`).join(" ");
 }
 
-/** The message of a refusal, which must be one of the document. */
-function refusal(answer: Answer): string {
+/** The message of an error, which must be about the document. */
+function errorOf(answer: Answer): string {
   return answer.status === 400 && codeOf(answer) === "GRAPHQL_VALIDATION_FAILED"
     ? answer.errors[0].message
     : `not refused: ${JSON.stringify(answer.body)}`;
@@ -74,13 +74,13 @@ describe("cost", () => {
     expect(printSchema(managementSchema)).toMatch(/type Endpoint \{[^}]*\bpods: /);
   });
 
-  test("a document that costs too much is told its cost, the limit and the dearest field", async ({
+  test("a too expensive document is answered with its cost, the limit and the most expensive field", async ({
     expect,
   }) => {
     const client = await freshClient();
     const document = `{ ${aliases(20, "myself { endpoints { pods { runtime { ports { ip privatePort publicPort type } } } } }")} }`;
 
-    const message = refusal(await client.send(document));
+    const message = errorOf(await client.send(document));
     const { total } = costOf(managementSchema, parse(document));
     expect(message).toContain(String(total));
     expect(message).toContain(String(GRAPHQL_COST_MAX));
@@ -92,7 +92,7 @@ describe("cost", () => {
     const deletions = (count: number) => `mutation { ${aliases(count, 'deleteEndpoint(id: "none")')} }`;
 
     expect((await client.send(deletions(25))).errors).toHaveLength(25);
-    expect(refusal(await client.send(deletions(26)))).toContain("deleteEndpoint");
+    expect(errorOf(await client.send(deletions(26)))).toContain("deleteEndpoint");
   });
 });
 
@@ -110,13 +110,13 @@ describe("documents", () => {
   };
   for (const [reason, document] of Object.entries(cases)) {
     test(`refused: ${reason}`, async ({ expect }) => {
-      expect(refusal(await (await freshClient()).send(document))).toContain(reason);
+      expect(errorOf(await (await freshClient()).send(document))).toContain(reason);
     });
   }
 
   test("introspection in fragments that repeat themselves stands without aliases too", async ({ expect }) => {
     const document = "{ __schema { types { ...T } } } fragment T on __Type { a: fields { name } }";
-    expect(refusal(await (await freshClient()).send(document))).toContain("aliases");
+    expect(errorOf(await (await freshClient()).send(document))).toContain("aliases");
   });
 
   test("a hostile document gets few errors, and short ones", async ({ expect }) => {

@@ -110,7 +110,7 @@ test("Fleet is asked once for the workers of all endpoints", async ({ expect }) 
   expect(counts.fleetCalls).toBe(1);
 });
 
-test("after a mutation of the same document the rows are read anew", async ({ expect }) => {
+test("rows are read again after a mutation in the same document", async ({ expect }) => {
   const client = await freshClient();
   const { id, templateId } = await savedEndpoint(client);
   const image = (name: string) => `saveTemplate(input: { id: "${templateId}", imageName: "${name}" }) { id }`;

@@ -117,26 +117,26 @@ describe("workers of an endpoint", () => {
     const states = {
       pulling: ["CREATED", "Pulling the image since"],
       starting: ["CREATED", "Starting since"],
-      ready: ["RUNNING", "Ready: in words"],
-      unhealthy: ["RUNNING", "Unhealthy: in words"],
-      crash_looping: ["RESTARTING", "Restarting after it exited: in words"],
-      stopping: ["EXITED", "Stopping: in words"],
+      ready: ["RUNNING", "Ready: in message"],
+      unhealthy: ["RUNNING", "Unhealthy: in message"],
+      crash_looping: ["RESTARTING", "Restarting after it exited: in message"],
+      stopping: ["EXITED", "Stopping: in message"],
     } as const;
-    for (const [state, [desiredStatus, words]] of Object.entries(states)) {
-      await say(state as WorkerState, { detail: "in words" });
+    for (const [state, [desiredStatus, message]] of Object.entries(states)) {
+      await say(state as WorkerState, { detail: "in message" });
       const [pod] = await podsOf(endpointId, "desiredStatus lastStatusChange runtime { uptimeInSeconds }");
       expect([state, pod]).toEqual([
         state,
         {
           desiredStatus,
-          lastStatusChange: expect.stringContaining(words),
+          lastStatusChange: expect.stringContaining(message),
           runtime: state === "ready" ? { uptimeInSeconds: 0 } : null,
         },
       ]);
     }
   });
 
-  test("a worker with a simulated GPU is told from one with a real one", async ({ expect }) => {
+  test("a worker with a simulated GPU is distinguished from one with a real GPU", async ({ expect }) => {
     const endpointId = await createEndpoint("workersMin: 1, workersMax: 1");
     await hostOf(endpointId, { ...HOST, gpus: [{ ...GPU, isSimulated: true }] });
     expect(await podsOf(endpointId, "machine { gpuDisplayName isGpuSimulated }")).toEqual([
@@ -180,7 +180,7 @@ describe("pods are not offered yet", () => {
     expect(data).toEqual({ pod: null, myself: { pods: [], cluster: null } });
   });
 
-  test("terminating an unknown pod is refused in the words and under the path that clients compare", async ({
+  test("terminating an unknown pod is refused in the message and under the path that clients compare", async ({
     expect,
   }) => {
     const client = await freshClient();
@@ -242,7 +242,7 @@ describe("pods are not offered yet", () => {
 
   test("a deployment that could never run is refused by field", async ({ expect }) => {
     const client = await freshClient();
-    const refusals: [operation: string, input: string, issue: Issue][] = [
+    const rejections: [operation: string, input: string, issue: Issue][] = [
       ["podFindAndDeployOnDemand", 'gpuTypeId: "NVIDIA L4"', ["imageName"]],
       ["podFindAndDeployOnDemand", 'imageName: "a:1"', ["gpuTypeId"]],
       ["podFindAndDeployOnDemand", 'imageName: "a:1", gpuTypeIdList: []', ["gpuTypeId"]],
@@ -255,7 +255,7 @@ describe("pods are not offered yet", () => {
       ["deployCpuPod", 'imageName: "a:1", instanceId: "cpu3c-2-8"', ["instanceId", 2, "cpu3c", 4]],
       ["createCluster", 'imageName: "a:1", gpuTypeId: "NVIDIA L4", gpuCountPerPod: 1', ["podCount"]],
     ];
-    for (const [operation, input, issue] of refusals) {
+    for (const [operation, input, issue] of rejections) {
       const answer = await send(client, operation, input);
       expect([operation, input, codeOf(answer)]).toEqual([operation, input, "INVALID_INPUT"]);
       expect(answer.errors[0].message).toMatch(issueAt(...issue));

@@ -132,7 +132,7 @@ describe("a key that is revoked or narrowed while it", () => {
 });
 
 describe("what is deleted while it is deleted", () => {
-  test("was not found, and is not said to be in use by nobody", async ({ expect }) => {
+  test("was not found, and is not reported as in use", async ({ expect }) => {
     const { client, before } = await interruptedClient();
     const { id: templateId, name } = await savedTemplate(client);
     const volumeId = await savedVolume(client);

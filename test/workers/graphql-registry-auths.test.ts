@@ -86,7 +86,7 @@ test("one that templates name is not deleted, and the refusal names them", async
   expect(deleted.errors).toBeUndefined();
 });
 
-test("a template that names an unknown one is refused, a blank one is none", async ({ expect }) => {
+test("a template that names an unknown one is rejected, and a blank one means none", async ({ expect }) => {
   const client = await freshClient();
   const foreign = await saved(await freshClient());
   const template = await savedTemplate(client, ', containerRegistryAuthId: ""');

@@ -100,7 +100,7 @@ describe("secrets", () => {
     await created(await freshClient());
   });
 
-  test("that are missing or still referred to are told of in warnings", async ({ expect }) => {
+  test("that are missing or still referenced are reported as warnings", async ({ expect }) => {
     const client = await freshClient();
     const { id } = await created(client);
     const env = `env: [{ key: "A", value: "{{ SECRET_HF_TOKEN }}" }, { key: "B", value: "{{SECRET_gone}} HF_TOKEN" }]`;
@@ -261,7 +261,7 @@ describe("without a key to encrypt with", () => {
     expect(data.myself).toEqual({ secrets: [], containerRegistryCreds: [] });
   });
 
-  test("keys that cannot be read are told without being repeated", async ({ expect }) => {
+  test("unreadable keys are reported without being repeated", async ({ expect }) => {
     const client = await freshClient({ ...env, ENCRYPTION_KEYS: "k1:hunter2" });
     const answer = await client.send('mutation { secretCreate(input: { name: "a", value: "b" }) { id } }');
     expect(codeOf(answer)).toBe("NOT_CONFIGURED");

@@ -91,7 +91,7 @@ test("the fields that a creation lacks are named", async ({ expect }) => {
 
 test("fields out of their range are refused by name, with what is allowed", async ({ expect }) => {
   const client = await freshClient();
-  const refusals: Record<string, Issue> = {
+  const rejections: Record<string, Issue> = {
     'name: " "': ["name"],
     [`name: "${"x".repeat(192)}"`]: ["name", 191],
     'imageName: ""': ["imageName"],
@@ -108,7 +108,7 @@ test("fields out of their range are refused by name, with what is allowed", asyn
     'imageName: "a\\u0000b"': ["imageName", "NUL"],
     'dockerArgs: "a\\u0000b"': ["dockerArgs", "NUL"],
   };
-  for (const [field, issue] of Object.entries(refusals)) {
+  for (const [field, issue] of Object.entries(rejections)) {
     const answer = await client.send(`mutation { saveTemplate(input: { ${field} }) { id } }`);
     expect([field, codeOf(answer)]).toEqual([field, "INVALID_INPUT"]);
     expect(answer.errors[0].message).toMatch(issueAt(...issue));

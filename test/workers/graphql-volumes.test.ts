@@ -54,7 +54,7 @@ describe("creating", () => {
   test("what is missing or out of range is refused by name, and nothing is stored", async ({ expect }) => {
     const client = await freshClient();
     const good = { name: '"v"', size: "10", dataCenterId: '"EU-RO-1"' };
-    const refusals: [Partial<Record<keyof typeof good, string>>, Issue][] = [
+    const rejections: [Partial<Record<keyof typeof good, string>>, Issue][] = [
       [{ name: "null", size: "null", dataCenterId: '""' }, ["name, size, dataCenterId"]],
       [{ size: "null" }, ["size"]],
       [{ size: "0" }, ["size", 1, 4_000]],
@@ -65,7 +65,7 @@ describe("creating", () => {
       [{ dataCenterId: '"eu-ro-1"' }, ["dataCenterId"]],
       [{ dataCenterId: '"US-XX-9"' }, ["dataCenterId"]],
     ];
-    for (const [wrong, issue] of refusals) {
+    for (const [wrong, issue] of rejections) {
       const fields = Object.entries({ ...good, ...wrong }).map(([field, value]) => `${field}: ${value}`);
       const answer = await create(client, fields.join(", "));
       expect([issue, codeOf(answer)]).toEqual([issue, "INVALID_INPUT"]);
@@ -107,7 +107,7 @@ describe("changing", () => {
 });
 
 describe("deleting", () => {
-  test("a deleted volume is gone, and a second time is told so in the words that clients look for", async ({
+  test("a deleted volume is not found the second time, with the message that clients match", async ({
     expect,
   }) => {
     const client = await freshClient();
@@ -183,7 +183,7 @@ describe("endpoints", () => {
     const { id } = await savedEndpoint(client);
     const template = await savedTemplate(client);
     for (const start of [`id: "${id}"`, `name: "e", gpuIds: "ADA_24", templateId: "${template.id}"`]) {
-      const refusals: Record<string, Issue> = {
+      const rejections: Record<string, Issue> = {
         'networkVolumeId: "none"': ["networkVolumeId", "'none'"],
         [`networkVolumeId: "${foreign}"`]: ["networkVolumeId", `'${foreign}'`],
         [`networkVolumeIds: [{ networkVolumeId: "${own}" }, { networkVolumeId: "none" }]`]: [
@@ -191,7 +191,7 @@ describe("endpoints", () => {
           "'none'",
         ],
       };
-      for (const [field, issue] of Object.entries(refusals)) {
+      for (const [field, issue] of Object.entries(rejections)) {
         const answer = await save(client, `${start}, ${field}`);
         expect([field, codeOf(answer)]).toEqual([field, "NETWORK_VOLUME_NOT_FOUND"]);
         expect(answer.errors[0].message).toMatch(issueAt(...issue));

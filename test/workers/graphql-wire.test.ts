@@ -33,7 +33,7 @@ describe("credentials", () => {
     expect(wrong.status).toBe(401);
   });
 
-  test("a missing or wrong key is answered 401 in JSON, before the body is looked at", async ({ expect }) => {
+  test("a missing or wrong key is answered 401 in JSON, before the body is read", async ({ expect }) => {
     for (const path of ["/", "/?api_key=", "/?api_key=wrong"]) {
       const answer = await post(path, "not even JSON");
       expect(answer.status).toBe(401);

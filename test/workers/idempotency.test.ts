@@ -41,7 +41,7 @@ test("a runsync sent again waits for the job that is under way, also after an ev
   expect(await submit(endpointId, "run", "key")).toEqual({ id: job.id, status: "COMPLETED" });
 });
 
-test("the key is free again when its job is gone, and nothing of it stays", async ({ expect }) => {
+test("the key is free again when its job is removed, and leaves no row", async ({ expect }) => {
   const endpointId = await createEndpoint("workersMax: 0");
   const first = await submit(endpointId, "run", "key");
   passTime(86_400_000);

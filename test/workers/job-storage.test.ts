@@ -82,7 +82,7 @@ describe("above the limit", () => {
     expect({ keys: await payloadKeys(endpointId), ...(await storedBytes(endpointId)) }).toEqual(before);
   });
 
-  test("OpenAI's clients are told in their shape", async ({ expect }) => {
+  test("clients of OpenAI get the error in their shape", async ({ expect }) => {
     const { endpointId } = await fullEndpoint();
     const body = { model: "m", messages: [{ role: "user", content: LARGE }] };
     const refused = await call("POST", `/v2/${endpointId}/openai/v1/chat/completions`, body);

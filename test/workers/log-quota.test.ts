@@ -80,7 +80,7 @@ describe("a day's logs above the limit", () => {
     ]);
   });
 
-  test("are shown to those who follow", async ({ expect }) => {
+  test("are sent to followers", async ({ expect }) => {
     limitLogs(LIMIT_GB);
     const { endpointId, agent, one, send } = await twoWorkers();
     await send(one, noise("too", 30_000));

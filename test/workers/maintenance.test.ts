@@ -29,7 +29,7 @@ beforeEach(async () => {
   for (const table of [auditEntry, endpointRemoval, joinToken]) await db.delete(table);
 });
 
-test("the object of an endpoint whose deletion it was never told of is emptied", async ({ expect }) => {
+test("the object of an endpoint whose deletion never reached it is emptied", async ({ expect }) => {
   const client = await freshClient();
   const { id } = await savedEndpoint(client, ", workersMax: 0");
   // What a deletion leaves behind whose call to the object failed.
@@ -130,7 +130,7 @@ test("old audit entries, ended join tokens and dead keys go; younger ones stay",
   expect(keys.map(({ name }) => name).toSorted()).toEqual(["expired lately", "revoked lately", "test"]);
 });
 
-test("one run does a bounded piece of work, and the next one goes on", async ({ expect }) => {
+test("one run does a bounded amount of work, and the next one continues", async ({ expect }) => {
   const { accountId } = await freshAccount();
   const rows = MAINTENANCE_ROWS_MAX + 3;
   await env.DB.prepare(

@@ -245,12 +245,13 @@ test("facts keep their values under new names, and an unwritten claim still runs
     "fact",
     { name, json: JSON.stringify(value) },
   ];
-  const room = { at: NOW, placed: 1 };
+  const eviction = { at: NOW, placed: 1 };
+  const rollout = { since: NOW, heldUntil: 0, progressAt: NOW, ready: 1, stalledSince: null };
   await reborn(stub, ENDPOINT_MIGRATIONS, 8, [
     [1, "job", jobRow(1, {})],
     fact("config", { ...CONFIG, endpointId }),
     fact("wish", { wanted: 2, leaving: ["w9"], grownAt: NOW, jobsPerWorker: 3, isTold: true }),
-    fact("release", { since: NOW, heldUntil: 0, progressAt: NOW, ready: 1, stalledSince: null, room }),
+    fact("release", { ...rollout, ...Object.fromEntries([["room", eviction]]) }),
     fact("hand:h1", [[1, "w1", NOW - 500]]),
   ]);
   const facts = await runInDurableObject(stub, (_, { storage }) => {
@@ -259,14 +260,7 @@ test("facts keep their values under new names, and an unwritten claim still runs
   });
   const valueOf = (name: string): unknown =>
     JSON.parse(facts.find((one) => one.name === name)?.json ?? "null");
-  expect(valueOf("rollout")).toEqual({
-    since: NOW,
-    heldUntil: 0,
-    progressAt: NOW,
-    ready: 1,
-    stalledSince: null,
-    eviction: room,
-  });
+  expect(valueOf("rollout")).toEqual({ ...rollout, eviction });
   expect(valueOf("claims:h1")).toEqual([[1, "w1", NOW - 500]]);
   expect(valueOf("desired_workers")).toMatchObject({ jobsPerWorker: 3 });
   expect(facts.map(({ name }) => name)).not.toContain("wish");

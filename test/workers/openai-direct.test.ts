@@ -47,7 +47,7 @@ describe("OpenAI's routes of a load-balanced endpoint", () => {
     }
   });
 
-  test("are refused in OpenAI's words", async ({ expect }) => {
+  test("are rejected in OpenAI's error shape", async ({ expect }) => {
     const endpointId = await createEndpoint(LB);
     const path = `/v2/${endpointId}/openai${CHAT}`;
     expect(await call("POST", path, QUESTION, { Authorization: "Bearer wrong" })).toMatchObject({

@@ -76,9 +76,7 @@ describe("an answer in one piece", () => {
     expect(CHANNEL_WAIT_MAX_MS).toBeLessThanOrEqual(90_000);
   });
 
-  test("comes for a route without a body, with the query, and for routes that nobody knows", async ({
-    expect,
-  }) => {
+  test("arrives for a route without a body, with the query, and for unknown routes", async ({ expect }) => {
     const engine = await Engine.start(api);
     const listed = call("GET", `${engine.base}/openai/v1/models?after=a%2Fb`);
     const list = await engine.take();
@@ -95,7 +93,7 @@ describe("an answer in one piece", () => {
 });
 
 describe("a request that is wrong", () => {
-  test("is refused in OpenAI's words", async ({ expect }) => {
+  test("is rejected in OpenAI's error shape", async ({ expect }) => {
     const endpointId = await createEndpoint();
     const base = `/v2/${endpointId}/openai`;
     const refused = async (method: string, path: string, body?: unknown, headers = {}) => {
@@ -182,7 +180,7 @@ describe("a worker's error", () => {
       withStatusInMessage({ code: 404 }),
     ],
     [
-      "a status that is none",
+      "an invalid status",
       `{'message': 'no', 'type': 't', 'code': 200}`,
       500,
       withStatusInMessage({ code: 200 }),
@@ -220,7 +218,7 @@ describe("a worker's error", () => {
     expect([status, headers.get("X-Should-Retry")]).toEqual([429, null]);
   });
 
-  test("is a 500 when there is no answer, and a 409 when somebody else cancels the job", async ({
+  test("is a 500 when there is no answer, and a 409 when another client cancels the job", async ({
     expect,
   }) => {
     const engine = await Engine.start(api);

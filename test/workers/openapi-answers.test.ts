@@ -8,7 +8,7 @@ import { webhookTarget } from "./webhook-target.ts";
 const api = new EdgeClient();
 const { createEndpoint, graphql } = api;
 
-test("what a job's life is told by is as documented", async () => {
+test("the answers about a job are as documented", async () => {
   const endpointId = await createEndpoint("workersMin: 1");
   const base = `/v2/${endpointId}`;
   const agent = await ScriptedAgent.join(api);

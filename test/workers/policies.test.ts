@@ -64,7 +64,7 @@ describe("executionTimeout", () => {
     expect([again.executionTimeoutMs, next.executionTimeoutMs]).toEqual([9_000, 8_000]);
   });
 
-  test("counts from the moment a worker took the job, and anew for each attempt", async ({ expect }) => {
+  test("counts from the moment a worker took the job, and restarts with each attempt", async ({ expect }) => {
     const endpointId = await createEndpoint("idleTimeout: 3600");
     const { body } = await post(`${endpointId}/run`, { input: 1, policy: { executionTimeout: 5_000 } });
     passTime(10 * MINUTE);
@@ -252,7 +252,7 @@ describe("s3Config", () => {
   test("reaches the worker, and nothing else ever shows it", async ({ expect }) => {
     const logged: unknown[] = [];
     for (const level of ["log", "info", "warn", "error", "debug"] as const) {
-      vi.spyOn(console, level).mockImplementation((...words) => void logged.push(...words));
+      vi.spyOn(console, level).mockImplementation((...values) => void logged.push(...values));
     }
     const replies: unknown[] = [];
     const ask = async (method: string, path: string, body?: unknown) => {

@@ -40,7 +40,7 @@ async function replacementOn(fleet: FleetHarness, other: TestHost, endpoint: Tes
 }
 
 describe("a host's presence", () => {
-  test("answers its beats", async ({ expect, fleet }) => {
+  test("answers its heartbeats", async ({ expect, fleet }) => {
     const { agent } = await fleet.host();
     const presence = await agent.openPresence("one");
     const answer = new Promise<unknown>((resolve) =>
@@ -76,7 +76,7 @@ describe("a host's presence", () => {
     },
   );
 
-  test("of whose silence Fleet hears late is given up in that moment", async ({ expect, fleet }) => {
+  test("is given up at once when Fleet notices its silence late", async ({ expect, fleet }) => {
     const { endpoint, agent, waiting } = await busyHost(fleet, "late");
     const other = await fleet.host({ name: "other" });
     await other.agent.sync({ holdMs: AGENT_HOLD_MAX_MS, appliedRevision: 0 });

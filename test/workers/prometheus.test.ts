@@ -45,7 +45,7 @@ async function workingEndpoint() {
   return { endpoint, agent, workerId };
 }
 
-test("a scrape tells of hosts, workers and jobs in the format that Prometheus reads", async ({ expect }) => {
+test("a scrape reports hosts, workers and jobs in the format of Prometheus", async ({ expect }) => {
   const { endpoint, agent, workerId } = await workingEndpoint();
   const gpu = {
     index: 3,
@@ -98,7 +98,9 @@ test("a scrape has nothing of other accounts, and wants a key that may read", as
   expect((await exports.default.fetch("http://edge/metrics")).status).toBe(401);
 });
 
-test("endpoints without workers are not asked, and a second scrape asks nobody", async ({ expect }) => {
+test("endpoints without workers are not queried, and a second scrape is answered from the cache", async ({
+  expect,
+}) => {
   const { endpoint } = await workingEndpoint();
   const idle = await createEndpoint();
   const first = await scrape();

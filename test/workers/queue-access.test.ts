@@ -174,7 +174,7 @@ describe("the key of an endpoint", () => {
     expect([answer.status, answer.code]).toEqual([401, "unauthorized"]);
   });
 
-  test("every key of the rotated recognises its own, the newest makes it, and without a rotated there is none", async ({
+  test("each rotated key verifies its own tokens, the newest creates them, and without keys there are none", async ({
     expect,
   }) => {
     const [older, newer] = [

@@ -234,7 +234,7 @@ describe("deadlines", () => {
     ["run", 30 * 60_000],
     ["runsync", 60_000],
   ] as const)(
-    "results of %s are kept %d ms, then the row is gone",
+    "results of %s are stored for %d ms, then the row is removed",
     async ([operation, retentionMs], { expect }) => {
       const endpointId = await createEndpoint();
       const agent = await ScriptedAgent.join(api);

@@ -84,7 +84,7 @@ describe("a refused call names what is wrong and has no job status", () => {
       holding(NO_JOB),
     ],
     [
-      "an id that is none",
+      "an invalid id",
       () => call("GET", `/v2/${endpointId}/status/hello`),
       404,
       "job_not_found",

@@ -122,7 +122,7 @@ describe("purge-queue", () => {
     expect(await get("requests")).toMatchObject({ total: 0, requests: [] });
   });
 
-  test("costs the same few rows whatever it purges, and wakes who waits", async ({ expect }) => {
+  test("costs the same few rows whatever it purges, and notifies waiters", async ({ expect }) => {
     const { endpointId, run, post } = await readyEndpoint();
     await Promise.all(Array.from({ length: 150 }, (_, n) => run(n)));
     const waiting = call("POST", `/v2/${endpointId}/runsync`, { input: 1 });

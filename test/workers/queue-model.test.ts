@@ -19,7 +19,7 @@ import type {
   ExchangeReply,
   RunningAttempt,
   AttemptReport,
-  SubmitRequest,
+  SubmitCall,
 } from "../../src/endpoint/messages.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
 import { QueueModel, type ModelBatch, type ModelJob } from "./queue-model.ts";
@@ -167,7 +167,7 @@ type Kind = {
 function requestOf(
   { inputBytes, ...kind }: Kind,
   idempotencyKey: string | null,
-): SubmitRequest & { hasWebhook: boolean } {
+): SubmitCall & { hasWebhook: boolean } {
   const input = payloadOf(inputBytes, "1");
   return { ...kind, input, optionsJson: "{}", hasWebhook: false, idempotencyKey, holdMs: 0 };
 }

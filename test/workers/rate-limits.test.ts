@@ -334,7 +334,7 @@ async function usageOf(endpointId: string): Promise<HealthBody["usage"]["operati
   return (body["usage"] as HealthBody["usage"]).operations;
 }
 
-/** Doorbells of clients on the object. */
+/** Number of wake-up channels of clients on the object. */
 async function channelCount(endpointId: string): Promise<number> {
   return runInDurableObject(
     endpointObject(endpointId),

@@ -169,7 +169,7 @@ describe("an endpoint with jobs", () => {
     expect(await rolloutOf(endpoint)).toMatchObject({ outdated: 1, ready: 1 });
   });
 
-  test("is not harmed by a version that fails, and goes on with the next one", async ({ expect, fleet }) => {
+  test("survives a version that fails, and continues with the next one", async ({ expect, fleet }) => {
     const { endpoint, host, ids, one, two } = await openBusy(fleet, 2, 3);
     await release(endpoint);
     const [, , broken = ""] = await host.untilVersions(1, 1, 2);

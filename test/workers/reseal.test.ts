@@ -129,7 +129,7 @@ test("a webhook secret of the time before there was a key is sealed, and stays t
   expect(await ensureWebhookSecrets(NEW, accountId, NOW)).toEqual(signing);
 });
 
-test("a webhook secret whose key is missing is told as such, and rotating makes a new one", async ({
+test("a webhook secret whose key is missing is reported, and rotating creates a new one", async ({
   expect,
 }) => {
   const client = await freshClient(NEW);

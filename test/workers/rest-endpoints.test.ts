@@ -144,7 +144,7 @@ test("an endpoint without a template, or with one that is not there, is refused"
   expect(unknown).toMatchObject({ status: 404, body: { code: "template_not_found" } });
 });
 
-test("template and workers are shown to those who ask for them", async ({ expect }) => {
+test("template and workers are included on request", async ({ expect }) => {
   await signInAsNewAccount();
   const endpointId = await createEndpoint("workersMin: 1, workersMax: 1");
   const agent = await ScriptedAgent.join(api);
@@ -162,7 +162,7 @@ test("template and workers are shown to those who ask for them", async ({ expect
   ]);
 });
 
-test("a deletion needs no limits at 0: workers leave and jobs are gone", async ({ expect }) => {
+test("a deletion needs no limits at 0: workers leave and jobs are removed", async ({ expect }) => {
   await signInAsNewAccount();
   const endpointId = await createEndpoint("workersMin: 1, workersMax: 2");
   const agent = await ScriptedAgent.join(api);

@@ -6,7 +6,7 @@ import { restClient, type RestClient } from "./rest-client.ts";
 
 const { call } = new EdgeClient();
 
-test("nobody gets in without a right key", async ({ expect }) => {
+test("a missing or wrong key is rejected with 401", async ({ expect }) => {
   for (const headers of [{ Authorization: "" }, { Authorization: "Bearer wrong" }]) {
     const { status, body } = await call("GET", "/v1/templates", undefined, headers);
     expect(status).toBe(401);
@@ -19,7 +19,7 @@ test("nobody gets in without a right key", async ({ expect }) => {
   }
 });
 
-test("a key that only reads changes nothing, and is told what it lacks", async ({ expect }) => {
+test("a read-only key changes nothing, and the error names the missing permission", async ({ expect }) => {
   const rest = await restClient({ graphql: "read", endpoints: "write" });
   expect((await rest("GET", "/endpoints")).status).toBe(200);
   for (const [method, path] of [
@@ -107,7 +107,7 @@ test("a volume grows and never shrinks; a password is never shown", async ({ exp
   expect(made.body).toEqual({ id: made.body.id, name: "r" });
 });
 
-test("there are no pods yet, and nobody can make one", async ({ expect }) => {
+test("there are no pods yet, and none can be created", async ({ expect }) => {
   const rest = await restClient();
   expect(await rest("GET", "/pods")).toMatchObject({ status: 200, body: [] });
   for (const [method, path] of [

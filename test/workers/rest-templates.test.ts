@@ -100,7 +100,7 @@ test("a template in use stays, a taken name is refused, and both say so", async 
   expect((await rest("GET", `/templates/${templateId}`)).status).toBe(404);
 });
 
-test("templates that came inline with an endpoint are listed for those who ask", async ({ expect }) => {
+test("inline templates of endpoints are listed on request", async ({ expect }) => {
   const client = await freshClient();
   await client.send(`mutation { saveEndpoint(input: { name: "e", gpuIds: "ADA_24",
     template: { name: "bound", imageName: "i" } }) { id } }`);

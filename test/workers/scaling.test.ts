@@ -119,7 +119,7 @@ describe("scale-in", () => {
     );
   }
 
-  test("a busy worker stays, and one that was sent away gets no job any more", async ({ expect, fleet }) => {
+  test("a busy worker stays, and a removed one gets no more jobs", async ({ expect, fleet }) => {
     const scene = await openBusy(fleet, "workersMax: 2, idleTimeout: 5", 2);
     const { endpoint, host, untilWorkers, completeOn } = scene;
     const [free = "", busy = ""] = scene.ids;

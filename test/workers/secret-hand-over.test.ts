@@ -73,7 +73,7 @@ describe("an assignment", () => {
     expect(JSON.stringify(stored)).not.toContain("hunter2");
   });
 
-  test("tells of an unknown secret, and holds nothing that an agent of before could start", async ({
+  test("reports an unknown secret, and contains nothing that an older agent could start", async ({
     expect,
   }) => {
     const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "x{{ SECRET_ABSENT }}" }]' });
@@ -90,7 +90,7 @@ describe("an assignment", () => {
     expect(later.problem).toBeUndefined();
   });
 
-  test("is handed over anew, without waiting, when a secret changes", async ({ expect }) => {
+  test("is sent again at once when a secret changes", async ({ expect }) => {
     const secretId = await createSecret("TOKEN", "old");
     const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "{{ SECRET_TOKEN }}" }]' });
     const agent = await ScriptedAgent.join(api);
@@ -107,7 +107,7 @@ describe("an assignment", () => {
     expect((await heldAgain).assignments[0]?.problem).toContain("'TOKEN'");
   });
 
-  test("tells of a secret whose row was copied from elsewhere or changed", async ({ expect }) => {
+  test("reports a secret whose row was copied from another place or changed", async ({ expect }) => {
     const secretId = await createSecret("TOKEN", "hunter2");
     const otherId = await createSecret("OTHER", "theirs");
     const other = await db.select().from(secret).where(eq(secret.id, otherId)).get();
@@ -123,7 +123,7 @@ describe("an assignment", () => {
     expect(problem).toMatch(/\bTOKEN\b.*'the endpoint'/);
   });
 
-  test("tells of a secret whose key is missing, by the id of the key", async ({ expect }) => {
+  test("reports a secret whose key is missing, with the id of the key", async ({ expect }) => {
     const secretId = await createSecret("TOKEN", "hunter2");
     await db.update(secret).set({ sealedValue: "v1:lost:AAAA:AAAA" }).where(eq(secret.id, secretId));
     const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "{{ SECRET_TOKEN }}" }]' });
@@ -131,7 +131,9 @@ describe("an assignment", () => {
     expect(problem).toMatch(/'lost'.*ENCRYPTION_KEYS/);
   });
 
-  test("carries the registry login that its template names, or tells that it is gone", async ({ expect }) => {
+  test("carries the registry login that its template names, or reports that it no longer exists", async ({
+    expect,
+  }) => {
     const { saveRegistryAuth } = await graphql<{ saveRegistryAuth: { id: string } }>(
       'mutation { saveRegistryAuth(input: { name: "team", username: "ada", password: "hunter2" }) { id } }',
     );
@@ -160,7 +162,7 @@ describe("an assignment", () => {
   });
 });
 
-test("a waiting job tells why its worker is not started, and health counts the worker", async ({
+test("a waiting job shows why its worker is not started, and health counts the worker", async ({
   expect,
 }) => {
   const endpointId = await endpointWith({ env: '[{ key: "TOKEN", value: "{{ SECRET_ABSENT }}" }]' });

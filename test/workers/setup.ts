@@ -11,5 +11,5 @@ if (root.kind === "principal") forgetApiKey(root.apiKeyId);
 await reset();
 await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
 
-// The clock is that of the runtime too: whoever moves it leaves it standing for all that follow.
+// The runtime shares this clock: a test that sets it would freeze it for all later tests.
 afterEach(() => void vi.useRealTimers());

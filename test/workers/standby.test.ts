@@ -106,7 +106,7 @@ describe("a worker that an endpoint with FLASHBOOT lets go", () => {
     expect(JSON.stringify(timelines.map(({ body }) => body))).toContain("worker_ready");
   });
 
-  test("takes nothing from others: who needs its GPU gets it, and it goes", async ({ expect, fleet }) => {
+  test("is evicted when another worker needs its GPU", async ({ expect, fleet }) => {
     const one = await fleet.host({ canFreeze: true, gpus: ["AMPERE_16"] });
     const { endpoint, host, workerId } = await openStandby(fleet, one);
     const other = await fleet.endpoint("workersMax: 1, idleTimeout: 5");
@@ -179,7 +179,7 @@ describe("a worker that an endpoint with FLASHBOOT lets go", () => {
     expect(await until(waiting, "the endpoint has usage")).toMatchObject({ workerMs: 0, gpus: [] });
   });
 
-  test("is told to Prometheus as what it is, and takes no GPU", async ({ expect, fleet }) => {
+  test("is reported to Prometheus as standby, and takes no GPU", async ({ expect, fleet }) => {
     const { endpoint } = await openStandby(fleet);
     const headers = { Authorization: `Bearer ${fleet.api.key}` };
     const text = await (await exports.default.fetch("http://edge/metrics", { headers })).text();

@@ -48,7 +48,7 @@ describe("an event stream", () => {
     expect(await events.next()).toBeUndefined();
   });
 
-  test("goes on after the last event that the client got, also inside a batch", async ({ expect }) => {
+  test("continues after the last event that the client got, even inside a batch", async ({ expect }) => {
     const { endpointId, agent, job, listen, yields } = await startedJob();
     await yields(1, "a", "b", "c");
     await yields(4, "d");
@@ -91,7 +91,7 @@ describe("an event stream", () => {
     expect(await events.next()).toMatchObject({ event: "status" });
   });
 
-  test("shows a newer attempt from its start, under ids that go on", async ({ expect }) => {
+  test("shows a newer attempt from its start, under increasing ids", async ({ expect }) => {
     const { endpointId, agent, job, workerId, listen, yields } = await startedJob();
     await yields(1, "old 1", "old 2");
     await using events = await listen();
@@ -105,7 +105,7 @@ describe("an event stream", () => {
     expect(await resumed.next()).toEqual(chunk(3, "new 1"));
   });
 
-  test("is given only to who names it, and to nobody for an unknown job", async ({ expect }) => {
+  test("is sent only on request, and never for an unknown job", async ({ expect }) => {
     const { endpointId, yields, path } = await startedJob();
     await yields(1, "a");
     const any = await call("GET", path, undefined, { Accept: "application/json, text/plain, */*" });

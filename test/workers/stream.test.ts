@@ -160,7 +160,7 @@ describe("chunks of an agent", () => {
     expect((await drain())["stream"]).toEqual(outputs("a", "b", "c"));
   });
 
-  test("that leave a gap are not taken; the acknowledgement says where to go on", async ({ expect }) => {
+  test("that leave a gap are not taken; the acknowledgement says where to continue", async ({ expect }) => {
     const { drain, yields } = await startedJob();
     await yields(1, "a");
     expect(await yields(3, "c")).toBe(1);
@@ -243,7 +243,7 @@ describe("what a stream costs", () => {
     expect(await rows(() => agent.stream(endpointId, job, 101, batch))).toBe(1);
   });
 
-  test("is gone with the job", async ({ expect }) => {
+  test("is removed with the job", async ({ expect }) => {
     const { endpointId, agent, job, drain, yields } = await startedJob();
     await yields(1, "a");
     await drain();

@@ -51,7 +51,7 @@ async function untilHeard(endpointId: string, name: string): Promise<void> {
 }
 
 describe("a timeline", () => {
-  test("of a queued job holds its submission; without being asked for there is none", async ({ expect }) => {
+  test("of a queued job holds its submission, and is absent unless requested", async ({ expect }) => {
     const { endpointId, jobId, timeline } = await queuedJob();
     expect(await timeline()).toEqual([{ event: "submitted", at: 0 }]);
     for (const query of ["", "?timeline=0", "?timeline="]) {
@@ -65,7 +65,7 @@ describe("a timeline", () => {
     });
   });
 
-  test("tells the whole way of a job that waited for a cold start", async ({ expect }) => {
+  test("covers a job that waited for a cold start", async ({ expect }) => {
     const { endpointId, agent, timeline } = await queuedJob();
     const { assignments, revision } = await agent.sync();
     const { workerId = "", revision: release = 0 } = assignments[0] ?? {};
@@ -116,7 +116,7 @@ describe("a timeline", () => {
     expect((status["timeline"] as TimelineEvent[]).map(({ event }) => event)).toEqual(["submitted", "taken"]);
   });
 
-  test("of a running job tells what is known so far, again after an eviction", async ({ expect }) => {
+  test("of a running job shows what is known so far, even after an eviction", async ({ expect }) => {
     const { endpointId, agent, job, workerId, timeline } = await takenJob();
     const taken = { event: "taken", at: 0, attempt: 1, workerId, hostId: agent.hostId };
     expect(await timeline()).toEqual([{ event: "submitted", at: 0 }, taken]);

@@ -61,7 +61,7 @@ describe("a request over plain HTTP", () => {
 });
 
 test.for(["/", "/docs/", "/nothing-here", "/agent/install.sh", "/openapi.json", "/v1/endpoints"])(
-  "https://…%s tells browsers to use HTTPS only",
+  "https://…%s has browsers use HTTPS only",
   async (path, { expect }) => {
     const answer = await send(`https://edge.example${path}`, { headers: KEY });
     expect(answer.headers.get("Strict-Transport-Security")).toMatch(/^max-age=\d{8}$/);

@@ -81,7 +81,7 @@ describe("usage", () => {
     expect(before).toMatchObject([{ completed: 1 }]);
   });
 
-  test("of hours that nobody collected is found later, each hour by itself", async ({ expect }) => {
+  test("of hours that were not collected is found later, hour by hour", async ({ expect }) => {
     const { endpointId, runJob, keepAlive } = await workingEndpoint();
     for (let hour = 0; hour < 4; hour += 1) {
       await keepAlive();

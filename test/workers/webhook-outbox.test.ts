@@ -200,7 +200,7 @@ test("hosts take turns, however many deliveries one of them has", async ({ expec
   });
 });
 
-test("pages continue to be numbered after a loss of memory, also when the clock has gone back", async ({
+test("page numbers continue after a loss of memory, even when the clock has moved back", async ({
   expect,
 }) => {
   await withPages(({ store }) => {

@@ -113,7 +113,7 @@ test("attempts to deliver stand in the timeline of their job", async ({ expect }
   );
 });
 
-describe("what is told", () => {
+describe("the content of webhooks", () => {
   test("a completed job: the status body with input and webhook, signed", async ({ expect }) => {
     const place = await Place.open();
     const target = webhookTarget();
@@ -388,7 +388,7 @@ describe("nothing is lost with memory", () => {
 });
 
 describe("retry", () => {
-  test("drops what is pending of the earlier end, and the new end is told under an id of its own", async ({
+  test("drops the pending webhook of the earlier end, and sends the new one under its own id", async ({
     expect,
   }) => {
     const place = await Place.open();

@@ -250,7 +250,7 @@ describe("nobody", () => {
     expect(texts(await query(endpointId))).toEqual(["good"]);
   });
 
-  test("asks for what makes no sense without being told so", async ({ expect }) => {
+  test("gets an error for an invalid request", async ({ expect }) => {
     const { endpointId } = await newWorker();
     const refused = async (query: string) => (await call("GET", `/v2/${endpointId}/logs?${query}`)).body;
     expect(await refused("limit=0")).toMatchObject({
@@ -298,7 +298,7 @@ describe("logs end", () => {
   });
 });
 
-describe("who follows", () => {
+describe("a follower", () => {
   const follow = (endpointId: string, query = "", lastEventId?: string) =>
     openEvents(`/v2/${endpointId}/logs?${query}`, lastEventId);
 
@@ -319,7 +319,7 @@ describe("who follows", () => {
     expect([await next(), await next(), await next()]).toEqual(numbers(6, 8));
   });
 
-  test("gets only what he asked for, in the shape of the worker's address", async ({ expect }) => {
+  test("gets only the requested lines, in the shape of the worker's URL", async ({ expect }) => {
     const { endpointId, agent, workerId, two } = await newWorker(2);
     await using events = await openEvents(
       `/v2/serverless/${endpointId}/workers/${two}/logs?source=container&tail=0`,
@@ -341,7 +341,7 @@ describe("who follows", () => {
     expect((await events.next())?.data).toEqual({ source: "container", line: "shown", ts });
   });
 
-  test("goes on after the last event that he got, with what was kept meanwhile", async ({ expect }) => {
+  test("continues after the last event that it got, with lines stored meanwhile", async ({ expect }) => {
     const { endpointId, agent, send, two } = await newWorker(2);
     const mine = printed(9_000, numbers(1, 6));
     const others = printed(9_000, ["other 1", "other 2"]);
@@ -360,7 +360,7 @@ describe("who follows", () => {
     expect(got.toSorted()).toEqual([...numbers(4, 6), "other 1", "other 2"]);
   });
 
-  test("is made known to agents that wait, and so is that nobody does any more", async ({ expect }) => {
+  test("is announced to waiting agents, and so is the end of the last follower", async ({ expect }) => {
     const { endpointId, agent, send } = await newWorker();
     const held = agent.exchange(endpointId, { holdMs: 10_000, follow: 0 });
     const events = await follow(endpointId);
@@ -389,7 +389,7 @@ describe("who follows", () => {
     for (const one of [events, more]) expect((await one.next())?.data).toMatchObject({ line: "to both" });
   });
 
-  test("is told when too many do", async ({ expect }) => {
+  test("gets an error when there are too many followers", async ({ expect }) => {
     const { endpointId } = await newWorker();
     await using all = new AsyncDisposableStack();
     for (let count = 0; count < LOG_FOLLOWERS_MAX; count += 1) all.use(await follow(endpointId));

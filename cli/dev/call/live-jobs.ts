@@ -2,7 +2,7 @@
 import { errorMessage } from "../../../src/std/errors.ts";
 import type { CallLine, QueueCall, JobJson } from "../../server/requests/served-app.ts";
 import { type CallContext, type CallDependencies, EndpointNotFound, withPlace } from "./call-context.ts";
-import { endLine, JobCalls, answerWith, type JobReply, lacksModules } from "../../calls/job-calls.ts";
+import { endLine, JobCalls, answerWith, type JobView, lacksModules } from "../../calls/job-calls.ts";
 import { functionCall, hashesOf } from "./live-request.ts";
 import * as z from "zod";
 import { GPU_FIELDS, gpuName, gpuShape } from "../../service/flash-operations.ts";
@@ -79,7 +79,7 @@ export class LiveJobs {
     call: QueueCall,
     endpointId: string,
     sentSources: ReadonlySet<string>,
-  ): Promise<JobReply | Response> {
+  ): Promise<JobView | Response> {
     const { line } = context;
     const lines = this.#dependencies.lines.expect(endpointId, line);
     try {
@@ -101,7 +101,7 @@ export class LiveJobs {
     call: QueueCall,
     endpointId: string,
     sentSources: ReadonlySet<string>,
-  ): Promise<JobReply | Response> {
+  ): Promise<JobView | Response> {
     const { endpoint, line } = context;
     const { operation, job = NO_JOB } = call;
     const isPlain = endpoint.resource.client_mode === true;
@@ -118,7 +118,7 @@ export class LiveJobs {
     return errorResponse;
   }
 
-  async #watch(endpointId: string, submitted: JobReply, line: CallLine): Promise<void> {
+  async #watch(endpointId: string, submitted: JobView, line: CallLine): Promise<void> {
     const lines = this.#dependencies.lines.expect(endpointId, line);
     lines.ofJob(submitted.id);
     try {

@@ -5,7 +5,7 @@ import { isNotFound } from "./docker-errors.ts";
 /** Label of all containers of a host; its value is the id of the host. */
 export const HOST_LABEL = "edgerun.host";
 
-/** The same daemon, with calls that fail when no answer comes within the limit. Not for streams. */
+/** The same daemon, with calls that fail without an answer within the limit. Not for streams. */
 export function withTimeLimit(docker: Dockerode, limitMs: number): Dockerode {
   const limited = new Dockerode();
   limited.modem = Object.assign(Object.create(docker.modem), { timeout: limitMs });
@@ -32,7 +32,7 @@ export async function ignoring<T>(
   }
 }
 
-/** Where Docker keeps images and containers on this host; null when the daemon does not tell. */
+/** Where Docker stores images and containers on this host; null when the daemon does not report it. */
 export async function dockerRoot(docker = new Dockerode()): Promise<string | null> {
   const info: unknown = await docker.info().catch(() => null);
   if (typeof info !== "object" || info === null || !("DockerRootDir" in info)) return null;

@@ -1,8 +1,8 @@
-/** Reads what Docker's daemon says when it refuses, and puts it into sentences that help. */
+/** Turns errors of Docker's daemon into messages with a fix. */
 import { errorMessage } from "../../../src/std/errors.ts";
 import type { WorkerSpec } from "../interface/runtime.ts";
 
-/** HTTP status of the daemon's refusal; null when there was no answer. */
+/** HTTP status of the daemon's error; null when there was no answer. */
 function statusOf(error: unknown): number | null {
   return hasField(error, "statusCode") && typeof error.statusCode === "number" ? error.statusCode : null;
 }
@@ -11,7 +11,7 @@ export function isNotFound(error: unknown): boolean {
   return statusOf(error) === 404;
 }
 
-/** The state of the container already is, or is about to be, what was asked for. */
+/** The container already is, or is about to be, in the requested state. */
 export function isConflict(error: unknown): boolean {
   return statusOf(error) === 409 || statusOf(error) === 304;
 }
@@ -20,7 +20,7 @@ export function isGoneOrConflict(error: unknown): boolean {
   return isNotFound(error) || isConflict(error);
 }
 
-/** What is asked can not be done as things are, such as removing a network that is in use. */
+/** The current state does not allow the request, such as removing a network that is in use. */
 export function isForbidden(error: unknown): boolean {
   return statusOf(error) === 403;
 }
@@ -30,7 +30,7 @@ export function isQuotaUnsupported(error: unknown): boolean {
   return /storage-opt|quota/i.test(daemonMessage(error));
 }
 
-/** Text of the daemon's refusal without the client's preface. */
+/** Message of the daemon's error without the client's prefix. */
 function daemonMessage(error: unknown): string {
   const text = errorMessage(error);
   return text.replace(/^\(HTTP code \d+\) [^-]* - /, "").trim();
@@ -55,7 +55,7 @@ export function invalidImageName(imageName: string): string {
   return `"${imageName}" is not a valid image name. Write it as [registry/]name[:tag], in small letters.`;
 }
 
-/** Nothing came from the registry any more, and it did not hang up either. */
+/** The registry stopped sending without closing the connection. */
 export function stalledPull(imageName: string, stallMs: number): string {
   return `The pull of image ${imageName} was given up: nothing came from its registry for ${stallMs / 1_000} s.`;
 }
@@ -97,7 +97,7 @@ const FLASH_ADVICE =
   "It runs flash apps: make it on this host with `npm run images -- flash` in Edgerun's repository (Python 3.11), " +
   "or deploy with an image that a registry has (FLASH_CPU_IMAGE, FLASH_GPU_IMAGE, FLASH_CPU_LB_IMAGE, FLASH_LB_IMAGE).";
 
-/** What registries say of a login that does not open an image; some deny that there is such an image. */
+/** Answers of registries to a login without access; some deny that the image exists. */
 const LOGIN_REFUSED =
   /unauthorized|authentication required|authentication failed|no basic auth|denied|incorrect username|repository does not exist/i;
 

@@ -53,7 +53,7 @@ export class ContainerExits {
   /** Watches until `stop`; a daemon that does not answer is tried again with back-off. */
   async run(): Promise<void> {
     while (!this.#abort.signal.aborted) {
-      await this.#follow().catch(() => undefined); // whatever broke the stream, the next turn takes the list again
+      await this.#follow().catch(() => undefined); // after any error of the stream the next round lists again
       if (this.#abort.signal.aborted) return;
       await delay(this.#reconnectMs, undefined, { signal: this.#abort.signal, ref: false }).catch(
         () => undefined,
@@ -108,7 +108,7 @@ export class ContainerExits {
     else await this.#report(Actor.ID, workerId, Number(Actor.Attributes["exitCode"] ?? Number.NaN));
   }
 
-  /** `knownExitCode` is what remains to be said when the container is gone already. */
+  /** `knownExitCode` is reported when the container has already been removed. */
   async #report(containerId: string, workerId: string, knownExitCode: number | null): Promise<void> {
     if (this.#reportedContainers.has(containerId)) return; // E3
     const ending = await this.#endingOf(containerId, knownExitCode);

@@ -29,7 +29,7 @@ const SHARED_MEMORY_BYTES = 8 * 1024 * MEGABYTE;
 
 /**
  * Images are made for root: package managers and entry points give files away, become another user and end its
- * processes. What Docker gives besides reaches beyond the container, or is needed by next to nobody.
+ * processes. Docker's other defaults reach beyond the container, or are hardly ever needed.
  */
 const CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID"];
 
@@ -82,14 +82,14 @@ export function ownerOfLabels(
   };
 }
 
-/** SHA-256s of the files that containers have mounted, whatever state they are in. */
+/** SHA-256s of the files that containers have mounted, in any state. */
 export function artifactsOfContainers(
   containers: readonly Pick<Dockerode.ContainerInfo, "Labels">[],
 ): ReadonlySet<string> {
   return new Set(containers.flatMap(({ Labels }) => Labels[ARTIFACT_LABEL] ?? []));
 }
 
-/** What Docker is asked to create for a worker. */
+/** The create request for a worker's container. */
 export function containerOptions(
   spec: WorkerSpec,
   settings: ContainerSettings,
@@ -146,7 +146,7 @@ function hostConfig(spec: WorkerSpec, settings: ContainerSettings, share: HostSh
   };
 }
 
-/** A CPU worker has what was asked for it; one with GPUs has its share while others want theirs, else more. */
+/** A CPU worker has the requested CPUs; one with GPUs has a share that it may exceed while CPUs are idle. */
 function cpuAndMemory(
   { limits, gpuIndexes }: WorkerSpec,
   { cpuCount }: ContainerSettings,

@@ -1,8 +1,8 @@
 /**
  * Output of a container, from Docker's log stream.
  *
- * O1  Docker stamps each line. The stamp of the last one, and how many had that stamp, is a place to go on from.
- * O2  Docker hands on a long line in pieces, each stamped. The first piece stands for the line.
+ * O1  Docker stamps each line. The last stamp and the number of lines with it are a position to resume from.
+ * O2  Docker splits a long line into stamped pieces. The first piece represents the line.
  */
 import {
   type OutputLine,
@@ -23,7 +23,7 @@ const MICROS_DIGITS = 26;
 
 type Place = { readonly stamp: string; readonly count: number };
 
-/** Where Docker shall begin to send, in its own form: seconds, and a fraction of nine digits. */
+/** Where Docker begins to send, in its own format: seconds with nine decimal places. */
 export function sinceOf(position: string | null): string | undefined {
   const place = readPlace(position);
   if (!place) return undefined;
@@ -37,7 +37,7 @@ export class ContainerOutput {
   #rest: Buffer = Buffer.alloc(0);
   #stamp: Buffer;
   #count: number;
-  /** Frames with the stamp of the position that come again. */
+  /** Repeated frames with the stamp of the position. */
   #repeatedCount: number;
   /** Streams in the middle of a long line. */
   readonly #unended = new Set<number>();

@@ -1,7 +1,7 @@
 /**
  * Ends workers that write more than their containerDiskInGb.
  *
- * W1  Whom to watch is asked of Docker at each look, so workers of an earlier agent process are among them.
+ * W1  Docker lists the watched containers at each check, so workers of an earlier agent process are included.
  * W2  A worker is measured when it could be full at the fastest, at least once a minute.
  * W3  What it writes to volumes that its image declares counts, too: they lie on the host's disk.
  */
@@ -25,7 +25,7 @@ const CHECK_MAX_MS = 60_000;
 /** A tree of many millions of files. */
 const MEASURE_LIMIT_MS = 60_000;
 
-/** Of Docker's overlay driver; other drivers tell other things. */
+/** Of Docker's overlay driver; other drivers report other data. */
 const driverDataSchema = z.object({ UpperDir: z.string().optional() });
 const sizeSchema = z.object({ SizeRw: z.number().default(0) });
 
@@ -135,7 +135,7 @@ export class DiskWatch {
     try {
       await this.#docker.getContainer(containerId).kill({ signal: "SIGKILL" });
     } catch (error) {
-      if (!isConflict(error)) throw error; // it has just ended by itself
+      if (!isConflict(error)) throw error; // it has just ended
     }
   }
 

@@ -62,7 +62,7 @@ const PIDS_LIMIT = 16_384;
 export type DockerRuntimeOptions = {
   /** Only containers that carry this id are seen or touched. */
   readonly hostId: string;
-  /** False where GPUs are simulated: no device is asked of Docker then. */
+  /** False when GPUs are simulated: no device is requested from Docker then. */
   readonly hasRealGpus: boolean;
   /** The NVIDIA Container Toolkit of this host would load what a container names. */
   readonly clearsPreloads?: boolean;
@@ -72,7 +72,7 @@ export type DockerRuntimeOptions = {
   readonly allowedNetworks?: readonly string[];
   /** Workers run also where nothing keeps them from the services of the host and its network. */
   readonly isOpenNetworkAllowed?: boolean;
-  /** Registries that are asked for images although they are not on the Internet. */
+  /** Registries that may be used although they are not on the Internet. */
   readonly allowedRegistries?: readonly string[];
   /** Present on a developer's computer. */
   readonly desktop?: Desktop | undefined;
@@ -83,7 +83,7 @@ export type DockerRuntimeOptions = {
   readonly log?: AgentLog;
   readonly docker?: Dockerode;
   readonly images?: Partial<ImageOptions>;
-  /** Where files of apps are kept; absent where no worker has any. */
+  /** Where files of apps are stored; absent when no worker has any. */
   readonly artifacts?: ArtifactOptions;
   /** Time for the daemon to answer a call that is no stream. */
   readonly callLimitMs?: number;
@@ -97,7 +97,7 @@ export type ArtifactOptions = Pick<ArtifactStoreOptions, "stateDirectory" | "sta
 /** Runs each worker as a Docker container. */
 export class DockerRuntime implements Runtime {
   readonly kind = "docker";
-  /** For calls that are answered soon, each with a limit: a daemon that hangs shall not hold a worker. */
+  /** For short calls, each with a limit, so that a hanging daemon does not block a worker. */
   readonly #docker: Dockerode;
   /** For those that take as long as they take: events, pulls, waits. */
   readonly #streams: Dockerode;

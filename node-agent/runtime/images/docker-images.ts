@@ -1,4 +1,4 @@
-/** The images of a host with Docker: how they come, how long they stay, and what they are by their content. */
+/** The images of a host with Docker: pulls, the cache, and digests. */
 import { PULL_PROGRESS_MS } from "../../core/shared-work.ts";
 import type Dockerode from "dockerode";
 import { PULL_STALL_MS } from "../../../src/contract/limits.ts";
@@ -20,9 +20,9 @@ export type ImageOptions = {
   readonly checkLimitMs: number;
   readonly progressMs: number;
   readonly reserveBytes: number;
-  /** Free space where Docker keeps images, in bytes; null when it cannot be told. */
+  /** Free space where Docker stores images, in bytes; null when unknown. */
   readonly freeBytes: () => Promise<number | null>;
-  /** Time between two looks at the disk while nothing comes. */
+  /** Time between two checks of the disk while nothing arrives. */
   readonly checkIntervalMs: number;
 };
 

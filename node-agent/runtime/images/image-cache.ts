@@ -24,7 +24,7 @@ export type FoundImage = {
   readonly id: string;
   readonly sizeBytes: number;
   readonly names: readonly string[];
-  /** The processor that it is built for, in Docker's word; empty when it does not say. */
+  /** The processor that it is built for, as Docker names it; empty when Docker does not report it. */
   readonly architecture: string;
 };
 
@@ -34,7 +34,7 @@ const USE_STEP_MS = 60_000;
 export class ImageCache implements EvictionSource {
   readonly #options: ImageCacheOptions;
   readonly #cacheOptions: CacheOptions;
-  /** Names that are being prepared, which may come before their assignment is known as such. */
+  /** Names that are being prepared, perhaps before their assignment is known. */
   readonly #preparing = new Map<string, number>();
 
   constructor(options: ImageCacheOptions, cacheOptions: CacheOptions) {
@@ -42,7 +42,7 @@ export class ImageCache implements EvictionSource {
     this.#cacheOptions = cacheOptions;
   }
 
-  /** Keeps an image from being removed while the work goes on. */
+  /** Keeps an image from being removed during the work. */
   async protectWhile<T>(imageName: string, work: () => Promise<T>): Promise<T> {
     const name = listedName(imageName);
     this.#preparing.set(name, (this.#preparing.get(name) ?? 0) + 1);
@@ -71,7 +71,7 @@ export class ImageCache implements EvictionSource {
     const { cachedImages } = this.#cacheOptions;
     if (before && !this.isOwn(imageName, before)) return; // I1
     if (before && before.id !== image.id) {
-      const { id, sizeBytes } = before; // it has no name any more
+      const { id, sizeBytes } = before; // it no longer has a name
       cachedImages.save({ kind: "image", name: id, contentId: id, sizeBytes, lastUsedAt: now });
     }
     const { id: contentId, sizeBytes } = image;
@@ -85,7 +85,7 @@ export class ImageCache implements EvictionSource {
     });
   }
 
-  /** What would be free besides if all went that may go. What images share, and what cannot be told, is left out. */
+  /** Bytes that removing all removable images would free. Shared and unknown sizes are left out. */
   async freeableBytes(): Promise<number> {
     const { docker } = this.#options;
     const query: object = { "shared-size": true };
@@ -122,7 +122,7 @@ export class ImageCache implements EvictionSource {
     try {
       await docker.getImage(item.name).remove();
     } catch (error) {
-      if (isConflict(error)) return false; // somebody uses it from this moment on
+      if (isConflict(error)) return false; // it has just come into use
       if (!isNotFound(error)) throw error;
     }
     cachedImages.remove(item);
@@ -138,7 +138,7 @@ export class ImageCache implements EvictionSource {
   }
 }
 
-/** Bytes that images share with no others; Docker before version 23 does not tell what they share. */
+/** Bytes that images share with no others; Docker before version 23 does not report shared bytes. */
 export function ownBytes(images: readonly { readonly Size: number; readonly SharedSize: number }[]): number {
   const own = images.map(({ Size, SharedSize }) => (SharedSize < 0 ? 0 : Size - SharedSize));
   return own.reduce((total, bytes) => total + bytes, 0);

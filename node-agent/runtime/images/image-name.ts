@@ -36,7 +36,7 @@ export function hostOfRegistry(
   return { written, hostname: URL.canParse(url) ? new URL(url).hostname : written };
 }
 
-/** An image name as the daemon lists it: Docker's own registry unsaid, the tag said. */
+/** An image name as the daemon lists it: without Docker's own registry, with the tag. */
 export function listedName(imageName: string): string {
   const name = imageName.replace(/^(index\.)?docker\.io\//, "").replace(/^library\//, "");
   if (isPinned(name)) return name;

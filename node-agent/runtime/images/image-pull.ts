@@ -19,7 +19,7 @@ export type PullOptions = {
   readonly onProgress: (detail: string) => void;
 };
 
-/** A pull that did not come to its end. */
+/** A pull that did not complete. */
 export class PullError extends Error {
   override readonly name = "PullError";
   /** The registry has named an image that is not the one of this host. */

@@ -35,14 +35,14 @@ export type StoreRequest = ImageRequest &
     readonly neededBytes: number;
   };
 
-/** The registry is one that this host does not ask; the message says why. */
+/** This host does not use the registry; the message says why. */
 class RegistryDenied extends Error {}
 
 export class ImageStore {
   readonly #options: ImageStoreOptions;
   readonly #pulls: SharedWork<ImageRequest>;
   readonly #checks: SharedWork<ImageRequest>;
-  /** The release of each endpoint for which the registry was asked last. */
+  /** The version of each endpoint for which the registry was last queried. */
   readonly #checkedVersions = new Map<string, string>();
   #cache: ImageCache | null = null;
   #disk: DiskSpace | null = null;
@@ -175,7 +175,7 @@ export class ImageStore {
     if (error instanceof PullError && error.stalledForMs !== null)
       return stalledPull(request.imageName, error.stalledForMs);
     const { message, answer } = pullFailure(request, error instanceof PullError ? error.cause : error);
-    // What a server says that a template has named is for the owner of this host alone.
+    // The answer of a server that a template names is shown to the owner of this host only.
     this.#options.log.warn("image_not_pulled", { image: request.imageName, detail: answer });
     return message;
   }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { formatProgress } from "../../core/format.ts";
 
-/** What the daemon says while it pulls an image. */
+/** A progress event of the daemon during a pull. */
 export const pullMessageSchema = z.object({
   id: z.string().optional(),
   status: z.string().optional(),
@@ -15,7 +15,7 @@ export type PullMessage = z.infer<typeof pullMessageSchema>;
 
 type Layer = {
   isFinished: boolean;
-  /** Null until its download begins: before that the daemon does not tell it. */
+  /** Null until its download begins: before that the daemon does not report it. */
   totalBytes: number | null;
   loadedBytes: number;
 };
@@ -23,10 +23,10 @@ type Layer = {
 const ANNOUNCED = "Pulling fs layer";
 const FINISHED = new Set(["Pull complete", "Already exists"]);
 const LOADED = new Set(["Verifying Checksum", "Download complete", "Extracting"]);
-/** Said again and again while nothing comes. */
+/** Repeated while nothing arrives. */
 const IDLE = /^(Waiting|Retrying)/;
 
-/** How far the pull of an image is, from what the daemon says of it. */
+/** The progress of a pull, from the events of the daemon. */
 export class PullProgress {
   readonly #imageName: string;
   readonly #layers = new Map<string, Layer>();
@@ -61,7 +61,7 @@ export class PullProgress {
   #takeLayer(id: string | undefined, status: string, detail: PullMessage["progressDetail"]): void {
     if (id === undefined) return;
     const known = this.#layers.get(id);
-    // The tag comes with an id, too; only a layer is announced as such.
+    // The tag has an id, too; only a layer is announced as one.
     if (!known && status !== ANNOUNCED && !FINISHED.has(status)) return;
     const layer = known ?? { isFinished: false, totalBytes: null, loadedBytes: 0 };
     this.#layers.set(id, layer);

@@ -26,7 +26,7 @@ type Resolve = (name: string) => Promise<readonly string[]>;
 
 const RESOLVE_LIMIT_MS = 5_000;
 
-/** Why an image must not be asked for; null where it may. */
+/** Why an image must not be pulled; null when it may. */
 export async function registryDenial(
   imageName: string,
   policy: RegistryPolicy,
@@ -59,7 +59,7 @@ function isIp(hostname: string): boolean {
   return ipaddr.isValid(hostname);
 }
 
-/** None where the name is not found, or not soon: Docker, which may have a proxy, then finds out by itself. */
+/** Empty when the name is not found in time: Docker, which may have a proxy, then resolves it. */
 async function addressesOf(name: string): Promise<readonly string[]> {
   const found = lookup(name, { all: true }).then((entries) => entries.map(({ address }) => address));
   const late = delay(RESOLVE_LIMIT_MS, [], { ref: false });

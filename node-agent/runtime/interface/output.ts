@@ -15,14 +15,14 @@ export type OutputPart = {
   readonly lines: readonly OutputLine[];
   /** Lines that were not admitted. */
   readonly dropped: number;
-  /** Behind the last of them; a later reader can go on from here. */
+  /** The position after the last of them, from which a later reader can continue. */
   readonly position: string;
 };
 
 export type OutputReader = {
   /** Null for the beginning. */
   readonly position: string | null;
-  /** Whether a line of so many bytes is taken. One that is not costs next to nothing. */
+  /** Whether a line of this many bytes is accepted. A rejected one costs next to nothing. */
   readonly admits: (bytes: number) => boolean;
   readonly onPart: (part: OutputPart) => void;
   readonly signal: AbortSignal;

@@ -40,10 +40,10 @@ export type WorkerLimits = {
   readonly memoryMb: number;
 };
 
-/** Where a worker's own server takes requests, and where it is asked for its health. */
+/** Where a worker's own server takes requests, and where its health is checked. */
 export type ServerPorts = { readonly port: number; readonly healthPort: number };
 
-/** A TCP socket on which somebody listens; the address may be of either family. */
+/** A listening TCP socket; its IP address may be of either family. */
 export type ListeningSocket = { readonly address: string; readonly port: number };
 
 export type RegistryAuth = {
@@ -99,7 +99,7 @@ export interface Runtime {
   portsFor(requested: ServerPorts): Promise<ServerPorts>;
   /** Where the agent reaches a worker's server, which listens at `ports`. Throws when the worker does not run. */
   locateServer(workerId: string, ports: ServerPorts): Promise<ServerPorts & { readonly host: string }>;
-  /** Where the worker's own programs listen; null where that cannot be told. */
+  /** Where the worker's own programs listen; null when unknown. */
   listening(workerId: string): Promise<readonly ListeningSocket[] | null>;
   /**
    * Gets the image, and the files of the app where there are any, onto this host. Says in words how far it is; never
@@ -108,12 +108,12 @@ export interface Runtime {
   prepare(
     spec: WorkerSpec,
     onProgress: (progress: PrepareProgress) => void,
-    /** Nobody wants the worker any more. */
+    /** The worker is no longer assigned. */
     signal?: AbortSignal,
   ): Promise<PrepareOutcome>;
   /** From here on what was brought to this host is remembered, and removed when the disk gets full. */
   configureCache(options: CacheOptions): void;
-  /** Disk that what is kept would give back if there were need of it, in bytes. */
+  /** Disk space of caches that could be freed on demand, in bytes. */
   freeableBytes(): Promise<number>;
   /** What the worker's image is by its content: the registry's digest, or an id where it came from none. */
   imageDigest(workerId: string): Promise<string | null>;
@@ -121,7 +121,7 @@ export interface Runtime {
   start(spec: WorkerSpec): Promise<void>;
   /** Holds everything that runs for the worker. Throws when the worker does not run; no-op for a frozen one. */
   freeze(workerId: string): Promise<void>;
-  /** Lets a frozen worker go on where it was. Throws when the worker does not run; no-op for one that does. */
+  /** Lets a frozen worker continue. Throws when the worker does not run; no-op for one that is not frozen. */
   thaw(workerId: string): Promise<void>;
   /** SIGTERM, then SIGKILL after the grace (0: at once). Resolves when the worker has ended. */
   stop(workerId: string, graceMs: number): Promise<void>;

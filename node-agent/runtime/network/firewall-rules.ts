@@ -19,7 +19,7 @@ import { METADATA_ADDRESSES } from "../../../src/net/public-host.ts";
 /** An interface name has at most 15 characters. */
 const INTERFACE_NAME = /^[a-z0-9][a-z0-9-]{0,14}$/;
 
-/** Addresses of nobody on the Internet: private, shared and reserved networks, loopback, multicast. */
+/** IP addresses that are not on the Internet: private, shared and reserved networks, loopback, multicast. */
 const CLOSED_NETWORKS = [
   "0.0.0.0/8",
   "10.0.0.0/8",
@@ -33,7 +33,7 @@ const CLOSED_NETWORKS = [
   "240.0.0.0/4",
 ] as const;
 
-/** Clouds tell a machine about itself here, and give away its credentials, so no owner can open them. */
+/** Metadata services of clouds, which reveal credentials of the machine; no owner can open them. */
 export const METADATA_NETWORKS: readonly string[] = [
   "169.254.0.0/16", // link-local
   ...METADATA_ADDRESSES.map((address) => `${address}/32`),
@@ -73,7 +73,7 @@ export function forwardChain(bridge: string): string {
   return `EDGERUN-FW-${bridge}`;
 }
 
-/** Holds a rule for each agent that has workers on the bridge; they come and go one by one. */
+/** Has a rule for each agent with workers on the bridge, added and removed one by one. */
 export function agentsChain(bridge: string): string {
   return `EDGERUN-AG-${bridge}`;
 }
@@ -174,7 +174,7 @@ export function removalOf(bridge: string, present: readonly string[]): readonly 
   ];
 }
 
-/** Reads an IPv4 network such as 10.1.0.0/16, or one address. Throws with words for people. */
+/** Reads an IPv4 network such as 10.1.0.0/16, or one address. Throws with a message for users. */
 export function readAllowedNetwork(text: string): string {
   const [address = "", prefix = "32"] = text.split("/");
   const whole = `${address}/${prefix}`;

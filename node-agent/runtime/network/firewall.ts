@@ -19,7 +19,7 @@ import { isIPv4 } from "node:net";
 
 const run = promisify(execFile);
 
-/** Somebody else who holds the lock of the tables for longer is in trouble. */
+/** A process that holds the lock of the tables for longer has hung. */
 const LOCK_SECONDS = "10";
 const COMMANDS = { ipv4: "iptables", ipv6: "ip6tables" } as const;
 
@@ -39,7 +39,7 @@ export class Firewall {
     this.#settings = settings;
   }
 
-  /** Sets what is missing; with nothing missing it only reads. Throws with words for people. */
+  /** Adds missing rules; with nothing missing it only reads. Throws with a message for users. */
   async ensure(gateway: string, listeners: readonly AgentListener[]): Promise<void> {
     try {
       const families = await familiesOfHost();
@@ -53,7 +53,7 @@ export class Firewall {
     const agents = agentsChain(this.#settings.bridge);
     const present = await list(family, "filter");
     if (family === "ipv4" && !present.includes(`-N ${agents}`)) {
-      await iptables(family, "filter", ["-N", agents]).catch(ignoreFailure); // another agent may be faster; the next step tells
+      await iptables(family, "filter", ["-N", agents]).catch(ignoreFailure); // another agent may be faster; the next step detects it
     }
     await this.#repair(family, "filter", present);
     await this.#repair(family, "security", await list(family, "security"));
@@ -67,7 +67,7 @@ export class Firewall {
     if (script !== null) await restore(family, script);
   }
 
-  /** Opens the doors of this agent, and closes those of agents that are gone. */
+  /** Opens the ports of this agent, and closes those of agents that have ended. */
   async #ensureAgentRules(
     gateway: string,
     listeners: readonly AgentListener[],

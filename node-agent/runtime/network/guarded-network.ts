@@ -35,7 +35,7 @@ export class GuardedNetwork {
     this.#firewall = new Firewall({ bridge: this.#network.bridge, allowedNetworks });
   }
 
-  /** Network and rules are as they shall be, or this throws with words for people. */
+  /** Ensures the network and its rules. Throws with a message for users. */
   ensure(): Promise<void> {
     return this.#mutex.run(this.#settings.name, async () => {
       const gateway = await this.#network.gatewayAddress();
@@ -57,7 +57,7 @@ export class GuardedNetwork {
   async admit(port: number): Promise<void> {
     this.#listener = { gateway: await this.#network.gatewayAddress(), port };
     this.#timer ??= setInterval(() => void this.#check(), CHECK_INTERVAL_MS).unref();
-    await this.#check(); // a fault is told by each start
+    await this.#check(); // each start reports the error
   }
 
   close(): void {

@@ -45,7 +45,7 @@ export class OutputFile {
       const watcher = watch(this.#directory.logPath, { persistent: false, signal }, () => void this.readOn());
       watcher.on("error", () => {}); // the regular check of the file reads it as well
     } catch {
-      // The file is gone.
+      // The file was removed.
     }
   }
 

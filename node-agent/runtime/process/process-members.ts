@@ -3,7 +3,7 @@
  *
  * M1  A worker's processes are its group, their descendants, and whatever carries its mark in the environment:
  *     the last finds daemons that left the group and lost their parent (Linux only).
- * M2  A group whose leader's pid now belongs to another process is not the worker's any more.
+ * M2  A group whose leader's pid now belongs to another process no longer belongs to the worker.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { beganBefore, type ProcessRow, readProcessTable, withEnvironment } from "./process-table.ts";
@@ -19,7 +19,7 @@ export type WorkerProcesses = {
   readonly directory: string;
   /** First process of the worker, if one is known. */
   readonly leader: { readonly pid: number; readonly start: string } | null;
-  /** Start of that first process, also when it is known no more; empty where nobody can tell. */
+  /** Start of that first process, even after it has ended; empty when unknown. */
   readonly since: string;
 };
 
@@ -28,7 +28,7 @@ export async function signalAll(worker: WorkerProcesses, signal: NodeJS.Signals)
   for (const pid of await membersOf(worker)) sendSignal(pid, signal);
 }
 
-/** Kills all that runs for a worker, and whatever those start meanwhile; resolves when nothing is left. */
+/** Kills all processes of a worker, and those that they start meanwhile; resolves when none is left. */
 export async function killAll(worker: WorkerProcesses): Promise<void> {
   const deadlineAt = Date.now() + KILL_LIMIT_MS;
   let waitMs = KILL_FIRST_WAIT_MS;

@@ -44,12 +44,12 @@ import type {
 import { KeyedMutex } from "../../../src/std/keyed-mutex.ts";
 import { spawnWorker } from "./worker-process.ts";
 
-/** How often adopted workers are looked at, and logs held to their bounds. */
+/** How often adopted workers are checked, and logs truncated to their bounds. */
 const CHECK_INTERVAL_MS = 200;
 
 export type ProcessRuntimeOptions = {
   readonly stateDirectory: string;
-  /** True where gpuIndexes are GPUs of this machine: a worker is then told which are its own. */
+  /** True when gpuIndexes are GPUs of this machine: the environment of a worker then lists its own. */
   readonly hasRealGpus: boolean;
   /** Holds the Python package `edgerun`, for live workers; absent where their Python has it itself. */
   readonly pythonPackage?: string | undefined;
@@ -66,7 +66,7 @@ const ENDLESS = { freeBytes: async () => null, reserveBytes: 0, checkIntervalMs:
 type TrackedWorker = {
   record: ProcessRecord;
   readonly directory: WorkerDirectory;
-  /** Own children tell of their end; adopted workers have to be looked at. */
+  /** Children emit an event at their end; adopted workers must be polled. */
   readonly isAdopted: boolean;
   readonly ended: Promise<WorkerExit>;
   readonly settle: (exit: WorkerExit) => void;
@@ -121,7 +121,7 @@ export class ProcessRuntime implements Runtime {
 
   // Files of apps
 
-  /** No image is used, and none is kept. */
+  /** Processes use no images, so nothing is cached. */
   async prepare(
     { artifact }: WorkerSpec,
     onProgress: (progress: PrepareProgress) => void,
@@ -193,7 +193,7 @@ export class ProcessRuntime implements Runtime {
     return { CUDA_DEVICE_ORDER: "PCI_BUS_ID", CUDA_VISIBLE_DEVICES: spec.gpuIndexes.join(",") };
   }
 
-  /** Nothing can be mounted for a process, so it is told where its network volume is. */
+  /** Nothing can be mounted for a process, so its environment has the path of its network volume. */
   async #volumeEnvironment({ networkVolumeIds = [] }: WorkerSpec): Promise<Readonly<Record<string, string>>> {
     const path = (await this.#options.volumes?.pathOfFirst(networkVolumeIds)) ?? null;
     return path === null ? {} : { EDGERUN_VOLUME: path };

@@ -1,7 +1,7 @@
 /**
- * What runs on this machine, from /proc or, where there is none, from ps.
+ * The processes of this machine, from /proc or, without one, from ps.
  *
- * A pid alone says nothing: it is given out again. Pid and start together name one process for ever.
+ * A pid alone is not an identity because it is reused. Pid and start together identify one process for ever.
  */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ export type ProcessRow = {
   readonly pid: number;
   readonly parentPid: number;
   readonly groupId: number;
-  /** Ended, but its parent has not asked for its exit code yet. */
+  /** Ended, but its parent has not read its exit code yet. */
   readonly isZombie: boolean;
   /** Text that no other process of this pid has. */
   readonly start: string;
@@ -30,7 +30,7 @@ export async function readProcessTable(): Promise<readonly ProcessRow[]> {
   return pids.flatMap((pid) => readProcRow(Number(pid), boot) ?? []);
 }
 
-/** One process; null when there is none of this pid. */
+/** One process; null when no process has this pid. */
 export async function readProcess(pid: number): Promise<ProcessRow | null> {
   if (hasProc) return readProcRow(pid, await bootId());
   const { stdout } = await run("ps", ["-p", String(pid), "-o", PS_COLUMNS]).catch(() => ({ stdout: "" }));
@@ -54,7 +54,7 @@ export async function withEnvironment(
   return rows.filter((_, index) => matches[index]);
 }
 
-/** Whether a process that has the one start began before a process that has the other; false where nobody can tell. */
+/** Whether a process with the first start began before one with the second; false when unknown. */
 export function beganBefore(start: string, other: string): boolean {
   const [boot, ticks] = start.split(" ");
   const [otherBoot, otherTicks] = other.split(" ");

@@ -54,7 +54,7 @@ function workersPath(stateDirectory: string): string {
 
 const RECORD_FILE = "worker.json";
 
-/** What is kept on disk about a worker's process, so that the next agent on this host finds it. */
+/** The record of a worker's process on disk, from which the next agent on this host finds it. */
 const processRecordSchema = z.object({
   workerId: z.string(),
   endpointId: z.string(),
@@ -70,7 +70,7 @@ const processRecordSchema = z.object({
 });
 export type ProcessRecord = z.infer<typeof processRecordSchema>;
 
-/** The record in a worker's directory; null when there is none that can be read. */
+/** The record in a worker's directory; null without a readable one. */
 export async function readRecord(directory: string): Promise<ProcessRecord | null> {
   try {
     const text = await readFile(join(directory, RECORD_FILE), "utf8");

@@ -48,7 +48,7 @@ export async function spawnWorker(
     const child = spawn(command, args, {
       cwd: directory.workPath,
       env: { ...env, [WORKER_DIRECTORY_VARIABLE]: directory.path },
-      // The file itself, not a pipe of the agent's: a worker goes on writing when the agent is gone.
+      // The file itself, not a pipe of the agent: a worker continues to write when the agent has ended.
       stdio: ["ignore", log.fd, log.fd],
       detached: true,
     });
@@ -70,7 +70,7 @@ async function startCommand(
   return place || isLive(spec) ? runtimeCommand(place?.appPath ?? null, env) : [];
 }
 
-/** Nothing can be mounted for a process, so it is told where the files are. */
+/** Nothing can be mounted for a process, so its environment has the path of the files. */
 function environmentOf(
   spec: WorkerSpec,
   { place, pythonPackage }: ProcessEnvironment,

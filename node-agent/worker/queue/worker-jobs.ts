@@ -47,14 +47,14 @@ export type WorkerJobsOptions = {
 };
 
 /** `body`: what the container sees of the job, as JSON text. */
-type WaitingJob = { readonly record: AttemptRecord; readonly body: string };
+type PendingAttempt = { readonly record: AttemptRecord; readonly body: string };
 
 export class WorkerJobs {
   readonly #options: WorkerJobsOptions;
   readonly #takes: PollQueue<number>;
   readonly #stops: JobStops;
   readonly #deferred = new PollQueue<null>(() => {});
-  #waiting: WaitingJob[] = [];
+  #waiting: PendingAttempt[] = [];
   readonly #inside = new Map<string, DeliveredJob>();
   /** Jobs that the worker can hold, as its polls have shown; null until the first one. */
   #capacity: number | null = null;

@@ -413,7 +413,8 @@ function exchangeRequestOf<Value extends z.ZodType>(value: Value) {
 
 export const exchangeRequestSchema = exchangeRequestOf(jsonValueSchema);
 export type ExchangeRequest = z.infer<typeof exchangeRequestSchema>;
-export type LeasedJob = ExchangeRequest["held"][number];
+/** A running attempt, whose lease the exchange extends. */
+export type LeaseRenewal = ExchangeRequest["held"][number];
 
 /** The same with users' values as the texts that they are. */
 export const rawExchangeRequestSchema = exchangeRequestOf(rawJsonSchema);

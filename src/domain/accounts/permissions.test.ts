@@ -70,3 +70,8 @@ test("the level is a word for common permissions", ({ expect }) => {
   expect(levelOf({ graphql: "write", endpoints: "read" })).toBe("RESTRICTED");
   expect(levelOf({ graphql: "read", endpoints: {} })).toBe("RESTRICTED");
 });
+
+test("each access suffices for itself and for less", ({ expect }) => {
+  const sufficient = ACCESSES.map((granted) => ACCESSES.filter((needed) => suffices(granted, needed)));
+  expect(sufficient).toEqual([["none"], ["none", "read"], ["none", "read", "write"]]);
+});

@@ -6,11 +6,11 @@ import {
   queuedJob,
   retentionOf,
   transition,
-  type Job,
+  type StoredJob,
   type JobEvent,
 } from "./job-machine.ts";
 
-function freshJob(values: Partial<Job> = {}): Job {
+function freshJob(values: Partial<StoredJob> = {}): StoredJob {
   const submitted = { isSync: false, ttlMs: 1_000_000, executionTimeoutMs: 600_000, retentionMs: 60_000 };
   return { ...queuedJob(submitted, 0), ...values };
 }
@@ -28,7 +28,9 @@ const anyEvent: fc.Arbitrary<JobEvent> = fc.oneof(
 );
 
 /** Every job on the way that a sequence of events takes, refused events leaving it where it was. */
-function walk(events: readonly JobEvent[]): { before: Job; event: JobEvent; after: Job; isMoved: boolean }[] {
+function walk(
+  events: readonly JobEvent[],
+): { before: StoredJob; event: JobEvent; after: StoredJob; isMoved: boolean }[] {
   let job = freshJob();
   return events.map((event, index) => {
     const before = job;

@@ -54,7 +54,7 @@ export function storedBytesOf(payload: Payload | null): number {
   return payload?.kind === "stored" ? (payload.objectBytes ?? payload.sizeBytes) : 0;
 }
 
-export type Job = {
+export type StoredJob = {
   readonly state: JobState;
   readonly isSync: boolean;
   readonly attempt: number;
@@ -114,14 +114,14 @@ export type RejectionReason =
   | "not_retryable";
 
 export type Transition =
-  | { readonly kind: "moved"; readonly job: Job; readonly effects: readonly Effect[] }
+  | { readonly kind: "moved"; readonly job: StoredJob; readonly effects: readonly Effect[] }
   | { readonly kind: "refused"; readonly reason: RejectionReason };
 
 /** A submitted job. */
 export function queuedJob(
-  submitted: Pick<Job, "isSync" | "executionTimeoutMs" | "retentionMs"> & { readonly ttlMs: number },
+  submitted: Pick<StoredJob, "isSync" | "executionTimeoutMs" | "retentionMs"> & { readonly ttlMs: number },
   now: number,
-): Job {
+): StoredJob {
   return {
     state: "queued",
     isSync: submitted.isSync,
@@ -150,7 +150,7 @@ const NOTHING_YET = {
 } as const;
 
 /** The job after `event` at `now`, or why the event is rejected. */
-export function transition(job: Job, event: JobEvent, now: number): Transition {
+export function transition(job: StoredJob, event: JobEvent, now: number): Transition {
   switch (event.kind) {
     case "claim":
       return job.state === "queued" ? claimed(job, event.workerId, event.hostId, now) : refused("not_queued");
@@ -183,18 +183,18 @@ export function retentionOf(isSync: boolean, waitMs: number | null): number {
 }
 
 /** The expiry of a job that gets a new ttl now; never later than the longest ttl after its creation. */
-export function newExpiry(job: Pick<Job, "createdAt">, ttlMs: number, now: number): number {
+export function newExpiry(job: Pick<StoredJob, "createdAt">, ttlMs: number, now: number): number {
   return Math.min(now + ttlMs, job.createdAt + TTL_MAX_MS);
 }
 
 /** An expired job no longer exists for any reader, removed or not. */
-export function isExpired(job: Pick<Job, "expiresAt" | "removeAt">, now: number): boolean {
+export function isExpired(job: Pick<StoredJob, "expiresAt" | "removeAt">, now: number): boolean {
   return now >= job.expiresAt || (job.removeAt !== null && now >= job.removeAt);
 }
 
 // Guards
 
-function checkAttempt(job: Job, attempt: number): Transition | undefined {
+function checkAttempt(job: StoredJob, attempt: number): Transition | undefined {
   if (isFinal(job.state)) return refused("already_final");
   if (job.state !== "running") return refused("not_running");
   if (job.attempt !== attempt) return refused("attempt_replaced"); // M1
@@ -207,14 +207,21 @@ function refused(reason: RejectionReason): Transition {
 
 // Moves
 
-function claimed(job: Job, workerId: string, hostId: string, now: number): Transition {
-  const next: Job = { ...job, state: "running", attempt: job.attempt + 1, startedAt: now, workerId, hostId };
+function claimed(job: StoredJob, workerId: string, hostId: string, now: number): Transition {
+  const next: StoredJob = {
+    ...job,
+    state: "running",
+    attempt: job.attempt + 1,
+    startedAt: now,
+    workerId,
+    hostId,
+  };
   return { kind: "moved", job: next, effects: [] };
 }
 
 type AttemptEvent = Extract<JobEvent, { readonly attempt: number }>;
 
-function endAttempt(job: Job, event: AttemptEvent, now: number): Transition {
+function endAttempt(job: StoredJob, event: AttemptEvent, now: number): Transition {
   switch (event.kind) {
     case "undeliver":
       return requeued(job, { rescues: job.rescues, retries: job.retries });
@@ -235,33 +242,44 @@ function endAttempt(job: Job, event: AttemptEvent, now: number): Transition {
   }
 }
 
-function requeued(job: Job, counts: Pick<Job, "rescues" | "retries">): Transition {
-  const next: Job = { ...job, ...counts, state: "queued", startedAt: null, workerId: null, hostId: null };
+function requeued(job: StoredJob, counts: Pick<StoredJob, "rescues" | "retries">): Transition {
+  const next: StoredJob = {
+    ...job,
+    ...counts,
+    state: "queued",
+    startedAt: null,
+    workerId: null,
+    hostId: null,
+  };
   return { kind: "moved", job: next, effects: [{ kind: "requeued" }] };
 }
 
 function settled(
-  job: Job,
+  job: StoredJob,
   state: JobState,
   now: number,
-  result: Pick<Job, "output" | "error">,
+  result: Pick<StoredJob, "output" | "error">,
 ): Extract<Transition, { kind: "moved" }> {
-  const next: Job = { ...job, ...result, state, finishedAt: now, removeAt: now + job.retentionMs };
+  const next: StoredJob = { ...job, ...result, state, finishedAt: now, removeAt: now + job.retentionMs };
   return { kind: "moved", job: next, effects: [{ kind: "settled" }] };
 }
 
-function cancelled(job: Job, now: number): Transition {
+function cancelled(job: StoredJob, now: number): Transition {
   return withStop(job, "cancelled", settled(job, "cancelled", now, { error: null, output: null }));
 }
 
-function withStop(before: Job, reason: StopReason, move: Extract<Transition, { kind: "moved" }>): Transition {
+function withStop(
+  before: StoredJob,
+  reason: StopReason,
+  move: Extract<Transition, { kind: "moved" }>,
+): Transition {
   if (before.hostId === null) return move;
   const stop: Effect = { kind: "stopHandler", hostId: before.hostId, attempt: before.attempt, reason };
   return { ...move, effects: [...move.effects, stop] };
 }
 
-function retried(job: Job, now: number): Transition {
-  const next: Job = {
+function retried(job: StoredJob, now: number): Transition {
+  const next: StoredJob = {
     ...job,
     ...NOTHING_YET,
     state: "queued",

@@ -1,12 +1,12 @@
 import { test } from "vitest";
-import { queuedJob, transition, type Job, type JobEvent } from "./job-machine.ts";
+import { queuedJob, transition, type StoredJob, type JobEvent } from "./job-machine.ts";
 import { listJob, viewJob } from "./job-view.ts";
 
 const SUBMITTED_AT = 1_000;
 
-function jobAfter(...events: readonly (readonly [at: number, event: JobEvent])[]): Job {
+function jobAfter(...events: readonly (readonly [at: number, event: JobEvent])[]): StoredJob {
   const submitted = { isSync: false, ttlMs: 1_000_000, executionTimeoutMs: 600_000, retentionMs: 60_000 };
-  return events.reduce<Job>(
+  return events.reduce<StoredJob>(
     (job, [at, event]) => {
       const verdict = transition(job, event, at);
       return verdict.kind === "moved" ? verdict.job : job;

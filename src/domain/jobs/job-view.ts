@@ -1,6 +1,8 @@
 /** Jobs as clients see them: the one mapping of job states to wire statuses. */
-import type { JobReply, QueueView, RequestRow, WireStatus } from "../../contract/job.ts";
-import { JOB_STATES, type Job, type JobState, type Payload } from "./job-machine.ts";
+import type { z } from "zod";
+import type { Immutable } from "../../contract/immutable.ts";
+import type { jobViewSchema, QueueView, RequestRow, WireStatus } from "../../contract/job.ts";
+import { JOB_STATES, type StoredJob, type JobState, type Payload } from "./job-machine.ts";
 
 const WIRE_STATUS: Record<JobState, WireStatus> = {
   queued: "IN_QUEUE",
@@ -12,7 +14,9 @@ const WIRE_STATUS: Record<JobState, WireStatus> = {
 };
 
 /** A job as its reader sees it; the gateway splices the JSON of `output` in. */
-export type JobView = JobReply & { readonly output: Payload | null };
+export type JobView = Immutable<Omit<z.infer<typeof jobViewSchema>, "output">> & {
+  readonly output: Payload | null;
+};
 
 export type ViewExtras = {
   readonly progress: Payload | null;
@@ -25,7 +29,7 @@ export type ViewExtras = {
  * Encodes a job. Both times are integers in every state; strict clients also want a worker id on every reply but a
  * waiting one, so a job without a worker has "".
  */
-export function viewJob(id: string, job: Job, { progress, queue, now }: ViewExtras): JobView {
+export function viewJob(id: string, job: StoredJob, { progress, queue, now }: ViewExtras): JobView {
   const view = { id, status: WIRE_STATUS[job.state], ...timesOf(job, now) };
   if (job.state === "queued") return { ...view, ...(queue && { queue }), ...retriesOf(job), output: null };
   const base = { ...view, workerId: job.workerId ?? "" };
@@ -39,14 +43,17 @@ export function viewJob(id: string, job: Job, { progress, queue, now }: ViewExtr
 }
 
 /** Milliseconds of waiting and of execution; a job that never had a worker was not executed. */
-function timesOf(job: Job, now: number): { readonly delayTime: number; readonly executionTime: number } {
+function timesOf(
+  job: StoredJob,
+  now: number,
+): { readonly delayTime: number; readonly executionTime: number } {
   const endedAt = job.finishedAt ?? Math.max(now, job.startedAt ?? job.queuedAt);
   const startedAt = job.state === "queued" ? endedAt : (job.startedAt ?? endedAt);
   return { delayTime: startedAt - job.queuedAt, executionTime: endedAt - startedAt };
 }
 
 /** A job as a row of `requests`. */
-export function listJob(id: string, job: Job, now: number): RequestRow {
+export function listJob(id: string, job: StoredJob, now: number): RequestRow {
   const extras = { progress: null, queue: null, now };
   const { queue: _, retries: __, output: ___, ...view } = viewJob(id, job, extras);
   return {
@@ -67,6 +74,6 @@ export function wireStatusOf(state: JobState): WireStatus {
   return WIRE_STATUS[state];
 }
 
-function retriesOf(job: Job): { retries?: number } {
+function retriesOf(job: StoredJob): { retries?: number } {
   return job.retries > 0 ? { retries: job.retries } : {};
 }

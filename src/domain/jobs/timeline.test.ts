@@ -1,5 +1,5 @@
 import { describe, test } from "vitest";
-import { queuedJob, type Job } from "./job-machine.ts";
+import { queuedJob, type StoredJob } from "./job-machine.ts";
 import {
   coldStartBy,
   extendTrace,
@@ -16,13 +16,13 @@ const NO_START: WorkerStart = {
   readyAt: null,
 };
 
-function jobWith(values: Partial<Job>): Job {
+function jobWith(values: Partial<StoredJob>): StoredJob {
   const submitted = { isSync: false, ttlMs: 1_000_000, executionTimeoutMs: 600_000, retentionMs: 1 };
   return { ...queuedJob(submitted, 100), ...values };
 }
 
 const running = jobWith({ state: "running", attempt: 1, startedAt: 200, workerId: "w", hostId: "h" });
-const namesOf = (job: Job, workerStart: WorkerStart) =>
+const namesOf = (job: StoredJob, workerStart: WorkerStart) =>
   timelineOf(job, { ...UNKNOWN_TIMES, workerStart }).map(({ event, at }) => [event, at]);
 
 describe("the start of a worker", () => {

@@ -5,7 +5,7 @@
  * its trace and is written along with what ends an attempt, so a timeline costs no row.
  */
 import type { TimelineEvent } from "../../contract/job.ts";
-import { isFinal, type Job, type JobEvent } from "./job-machine.ts";
+import { isFinal, type StoredJob, type JobEvent } from "./job-machine.ts";
 import { wireStatusOf } from "./job-view.ts";
 
 /** When a worker came up; null for what did not happen or is not known. */
@@ -52,7 +52,12 @@ export function mergeStart(stored: WorkerStart | null, reported: WorkerStart | n
 }
 
 /** The trace of a job after a transition of it. */
-export function extendTrace(before: Job, event: JobEvent, times: AttemptTimes, now: number): string | null {
+export function extendTrace(
+  before: StoredJob,
+  event: JobEvent,
+  times: AttemptTimes,
+  now: number,
+): string | null {
   const events = attemptEndEvents(before, event, times, now);
   if (events.length === 0) return before.trace;
   return JSON.stringify([...readTrace(before), ...events].slice(-TRACE_MAX_EVENTS));
@@ -60,7 +65,7 @@ export function extendTrace(before: Job, event: JobEvent, times: AttemptTimes, n
 
 /** All events of a job in their order; `beside` are those that others know of. */
 export function timelineOf(
-  job: Job,
+  job: StoredJob,
   times: AttemptTimes,
   beside: readonly TimelineEvent[] = [],
 ): TimelineEvent[] {
@@ -74,7 +79,7 @@ export function timelineOf(
  * How long the last attempt of a job waited for a worker that came up for it, in ms: from the begin of its start,
  * or from when the job was queued if that was later, until it was ready. Null for a worker that was up already.
  */
-export function coldStartOf(job: Job): number | null {
+export function coldStartOf(job: StoredJob): number | null {
   if (job.trace?.includes(WORKER_READY) !== true) return null; // a look at the text is cheaper than to parse it
   const events = readTrace(job);
   const attempt = events.slice(
@@ -99,7 +104,12 @@ export function coldStartBy(start: WorkerStart | null, since: number, takenAt: n
 const WORKER_READY: TimelineEvent["event"] = "worker_ready";
 const STARTING: ReadonlySet<TimelineEvent["event"]> = new Set(["image_pull_started", "container_started"]);
 
-function attemptEndEvents(before: Job, event: JobEvent, times: AttemptTimes, now: number): TimelineEvent[] {
+function attemptEndEvents(
+  before: StoredJob,
+  event: JobEvent,
+  times: AttemptTimes,
+  now: number,
+): TimelineEvent[] {
   if (event.kind === "retry") return [endOf(before), { event: "retried", at: now }];
   if (before.state !== "running") return [];
   const attempt = attemptEvents(before, times);
@@ -110,7 +120,7 @@ function attemptEndEvents(before: Job, event: JobEvent, times: AttemptTimes, now
   return attempt;
 }
 
-function attemptEvents(job: Job, times: AttemptTimes): TimelineEvent[] {
+function attemptEvents(job: StoredJob, times: AttemptTimes): TimelineEvent[] {
   const { attempt } = job;
   const workerId = job.workerId ?? "";
   const taken = {
@@ -151,13 +161,13 @@ function eventAt(event: TimelineEvent["event"], at: number | null): TimelineEven
   return at === null ? [] : [{ event, at }];
 }
 
-function endOf(job: Job): TimelineEvent {
+function endOf(job: StoredJob): TimelineEvent {
   const at = job.finishedAt ?? 0;
   if (job.state === "cancelled") return { event: "cancelled", at };
   return { event: "finished", at, status: wireStatusOf(job.state) };
 }
 
-function readTrace({ trace }: Job): TimelineEvent[] {
+function readTrace({ trace }: StoredJob): TimelineEvent[] {
   return trace === null ? [] : (JSON.parse(trace) as TimelineEvent[]);
 }
 

@@ -136,3 +136,8 @@ describe("a literal", () => {
     "__proto__",
   ])("is not %s", (text, { expect }) => expect(readPythonLiteral(text)).toBeUndefined());
 });
+
+test("a text longer than any error is not read", ({ expect }) => {
+  expect(readPythonLiteral(`'${"a".repeat(65_000)}'`)).toHaveLength(65_000);
+  expect(readPythonLiteral(`'${"a".repeat(65_536)}'`)).toBeUndefined();
+});

@@ -7,6 +7,8 @@ import type { JsonValue } from "../../json/raw-json.ts";
 
 /** Far deeper than any error; bounds the recursion of readers. */
 const DEPTH_MAX = 64;
+/** Far longer than any error that a client can use. */
+const LITERAL_MAX_CHARACTERS = 65_536;
 
 const SPACE = /\s*/y;
 const STRING = /[bBuU]?(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")/y;
@@ -45,8 +47,9 @@ const SIMPLE_ESCAPES: ReadonlyMap<string, string> = new Map([
   ["0", "\0"],
 ]);
 
-/** The value of a Python literal; undefined for other text. What JSON does not know (inf, nan) is null. */
+/** The value of a Python literal; undefined for other or longer text. What JSON does not know (inf, nan) is null. */
 export function readPythonLiteral(source: string): JsonValue | undefined {
+  if (source.length > LITERAL_MAX_CHARACTERS) return undefined;
   try {
     return JSON.parse(toJson(source)) as JsonValue;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { test } from "vitest";
 import type { Gpu } from "../../contract/agent/agent.ts";
-import { limitsOf } from "./host-capacity.ts";
+import { HostCapacity, limitsOf } from "./host-capacity.ts";
 
 const gpu = (isSimulated: boolean): Gpu => {
   return { index: 0, name: "NVIDIA L4", tier: "AMPERE_24", memoryMb: 24_000, isSimulated };
@@ -21,4 +21,18 @@ test("a share of GPUs that are not there limits nobody, but a CPU instance keeps
 test("who asked for nothing, or was placed before sizes were noted, has no limit", ({ expect }) => {
   expect(limitsOf({ gpuIndexes: [], size: { ...size, cpuMilli: 0, memoryMb: 0 } }, [])).toBeUndefined();
   expect(limitsOf({ gpuIndexes: [0], size: null }, [gpu(false)])).toBeUndefined();
+});
+
+test("a worker without a stored size takes the share of its GPUs, which is nothing on a host without any", ({
+  expect,
+}) => {
+  const host = {
+    ...{ hostId: "h", name: "h", cpuCount: 8, memoryMb: 32_000, diskMb: 100, diskFreeMb: 100 },
+    ...{ isCordoned: false, isDrained: false },
+  };
+  const withTwo = { ...host, gpus: [gpu(false), { ...gpu(false), index: 1 }] };
+  const freeBeside = { cpuMilli: 4_000, memoryMb: 16_000 };
+  expect(new HostCapacity(withTwo, [{ gpuIndexes: [1], size: null }]).free).toMatchObject(freeBeside);
+  const withNone = new HostCapacity({ ...host, gpus: [] }, [{ gpuIndexes: [], size: null }]);
+  expect(withNone.free).toEqual(withNone.total);
 });

@@ -127,6 +127,18 @@ describe("whatever is asked for", () => {
     );
   });
 
+  test.for([
+    [{}, true],
+    [{ allowedCudaVersions: [] }, true],
+    [{ allowedCudaVersions: ["12.4"] }, true],
+    [{ allowedCudaVersions: ["12.3"] }, false],
+    [{ minCudaVersion: "12.4" }, true],
+    [{ minCudaVersion: "12.10" }, false],
+  ] as const)("a host with CUDA 12.4 has room for %j: %s", ([required, hasRoom], { expect }) => {
+    const pool = poolOf([host("h", ["ADA_24"], { cudaVersion: "12.4" })]);
+    expect(pool.allocate({ ...GPU, ...required }) !== undefined).toBe(hasRoom);
+  });
+
   test("a tier is taken only when no host has room in a tier before it", ({ expect }) => {
     fc.assert(
       fc.property(candidates, requirement, (hosts, required) => {

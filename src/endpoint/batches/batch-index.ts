@@ -3,7 +3,7 @@
  * changed batch.
  */
 import { decodeBatchId, isAtWork, type Batch } from "../../domain/jobs/batch.ts";
-import type { Job } from "../../domain/jobs/job-machine.ts";
+import type { StoredJob } from "../../domain/jobs/job-machine.ts";
 import { SeqOwners } from "../../domain/jobs/seq-ranges.ts";
 import type { BatchStore } from "./batch-store.ts";
 
@@ -102,7 +102,7 @@ export class BatchIndex {
   // Jobs
 
   /** To be called for every job whose row is removed. */
-  jobRemoved(seq: number, { state }: Job): void {
+  jobRemoved(seq: number, { state }: StoredJob): void {
     const batch = state === "completed" ? this.#ownerOf(seq) : undefined;
     if (batch) this.put({ ...batch, removedCompleted: batch.removedCompleted + 1 });
   }

@@ -5,7 +5,7 @@ import { decodeJobId } from "../../domain/jobs/job-id.ts";
 import { ANSWER_INPUTS_MAX_BYTES, slotsInTurn, type Dispatch } from "./dispatch.ts";
 import type { JobEvent, Payload } from "../../domain/jobs/job-machine.ts";
 import type { Appended, ChunkStore } from "../streams/chunk-store.ts";
-import { publicId, type StoredJob, type JobRequest } from "../queue/job-store.ts";
+import { publicId, type QueueEntry, type WorkerRequest } from "../queue/job-store.ts";
 import type {
   Ack,
   ChunkAck,
@@ -104,7 +104,7 @@ export class AgentHandlers {
     return stored !== undefined && (ownsJob(stored, attempt, hostId) || hasOutput(stored, key));
   }
 
-  dispatched(stored: StoredJob, request: JobRequest): DispatchedJob {
+  dispatched(stored: QueueEntry, request: WorkerRequest): DispatchedJob {
     return {
       jobId: publicId(stored),
       attempt: stored.job.attempt,
@@ -236,16 +236,16 @@ const NO_STORAGE_FOR_CHUNKS =
   "The storage of this endpoint is full. Stream less at a time, or run the job again when older results have been " +
   "removed.";
 
-function ownsJob(stored: StoredJob, attempt: number, hostId: string): boolean {
+function ownsJob(stored: QueueEntry, attempt: number, hostId: string): boolean {
   return isRunning(stored, attempt) && stored.job.hostId === hostId;
 }
 
 /** Only the host of such an attempt may report or drop its result. */
-function isRunning({ job }: StoredJob, attempt: number): boolean {
+function isRunning({ job }: QueueEntry, attempt: number): boolean {
   return job.state === "running" && job.attempt === attempt;
 }
 
-function hasOutput({ job }: StoredJob, key: string): boolean {
+function hasOutput({ job }: QueueEntry, key: string): boolean {
   return job.output?.kind === "stored" && job.output.key === key;
 }
 
@@ -268,7 +268,7 @@ function eventOf(report: AttemptReport): JobEvent {
 }
 
 /** Undefined when the attempt has ended by its own report, whose acknowledgement is on its way. */
-function stopReasonOf(stored: StoredJob | undefined, attempt: number): StopReason | undefined {
+function stopReasonOf(stored: QueueEntry | undefined, attempt: number): StopReason | undefined {
   if (!stored) return "expired";
   if (stored.job.attempt !== attempt) return "lease_lost";
   switch (stored.job.state) {

@@ -1,7 +1,7 @@
 /** Load-balanced requests: each gets a worker and a stream on the link of its host, or has to wait. */
 import { WindowBudget, LINK_WINDOW_BYTES, LINK_WINDOWS_BUDGET_BYTES } from "../../link/link-window.ts";
 import type { Reset, ResetReason } from "../../link/link-messages.ts";
-import { readWaitingRequest, type WaitingRequest, type WaitingRequests } from "./waiting-requests.ts";
+import { readRequestWaiter, type RequestWaiter, type WaitingRequests } from "./waiting-requests.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { DIRECT_WAITING_MAX } from "../limits/request-limits.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
@@ -91,7 +91,7 @@ export class ForwardHandlers {
   /** Opens the wake-up channel of `?direct=…`; notifies at once when waiting is not necessary, or no use. */
   openChannel(query: URLSearchParams, now: number): Response {
     const { waitingRequests, requests } = this.#parts;
-    const waiter = readWaitingRequest(query, now);
+    const waiter = readRequestWaiter(query, now);
     const response = waitingRequests.open(
       waiter,
       requests.waiting >= DIRECT_WAITING_MAX || this.#isServed(waiter),
@@ -119,7 +119,7 @@ export class ForwardHandlers {
     return true;
   }
 
-  #isServed({ affinity }: WaitingRequest): boolean {
+  #isServed({ affinity }: RequestWaiter): boolean {
     const { workers } = this.#parts;
     if (workers.choose(affinity, Date.now())) return true;
     return workers.absence(affinity).kind !== "wait";

@@ -2,7 +2,7 @@
 import { WakeUpChannels, type WakeUpChannel } from "../../durable/waiters.ts";
 import type { Affinity } from "./messages.ts";
 
-export type WaitingRequest = {
+export type RequestWaiter = {
   readonly requestId: string;
   readonly affinity: Affinity | null;
   /** Since when it waits, and until when; epoch ms. */
@@ -13,7 +13,7 @@ export type WaitingRequest = {
 const TAG = "direct";
 
 export class WaitingRequests {
-  readonly #channels: WakeUpChannels<WaitingRequest>;
+  readonly #channels: WakeUpChannels<RequestWaiter>;
   readonly #waiting = new Set<string>();
 
   constructor(context: DurableObjectState) {
@@ -29,7 +29,7 @@ export class WaitingRequests {
   }
 
   /** Waits, unless there is news already. */
-  open(waiter: WaitingRequest, hasNews: boolean): Response {
+  open(waiter: RequestWaiter, hasNews: boolean): Response {
     const { response, notify } = this.#channels.accept([TAG], waiter);
     if (hasNews) notify("look");
     else this.#waiting.add(waiter.requestId);
@@ -37,29 +37,29 @@ export class WaitingRequests {
   }
 
   /** Notifies the requests that can be served, in the order in which they came. */
-  notify(isServed: (waiter: WaitingRequest) => boolean): void {
+  notify(isServed: (waiter: RequestWaiter) => boolean): void {
     if (this.#waiting.size === 0) return;
     for (const channel of this.#channels.find(TAG)) if (isServed(channel.waiter)) this.#notify(channel);
   }
 
   /** A socket has closed; returns the request that waited on it, unless it was notified. */
-  closed(socket: WebSocket): WaitingRequest | undefined {
+  closed(socket: WebSocket): RequestWaiter | undefined {
     if (this.#waiting.size === 0) return undefined;
     const waiter = socket.deserializeAttachment() as
-      | WaitingRequest
+      | RequestWaiter
       | { readonly requestId?: undefined }
       | null;
     return waiter?.requestId !== undefined && this.#waiting.delete(waiter.requestId) ? waiter : undefined;
   }
 
-  #notify({ waiter, notify }: WakeUpChannel<WaitingRequest>): void {
+  #notify({ waiter, notify }: WakeUpChannel<RequestWaiter>): void {
     this.#waiting.delete(waiter.requestId);
     notify("look");
   }
 }
 
 /** Reads `direct=<requestId>&affinity=<mode>:<workerId>&until=<epoch ms>`, as the gateway writes it. */
-export function readWaitingRequest(query: URLSearchParams, now: number): WaitingRequest {
+export function readRequestWaiter(query: URLSearchParams, now: number): RequestWaiter {
   return {
     requestId: query.get("direct") ?? "",
     affinity: readAffinity(query.get("affinity")),

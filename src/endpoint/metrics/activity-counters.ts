@@ -11,7 +11,7 @@
  *     of them, or when the request tracker says that they are quiet. An object that dies loses what was not written;
  *     one that hibernates has written all.
  */
-import { isFinal, type FinalState, type Job } from "../../domain/jobs/job-machine.ts";
+import { isFinal, type FinalState, type StoredJob } from "../../domain/jobs/job-machine.ts";
 import { ACTIVITY_PAGE_MS, ACTIVITY_PAGES_RETAINED, type ActivityStore } from "./activity-store.ts";
 import type { ActivityCheckpoint } from "../queue/queue-ledger.ts";
 import { Activity, spansOf, type ActivitySegment } from "../../domain/metrics/activity.ts";
@@ -110,7 +110,7 @@ export class ActivityCounters {
     this.#pending.cancelled += count;
   }
 
-  ended(job: Job): void {
+  ended(job: StoredJob): void {
     const { state, queuedAt, startedAt, finishedAt } = job;
     if (!isFinal(state) || finishedAt === null) return;
     const times = {

@@ -22,7 +22,7 @@
  * L4  A claim of a head does not touch the job's row either. The turn writes one fact per host instead: the attempts
  *     that run there and whose rows still say queued. Their next transition expects such a row.
  */
-import { transition, RUN_RETENTION_MS, type Job } from "../../domain/jobs/job-machine.ts";
+import { transition, RUN_RETENTION_MS, type StoredJob } from "../../domain/jobs/job-machine.ts";
 import {
   countAhead,
   PRIORITIES,
@@ -34,7 +34,7 @@ import {
   type PriorityCounts,
 } from "../../domain/jobs/priorities.ts";
 import type { FactMap } from "../facts/fact-store.ts";
-import type { JobStore, QueuedJob, SeqBounds, StoredJob } from "./job-store.ts";
+import type { JobStore, EntryWithRequest, SeqBounds, QueueEntry } from "./job-store.ts";
 
 const RECOVERY_BATCH = 1_000;
 
@@ -85,8 +85,8 @@ export type PriorityRecovery = {
   /** `storedTotal` of the last added job; undefined when none was added. */
   readonly storedTotal: number | null | undefined;
   /** The jobs that the head has passed, as they are now, and how many of them were claimed. */
-  readonly passed: readonly StoredJob[];
-  readonly claimed: readonly StoredJob[];
+  readonly passed: readonly QueueEntry[];
+  readonly claimed: readonly QueueEntry[];
 };
 
 export class Claims {
@@ -177,7 +177,7 @@ export class Claims {
   }
 
   /** A job as it is, whatever its row says (L3, L4). */
-  asItStands(stored: StoredJob): StoredJob {
+  asItStands(stored: QueueEntry): QueueEntry {
     const { seq, job } = stored;
     if (!isNeverClaimed(job) || seq >= this.headOf(priorityOf(seq))) return stored;
     const lease = this.#running.get(seq);
@@ -191,7 +191,7 @@ export class Claims {
   }
 
   /** What the row of a job says, which its next guarded write must expect. */
-  rowOf({ seq, job }: StoredJob): Pick<Job, "state" | "attempt"> {
+  rowOf({ seq, job }: QueueEntry): Pick<StoredJob, "state" | "attempt"> {
     return (this.#running.get(seq)?.isWritten ?? true) ? job : NEVER_CLAIMED;
   }
 
@@ -205,7 +205,7 @@ export class Claims {
   }
 
   /** The next jobs of one priority in their order, at most `limit`. */
-  next(limit: number, queued: PriorityCounts): { jobs: readonly QueuedJob[]; kind: ClaimKind } {
+  next(limit: number, queued: PriorityCounts): { jobs: readonly EntryWithRequest[]; kind: ClaimKind } {
     if (limit === 0) return { jobs: [], kind: "head" };
     for (const [priority, most] of prioritiesToClaim(queued, this.#normalsInARow)) {
       const count = Math.min(limit, most);
@@ -217,12 +217,18 @@ export class Claims {
     return { jobs: [], kind: "head" };
   }
 
-  requeuedJobs(priority: Priority, limit: number): readonly QueuedJob[] {
+  requeuedJobs(priority: Priority, limit: number): readonly EntryWithRequest[] {
     return this.#store.requeuedWithPriority(PRIORITY_START[priority], PRIORITY_END[priority], limit);
   }
 
   /** Claims one of the next jobs. The claim of a head is written by `persist`, for all jobs of the turn at once (L4). */
-  claim(next: QueuedJob, kind: ClaimKind, taker: Taker, queued: PriorityCounts, now: number): QueuedJob {
+  claim(
+    next: EntryWithRequest,
+    kind: ClaimKind,
+    taker: Taker,
+    queued: PriorityCounts,
+    now: number,
+  ): EntryWithRequest {
     const { seq } = next;
     const isTurnOver = priorityOf(seq) === "low" || queued.low === 0;
     this.#normalsInARow = isTurnOver ? 0 : this.#normalsInARow + 1;
@@ -235,7 +241,7 @@ export class Claims {
   }
 
   /** A claimed job runs from now on. */
-  start(seq: number, job: Job, kind: ClaimKind): Lease {
+  start(seq: number, job: StoredJob, kind: ClaimKind): Lease {
     const lease = leaseOf(seq, job, kind !== "head");
     this.#addLease(lease);
     const priority = priorityOf(seq);
@@ -308,7 +314,7 @@ export class Claims {
    * Brings empty claims up to date from a checkpoint and the rows (L2). `ran`: the jobs that ran at the checkpoint, as
    * they are now.
    */
-  recover(stored: StoredClaims | undefined): { ran: readonly StoredJob[]; priorities: PriorityRecovery[] } {
+  recover(stored: StoredClaims | undefined): { ran: readonly QueueEntry[]; priorities: PriorityRecovery[] } {
     if (stored) {
       this.#bounds = { ...stored.bounds };
       this.#purges = stored.purges;
@@ -336,9 +342,9 @@ export class Claims {
   }
 
   /** Moves the head to the first job that was never claimed; returns the jobs before it. */
-  #recoverHead(priority: Priority, unwritten: ReadonlyMap<number, UnwrittenClaim>): readonly StoredJob[] {
+  #recoverHead(priority: Priority, unwritten: ReadonlyMap<number, UnwrittenClaim>): readonly QueueEntry[] {
     const { head, tail } = this.#bounds[priority];
-    const passed: StoredJob[] = [];
+    const passed: QueueEntry[] = [];
     let from = head;
     // Mostly the first row read was never claimed, so the batches begin small.
     for (let size = 1; ; size = Math.min(size * 4, RECOVERY_BATCH)) {
@@ -354,7 +360,7 @@ export class Claims {
   }
 
   /** A job that its row or a fact says was claimed; adds its lease if it runs. */
-  #resume(row: StoredJob, unwritten: ReadonlyMap<number, UnwrittenClaim>): StoredJob {
+  #resume(row: QueueEntry, unwritten: ReadonlyMap<number, UnwrittenClaim>): QueueEntry {
     const claim = isNeverClaimed(row.job) ? unwritten.get(row.seq) : undefined;
     const job = claim ? claimedBy(row.job, claim, claim.startedAt) : row.job;
     if (job.state === "running") this.#addLease(leaseOf(row.seq, job, claim === undefined));
@@ -367,12 +373,12 @@ const NONE: readonly string[] = [];
 /** What the row of a job says whose claim no row tells. */
 const NEVER_CLAIMED = { state: "queued", attempt: 0 } as const;
 
-function isNeverClaimed({ state, attempt }: Job): boolean {
+function isNeverClaimed({ state, attempt }: StoredJob): boolean {
   return state === NEVER_CLAIMED.state && attempt === NEVER_CLAIMED.attempt;
 }
 
 /** A queued job as a worker has claimed it. */
-export function claimedBy(queued: Job, taker: Taker, now: number): Job {
+export function claimedBy(queued: StoredJob, taker: Taker, now: number): StoredJob {
   const { workerId, hostId } = taker;
   const verdict = transition(queued, { kind: "claim", workerId, hostId }, now);
   if (verdict.kind === "refused") throw new Error("The head of the queue is no queued job.");
@@ -386,7 +392,7 @@ function byJob(facts: readonly (readonly [hostId: string, claims: UnwrittenClaim
   return new Map<number, UnwrittenClaim>(claims);
 }
 
-function leaseOf(seq: number, job: Job, isWritten: boolean): Lease {
+function leaseOf(seq: number, job: StoredJob, isWritten: boolean): Lease {
   const startedAt = job.startedAt ?? 0;
   return {
     seq,

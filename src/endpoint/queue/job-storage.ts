@@ -13,7 +13,7 @@ import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 import { storageFull } from "../limits/request-limits.ts";
 import type { RateLimited } from "../messages.ts";
 import type { Claims } from "./claims.ts";
-import { publicId, type StoredJob } from "./job-store.ts";
+import { publicId, type QueueEntry } from "./job-store.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 
 /** What jobs of one endpoint may take unless ENDPOINT_STORAGE_GB says otherwise. */
@@ -106,7 +106,7 @@ export class OrphanedPayloads {
   }
 
   /** The agent of a running job may have uploaded a result that it will never report. */
-  addUploadOf(stored: StoredJob): void {
+  addUploadOf(stored: QueueEntry): void {
     if (stored.job.state !== "running") return;
     this.#keys.push(resultKey(this.#facts.config?.endpointId ?? "", publicId(stored), stored.job.attempt));
   }

@@ -4,31 +4,28 @@ import {
   isFinal,
   retentionOf,
   storedBytesOf,
-  type Job,
+  type StoredJob,
   type JobState,
   type Payload,
 } from "../../domain/jobs/job-machine.ts";
 import type { ObjectDatabase } from "../../durable/sql.ts";
 
-/** A job with what identifies it. */
-export type StoredJob = { readonly seq: number; readonly nonce: string; readonly job: Job };
+/** A stored job with its place in the queue and the nonce of its public id. */
+export type QueueEntry = { readonly seq: number; readonly nonce: string; readonly job: StoredJob };
 
-/** What only the worker gets of a job. */
-export type JobRequest = { readonly input: Payload; readonly optionsJson: string };
+/** The part of a request that only the worker reads. */
+export type WorkerRequest = { readonly input: Payload; readonly optionsJson: string };
 
 /** What is stored elsewhere of a job whose row was removed: keys in R2, and their size. */
 export type Removed = { readonly keys: readonly string[]; readonly storedBytes: number };
 
-/** The last job of a priority, with the `storedTotal` of its row; null in rows from before these were counted. */
-export type LastJob = { readonly seq: number; readonly storedTotal: number | null };
-
-/** A queued job with what its worker will get. */
-export type QueuedJob = StoredJob & { readonly request: JobRequest };
+/** A job with what its worker gets. */
+export type EntryWithRequest = QueueEntry & { readonly request: WorkerRequest };
 
 /** The URL that is called when a job ends, or null; and the page of the outbox with the delivery, 0 while there is none. */
 export type JobWebhook = { readonly url: string | null; readonly page: number };
 
-type JobRow = Omit<Job, "isSync" | "retentionMs" | "output"> & {
+type JobRow = Omit<StoredJob, "isSync" | "retentionMs" | "output"> & {
   readonly seq: number;
   readonly nonce: string;
   readonly isSync: number;
@@ -73,7 +70,7 @@ export class JobStore {
     this.#statements = jobStatements(database);
   }
 
-  insert(stored: StoredJob, request: JobRequest, more: InsertedWith): void {
+  insert(stored: QueueEntry, request: WorkerRequest, more: InsertedWith): void {
     const { job } = stored;
     const { idempotencyKey, hasWebhook, storedTotal } = more;
     if (idempotencyKey !== null) this.#statements.addKey.run({ key: idempotencyKey, seq: stored.seq });
@@ -92,9 +89,9 @@ export class JobStore {
     });
   }
 
-  find(seq: number): StoredJob | undefined {
+  find(seq: number): QueueEntry | undefined {
     const row = this.#statements.find.first({ seq });
-    return row && toStoredJob(row);
+    return row && toEntry(row);
   }
 
   /** The job that was submitted with this key. */
@@ -108,8 +105,8 @@ export class JobStore {
    */
   save(
     seq: number,
-    before: Pick<Job, "state" | "attempt">,
-    after: Job,
+    before: Pick<StoredJob, "state" | "attempt">,
+    after: StoredJob,
     webhookPage = 0,
   ): { readonly webhook: string | null } | undefined {
     const { isSync: _, ...columns } = after;
@@ -130,9 +127,9 @@ export class JobStore {
     return { url: row?.url ?? null, page: row?.page ?? 0 };
   }
 
-  requestOf(seq: number): JobRequest | undefined {
+  requestOf(seq: number): WorkerRequest | undefined {
     const row = this.#statements.request.first({ seq });
-    return row && toRequest(row);
+    return row && toWorkerRequest(row);
   }
 
   /** Updates when a job expires. */
@@ -155,12 +152,12 @@ export class JobStore {
 
   // Queue order
 
-  queuedWithPriority(from: number, end: number, limit: number): QueuedJob[] {
-    return this.#statements.queuedWithPriority.all({ from, end, limit }).map(toQueuedJob);
+  queuedWithPriority(from: number, end: number, limit: number): EntryWithRequest[] {
+    return this.#statements.queuedWithPriority.all({ from, end, limit }).map(toEntryWithRequest);
   }
 
-  requeuedWithPriority(from: number, end: number, limit: number): QueuedJob[] {
-    return this.#statements.requeuedWithPriority.all({ from, end, limit }).map(toQueuedJob);
+  requeuedWithPriority(from: number, end: number, limit: number): EntryWithRequest[] {
+    return this.#statements.requeuedWithPriority.all({ from, end, limit }).map(toEntryWithRequest);
   }
 
   /** Since when the first never-claimed job of a range has been queued; epoch ms. */
@@ -189,7 +186,8 @@ export class JobStore {
 
   // Recovery and sweep
 
-  lastJob(from: number, end: number): LastJob | undefined {
+  /** The last job of a priority, with the `storedTotal` of its row; null in rows that are older than this count. */
+  lastJob(from: number, end: number): { seq: number; storedTotal: number | null } | undefined {
     const row = this.#statements.lastJob.first({ from, end });
     return row && { seq: row.seq, storedTotal: row.stored_total };
   }
@@ -199,17 +197,17 @@ export class JobStore {
     return this.#statements.sumStoredBytes.first({})?.sum ?? 0;
   }
 
-  jobsFrom(from: number, end: number, limit: number): StoredJob[] {
-    return this.#statements.jobsFrom.all({ from, end, limit }).map(toStoredJob);
+  jobsFrom(from: number, end: number, limit: number): QueueEntry[] {
+    return this.#statements.jobsFrom.all({ from, end, limit }).map(toEntry);
   }
 
   /** The newest jobs of a range that ends before `before`, newest first; `state` is that of the row. */
-  jobsBefore(before: number, from: number, limit: number, state: JobState | null): StoredJob[] {
+  jobsBefore(before: number, from: number, limit: number, state: JobState | null): QueueEntry[] {
     const range = { before, from, limit };
     const rows = state
       ? this.#statements.jobsOfStateBefore.all({ ...range, state })
       : this.#statements.jobsBefore.all(range);
-    return rows.map(toStoredJob);
+    return rows.map(toEntry);
   }
 
   deadlines(from: number, end: number, limit: number): { seq: number; at: number }[] {
@@ -366,17 +364,17 @@ function storedSize(column: "input" | "output"): string {
   return `iif(octet_length(${column}) < 1000 AND substr(${column}, 1, 1) = '@', ${size}, 0)`;
 }
 
-function toQueuedJob({ input, options, ...row }: QueuedRow): QueuedJob {
-  return { ...toStoredJob(row), request: toRequest({ input, options }) };
+function toEntryWithRequest({ input, options, ...row }: QueuedRow): EntryWithRequest {
+  return { ...toEntry(row), request: toWorkerRequest({ input, options }) };
 }
 
-function toRequest(row: Pick<QueuedRow, "input" | "options">): JobRequest {
+function toWorkerRequest(row: Pick<QueuedRow, "input" | "options">): WorkerRequest {
   return { input: decodePayload(row.input), optionsJson: row.options };
 }
 
-function toStoredJob({ seq, nonce, ...row }: JobRow): StoredJob {
+function toEntry({ seq, nonce, ...row }: JobRow): QueueEntry {
   const isSync = row.isSync === 1;
-  const job: Job = {
+  const job: StoredJob = {
     ...row,
     isSync,
     retentionMs: row.retentionMs ?? retentionOf(isSync, null),
@@ -414,7 +412,7 @@ function decodePayload(text: string): Payload {
 /** The shard of all jobs: the number is part of their ids. */
 const SHARD = 0;
 
-export function publicId({ seq, nonce, job }: StoredJob): string {
+export function publicId({ seq, nonce, job }: QueueEntry): string {
   return encodeJobId({ seq, nonce, isSync: job.isSync, shard: SHARD });
 }
 
@@ -430,6 +428,6 @@ export function randomNonce(): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-export function isUnderway(stored: StoredJob | undefined): stored is StoredJob {
+export function isUnderway(stored: QueueEntry | undefined): stored is QueueEntry {
   return stored !== undefined && !isFinal(stored.job.state);
 }

@@ -15,7 +15,7 @@ import {
   isFinal,
   storedBytesOf,
   type FinalState,
-  type Job,
+  type StoredJob,
   type JobState,
 } from "../../domain/jobs/job-machine.ts";
 import { PRIORITIES, priorityOf, type Priority } from "../../domain/jobs/priorities.ts";
@@ -76,7 +76,7 @@ export type JobCounters = {
   readonly retried: (count: number) => void;
   readonly expired: () => void;
   readonly purged: (count: number) => void;
-  readonly ended: (job: Job) => void;
+  readonly ended: (job: StoredJob) => void;
   /** A job that was queued or ran after the checkpoint. */
   readonly found: (span: JobSpan) => void;
   readonly recover: (checkpoint: ActivityCheckpoint | undefined) => void;
@@ -154,7 +154,7 @@ export class QueueLedger {
   }
 
   /** A job left the queue for a worker. */
-  claimed(seq: number, after: Job, kind: ClaimKind): Lease {
+  claimed(seq: number, after: StoredJob, kind: ClaimKind): Lease {
     this.#counts.queued[priorityOf(seq)] -= 1;
     this.#claimsSinceCheckpoint += 1;
     if (kind === "requeued") this.#isCheckpointDue = true;
@@ -162,7 +162,7 @@ export class QueueLedger {
   }
 
   /** A job changed its state in any other way. */
-  moved(seq: number, before: Job, after: Job): void {
+  moved(seq: number, before: StoredJob, after: StoredJob): void {
     if (before.state === "queued") this.#counts.queued[priorityOf(seq)] -= 1;
     if (after.state === "queued") this.#counts.queued[priorityOf(seq)] += 1;
     if (isFinal(before.state)) this.#counts.kept[before.state] -= 1;
@@ -186,7 +186,7 @@ export class QueueLedger {
   }
 
   /** A job is gone; `storedBytes` are those of its payloads. */
-  removed(seq: number, before: Job, storedBytes: number): void {
+  removed(seq: number, before: StoredJob, storedBytes: number): void {
     this.#storedBytes -= storedBytes;
     if (before.state === "queued") this.#counts.queued[priorityOf(seq)] -= 1;
     else if (before.state !== "running") this.#counts.kept[before.state] -= 1;
@@ -287,12 +287,12 @@ export class QueueLedger {
   }
 
   /** A job that was claimed runs, or has ended since the checkpoint. */
-  #recoverClaimed(job: Job): void {
+  #recoverClaimed(job: StoredJob): void {
     this.#counters.found(job);
     this.#countEnd(job);
   }
 
-  #countEnd(job: Job): void {
+  #countEnd(job: StoredJob): void {
     const { state } = job;
     this.#counters.ended(job);
     this.#storedBytes += storedBytesOf(job.output);

@@ -10,7 +10,7 @@ import {
   storedBytesOf,
   transition,
   type Effect,
-  type Job,
+  type StoredJob,
   type JobEvent,
   type JobState,
   type RejectionReason,
@@ -30,10 +30,10 @@ import type { OrphanedPayloads } from "./job-storage.ts";
 import {
   parsePublicId,
   randomNonce,
-  type JobRequest,
+  type WorkerRequest,
   type JobStore,
-  type QueuedJob,
-  type StoredJob,
+  type EntryWithRequest,
+  type QueueEntry,
 } from "./job-store.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 import type { RunningTimes } from "./running-times.ts";
@@ -45,13 +45,13 @@ const SWEEP_SEGMENTS = 16;
 const REBUILD_ROWS = 20_000;
 const LIST_BATCH = 200;
 
-export type NewJob = {
+export type NewEntry = {
   readonly isSync: boolean;
   readonly priority: Priority;
   readonly ttlMs: number;
   readonly executionTimeoutMs: number;
   readonly retentionMs: number;
-  readonly request: JobRequest;
+  readonly request: WorkerRequest;
   readonly idempotencyKey: string | null;
   readonly hasWebhook: boolean;
 };
@@ -84,13 +84,13 @@ export type QueueParts = {
   readonly chunks: { readonly remove: (seq: number) => void };
   readonly outbox: EndOutbox;
   /** Counts jobs whose rows are removed. */
-  readonly batches: { readonly jobRemoved: (seq: number, job: Job) => void };
+  readonly batches: { readonly jobRemoved: (seq: number, job: StoredJob) => void };
 };
 
 export type QueueEffect = Effect & { readonly seq: number };
 
 export type Applied =
-  | { readonly kind: "moved"; readonly job: Job }
+  | { readonly kind: "moved"; readonly job: StoredJob }
   | { readonly kind: "refused"; readonly reason: RejectionReason };
 
 export class Queue {
@@ -116,11 +116,11 @@ export class Queue {
   // Jobs
 
   /** Adds a job. With a taker, allowed only when nothing is queued, it is claimed in the same write. */
-  submit(newJob: NewJob, taker: Taker | undefined, now: number): StoredJob {
-    const { request, idempotencyKey, hasWebhook } = newJob;
+  submit(newEntry: NewEntry, taker: Taker | undefined, now: number): QueueEntry {
+    const { request, idempotencyKey, hasWebhook } = newEntry;
     const { store, ledger } = this.#parts;
-    const { seq, storedTotal } = ledger.add(newJob.priority, storedBytesOf(request.input));
-    const queued = queuedJob(newJob, now);
+    const { seq, storedTotal } = ledger.add(newEntry.priority, storedBytesOf(request.input));
+    const queued = queuedJob(newEntry, now);
     const stored = { seq, nonce: randomNonce(), job: taker ? claimedBy(queued, taker, now) : queued };
     store.insert(stored, request, { idempotencyKey, hasWebhook, storedTotal });
     this.#segments.record(seq, stored.job.expiresAt);
@@ -129,7 +129,7 @@ export class Queue {
   }
 
   /** The job of a public id, unless there is none or it has expired. */
-  find(jobId: string, now: number): StoredJob | undefined {
+  find(jobId: string, now: number): QueueEntry | undefined {
     const id = parsePublicId(jobId);
     const stored = id && this.get(id.seq);
     const isSame = stored?.nonce === id?.nonce && stored?.job.isSync === id?.isSync;
@@ -137,19 +137,19 @@ export class Queue {
   }
 
   /** The job that was submitted with this key, as long as it lives. */
-  findByKey(idempotencyKey: string, now: number): StoredJob | undefined {
+  findByKey(idempotencyKey: string, now: number): QueueEntry | undefined {
     const seq = this.#parts.store.seqOfKey(idempotencyKey);
     const stored = seq === undefined ? undefined : this.get(seq);
     return stored && !isExpired(stored.job, now) ? stored : undefined;
   }
 
-  get(seq: number): StoredJob | undefined {
+  get(seq: number): QueueEntry | undefined {
     const stored = this.#parts.store.find(seq);
     return stored && this.#parts.claims.asItStands(stored);
   }
 
   /** Jobs that are not expired, in one state or in all, the newest first. */
-  *newestFirst(state: JobState | null, now: number): Generator<StoredJob> {
+  *newestFirst(state: JobState | null, now: number): Generator<QueueEntry> {
     const priorities = PRIORITIES.map((priority) => this.#priorityNewestFirst(priority, state, now));
     const heads = priorities.map((priority) => priority.next().value);
     for (;;) {
@@ -165,13 +165,13 @@ export class Queue {
   }
 
   /** Carries out one transition, if the machine allows it. The end of a purged job calls no webhook. */
-  apply(stored: StoredJob, event: JobEvent, now: number, isPurge = false): Applied {
+  apply(stored: QueueEntry, event: JobEvent, now: number, isPurge = false): Applied {
     const { ledger, times, orphans, chunks, claims } = this.#parts;
     const verdict = transition(stored.job, event, now);
     if (verdict.kind === "refused") return verdict;
     const { seq } = stored;
     const attemptTimes = times.of(seq, stored.job.attempt, stored.job.workerId);
-    const job: Job = { ...verdict.job, trace: extendTrace(stored.job, event, attemptTimes, now) };
+    const job: StoredJob = { ...verdict.job, trace: extendTrace(stored.job, event, attemptTimes, now) };
     this.#save(stored, job, isPurge, now);
     ledger.moved(seq, stored.job, job);
     this.#leaseUntil.delete(seq);
@@ -195,7 +195,7 @@ export class Queue {
   }
 
   /** Writes a job, and with its end the call of its webhook. */
-  #save(stored: StoredJob, after: Job, isPurge: boolean, now: number): void {
+  #save(stored: QueueEntry, after: StoredJob, isPurge: boolean, now: number): void {
     const { store, claims, outbox } = this.#parts;
     const { seq } = stored;
     const callsWebhook = isFinal(after.state) && !isPurge;
@@ -224,9 +224,9 @@ export class Queue {
    * Leases the next jobs in order, one to each taker, until there are no more of either or their inputs have
    * reached `maxInputBytes`.
    */
-  claim(takers: readonly Taker[], now: number, maxInputBytes = Infinity): QueuedJob[] {
+  claim(takers: readonly Taker[], now: number, maxInputBytes = Infinity): EntryWithRequest[] {
     const { claims, ledger } = this.#parts;
-    const claimed: QueuedJob[] = [];
+    const claimed: EntryWithRequest[] = [];
     let inputBytes = 0;
     for (;;) {
       const { jobs, kind } = claims.next(takers.length - claimed.length, ledger.counts.queued);
@@ -302,10 +302,10 @@ export class Queue {
     priority: Priority,
     state: JobState | null,
     now: number,
-  ): Generator<StoredJob, undefined> {
+  ): Generator<QueueEntry, undefined> {
     const { claims } = this.#parts;
     const head = claims.headOf(priority);
-    const isListed = (stored: StoredJob) =>
+    const isListed = (stored: QueueEntry) =>
       (state === null || stored.job.state === state) && !isExpired(stored.job, now);
     if (state === null || state === "queued" || state === "cancelled") {
       yield* this.#rangeNewestFirst(head, claims.tailOf(priority), state).filter(isListed);
@@ -314,7 +314,7 @@ export class Queue {
     return undefined;
   }
 
-  *#rangeNewestFirst(from: number, end: number, written: JobState | null): Generator<StoredJob> {
+  *#rangeNewestFirst(from: number, end: number, written: JobState | null): Generator<QueueEntry> {
     const { store, claims } = this.#parts;
     for (let before = end; ;) {
       const batch = store.jobsBefore(before, from, LIST_BATCH, written);
@@ -327,7 +327,7 @@ export class Queue {
 
   // Leases
 
-  #startLease(seq: number, job: Job, kind: ClaimKind, now: number): void {
+  #startLease(seq: number, job: StoredJob, kind: ClaimKind, now: number): void {
     this.#holdLease(this.#parts.ledger.claimed(seq, job, kind), now);
   }
 
@@ -360,7 +360,7 @@ export class Queue {
 
   // Removing
 
-  #expireRunning(stored: StoredJob): void {
+  #expireRunning(stored: QueueEntry): void {
     const { seq, job } = stored;
     this.#remove(stored);
     if (job.hostId === null) return;
@@ -374,7 +374,7 @@ export class Queue {
     else if (stored) this.#remove(stored);
   }
 
-  #remove(stored: StoredJob): void {
+  #remove(stored: QueueEntry): void {
     const { seq, job } = stored;
     const { store, claims, ledger, times, orphans, chunks, outbox, batches } = this.#parts;
     if (job.state === "queued" && job.attempt > 0) claims.removeRequeued(seq);

@@ -4,7 +4,7 @@ import { wireStatusOf, type JobView } from "../../domain/jobs/job-view.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
-import { isUnderway, type StoredJob } from "../queue/job-store.ts";
+import { isUnderway, type QueueEntry } from "../queue/job-store.ts";
 import type { DrainOutcome, Limited, ReadStreamOutcome, SlotRef } from "../messages.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { RequestLimits, RequestSlot } from "../limits/request-limits.ts";
@@ -16,7 +16,7 @@ export type StreamHandlersParts = {
   readonly limits: RequestLimits;
   readonly commit: GroupCommit;
   readonly notifier: StreamNotifier;
-  readonly jobs: { readonly view: (stored: StoredJob) => JobView };
+  readonly jobs: { readonly view: (stored: QueueEntry) => JobView };
 };
 
 /** Notifies readers of streams: calls inside the object, and those on wake-up channels. */
@@ -113,7 +113,7 @@ export class StreamHandlers {
     jobId: string,
     requestedMs: number,
     positionOf: (seq: number) => number,
-  ): Promise<StoredJob | undefined> {
+  ): Promise<QueueEntry | undefined> {
     const { facts, queue, chunks, notifier } = this.#parts;
     const now = Date.now();
     const stored = queue.find(jobId, now);
@@ -129,7 +129,7 @@ type Drained = Extract<DrainOutcome, { kind: "found" }>;
 
 const NOT_FOUND = { kind: "not_found" } as const;
 
-function drained({ job }: StoredJob, chunks: Pick<Drained, "runs" | "position">): DrainOutcome {
+function drained({ job }: QueueEntry, chunks: Pick<Drained, "runs" | "position">): DrainOutcome {
   const slot = null;
   return { kind: "found", status: wireStatusOf(job.state), isFinal: isFinal(job.state), ...chunks, slot };
 }

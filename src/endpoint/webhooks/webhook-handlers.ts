@@ -3,7 +3,7 @@ import { isFinal } from "../../domain/jobs/job-machine.ts";
 import type { WebhookLogBody } from "../../contract/webhook.ts";
 import { stateOfDelivery, type Delivery } from "../../domain/webhooks/webhook-delivery.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
-import { publicId, type JobStore, type StoredJob } from "../queue/job-store.ts";
+import { publicId, type JobStore, type QueueEntry } from "../queue/job-store.ts";
 import type { Limited, RedeliverOutcome, WebhookLogOutcome } from "../messages.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { RequestLimits } from "../limits/request-limits.ts";
@@ -65,7 +65,7 @@ export class WebhookHandlers {
   }
 
   /** The log of the delivery of a job's last end. */
-  logOf(stored: StoredJob): WebhookLogBody {
+  logOf(stored: QueueEntry): WebhookLogBody {
     const { store, outbox } = this.#parts;
     const { url, page } = store.webhookOf(stored.seq);
     const delivery = page === 0 ? undefined : outbox.find(page, stored.seq, stored.job.retries);
@@ -75,7 +75,7 @@ export class WebhookHandlers {
 
 const NOT_FOUND = { kind: "not_found" } as const;
 
-function toBody(stored: StoredJob, webhook: string | null, delivery: Delivery | undefined): WebhookLogBody {
+function toBody(stored: QueueEntry, webhook: string | null, delivery: Delivery | undefined): WebhookLogBody {
   const id = publicId(stored);
   if (!delivery) return { id, webhook, state: "none", attempts: [] };
   const { attempts, nextAt } = delivery;

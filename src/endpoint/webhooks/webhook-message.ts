@@ -3,13 +3,13 @@ import { ignoreFailure } from "../../std/errors.ts";
 import type { Payload } from "../../domain/jobs/job-machine.ts";
 import { viewJob } from "../../domain/jobs/job-view.ts";
 import { openPayload, type StoredPayload } from "../../durable/stored-payload.ts";
-import { publicId, type StoredJob } from "../queue/job-store.ts";
+import { publicId, type QueueEntry } from "../queue/job-store.ts";
 
 export class WebhookMessage {
   readonly #bucket: R2Bucket;
   readonly #parts: readonly (Uint8Array | StoredPayload)[];
 
-  constructor(bucket: R2Bucket, stored: StoredJob, input: Payload, webhook: string) {
+  constructor(bucket: R2Bucket, stored: QueueEntry, input: Payload, webhook: string) {
     const { job } = stored;
     const extras = { progress: null, queue: null, now: job.finishedAt ?? job.queuedAt };
     const { output, ...view } = viewJob(publicId(stored), job, extras);

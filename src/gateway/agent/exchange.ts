@@ -29,7 +29,6 @@ export const PROGRESS_MAX_BYTES = 256 * 1024;
 /** The body of an exchange: EXCHANGE_REPORTS_MAX_BYTES, the running jobs with their progress, and some chunks. */
 export const EXCHANGE_BODY_MAX_BYTES = 10_000_000;
 
-type HeldJob = RawExchangeRequest["held"][number];
 type ChunkBatch = RawExchangeRequest["chunks"][number];
 type RawReport = RawExchangeRequest["reports"][number];
 
@@ -83,7 +82,10 @@ async function awaitExchange(
   }
 }
 
-function toRunningAttempt({ jobId, attempt, progress, ago }: HeldJob, receivedAt: number): RunningAttempt {
+function toRunningAttempt(
+  { jobId, attempt, progress, ago }: RawExchangeRequest["held"][number],
+  receivedAt: number,
+): RunningAttempt {
   return {
     jobId,
     attempt,

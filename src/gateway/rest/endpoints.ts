@@ -88,10 +88,10 @@ function showWorker({ workerId, state }: WorkerView) {
 
 // Conversion from and to REST
 
-type Stored = Pick<EndpointRecord, "gpuIds" | "instanceIds">;
+type StoredCompute = Pick<EndpointRecord, "gpuIds" | "instanceIds">;
 
 /** The patch in a REST body; `stored` is the endpoint that it changes, undefined for a new one. */
-function toEndpointPatch(input: EndpointUpdate, stored: Stored | undefined): EndpointPatch {
+function toEndpointPatch(input: EndpointUpdate, stored: StoredCompute | undefined): EndpointPatch {
   const fields = fromRest(endpointFields, input, stored === undefined ? "creation" : "update");
   const patch = { ...fields, ...computeOf(input, stored) };
   return parsePatch(endpointPatchSchema, patch, restNames(endpointFields));
@@ -100,7 +100,7 @@ function toEndpointPatch(input: EndpointUpdate, stored: Stored | undefined): End
 type ComputePatch = { readonly gpuIds?: string; readonly instanceIds?: readonly string[] };
 
 /** GPUs or CPU instances; nothing for a change that touches neither. */
-function computeOf(requested: RequestedCompute, stored: Stored | undefined): ComputePatch {
+function computeOf(requested: RequestedCompute, stored: StoredCompute | undefined): ComputePatch {
   const isCpu = stored?.gpuIds === null;
   return (requestsCpu(requested) ?? isCpu)
     ? cpusOf(requested, isCpu ? stored : undefined)
@@ -119,7 +119,10 @@ function gpusOf({ gpuTypeIds }: RequestedCompute, hasGpus: boolean): ComputePatc
   return hasGpus ? {} : { gpuIds: GPU_TIER_NAMES.join(",") };
 }
 
-function cpusOf({ cpuFlavorIds, vcpuCount }: RequestedCompute, stored: Stored | undefined): ComputePatch {
+function cpusOf(
+  { cpuFlavorIds, vcpuCount }: RequestedCompute,
+  stored: StoredCompute | undefined,
+): ComputePatch {
   if (stored && !cpuFlavorIds?.length && !vcpuCount) return {};
   const sizes = cpuSizes(stored?.instanceIds ?? []);
   const all = CPU_FLAVORS.map(({ id }) => id);

@@ -111,7 +111,7 @@ const volumeIdsSchema = z.preprocess(
     .optional(),
 );
 
-type Stored = typeof endpoint.$inferSelect;
+type EndpointRow = typeof endpoint.$inferSelect;
 
 const SCALER_TYPES = ["QUEUE_DELAY", "REQUEST_COUNT"] as const;
 const workerCount = wholeNumber(0, WORKERS_PER_ENDPOINT_MAX);
@@ -270,7 +270,7 @@ export const endpointFields = {
       input: z.boolean().nullish(),
       toPatch: (isOn: boolean | null | undefined) => (isOn == null ? undefined : isOn ? "FLASHBOOT" : "OFF"),
       output: z.boolean(),
-      toOutput: (flashBootType: Stored["flashBootType"]) => hasFlashBoot({ flashBootType }),
+      toOutput: (flashBootType: EndpointRow["flashBootType"]) => hasFlashBoot({ flashBootType }),
     },
   },
   locations: {
@@ -353,7 +353,7 @@ export const endpointFields = {
     patch: optional(listOf(stringSchema)),
     default: [],
   },
-} satisfies Fields<keyof Stored>;
+} satisfies Fields<keyof EndpointRow>;
 
 /** What a saveEndpoint asks to be different; undefined keeps, null clears. */
 export const endpointPatchSchema = z

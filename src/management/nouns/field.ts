@@ -47,18 +47,18 @@ type ColumnOf<Table extends Fields, Name extends keyof Table> = Table[Name] exte
 }
   ? Column
   : Name;
-type Stored<Of extends Field> = Exclude<z.output<Of["patch"]>, undefined>;
+type ColumnValue<Of extends Field> = Exclude<z.output<Of["patch"]>, undefined>;
 
 /** Stored values by column, as a patch sets them. */
 export type ChangesOf<Table extends Fields> = {
-  [Name in keyof Table as ColumnOf<Table, Name>]?: Stored<Table[Name]>;
+  [Name in keyof Table as ColumnOf<Table, Name>]?: ColumnValue<Table[Name]>;
 };
 
 /** Stored values by column, of all fields that have a default. */
 export type DefaultsOf<Table extends Fields> = {
   [
     Name in keyof Table as Table[Name] extends { readonly default: unknown } ? ColumnOf<Table, Name> : never
-  ]: Stored<Table[Name]>;
+  ]: ColumnValue<Table[Name]>;
 };
 
 /** The members of the schema of a patch. */

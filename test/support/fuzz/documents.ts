@@ -37,7 +37,7 @@ const HOSTILE_NUMBERS = [
   "NaN",
 ];
 /** Without these most creations would fail at the first field. */
-const WANTED =
+const USUALLY_SENT =
   /^(key|name|imageName|containerDiskInGb|volumeInGb|gpuIds|templateId|id|registryAuthId|value|username|password|size|dataCenterId|level|input)$/;
 
 /** Writes one request body, as text, since not all of it need be JSON. */
@@ -131,7 +131,7 @@ export class DocumentWriter {
   #isGiven({ name }: GraphQLArgument | GraphQLInputField): boolean {
     // With an id it is a change, without one something new.
     if (name === "id" && this.#place.startsWith("save")) return this.#chance.is(0.4);
-    return this.#chance.is(WANTED.test(name) ? 0.93 : 0.12);
+    return this.#chance.is(USUALLY_SENT.test(name) ? 0.93 : 0.12);
   }
 
   #member(argument: GraphQLArgument | GraphQLInputField): string {

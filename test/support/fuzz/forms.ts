@@ -43,7 +43,7 @@ export function isDownload({ method, path }: FuzzRequest): boolean {
 }
 
 /** What is wrong with the form of an answer, if anything is. */
-export function faultOfForm(request: FuzzRequest, answer: Answer): string | undefined {
+export function formFailure(request: FuzzRequest, answer: Answer): string | undefined {
   const { type, text } = answer;
   const form = otherFormOf(request, answer) ?? JSON_FORM;
   if (!type.startsWith(form.type)) return `content type ${type}`;

@@ -1,4 +1,4 @@
-/** A process that cleans up after a rig, also when whoever had the rig was killed. */
+/** A process that cleans up after a rig, even when the process that owned the rig was killed. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

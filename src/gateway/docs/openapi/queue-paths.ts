@@ -4,7 +4,7 @@ import type { ZodOpenApiPathsObject } from "zod-openapi";
 import {
   flagSchema,
   healthSchema,
-  jobReplySchema,
+  jobViewSchema,
   jobRequestSchema,
   jobStateSchema,
   metricsSchema,
@@ -89,7 +89,7 @@ const statusDescription = {
     }),
     timeline: flagSchema.optional().meta({ description: "Adds the events of the job with their times." }),
   }),
-  answer: jobReplySchema,
+  answer: jobViewSchema,
 };
 
 const streamDescription = {
@@ -145,7 +145,7 @@ const SUBMIT = {
           "worker's last output in `error`, and not an error of this call.",
         ...submission,
         query: wait(`${WAIT_DEFAULT_MS} by default.`),
-        answer: jobReplySchema,
+        answer: jobViewSchema,
       },
       413,
     ),
@@ -159,7 +159,7 @@ const JOBS = {
     summary: "Wait for the end of a job",
     path: jobPath,
     query: wait(`${WAIT_DEFAULT_MS} by default.`),
-    answer: jobReplySchema,
+    answer: jobViewSchema,
   }),
   "/v2/{endpointId}/stream/{jobId}": withPost(streamDescription),
   "/v2/{endpointId}/cancel/{jobId}": {

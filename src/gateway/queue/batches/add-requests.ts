@@ -1,10 +1,6 @@
 /** Adds requests to a batch: validated like those of run, large inputs put into R2, the rest packed. */
 import { BATCH_REQUESTS_MAX, batchBodySchema } from "../../../contract/batch.ts";
-import {
-  JOB_REQUEST_CUTS,
-  type ReceivedJobRequest,
-  receivedJobRequestSchema,
-} from "../../../contract/job.ts";
+import { JOB_REQUEST_CUTS, type JobRequest, receivedJobRequestSchema } from "../../../contract/job.ts";
 import { TTL_DEFAULT_MS } from "../../../contract/limits.ts";
 import { invalidInput } from "../../../contract/validation-issues.ts";
 import { type BatchPack, type BatchRequest, packRequests } from "../../../domain/jobs/batch.ts";
@@ -65,7 +61,7 @@ const CUT_PATHS = cutsAt(
   ]),
 );
 
-async function readRequests(context: QueueContext): Promise<readonly ReceivedJobRequest[]> {
+async function readRequests(context: QueueContext): Promise<readonly JobRequest[]> {
   const body = await readCutJson(context.req.raw, CUT_PATHS, BATCH_BODY_MAX_BYTES, CUTS_MAX);
   const parsed = batchBodySchema(receivedJobRequestSchema, Array.isArray(body)).safeParse(body ?? {});
   if (!parsed.success) throw invalidInput(parsed.error);
@@ -75,7 +71,7 @@ async function readRequests(context: QueueContext): Promise<readonly ReceivedJob
 async function toBatchRequest(
   bucket: R2Bucket,
   endpointId: string,
-  request: ReceivedJobRequest,
+  request: JobRequest,
   webhook: string | null,
 ): Promise<BatchRequest> {
   const { policy } = request;

@@ -1,9 +1,5 @@
 /** Bodies of run and runsync: the input becomes a payload, byte for byte; a large one goes to R2 as it arrives. */
-import {
-  JOB_REQUEST_CUTS,
-  receivedJobRequestSchema,
-  type ReceivedJobRequest,
-} from "../../../contract/job.ts";
+import { JOB_REQUEST_CUTS, receivedJobRequestSchema, type JobRequest } from "../../../contract/job.ts";
 import { cutsAt } from "../../../json/raw-json.ts";
 import { INLINE_PAYLOAD_MAX_BYTES } from "../../../contract/limits.ts";
 import type { Payload } from "../../../domain/jobs/job-machine.ts";
@@ -12,9 +8,10 @@ import { validate, readChunks, readWhole } from "../../body.ts";
 import { ingestPayload, type PayloadTarget } from "../../payload-ingest.ts";
 import { freshPayloadKey } from "../../payloads.ts";
 
-export type JobOptions = Omit<ReceivedJobRequest, "input">;
+/** The members beside `input`. */
+export type JobOptions = Omit<JobRequest, "input">;
 
-export type ReceivedRequest = {
+export type RunBody = {
   readonly options: JobOptions;
   /** In R2 when it is large; then the caller removes it if the job is rejected. */
   readonly input: Payload;
@@ -31,11 +28,7 @@ export function isSmall(request: Request): boolean {
 }
 
 /** Reads a body of any length. A rejected one leaves nothing in R2. */
-export async function readRequest(
-  request: Request,
-  maxBytes: number,
-  place: PayloadPlace,
-): Promise<ReceivedRequest> {
+export async function readRequest(request: Request, maxBytes: number, place: PayloadPlace): Promise<RunBody> {
   const { value, payload } = await ingestPayload(
     bodyChunks(request, maxBytes),
     CUT_PATHS,

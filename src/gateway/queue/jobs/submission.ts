@@ -1,34 +1,27 @@
 /** A validated body becomes a queued job. */
 import { ignoreFailure } from "../../../std/errors.ts";
 import { ServiceError } from "../../../contract/errors.ts";
-import type { ReceivedJobRequest } from "../../../contract/job.ts";
+import type { JobRequest } from "../../../contract/job.ts";
 import { IDEMPOTENCY_KEY_MAX_LENGTH, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
-import type { JobView } from "../../../domain/jobs/job-view.ts";
 import { webhookUrlIssue } from "../../../domain/webhooks/webhook-url.ts";
-import type { SlotRef, SubmitRequest } from "../../../endpoint/messages.ts";
+import type { SlottedView, SubmitCall } from "../../../endpoint/messages.ts";
 import type { Env } from "../../../env.ts";
 import { dropPayload } from "../../payloads.ts";
 import { spliceJson } from "../../spliced-json.ts";
 import type { QueueContext } from "../context.ts";
 import { callWithinLimits } from "../limits.ts";
-import { isSmall, type JobOptions, readRequest, type ReceivedRequest } from "./job-request.ts";
+import { isSmall, type JobOptions, readRequest, type RunBody } from "./job-request.ts";
 
-type QueueOptions = Pick<SubmitRequest, "isSync" | "holdMs" | "operation" | "keepsSlot"> & {
+type QueueOptions = Pick<SubmitCall, "isSync" | "holdMs" | "operation" | "keepsSlot"> & {
   readonly waitMs: number | null;
 };
 type SubmitOptions = QueueOptions & { readonly maxBytes: number };
-export type SubmittedJob = {
-  readonly view: JobView;
-  readonly isFinal: boolean;
-  readonly isNew: boolean;
-  readonly slot: SlotRef | null;
-};
 
 /** Queues the job that the body describes. */
 export async function submitJob(
   context: QueueContext,
   { maxBytes, ...options }: SubmitOptions,
-): Promise<SubmittedJob> {
+): Promise<SlottedView & { readonly isNew: boolean }> {
   const idempotencyKey = readIdempotencyKey(context);
   const request = context.req.raw;
   const place = { bucket: context.env.PAYLOADS, endpointId: context.get("endpoint").endpointId };
@@ -45,9 +38,9 @@ export async function queueJob(
   context: QueueContext,
   queueOptions: QueueOptions,
   idempotencyKey: string | null,
-  { options, input }: ReceivedRequest,
-): Promise<SubmittedJob> {
-  const call = (webhook: string | null): SubmitRequest => ({
+  { options, input }: RunBody,
+): Promise<SlottedView & { readonly isNew: boolean }> {
+  const call = (webhook: string | null): SubmitCall => ({
     ...queueOptions,
     isLowPriority: options.policy?.lowPriority ?? false,
     ttlMs: options.policy?.ttl ?? TTL_DEFAULT_MS,
@@ -89,7 +82,7 @@ export function workerOptions({ policy, s3Config }: JobOptions, webhook: string 
 /** The webhook URL, null for none; throws invalid_input for a forbidden one. `path` leads to the request. */
 export function readWebhook(
   env: Env,
-  request: Pick<ReceivedJobRequest, "webhook" | "webhookV2">,
+  request: Pick<JobRequest, "webhook" | "webhookV2">,
   path = "",
 ): string | null {
   const name = request.webhook ? "webhook" : "webhookV2";

@@ -12,8 +12,9 @@ import { noWorkerError } from "../../../domain/openai/openai-error-details.ts";
 import { openaiFormat, OpenaiJobError, renderOpenaiError } from "../../errors.ts";
 import { placeBelow } from "../../load-balancing/endpoint-url.ts";
 import { serveRequest } from "../../load-balancing/serve.ts";
+import type { SlottedView } from "../../../endpoint/messages.ts";
 import { type QueueApi, type QueueContext, requireWrite, withEndpoint } from "../context.ts";
-import { queueJob, readIdempotencyKey, type SubmittedJob } from "../jobs/submission.ts";
+import { queueJob, readIdempotencyKey } from "../jobs/submission.ts";
 import { counted } from "../limits.ts";
 import { OwnedJob } from "./owned-job.ts";
 import { bareInput, type OpenaiInput, readInput } from "./request-body.ts";
@@ -74,7 +75,7 @@ async function askWorker(context: QueueContext, route: string): Promise<Response
 
 async function answer(
   context: QueueContext,
-  submitted: SubmittedJob,
+  submitted: SlottedView,
   { isStream, isOwned }: { readonly isStream: boolean; readonly isOwned: boolean },
 ): Promise<Response> {
   const job = new OwnedJob(context, submitted.view.id, isOwned);

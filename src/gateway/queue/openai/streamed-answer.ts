@@ -14,7 +14,7 @@ import {
 import { logFailure } from "../../../failure-log.ts";
 import type { QueueContext } from "../context.ts";
 import { EVENT_HEADERS, EventWriter } from "../streams/stream-events.ts";
-import type { SubmittedJob } from "../jobs/submission.ts";
+import type { SlottedView } from "../../../endpoint/messages.ts";
 import { AnswerChunks, type AnswerStep } from "./answer-chunks.ts";
 import { OpenaiJobError } from "../../errors.ts";
 import type { OwnedJob } from "./owned-job.ts";
@@ -23,7 +23,7 @@ import { answerOfEnd } from "./whole-answer.ts";
 /** Answers with the first chunk, so that earlier errors have their own status; ends the ownership of the job itself. */
 export async function answerStreamed(
   context: QueueContext,
-  { view, slot }: SubmittedJob,
+  { view, slot }: SlottedView,
   job: OwnedJob,
 ): Promise<Response> {
   const chunks = new AnswerChunks(context, view.id, slot);

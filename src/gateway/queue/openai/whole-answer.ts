@@ -15,12 +15,12 @@ import { openPayload } from "../../../durable/stored-payload.ts";
 import { hasErrorCode } from "../../../contract/errors.ts";
 import { OpenaiJobError } from "../../errors.ts";
 import type { QueueContext } from "../context.ts";
-import type { SubmittedJob } from "../jobs/submission.ts";
+import type { SlottedView } from "../../../endpoint/messages.ts";
 import { waitForJob } from "../jobs/job-answer.ts";
 import { AnswerChunks } from "./answer-chunks.ts";
 
 /** Waits as long as the client does. */
-export async function answerWhole(context: QueueContext, submitted: SubmittedJob): Promise<Response> {
+export async function answerWhole(context: QueueContext, submitted: SlottedView): Promise<Response> {
   const view = submitted.isFinal ? submitted.view : await endOf(context, submitted);
   return context.body(await answerOfEnd(context, view), 200, { "Content-Type": "application/json" });
 }
@@ -45,7 +45,7 @@ function readable(output: string | readonly string[] | undefined): string | unde
   }
 }
 
-async function endOf(context: QueueContext, submitted: SubmittedJob): Promise<JobView> {
+async function endOf(context: QueueContext, submitted: SlottedView): Promise<JobView> {
   try {
     return await waitForJob(context, submitted.view.id, Date.now() + TTL_MAX_MS, submitted);
   } catch (error) {

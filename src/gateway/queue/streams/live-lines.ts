@@ -23,7 +23,7 @@ export class LiveLines {
 
   /** From now on all lines of the endpoint come here. */
   static async open(object: EndpointStub, signal: AbortSignal): Promise<LiveLines> {
-    const { webSocket } = await object.fetch("https://object/doorbell?logs", {
+    const { webSocket } = await object.fetch("https://object/wake-ups?logs", {
       headers: { Upgrade: "websocket" },
     });
     if (!webSocket) {

@@ -1,0 +1,48 @@
+import { test } from "vitest";
+import type { ExchangeCall } from "../../src/endpoint/messages.ts";
+import { Dispatch } from "../../src/endpoint/dispatch/dispatch.ts";
+
+const SEQ = 7;
+
+function callOf(turn: number, openTurns: readonly number[], session = "s1"): ExchangeCall {
+  const lists = { openTurns, running: [], reports: [], chunks: [], slots: [] };
+  return { hostId: "h1", session, turn, isWaiting: false, ...lists };
+}
+
+function delivering(turn: number): Dispatch {
+  const dispatch = new Dispatch();
+  dispatch.delivering(SEQ, callOf(turn, []));
+  return dispatch;
+}
+
+test("a job that its agent does not list is undelivered once the reply that carries it is closed", ({
+  expect,
+}) => {
+  const dispatch = delivering(2);
+  expect(dispatch.isUndelivered(SEQ, callOf(2, []))).toBe(false); // this very reply
+  expect(dispatch.isUndelivered(SEQ, callOf(3, [2]))).toBe(false);
+  expect(dispatch.isUndelivered(SEQ, callOf(3, []))).toBe(true);
+  expect(dispatch.isUndelivered(SEQ, callOf(1, [], "s2"))).toBe(true);
+});
+
+test("a job is being delivered as long as the reply that carries it is open", ({ expect }) => {
+  const dispatch = delivering(2);
+  expect(dispatch.isBeingDelivered(SEQ, callOf(3, [2]))).toBe(true);
+  expect(dispatch.isBeingDelivered(SEQ, callOf(3, []))).toBe(false);
+  expect(dispatch.isBeingDelivered(SEQ, callOf(3, [2], "s2"))).toBe(false);
+});
+
+test("a job that has arrived is no longer bound to the reply that carried it", ({ expect }) => {
+  const dispatch = delivering(2);
+  dispatch.arrived(SEQ);
+  expect(dispatch.isBeingDelivered(SEQ, callOf(3, [2]))).toBe(false);
+  expect(dispatch.isUndelivered(SEQ, callOf(4, [3]))).toBe(false);
+  expect(dispatch.isUndelivered(SEQ, callOf(4, []))).toBe(true);
+});
+
+test("a call of the same session that was overtaken is not the newest", ({ expect }) => {
+  const dispatch = new Dispatch();
+  expect(dispatch.isNewest(callOf(2, []))).toBe(true);
+  expect(dispatch.isNewest(callOf(1, []))).toBe(false);
+  expect(dispatch.isNewest(callOf(1, [], "s2"))).toBe(true);
+});
