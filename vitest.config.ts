@@ -13,6 +13,12 @@ import { LongestFirst } from "./test/support/longest-first.ts";
  */
 const maxWorkers = Math.max(6, availableParallelism() - 1);
 
+/**
+ * The Workers tests compute all of their time, and each of their runtimes first loads the whole edge: more of them than
+ * there are cores only load it more often. They run behind the files of the other projects.
+ */
+const WORKERS_RUNTIMES = Math.max(2, availableParallelism() - 1);
+
 /** The tests start some hundred programs of ours: each is compiled once, not at every start. */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/node-compile");
 delete process.env["PYTHONDONTWRITEBYTECODE"];
@@ -73,6 +79,8 @@ export default defineConfig({
         test: {
           name: "workers",
           isolate: false,
+          maxWorkers: WORKERS_RUNTIMES,
+          sequence: { groupOrder: 1 },
           include: ["test/workers/**/*.test.ts"],
           globalSetup: ["./test/workers/receiver-setup.ts"],
           setupFiles: ["./test/workers/setup.ts"],
@@ -97,7 +105,7 @@ export default defineConfig({
           name: "cli",
           include: ["test/cli/**/*.test.ts"],
           isolate: false,
-          globalSetup: ["./test/e2e/bundle-setup.ts", "./test/cli/edge-setup.ts"],
+          globalSetup: ["./test/e2e/bundle-setup.ts", "./test/support/edge-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -107,7 +115,7 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           isolate: false,
-          globalSetup: ["./test/e2e/bundle-setup.ts"],
+          globalSetup: ["./test/e2e/bundle-setup.ts", "./test/support/edge-setup.ts"],
           // Container tests that run beside five other files on two cores may need minutes.
           testTimeout: 300_000,
           hookTimeout: 300_000,

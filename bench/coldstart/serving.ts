@@ -5,7 +5,7 @@
  * A start is the time from the sync that assigns the worker until its door is open to requests; "frozen" starts with
  * a worker on standby. The edge is played by this process. The kinds take turns.
  */
-import { TIMING } from "../../node-agent/core/timing.ts";
+import { HEALTH_PROBE_MS, TIMING } from "../../node-agent/core/timing.ts";
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -14,7 +14,6 @@ import Dockerode from "dockerode";
 import { ContainerHost } from "../../test/support/container-host.ts";
 import { ensureServerImage } from "../../test/support/script-image.ts";
 import { openWorkers, servingContainer } from "../../test/support/serving-worker.ts";
-import { HEALTH_PROBE_MS } from "../../src/contract/limits.ts";
 import { latencyOf } from "../load/percentiles.ts";
 
 const run = promisify(execFile);

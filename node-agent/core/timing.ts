@@ -1,5 +1,8 @@
-import { AGENT_HOLD_MAX_MS, HEALTH_PROBE_MS } from "../../src/contract/limits.ts";
+import { AGENT_HOLD_MAX_MS } from "../../src/contract/limits.ts";
 import { LINK_BEAT_MS } from "../../src/link/link-messages.ts";
+
+/** Pause between two health probes of a worker. */
+export const HEALTH_PROBE_MS = 5_000;
 
 /** The waits of the agent; tests shorten some of them. */
 export type Timing = {

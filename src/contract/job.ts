@@ -248,6 +248,9 @@ export const jobViewSchema = z
     }),
   })
   .meta({ id: "Job" });
+export type JobView<Output> = Immutable<Omit<z.infer<typeof jobViewSchema>, "output">> & {
+  readonly output: Output;
+};
 
 /** Body of `run`, `cancel` and `retry`. */
 export const jobStateSchema = z.object({ id: z.string(), status: wireStatusSchema }).meta({ id: "JobState" });

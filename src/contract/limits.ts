@@ -86,15 +86,6 @@ export const DIRECT_TIME_LIMIT_MS = 5.5 * MINUTE;
 export const LINK_SUSPECT_MS = 3 * SECOND;
 export const LINK_SILENCE_MS = 10 * SECOND;
 
-export const HEALTH_PROBE_MS = 5 * SECOND;
-/** A worker that has just started is looked at this often for so long: most of a cold start is over by then. */
-export const HEALTH_PROBE_EAGER_MS = 100;
-
-// Images on a host
-
-/** Time without any progress after which the pull of an image is given up and begun again. */
-export const PULL_STALL_MS = 2 * MINUTE;
-
 // Audit log and maintenance
 
 /** How long an inline template is kept whose endpoint could not be saved: a client that tries again takes it over. */

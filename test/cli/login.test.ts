@@ -9,7 +9,7 @@ import { EDGERUN_VERSION } from "../../src/contract/version.ts";
 import { managementApi } from "../../standalone/management-api.ts";
 import type { EdgeAccess } from "../support/lone-edge.ts";
 import { CommandFixture } from "./support/flash-command.ts";
-import { newAccount } from "./support/shared-edge.ts";
+import { newAccount } from "../support/shared-edge.ts";
 import { CONTROL_C, talk } from "./support/terminal-dialog.ts";
 
 const bundle = inject("flashBundle");

@@ -6,7 +6,7 @@ import { execa } from "execa";
 import { onTestFinished, test } from "vitest";
 import { EDGERUN_VERSION } from "../../src/contract/version.ts";
 import { layOutCli } from "../../scripts/bundle/cli-bundle.ts";
-import { newAccount } from "./support/shared-edge.ts";
+import { newAccount } from "../support/shared-edge.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 

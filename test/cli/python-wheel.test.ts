@@ -9,7 +9,7 @@ import { layOutCli } from "../../scripts/bundle/cli-bundle.ts";
 import { buildPythonWheel } from "../../scripts/bundle/python-wheel.ts";
 import { inTurn } from "../support/turn.ts";
 import { installRequirements } from "../support/uv.ts";
-import { newAccount } from "./support/shared-edge.ts";
+import { newAccount } from "../support/shared-edge.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 /** Holds the wheel of Node, 61 MB, which is downloaded once. */

@@ -5,7 +5,7 @@ import type { EdgeAccess } from "../support/lone-edge.ts";
 import { makeEndpoint } from "./support/deployed-endpoint.ts";
 import { EdgeProxy } from "./support/edge-proxy.ts";
 import { CommandFixture } from "./support/flash-command.ts";
-import { newAccount } from "./support/shared-edge.ts";
+import { newAccount } from "../support/shared-edge.ts";
 import { CONTROL_C, ENTER, SPACE, talk } from "./support/terminal-dialog.ts";
 
 const bundle = inject("flashBundle");

@@ -2,8 +2,8 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { test } from "vitest";
-import { startLoneEdge } from "../support/lone-edge.ts";
 import { createEndpoint } from "../support/management-client.ts";
+import { newAccount } from "../support/shared-edge.ts";
 
 const BROKEN = {
   "a chunk whose length no number holds": "FFFFFFFFFFFFFFFFF\r\n{}\r\n",
@@ -21,7 +21,7 @@ async function answerTo(baseUrl: string, head: string, body: string): Promise<st
 }
 
 test("are mistakes of their sender at every address that takes a body", async ({ expect }) => {
-  await using edge = await startLoneEdge();
+  const edge = await newAccount("broken bodies");
   const endpointId = await createEndpoint(edge, { name: "broken", imageName: "none" });
   const authorization = `Authorization: Bearer ${edge.apiKey}`;
   const paths = [
@@ -56,7 +56,7 @@ async function statusOfLarge(baseUrl: string, head: string, body: string): Promi
 }
 
 test("that are too large for GraphQL are refused with an answer", async ({ expect }) => {
-  await using edge = await startLoneEdge();
+  const edge = await newAccount("broken bodies");
   const large = "x".repeat(1_800_000);
   const bodies = {
     announced: `Content-Length: ${large.length}\r\n\r\n${large}`,

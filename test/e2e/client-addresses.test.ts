@@ -1,10 +1,10 @@
 /** Without Cloudflare in front, an address that a client names is not that of anybody. */
 import { test } from "vitest";
 import { EDGE_RATE_LIMITS } from "../../src/contract/rate-limits.ts";
-import { startLoneEdge } from "../support/lone-edge.ts";
+import { newAccount } from "../support/shared-edge.ts";
 
 test("a client cannot use up the rate limit of another IP address", async ({ expect }) => {
-  await using edge = await startLoneEdge();
+  const edge = await newAccount("client addresses");
   const headers = { "CF-Connecting-IP": "192.0.2.7", "MF-CF-Blob": '{"country":"CH"}' };
   const statuses = new Set<number>();
   for (let count = 0; count <= EDGE_RATE_LIMITS.join.requests; count += 1) {

@@ -2,12 +2,13 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { findBrowser, launchBrowser, watchPage } from "../support/browser.ts";
-import { startLoneEdge, type LoneEdge } from "../support/lone-edge.ts";
+import type { EdgeAccess } from "../support/lone-edge.ts";
+import { newAccount } from "../support/shared-edge.ts";
 
 const executablePath = findBrowser();
 
 /** Makes an endpoint over REST; answers its id. */
-async function createEndpoint({ baseUrl, apiKey }: LoneEdge): Promise<string> {
+async function createEndpoint({ baseUrl, apiKey }: EdgeAccess): Promise<string> {
   const post = async (path: string, body: object): Promise<string> => {
     const headers = { Authorization: `Bearer ${apiKey}` };
     const response = await fetch(baseUrl + path, { method: "POST", headers, body: JSON.stringify(body) });
@@ -18,16 +19,15 @@ async function createEndpoint({ baseUrl, apiKey }: LoneEdge): Promise<string> {
 }
 
 describe.skipIf(executablePath === undefined)("the pages of the documentation", () => {
-  let edge: LoneEdge;
+  let edge: EdgeAccess;
   let browser: Browser;
 
   beforeAll(async () => {
-    edge = await startLoneEdge();
+    edge = await newAccount("docs");
     browser = await launchBrowser(executablePath ?? "");
   });
   afterAll(async () => {
     await browser?.close();
-    await edge?.[Symbol.asyncDispose]();
   });
 
   async function openedPage(path: string) {

@@ -12,7 +12,8 @@ import { ARTIFACT_PART_BYTES } from "../../src/contract/flash/flash-limits.ts";
 import { EdgeProxy } from "../cli/support/edge-proxy.ts";
 import { CommandFixture, layOutBundle } from "../cli/support/flash-command.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
-import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
+import type { EdgeAccess } from "../support/lone-edge.ts";
+import { newAccount } from "../support/shared-edge.ts";
 
 const PART_BYTES = ARTIFACT_PART_BYTES.min;
 /** What a deployment sends beside the artifact is less. */
@@ -66,13 +67,12 @@ vllm = Endpoint(name="vllm", image="vllm/vllm-openai:v1")
 `;
 
 let bundle: string;
-let edge: LoneEdge;
+let edge: EdgeAccess;
 
 beforeAll(async () => {
-  [bundle, edge] = await Promise.all([layOutBundle(), startLoneEdge()]);
+  [bundle, edge] = await Promise.all([layOutBundle(), newAccount("flash deploy")]);
 });
 afterAll(async () => {
-  await edge[Symbol.asyncDispose]();
   await rm(dirname(bundle), { recursive: true, force: true });
 });
 

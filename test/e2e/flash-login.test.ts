@@ -2,22 +2,22 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { findBrowser, launchBrowser, watchPage } from "../support/browser.ts";
-import { startLoneEdge, type LoneEdge } from "../support/lone-edge.ts";
+import type { EdgeAccess } from "../support/lone-edge.ts";
+import { newAccount } from "../support/shared-edge.ts";
 
 const executablePath = findBrowser();
 const CLIENT = "flash/1.0 <b>on</b> laptop";
 
 describe.skipIf(executablePath === undefined)("the login page", () => {
-  let edge: LoneEdge;
+  let edge: EdgeAccess;
   let browser: Browser;
 
   beforeAll(async () => {
-    edge = await startLoneEdge();
+    edge = await newAccount("flash login");
     browser = await launchBrowser(executablePath ?? "");
   });
   afterAll(async () => {
     await browser?.close();
-    await edge?.[Symbol.asyncDispose]();
   });
 
   async function ask(query: string, key?: string): Promise<Record<string, Record<string, string | null>>> {
@@ -63,8 +63,10 @@ describe.skipIf(executablePath === undefined)("the login page", () => {
     const fetched = await fetchedBy(id);
     expect(fetched?.["status"]).toBe("APPROVED");
     expect(fetched?.["apiKey"]).not.toBe(edge.apiKey);
-    const { myself } = await ask("{ myself { id } }", fetched?.["apiKey"] ?? "");
-    expect(myself?.["id"]).toBe("default");
+    const accountOf = async (key: string) => (await ask("{ myself { id } }", key))["myself"]?.["id"];
+    const accountId = await accountOf(edge.apiKey);
+    expect(accountId).toEqual(expect.any(String));
+    expect(await accountOf(fetched?.["apiKey"] ?? "")).toBe(accountId);
 
     await page.reload();
     await page.getByText("the command line has its key").waitFor();

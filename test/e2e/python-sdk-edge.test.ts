@@ -1,19 +1,19 @@
 import { resolve } from "node:path";
 import { execa } from "execa";
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { beforeAll, describe, test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
 import { makeEndpoint } from "../cli/support/deployed-endpoint.ts";
-import { startLoneEdge, type LoneEdge } from "../support/lone-edge.ts";
+import type { EdgeAccess } from "../support/lone-edge.ts";
+import { newAccount } from "../support/shared-edge.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const SCRIPT = resolve(ROOT, "test/clients/edgerun_sdk.py");
 
-let edge: LoneEdge;
+let edge: EdgeAccess;
 
 beforeAll(async () => {
-  edge = await startLoneEdge();
+  edge = await newAccount("python sdk");
 });
-afterAll(async () => await edge[Symbol.asyncDispose]());
 
 async function run(step: string): Promise<unknown> {
   const { stdout } = await execa("python3", [SCRIPT], {

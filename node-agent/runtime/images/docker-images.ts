@@ -1,7 +1,6 @@
 /** The images of a host with Docker: pulls, the cache, and digests. */
 import { PULL_PROGRESS_MS } from "../../core/shared-work.ts";
 import type Dockerode from "dockerode";
-import { PULL_STALL_MS } from "../../../src/contract/limits.ts";
 import { type AgentLog, SILENT_LOG } from "../../core/log.ts";
 import { DiskSpace, DISK_RESERVE_DEFAULT_GB } from "../../disk/disk-space.ts";
 import { freeBytesReader } from "../daemon/docker-calls.ts";
@@ -11,6 +10,9 @@ import type { RegistryPolicy } from "./registry-access.ts";
 import type { CacheOptions, PrepareOutcome, WorkerSpec } from "../interface/runtime.ts";
 import { isNotFound } from "../daemon/docker-errors.ts";
 import { repositoryOf } from "./image-name.ts";
+
+/** Time without any progress after which the pull of an image is given up and begun again. */
+const PULL_STALL_MS = 120_000;
 
 /** Time without an answer of the registry to whether a tag has moved, while a usable image is cached. */
 const IMAGE_CHECK_LIMIT_MS = 20_000;

@@ -1,8 +1,14 @@
 import { errorMessage } from "../../../src/std/errors.ts";
-import { HEALTH_PROBE_EAGER_MS } from "../../../src/contract/limits.ts";
 import { ageMs } from "../../core/timing.ts";
 import { Notifier } from "../../core/notifier.ts";
-import { type Health, applyProbe, type ProbeAnswer, type ProbePauses, probePauseMs } from "./health.ts";
+import {
+  type Health,
+  HEALTH_PROBE_EAGER_MS,
+  applyProbe,
+  type ProbeAnswer,
+  type ProbePauses,
+  probePauseMs,
+} from "./health.ts";
 import { probeHealth, type ServerLocation } from "./health-probe.ts";
 
 export type HealthWatchOptions = {

@@ -7,10 +7,11 @@
  * H3  A refused connection is no server that is only busy: the worker gets nothing from that moment, though it is
  *     called unhealthy only after as many failures as ever.
  */
-import { HEALTH_PROBE_EAGER_MS } from "../../../src/contract/limits.ts";
 
 /** Time for a worker to answer a probe. */
 export const HEALTH_PROBE_TIMEOUT_MS = 5_000;
+/** A worker that has just started is probed this often at first: most of a cold start is over by then. */
+export const HEALTH_PROBE_EAGER_MS = 100;
 
 /** How long a starting worker is probed eagerly. */
 export const HEALTH_PROBE_EAGER_FOR_MS = 10_000;

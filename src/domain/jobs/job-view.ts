@@ -1,7 +1,5 @@
 /** Jobs as clients see them: the one mapping of job states to wire statuses. */
-import type { z } from "zod";
-import type { Immutable } from "../../contract/immutable.ts";
-import type { jobViewSchema, QueueView, RequestRow, WireStatus } from "../../contract/job.ts";
+import type { JobView as ViewWith, QueueView, RequestRow, WireStatus } from "../../contract/job.ts";
 import { JOB_STATES, type StoredJob, type JobState, type Payload } from "./job-machine.ts";
 
 const WIRE_STATUS: Record<JobState, WireStatus> = {
@@ -14,9 +12,7 @@ const WIRE_STATUS: Record<JobState, WireStatus> = {
 };
 
 /** A job as its reader sees it; the gateway splices the JSON of `output` in. */
-export type JobView = Immutable<Omit<z.infer<typeof jobViewSchema>, "output">> & {
-  readonly output: Payload | null;
-};
+export type JobView = ViewWith<Payload | null>;
 
 export type ViewExtras = {
   readonly progress: Payload | null;

@@ -8,7 +8,7 @@ import { CommandFixture } from "./flash-command.ts";
 import { idsOf, makeEndpoint } from "./deployed-endpoint.ts";
 import { plainOutput } from "./plain-output.ts";
 import { formatScenarios, parseScenarios, type Scenario, type Step } from "./scenario-file.ts";
-import { newAccount } from "./shared-edge.ts";
+import { newAccount } from "../../support/shared-edge.ts";
 
 const FOLDER = join(import.meta.dirname, "../scenarios");
 const IS_UPDATE = process.env["UPDATE_SCENARIOS"] === "1";

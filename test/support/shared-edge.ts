@@ -1,8 +1,8 @@
 /** The edge that test files share. */
 import { inject } from "vitest";
-import { managementApi } from "../../../standalone/management-api.ts";
-import type { EdgeAccess } from "../../support/lone-edge.ts";
-import type {} from "../edge-setup.ts";
+import { managementApi } from "../../standalone/management-api.ts";
+import type { EdgeAccess } from "./lone-edge.ts";
+import type {} from "./edge-setup.ts";
 
 /** A new account of that edge: it finds nothing of others. */
 export async function newAccount(name: string): Promise<EdgeAccess> {

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
 import type { TestProject } from "vitest/node";
 import { builtEdge } from "../../scripts/bundle/standalone-bundle.ts";
-import { type EdgeAccess, type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
+import { type EdgeAccess, type LoneEdge, startLoneEdge } from "./lone-edge.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
