@@ -6,7 +6,7 @@
  * may have been slow. The exit status is 1 unless all are killed but those that the list calls equivalent or hanging.
  */
 import { execFileSync } from "node:child_process";
-import { globSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -104,12 +104,19 @@ async function withCopy(work: (root: string) => Promise<void>): Promise<void> {
   const git = (...args: string[]) => execFileSync("git", args, { cwd: ROOT, stdio: "ignore" });
   git("worktree", "add", "--detach", root, "HEAD");
   try {
-    symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
+    shareModules(join(ROOT, "node_modules"), join(root, "node_modules"));
     await work(root);
   } finally {
     git("worktree", "remove", "--force", root);
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** Links all packages. Caches are not shared: tests put the programs there that they build, mutants included. */
+function shareModules(from: string, to: string): void {
+  mkdirSync(to);
+  const shared = readdirSync(from).filter((name) => name === ".bin" || !name.startsWith("."));
+  for (const name of shared) symlinkSync(join(from, name), join(to, name));
 }
 
 /** Prints every snippet that is not found once, and every filter without files. */

@@ -152,7 +152,10 @@ describe("workers come and go with work", () => {
     }
   });
 
-  test("a removed worker stays removed before its agent knows it", async ({ expect, fleet }) => {
+  test("a removed worker stays removed before its agent knows it, and is forgotten once its agent does", async ({
+    expect,
+    fleet,
+  }) => {
     const endpoint = await fleet.endpoint("workersMin: 1, workersMax: 1");
     const { agent } = await fleet.host();
     const workerId = await agent.bringUpWorker(endpoint.id);
@@ -164,8 +167,12 @@ describe("workers come and go with work", () => {
       return myself.endpoint.pods.map(({ desiredStatus }) => desiredStatus);
     };
     await until(async () => (await statusOf()).includes("EXITED"), "the worker is let go");
-    await agent.sync(readyWorker(endpoint, workerId));
+    const { revision } = await agent.sync(readyWorker(endpoint, workerId));
     expect(await statusOf()).toEqual(["EXITED"]);
+    await agent.sync({ appliedRevision: revision - 1 });
+    expect(await statusOf()).toEqual(["EXITED"]);
+    await agent.sync({ appliedRevision: revision });
+    expect(await statusOf()).toEqual([]);
   });
 
   test("a sync that waits is answered when a worker is needed, also after the fleet was evicted", async ({

@@ -215,6 +215,19 @@ test("page numbers continue after a loss of memory, even when the clock has move
   });
 });
 
+test("page numbers continue after the last page that was closed", async ({ expect }) => {
+  await withPages(({ store }) => {
+    const history = new History(store);
+    history.take({ kind: "end", count: 64, host: "a.example" });
+    while (history.send(200));
+    history.take({ kind: "flush" });
+    const { now } = history;
+    history.now -= 1_000;
+    history.take({ kind: "forget" });
+    expect(history.outbox.pageFor(history.now)).toBe(now + 1);
+  });
+});
+
 test("deliveries beyond the limit fail, say why, and can be redelivered", async ({ expect }) => {
   await withPages(({ store }) => {
     const history = new History(store);
