@@ -86,5 +86,5 @@ test("a join token among the arguments works, with a warning that does not show 
 test("a refused join token ends the agent with the message of the edge", async ({ expect }) => {
   await using agent = start({ EDGERUN_JOIN_TOKEN: "erj_wrong" });
   expect(await agent.exited).toBe(78);
-  expect(agent.stderr).toContain("the words of the edge");
+  expect(agent.stderr).toContain("the message of the edge");
 });
