@@ -10,7 +10,12 @@
  *     else: what is not written is known until this process ends, and then the edge detects the loss.
  */
 import { errorMessage } from "../../src/std/errors.ts";
-import type { LeaseRenewal, RawExchangeReply, Upload } from "../../src/contract/agent/agent.ts";
+import type {
+  DispatchedJob,
+  LeaseRenewal,
+  RawExchangeReply,
+  Upload,
+} from "../../src/contract/agent/agent.ts";
 import { ageMs } from "../core/timing.ts";
 import type { AgentLog } from "../core/log.ts";
 import type { AttemptRecord, AttemptRef, Journal, ReportRecord } from "./journal.ts";
@@ -25,7 +30,7 @@ export type EncodedAttempt = { readonly body: string; readonly progress: string 
 /** A job that the edge has dispatched to this host, with its values as JSON strings, and its attempt in the ledger. */
 export type ReceivedAttempt = {
   readonly record: AttemptRecord;
-  readonly job: RawExchangeReply["jobs"][number];
+  readonly job: DispatchedJob<RawExchangeReply>;
 };
 
 type Entry = {
