@@ -134,7 +134,7 @@ export function artifactStorageBytes({ ARTIFACT_STORAGE_GB }: Pick<Env, "ARTIFAC
   return bytesOfVariable(ARTIFACT_STORAGE_GB, ARTIFACT_STORAGE_DEFAULT_GB);
 }
 
-/** Refuses an artifact that the account has no storage for. */
+/** Rejects an artifact for which the account has no storage left. */
 export async function requireArtifactStorage(
   { env, db, principal }: RequestContext,
   sizeBytes: number,
