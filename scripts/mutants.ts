@@ -26,25 +26,31 @@ type TestSet = readonly string[];
 
 /** Finds the snippet, whatever blanks it is broken by. Throws where it does not occur exactly once. */
 function placeOf(root: string, { id, snippet }: Mutant): Place {
-  const tokens = snippet.trim().split(/\s+/);
-  const pattern = new RegExp(tokens.map(escaped).join("\\s+"), "g");
+  const tokens = withoutBlanks(snippet).characters;
   const paths = globSync("{src,node-agent}/**/*.ts", { cwd: root }).filter(
     (path) => !path.endsWith(".test.ts"),
   );
-  const places = paths.flatMap((path) => {
-    const text = readFileSync(join(root, path), "utf8");
-    return [...text.matchAll(pattern)].map(({ index, 0: found }) => {
-      return { path, text, start: index, end: index + found.length };
-    });
-  });
+  const places = paths.flatMap((path) => placesIn(path, readFileSync(join(root, path), "utf8"), tokens));
   const [place] = places;
   if (place !== undefined && places.length === 1) return place;
   const where = places.map(({ path }) => path).join(", ") || "nowhere";
   throw new Error(`${id}: the snippet occurs ${places.length} times (${where}): ${snippet}`);
 }
 
-function escaped(word: string): string {
-  return word.replaceAll(/[^\w\s]/g, String.raw`\$&`);
+function placesIn(path: string, text: string, tokens: string): Place[] {
+  const { characters, offsets } = withoutBlanks(text);
+  const places: Place[] = [];
+  for (let at = characters.indexOf(tokens); at >= 0; at = characters.indexOf(tokens, at + 1)) {
+    const start = offsets[at] ?? 0;
+    places.push({ path, text, start, end: (offsets[at + tokens.length - 1] ?? start) + 1 });
+  }
+  return places;
+}
+
+/** A text without its blanks, and where each character stands in it. */
+function withoutBlanks(text: string): { readonly characters: string; readonly offsets: readonly number[] } {
+  const offsets = [...text.matchAll(/\S/g)].map(({ index }) => index);
+  return { characters: text.replaceAll(/\s/g, ""), offsets };
 }
 
 /** The test files of each filter of the mutant. Throws where one has none. */

@@ -1,8 +1,8 @@
 /**
- * One directory of fetched packages: what belongs to it, and who runs from it.
+ * One directory of fetched packages: what belongs to it, and which processes run from it.
  *
  * D1  The inventory is written last, so a directory without one is not whole.
- * D2  A process notes that it runs from it before it does.
+ * D2  A process records that it uses the directory before it runs from it.
  */
 import { randomUUID } from "node:crypto";
 import { lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";

@@ -15,6 +15,7 @@ import {
   type UploadReply,
   uploadReplySchema,
 } from "../../src/contract/agent/agent.ts";
+import { describeIssues } from "../../src/contract/lenient-list.ts";
 import { type LogReply, logReplySchema } from "../../src/contract/agent/log.ts";
 import { cutJson } from "../../src/json/raw-json.ts";
 
@@ -169,9 +170,7 @@ type ReadReply<Reply> = { readonly kind: "answered"; readonly reply: Reply } | s
 function readReply<Reply>(value: unknown, schema: z.ZodType<Reply>): ReadReply<Reply> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return { kind: "answered", reply: parsed.data };
-  const issue = parsed.error.issues[0];
-  const place = issue?.path.join(".") || "the reply";
-  return `a reply that this agent does not understand (${place}: ${issue?.message ?? "invalid"})`;
+  return `a reply that this agent does not understand (${describeIssues(parsed.error)})`;
 }
 
 /** Cuts out users' values, which may be megabytes; undefined for what is not JSON. */

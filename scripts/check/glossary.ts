@@ -72,11 +72,11 @@ function inNames(
 }
 
 /** Comments, strings, and names, which are the only group. */
-const PYTHON_TOKENS =
-  /#.*|[rbfuRBFU]{0,2}(?:"""[^]*?"""|'''[^]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|([A-Za-z_]\w*)/g;
+const PYTHON_TOKENS = /#.*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|([A-Za-z_]\w*)/g;
 
 function pythonNames(text: string): readonly { readonly name: string; readonly at: number }[] {
-  return [...text.matchAll(PYTHON_TOKENS)].flatMap(({ 1: name, index }) =>
+  const code = text.split('"""').map((part, index) => (index % 2 === 0 ? part : " ".repeat(part.length)));
+  return [...code.join("   ").matchAll(PYTHON_TOKENS)].flatMap(({ 1: name, index }) =>
     name === undefined ? [] : [{ name, at: index }],
   );
 }

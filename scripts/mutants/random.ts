@@ -122,7 +122,7 @@ export const RANDOM_MUTANTS: readonly Mutant[] = [
   ),
   mutant("R34", "if (chunks.error !== undefined)", "if (chunks.error === undefined)", "workers/stream"),
   mutant("R35", "dispatch.flush();", "", "workers/queue-flow"),
-  mutant("R36", "if (body === null ||", "if (body !== null ||", "workers/direct-answer"),
+  mutant("R36", "if (body === null ||", "if (body !== null ||", "workers/direct.test"),
   mutant(
     "R37",
     'if (end !== "sent" && end !== "stopped") source.cancel();',

@@ -1,5 +1,6 @@
 /** Lists that hold parts of several workers or jobs: an invalid part is no reason to reject the others. */
 import * as z from "zod";
+import { formatIssues } from "./validation-issues.ts";
 
 const DETAIL_MAX_CHARACTERS = 300;
 
@@ -15,7 +16,7 @@ export function lenientList<Schema extends z.ZodType>(
   const list = z.array(schema).max(most);
   const parseItem = (item: unknown): z.output<Schema>[] => {
     const { data, error } = schema.safeParse(item);
-    const fit = error ? fallback(item, firstIssue(error)) : data;
+    const fit = error ? fallback(item, describeIssues(error)) : data;
     return fit === undefined ? [] : [fit];
   };
   const anyList = z.array(z.unknown()).max(most);
@@ -35,9 +36,7 @@ export function dropItem(): undefined {
   return undefined;
 }
 
-/** The first thing that is wrong, and where. */
-export function firstIssue({ issues }: z.ZodError): string {
-  const [issue] = issues;
-  const place = issue?.path.join(".") || "value";
-  return `${place}: ${issue?.message ?? "invalid"}`.slice(0, DETAIL_MAX_CHARACTERS);
+/** What is wrong with a part, and where; cut to the length of a reason. */
+export function describeIssues(error: z.ZodError): string {
+  return formatIssues(error).slice(0, DETAIL_MAX_CHARACTERS);
 }

@@ -67,7 +67,7 @@ describe.skipIf(executablePath === undefined)("the API explorer", () => {
     await page.evaluate('dispatchEvent(new Event("focus"))');
     await page.getByText("What late does.").waitFor();
 
-    expect(notes).toEqual({ faults: [], hosts: new Set([new URL(served.server.url).host]) });
+    expect(notes).toEqual({ errors: [], hosts: new Set([new URL(served.server.url).host]) });
     await page.close();
   });
 });

@@ -70,7 +70,7 @@ describe.skipIf(executablePath === undefined)("the login page", () => {
 
     await page.reload();
     await page.getByText("the command line has its key").waitFor();
-    expect(notes).toEqual({ faults: [], hosts: new Set([new URL(edge.baseUrl).host]) });
+    expect(notes).toEqual({ errors: [], hosts: new Set([new URL(edge.baseUrl).host]) });
     await page.close();
   });
 

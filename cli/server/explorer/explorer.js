@@ -24,7 +24,7 @@ async function refresh() {
   explorer.specActions.updateSpec(read);
 }
 
-// Who comes back from the editor finds the app as it is now.
+// A user who returns from the editor sees the current app.
 globalThis.addEventListener("focus", () => void refresh());
 
 /** Nothing while the server is away. */

@@ -471,7 +471,9 @@ export const exchangeReplySchema = z.object({
   follow: follow.optional(),
 });
 export type ExchangeReply = z.infer<typeof exchangeReplySchema>;
-export type DispatchedJob = ExchangeReply["jobs"][number];
+/** A job as a reply brings it: with parsed values, or those of a `RawExchangeReply`. */
+export type DispatchedJob<Reply extends { readonly jobs: readonly unknown[] } = ExchangeReply> =
+  Reply["jobs"][number];
 
 /** The same with users' values as the JSON strings that came. */
 export const rawExchangeReplySchema = exchangeReplySchema.extend({

@@ -134,9 +134,9 @@ describe("whatever is asked for", () => {
     [{ allowedCudaVersions: ["12.3"] }, false],
     [{ minCudaVersion: "12.4" }, true],
     [{ minCudaVersion: "12.10" }, false],
-  ] as const)("a host with CUDA 12.4 has room for %j: %s", ([required, hasRoom], { expect }) => {
+  ] as const)("a host with CUDA 12.4 has room for %j: %s", ([required, hasCapacity], { expect }) => {
     const pool = poolOf([host("h", ["ADA_24"], { cudaVersion: "12.4" })]);
-    expect(pool.allocate({ ...GPU, ...required }) !== undefined).toBe(hasRoom);
+    expect(pool.allocate({ ...GPU, ...required }) !== undefined).toBe(hasCapacity);
   });
 
   test("a tier is taken only when no host has room in a tier before it", ({ expect }) => {

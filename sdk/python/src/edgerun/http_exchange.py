@@ -36,11 +36,11 @@ class Request:
 
 
 def exchange(request: Request) -> Any:
-    """Sends a request; answers the parsed JSON, None for an empty body, or the body as a string where it is not JSON.
+    """Sends a request; returns the parsed JSON, None for an empty body, or the body as a string where it is not JSON.
 
     Raises:
-        APIKeyError: The service refuses the key.
-        PayloadTooLargeError: The body is larger than the service takes.
+        APIKeyError: The service rejects the key.
+        PayloadTooLargeError: The body is larger than the service accepts.
         HttpError: Any other HTTP error.
         SerializationError: The answer is JSON that Python's json does not read.
         ServiceUnreachableError: No answer came.

@@ -20,7 +20,7 @@ DEFAULT_SIZE_GB = 100
 class NetworkVolume(NamesKeywords):
     """A volume that is mounted at `/runpod-volume` in each worker.
 
-    It is found by its id, or by name and data center, and made when there is none. Nothing deletes it.
+    It is found by its id, or by name and data center, and created when it does not exist. Nothing deletes it.
 
     Args:
         name: Name; required unless `id` is given.

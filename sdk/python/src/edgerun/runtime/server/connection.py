@@ -18,7 +18,7 @@ from .message import RequestError, Request, encode_head, read_request
 
 # Seconds for which an idle connection stays open, and within which a request must arrive completely.
 KEEP_ALIVE_S = 600.0
-# Seconds for a client that was refused in the middle of its request to read why.
+# Seconds that a client has to read the error when its request was rejected before it was read completely.
 _LINGER_S = 2.0
 
 # Seconds between two looks whether the client of a request is still there.

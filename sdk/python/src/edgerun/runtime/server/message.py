@@ -1,7 +1,7 @@
 """
 Reading requests and writing answers of HTTP/1.1.
 
-M1  A request that could be read in two ways is refused and its connection closed: both lengths given, a folded
+M1  A request that could be read in two ways is rejected and its connection closed: both lengths given, a folded
     header, anything but CRLF.
 M2  Nothing is read without a limit.
 """
