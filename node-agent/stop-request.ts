@@ -6,7 +6,7 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /**
  * Waits for whatever asks this process to stop. A second signal ends it at once, but not one that must take
- * its workers with it: nobody else would end them.
+ * its workers with it: no other process would end them.
  */
 export class StopRequest {
   readonly #stopped = Promise.withResolvers<StopReason>();

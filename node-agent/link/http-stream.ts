@@ -80,7 +80,7 @@ export class HttpStream implements LinkStream {
       socket.destroy();
       channel.fail(
         "worker_failed",
-        `The worker on port ${admission.port} changed the protocol without being asked.`,
+        `The worker on port ${admission.port} changed the protocol without a request to do so.`,
       );
     });
     request.on("error", (error) => this.#failed(error));

@@ -70,7 +70,7 @@ type TrackedWorker = {
   readonly isAdopted: boolean;
   readonly ended: Promise<WorkerExit>;
   readonly settle: (exit: WorkerExit) => void;
-  /** Who reads its log. */
+  /** The reader of its log. */
   output?: OutputFile;
 };
 

@@ -160,7 +160,7 @@ export class LoadBalancedMode {
     clearTimeout(this.#grace?.timer);
   }
 
-  /** Tells links when the worker begins or ceases to take requests. */
+  /** Notifies links when the worker begins or ceases to take requests. */
   updateAdmission(): void {
     this.#updateGrace();
     const isOpen = this.isOpen();
