@@ -38,7 +38,7 @@ export type PreparedUpload = {
   readonly partsUploaded: readonly number[];
 };
 
-/** Gives an address for an artifact. One that was announced with its SHA-256 goes on where it stopped. */
+/** Returns an address for an artifact. An upload that was announced with its SHA-256 continues where it stopped. */
 export async function prepareUpload(
   context: RequestContext,
   announced: UploadAnnouncement,
