@@ -37,7 +37,7 @@ export class StopRequest {
     return this.#stopped.promise;
   }
 
-  /** The parent holds the other end of our standard input; it closes when the parent dies. */
+  /** The parent has the other end of this process's standard input; it closes when the parent dies. */
   #watchParent(): void {
     const gone = () => this.request("parent_gone");
     process.stdin.once("end", gone).once("close", gone).once("error", gone);

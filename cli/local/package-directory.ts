@@ -13,7 +13,7 @@ import { processExists, thisOwner, processStateOf } from "../project/process-own
 
 const INVENTORY = "inventory.json";
 const USERS = "users";
-/** Users who switch between two versions do not fetch each time. */
+/** So users who switch between two versions need not fetch each time. */
 const RETENTION_MS = 14 * 24 * 3_600_000;
 
 const inventorySchema = z.record(z.string(), z.number());
@@ -26,7 +26,7 @@ export async function fileSizes(directory: string): Promise<ReadonlyMap<string, 
   const sizes = paths.map(async (path): Promise<[string, number]> => {
     const size = await lstat(path).then(
       (found) => found.size,
-      () => 0, // It has gone meanwhile.
+      () => 0, // It was removed meanwhile.
     );
     return [relative(directory, path), size];
   });

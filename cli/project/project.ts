@@ -40,7 +40,7 @@ export const FLASH_DIRECTORY = ".flash";
 /** The directory contains logs, code and data of the app. */
 const OWNER_ONLY = 0o700;
 
-/** Creates the directory where it is missing, closed to other users; answers its path. */
+/** Creates the directory where it is missing, closed to other users; returns its path. */
 export async function ensureFlashDirectory(project: string): Promise<string> {
   const path = join(project, FLASH_DIRECTORY);
   await mkdir(path, { recursive: true, mode: OWNER_ONLY });

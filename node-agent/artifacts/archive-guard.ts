@@ -9,7 +9,7 @@
  */
 import { ARTIFACT_ENTRIES_MAX, ARTIFACT_UNPACKED_MAX_BYTES } from "../../src/contract/flash/flash-limits.ts";
 
-/** An entry as it stands in the archive. */
+/** An entry as the archive describes it. */
 export type ArchiveEntry = {
   readonly path: string;
   /** As the tar library names it. */

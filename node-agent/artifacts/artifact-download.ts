@@ -52,7 +52,7 @@ export async function download(artifact: Artifact, path: string, options: Downlo
   }
 }
 
-/** One download: calls of the edge, each for what the one before has left. */
+/** One download: calls of the edge, each for the rest that the previous call has left. */
 class Transfer {
   readonly #artifact: Artifact;
   readonly #file: FileHandle;

@@ -1,5 +1,5 @@
 /**
- * `edgerun-agent uninstall`: this machine is a host no more, and nothing of Edgerun stays on it.
+ * `edgerun-agent uninstall`: this machine is no longer a host, and nothing of Edgerun stays on it.
  *
  * A step that fails is reported, and the remaining steps still run.
  */

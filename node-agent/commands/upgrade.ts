@@ -4,7 +4,7 @@
  * U1  Nothing is replaced before the new file has its hash, is signed by the key that this agent has from its
  *     deployment, and starts.
  * U2  Workers and their jobs continue: the new agent takes them over.
- * U3  An agent that does not connect in time makes room for the one before it.
+ * U3  An agent that does not connect in time is replaced by the previous one.
  */
 import { createHash } from "node:crypto";
 import { copyFile, readFile, rename, writeFile } from "node:fs/promises";

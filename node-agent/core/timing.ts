@@ -26,7 +26,7 @@ export type Timing = {
   /** Time between two looks at the health of a worker that is healthy, and of one that is not. */
   readonly healthProbeMs: number;
   readonly healthProbeStartMs: number;
-  /** Time for the requests of a worker to end that shall not run any more. */
+  /** Time for the requests of a worker that should not run any more to end. */
   readonly requestGraceMs: number;
   /** Time without a server on its port after which it is looked for on others. */
   readonly portHintAfterMs: number;

@@ -79,7 +79,7 @@ export class AttemptLedger {
     return this.#entries.size;
   }
 
-  /** The one listener that hears of every change. */
+  /** The one listener that is notified of every change. */
   onChange(listener: (endpointId: string, change: LedgerChange) => void): void {
     this.#onChange = listener;
   }

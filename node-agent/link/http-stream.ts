@@ -24,7 +24,7 @@ export class HttpStream implements LinkStream {
   /** Given to the connection, which has not sent them yet. */
   #unflushedBytes = 0;
   #isAnswered = false;
-  /** The worker reads no more. */
+  /** The worker does not read any more. */
   #isClosed = false;
 
   /** Throws when the head cannot be written as HTTP. */

@@ -105,7 +105,7 @@ export class WorkerServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.on("error", () => {}); // a vanished peer; polls hear of it through "close"
+    response.on("error", () => {}); // a vanished peer; polls notice it through "close"
     try {
       const requestUrl = request.url ?? "";
       const parsed = parseRelayed(requestUrl) ?? parseRequest(request.method ?? "", requestUrl);

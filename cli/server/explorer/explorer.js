@@ -27,7 +27,7 @@ async function refresh() {
 // A user who returns from the editor sees the current app.
 globalThis.addEventListener("focus", () => void refresh());
 
-/** Nothing while the server is away. */
+/** Undefined while the server cannot be reached. */
 async function readDocument() {
   try {
     return await (await fetch(DOCUMENT)).text();

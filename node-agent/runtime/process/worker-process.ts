@@ -16,7 +16,7 @@ import { flashManifestSchema, MANIFEST_FILE } from "../../../src/contract/flash/
 
 export type SpawnedProcess = {
   readonly pid: number;
-  /** Start of the process as process-table.ts gives it; empty when it had ended before anyone could look. */
+  /** Start of the process as process-table.ts gives it; empty when it had ended before the agent could read it. */
   readonly start: string;
   readonly ended: Promise<Ending>;
 };

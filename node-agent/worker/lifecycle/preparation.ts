@@ -45,7 +45,7 @@ export class Preparation {
     return this.#warning;
   }
 
-  /** Gets image and files onto this host, however often that fails. False when the worker shall not start. */
+  /** Gets image and files onto this host, however often that fails. False when the worker should not start. */
   async prepare(signal: AbortSignal): Promise<boolean> {
     const { workerId, container, status, notifier, log, policy, isDraining } = this.#options;
     const { startTimes } = status;
@@ -78,7 +78,7 @@ export class Preparation {
     return false;
   }
 
-  /** Waits until it is known what to start and nothing speaks against it. False when the worker shall not start. */
+  /** Waits until it is known what to start and nothing speaks against it. False when the worker should not start. */
   async untilStartable(signal: AbortSignal): Promise<boolean> {
     const { container, status, notifier, isDraining } = this.#options;
     while (!isDraining() && !signal.aborted) {

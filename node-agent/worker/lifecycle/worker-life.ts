@@ -8,7 +8,7 @@ export type LifeFacts = {
   readonly isRefreshing: boolean;
   /** All that it still runs is unwanted and did not stop when requested. */
   readonly needsHardStop: boolean;
-  /** It shall be frozen as soon as that can be. */
+  /** It should be frozen as soon as possible. */
   readonly isStandby: boolean;
   readonly isFrozen: boolean;
   /** It has no job and no request. */

@@ -154,7 +154,7 @@ export class LoadBalancedMode {
     this.updateAdmission();
   }
 
-  /** The agent ends, the container runs on. */
+  /** The agent ends, the container keeps running. */
   close(): void {
     this.halt();
     clearTimeout(this.#grace?.timer);

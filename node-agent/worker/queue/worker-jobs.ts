@@ -39,7 +39,7 @@ export type WorkerJobsOptions = {
   readonly timing: Timing;
   /**
    * Called after anything that may change free slots, quiet, or the need for a hard stop.
-   * `isWithdrawn`: the worker shall take no jobs from this moment on.
+   * `isWithdrawn`: the worker must take no jobs from this moment on.
    */
   readonly onChange: (isWithdrawn?: boolean) => void;
   /** Called when a result asks for a fresh container. */

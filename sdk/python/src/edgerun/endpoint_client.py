@@ -81,7 +81,7 @@ class EndpointClient:
     async def send(
         self, method: str, path: str, data: Any, timeout: float, headers: Mapping[str, str] | None
     ) -> Any:
-        """Sends a request to a worker of a load-balanced endpoint and answers its parsed JSON."""
+        """Sends a request to a worker of a load-balanced endpoint and returns the parsed JSON of the answer."""
         if not path.startswith("/"):
             raise ValueError(f'path={path!r} must begin with "/", such as "/items".')
         base, key, own_headers = await self._routes()

@@ -57,7 +57,7 @@ async def exchange_in_thread(request: Request) -> Any:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Runs `work` in a daemon thread and answers what it returns or raises."""
+    """Runs `work` in a daemon thread; returns or raises what it does."""
     import asyncio
 
     loop = asyncio.get_running_loop()

@@ -58,7 +58,7 @@ class NetworkVolume(NamesKeywords):
 
     @managed_by("flash deploy")
     async def deploy(self) -> str:
-        """Creates the volume where it does not exist; answers its id. Done by `flash deploy`."""
+        """Creates the volume if it does not exist and returns its id; `flash deploy` does that."""
         connection = find_connection()
         return await in_thread(lambda: ensure_volume(connection, self))
 

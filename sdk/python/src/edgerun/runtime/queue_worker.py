@@ -58,7 +58,7 @@ class QueueWorker:
             self._prepare(is_async)
         except StartError:
             if self._loop is not None:
-                self._loop.close()  # or it complains after the last line, which says why
+                self._loop.close()  # else it prints a complaint after the last line, which has the reason
             raise
         self._watch_for_end()
         self._start_beside(self._follow_stops, "stops")
@@ -74,7 +74,7 @@ class QueueWorker:
             slot.join()
 
     def end(self) -> None:
-        """Takes no more jobs (W4)."""
+        """Stops taking jobs (W4)."""
         log.say("Ends: no more jobs are taken.")
         self._stopping.set()
         self._agent.hang_up()

@@ -59,7 +59,7 @@ class Packages:
         return self._is_spent
 
     def provide(self, code: Code) -> None:
-        """Raises NotLoaded where something cannot be installed, and says why; WorkerSpent."""
+        """Raises NotLoaded, with the reason, when something cannot be installed; WorkerSpent."""
         try:
             install_system_packages(code.system_dependencies, self._cache)
             requirements = unmet(code.dependencies, self._searched)

@@ -29,7 +29,7 @@ Value = TypeVar("Value")
 
 
 class Refused(ValueError):
-    """An invalid or forbidden request; the message says why."""
+    """An invalid or forbidden request; the message explains why."""
 
 
 @dataclass(frozen=True)

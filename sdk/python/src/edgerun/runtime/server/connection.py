@@ -80,7 +80,7 @@ class Connection:
             timer.cancel()
 
     async def _answer(self, request: Request) -> bool:
-        """False when the connection is of no more use."""
+        """False when the connection can no longer be used."""
         watch = _Watch(self._reader, self._writer)
         try:
             return await self._answer_watched(request)

@@ -53,7 +53,7 @@ class Request:
 
 
 async def read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Request | None:
-    """The next request; None when the peer has no more. Raises RequestError, or an error of the connection."""
+    """The next request; None when the peer sends no more. Raises RequestError, or an error of the connection."""
     head = await _read_head(reader)
     if head is None:
         return None
