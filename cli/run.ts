@@ -21,7 +21,7 @@ type Run = {
   readonly warnings: ServiceWarnings;
 };
 
-/** Runs a command in this process; answers the exit code. */
+/** Runs a command in this process; returns the exit code. */
 export async function runFlash(args: readonly string[]): Promise<number> {
   const secrets = new Secrets(process.env);
   const directory = currentDirectory();

@@ -48,7 +48,7 @@ export class Agent {
   readonly #timing: Timing;
   readonly #session = randomUUID();
   readonly #stopping = new AbortController();
-  /** Later than `#stopping`: the host is there for as long as somebody looks after its workers. */
+  /** Aborts later than `#stopping`: the host stays present while the agent still looks after its workers. */
   readonly #leaving = new AbortController();
   readonly #journal: Journal;
   readonly #ledger: AttemptLedger;
@@ -124,7 +124,7 @@ export class Agent {
   /** Ends this agent. Its workers stay for the next one, or are all removed. */
   async stop({ removeWorkers }: { removeWorkers: boolean }): Promise<void> {
     this.#options.log.info("agent_stopping", { removeWorkers });
-    // While requests end, jobs go on as ever.
+    // While requests end, jobs continue as usual.
     await this.#links.stop(removeWorkers ? this.#timing.stopGraceMs : this.#timing.linkGraceMs);
     this.#stopping.abort();
     this.#inventory.stop();
@@ -225,7 +225,7 @@ export class Agent {
     return exchange;
   }
 
-  /** What runs here, for people who look. */
+  /** What runs here, for the status that users see. */
   overview(): Pick<AgentStatus, "lastContactAt" | "notice" | "workerPort" | "workers" | "jobs"> {
     return {
       lastContactAt: this.#lastContactAt,
@@ -236,7 +236,7 @@ export class Agent {
     };
   }
 
-  /** Who takes requests here. */
+  /** Knows which workers of this host take requests. */
   get admissionControl(): AdmissionControl {
     return this.#workers;
   }
@@ -257,7 +257,7 @@ export class Agent {
     this.#sync.changed(isNewState);
     this.#metrics?.workersChanged();
     this.#links.keep(this.#loadBalancedEndpointIds());
-    // By its exchange an endpoint says who follows its logs, of workers that take no jobs yet as well.
+    // Only the exchange of an endpoint reports its log followers, so workers that take no jobs yet need it too.
     for (const endpointId of this.#workers.endpointIds()) this.#exchangeOf(endpointId);
   }
 

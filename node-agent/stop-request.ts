@@ -6,7 +6,7 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /**
  * Waits for whatever asks this process to stop. A second signal ends it at once, but not one that must take
- * its workers with it: nobody else would end them.
+ * its workers with it: no other process would end them.
  */
 export class StopRequest {
   readonly #stopped = Promise.withResolvers<StopReason>();
@@ -37,7 +37,7 @@ export class StopRequest {
     return this.#stopped.promise;
   }
 
-  /** The parent holds the other end of our standard input; it closes when the parent dies. */
+  /** The parent has the other end of this process's standard input; it closes when the parent dies. */
   #watchParent(): void {
     const gone = () => this.request("parent_gone");
     process.stdin.once("end", gone).once("close", gone).once("error", gone);

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { SupervisedProcess } from "./supervised-process.ts";
 
-/** Time the agent gets to remove its workers after it was told to end. */
+/** Time the agent gets to remove its workers after its input was closed. */
 export const AGENT_END_LIMIT_MS = 20_000;
 
 export type RuntimeKind = "docker" | "process";
@@ -57,7 +57,7 @@ function agentArguments(settings: AgentSettings): readonly string[] {
   ];
 }
 
-/** What the agent said last about why it ends: its last line with an error in it. */
+/** Why the agent has ended: the last line of its log that contains an error, else its last line. */
 function lastError(logPath: string, fromBytes: number): string {
   const lines = readFileSync(logPath).subarray(fromBytes).toString("utf8").trim().split("\n");
   const error = lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1);
@@ -84,7 +84,7 @@ export async function startAgent(settings: AgentSettings): Promise<SupervisedPro
     stdio: ["pipe", log, log],
   });
   closeSync(log);
-  child.stdin?.on("error", () => {}); // it has ended; `ended` says so
+  child.stdin?.on("error", () => {}); // the process has ended; `ended` reports it
   const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => {
       if (signal) resolve(`killed by ${signal}`);

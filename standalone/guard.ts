@@ -1,17 +1,17 @@
 /**
  * The guard outlives this process by a moment. A killed process cannot clean up, and the Workers runtime keeps serving its
- * port without its parent; so the guard holds one end of a pipe, and when that closes it ends the processes that it was
- * last given.
+ * port without its parent; so the guard holds one end of a pipe, and when that closes it ends the processes in the
+ * last list that it received.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { identify, type ProcessIdentity } from "./process-identity.ts";
 
-/** A process to end, and the time it gets to end by itself first. */
+/** A process to end, and the time that it gets to exit before it is killed. */
 export type Guarded = ProcessIdentity & { readonly graceMs: number };
 
-/** guard-main.ts, where it runs as it stands. */
+/** guard-main.ts, for when it runs unbundled. */
 const GUARD_MAIN = fileURLToPath(new URL("./guard-main.ts", import.meta.url));
 
 export class Guard {

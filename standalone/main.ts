@@ -37,7 +37,7 @@ async function start(
   const bindings = {
     ROOT_API_KEY: apiKey,
     ENCRYPTION_KEYS: state.encryptionKeys(),
-    WEBHOOK_ALLOW_PRIVATE: "true", // all of it is the person's own computer
+    WEBHOOK_ALLOW_PRIVATE: "true", // the whole installation is on the user's own computer
   };
   const { packages, port = 0, runtime, python, pythonPackage, desktopNetwork } = settings;
   await installation.startEdge({ build: await readEdgeBuild(EDGE), packages, port, bindings });

@@ -3,7 +3,7 @@
 const REQUEST_LIMIT_MS = 30_000;
 
 export type ManagementApi = {
-  /** Sends one document; returns its `data`, throws with the server's own words when it says no. */
+  /** Sends one document; returns its `data`, throws with the server's message when it reports an error. */
   query<Data>(document: string, variables?: Readonly<Record<string, unknown>>): Promise<Data>;
 };
 

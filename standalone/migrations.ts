@@ -1,4 +1,4 @@
-/** One file of migrations, as the statements that it holds. */
+/** One file of migrations, as the statements in it. */
 export type Migration = { readonly name: string; readonly statements: readonly string[] };
 
 /** The part of a D1 binding that migrating needs. */

@@ -10,7 +10,7 @@ type Env = {
   readonly KEY: string;
 };
 
-/** Answers a request that holds all migrations with the names of those that were missing. */
+/** Takes a request with all migrations; answers with the names of those that were missing. */
 async function migrate(request: Request, { DB, KEY }: Env): Promise<Response> {
   if (request.headers.get("authorization") !== `Bearer ${KEY}`)
     return new Response("Only the process that started the edge may migrate its database.", { status: 401 });

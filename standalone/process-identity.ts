@@ -18,7 +18,7 @@ function startMoment(pid: number): string | undefined {
   }
 }
 
-/** Identifies a living process; undefined when there is none with this number. */
+/** Identifies a living process; undefined when there is no process with this id. */
 export function identify(pid: number): ProcessIdentity | undefined {
   const startedAt = startMoment(pid);
   return startedAt ? { pid, startedAt } : undefined;

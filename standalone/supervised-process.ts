@@ -1,7 +1,7 @@
 /**
  * Supervised processes, such as the edge and the agent, run until we stop them.
  *
- * K1  A process that ends by itself is started again, on the same state, and a line says so.
+ * K1  A process that ends unexpectedly is started again, on the same state, and a line reports it.
  * K2  Restarts of a process that does not stay up back off, up to RETRY_MAX_MS.
  * K3  After `stop` the process has ended and is not started again.
  */

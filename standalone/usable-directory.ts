@@ -5,7 +5,7 @@ import { StartFailure } from "./failure.ts";
 
 const USABLE = constants.R_OK | constants.W_OK;
 
-/** Creates the directory where there is none. Throws a StartFailure that says why it cannot be used. */
+/** Creates the directory if it does not exist. Throws a StartFailure that explains why it cannot be used. */
 export function makeUsable(path: string): void {
   try {
     makeDirectories(path);
@@ -16,12 +16,12 @@ export function makeUsable(path: string): void {
   if (foreign === undefined) return;
   throw unusable(
     path,
-    foreign === "." ? "you may not write there" : `${foreign} in it belongs to another user`,
+    foreign === "." ? "you have no permission to write there" : `${foreign} in it belongs to another user`,
     `If you have started it as root before, make it yours: sudo chown -R "$(id -un)" ${path}`,
   );
 }
 
-/** One directory after the other: a recursive mkdir never returns below /proc. */
+/** Creates one directory after the other, since a recursive mkdir never returns below /proc. */
 function makeDirectories(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) return;
@@ -35,14 +35,14 @@ function isUsable(path: string): boolean {
     accessSync(path, USABLE);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT"; // it went meanwhile
+    return (error as NodeJS.ErrnoException).code === "ENOENT"; // it was removed meanwhile
   }
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    EACCES: "you may not write there",
-    EPERM: "you may not write there",
+    EACCES: "you have no permission to write there",
+    EPERM: "you have no permission to write there",
     EROFS: "its file system is read-only",
     ENOTDIR: "a part of the path is a file",
     ENOENT: "no directory can be made there",

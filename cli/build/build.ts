@@ -67,7 +67,7 @@ const DEFAULT_OUTPUT = "artifact.tar.gz";
 /** Stored in the artifact, so that its bytes do not depend on when it was built. */
 const NO_TIME = "1970-01-01T00:00:00Z";
 
-/** Builds into `.flash/`. Throws a Failure that says what is wrong with the app, and where. */
+/** Builds into `.flash/`. Throws a Failure that names what is wrong with the app, and where. */
 export async function buildApp(cli: Cli, appName: string, options: BuildOptions): Promise<BuildResult> {
   const startedAt = performance.now();
   const output = outputName(options.output);

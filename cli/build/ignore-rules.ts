@@ -1,7 +1,7 @@
 /** Which files of a project are left out of its artifact. */
 import ignore, { type Ignore } from "ignore";
 
-/** Never shipped, whatever a .gitignore says. Files that begin with .env hold keys. */
+/** Never shipped, whatever a .gitignore contains. Files that begin with .env hold keys. */
 const NEVER_SHIPPED = [
   ".flash/",
   ".git/",

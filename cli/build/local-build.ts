@@ -25,7 +25,7 @@ export type LocalBuild = {
   readonly artifact: { readonly path: string; readonly sha256: string; readonly sizeBytes: number };
 };
 
-/** Undefined when there is none; throws a Failure when its files are damaged or do not belong together. */
+/** Undefined when there is no build; throws a Failure when its files are damaged or do not belong together. */
 export async function findLocalBuild(directory: string): Promise<LocalBuild | undefined> {
   const manifestPath = join(directory, FLASH_DIRECTORY, MANIFEST_FILE);
   const json = await readFile(manifestPath, "utf8").catch(() => undefined);

@@ -108,7 +108,7 @@ function requirementsContent(url: string | undefined): string {
   ].join("\n");
 }
 
-/** Replaces the placeholder of {@link requirementsContent} by the URL; answers whether there was one. */
+/** Replaces the placeholder of {@link requirementsContent} with the URL; returns whether there was one. */
 export async function completeRequirements(directory: string, url: string): Promise<boolean> {
   const path = join(directory, FILE);
   const content = await readFile(path, "utf8").catch(() => "");

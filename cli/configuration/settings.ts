@@ -12,7 +12,7 @@ const KEY_VARIABLE = "SVC_API_KEY";
 
 /**
  * Where a setting comes from. All but `project` were set by the user who runs the command; `project` is a `.env` file,
- * which may have come with the code of others.
+ * which may have come with code from others.
  */
 type Origin = "option" | "environment" | "project" | "login" | "default";
 
@@ -22,7 +22,7 @@ type Setting = { readonly value: string; readonly origin: Origin; readonly sourc
 type StoredKey = { readonly apiKey: string; readonly origin: Origin; readonly source: string };
 
 export type Settings = {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly urlOrigin: Origin;
   readonly urlSource: string;
@@ -83,7 +83,7 @@ function allowsPlainHttp(cli: Cli, stored: StoredSettings, isStoredUrl: boolean)
   return isStoredUrl && stored.insecure === true;
 }
 
-/** The service with the user's key; throws a Failure when there is none, or when it is for another URL. */
+/** The service with the user's key; throws a Failure when there is no key, or when it is for another URL. */
 export async function openService(cli: Cli): Promise<Service> {
   return new Service({
     ...(await findAccess(cli)),

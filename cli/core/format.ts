@@ -6,7 +6,7 @@ const UNITS = [
   ["minute", 60_000],
 ] as const;
 
-/** How long before `now` (Unix ms) an ISO time was, such as "5 minutes ago"; a string that is no time is returned as it is. */
+/** How long before `now` (Unix ms) an ISO time was, such as "5 minutes ago"; other strings are returned unchanged. */
 export function ago(time: string, now: number): string {
   const passedMs = now - Date.parse(time);
   if (Number.isNaN(passedMs)) return time;

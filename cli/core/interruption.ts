@@ -27,7 +27,7 @@ export class Interruptions {
   #abortedAt = 0;
   #hasUncaughtError = false;
 
-  /** `onForceQuit` receives lines that say what is left; `onUncaughtError` the first error of I4. */
+  /** `onForceQuit` receives lines that list what remains; `onUncaughtError` the first error of I4. */
   constructor(onForceQuit: (left: readonly string[]) => void, onUncaughtError: (error: unknown) => void) {
     for (const name of SIGNALS) {
       process.on(name, () => {
@@ -50,7 +50,7 @@ export class Interruptions {
     return this.#controller.signal;
   }
 
-  /** Declares something to clean up; `describeLeft` says what of it is left when there is no time for it. */
+  /** Declares something to clean up; `describeLeft` lists what remains when there is no time to clean up. */
   readonly addForceQuitMessage = (describeLeft: () => readonly string[]): void => {
     this.#left.push(describeLeft);
   };

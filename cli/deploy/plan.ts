@@ -24,7 +24,7 @@ export type Plan = {
 /** An endpoint, with the build that its workers shall run; null for an image of one's own. */
 export type DesiredEndpoint = { readonly input: EndpointInput; readonly buildId: string | null };
 
-/** Variables that the platform sets in templates; they stay unless the app has said otherwise before. */
+/** Variables that the platform sets in templates; they stay unless the app has set them before. */
 const PLATFORM_VARIABLES = ["PORT", "PORT_HEALTH"];
 
 export type PlanOptions = {

@@ -54,7 +54,7 @@ type WaitOptions = {
   readonly limitSeconds: number;
 };
 
-/** Waits for workers; answers the final state of all endpoints that were saved. */
+/** Waits for workers; returns the final state of all endpoints that were saved. */
 export async function awaitWorkers(
   cli: Cli,
   service: Service,

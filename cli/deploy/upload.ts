@@ -161,7 +161,7 @@ function isOfTls(error: unknown): boolean {
   return /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO_VERIFY/.test(code);
 }
 
-/** Uploads a build and shows the progress; answers its id. */
+/** Uploads a build and shows the progress; returns its id. */
 export async function uploadWithProgress(cli: Cli, service: Service, upload: Upload): Promise<string> {
   const startedAt = performance.now();
   const step = cli.terminal.step("Uploading");

@@ -1,5 +1,5 @@
 /**
- * What `python -m edgerun.discovery` says of an app: the contract between the Python package and the `flash`
+ * What `python -m edgerun.discovery` reports about an app: the contract between the Python package and the `flash`
  * command. Paths are relative to the project, with forward slashes; lines count from 1.
  */
 import * as z from "zod";
@@ -72,7 +72,7 @@ export const discoveryReportSchema = z.object({
     /** Such as 3.12.1. */
     version: string,
     executable: string,
-    /** As sysconfig says: linux-x86_64. */
+    /** As sysconfig reports it, such as linux-x86_64. */
     platform: string,
   }),
   sdkVersion: string,

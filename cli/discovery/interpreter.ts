@@ -48,7 +48,7 @@ export type Interpreter = {
   readonly hasSdk: boolean;
 };
 
-/** Chooses by `--python`, FLASH_PYTHON, VIRTUAL_ENV, ./.venv, python3. Throws a Failure that says how to choose. */
+/** Chooses by `--python`, FLASH_PYTHON, VIRTUAL_ENV, ./.venv, python3. Throws a Failure that explains how to choose. */
 export async function findInterpreter(cli: Cli, option?: string): Promise<Interpreter> {
   const { path, origin } = choice(cli, option);
   const answer = await probe(cli, path, origin);

@@ -20,7 +20,7 @@ export class ResidentDiscovery {
   }
 
   /**
-   * Reads the project's files. Answers undefined when a later request or `close` came meanwhile; `onInterim` receives
+   * Reads the project's files. Returns undefined if a later request or `close` came meanwhile; `onInterim` receives
    * reports while slow files are still being imported.
    */
   async read(

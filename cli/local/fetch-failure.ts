@@ -5,7 +5,7 @@ const IRRELEVANT = /^npm warn (?!tar )|A complete log of this run/;
 
 type Cause = { readonly pattern: RegExp; readonly message: string; readonly advice: readonly string[] };
 
-/** What npm says, by the codes that it puts before its words. */
+/** Known failures of npm, recognised by the error codes in its output. */
 function causes(directory: string): readonly Cause[] {
   return [
     {
@@ -45,7 +45,7 @@ function causes(directory: string): readonly Cause[] {
   ];
 }
 
-/** What a person can do about an installation that failed with these words. */
+/** The failure of an installation with this output of npm, with advice on how to solve it. */
 export function fetchFailure(output: string, directory: string): Failure {
   const cause = causes(directory).find(({ pattern }) => pattern.test(output));
   const lines = output.split("\n").filter((line) => line.trim() !== "");

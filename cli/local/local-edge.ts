@@ -30,7 +30,7 @@ export type LocalEdgeOptions = {
   readonly python?: string | undefined;
 };
 
-/** Starts both, and restarts at the same URL what ends by itself. Resolves once the edge answers; throws a Failure. */
+/** Starts both, and restarts either at the same URL if it ends. Resolves once the edge answers; throws a Failure. */
 export async function openLocalEdge(cli: Cli, options: LocalEdgeOptions): Promise<LocalEdge> {
   const { command, stateDirectory, runtime, desktopNetwork } = options;
   // Workers have another PATH than this command.

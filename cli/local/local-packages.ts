@@ -1,7 +1,7 @@
 /**
  * What the local edge runs on, and what is too large to come with the command: Miniflare with the Workers runtime, and
- * a newer Node where the computer's is too old. Fetched once per version into this person's cache,
- * and once more where something of it has gone.
+ * a newer Node where the computer's is too old. Fetched once per version into this user's cache,
+ * and again when files are missing from it.
  */
 import { ignoreFailure } from "../../src/std/errors.ts";
 import { createRequire } from "node:module";
@@ -56,7 +56,7 @@ export async function ensureLocalPackages(cli: Cli, sources: string): Promise<Lo
   };
 }
 
-/** Whether it can be run from; nobody removes it from now on. */
+/** Whether programs can run from the directory; from now on, no other command removes it. */
 async function markUsed(target: string): Promise<boolean> {
   await use(target).catch(ignoreFailure); // A cache that cannot be written to serves as well.
   return await isWhole(target);
@@ -119,7 +119,7 @@ async function fetchAll(cli: Cli, sets: readonly PackageSet[]): Promise<void> {
   );
 }
 
-/** Nothing goes on behind a failure. */
+/** Waits for all work to end before it reports a failure, so that none continues in the background. */
 async function settleAll(work: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(work)).find(({ status }) => status === "rejected");
   if (failed?.status === "rejected") throw failed.reason;

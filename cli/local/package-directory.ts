@@ -1,8 +1,8 @@
 /**
- * One directory of fetched packages: what belongs to it, and who runs from it.
+ * One directory of fetched packages: what belongs to it, and which processes run from it.
  *
  * D1  The inventory is written last, so a directory without one is not whole.
- * D2  A process notes that it runs from it before it does.
+ * D2  A process records that it uses the directory before it runs from it.
  */
 import { randomUUID } from "node:crypto";
 import { lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { processExists, thisOwner, processStateOf } from "../project/process-own
 
 const INVENTORY = "inventory.json";
 const USERS = "users";
-/** Users who switch between two versions do not fetch each time. */
+/** So users who switch between two versions need not fetch each time. */
 const RETENTION_MS = 14 * 24 * 3_600_000;
 
 const inventorySchema = z.record(z.string(), z.number());
@@ -26,7 +26,7 @@ export async function fileSizes(directory: string): Promise<ReadonlyMap<string, 
   const sizes = paths.map(async (path): Promise<[string, number]> => {
     const size = await lstat(path).then(
       (found) => found.size,
-      () => 0, // It has gone meanwhile.
+      () => 0, // It was removed meanwhile.
     );
     return [relative(directory, path), size];
   });

@@ -1,4 +1,4 @@
-/** Packages of npm, installed by npm into a directory of their own, whole or not at all. */
+/** Packages of npm, installed by npm into a separate directory, either completely or not at all. */
 import { constants, existsSync } from "node:fs";
 import { access, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

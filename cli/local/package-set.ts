@@ -49,8 +49,8 @@ export function readPackageSet(
 }
 
 /**
- * The two files for npm, by name. What is optional there may fail without a word, so the native package is required,
- * and nothing else is optional.
+ * The two files for npm, by name. npm ignores failures of optional packages silently, so the native package is
+ * required, and nothing else is optional.
  */
 export function installationFiles({
   manifest,

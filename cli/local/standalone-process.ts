@@ -48,7 +48,7 @@ export async function startStandalone(start: StandaloneStart): Promise<Standalon
   cli.signal.addEventListener("abort", onAbort, { once: true });
   try {
     const { port, apiKey } = await readUntilReady(start, child);
-    // It may be ready just as it is told to end.
+    // The process may become ready just as the command ends it.
     cli.signal.throwIfAborted();
     return { pid: child.pid ?? 0, ended, stop, port, apiKey };
   } catch (error) {
@@ -66,7 +66,7 @@ function spawn(cli: Cli, node: string, settings: StandaloneSettings) {
   mkdirSync(compiled, { recursive: true });
   const child = execa(node, [...NODE_OPTIONS, program, JSON.stringify(settings)], {
     cwd: settings.stateDirectory,
-    // What Node has compiled once, the next start need not.
+    // The next start reuses what Node has compiled.
     env: { ...cli.environment, NODE_COMPILE_CACHE: compiled },
     extendEnv: false,
     stdin: "pipe",
@@ -77,7 +77,7 @@ function spawn(cli: Cli, node: string, settings: StandaloneSettings) {
     buffer: false,
     reject: false,
   });
-  child.stdin.on("error", () => {}); // it has ended; `ended` says so
+  child.stdin.on("error", () => {}); // the process has ended; `ended` reports it
   return child;
 }
 
@@ -88,7 +88,7 @@ function logOf({ stateDirectory }: StandaloneSettings): string {
 type Child = ReturnType<typeof spawn>;
 type Ready = Extract<StandaloneMessage, { kind: "ready" }>;
 
-/** What comes later is told as well: the output is read until it ends. */
+/** Later messages are shown as well: the output is read until it ends. */
 async function readUntilReady(start: StandaloneStart, child: Child): Promise<Ready> {
   return await new Promise((resolve, reject) => {
     const read = async (): Promise<void> => {

@@ -14,7 +14,7 @@ export type DockerAccess = {
   readonly environment: Readonly<Record<string, string>>;
 };
 
-/** Resolves when the daemon answers; throws a Failure that says what to do. */
+/** Resolves when the daemon answers; throws a Failure that explains what to do. */
 export async function openDocker(cli: Cli): Promise<DockerAccess> {
   const place = await findPlace(cli);
   const docker = place.socketPath === undefined ? new Dockerode() : new Dockerode(place);

@@ -13,7 +13,7 @@ export type PreparedManifest = {
   readonly secrets: Readonly<Record<string, string>>;
 };
 
-/** Volumes live as long as the preview, wherever the app wants them. */
+/** Volumes exist only while the preview runs, whatever data center the app names. */
 const VOLUME_SIZE_GB = 10;
 const VOLUME_DATA_CENTER = "EU-RO-1";
 

@@ -1,8 +1,8 @@
 /**
- * `flash deploy --preview`: deploys a build to an edge of its own on this computer, whose workers run in Docker.
+ * `flash deploy --preview`: deploys a build to a separate edge on this computer, whose workers run in Docker.
  *
- * V1  Whatever ends it, all that it has made is removed. What a killed one has left ends by itself within seconds; what
- *     neither could remove, the next preview in this project removes.
+ * V1  However a preview ends, everything that it created is removed. What a killed preview leaves behind ends within
+ *     seconds without help; what remains even then, the next preview in this project removes.
  */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -127,7 +127,7 @@ class Preview {
     });
   }
 
-  /** Until the agent has joined, the edge says of every endpoint that no host can run it. */
+  /** Until the agent has joined, the edge reports for every endpoint that no host can run it. */
   async #awaitAgent(service: Service): Promise<void> {
     const { signal, directory } = this.#cli;
     const endAt = performance.now() + AGENT_LIMIT_MS;

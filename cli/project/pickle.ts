@@ -29,7 +29,7 @@ function int32(value: number): Buffer {
   return bytes;
 }
 
-/** Throws an Error that says which instruction it met where the bytes hold anything but plain values. */
+/** Throws an Error that names the unexpected instruction when the bytes contain anything but plain values. */
 export function readPickle(bytes: Buffer): unknown {
   return new PickleReader(bytes).read();
 }

@@ -37,10 +37,10 @@ function reasonOf({ issues: [issue] }: { readonly issues: readonly { readonly me
 /** The directory of the command in a project. */
 export const FLASH_DIRECTORY = ".flash";
 
-/** It holds logs, code and data of the app. */
+/** The directory contains logs, code and data of the app. */
 const OWNER_ONLY = 0o700;
 
-/** Creates the directory where it is missing, closed to other users; answers its path. */
+/** Creates the directory where it is missing, closed to other users; returns its path. */
 export async function ensureFlashDirectory(project: string): Promise<string> {
   const path = join(project, FLASH_DIRECTORY);
   await mkdir(path, { recursive: true, mode: OWNER_ONLY });

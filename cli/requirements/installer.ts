@@ -22,7 +22,7 @@ export type Python = {
   readonly executable: string;
   /** Such as 3.12.1. */
   readonly version: string;
-  /** As sysconfig says: linux-x86_64. */
+  /** As sysconfig reports it, such as linux-x86_64. */
   readonly platform: string;
 };
 

@@ -26,7 +26,7 @@ export type LocalServer = {
   readonly port: number;
   /** The requested port was in use. */
   readonly isMoved: boolean;
-  /** Serves one endpoint at a port of its own, which the system chooses; answers its URL. */
+  /** Serves one endpoint at a separate port, which the system chooses; returns its URL. */
   openPort(endpoint: string): Promise<string>;
   /** Ends it and aborts the calls that are under way. */
   close(): Promise<void>;

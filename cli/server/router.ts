@@ -9,7 +9,7 @@ import { openApiDocument } from "./open-api/document.ts";
 import { answerRouteCall } from "./requests/route-call.ts";
 import { EDGERUN_VERSION } from "../../src/contract/version.ts";
 
-/** Names the endpoint where the path says `flash`, as on the service. */
+/** Names the endpoint when the path has `flash` in its place, as on the service. */
 const ENDPOINT_HEADER = "X-Flash-Endpoint";
 
 export type LocalAppSettings = {

@@ -94,7 +94,7 @@ class TerminalCall implements CallLine {
     this.#displayed.end();
   }
 
-  /** Marks the call as ended; answers whether it had ended before. */
+  /** Marks the call as ended; returns whether it had ended before. */
   #ends(): boolean {
     const hadEnded = this.#isEnded;
     this.#isEnded = true;

@@ -53,7 +53,7 @@ export function operation<Shape extends z.ZodRawShape>(document: string, shape: 
 }
 
 export type ServiceSettings = {
-  /** Such as https://edge.example, without a slash at its end. */
+  /** Such as https://edge.example, without a trailing slash. */
   readonly url: string;
   /** Absent for the few operations that need none. */
   readonly apiKey?: string | undefined;

@@ -5,7 +5,7 @@ const SECRET_SHAPES = [
   /([?&]api_key=)[^\s&"']+/g,
   /(\/artifacts\/uploads\/)[^\s/"'?]+/g,
 ];
-/** A login in front of a host; `git@` is no secret, and `$NAME` only refers to one. */
+/** A login in front of a host; `git@` is not a secret, and `$NAME` only refers to one. */
 const LOGIN = /:\/\/([^$\s/"'<>][^\s/"'<>]*)@/g;
 const SECRET_VARIABLES = /(KEY|TOKEN|SECRET|PASSWORD|PASSPHRASE|CREDENTIALS?)$/;
 /** Shorter values would redact ordinary words. */

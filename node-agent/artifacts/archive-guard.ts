@@ -9,10 +9,10 @@
  */
 import { ARTIFACT_ENTRIES_MAX, ARTIFACT_UNPACKED_MAX_BYTES } from "../../src/contract/flash/flash-limits.ts";
 
-/** An entry as it stands in the archive. */
+/** An entry as the archive describes it. */
 export type ArchiveEntry = {
   readonly path: string;
-  /** In the words of the tar library. */
+  /** As the tar library names it. */
   readonly type: string;
   readonly size: number;
   readonly linkpath?: string | undefined;
@@ -103,7 +103,7 @@ function isLong(segment: string): boolean {
   return Buffer.byteLength(segment) > SEGMENT_MAX_BYTES;
 }
 
-/** Names are not ours, and go into a sentence for people. */
+/** Names come from the archive, and go into a message that users read. */
 function quoted(path: string): string {
   const text = JSON.stringify(path.slice(0, QUOTED_MAX_LENGTH));
   return path.length > QUOTED_MAX_LENGTH ? `${text} …` : text;

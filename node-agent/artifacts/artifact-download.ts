@@ -29,7 +29,7 @@ export class DownloadError extends Error {
   override readonly name = "DownloadFailure";
 }
 
-/** What is at the path afterwards are the artifact's bytes. Throws a DownloadFailure, or what the disk said. */
+/** Afterwards, the path has the artifact's bytes. Throws a DownloadFailure, or the error of the disk. */
 export async function download(artifact: Artifact, path: string, options: DownloadOptions): Promise<void> {
   const { sha256, sizeBytes } = artifact;
   let bytes = await sizeOf(path);
@@ -52,7 +52,7 @@ export async function download(artifact: Artifact, path: string, options: Downlo
   }
 }
 
-/** One download: calls of the edge, each for what the one before has left. */
+/** One download: calls of the edge, each for the rest that the previous call has left. */
 class Transfer {
   readonly #artifact: Artifact;
   readonly #file: FileHandle;
@@ -126,7 +126,7 @@ class Transfer {
   }
 }
 
-/** What comes until the connection ends, in whatever way: how much came says all. */
+/** The bytes that arrive until the connection ends, in whatever way: only their count matters. */
 async function* pieces({ bytes }: ArtifactBytes): AsyncGenerator<Uint8Array> {
   const iterator = bytes[Symbol.asyncIterator]();
   for (;;) {

@@ -1,4 +1,4 @@
-/** What a worker with an app's files is told of them. */
+/** What a worker with an app's files learns about them. */
 export type ArtifactView = {
   /** Where the worker sees the files. */
   readonly appDirectory: string;

@@ -16,7 +16,7 @@ export class ArchiveError extends Error {
   override readonly name = "ArchiveFault";
 }
 
-/** Unpacks into a new folder; says how many bytes its files have. What there is after a failure is to be removed. */
+/** Unpacks into a new folder; returns the bytes of its files. After a failure, the caller removes the folder. */
 export async function unpack(archivePath: string, folder: string, signal?: AbortSignal): Promise<number> {
   await mkdir(folder, { mode: 0o755 });
   const guard = new ArchiveGuard();
@@ -76,7 +76,7 @@ class UnpackingSink extends Writable {
   }
 }
 
-/** Everybody may read; the bits that change who runs a program mean nothing here. */
+/** All users may read; the setuid and setgid bits mean nothing here. */
 function modeOf({ type, mode = 0 }: ReadEntry): number {
   return type === "Directory" || (mode & 0o100) !== 0 ? 0o755 : 0o644;
 }

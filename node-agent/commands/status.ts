@@ -25,7 +25,7 @@ export function isConnected({ lastContactAt }: AgentStatus): boolean {
   return lastContactAt !== null;
 }
 
-/** The status for people. */
+/** The status as lines that users read. */
 export function statusLines(
   status: AgentStatus,
   now: number,

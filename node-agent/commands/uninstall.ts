@@ -1,7 +1,7 @@
 /**
- * `edgerun-agent uninstall`: this machine is a host no more, and nothing of Edgerun stays on it.
+ * `edgerun-agent uninstall`: this machine is no longer a host, and nothing of Edgerun stays on it.
  *
- * What fails is told and does not keep the rest from going.
+ * A step that fails is reported, and the remaining steps still run.
  */
 import { errorMessage } from "../../src/std/errors.ts";
 import { existsSync } from "node:fs";

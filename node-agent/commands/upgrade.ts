@@ -3,8 +3,8 @@
  *
  * U1  Nothing is replaced before the new file has its hash, is signed by the key that this agent has from its
  *     deployment, and starts.
- * U2  Workers and their jobs go on: the new agent takes them over.
- * U3  An agent that does not connect in time makes room for the one before it.
+ * U2  Workers and their jobs continue: the new agent takes them over.
+ * U3  An agent that does not connect in time is replaced by the previous one.
  */
 import { createHash } from "node:crypto";
 import { copyFile, readFile, rename, writeFile } from "node:fs/promises";
@@ -25,7 +25,7 @@ export type UpgradeSettings = {
   readonly say: (line: string) => void;
 };
 
-/** Returns the exit code; throws with words for people. */
+/** Returns the exit code; throws errors with messages for the user. */
 export async function upgrade(settings: UpgradeSettings): Promise<number> {
   const { agentPath, say } = settings;
   const files = agentFiles(agentPath);
@@ -62,7 +62,7 @@ async function requireSignature(edgeUrl: string, bundle: Buffer, trustedKey: str
   if (issue === null) return;
   throw new Error(
     `The agent of ${edgeUrl} is not installed, and the one that runs stays: ${issue}. ` +
-      "If the installation has lost its key, ask who deploys it for the new one: edgerun-agent upgrade --accept-key <key>",
+      "If the installation has lost its key, ask its operator for the new one: edgerun-agent upgrade --accept-key <key>",
   );
 }
 
@@ -97,7 +97,7 @@ async function restartAs({ stateDir, connectLimitMs, say }: UpgradeSettings): Pr
 async function rollback(settings: UpgradeSettings): Promise<number> {
   const { agentPath, connectLimitMs, say } = settings;
   const { current, previous, next } = agentFiles(agentPath);
-  say(`It did not connect within ${connectLimitMs / 1_000} s; the one before comes back.`);
+  say(`It did not connect within ${connectLimitMs / 1_000} s; the previous agent is restored.`);
   await copyFile(previous, next);
   await rename(next, current);
   if (!(await restartAs(settings))) say("That one does not connect either. See: edgerun-agent doctor");

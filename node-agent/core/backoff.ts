@@ -1,6 +1,6 @@
 import type { Timing } from "./timing.ts";
 
-/** Counts what goes wrong in a row, and says when the next call may be made. */
+/** Counts failures in a row, and decides when the next call may be made. */
 export class Backoff {
   readonly #policy: { readonly baseMs: number; readonly capMs: number };
   readonly #random: () => number;

@@ -4,7 +4,7 @@ export function formatProgress(bytes: number, totalBytes: number, isMore = false
   return `${inUnit(bytes)} of ${isMore ? "more than " : ""}${inUnit(totalBytes)} ${name}`;
 }
 
-/** A size for people: "40 MB". */
+/** A size in readable form: "40 MB". */
 export function formatSize(bytes: number): string {
   const { inUnit, name } = unitFor(bytes);
   return `${inUnit(bytes)} ${name}`;

@@ -1,4 +1,4 @@
-/** Lets loops sleep until something has changed. Everyone who waits is woken. */
+/** Lets loops sleep until something has changed. Wakes all that wait. */
 export class Notifier {
   #waiters = new Set<() => void>();
 

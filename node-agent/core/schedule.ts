@@ -1,4 +1,4 @@
-/** Runs one action soon: the earliest of all times asked for counts. */
+/** Runs one action soon, at the earliest of all requested times. */
 export class Schedule {
   readonly #act: () => void;
   #timer: NodeJS.Timeout | null = null;

@@ -19,14 +19,14 @@ export type Timing = {
   readonly stopCheckMs: number;
   /**
    * Time from its delivery after which a job has surely begun; the Python SDK begins one within 100 ms. A worker
-   * ignores the stop of a job that has not begun, so it is told again.
+   * ignores the stop of a job that has not begun, so the stop is sent again.
    */
   readonly begunAfterMs: number;
   readonly drainGraceMs: number;
   /** Time between two looks at the health of a worker that is healthy, and of one that is not. */
   readonly healthProbeMs: number;
   readonly healthProbeStartMs: number;
-  /** Time for the requests of a worker to end that shall not run any more. */
+  /** Time for the requests of a worker that should not run any more to end. */
   readonly requestGraceMs: number;
   /** Time without a server on its port after which it is looked for on others. */
   readonly portHintAfterMs: number;
@@ -38,7 +38,7 @@ export type Timing = {
   readonly silenceLimitMs: number;
   /** A worker that stayed ready for so long starts its failures from zero. */
   readonly healthyMs: number;
-  /** Hold that is asked of the edge when nothing else is going on. */
+  /** Hold that the agent requests of the edge when nothing else happens. */
   readonly edgeHoldMs: number;
   /** Time beyond the hold after which a call to the edge is given up. */
   readonly edgeSlackMs: number;
@@ -88,7 +88,7 @@ export const TIMING: Timing = {
   edgeRetryCapMs: 15_000,
 };
 
-/** Whole ms since a reading of `performance.now()`, a clock that nobody sets. */
+/** Whole ms since a reading of `performance.now()`, a clock that is never set. */
 export function ageMs(at: number): number {
   return Math.max(0, Math.round(performance.now() - at));
 }

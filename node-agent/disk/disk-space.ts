@@ -131,7 +131,7 @@ export async function areOnOneDisk(one: string, other: string): Promise<boolean>
   return devices[0] !== null && devices[0]?.dev === devices[1]?.dev;
 }
 
-/** Whether an error of the file system or of Docker's daemon says that the disk is full. */
+/** Whether an error of the file system or of Docker's daemon means that the disk is full. */
 export function isNoSpace(error: unknown): boolean {
   return /no space left/i.test(errorMessage(error));
 }

@@ -6,7 +6,7 @@ import { chmod, mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Where volumes are unless the host is told otherwise. */
+/** Where volumes are unless the host is configured otherwise. */
 export const VOLUMES_DIRECTORY = "/var/lib/edgerun-volumes";
 
 const VOLUME_ID = /^[A-Za-z0-9_-]{1,128}$/;

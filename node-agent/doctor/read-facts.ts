@@ -136,7 +136,7 @@ async function readSignature(url: string, key: string): Promise<EdgeFacts["signa
     const issue = keyIssue(await fetchSignature(url), key);
     return issue === null ? "signed" : { error: issue };
   } catch {
-    return null; // whether it is reached at all is said elsewhere
+    return null; // another check reports whether the edge is reached at all
   }
 }
 
@@ -147,14 +147,14 @@ function readHost(url: string, { hostToken }: HostCredential): Promise<NonNullab
 
 export type EdgeFacts = {
   readonly url: string;
-  /** Others could read what is sent there, and nobody has allowed that. */
+  /** Others could read what is sent there, and no setting allows that. */
   readonly isUnsafe: boolean;
   /** Addresses behind its name, or why it has none. */
   readonly names: { readonly addresses: readonly string[] } | { readonly error: string };
   /** How far this host's clock is ahead of the edge's; null when the edge was not reached. */
   readonly clockAheadMs: number | null;
   readonly proxy: string | null;
-  /** What it says of this host; null when the host has not joined. */
+  /** What it reports about this host; null when the host has not joined. */
   readonly host: EdgeOutcome<HostReply> | null;
   /** Whether it answers at all. */
   readonly error: string | null;
@@ -182,6 +182,6 @@ export type HostFacts = {
   readonly artifacts: ArtifactUsage;
   readonly hostId: string | null;
   readonly edge: EdgeFacts | null;
-  /** What the running agent says; null when none runs. */
+  /** What the running agent reports; null when no agent runs. */
   readonly agent: { readonly workers: number; readonly silentMs: number | null } | null;
 };

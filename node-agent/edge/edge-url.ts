@@ -7,8 +7,8 @@ import { FatalError } from "../core/fatal-error.ts";
 export const ALLOWS_PLAIN_HTTP_BY_DEFAULT = process.env[ALLOW_PLAIN_HTTP_VARIABLE] === "true";
 
 /**
- * The address without a slash at its end. Throws a Refusal where it is none, or where others could read the host's
- * token, the secrets of workers and the agent itself on their way.
+ * The address without a trailing slash. Throws a Refusal if it is not an address, or if others could read the host's
+ * token, the secrets of workers and the agent itself in transit.
  */
 export function checkedEdgeUrl(url: string, allowsPlainHttp: boolean): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {

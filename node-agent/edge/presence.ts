@@ -1,6 +1,6 @@
 /**
  * Shows the edge continuously that this host is alive, so that its silence is noticed within seconds although syncs
- * are held for long. It carries nothing else. An edge without presences only hears of the host less often.
+ * are held for long. It carries nothing else. An edge without presences only hears from the host less often.
  */
 import { trimEndOf } from "../../src/net/trimming.ts";
 import { randomUUID } from "node:crypto";
@@ -41,7 +41,7 @@ export class Presence {
     options.signal.addEventListener("abort", () => this.#leave(), { once: true });
   }
 
-  /** Name of the presence that is open; null while there is none. */
+  /** Name of the presence that is open; null while no presence is open. */
   get id(): string | null {
     return this.#id;
   }

@@ -4,7 +4,7 @@
  * C1  Chunks of an attempt go in one exchange at a time, so they stay in order. What comes meanwhile goes
  *     together in the next one.
  * C2  A report goes with or after the last chunk of its attempt, so a completed job has all its chunks.
- * C3  What is not acknowledged is sent again; the edge tells by the numbers what it has already.
+ * C3  What is not acknowledged is sent again; the edge recognizes by the numbers what it has already.
  */
 import type { ExchangeReply } from "../../src/contract/agent/agent.ts";
 import type { AttemptLedger, ChunkRecord } from "../journal/attempt-ledger.ts";

@@ -6,7 +6,7 @@
  * offers the slots that became free since, so that a finished worker gets its next job in the same round trip.
  *
  * T1  A turn is open from before its request is built until its reply is applied, so `openTurns` is right.
- * T2  The jobs of a reply are held in the same step in which its turn ends: no request can be built between.
+ * T2  The jobs of a reply are stored in the same step in which its turn ends: no request can be built in between.
  *     A job that its worker cannot get any more is declined by not being listed: the edge queues it again.
  * T3  Reports and chunks are sent again until they are acknowledged (see cargo.ts).
  * T4  No turn is sent while the conversation rests after a failure or after a hold that the edge did not hold.
@@ -83,7 +83,7 @@ const IMMEDIATE_MAX = 4;
 /** A further immediate turn beside an open one goes this much later: what ends meanwhile shares it. */
 const SHARE_MS = 5;
 const OPEN_MAX = 16;
-/** A hold that brings no news and comes back before this was not held. A few in a row are chance. */
+/** A hold that returns without news before this was not held by the edge. A few in a row are chance. */
 const QUICK_REPLY_MS = 500;
 const QUICK_HOLDS_MAX = 3;
 
@@ -148,7 +148,7 @@ export class ExchangeLoop {
     this.#ensureLongPoll();
   }
 
-  /** After a failure one turn goes first, and does not hold: its reply tells at once that the edge is back. */
+  /** After a failure one turn goes first, and does not hold: its reply shows at once that the edge is back. */
   #probe(): void {
     if (this.#count((turn) => !turn.isLongPoll) > 0 || this.#isOver()) return;
     this.#send(false, this.#slotsToOfferNow(), this.#nextBatch());
@@ -272,7 +272,7 @@ export class ExchangeLoop {
     else this.#backoff.reset();
   }
 
-  /** A stop of what is not held says nothing new. */
+  /** A stop of a job that the host does not have is no news. */
   #bringsNews({ jobs, stops, follow }: RawExchangeReply): boolean {
     const { ledger, logs, endpointId } = this.#options;
     if (follow !== undefined && follow !== logs.follow(endpointId)) return true;
@@ -287,7 +287,7 @@ export class ExchangeLoop {
       log.info("job_received", { jobId: job.id, attempt: job.attempt, workerId });
     for (const job of jobs.slice(limit)) {
       log.info("job_declined", { jobId: job.id, attempt: job.attempt, workerId });
-      this.#hasNews = true; // the edge shall hear soon that it is not held
+      this.#hasNews = true; // the edge should learn soon that the host does not have it
     }
     if (accepted.length > 0) this.#lastJobAt = Date.now();
     for (const { job, record } of accepted)
@@ -326,7 +326,7 @@ export class ExchangeLoop {
         return reachability.failed(endpointId, outcome.detail);
       case "refused":
         log.warn("edge_refused", { endpointId, status: outcome.status, detail: outcome.detail });
-        // The endpoint was deleted: nobody will ever take its reports.
+        // The endpoint was deleted: its reports will never be accepted.
         if (outcome.status === 404 && !this.#hasWorkers()) ledger.forgetEndpoint(endpointId);
     }
   }

@@ -1,5 +1,5 @@
 /**
- * What an exchange says, decided from the state of the host and the turns that are still open.
+ * What an exchange sends, decided from the state of the host and the turns that are still open.
  *
  * X1  A slot is offered by one holding turn (the newest) or one immediate turn, never by both.
  *     The edge answers an older holding turn as soon as a newer one arrives, so the newest offers them all.
@@ -55,7 +55,7 @@ export function batchReports<Report extends { readonly body: string }>(unsent: r
 }
 
 /**
- * Held jobs as JSON texts, with as much of their progress as one exchange may carry; that of the others has its
+ * The host's jobs as JSON texts, with as much progress as one exchange may carry; the progress of the others has its
  * turn in another one.
  */
 export function boundProgress(attempts: readonly EncodedAttempt[], turn: number): string[] {

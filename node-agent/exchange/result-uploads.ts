@@ -79,7 +79,7 @@ export class ResultUploads {
   }
 }
 
-/** A repeated upload would be refused for ever. */
+/** A repeated upload would always be refused. */
 function isPermanent(status: number): boolean {
   return status === 400 || status === 413;
 }

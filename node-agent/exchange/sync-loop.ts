@@ -45,7 +45,7 @@ const DETAIL_MS = 2_000;
 /** A job that is over within this time does not shorten the promise of the parked sync. */
 const BUSY_MS = 1_000;
 const OPEN_MAX = 8;
-/** A sync that is answered before this was not held. A few in a row are chance. */
+/** A sync that is answered before this was not held by the edge. A few in a row are chance. */
 const QUICK_REPLY_MS = 500;
 const QUICK_REPLIES_MAX = 3;
 
@@ -111,7 +111,7 @@ export class SyncLoop {
   }
 
   #holdMs(): number {
-    if (this.#hasFailed) return 0; // the reply tells at once that the edge is back
+    if (this.#hasFailed) return 0; // the reply shows at once that the edge is back
     return this.#mustPromiseSoon() ? BUSY_SYNC_HOLD_MS : this.#options.timing.edgeHoldMs;
   }
 

@@ -123,7 +123,7 @@ export function parseGpuTelemetry(text: string): readonly GpuTelemetry[] {
   });
 }
 
-/** Versions of nvidia-smi differ in whether they omit units, and in how they say "not available". */
+/** Versions of nvidia-smi differ in whether they omit units, and in how they write "not available". */
 function readNumber(field: string): number | null {
   const number = /^(\d+(?:\.\d+)?)(?: (?:%|MiB|C|W))?$/.exec(field)?.[1];
   return number === undefined ? null : Number(number);

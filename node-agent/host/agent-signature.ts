@@ -38,7 +38,7 @@ export function keyIssue(text: string | null, trusted: string): string | null {
     : `it is signed by the key ${read.key}, which the key of this host, ${trusted}, has not signed`;
 }
 
-/** Downloads the signature of the agent that an edge serves; null where there is none. */
+/** Downloads the signature of the agent that an edge serves; null if the edge has no signature. */
 export async function fetchSignature(edgeUrl: string): Promise<string | null> {
   const limit = AbortSignal.timeout(FETCH_LIMIT_MS);
   const response = await fetch(`${edgeUrl}${AGENT_PATH}${SIGNATURE_SUFFIX}`, {

@@ -8,7 +8,7 @@ export function hasService(): boolean {
   return existsSync("/run/systemd/system") && existsSync(UNIT_PATH);
 }
 
-/** Throws with what systemd says when it will not. */
+/** Throws systemd's message when the restart fails. */
 export async function restartService(): Promise<void> {
   await systemctl("restart", UNIT);
 }

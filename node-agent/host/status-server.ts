@@ -44,7 +44,7 @@ export class StatusServer {
   }
 }
 
-/** What the agent of a state directory says; undefined when none runs there. Throws when one runs and is silent. */
+/** The status of a state directory's agent; undefined when none runs there. Throws when one runs and is silent. */
 export async function queryAgent(stateDir: string): Promise<AgentStatus | undefined> {
   try {
     const query = request({ socketPath: socketPath(stateDir), path: "/", timeout: ANSWER_LIMIT_MS });
@@ -68,7 +68,7 @@ function socketPath(stateDir: string): string {
   return join(stateDir, "agent.sock");
 }
 
-/** What a running agent tells people of itself; times are in ms of its own clock. */
+/** What a running agent reports about itself; times are in ms of its own clock. */
 export const agentStatusSchema = z.object({
   version: z.string(),
   pid: z.number(),
@@ -88,7 +88,7 @@ export const agentStatusSchema = z.object({
 });
 export type AgentStatus = z.infer<typeof agentStatusSchema>;
 
-/** What a worker is, for people; edges hear of standby in words that older ones know, too. */
+/** The state that users see; an edge gets standby in a form that older edges understand, too. */
 export function displayState({ state, isStandby }: Pick<WorkerReport, "state" | "isStandby">): WorkerState {
   return isStandby ? "standby" : state;
 }

@@ -4,7 +4,7 @@
 #   (echo EDGERUN_JOIN_TOKEN=<join token>; curl -fsSL <edge>/agent/install.sh) | sudo sh -s --
 #
 # Without a token it asks for one on the terminal. A token among the arguments could be seen by other users.
-# Everything may be run again: what is there is kept or renewed. Nothing happens before the last line was read.
+# The script can be run again: what is there is kept or renewed. Nothing happens before the last line was read.
 set -eu
 
 # The edge that serves this script puts its own address here.
@@ -17,7 +17,7 @@ UNIT=edgerun-agent.service
 UNIT_PATH=/etc/systemd/system/$UNIT
 AGENT=$PREFIX/edgerun-agent.mjs
 
-# What the agent needs at least, and what is fetched where there is none; hashes as nodejs.org publishes them.
+# The oldest Node that the agent runs on, and the one fetched if none is there; hashes as nodejs.org publishes them.
 NODE_MIN_MAJOR=22
 NODE_MIN_MINOR=16
 NODE_VERSION=24.11.1
@@ -120,7 +120,7 @@ is_loopback() { # address
   esac
 }
 
-# What an earlier run wrote for a setting; nothing if there is none.
+# What an earlier run wrote for a setting; nothing if it wrote none.
 kept() {
   [ -r "$CONFIG" ] || return 0
   sed -n "s/^$1=\"\\(.*\\)\"\$/\\1/p" "$CONFIG"
@@ -322,7 +322,7 @@ Restart=always
 RestartSec=2
 # The edge does not know this host any more: starting again would not help.
 RestartPreventExitStatus=78
-# Workers go on while the agent is stopped or renewed; the next one takes them over.
+# Workers continue while the agent is stopped or renewed; the next agent takes them over.
 KillMode=process
 TimeoutStopSec=60
 OOMPolicy=continue

@@ -5,9 +5,9 @@
  * A2  It has one outcome: the first report wins, later results are dropped.
  * A3  Its chunks are numbered in the order in which they came, and kept until the edge has them. The last one
  *     is kept longer, as the mark of how far the numbers have come.
- * A4  It stays held until its report is acknowledged, or until the edge says that it is not wanted.
+ * A4  It is kept until its report is acknowledged, or until the edge reports that it is not wanted.
  * A5  A journal that cannot be written, as on a full disk, refuses results, which workers send again, and nothing
- *     else: what is not written is known until this process ends, and then the edge finds out by itself.
+ *     else: what is not written is known until this process ends, and then the edge detects the loss.
  */
 import { errorMessage } from "../../src/std/errors.ts";
 import type {
@@ -79,7 +79,7 @@ export class AttemptLedger {
     return this.#entries.size;
   }
 
-  /** The one listener that hears of every change. */
+  /** The one listener that is notified of every change. */
   onChange(listener: (endpointId: string, change: LedgerChange) => void): void {
     this.#onChange = listener;
   }
@@ -115,7 +115,7 @@ export class AttemptLedger {
     return record;
   }
 
-  /** Forgets an attempt whose outcome nobody wants; false when it is not held, or reported already. */
+  /** Forgets an attempt whose outcome is not wanted; false when it is unknown, or reported already. */
   abandon(jobId: string, attempt: number): boolean {
     const entry = this.#entries.get(keyOf({ jobId, attempt }));
     if (!entry || entry.isSettled) return false;
@@ -165,7 +165,7 @@ export class AttemptLedger {
   recordStart(ref: AttemptRef): void {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled) return;
-    entry.startedAt = performance.now(); // told with the next exchange, and no sooner
+    entry.startedAt = performance.now(); // sent with the next exchange, and no sooner
   }
 
   async #storeReport(entry: Entry, outcome: AttemptOutcome): Promise<void> {
@@ -186,7 +186,7 @@ export class AttemptLedger {
     return this.#entries.get(keyOf(ref))?.isSettled === false;
   }
 
-  /** Takes the last progress of a handler, as JSON text. False when nobody wants it. */
+  /** Takes the last progress of a handler, as JSON text. False when it is not wanted. */
   recordProgress(ref: AttemptRef, progress: string): boolean {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled || progress.length > PROGRESS_MAX_LENGTH) return false;
@@ -195,7 +195,7 @@ export class AttemptLedger {
     return true;
   }
 
-  /** Takes what a handler yielded, as JSON text. False when nobody wants it. */
+  /** Takes what a handler yielded, as JSON text. False when it is not wanted. */
   recordChunk(ref: AttemptRef, output: string): boolean {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled) return false;
@@ -253,7 +253,7 @@ export class AttemptLedger {
     this.#onChange(ref.endpointId, "report");
   }
 
-  /** The edge will never take the result: the job has none, and says why. */
+  /** The edge will never take the result: the job ends without one, with the reason. */
   async failUpload(ref: AttemptRef, error: string): Promise<void> {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry) return;
@@ -288,7 +288,7 @@ export class AttemptLedger {
     return own !== undefined && own.from + own.outputs.length - 1 === entry.chunkCount;
   }
 
-  /** Drops all that is held for an endpoint that the edge does not know any more. */
+  /** Drops everything kept for an endpoint that the edge does not know any more. */
   forgetEndpoint(endpointId: string): void {
     for (const entry of this.#ofEndpoint(endpointId)) {
       this.#log.warn("report_dropped", { jobId: entry.record.jobId, attempt: entry.record.attempt });

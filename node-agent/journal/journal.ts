@@ -2,7 +2,7 @@
  * What the agent must still know after it was killed: its workers, the attempts that they hold,
  * and the results that the edge has not acknowledged.
  *
- * J1  A report is on the disk before its worker is told that the result arrived.
+ * J1  A report is on the disk before its worker learns that the result arrived.
  * J2  Everything else need only outlive the process: when the whole host fails, its containers and their
  *     attempts are gone with it. So only reports wait for the disk, all that came together in one commit.
  * J3  One process at a time: a second agent on the same state directory fails at once.
@@ -26,7 +26,7 @@ export type AttemptRecord = AttemptRef & { readonly receivedAt: number; readonly
 /** A report as it will be sent, as JSON text. */
 export type ReportRecord = AttemptRef & { readonly body: string };
 
-/** A large result, as JSON text, goes to the edge by itself; null when the report has it, or there is none. */
+/** A large result, as JSON text, goes to the edge separately; null when the report has it, or there is no result. */
 export type NewReport = ReportRecord & { readonly output: string | null };
 
 /** Where a worker's own server listens, and where it is probed for its health. */
@@ -124,7 +124,7 @@ export class Journal {
       assignment.workerId,
       token,
       wasReady ? 1 : 0,
-      JSON.stringify(assignmentOutlineSchema.parse(assignment)), // more may have been handed in
+      JSON.stringify(assignmentOutlineSchema.parse(assignment)), // the caller may have passed more fields
       server && JSON.stringify(server),
     );
   }

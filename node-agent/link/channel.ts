@@ -122,14 +122,14 @@ export class Channel implements Sender {
 
   // Ending
 
-  /** Ends the stream with a reason, as one sentence for people. */
+  /** Ends the stream with a reason, as one sentence that users read. */
   fail(reason: ResetReason, detail: string): void {
     if (this.#isOver) return;
     this.#options.scheduler.sendFirst(this.#frame(FRAME.RESET, 0, encodeJson({ reason, detail })));
     this.drop();
   }
 
-  /** Ends the stream without a word. */
+  /** Ends the stream without a message. */
   drop(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -24,7 +24,7 @@ export class HttpStream implements LinkStream {
   /** Given to the connection, which has not sent them yet. */
   #unflushedBytes = 0;
   #isAnswered = false;
-  /** The worker reads no more. */
+  /** The worker does not read any more. */
   #isClosed = false;
 
   /** Throws when the head cannot be written as HTTP. */
@@ -80,7 +80,7 @@ export class HttpStream implements LinkStream {
       socket.destroy();
       channel.fail(
         "worker_failed",
-        `The worker on port ${admission.port} changed the protocol without being asked.`,
+        `The worker on port ${admission.port} changed the protocol without a request to do so.`,
       );
     });
     request.on("error", (error) => this.#failed(error));

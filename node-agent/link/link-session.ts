@@ -67,7 +67,7 @@ export class LinkSession {
     return true;
   }
 
-  /** Ends all streams with the reason, as one sentence for people. */
+  /** Ends all streams with the reason, as one sentence that users read. */
   fail(detail: string): void {
     for (const opened of this.#streams.values()) end(opened, "worker_failed", detail);
   }
@@ -97,7 +97,7 @@ export class LinkSession {
     this.#streams.set(stream, opened);
     const open = decodeOpen(payload);
     const head = requestHeadSchema.safeParse(open && decodeJson(open.head));
-    if (!open || !head.success) return channel.fail("protocol", "The head of the request is none.");
+    if (!open || !head.success) return channel.fail("protocol", "The head of the request is invalid.");
     const evict = () => end(opened, "worker_gone", `The worker ${open.workerId} was put on standby.`);
     const admission = admissionControl.admit(endpointId, open.workerId, evict);
     if (!admission)

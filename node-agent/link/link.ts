@@ -1,7 +1,7 @@
 /**
  * The connection over which the workers of one load-balanced endpoint get their requests. It is kept open while the
- * endpoint has such workers here, and says nothing while there is nothing to say, so that its other end can hibernate:
- * only pings of the WebSocket protocol, which are answered without waking anybody, show whether it is still there.
+ * endpoint has such workers here, and is silent while there is nothing to send, so that its other end can hibernate:
+ * only pings of the WebSocket protocol, which are answered without waking it, show whether it is still there.
  */
 import { trimEndOf } from "../../src/net/trimming.ts";
 import type { Agent } from "node:http";
@@ -141,7 +141,7 @@ export class Link {
 
   #received(socket: WebSocket, message: Buffer): void {
     this.#heard();
-    if (!this.#session?.receive(message)) socket.close(NO_LINK, "The message is none of a link.");
+    if (!this.#session?.receive(message)) socket.close(NO_LINK, "The message is not a link message.");
   }
 
   /** Healthy only after the edge has sent something: it may accept a link and drop it at once. */
@@ -175,7 +175,7 @@ export class Link {
 }
 
 /**
- * Masks keep content that somebody chose from looking like HTTP to proxies that read along. Where none can, an empty
+ * Masks keep content that a client chose from looking like HTTP to proxies that read it. Where no proxy can, an empty
  * mask saves the copy and a third of the agent's work for large answers.
  */
 function isUnseen({ protocol, hostname }: URL): boolean {

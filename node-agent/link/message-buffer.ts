@@ -1,6 +1,6 @@
 /**
- * What the agent holds of the messages of WebSockets: a worker may send large ones that nobody reads, or that never
- * end. All of them together are bounded; up to a share of its own a WebSocket is never the one that has to go.
+ * The WebSocket messages that the agent buffers: a worker may send large ones that no client reads, or that never
+ * end. All of them together are bounded; a WebSocket that stays within its share is never the one that is ended.
  */
 import { LINK_WINDOW_MAX_BYTES } from "../../src/link/link-window.ts";
 

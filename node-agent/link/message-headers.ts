@@ -16,7 +16,7 @@ const HOP_BY_HOP = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
-/** The worker's connection makes these of its own. */
+/** The worker's connection generates these itself. */
 const OF_HANDSHAKE = new Set([
   "content-length",
   "sec-websocket-accept",

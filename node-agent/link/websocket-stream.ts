@@ -72,7 +72,7 @@ export class WebsocketStream implements LinkStream {
     });
     socket.on("ping", (data) => {
       this.#messageEnded(data.byteLength + CONTROL_HEADER_BYTES);
-      // A worker that reads none of its pongs must not fill our memory with them.
+      // A worker that does not read its pongs must not fill the agent's memory with them.
       if (socket.bufferedAmount < LINK_FRAME_MAX_BYTES) socket.pong(data);
     });
     socket.on("pong", (data) => this.#messageEnded(data.byteLength + CONTROL_HEADER_BYTES));

@@ -23,7 +23,7 @@ export function failRequest(
   channel.fail("worker_gone", detail);
 }
 
-/** Says it in one sentence. */
+/** Describes the failure in one sentence. */
 export function workerFailure(error: Error, port: number, hasAnswered = false): string {
   const code = codeOf(error);
   if (code === "ECONNREFUSED")

@@ -94,7 +94,7 @@ export class WorkerLogs {
 
   // What happens to workers
 
-  /** A sentence for people. Of a worker that is not known nothing is noted. */
+  /** Adds a sentence that users read. Does nothing for an unknown worker. */
   addEvent(workerId: string, message: string, more: { endpointId?: string; jobId?: string } = {}): void {
     const { endpointId, jobId } = more;
     const log = endpointId === undefined ? this.#logs.get(workerId) : this.#logOf({ workerId, endpointId });
@@ -104,7 +104,7 @@ export class WorkerLogs {
     this.#shipper.changed(log.lines);
   }
 
-  // Who follows
+  // Followers
 
   follow(endpointId: string): number {
     return this.#shipper.follow(endpointId);

@@ -108,7 +108,7 @@ function openRuntime(kind: RuntimeKind, { hostId, stateDir }: Place): Runtime {
 }
 
 /**
- * Removes the network of the workers and its firewall rules, unless containers of another agent are on it; says
+ * Removes the network of the workers and its firewall rules, unless containers of another agent are on it; returns
  * whether it is gone.
  */
 export async function removeWorkerNetwork(networkName?: string): Promise<boolean> {

@@ -84,7 +84,7 @@ export type HostCounters = {
   /** Of all cores, in ms since the machine started. */
   readonly cpuBusyMs: number;
   readonly cpuTotalMs: number;
-  /** Null where the machine does not tell. */
+  /** Null where the machine does not report it. */
   readonly network: { readonly receivedBytes: number; readonly sentBytes: number } | null;
 };
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 
 /**
  * The memory that bodies of workers may take together. A body is read once its whole size is reserved; until then its
- * sender waits, because nobody reads from its connection.
+ * sender waits, because the agent does not read from its connection.
  *
  * B1  Bodies of one job are read one after the other, in the order in which they came.
  * B2  One worker holds no more than its share, so that it cannot keep the others waiting.
@@ -93,10 +93,10 @@ function jobOf({ workerId, jobId }: BodyOwner): string {
 /** A request body. Above the limit only its start is kept, but its size is still known. */
 export type ReceivedBody = { readonly bytes: Buffer; readonly sizeBytes: number };
 
-/** What is kept of a body above the limit: enough to tell a progress value from a result. */
+/** What is kept of a body above the limit: enough to distinguish a progress value from a result. */
 const START_BYTES = 1_024;
 
-/** The announced size of a body in bytes; null when the body says itself where it ends. */
+/** The announced size of a body in bytes; null when the body itself marks its end. */
 export function announcedBytes(request: IncomingMessage): number | null {
   const length = request.headers["content-length"];
   return length === undefined ? null : Number(length);

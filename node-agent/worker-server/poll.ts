@@ -16,7 +16,7 @@ export class Poll {
     });
   }
 
-  /** Sends JSON text. True once the whole reply was handed to a live socket. */
+  /** Sends JSON text. True once the whole reply was passed to a live socket. */
   send(body: string): Promise<boolean> {
     if (!this.#take()) return Promise.resolve(false);
     return new Promise((resolve) => {

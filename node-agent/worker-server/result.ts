@@ -19,7 +19,7 @@ export const POST_MAX_BYTES = RESULT_MAX_BYTES + 1_000_000;
 
 const NO_JSON_FORM = "Values such as NaN and Infinity have no JSON form; use null or text instead.";
 
-/** Reads a body posted to job-done. Never refuses: a result that cannot be used is a failure that says why. */
+/** Reads a body posted to job-done. Never refuses: a result that cannot be used becomes a failure with the reason. */
 export function readResult(body: ReceivedBody): PostedResult {
   if (body.sizeBytes > POST_MAX_BYTES) return tooLarge(body);
   const posted = splitPost(body.bytes);
@@ -124,7 +124,7 @@ function chunkTooLarge(sizeBytes: number): PostedChunk {
 }
 
 function tooLarge(body: ReceivedBody): PostedResult {
-  // The start of the body is all there is; it tells a progress value from a result.
+  // The start of the body is all there is; it distinguishes a progress value from a result.
   const start = body.bytes.subarray(0, 100).toString();
   if (/^\s*\{\s*"status"\s*:\s*"IN_PROGRESS"/.test(start)) return { kind: "progress", output: "null" };
   return failed(
@@ -143,7 +143,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 /** null, false, zero and what is empty: what Python takes for false, and its SDK for no error. */
 const NO_ERROR = /^(?:null|false|""|\[\s*\]|\{\s*\}|-?0(?:\.0+)?(?:[eE][+-]?\d+)?)$/;
 
-/** A string says what it says, any other value is its own text. */
+/** A string is used as it is, any other value as its JSON text. */
 function errorText(error: unknown): string | undefined {
   const json = error instanceof RawJson ? error.json : "null";
   if (NO_ERROR.test(json)) return undefined;

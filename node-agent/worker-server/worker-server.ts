@@ -1,6 +1,6 @@
 /**
  * The HTTP server that containers talk to: the six routes of the worker protocol, and a relay to the edge.
- * The SDK asks again without any pause after an error, so every refusal is slow.
+ * The SDK asks again without any pause after an error, so the server delays every error reply.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -96,7 +96,7 @@ export class WorkerServer {
     });
   }
 
-  /** A container has an address of its own; what comes by the loopback is of this machine, and of all workers. */
+  /** A container has its own address; connections over the loopback come from this machine, and may be any worker's. */
   #admitConnection(socket: Socket): void {
     const address = socket.remoteAddress ?? "";
     if (this.#connections.count(address) >= WORKER_CONNECTIONS_PER_IP_MAX) return void socket.destroy();
@@ -105,7 +105,7 @@ export class WorkerServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.on("error", () => {}); // a vanished peer; polls hear of it through "close"
+    response.on("error", () => {}); // a vanished peer; polls notice it through "close"
     try {
       const requestUrl = request.url ?? "";
       const parsed = parseRelayed(requestUrl) ?? parseRequest(request.method ?? "", requestUrl);
@@ -176,7 +176,7 @@ export class WorkerServer {
     accept(response);
   }
 
-  /** Undefined when the sender has vanished, or needed too long and was told so. */
+  /** Undefined when the sender has vanished, or took too long and got an error reply. */
   async #read(
     request: IncomingMessage,
     response: ServerResponse,

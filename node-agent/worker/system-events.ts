@@ -4,8 +4,8 @@ import type { Recreation } from "./lifecycle/worker-life.ts";
 import type { WorkerLogs } from "../logs/worker-logs.ts";
 
 const RECREATIONS: Readonly<Record<Recreation, string>> = {
-  refresh: "Restarts, as its handler asked.",
-  hard_stop: "Restarts: a job that was told to stop did not.",
+  refresh: "Restarts, as its handler requested.",
+  hard_stop: "Restarts: a job did not stop when requested.",
   new_code: "Restarts with the new code.",
 };
 
@@ -34,7 +34,7 @@ const MESSAGES: { readonly [Event in AgentEvent]?: (fields: LogFields) => string
   worker_removed: () => "Removed from this host.",
   worker_remove_failed: ({ reason }) => `Could not be removed yet: ${reason}`,
   job_lost: ({ jobId, reason }) => `Job ${jobId} was lost: ${reason}`,
-  job_overstays: ({ jobId }) => `Job ${jobId} was told to stop and goes on.`,
+  job_overstays: ({ jobId }) => `Job ${jobId} was requested to stop but still runs.`,
 };
 
 /** A log that also adds messages to the logs of workers. */

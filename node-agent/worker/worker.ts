@@ -336,7 +336,7 @@ export class Worker implements WorkerSession {
 
   // Helpers
 
-  /** Failures before a long time of being ready are not held against it. */
+  /** After a worker has been ready for a long time, its earlier failures no longer count. */
   #resetFailuresIfHealthy(): void {
     if (this.#container.readyForMs() >= this.#options.timing.healthyMs) this.#status.resetFailures();
   }

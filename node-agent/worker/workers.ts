@@ -200,7 +200,7 @@ export class Workers implements AdmissionControl {
     try {
       await worker.run(this.#stopping.signal);
     } catch (error) {
-      // A bug of ours: the worker is given up, and reconciling starts it again if it is still assigned.
+      // A bug of the agent: the worker is given up, and reconciling starts it again if it is still assigned.
       this.#options.log.error("worker_failed", { workerId: worker.workerId, reason: String(error) });
       worker.loseJobs(`The agent failed to run the worker: ${String(error)}`);
       await this.#options.runtime.remove(worker.workerId).catch(ignoreFailure);

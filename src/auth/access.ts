@@ -4,7 +4,7 @@ import type { Principal } from "./principal.ts";
 
 type Needed = Exclude<Access, "none">;
 
-/** Says what the caller lacks for the management API; undefined when nothing is lacking. */
+/** Returns what the caller lacks for the management API; undefined when nothing is lacking. */
 export function missingManagementAccess(
   { name, permissions }: Principal,
   needed: Needed,
@@ -17,7 +17,7 @@ export function missingManagementAccess(
   return `The API key '${name}' has no access to the management API (graphql: NONE). Use a key with graphql: ${needed.toUpperCase()}, or widen this one.`;
 }
 
-/** Says what the caller lacks for an endpoint of its account; undefined when nothing is lacking. */
+/** Returns what the caller lacks for an endpoint of its account; undefined when nothing is lacking. */
 export function missingEndpointAccess(
   { name, permissions }: Principal,
   endpointId: string,

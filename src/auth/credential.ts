@@ -1,4 +1,4 @@
-/** The kinds of credential that the edge gives out, told apart by their prefix. */
+/** The kinds of credential that the edge issues, distinguished by their prefix. */
 const PREFIXES = {
   "api-key": "er_",
   "endpoint-key": "era_",
@@ -29,7 +29,7 @@ export function mayBeIssued(credential: string): boolean {
   return checksum === undefined || checksum === checksumOf(issued);
 }
 
-/** CRC-32 in hex, as of gzip. It tells slips and inventions from keys, and protects nothing. */
+/** CRC-32 in hex, as of gzip. It distinguishes keys from typing errors and invented strings; it is no protection. */
 function checksumOf(value: string): string {
   let sum = ~0;
   for (const byte of new TextEncoder().encode(value)) {
@@ -44,7 +44,7 @@ export function credentialOf(kind: CredentialKind, bytes: Uint8Array): string {
   return PREFIXES[kind] + [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Says of what kind a credential is; an API key from the environment may be any string. */
+/** Returns the kind of a credential; an API key from the environment may be any string. */
 export function kindOfCredential(credential: string): CredentialKind {
   if (credential.startsWith(PREFIXES["endpoint-key"])) return "endpoint-key";
   if (credential.startsWith(PREFIXES["environment-key"])) return "environment-key";

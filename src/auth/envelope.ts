@@ -1,7 +1,7 @@
 /**
  * Envelope encryption of what the edge must be able to read again.
  *
- * E1  Each value has a data key of its own. The value is sealed with AES-256-GCM under the data key, the data
+ * E1  Each value has its own data key. The value is sealed with AES-256-GCM under the data key, the data
  *     key under a key that HKDF derives from the newest key of the ring.
  * E2  Both layers are bound to account, kind and row: a text that was copied elsewhere does not open.
  * E3  A text has one spelling: what is changed in any way does not open.
@@ -50,7 +50,7 @@ export async function seal([newest]: SealingKeys, place: SealedPlace, plaintext:
   return await wrap(newest, place, dataKey, toBase64Url(value));
 }
 
-/** Opens a text in its place; says which key is missing, and nothing more of a text that does not open. */
+/** Opens a text in its place; reports which key is missing, and nothing more about a text that does not open. */
 export async function open(
   keys: readonly EncryptionKey[],
   place: SealedPlace,

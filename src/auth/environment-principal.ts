@@ -1,7 +1,7 @@
 /**
  * Callers with the key of a flash environment. Rules as in principal.ts; the key ends with its environment.
  *
- * Such a caller holds no permission at all: what the key opens is asked for by the environment's id.
+ * Such a caller has no permission at all: access to what the key opens is checked by the environment's id.
  */
 import { ServiceError } from "../contract/errors.ts";
 import { CREDENTIAL_CACHE_MS } from "../domain/accounts/permissions.ts";

@@ -4,7 +4,7 @@
  * P1  Only a credential of the kind "API key" is looked up; host and join tokens never are.
  * P2  A revoked or narrowed key has lost what it lost within CREDENTIAL_CACHE_MS.
  * P3  The key of the environment works only while it stands there.
- * P4  No message says more about a key than that it is missing or wrong.
+ * P4  No message reveals more about a key than that it is missing or wrong.
  * P5  A key that expires does so on time, whatever is remembered of it.
  * P6  A text that was never given out is not looked up, and others only so often for one network.
  */

@@ -7,7 +7,7 @@ export const SCALER_VALUE_DEFAULT = 4;
 /** Disk of a container whose inline template does not set it. */
 export const CONTAINER_DISK_DEFAULT_GB = 50;
 
-/** What the objects need to know of an endpoint; the management API tells them of every change. */
+/** What the objects need to know of an endpoint; the management API sends them every change. */
 export type EndpointConfig = {
   readonly endpointId: string;
   readonly accountId: string;

@@ -46,7 +46,7 @@ const QUEUE_ERRORS = {
 } as const satisfies Record<string, ErrorRow>;
 
 /**
- * Codes of GraphQL and REST alone. REST clients try again after 5xx, so an error that stays until somebody changes
+ * Codes of GraphQL and REST alone. REST clients try again after 5xx, so an error that persists until a user changes
  * something has a 4xx status; never 403, which some clients take for a revoked key.
  */
 const MANAGEMENT_ERRORS = {
@@ -131,7 +131,7 @@ export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
 
-  /** `message` says what happened and what to do; it is cut to a length that may be sent. */
+  /** `message` states what happened and what to do; it is cut to the length limit of messages. */
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(cutMessage(message));
     this.code = code;

@@ -1,4 +1,4 @@
-/** A value that its reader may not change, all the way down. */
+/** A value that its reader must not change, at any depth. */
 export type Immutable<Value> = Value extends readonly (infer Element)[]
   ? readonly Immutable<Element>[]
   : Value extends object

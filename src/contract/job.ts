@@ -102,7 +102,7 @@ export const jobRequestSchema = z
   )
   .meta({ id: "JobRequest" });
 
-/** Judged by what it means, and kept as it was sent: the worker gets members that nobody here knows, too. */
+/** Validated by its meaning, and kept as it was sent: the worker also gets members that the edge does not know. */
 const rawS3ConfigSchema = rawJsonSchema
   .superRefine((raw, context) => {
     const issues = s3ConfigSchema.nullable().safeParse(JSON.parse(raw.json)).error?.issues ?? [];
@@ -122,7 +122,7 @@ export type JobRequest = z.infer<typeof receivedJobRequestSchema>;
 /** The members of a request that are texts; the payload is the first. */
 export const JOB_REQUEST_CUTS = [["input"], ["s3Config"]] as const;
 
-/** The `wait` query parameter: milliseconds, clamped by nobody, refused when out of range. */
+/** The `wait` query parameter: milliseconds; a value out of range is rejected, not clamped. */
 export const waitSchema = z.coerce
   .number("must be a number of milliseconds")
   .int("must be a whole number of milliseconds")
@@ -281,7 +281,7 @@ const requestRowSchema = z
 /** One row of `requests`. */
 export type RequestRow = Immutable<z.infer<typeof requestRowSchema>>;
 
-/** What every page of a list says of itself. */
+/** Members of every page of a list that describe the page. */
 export const pageMembers = { total: z.int(), offset: z.int(), limit: z.int(), hasMore: z.boolean() };
 
 /** A page of `requests`, newest first. */

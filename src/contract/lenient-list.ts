@@ -1,4 +1,4 @@
-/** Lists that hold parts of several workers or jobs: what is wrong with one part is no reason to refuse the others. */
+/** Lists that hold parts of several workers or jobs: an invalid part is no reason to reject the others. */
 import * as z from "zod";
 import { formatIssues } from "./validation-issues.ts";
 
@@ -6,7 +6,7 @@ const DETAIL_MAX_CHARACTERS = 300;
 
 /**
  * A list of the items that fit `schema`. For one that does not, `instead` gives what stands in its place, or undefined
- * to leave it out; `fault` says what is wrong with it, without repeating its content.
+ * to leave it out; `fault` states what is wrong with it, without repeating its content.
  */
 export function lenientList<Schema extends z.ZodType>(
   schema: Schema,
@@ -31,7 +31,7 @@ export function lenientList<Schema extends z.ZodType>(
   );
 }
 
-/** For parts that nobody misses. */
+/** For parts that can be left out without harm. */
 export function dropItem(): undefined {
   return undefined;
 }

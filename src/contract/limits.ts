@@ -23,8 +23,8 @@ export const WAIT_MAX_MS = 5 * MINUTE;
 export const WAIT_DEFAULT_MS = 90 * SECOND;
 
 /**
- * How long a stream call is held while there is nothing to send. Less than 10 s, after which the Python
- * client gives the call up, and would lose the chunks of an answer that comes in that moment.
+ * How long a stream call stays open while there is nothing to send. Less than 10 s, after which the Python
+ * client gives up the call, and would lose the chunks of an answer that arrives at that moment.
  */
 export const STREAM_HOLD_MS = 8 * SECOND;
 
@@ -48,7 +48,7 @@ export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 
 // Queue
 
-/** Jobs that may wait at once in one endpoint, unless its configuration says otherwise. */
+/** Jobs that may wait at once in one endpoint, unless its configuration sets another limit. */
 export const QUEUE_DEPTH_MAX = 1_000_000;
 
 // Webhooks
@@ -95,7 +95,7 @@ export const MAINTENANCE_ROWS_MAX = 500;
 
 // Logs
 
-/** While somebody follows, lines that come this close together are sent together. */
+/** While a client follows the logs, lines that arrive this close together are sent together. */
 export const LOG_LIVE_DELAY_MS = 200;
 
 // Endpoint settings
@@ -104,7 +104,7 @@ export const NAME_MAX_CHARACTERS = 191;
 
 // GraphQL documents
 
-/** Endpoint objects that one request of the management API tells something at the same time. */
+/** Endpoint objects that one request of the management API calls at the same time. */
 export const ENDPOINT_CALLS_CONCURRENT_MAX = 20;
 
 // Metrics and usage

@@ -3,8 +3,8 @@ import * as z from "zod";
 import type { Immutable } from "./immutable.ts";
 
 /**
- * The error body that OpenAI's clients know. A worker's own error is passed on with the words that it has, so
- * `type` and `code` are no closed lists.
+ * The error body that OpenAI's clients know. A worker's own error is passed on with its own values, so
+ * `type` and `code` are not closed lists.
  */
 export const openaiErrorSchema = z
   .object({

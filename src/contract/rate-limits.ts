@@ -42,9 +42,9 @@ export const RATE_LIMITS: Readonly<Record<LimitedOperation, RateLimit>> = LIMITS
 
 /**
  * Rate limits of everything that is not limited by an endpoint's object. They are counted by bindings of the platform,
- * one for each limit and each location of Cloudflare's network, so a caller who reaches the edge in several places
- * has them several times; and by each isolate for itself, which is all there is where a binding is missing.
- * wrangler.toml says the same numbers.
+ * one for each limit and each location of Cloudflare's network, so a caller that reaches the edge in several places
+ * has them several times. Each isolate counts as well, which is the only count where a binding is missing.
+ * wrangler.toml has the same numbers.
  */
 export type EdgeRateLimit = {
   readonly requests: number;

@@ -3,7 +3,7 @@
 /** ROOT_API_KEY opens all accounts and may have been typed by a human. */
 export const ROOT_API_KEY_MIN_CHARACTERS = 32;
 
-/** Why this may not be ROOT_API_KEY, without repeating it; undefined for one that may, and for none. */
+/** Why this key is not allowed as ROOT_API_KEY, without repeating it; undefined for a valid key, and for no key. */
 export function problemOfRootKey(key: string | undefined): string | undefined {
   if (key === undefined || key === "" || key.length >= ROOT_API_KEY_MIN_CHARACTERS) return undefined;
   return (

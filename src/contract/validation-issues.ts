@@ -1,6 +1,6 @@
 /**
  * Validation issues as every API describes them. Importing this file sets, for every schema of the program, the
- * message of issues for which the schema has none of its own: what would be valid, to follow the name of the field.
+ * message of issues for which the schema defines no message: what would be valid, to follow the name of the field.
  */
 import * as z from "zod";
 import { toDotPath } from "zod/v4/core";

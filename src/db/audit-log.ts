@@ -31,7 +31,7 @@ export type AuditSubject = {
     | "webhook_secret";
   readonly id: string;
   readonly name: string | null;
-  /** Names of what was set or changed, never values; absent where that says nothing. */
+  /** Names of what was set or changed, never values; absent where they add no information. */
   readonly fields?: readonly string[];
 };
 

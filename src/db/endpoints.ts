@@ -251,7 +251,7 @@ function mayChangeOwnTemplate(db: Database, { id }: EndpointRecord, change: Temp
 
 /**
  * Deletes an endpoint if it still is as it was read, and its inline template with the last endpoint that
- * uses it. Inserts a removal, which says that the endpoint's object is still to be emptied.
+ * uses it. Inserts a removal, which records that the endpoint's object must still be emptied.
  */
 export async function deleteEndpointIfUnchanged(
   db: Database,

@@ -18,7 +18,7 @@ export type FoundHost = {
 export type NewHost = Pick<HostRecord, "accountId" | "name" | "tokenHash" | "apiKeyId">;
 
 /**
- * Inserts a host, which ends with the key that let it in; nothing comes back when that one has ended, or when the
+ * Inserts a host, which ends with the key that let it in; returns undefined when that key has ended, or when the
  * account has as many hosts as it may have.
  */
 export async function createHost(
@@ -80,7 +80,7 @@ export async function listHosts(db: Database, accountId: string, now: number): P
 }
 
 /**
- * Notes what the account wants of a host, which Fleet keeps; says whether the host is still the account's.
+ * Records what the account wants of a host, which Fleet keeps; returns whether the host is still the account's.
  * The row is written as it is, since a note stands behind a write.
  */
 export async function auditHostChange(

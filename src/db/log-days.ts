@@ -42,7 +42,7 @@ export async function takeLogBytes(
   return fullSince === null ? { bytes: (after?.takenBytes ?? 0) - (before?.takenBytes ?? 0) } : { fullSince };
 }
 
-/** Forgets some of the days before this one; says how many. */
+/** Deletes the rows of some of the days before this one; returns how many. */
 export async function removeOldLogDays(db: Database, firstRetained: string, limit: number): Promise<number> {
   const old = db
     .select({ rowid: sql`rowid` })

@@ -85,7 +85,7 @@ export async function growNetworkVolume(
   return updated[0];
 }
 
-/** Deletes a volume unless an endpoint names it; says whether it did. */
+/** Deletes a volume unless an endpoint names it; returns whether it did. */
 export async function deleteNetworkVolumeIfUnused(
   db: Database,
   author: Author,

@@ -350,7 +350,7 @@ export const networkVolume = sqliteTable(
   (table) => [index("network_volume_account").on(table.accountId, table.createdAt)],
 );
 
-/** Who changed what, and when; written in the transaction of the change. */
+/** Which caller changed what, and when; written in the transaction of the change. */
 export const auditEntry = sqliteTable(
   "audit_entry",
   {
@@ -413,9 +413,9 @@ export const usageHour = sqliteTable(
     delayMs: integer("delay_ms").notNull().default(0),
     executionMs: integer("execution_ms").notNull().default(0),
     workerMs: integer("worker_ms").notNull().default(0),
-    /** Time of GPUs by model, each GPU by itself. */
+    /** Time of GPUs by model, each GPU counted separately. */
     gpus: text("gpus", { mode: "json" }).$type<readonly GpuTime[]>().notNull().default([]),
-    /** When the endpoint's object was asked for it last; 0 for never. */
+    /** When it was last requested from the endpoint's object; 0 for never. */
     jobsAt: integer("jobs_at").notNull().default(0),
   },
   (table) => [

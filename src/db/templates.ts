@@ -82,7 +82,7 @@ export async function listTemplates(db: Database, accountId: string): Promise<Te
 /** A template as it was read, and what it shall become. */
 export type TemplateChange = { readonly read: TemplateRecord; readonly values: TemplateValues };
 
-/** Inserts a template; nothing comes back when its name is taken, its credential is gone, or the quota is used up. */
+/** Inserts a template; returns undefined when its name is taken, its credential is gone, or the quota is used up. */
 export async function insertTemplateIfAllowed(
   db: Database,
   author: Author,
@@ -206,7 +206,7 @@ function unchangedAndNameFree(db: Database, read: TemplateRecord, name: string) 
   );
 }
 
-/** Deletes a template unless an endpoint uses it; says whether it did. */
+/** Deletes a template unless an endpoint uses it; returns whether it did. */
 export async function deleteTemplateIfUnused(
   db: Database,
   author: Author,
@@ -233,7 +233,7 @@ export async function deleteTemplateIfUnused(
 
 /**
  * Removes inline templates of all accounts that no endpoint uses and that were last changed before: what is
- * left when an endpoint could not be saved after its template. Says how many.
+ * left when an endpoint could not be saved after its template. Returns how many.
  */
 export async function removeOrphanedTemplates(db: Database, before: number, limit: number): Promise<number> {
   const users = db

@@ -57,7 +57,7 @@ export async function saveWorkerTotals(db: Database, totals: readonly WorkerTota
   }
 }
 
-/** `askedAt`: when the endpoint's object was asked; hours that are over by then are complete. */
+/** `queriedAt`: when the endpoint's object was queried; hours that are over by then are complete. */
 export async function saveJobTotals(
   db: Database,
   { endpointId, accountId, endpointName }: Pick<UsageRecord, "endpointId" | "accountId" | "endpointName">,
@@ -81,7 +81,7 @@ export async function saveJobTotals(
     WHERE excluded.jobs_at > jobs_at`);
 }
 
-/** Hours of an endpoint of which its object, asked at `askedAt`, had nothing to tell. */
+/** Hours of an endpoint for which its object, queried at `queriedAt`, had nothing to report. */
 export async function saveQueryTime(db: Database, endpointId: string, queriedAt: number): Promise<void> {
   await db
     .update(usageHour)
@@ -90,7 +90,7 @@ export async function saveQueryTime(db: Database, endpointId: string, queriedAt:
 }
 
 const HOUR_MS = 3_600_000;
-/** The object was not asked since the hour was over. */
+/** The object has not been queried since the hour was over. */
 const isOpen = sql`${usageHour.jobsAt} < ${usageHour.hour} + ${HOUR_MS + USAGE_CLOCK_TOLERANCE_MS}`;
 
 export type OpenUsage = Pick<UsageRecord, "endpointId" | "accountId" | "endpointName"> & {
@@ -98,7 +98,7 @@ export type OpenUsage = Pick<UsageRecord, "endpointId" | "accountId" | "endpoint
   readonly since: number;
 };
 
-/** Endpoints of all accounts with hours that are not complete, those not asked for longest first. */
+/** Endpoints of all accounts with hours that are not complete, the least recently queried first. */
 export async function listOpenUsage(db: Database, since: number, limit: number): Promise<OpenUsage[]> {
   const first = min(usageHour.hour);
   const rows = await db
@@ -160,7 +160,7 @@ export async function listUsage(
     .limit(limit + 1);
 }
 
-/** Removes hours of all accounts from before; says how many. */
+/** Removes hours of all accounts from before; returns how many. */
 export async function removeOldUsage(db: Database, before: number, limit: number): Promise<number> {
   const oldest = db
     .select({ rowid: sql`rowid` })

@@ -11,7 +11,7 @@ import { readAffinity } from "./load-balancing/waiting-requests.ts";
  *   `?host=…&session=…&turn=…&free=…&terms=…&follow=…`, for an agent;
  *   `?direct=…&affinity=…&until=…`, for a request that waits for a worker.
  * Other sockets: `?logs` follows the logs; `/link?host=…` is the link of an agent; `/direct?request=…&affinity=…&received=…`
- * is a client's WebSocket to a worker, as load-balancing/messages.ts says.
+ * is a client's WebSocket to a worker, as load-balancing/messages.ts describes.
  */
 export async function routeUpgrade(endpoint: Endpoint, request: Request, now: number): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url);

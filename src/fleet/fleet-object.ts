@@ -104,7 +104,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     return this.#registry.viewsOf(accountId, Date.now());
   }
 
-  /** Workers of endpoints, the oldest first; the caller checks who owns the endpoints. */
+  /** Workers of endpoints, the oldest first; the caller checks which account owns the endpoints. */
   async workersOf(endpointIds: readonly string[]): Promise<WorkerView[]> {
     return viewWorkers(this.#store, endpointIds);
   }

@@ -55,7 +55,7 @@ export class OpenaiJobError extends Error {
   }
 }
 
-/** For the queue API, the agent API, artifacts, and whatever has no form of its own. */
+/** For the queue API, the agent API, artifacts, and all APIs without their own error format. */
 export async function renderError(error: Error, context: Context): Promise<Response> {
   return await send(context, answerOf(error, context.req.path, queueFormat));
 }
@@ -138,7 +138,7 @@ function detailHeaders({
   };
 }
 
-/** The official clients try again after 408, 409, 429 and 5xx, unless the header says what to do. */
+/** The official clients try again after 408, 409, 429 and 5xx, unless the header decides. */
 function openaiAnswer(details: OpenaiErrorDetails): ErrorAnswer {
   const headers = details.isRetryable ? {} : { "X-Should-Retry": "false" };
   return { status: details.status, body: errorBodyOf(details), headers };

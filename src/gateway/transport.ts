@@ -3,7 +3,7 @@
  *
  * X1  A request that arrived over plain HTTP is not processed, except on loopback or where ALLOW_PLAIN_HTTP is set. A
  *     browser without a key is redirected; all other requests are rejected.
- * X2  Each answer over HTTPS tells browsers to use nothing else for this host (HSTS).
+ * X2  Each answer over HTTPS instructs browsers to use only HTTPS for this host (HSTS).
  */
 import { ERRORS, errorBody } from "../contract/errors.ts";
 import { isInsecureUrl } from "../net/public-host.ts";

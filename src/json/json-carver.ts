@@ -29,7 +29,7 @@ export const EACH: unique symbol = Symbol("each");
 /** A name for each object on the way, EACH for each list; [] is the whole text. */
 export type JsonPath = readonly (string | typeof EACH)[];
 
-/** A piece of what was read: the bytes `from` to `to`. Bodies may have many, so none has a view of its own. */
+/** A piece of what was read: the bytes `from` to `to`. A body may have many, so a piece has no view of its bytes. */
 export type Piece = {
   /** Counts the carved values from 0; null is what is left. */
   readonly carved: number | null;

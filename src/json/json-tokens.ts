@@ -1,5 +1,5 @@
 /**
- * Readers for parts of JSON text that need not be looked into; each goes on where a chunk ended. They are tables of
+ * Readers for parts of JSON text whose content does not matter; each continues where a chunk ended. They are tables of
  * rules, because these parts are most of the bytes.
  */
 
@@ -34,7 +34,7 @@ export class JsonDepthError extends JsonSyntaxError {
   }
 }
 
-/** JSON as far as it was read, in which a member that is cut out stands twice in one object: nobody can say which counts. */
+/** Valid JSON so far, but a member to be cut out occurs twice in one object: which one counts is undefined. */
 export class JsonRepeatError extends JsonSyntaxError {
   readonly member: string;
 
@@ -189,7 +189,7 @@ const NUMBER_RULES: readonly Rule[] = [
 ];
 const NUMBER = tableOf(NUMBER_STATES, NUMBER_RULES);
 
-/** A number behind its first byte. Nothing in it says that it ends, so it stops in front of what is none of it. */
+/** A number after its first byte. A number has no end mark, so the reader stops before the first byte outside it. */
 export class NumberReader {
   #state = ZERO;
 
@@ -256,7 +256,7 @@ const KEY = 3;
 const KEY_OR_END = 4;
 const COLON = 5;
 const AFTER_VALUE = 6;
-/** From here on the states of the parts: two kinds of text, which go on differently, numbers and words. */
+/** From here on the states of the parts: two kinds of strings, which continue differently, numbers and literals. */
 const IN_KEY = 6;
 const IN_STRING = IN_KEY + STRING_STATES;
 const IN_NUMBER = IN_STRING + STRING_STATES;

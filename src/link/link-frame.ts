@@ -9,10 +9,10 @@
  * E = sent by the edge, A = sent by the agent.
  *
  * L1  The edge opens streams and never uses a number twice on one link.
- * L2  A side says by END that nothing of it follows; when both have, the stream is over. RESET ends it at once.
+ * L2  A side sends END when it sends nothing more; when both have sent it, the stream is over. RESET ends it at once.
  *     What arrives for a stream that is over is dropped; a side that does not know a stream at all answers RESET.
  * L3  Bytes of DATA and MESSAGE are sent only within the credit that the receiver gave, LINK_WINDOW_BYTES to begin
- *     with; so one request that nobody reads holds up no other, and memory is bounded on both sides.
+ *     with; so a request whose data is not read does not block others, and memory is bounded on both sides.
  */
 
 /** Payload of one frame: small, so that streams take turns often. */
@@ -74,7 +74,7 @@ export function encodeFrames(frames: readonly Frame[]): Uint8Array<ArrayBuffer> 
   return bytes;
 }
 
-/** The frames of a message, as views on it; undefined when it is none of a link. */
+/** The frames of a message, as views on it; undefined when it is not a message of a link. */
 export function decodeFrames(message: Uint8Array): readonly Frame[] | undefined {
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
   const frames: Frame[] = [];
@@ -104,7 +104,7 @@ export function encodeOpen(workerId: string, head: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Undefined for a payload that is none of OPEN. */
+/** Undefined for a payload that is not valid for OPEN. */
 export function decodeOpen(
   payload: Uint8Array,
 ): { readonly workerId: string; readonly head: Uint8Array } | undefined {

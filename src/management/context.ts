@@ -53,7 +53,7 @@ export function authorOf({ principal, operation, now }: RequestContext): Author 
   return { accountId, apiKeyId, operation, now };
 }
 
-/** Refuses a key that does not give this access to the management API. */
+/** Rejects a key that does not grant this access to the management API. */
 export function requireManagementAccess(
   { principal }: RequestContext,
   needed: Exclude<Access, "none">,

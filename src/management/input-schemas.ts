@@ -38,7 +38,7 @@ export const nameSchema = restNameSchema.regex(/^[^\p{Cc}]*$/u, "must have no co
 /** Text for a process: in its arguments and variables NUL would be the end. */
 export const processString = stringSchema.refine((value) => !value.includes("\0"), "must not contain NUL");
 
-/** Refuses values that would make a larger row than D1 keeps; each field by itself may be as large as a body. */
+/** Rejects values that would make a row larger than D1 can store; each field alone may be as large as a body. */
 export function requireStorable(values: object): void {
   const sizes = Object.entries(values).map(([field, value]) => ({ field, bytes: storedBytes(value) }));
   const bytes = sizes.reduce((sum, size) => sum + size.bytes, 0);

@@ -2,7 +2,7 @@
  * What the resolvers of one request load: each row once, rows of one kind together.
  *
  * L1  A query costs as many reads of D1 for fifty endpoints, or fifty aliases, as for one.
- * L2  Fleet is asked once for the workers of all endpoints.
+ * L2  Fleet is called once for the workers of all endpoints.
  * L3  After a mutation everything is loaded again.
  */
 import DataLoader from "dataloader";
@@ -65,7 +65,7 @@ function requireFew(buildIds: readonly string[]): readonly string[] {
   if (buildIds.length <= FLASH_MANIFESTS_AT_ONCE) return buildIds;
   throw new ServiceError(
     "invalid_input",
-    `manifest: asked of ${buildIds.length} builds at once; at most ${FLASH_MANIFESTS_AT_ONCE} are shown. Ask for them by flashBuild.`,
+    `manifest: requested of ${buildIds.length} builds at once; at most ${FLASH_MANIFESTS_AT_ONCE} are shown. Ask for them by flashBuild.`,
   );
 }
 
@@ -75,7 +75,7 @@ function once<Value>(load: () => Promise<Value>) {
   return { load: () => loader.load(""), clearAll: () => void loader.clearAll() };
 }
 
-/** Loads rows by their ids, with one query for all that are asked for together. */
+/** Loads rows by their ids, with one query for all ids that are requested together. */
 function byId<Row extends { readonly id: string }>(
   find: (ids: readonly string[]) => Promise<readonly Row[]>,
 ): DataLoader<string, Row | undefined> {
@@ -85,7 +85,7 @@ function byId<Row extends { readonly id: string }>(
   });
 }
 
-/** Asks for lists that belong to ids, with one question for all that are asked for together. */
+/** Loads the lists that belong to ids, with one call for all ids that are requested together. */
 function grouped<Row>(
   find: (ids: readonly string[]) => Promise<readonly Row[]>,
   idOf: (row: Row) => string,

@@ -14,7 +14,7 @@ const QUOTA_NOUNS: Record<QuotaKind, string> = {
   template: "templates, those included that came inline with an endpoint",
 };
 
-/** Refuses when the account has as many of a kind as it may have. */
+/** Throws when the account already has the permitted number of a kind. */
 export async function requireQuota({ db, principal }: RequestContext, kind: QuotaKind): Promise<void> {
   if (await hasQuotaLeft(db, kind, principal.accountId)) return;
   throw new ServiceError(

@@ -48,7 +48,7 @@ export class AppReader {
     return this.#sources.get(sha256);
   }
 
-  /** `follow` receives all directories and answers whether some are new. */
+  /** `follow` receives all directories and returns whether some are new. */
   async scan(
     follow: (directories: readonly string[]) => boolean,
     before: FileStates | undefined,

@@ -33,7 +33,7 @@ export class FileWatcher {
     this.#onFailure = onFailure;
   }
 
-  /** Watches these directories and no others; answers whether some are new. */
+  /** Watches these directories and no others; returns whether some are new. */
   follow(directories: readonly string[]): boolean {
     const watched = new Set([...directories, ...this.#outside]);
     for (const path of this.#directories.keys()) if (!watched.has(path)) this.#unwatch(path);

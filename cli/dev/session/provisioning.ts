@@ -4,7 +4,7 @@ import { counted } from "../../core/format.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
 import type { LiveSession, Provisioned } from "./live-session.ts";
 
-/** A question is asked before more endpoints than this are created. */
+/** The command asks for confirmation before it creates more endpoints than this. */
 const UNASKED_MAX = 5;
 
 /** Asks before many endpoints are created; throws a Failure without a terminal. */

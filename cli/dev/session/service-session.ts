@@ -24,7 +24,7 @@ const PLACED_AT_ONCE = 3;
 /** For placements in progress when the session is closed. */
 const SETTLE_LIMIT_MS = 5_000;
 const DELETION_LIMIT_MS = 10_000;
-/** After this time a message says that endpoints are being deleted. */
+/** After this time a message reports that endpoints are being deleted. */
 const PATIENCE_MS = 1_000;
 
 /** An endpoint that exists on the service. */

@@ -19,7 +19,7 @@ import {
 const LEASE_SECONDS = 300;
 const RENEWED_EVERY_MS = 60_000;
 const RENEWED_AGAIN_MS = 10_000;
-/** A connection from before a sleep neither answers nor fails. */
+/** A connection opened before the computer slept neither answers nor fails. */
 const RENEWAL_LIMIT_MS = 20_000;
 
 const NAME_CHARACTERS = 6;

@@ -24,10 +24,10 @@ async function refresh() {
   explorer.specActions.updateSpec(read);
 }
 
-// Who comes back from the editor finds the app as it is now.
+// A user who returns from the editor sees the current app.
 globalThis.addEventListener("focus", () => void refresh());
 
-/** Nothing while the server is away. */
+/** Undefined while the server cannot be reached. */
 async function readDocument() {
   try {
     return await (await fetch(DOCUMENT)).text();

@@ -38,7 +38,7 @@ const INPUTS = cutsAt([INPUT]);
 /** Some programs prefix JSON with a byte order mark. */
 const BYTE_ORDER_MARK = Buffer.from("\uFEFF");
 
-/** Cuts a body. Throws a RequestError that says what is invalid. */
+/** Cuts a body. Throws a RequestError that names what is invalid. */
 export function readJob(body: Buffer | undefined): JobJson {
   const bytes = body?.subarray(
     body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0,

@@ -36,7 +36,7 @@ function daemonMessage(error: unknown): string {
   return text.replace(/^\(HTTP code \d+\) [^-]* - /, "").trim();
 }
 
-/** Says what to do when the daemon gave no answer at all; null when it did answer. */
+/** Describes what to do when the daemon gave no answer at all; null when it did answer. */
 function unreachableDaemon(error: unknown): string | null {
   if (!hasField(error, "code")) return null;
   if (error.code === "EACCES") {
@@ -60,7 +60,7 @@ export function stalledPull(imageName: string, stallMs: number): string {
   return `The pull of image ${imageName} was given up: nothing came from its registry for ${stallMs / 1_000} s.`;
 }
 
-/** Why an image is not on this host. `answer` is what was said, which may be by any server, without the login. */
+/** Why an image is not on this host. `answer` is the response, possibly of any server, without the login. */
 export type PullFailure = { readonly message: string; readonly answer: string };
 
 export function pullFailure(
@@ -101,7 +101,7 @@ const FLASH_ADVICE =
 const LOGIN_REFUSED =
   /unauthorized|authentication required|authentication failed|no basic auth|denied|incorrect username|repository does not exist/i;
 
-/** Some registries are asked by addresses that name the user, and those stand in the daemon's answer. */
+/** Some registry addresses contain the user name, and the daemon's answer repeats them. */
 function withoutLogin(text: string, auth: WorkerSpec["registryAuth"]): string {
   if (auth === null) return text;
   const spellings = [auth.password, encodeURIComponent(auth.password)];

@@ -1,6 +1,6 @@
 /**
  * Versions of what isolates workers that are known not to: an image gets out of its container, or at the files of
- * others. What a host runs is judged here; how it is read stands in runtime-versions.ts.
+ * others. This file reads the versions that a host runs and assesses them.
  */
 import Dockerode from "dockerode";
 import * as z from "zod";
@@ -14,11 +14,11 @@ export type RuntimeComponent = "Docker" | "containerd" | "runc" | "NVIDIA Contai
 
 export type ComponentVersion = {
   readonly component: RuntimeComponent;
-  /** As the part says it, such as 1.1.5+ds1. */
+  /** As the component reports it, such as 1.1.5+ds1. */
   readonly version: string;
   /**
-   * What its distribution says to have changed in this package; null where that cannot be read, undefined where it
-   * comes from its makers, whose versions mean what they say.
+   * The changes that its distribution lists for this package; null where they cannot be read, undefined where it
+   * comes from its makers, whose versions need no such list.
    */
   readonly changelog: string | null | undefined;
 };
@@ -110,7 +110,7 @@ const COMPONENTS: ReadonlyMap<
   }),
 );
 
-/** Empty where no daemon answers; a part that says no version is left out. */
+/** Empty where no daemon answers; a component that reports no version is left out. */
 export async function readRuntimeVersions(hasRealGpus: boolean): Promise<readonly ComponentVersion[]> {
   const [components, toolkit] = await Promise.all([readComponents(), hasRealGpus ? readToolkit() : []]);
   return [...components, ...toolkit];

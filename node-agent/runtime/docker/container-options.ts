@@ -33,7 +33,7 @@ const SHARED_MEMORY_BYTES = 8 * 1024 * MEGABYTE;
  */
 const CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID"];
 
-/** The host ends a worker before anything of its own when memory runs out (-1000 to 1000). */
+/** When memory runs out, the host ends a worker before its own processes (-1000 to 1000). */
 const OUT_OF_MEMORY_SCORE = 500;
 
 /** Where workers expect their network volume. */
@@ -61,7 +61,7 @@ export type HostShare = {
   readonly volumePath: string | null;
   /** Files of its app; null for none. */
   readonly artifact: (ArtifactPlace & { readonly imagePythonPath: string }) | null;
-  /** Docker bounds its disk by itself. */
+  /** Docker itself limits the worker's disk. */
   readonly hasDiskQuota: boolean;
 };
 
@@ -131,7 +131,7 @@ function hostConfig(spec: WorkerSpec, settings: ContainerSettings, share: HostSh
     SecurityOpt: ["no-new-privileges"],
     PidsLimit: settings.pidsLimit,
     OomScoreAdj: OUT_OF_MEMORY_SCORE,
-    // The host may hand what a program leaves at its crash to a program of its own.
+    // The host may pipe the core dump of a crashed program to one of its own programs.
     Ulimits: [{ Name: "core", Soft: 0, Hard: 0 }],
     ...cpuAndMemory(spec, settings),
     ...(share.hasDiskQuota && { StorageOpt: { size: String(diskBytes(spec)) } }),

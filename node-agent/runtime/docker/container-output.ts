@@ -98,7 +98,7 @@ export class ContainerOutput {
     return { at, notBefore: at, stream: name, text: decodeLine(text, isCut) };
   }
 
-  /** Counts a frame that was not handed on before. */
+  /** Counts a frame that was not passed on before. */
   #comesAgain(stamp: Buffer): boolean {
     const isSame = stamp.equals(this.#stamp);
     if (isSame && this.#repeatedCount > 0) {

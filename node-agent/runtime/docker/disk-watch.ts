@@ -58,7 +58,7 @@ export class DiskWatch {
     this.#log = options.log;
   }
 
-  /** Why a container was ended; undefined when that was not our doing. */
+  /** Why the agent ended a container; undefined when the agent did not end it. */
   reasonOf(containerId: string): string | undefined {
     return this.#reasons.get(containerId);
   }

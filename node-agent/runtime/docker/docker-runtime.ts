@@ -459,7 +459,7 @@ export class DockerRuntime implements Runtime {
     return this.#docker.getContainer(containerName(workerId));
   }
 
-  /** The worker's container, unless there is none or it belongs to another host's agent. */
+  /** The worker's container; null when it does not exist or belongs to another host's agent. */
   async #inspectOwn(workerId: string): Promise<Dockerode.ContainerInspectInfo | null> {
     const found = await inspect(this.#container(workerId));
     return found?.Config.Labels[HOST_LABEL] === this.#settings.hostId ? found : null;

@@ -146,7 +146,7 @@ export function ownBytes(images: readonly { readonly Size: number; readonly Shar
 
 function isStillOwn(item: CachedImage, found: FoundImage): boolean {
   if (found.id !== item.contentId) return false;
-  // One that had lost its name may have been given another by somebody.
+  // An image that had lost its name may have got another one outside the agent.
   return item.name !== item.contentId || found.names.length === 0;
 }
 

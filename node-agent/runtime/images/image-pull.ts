@@ -14,7 +14,7 @@ export type PullOptions = {
   readonly signal: AbortSignal;
   /** Time without any progress after which the pull is given up. */
   readonly stallMs: number;
-  /** The same until the registry has said what the image is made of. */
+  /** The same until the registry has sent the image's list of layers. */
   readonly answerLimitMs: number;
   readonly onProgress: (detail: string) => void;
 };

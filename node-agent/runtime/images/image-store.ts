@@ -1,7 +1,7 @@
 /**
  * Pulls images onto this host.
  *
- * S1  A cached image is used as it is. Only for a tag that the agent has pulled itself, the registry is asked again
+ * S1  A cached image is used as it is. Only for a tag that the agent has pulled itself, it queries the registry again
  *     at the first start of each version: the tag may have moved to another image.
  * S2  An unreachable registry does not prevent a start: the cached image is used, with a warning. Once the registry
  *     has named another image, the old one is not started in its place.
@@ -35,7 +35,7 @@ export type StoreRequest = ImageRequest &
     readonly neededBytes: number;
   };
 
-/** This host does not use the registry; the message says why. */
+/** This host does not use the registry; the message gives the reason. */
 class RegistryDenied extends Error {}
 
 export class ImageStore {

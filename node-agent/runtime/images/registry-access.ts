@@ -2,11 +2,11 @@
  * Which registries this host asks for images. The name comes from a template, and Docker asks from within the owner's
  * network.
  *
- * G1  A registry on a network that is not the Internet is asked only where the owner has allowed it, whether the name
+ * G1  A registry on a network that is not the Internet is used only where the owner has allowed it, whether the name
  *     of the image holds its address or resolves to it.
  *
- * Not covered, since Docker does it by itself: a name that resolves to another address a moment later, and redirects
- * and token services that a public registry names. Those get a request without an answer that anybody is shown.
+ * Not covered, since Docker handles them: a name that resolves to another address a moment later, and redirects
+ * and token services that a public registry names. Those get a request, but no user sees the answer.
  */
 import { lookup } from "node:dns/promises";
 import { setTimeout as delay } from "node:timers/promises";

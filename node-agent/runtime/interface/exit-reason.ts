@@ -10,13 +10,13 @@ export type Ending = {
   readonly isOutOfMemory?: boolean;
   /** There was nothing left of it to look at. */
   readonly isRemoved?: boolean;
-  /** 0 for none of its own. */
+  /** 0 if the worker has no limit of its own. */
   readonly memoryLimitBytes?: number;
 };
 
 const MEGABYTE = 1024 * 1024;
 
-/** Says in one sentence how a worker ended. */
+/** Describes in one sentence how a worker ended. */
 export function exitReason({ isRemoved, ...ending }: Ending): string {
   const reason = reasonOf(ending);
   return isRemoved ? `${reason}; its container was removed from outside` : reason;

@@ -49,7 +49,7 @@ export type ListeningSocket = { readonly address: string; readonly port: number 
 export type RegistryAuth = {
   readonly username: string;
   readonly password: string;
-  /** What people call it. */
+  /** The name that its owner gave it. */
   readonly name?: string | undefined;
 };
 
@@ -72,11 +72,11 @@ export type WorkerExit = {
   readonly reason: string;
 };
 
-/** How far it is, in words; said of what. */
+/** The progress of the image or of the files, as text. */
 export type PrepareProgress = { readonly what: "image" | "files"; readonly detail: string };
 
 export type PrepareOutcome =
-  /** `note`: what people should know although the start goes on. */
+  /** `warning`: what users should know although the start continues. */
   | { readonly kind: "prepared"; readonly warning?: string }
   | { readonly kind: "failed"; readonly detail: string };
 
@@ -102,7 +102,7 @@ export interface Runtime {
   /** Where the worker's own programs listen; null when unknown. */
   listening(workerId: string): Promise<readonly ListeningSocket[] | null>;
   /**
-   * Gets the image, and the files of the app where there are any, onto this host. Says in words how far it is; never
+   * Gets the image, and the files of the app where there are any, onto this host. Reports the progress as text; never
    * throws for what is missing.
    */
   prepare(
@@ -131,7 +131,7 @@ export interface Runtime {
   list(): Promise<readonly FoundWorker[]>;
   /** Last lines of output, oldest first. */
   lastLines(workerId: string, count: number): Promise<readonly string[]>;
-  /** Hands on what the worker prints; resolves when it has ended and all was handed on, or at the signal. */
+  /** Passes on what the worker prints; resolves when it has ended and all output was passed on, or at the signal. */
   output(workerId: string, reader: OutputReader): Promise<void>;
   /** Calls back once for each worker that ends, for whatever reason. Returns a function that stops watching. */
   watch(onExit: (exit: WorkerExit) => void): () => void;

@@ -2,13 +2,13 @@
  * What the containers on a bridge may reach, as iptables rules.
  *
  * F1  Of the host: the agents' worker ports on the bridge's gateway, the name servers that Docker gives them, and
- *     answers to connections that the host has begun. Nothing else, on none of its addresses.
+ *     answers to connections that the host has begun. Nothing else, on any of its addresses.
  * F2  Beyond the host: the Internet. Not the addresses of cloud metadata, and of private networks only what
  *     the owner of the host has opened.
- * F3  No IPv6: the network has none, and what a container might set up by itself leads nowhere.
+ * F3  No IPv6: the network does not have it, and what a container might set up itself leads nowhere.
  * F4  F2 and F3 hold at every moment. Docker takes the jump to its chain for users out of the way and sets it again
- *     whenever it makes a network, any network; for some milliseconds nothing in `filter` is asked. The table
- *     `security`, which is asked last and which Docker leaves alone, then drops what `filter` would have refused.
+ *     whenever it makes a network, any network; for some milliseconds `filter` is not consulted. The table
+ *     `security`, which is consulted last and which Docker leaves alone, then drops what `filter` would have refused.
  *
  * Rules are written as `iptables -S` prints them, so that the two can be compared.
  */
@@ -136,8 +136,8 @@ export function jumpsOf(table: Table, bridge: string, present: readonly string[]
 }
 
 /**
- * What `iptables-restore --noflush` must be told so that the chains and the jumps are there, as one change; null
- * when they are. `present` is what `iptables -S` prints of the table.
+ * The input of `iptables-restore --noflush` that sets up the chains and the jumps, as one change; null
+ * when they are there. `present` is what `iptables -S` prints of the table.
  */
 export function repairScript(
   table: Table,

@@ -16,7 +16,7 @@ export type NetworkSettings = {
   readonly isOpenAllowed: boolean;
 };
 
-/** The network of the workers, and the rules that say what they reach from it. */
+/** The network of the workers, and the rules that decide what they reach from it. */
 export class GuardedNetwork {
   readonly #settings: NetworkSettings;
   readonly #log: AgentLog | undefined;

@@ -55,7 +55,7 @@ export type ProcessRuntimeOptions = {
   readonly pythonPackage?: string | undefined;
   /** Absent where the host has no network volumes. */
   readonly volumes?: Volumes;
-  /** The disk that the state directory is on; files of apps stay for ever where it is not named. */
+  /** The disk that the state directory is on; files of apps are never removed where it is not set. */
   readonly disk?: DiskSpace;
   readonly log?: AgentLog;
 };
@@ -70,7 +70,7 @@ type TrackedWorker = {
   readonly isAdopted: boolean;
   readonly ended: Promise<WorkerExit>;
   readonly settle: (exit: WorkerExit) => void;
-  /** Who reads its log. */
+  /** The reader of its log. */
   output?: OutputFile;
 };
 

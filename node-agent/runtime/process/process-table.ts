@@ -1,7 +1,7 @@
 /**
  * The processes of this machine, from /proc or, without one, from ps.
  *
- * A pid alone is not an identity because it is reused. Pid and start together identify one process for ever.
+ * A pid alone is not an identity because it is reused. Pid and start together always identify one process.
  */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -76,7 +76,7 @@ function readProcRow(pid: number, boot: string): ProcessRow | null {
 /** Place of the start among the fields after the name; see proc_pid_stat(5). */
 const START_FIELD = 19;
 
-/** Reads the fields after the name, which stands in parentheses and may itself hold spaces and parentheses. */
+/** Reads the fields after the name, which is in parentheses and may itself contain spaces and parentheses. */
 export function parseStat(stat: string, boot: string): ProcessRow | null {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, parentPid, groupId] = fields;

@@ -16,7 +16,7 @@ import { flashManifestSchema, MANIFEST_FILE } from "../../../src/contract/flash/
 
 export type SpawnedProcess = {
   readonly pid: number;
-  /** Start of the process as process-table.ts gives it; empty when it had ended before anyone could look. */
+  /** Start of the process as process-table.ts gives it; empty when it had ended before the agent could read it. */
   readonly start: string;
   readonly ended: Promise<Ending>;
 };
@@ -58,7 +58,7 @@ export async function spawnWorker(
   }
 }
 
-/** Without a command of its own, a worker of an app runs the app's files, and a live one what it will be sent. */
+/** Without its own command, a worker of an app runs the app's files, and a live worker runs the code sent to it. */
 async function startCommand(
   spec: WorkerSpec,
   { place }: ProcessEnvironment,
@@ -82,7 +82,7 @@ function environmentOf(
   return { PYTHONUNBUFFERED: "1", ...env, ...(paths.length > 0 && { PYTHONPATH: paths.join(delimiter) }) };
 }
 
-/** It has no files of its own, as those of deployed apps have, and an image that would bring the runtime is not used. */
+/** It lacks the files that workers of deployed apps have, and an image that would bring the runtime is not used. */
 function isLive({ env }: WorkerSpec): boolean {
   return env[LIVE_VARIABLE] === "true";
 }

@@ -28,7 +28,7 @@ export type ContainerOptions = {
 /** The record of a container that runs already, from an earlier agent process. */
 export type AdoptedWorker = WorkerRecord & { readonly isFrozen: boolean };
 
-/** Time for the runtime to tell of an exit that was asked for, before the next start. */
+/** Time for the runtime to report a requested exit, before the next start. */
 const EXIT_EVENT_LIMIT_MS = 2_000;
 
 const CLEAN_UP_FAILED =
@@ -39,11 +39,11 @@ export class Container {
   readonly #outline: AssignmentOutline;
   readonly #options: ContainerOptions;
   readonly #notifier: Notifier;
-  /** What the next start is made of; not known of an adopted worker until the edge has told it. */
+  /** What the next start uses; not known for an adopted worker until the edge has sent it. */
   #assignment: Assignment | undefined;
   #token: string;
   #isRunning: boolean;
-  /** Its start was not told of yet. */
+  /** Its start was not reported yet. */
   #isStarting = false;
   /** What came before could not be cleared away. */
   #needsCleanUp = false;
@@ -114,11 +114,11 @@ export class Container {
     return this.#readyAt === null ? 0 : Date.now() - this.#readyAt;
   }
 
-  // Told from outside
+  // Input from outside
 
   /** Takes the assignment for the next start. False when nothing has changed. */
   setAssignment(assignment: Assignment): boolean {
-    if (assignment.isSuperseded && this.#assignment) return false; // it goes on as what it is
+    if (assignment.isSuperseded && this.#assignment) return false; // it continues unchanged
     const isNew = JSON.stringify(assignment) !== JSON.stringify(this.#assignment);
     this.#assignment = assignment;
     // Its token is in addresses that workers log.
@@ -133,7 +133,7 @@ export class Container {
   }
 
   markReady(): void {
-    this.#logStarted(); // it may ask for jobs before the runtime has said that it runs
+    this.#logStarted(); // it may ask for jobs before the runtime has reported that it runs
     this.#wasReady = true;
     this.#readyAt = Date.now();
     try {
@@ -208,7 +208,7 @@ export class Container {
     await this.#options.runtime.freeze(this.#outline.workerId);
   }
 
-  /** Lets it go on; like one that was just started, it must show that it is ready. */
+  /** Resumes it; like a container that was just started, it must show that it is ready. */
   async thaw(): Promise<void> {
     this.#isFrozen = false;
     this.#wasReady = false;
@@ -258,7 +258,7 @@ export class Container {
     }
   }
 
-  /** What it runs, by its content; null when that cannot be told. */
+  /** The image that it runs, by its content; null when that cannot be determined. */
   imageDigest(): Promise<string | null> {
     return this.#options.runtime.imageDigest(this.#outline.workerId).catch(() => null);
   }
@@ -286,7 +286,7 @@ export class Container {
   }
 
   #requireAssignment(): Assignment {
-    if (this.#assignment === undefined) throw new Error("The edge has not said yet what this worker is.");
+    if (this.#assignment === undefined) throw new Error("The edge has not described this worker yet.");
     return this.#assignment;
   }
 

@@ -22,7 +22,7 @@ export type PreparationOptions = {
 
 export class Preparation {
   readonly #options: PreparationOptions;
-  /** The edge has said something new since the last try to prepare a start. */
+  /** The edge has sent something new since the last attempt to prepare a start. */
   #isRenewed = false;
   /** The start waits for a problem to be solved. */
   #isWithheld = false;
@@ -40,12 +40,12 @@ export class Preparation {
     notifier.notify();
   }
 
-  /** What there was to say of the image although it was there. */
+  /** The warning about the image although it was there. */
   get warning(): string | undefined {
     return this.#warning;
   }
 
-  /** Gets image and files onto this host, however often that fails. False when the worker shall not start. */
+  /** Gets image and files onto this host, however often that fails. False when the worker should not start. */
   async prepare(signal: AbortSignal): Promise<boolean> {
     const { workerId, container, status, notifier, log, policy, isDraining } = this.#options;
     const { startTimes } = status;
@@ -78,7 +78,7 @@ export class Preparation {
     return false;
   }
 
-  /** Waits until it is known what to start and nothing speaks against it. False when the worker shall not start. */
+  /** Waits until it is known what to start and nothing speaks against it. False when the worker should not start. */
   async untilStartable(signal: AbortSignal): Promise<boolean> {
     const { container, status, notifier, isDraining } = this.#options;
     while (!isDraining() && !signal.aborted) {
@@ -125,7 +125,7 @@ export class Preparation {
     if (!container.isStarted && !isDraining()) status.setState("pulling", detail);
   }
 
-  /** Nobody has to wait until what was called off has ended. */
+  /** The caller need not wait until work that was called off has ended. */
   async #unlessDrained<T>(work: Promise<T>, signal: AbortSignal): Promise<T | "called_off"> {
     const { notifier, isDraining } = this.#options;
     let isOver = false;

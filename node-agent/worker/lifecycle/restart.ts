@@ -51,13 +51,13 @@ export function restartDelayMs(
   return Math.min(policy.capMs, policy.baseMs * 2 ** Math.min(failuresInRow - 1, 30));
 }
 
-/** One sentence for people: why it ended, and what it said last. */
+/** One sentence that users read: why the worker ended, and what it printed last. */
 export function describeFailure(failure: { reason: string; lastLine: string | undefined }): string {
   if (!failure.lastLine) return failure.reason;
   return `${failure.reason}; last log line: ${failure.lastLine.slice(0, LINE_MAX_LENGTH)}`;
 }
 
-/** The words with when it is tried again. */
+/** The message, with the time of the next attempt. */
 export function withRetry(message: string, verb: "starts" | "tries", delayMs: number): string {
   return `${message.replace(/\.$/, "")}; ${verb} again in ${Math.ceil(delayMs / 1_000)} s`;
 }

@@ -2,7 +2,7 @@
  * Standby: a paused worker, whose container stays frozen so that it is ready again at once.
  *
  * B1  Only a container that was ready and has no job and no request is frozen. Requests that do not end are evicted
- *     after a time: a WebSocket may be open for ever.
+ *     after a time: a WebSocket may stay open indefinitely.
  * B2  A poll that was open when the process was frozen may have timed out meanwhile, and its answer may never be
  *     read. So no such poll gets a job: all are answered with nothing before the container is thawed.
  * B3  Its token, address and id stay the same.

@@ -1,14 +1,14 @@
 import { LIVE_RESTART_EXIT_CODE, LIVE_VARIABLE } from "../../../src/contract/flash/flash-live.ts";
 
-/** Everything that decides whether the running container of a worker goes on living. */
+/** Everything that decides whether the running container of a worker stays alive. */
 export type LifeFacts = {
   readonly hasExited: boolean;
   readonly isDraining: boolean;
   /** It asked to be recreated after its jobs. */
   readonly isRefreshing: boolean;
-  /** All that it still runs is unwanted and did not stop when told. */
+  /** All that it still runs is unwanted and did not stop when requested. */
   readonly needsHardStop: boolean;
-  /** It shall be frozen as soon as that can be. */
+  /** It should be frozen as soon as possible. */
   readonly isStandby: boolean;
   readonly isFrozen: boolean;
   /** It has no job and no request. */
@@ -39,7 +39,7 @@ export type LifeEnd =
   | "standby_failed";
 
 /**
- * Says whether a container lives on, and for how long at most until the question must be asked again. One that was
+ * Decides whether a container lives on, and for how long at most until this must be decided again. One that was
  * never ready has nothing that would be worth freezing.
  */
 export function decideLife(facts: LifeFacts): LifeDecision {

@@ -3,7 +3,7 @@ import { ageMs } from "../../core/timing.ts";
 
 const DETAIL_MAX_LENGTH = 2_000;
 
-/** Where a worker stands, as the edge is told: its state, one sentence for people, and how it came up. */
+/** The status of a worker that the edge gets: its state, one sentence that users read, and how it came up. */
 export class WorkerStatus {
   readonly startTimes = new StartTimes();
   readonly #onChange: (isNewState: boolean) => void;
@@ -12,7 +12,7 @@ export class WorkerStatus {
   #imageDigest: string | undefined;
   #failing: { readonly times: number; readonly firstAt: number } | null = null;
 
-  /** `onChange`: told whether more than the detail has changed. */
+  /** `onChange` learns whether more than the detail has changed. */
   constructor(state: WorkerState, onChange: (isNewState: boolean) => void) {
     this.#state = state;
     this.#onChange = onChange;
@@ -46,7 +46,7 @@ export class WorkerStatus {
   recordFailures(times: number): void {
     const firstAt = times > 1 ? this.#failing?.firstAt : undefined;
     this.#failing = { times, firstAt: firstAt ?? performance.now() };
-    this.#onChange(true); // the words that follow may be old with the next start
+    this.#onChange(true); // the text that follows may be outdated by the next start
   }
 
   /** What failed before is no reason for what comes. */
@@ -88,7 +88,7 @@ export class StartTimes {
 
   /** Notes that a step happens now. */
   record(step: Step): void {
-    // A worker may be ready before the runtime says that it has started it.
+    // A worker may be ready before the runtime reports that it has started it.
     if (step === "ready" && this.#isBeginning) this.record("containerStarted");
     if (step === "containerStarted") this.#isBeginning = false;
     if (BEGINNINGS.has(step) && this.#at.has(step)) return;

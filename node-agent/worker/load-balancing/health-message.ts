@@ -7,11 +7,11 @@ export type AnswerContext = {
   readonly settings: ServerSettings;
   /** What the worker listens on; null while that is not known. */
   readonly sockets: readonly ListeningSocket[] | null;
-  /** Its loopback is none of the agent's: a container's. */
+  /** Its loopback is not the agent's: it runs in a container. */
   readonly isIsolated: boolean;
 };
 
-/** What a probe's answer says, in one sentence. */
+/** Describes a probe's answer in one sentence. */
 export function describeAnswer(answer: ProbeAnswer, context: AnswerContext): string {
   const { settings } = context;
   const probe = `GET ${settings.healthPath} on port ${settings.healthPort}`;

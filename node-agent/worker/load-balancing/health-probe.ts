@@ -10,7 +10,7 @@ export const HEALTH_BODY_MAX_BYTES = 64 * 1024;
 /** Where a worker's server is reached. */
 export type ServerLocation = ServerSettings & { readonly host: string };
 
-/** Asks for the health; where that has a port of its own, the port for requests must be open as well. */
+/** Asks for the health; where that has a separate port, the port for requests must be open as well. */
 export async function probeHealth(place: ServerLocation, signal: AbortSignal): Promise<ProbeAnswer> {
   // Not AbortSignal.timeout within AbortSignal.any: some versions of Node lose such a timer.
   const late = new AbortController();
@@ -65,7 +65,7 @@ function requestHealth(
   });
 }
 
-/** What is wrong with the port; null when somebody listens. */
+/** What is wrong with the port; null when a process listens on it. */
 function probePort({ host, port }: ServerLocation, signal: AbortSignal): Promise<ProbeAnswer | null> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, signal });

@@ -14,7 +14,7 @@ import { probeHealth, type ServerLocation } from "./health-probe.ts";
 export type HealthWatchOptions = {
   readonly pauses: ProbePauses;
   readonly location: () => Promise<ServerLocation>;
-  /** Told of each probe before the next one is made. */
+  /** Called after each probe, before the next one is made. */
   readonly onProbed: (health: Health, place: ServerLocation | null, probedForMs: number) => Promise<void>;
 };
 
@@ -54,7 +54,7 @@ export class HealthWatch {
     this.#notifier.notify();
   }
 
-  /** A request has met nobody: that says as much as a probe. */
+  /** The worker refused the connection of a request: this proves as much as a probe. */
   connectionRefused(): void {
     if (this.#health.isHealthy && this.#location)
       void this.#apply({ kind: "refused", port: this.#location.port });

@@ -24,7 +24,7 @@ export type ProbeAnswer =
   /** Nothing listens there. */
   | { readonly kind: "refused"; readonly port: number }
   | { readonly kind: "timeout" }
-  /** There was no connection, and nobody who refused one. */
+  /** There was no connection, and no host that refused one. */
   | { readonly kind: "unreached"; readonly host: string; readonly port: number }
   /** The connection broke, or what came is no HTTP. */
   | { readonly kind: "broken"; readonly reason: string };

@@ -154,13 +154,13 @@ export class LoadBalancedMode {
     this.updateAdmission();
   }
 
-  /** The agent ends, the container runs on. */
+  /** The agent ends, the container keeps running. */
   close(): void {
     this.halt();
     clearTimeout(this.#grace?.timer);
   }
 
-  /** Tells links when the worker begins or ceases to take requests. */
+  /** Notifies links when the worker begins or ceases to take requests. */
   updateAdmission(): void {
     this.#updateGrace();
     const isOpen = this.isOpen();

@@ -10,7 +10,7 @@ export class DeliveredJob {
   deliveredAt: number | null;
   wasSeenInPing = false;
   pingsWithout = 0;
-  /** Nobody wants its result any more. */
+  /** Its result is not wanted any more. */
   stop: { readonly reason: StopReason | "failed"; isSent: boolean; isGraceOver: boolean } | null = null;
   readonly #timers = new Set<NodeJS.Timeout>();
 

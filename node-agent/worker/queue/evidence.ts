@@ -2,11 +2,11 @@
  * What a worker's polls and pings prove about the jobs that were delivered to it.
  *
  * E1  A result is lost only on positive proof: silence never is.
- * E2  A poll that says "nothing in progress" proves it for jobs delivered before the poll began,
+ * E2  A poll that reports "nothing in progress" proves it for jobs delivered before the poll began,
  *     unless they may still wait inside the worker, between its poll and its handler.
  * E3  A ping without a job's id proves its end only when earlier pings named the id, and twice in a row:
  *     some workers' pings never name any.
- * E4  How many jobs a worker can hold, only its polls tell, and one that is busy may ask for less than fits. It
+ * E4  Only its polls show how many jobs a worker can take, and a busy one may ask for fewer than fit. It
  *     changes the figure only while it is empty.
  */
 export type Outstanding = {
@@ -18,7 +18,7 @@ export type Outstanding = {
 
 export type TakeEvidence = {
   readonly beganAt: number;
-  /** null: the worker does not say. */
+  /** null: the worker does not report it. */
   readonly hasJobInProgress: boolean | null;
   /** Jobs that the worker asks for now, over all its open polls. */
   readonly free: number;
@@ -31,7 +31,7 @@ const INNER_QUEUE_MS = 5_000;
 
 const PINGS_WITHOUT_LIMIT = 2;
 
-/** Names the outstanding jobs of which the worker will never post a result, judged by a job poll. */
+/** Returns the outstanding jobs for which, according to a job poll, the worker will never post a result. */
 export function endedByTake(take: TakeEvidence, outstanding: readonly Outstanding[]): string[] {
   if (take.hasJobInProgress !== false) return [];
   const asksForMoreThanFits = take.capacity === null || take.free + outstanding.length > take.capacity;
@@ -42,7 +42,7 @@ export function endedByTake(take: TakeEvidence, outstanding: readonly Outstandin
 }
 
 /**
- * How many outstanding jobs a poll proves ended although others still run. Which ones it does not say.
+ * How many outstanding jobs a poll proves ended although others still run. It does not show which ones.
  * The SDK counts a queued job twice for a moment, so the figure may be too small, never too large.
  */
 export function countEndedByTake(take: TakeEvidence, outstandingCount: number): number {

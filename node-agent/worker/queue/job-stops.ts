@@ -14,8 +14,8 @@ export type JobStopsOptions = {
 };
 
 /**
- * A worker that was answered with no job at all rests for a second, in which it cannot be told to stop. This id,
- * which no job ever has, spares it the rest.
+ * A worker whose poll is answered with no job at all pauses for a second, in which no stop reaches it. This id,
+ * which no job ever has, avoids that pause.
  */
 const NO_JOB = JSON.stringify({ jobsToStop: ["none"] });
 
@@ -59,7 +59,7 @@ export class JobStops {
     this.#polls.endAll();
   }
 
-  /** Answers a parked poll with all jobs inside the worker that it was not yet told to stop. */
+  /** Answers a parked poll with all jobs inside the worker whose stop it has not received yet. */
   flush(): void {
     const unsent = this.#options
       .jobsInside()

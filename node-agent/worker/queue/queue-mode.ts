@@ -141,7 +141,7 @@ export class QueueMode implements WorkerCalls {
     this.halt();
   }
 
-  /** The agent ends, the container runs on. */
+  /** The agent ends, the container keeps running. */
   close(): void {
     this.jobs.close();
   }

@@ -5,7 +5,7 @@
  * W2  A job counts as delivered once its reply was written whole to a live socket; otherwise it waits
  *     for the next poll of the same worker.
  * W3  The SDK knows jobs by their ids alone, so two attempts of one job are never inside a worker together.
- * W4  A handler that must stop is told; after the grace it has overstayed. Its container gets no job any more
+ * W4  A handler that must stop is notified; after the grace period it is overdue. Its container gets no more jobs
  *     and is killed once nothing wanted runs in it. A handler that ends late gives its container back.
  */
 import type { StopReason } from "../../../src/contract/agent/agent.ts";
@@ -39,7 +39,7 @@ export type WorkerJobsOptions = {
   readonly timing: Timing;
   /**
    * Called after anything that may change free slots, quiet, or the need for a hard stop.
-   * `isWithdrawn`: the worker shall take no jobs from this moment on.
+   * `isWithdrawn`: the worker must take no jobs from this moment on.
    */
   readonly onChange: (isWithdrawn?: boolean) => void;
   /** Called when a result asks for a fresh container. */
@@ -98,7 +98,7 @@ export class WorkerJobs {
     return [...this.#inside.keys()];
   }
 
-  /** A handler runs on though nobody wants its result and its grace is over. */
+  /** A handler still runs although its result is not wanted and its grace period is over. */
   hasOverdueStop(): boolean {
     return this.#jobsInside().some((job) => job.stop?.isGraceOver === true);
   }
@@ -148,7 +148,7 @@ export class WorkerJobs {
     this.#options.onChange();
   }
 
-  /** Ends what the killed container ran for nobody; jobs that wait go to its successor. */
+  /** Ends the jobs that the killed container still ran; jobs that wait go to its successor. */
   forgetInside(reason: string): void {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -156,7 +156,7 @@ export class WorkerJobs {
     this.#waiting = waiting;
   }
 
-  /** The agent ends: nothing of its own waits any longer; the journal keeps what is held. */
+  /** The agent ends: it stops all waits, and the journal keeps the jobs. */
   close(): void {
     for (const job of this.#jobsInside()) job.clearTimers();
     this.endPolls();
@@ -240,7 +240,7 @@ export class WorkerJobs {
     for (const output of posted.outputs) ledger.recordChunk(ref, output);
   }
 
-  /** Ends a job that can have no good result any more, though its handler goes on. */
+  /** Ends a job that cannot succeed any more, although its handler continues. */
   #failInside(ref: AttemptRef, error: string): void {
     this.#settle(ref, { kind: "failed", error, output: undefined });
     const job = this.#inside.get(ref.jobId);
@@ -258,7 +258,7 @@ export class WorkerJobs {
       const take = this.#takes.shift();
       if (!take) break;
       const jobs = this.#nextJobs(take.value);
-      // First, for the worker may print before this process goes on, and that is of these jobs.
+      // This comes first: the worker may print before this process continues, and that output is of these jobs.
       this.#options.onChange();
       void this.#deliverInto(take.poll, jobs);
     }
@@ -323,7 +323,7 @@ export class WorkerJobs {
       const job = this.#inside.get(jobId);
       if (job) this.#endWithoutResult(job);
     }
-    // Some jobs ended, but the poll does not say which: enough to clear those that were told to stop.
+    // Some jobs ended, but the poll does not say which: enough to clear those that got a stop.
     const stopping = this.#jobsInside().filter((job) => job.stop?.isSent);
     const endedCount = countEndedByTake(evidence, this.#inside.size);
     if (endedCount >= stopping.length) for (const job of stopping) this.#endWithoutResult(job);

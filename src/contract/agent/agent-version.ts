@@ -1,6 +1,6 @@
 import { EDGERUN_VERSION } from "../version.ts";
 
-/** Version of the agents that this edge serves; told to the edge with every join and sync. */
+/** Version of the agents that this edge serves; an agent reports its own to the edge with every join and sync. */
 export const AGENT_VERSION = EDGERUN_VERSION;
 /** The oldest agent that this edge still gives work to. */
 export const AGENT_VERSION_MIN = "0.1.0";

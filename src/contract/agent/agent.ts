@@ -183,7 +183,7 @@ export const syncRequestSchema = z.object({
 });
 export type SyncRequest = z.infer<typeof syncRequestSchema>;
 
-/** Both ends of a presence send this; the edge answers each beat with one of its own. */
+/** Both ends of a presence connection send this; the edge answers each beat with a beat. */
 export const PRESENCE_BEAT = ".";
 export const presenceQuerySchema = z.object({ id });
 /** Close reason of an agent that is about to open its next presence. */
@@ -236,7 +236,7 @@ export const assignmentSchema = z.object({
   networkVolumeIds: z.array(id).max(1_000).optional(),
   /** Files of an app, which the worker finds unpacked at APP_DIRECTORY. Absent for images that bring all they need. */
   artifact: artifactSchema.optional(),
-  /** Values of secrets, which may not show in logs. Absent from older edges. */
+  /** Values of secrets, which must not appear in logs. Absent from older edges. */
   masked: z.array(z.string()).optional(),
 });
 export type Assignment = z.infer<typeof assignmentSchema>;
@@ -258,7 +258,7 @@ export function unstartable(reason: string) {
   return { problem, imageName: problem, dockerArgs: "", env: {}, registryAuth: null };
 }
 
-/** An assignment of a worker of which nothing else can be said. */
+/** An assignment of a worker for which only a problem can be reported. */
 export function problemAssignment(
   { workerId, endpointId, revision, type, mode }: z.infer<typeof assignmentRef>,
   reason: string,
@@ -324,7 +324,7 @@ export const uploadReplySchema = z.discriminatedUnion("outcome", [
 ]);
 export type UploadReply = z.infer<typeof uploadReplySchema>;
 
-/** The outcome of a result that cannot be read: its job ends and says why, or it would be sent again and again. */
+/** The outcome of a result that cannot be read: its job fails with the reason, or the agent would resend it forever. */
 function unreadableReport(report: unknown, issue: string) {
   const { data } = attemptRefSchema.safeParse(report);
   const error = `The edge cannot read the worker's result (${issue}).`;
@@ -345,8 +345,8 @@ const freeSlots = z
   .transform((free) => Math.min(free, SLOTS_COUNTED_MAX));
 
 /**
- * What an exchange tells the edge. `value`: what users' values are to the reader, JSON values or the texts of
- * such.
+ * What an agent reports to the edge in an exchange. `value`: the form in which the reader gets users' values, either
+ * JSON values or JSON texts.
  */
 function exchangeRequestOf<Value extends z.ZodType>(value: Value) {
   /** A result travels in its report, or was uploaded before; one above INLINE_PAYLOAD_MAX_BYTES shall be uploaded. */
@@ -458,8 +458,8 @@ export const exchangeReplySchema = z.object({
   /** One entry per report. `refused`: the attempt no longer owned the job; drop the result. */
   acks: lenientList(z.object({ jobId: id, attempt, outcome: z.enum(["accepted", "refused"]) }), dropItem),
   /**
-   * One entry per batch of chunks: they need not be sent again up to and including this number. Chunks that
-   * nobody wants are acknowledged too. Absent from an edge that knows no streams.
+   * One entry per batch of chunks: chunks up to and including this number need not be sent again. Chunks that
+   * the edge discards are acknowledged too. Absent from an edge that does not support streams.
    */
   chunkAcks: lenientList(z.object({ jobId: id, attempt, received: count }), dropItem).optional(),
   jobs: dispatchedJobsOf(jsonValueSchema),

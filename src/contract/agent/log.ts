@@ -1,7 +1,7 @@
 /**
  * Logs: what workers print, and what happens to them.
  *
- *   POST /agent/v1/logs                lines of a host's workers, gzipped JSON -> who follows them
+ *   POST /agent/v1/logs                lines of a host's workers, gzipped JSON -> their followers
  *
  * A line is known by its worker, its source and its `seq`: the time in microseconds, made to grow from line to
  * line. What is sent twice is therefore shown once.
@@ -16,9 +16,9 @@ export const LOG_UNPACKED_MAX_BYTES = 16_000_000;
 /** Lines of one page. */
 const LOG_PAGE_DEFAULT = 200;
 export const LOG_PAGE_MAX = 2_000;
-/** Last lines that a reader gets who names no time. */
+/** Number of latest lines that a reader gets when it names no time. */
 export const LOG_TAIL_DEFAULT = 100;
-/** A longer line is cut, with a mark at its end. */
+/** A longer line is cut and ends with a mark. */
 export const LOG_LINE_MAX_BYTES = 16 * 1024;
 /** Ids and search terms in lines and queries. */
 export const LOG_FIELD_MAX_CHARACTERS = 256;
@@ -36,9 +36,9 @@ const field = z.string().max(LOG_FIELD_MAX_CHARACTERS);
 export const logLineSchema = z.object({
   seq,
   source: z.enum(LOG_SOURCES),
-  /** Of a container's line; absent where the runtime does not tell them apart. */
+  /** Of a container's line; absent where the runtime does not distinguish the two. */
   stream: z.enum(["stdout", "stderr"]).optional(),
-  /** Without its line break; cut to LOG_LINE_MAX_BYTES, with a mark at its end. */
+  /** Without its line break; cut to LOG_LINE_MAX_BYTES, and then ends with a mark. */
   line: z.string().overwrite((line) => line.slice(0, 2 * LOG_LINE_MAX_BYTES)),
   /** The job that printed it, as far as that is known. */
   jobId: field.optional(),
@@ -58,21 +58,21 @@ export type WorkerLines = z.infer<typeof workerLinesSchema>;
 export const logRequestSchema = z.object({
   /** The host's clock in ms: when it is wrong, the edge moves the times of the lines. */
   now: z.number().int().nonnegative(),
-  /** For those who follow, and not to be kept: the same lines are sent again to be kept. */
+  /** Lines for followers only, not to be stored: the agent sends the same lines again to be stored. */
   isLive: z.boolean(),
   workers: lenientList(workerLinesSchema, dropItem, 1_000),
 });
 export type LogRequest = z.infer<typeof logRequestSchema>;
 
-/** Of the endpoints of a live request: their followers, as `follow` of an exchange tells them. */
+/** The followers of the endpoints in a live request, in the form of `follow` in an exchange. */
 export const logReplySchema = z.object({
   follows: lenientList(z.object({ endpointId: idSchema, follow: z.number().int().nonnegative() }), dropItem),
-  /** Workers that are none of the host's: their lines were dropped. Absent for none, and from older edges. */
+  /** Workers that do not belong to the host: their lines were dropped. Absent if there are none or the edge is older. */
   refused: lenientList(z.object({ workerId: idSchema, code: z.string().max(64) }), dropItem).optional(),
 });
 export type LogReply = z.infer<typeof logReplySchema>;
 
-// For people
+// For users
 
 const whole = (name: string) => z.string().regex(/^\d+$/, `must be ${name}`).transform(Number);
 

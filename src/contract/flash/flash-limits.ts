@@ -8,7 +8,7 @@ const MEGABYTE = 1_000_000;
 
 // Flash apps
 
-/** Of a deployment artifact, packed; 1.5 GB as people count it. */
+/** Of a deployment artifact, packed: 1.5 GB in decimal units. */
 export const ARTIFACT_MAX_BYTES = 1_500 * MEGABYTE;
 /** Of each part of an upload but the last: R2 wants them equal, and a small artifact loses less with small ones. */
 export const ARTIFACT_PART_BYTES = { min: 8 * 1024 * 1024, max: 64 * 1024 * 1024 } as const;
@@ -23,28 +23,28 @@ export const MANIFEST_MAX_BYTES = MEGABYTE;
 export const FLASH_APPS_MAX = 500;
 /** Of one app. */
 export const FLASH_ENVIRONMENTS_MAX = 100;
-/** Artifacts of an account, in GB, unless ARTIFACT_STORAGE_GB says otherwise; uploads that are open count as whole. */
+/** Artifacts of an account, in GB, unless ARTIFACT_STORAGE_GB is set; open uploads count in full. */
 export const ARTIFACT_STORAGE_DEFAULT_GB = 200;
-/** Artifacts of an account that were announced and are no build yet. */
+/** Artifacts of an account that were announced and are not yet builds. */
 export const FLASH_UPLOADS_MAX = 500;
 /** Objects of uploads that ended which one maintenance run removes at most. */
 export const ARTIFACTS_REMOVED_AT_ONCE = 100;
 /** Manifests that one document may ask for: each may be as large as a body. */
 export const FLASH_MANIFESTS_AT_ONCE = 20;
-/** Builds of an app that no environment uses: the newest are kept, so that one can go back. */
+/** Builds of an app that no environment uses: the newest are kept, so that a user can roll back. */
 export const FLASH_BUILDS_RETAINED = 20;
 /** How long an edge location caches which endpoint an app calls by a name: each deployment may change it. */
 export const FLASH_URL_CACHE_MS = 5 * SECOND;
-/** For which a login in the browser waits for its person. */
+/** How long a login in the browser waits for the user. */
 export const FLASH_AUTH_TTL_MS = 10 * MINUTE;
 /** How long an expired login is remembered, so that its client learns what became of it. */
 export const FLASH_AUTH_RETENTION_MS = HOUR;
-/** What is kept of the words in which a client names itself. */
+/** Length to which the name that a client gives itself is cut. */
 export const FLASH_AUTH_CLIENT_MAX_CHARACTERS = 200;
 
 // Live sessions of flash
 
-/** A session that nobody renews ends after this; who opens one chooses within. */
+/** A session that is not renewed ends after this time; the client that opens it chooses a value in this range. */
 export const LIVE_LEASE_SECONDS = { min: 30, max: 3_600 } as const;
 /** Texts of local files in one live request, in bytes. */
 export const LIVE_SOURCES_MAX_BYTES = 8 * 1024 * 1024;
@@ -61,5 +61,5 @@ export const ARTIFACT_UNPACKED_MAX_BYTES = 10_000 * MEGABYTE;
 export const ARTIFACT_ENTRIES_MAX = 500_000;
 /** Free disk that a host requires before a download, as a multiple of the packed artifact. */
 export const ARTIFACT_DISK_FACTOR = 4;
-/** Time without a byte after which the download of an artifact goes on with another call. */
+/** Time without a byte after which the download of an artifact continues with another call. */
 export const ARTIFACT_STALL_MS = 30 * SECOND;

@@ -1,6 +1,6 @@
 /**
- * Live mode: what `flash dev` sends to workers that run code as it stands on a person's computer. Such workers serve
- * endpoints of a session, which is a flash environment with a lease: it ends with its endpoints when nobody renews it.
+ * Live mode: what `flash dev` sends to workers that run the current code of a developer's computer. Such workers serve
+ * endpoints of a session, a flash environment with a lease: without renewal it ends together with its endpoints.
  */
 import * as z from "zod";
 import { sha256Schema } from "../agent/artifact.ts";
@@ -20,15 +20,16 @@ export const LIVE_EXECUTE_PATH = "/execute";
  * In an answer of LIVE_EXECUTE_PATH that is not the route's own:
  *
  *   missing-modules  409, `{missing_modules: [sha256…]}`: to be sent again with these in `sources`
- *   refused          the request is none, or its token is wrong: `{detail}`
+ *   refused          the request is malformed, or its token is wrong: `{detail}`
  *   not-loaded       500, the code cannot be loaded: `{detail}`, with file and line
  *   raised           500, the route has raised: `{detail, traceback}`
  */
 export const LIVE_OUTCOME_HEADER = "X-Flash-Live";
 
 /**
- * A live worker that was ready ends with this exit code where its process cannot go on with the new code: a package that
- * it has imported is wanted in another version. It is started again at once, and that is no failure. EX_TEMPFAIL.
+ * A live worker that was ready ends with this exit code where its process cannot continue with the new code, which
+ * needs another version of a package that the process has imported. The worker is restarted at once, and this does not
+ * count as a failure. EX_TEMPFAIL.
  */
 export const LIVE_RESTART_EXIT_CODE = 75;
 

@@ -1,6 +1,6 @@
 /**
- * `flash_manifest.json`: what a build says of itself. Written by the `flash` command, kept with the build, read by
- * workers. Other clients write one of their own, so what is not known here is let through.
+ * `flash_manifest.json`: the description of a build. Written by the `flash` command, kept with the build, read by
+ * workers. Other clients write their own manifests, so unknown members are accepted.
  */
 import * as z from "zod";
 
@@ -16,7 +16,7 @@ export const manifestParameterSchema = z.looseObject({
   /** As written in the source. */
   annotation: string.nullable(),
   isRequired: z.boolean(),
-  /** JSON where it can be told, else absent. */
+  /** As JSON where the value can be determined, otherwise absent. */
   default: z.unknown().optional(),
 });
 export type ManifestParameter = z.infer<typeof manifestParameterSchema>;
@@ -107,7 +107,7 @@ export const flashManifestSchema = z.looseObject({
   python_version: string.optional(),
   sdk_version: string.optional(),
   source_fingerprint: string.optional(),
-  /** Names of packages that were left out because the image has them, or because the person said so. */
+  /** Names of packages that were left out because the image has them, or because the user excluded them. */
   excluded_packages: strings.optional(),
   /** By endpoint name. */
   resources: z.record(string, manifestResourceSchema),

@@ -1,4 +1,4 @@
-/** What an edge says of the packages that it serves: the Python package and the `flash` command. */
+/** What an edge reports about the packages that it serves: the Python package and the `flash` command. */
 import * as z from "zod";
 
 export const PACKAGES_PATH = "/packages";

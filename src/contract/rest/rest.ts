@@ -14,7 +14,7 @@ export function zeroIsAbsent<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess((value) => (value === 0 ? undefined : value), schema.nullish());
 }
 
-/** A whole number within a range; the message tells the range. */
+/** A whole number within a range; the message states the range. */
 export function wholeNumber(min: number, max?: number) {
   const number = z.number().int();
   if (max === undefined) return number.min(min, `must be at least ${min}`);
@@ -22,7 +22,7 @@ export function wholeNumber(min: number, max?: number) {
   return number.min(min, range).max(max, range);
 }
 
-/** One word of a list; the message tells the list. */
+/** One value of a list; the message states the list. */
 export function oneOf<const Value extends string>(values: readonly Value[]) {
   return z.enum(values, `must be one of ${values.join(", ")}`);
 }

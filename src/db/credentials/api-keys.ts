@@ -201,7 +201,7 @@ export async function recordApiKeyUse(db: Database, apiKeyId: string, now: numbe
   await db.update(apiKey).set({ lastUsedAt: now }).where(eq(apiKey.id, apiKeyId));
 }
 
-/** Removes keys of all accounts that were revoked or expired before; says how many. */
+/** Removes keys of all accounts that were revoked or expired before; returns how many. */
 export async function removeEndedApiKeys(db: Database, before: number, limit: number): Promise<number> {
   const ended = db
     .select({ id: apiKey.id })

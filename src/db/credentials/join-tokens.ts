@@ -33,7 +33,7 @@ export async function listJoinTokens(
     .orderBy(asc(joinToken.createdAt), asc(joinToken.hash));
 }
 
-/** Removes a token of the account that no host has used; says whether there was one. */
+/** Removes a token of the account that no host has used; returns whether there was one. */
 export async function removeJoinToken(
   db: Database,
   author: Author,
@@ -84,7 +84,7 @@ export async function redeemJoinToken(
   return redeemed;
 }
 
-/** Removes tokens of all accounts that expired before; says how many. */
+/** Removes tokens of all accounts that expired before; returns how many. */
 export async function removeExpiredJoinTokens(db: Database, before: number, limit: number): Promise<number> {
   const expired = db
     .select({ hash: joinToken.hash })

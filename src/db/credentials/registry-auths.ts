@@ -69,7 +69,7 @@ export async function insertRegistryAuthWithinQuota(
   return inserted;
 }
 
-/** Replaces user name and password; nothing comes back when the account has no credential of this id. */
+/** Replaces user name and password; returns undefined when the account has no credential with this id. */
 export async function updateRegistryAuth(
   db: Database,
   author: Author,
@@ -87,7 +87,7 @@ export async function updateRegistryAuth(
   return updated;
 }
 
-/** Deletes a credential unless a template names it; says whether it did. */
+/** Deletes a credential unless a template names it; returns whether it did. */
 export async function deleteRegistryAuthIfUnused(
   db: Database,
   author: Author,

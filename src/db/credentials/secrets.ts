@@ -58,7 +58,7 @@ export async function insertSecretIfNameFree(
   return inserted;
 }
 
-/** Changes the value or the description of a secret; nothing comes back when the account has none of this id. */
+/** Changes the value or the description of a secret; returns undefined when the account has no secret with this id. */
 export async function updateSecret(
   db: Database,
   author: Author,
@@ -77,7 +77,7 @@ export async function updateSecret(
   return updated;
 }
 
-/** Says whether there was one to delete. */
+/** Returns whether there was a secret to delete. */
 export async function deleteSecret(db: Database, author: Author, read: SecretRecord): Promise<boolean> {
   const [deleted] = await db.batch([
     db.delete(secret).where(isOwn(author, read.id)).returning({ id: secret.id }),

@@ -36,7 +36,7 @@ export async function insertFirstWebhookSecret(db: Database, fresh: StoredWebhoo
 }
 
 /**
- * Puts a new secret in force; the old one signs beside it for WEBHOOK_SECRET_OVERLAP_MS. Says whether it did:
+ * Puts a new secret in force; the old one signs beside it for WEBHOOK_SECRET_OVERLAP_MS. Returns whether it did:
  * not while WEBHOOK_SECRETS_MAX sign already.
  */
 export async function replaceWebhookSecret(

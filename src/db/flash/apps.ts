@@ -59,7 +59,7 @@ export async function insertFlashAppIfFree(
   return inserted;
 }
 
-/** Has an app last that was made for sessions; nothing comes back when it is gone, or lasts already. */
+/** Makes an app permanent that was created for sessions; returns undefined when it is gone, or already permanent. */
 export async function makeFlashAppPermanent(
   db: Database,
   author: Author,
@@ -74,7 +74,7 @@ export async function makeFlashAppPermanent(
   return (await db.batch([update, audit]))[0][0];
 }
 
-/** Deletes an app that has no environment, build or upload, and lasts or not as it was read; says whether it did. */
+/** Deletes an app without environment, build or upload that is as permanent as it was read; returns whether it did. */
 export async function deleteFlashAppIfEmpty(
   db: Database,
   author: Author,
@@ -89,7 +89,7 @@ export async function deleteFlashAppIfEmpty(
   return deleted.length > 0;
 }
 
-/** Deletes apps of all accounts that were made for sessions before and have none; says how many. */
+/** Deletes apps of all accounts that were created for sessions before and are empty; returns how many. */
 export async function removeOrphanedFlashApps(db: Database, before: number, limit: number): Promise<number> {
   const isOrphaned = and(eq(flashApp.isForSessions, true), lt(flashApp.createdAt, before), isEmpty(db));
   const orphaned = db.select({ id: flashApp.id }).from(flashApp).where(isOrphaned).limit(limit);

@@ -20,7 +20,7 @@ export type Approval = {
   readonly sealedKey: string;
 };
 
-/** Makes the key and hands it to the request; nothing comes back when either may not be any more. */
+/** Makes the key and stores it with the request; returns undefined when either is no longer allowed. */
 export async function approveIfPending(
   db: Database,
   author: Author,
@@ -81,7 +81,7 @@ export async function consumeIfApproved(
   return consumed.length > 0;
 }
 
-/** Removes requests that expired before; says how many. */
+/** Removes requests that expired before; returns how many. */
 export async function removeOldAuthRequests(db: Database, before: number, limit: number): Promise<number> {
   const old = db
     .select({ id: flashAuthRequest.id })

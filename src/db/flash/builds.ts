@@ -98,7 +98,7 @@ export async function findFlashBuildOf(
 
 /**
  * Makes a build of an artifact, or finds the same one, which counts as new from then on. The upload that brought
- * the artifact ends with it. Nothing comes back when the artifact is gone meanwhile.
+ * the artifact ends with it. Returns undefined when the artifact has been removed meanwhile.
  */
 export async function insertFlashBuildIfStored(
   db: Database,
@@ -243,7 +243,7 @@ export async function listSurplusFlashBuilds(
   return rows.map(({ id }) => id);
 }
 
-/** An endpoint with an image of its own has nothing of the build, and is not released with it. */
+/** An endpoint with its own image uses nothing from the build, and is not released with it. */
 function pinnedBuild(environmentId: string | SQLWrapper, endpointName: string | SQLWrapper): SQL {
   const hasOwnImage = sql`EXISTS (SELECT 1 FROM json_each(${flashBuild.manifest}, '$.resources') AS resource
     WHERE resource.key = ${endpointName} AND json_extract(resource.value, '$.client_mode'))`;

@@ -13,7 +13,7 @@ export type DeployedEnvironment = {
   readonly isLive: boolean;
 };
 
-/** An environment of the account, with the names that its workers are told. */
+/** An environment of the account, with the names that its workers receive. */
 export async function findDeployedEnvironment(
   db: Database,
   accountId: string,
@@ -71,7 +71,7 @@ export async function findStoredArtifact(
     .get();
 }
 
-/** The account of an environment of any account; none of a session whose lease has lapsed. */
+/** The account of an environment of any account; undefined for a session whose lease has lapsed. */
 export async function findEnvironmentAccount(
   db: Database,
   environmentId: string,

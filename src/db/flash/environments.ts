@@ -98,7 +98,7 @@ export async function insertFlashEnvironmentIfFree(
   return inserted;
 }
 
-/** Makes a build the active one; nothing comes back when either is gone or the environment is being deleted. */
+/** Makes a build the active one; returns undefined when either is gone or the environment is being deleted. */
 export async function activateFlashBuild(
   db: Database,
   author: Author,
@@ -110,7 +110,7 @@ export async function activateFlashBuild(
   return await changeIfOpen(db, author, read, change, hasBuild);
 }
 
-/** Says how a deployment ended; nothing comes back when the environment is gone or being deleted. */
+/** Records how a deployment ended; returns undefined when the environment is gone or being deleted. */
 export async function endFlashDeployment(
   db: Database,
   author: Author,
@@ -148,7 +148,7 @@ export async function closeFlashEnvironment(
     .where(isOwn(author.accountId, environmentId));
 }
 
-/** Deletes an environment that is being deleted and has no endpoint any more; says whether it did. */
+/** Deletes an environment that is being deleted and has no endpoint any more; returns whether it did. */
 export async function deleteFlashEnvironmentIfEmpty(
   db: Database,
   author: Author,
@@ -189,8 +189,8 @@ function subjectOf({ id, name }: FlashEnvironmentRecord): AuditSubject {
 }
 
 /**
- * Moves the end of a session; undefined when it has ended (S1). Not recorded in the audit log: it comes every
- * few seconds and says nothing.
+ * Moves the end of a session; undefined when it has ended (S1). Not recorded in the audit log: it happens every
+ * few seconds and carries no information.
  */
 export async function renewLeaseIfActive(
   db: Database,

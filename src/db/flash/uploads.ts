@@ -86,7 +86,7 @@ export async function insertFlashUploadWithinQuota(
   return inserted;
 }
 
-/** Gives an upload another token and a longer life; nothing comes back when it is gone. */
+/** Gives an upload another token and a longer life; returns undefined when the upload is gone. */
 export async function renewFlashUpload(
   db: Database,
   author: Author,

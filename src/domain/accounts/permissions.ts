@@ -1,4 +1,4 @@
-/** What an API key may do, apart from who holds it. */
+/** What an API key allows, independent of its owner. */
 
 /** Longest time for which an edge location may accept a revoked key. */
 export const CREDENTIAL_CACHE_MS = 30_000;
@@ -19,7 +19,7 @@ export const NO_PERMISSIONS: Permissions = { graphql: "none", endpoints: "none" 
 
 const RANK: Record<Access, number> = { none: 0, read: 1, write: 2 };
 
-/** Says whether what is held suffices for what is needed. */
+/** Whether the access `granted` includes the access `needed`. */
 export function suffices(granted: Access, needed: Access): boolean {
   return RANK[granted] >= RANK[needed];
 }
@@ -30,12 +30,12 @@ export function accessToEndpoint({ endpoints }: Permissions, endpointId: string)
   return Object.hasOwn(endpoints, endpointId) ? (endpoints[endpointId] ?? "none") : "none";
 }
 
-/** Whether whatever `asked` allows is allowed by `held` as well. */
+/** Whether `granted` allows everything that `requested` allows. */
 export function covers(granted: Permissions, requested: Permissions): boolean {
   return missingIn(granted, requested) === undefined;
 }
 
-/** The first thing that `asked` allows and `held` does not, as a client would write it. */
+/** The first permission that `requested` has and `granted` lacks, as a client would write it. */
 export function missingIn(granted: Permissions, requested: Permissions): string | undefined {
   if (!suffices(granted.graphql, requested.graphql)) return `graphql: ${requested.graphql.toUpperCase()}`;
   if (typeof requested.endpoints !== "string") {

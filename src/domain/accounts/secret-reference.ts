@@ -14,7 +14,7 @@ export function referencedSecrets(text: string): readonly string[] {
   return [...text.matchAll(REFERENCE)].map(([, name = ""]) => name.trim());
 }
 
-/** Puts values in the place of references. What a value says itself is text, also where it looks like one. */
+/** Replaces references by values. A value is plain text, even where it looks like a reference. */
 export function fillReferences(text: string, valueOf: (name: string) => string): string {
   return text.replaceAll(REFERENCE, (_reference, name: string) => valueOf(name.trim()));
 }

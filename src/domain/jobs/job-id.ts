@@ -26,7 +26,7 @@ export function encodeJobId(id: JobId): string {
   return `${id.isSync ? "sync-" : ""}${groups.join("-")}-s${id.shard}`;
 }
 
-/** Reads an id; undefined when the text is none. */
+/** Reads an id; undefined when the text is not an id. */
 export function decodeJobId(value: string): JobId | undefined {
   const match = PATTERN.exec(value);
   if (!match) return undefined;

@@ -1,9 +1,9 @@
 /**
  * What the jobs of an endpoint may take: the database of its object, and payloads in R2 beside it.
  *
- * S1  A submission is refused when both together would be above the limit, or the database above its own.
- * S2  A result is never refused: the job has run. So jobs stay queued while what is kept is half again above a limit,
- *     or while running jobs may still bring the database there. It goes on when results have been removed.
+ * S1  A submission is rejected when it would put both together above the limit, or the database above its own.
+ * S2  A result is never rejected: the job has run. So jobs stay queued while stored data exceeds a limit by half,
+ *     or while running jobs may still fill the database that far. Jobs start again once results have been removed.
  * S3  What jobs yield meanwhile is kept up to the last tenth of the database.
  */
 

@@ -2,7 +2,7 @@
 
 const GIGABYTE = 1_000_000_000;
 
-/** What a variable of the operator says in bytes, if it is a size that makes sense. */
+/** The value of an operator's variable in bytes, if it is a sensible size. */
 export function bytesOfVariable(gigabytes: string | undefined, defaultGigabytes: number): number {
   const size = Number(gigabytes ?? Number.NaN);
   return (size > 0 ? size : defaultGigabytes) * GIGABYTE;

@@ -1,5 +1,5 @@
 /**
- * A sliding window: how many requests may still come, judged by those of the last ten seconds.
+ * A sliding window: how many more requests are allowed, given those of the last ten seconds.
  *
  * Requests are counted in buckets, so memory does not grow with the limit. A bucket is given back when the
  * last request that it can hold has left the window: up to one bucket later than exact, never earlier.

@@ -1,9 +1,9 @@
 /**
  * Where lines of logs are kept: `<day>/<account>/<endpoint>/<last, counted down>-<first>-<worker>`.
  *
- * The day comes first, so that what is too old stands at the beginning of the bucket; the newest object of an
- * endpoint's day comes first, since the newest lines are asked for most; and what an object holds is known
- * without reading it.
+ * The day comes first, so that expired objects are at the beginning of the bucket; the newest object of an
+ * endpoint's day comes first, since the newest lines are requested most; and the key describes the content of
+ * an object, which need not be read for that.
  */
 
 /** Lines of one object span at most this, so that a reader knows where to begin. */
@@ -42,19 +42,19 @@ export function logKey(owner: LogOwner, { workerId, first, last }: LogObject): s
   return `${logPrefix(owner, logDay(last))}${digits(HIGHEST - last)}-${digits(first)}-${workerId}`;
 }
 
-/** A key of this day stands after it if none of its lines is above `seq`. */
+/** A key of this day sorts after it if its object has no line above `seq`. */
 export function keyBefore(owner: LogOwner, day: string, seq: number): string {
   return `${logPrefix(owner, day)}${digits(HIGHEST - Math.min(seq, HIGHEST))}`;
 }
 
-/** What the object of a key holds; undefined for a key that is none. */
+/** What the object of a key contains; undefined for text that is not a key. */
 export function readLogKey(key: string): LogObject | undefined {
   const match = PATTERN.exec(key.slice(key.lastIndexOf("/") + 1));
   if (!match) return undefined;
   return { last: HIGHEST - Number(match[1]), first: Number(match[2]), workerId: match[3] ?? "" };
 }
 
-/** The days from the one of `fromSeq` back to that of `toSeq`, one at a time: nobody may want to see them all. */
+/** The days from the one of `fromSeq` back to that of `toSeq`, one at a time: the caller may not need them all. */
 export function* daysBack(fromSeq: number, toSeq: number): Generator<string, undefined> {
   const last = Math.floor(toSeq / SEQ_PER_MS / DAY_MS);
   for (let day = Math.floor(fromSeq / SEQ_PER_MS / DAY_MS); day >= last; day -= 1) {

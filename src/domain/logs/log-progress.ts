@@ -1,4 +1,4 @@
-/** How far a reader of logs has come: of each worker and source the last line that he has. */
+/** How far a reader of logs has come: for each worker and source, the last line that it has. */
 import { comparePositions, type WorkerLogLine } from "./log-lines.ts";
 import { SEQ_PER_MS } from "./log-key.ts";
 
@@ -8,7 +8,7 @@ const LATE_MAX = 5 * 60_000 * SEQ_PER_MS;
 const SHAPE = /^\d{1,16}(;(container|system)\.[A-Za-z0-9_-]+\.\d{1,16})*$/;
 
 export class LogProgress {
-  /** For those who are not named. */
+  /** For workers and sources that are not in `#seen`. */
   readonly #floor: number;
   readonly #seen: Map<string, number>;
 

@@ -20,7 +20,7 @@ const WORKER_GAUGES = ["starting", "throttled", "unhealthy", "wanted"] as const;
 
 export const ZERO_GAUGES = gaugesBy(() => 0);
 
-/** What Fleet's report says of workers; those that are ready are not told apart yet. */
+/** What Fleet reports about workers; it does not split ready workers into busy and idle. */
 export type WorkerGauges = Readonly<Record<"starting" | "ready" | "throttled" | "unhealthy", number>>;
 
 export function workerGauges({ workers, missing }: FleetReport): WorkerGauges {
@@ -65,12 +65,12 @@ export class GaugeTracker {
     return tracker;
   }
 
-  /** What held at the beginning of the span. */
+  /** Levels at the beginning of the span. */
   get first(): Gauges {
     return this.#first;
   }
 
-  /** What held last. */
+  /** The latest levels. */
   get last(): Gauges {
     return this.#last;
   }
@@ -97,7 +97,7 @@ export class GaugeTracker {
     this.#until = end;
   }
 
-  /** Levels times the ms that they held, from the beginning of the span to `at`. */
+  /** Levels times the ms that they lasted, from the beginning of the span to `at`. */
   areasUntil(at: number): Gauges {
     const durationMs = Math.max(0, at - this.#until);
     return gaugesBy((name) => this.#areas[name] + this.#last[name] * durationMs);
@@ -119,7 +119,7 @@ export function isSameWorkers(a: Gauges, b: Gauges): boolean {
   return isSame && a.busy + a.idle === b.busy + b.idle;
 }
 
-/** Levels whose members `valueOf` says. */
+/** Levels with the members that `valueOf` returns. */
 export function gaugesBy(valueOf: (name: GaugeName) => number): Gauges {
   return {
     starting: valueOf("starting"),

@@ -1,4 +1,4 @@
-/** Worker counts of `health`, from what Fleet says and from which workers hold jobs. */
+/** Worker counts of `health`, from Fleet's report and from which workers have jobs. */
 import type { MetricsBody, WorkerCounts } from "../../contract/job.ts";
 import type { FleetReport } from "../jobs/queue-reason.ts";
 

@@ -21,7 +21,7 @@ export type WorkerHour = {
   /** Its beginning, in ms. */
   readonly hour: number;
   readonly workerMs: number;
-  /** Each GPU counts by itself. */
+  /** Each GPU counts separately. */
   readonly gpus: readonly GpuTime[];
 };
 

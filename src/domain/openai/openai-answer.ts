@@ -6,7 +6,7 @@ import { elementsOf, isJson } from "../../json/raw-json.ts";
 
 /**
  * Engines yield their answer as the one element of a stream: as a value, as JSON text, in lines or whole, or in a
- * batch. Handlers that do not yield return it. Undefined when there is none.
+ * batch. Handlers that do not yield return it. Undefined when there is no answer.
  */
 export function answerOf(output: string | undefined): string | undefined {
   if (output === undefined || output === "null") return undefined;

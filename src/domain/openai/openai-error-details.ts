@@ -72,7 +72,7 @@ export const TOO_MANY_ELEMENTS = jobError(
   "The worker's answer is a list of more than 100,000 elements, which no route of OpenAI has.",
 );
 
-/** Nobody will take the job; why is in the queue's own words. */
+/** No worker will take the job; `reason` is the queue's own message. */
 export function noWorkerError(reason: string): OpenaiErrorDetails {
   return jobError(503, "no_worker", `No worker can take the request. ${reason}`);
 }
@@ -85,7 +85,7 @@ function jobError(status: number, code: string, message: string): OpenaiErrorDet
   );
 }
 
-/** The error text of a failed job: JSON, the text of a Python dict, or words. */
+/** The error text of a failed job: JSON, the text of a Python dict, or plain text. */
 export function errorOfString(errorString: string): OpenaiErrorDetails {
   const value = readJson(errorString) ?? readPythonLiteral(errorString);
   const found = isObject(value) ? errorOfObject(innerError(value)) : undefined;
@@ -134,7 +134,7 @@ function errorOfMessage(raw: string, error: JsonObject): OpenaiErrorDetails {
   const message = withoutTraceback(raw).replace(/^handler: /, "");
   const [, statusInMessage, detail = ""] = STATUS_IN_MESSAGE.exec(message) ?? [];
   const status = statusOf(error["code"]) ?? statusOf(error["status"]) ?? statusOf(statusInMessage ?? null);
-  // An engine behind the worker said more than the worker does.
+  // An engine behind the worker reported more detail than the worker does.
   const engineError = statusInMessage === undefined ? undefined : readJson(detail);
   if (isObject(engineError)) {
     const inner = errorOfObject(innerError({ code: status ?? null, ...engineError }));
@@ -164,7 +164,7 @@ function errorDetails(
   return { status, message: cutMessage(message), ...members, isRetryable };
 }
 
-/** With these it is said that the work was not begun. */
+/** A worker that answers with these statuses has not begun the work. */
 function isTransient(status: number): boolean {
   return status === 429 || status === 503;
 }

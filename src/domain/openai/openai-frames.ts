@@ -2,7 +2,7 @@
  * A streamed answer as a worker yields it, and as its client gets it.
  *
  * F1  Text is passed on as it is: it is server-sent events already, in whatever pieces.
- * F2  Any other value is an event of its own; the elements of a list are values one by one.
+ * F2  Any other value is a separate event; the elements of a list are values one by one.
  * F3  What is added stands between events, never inside one.
  */
 import { elementsOf } from "../../json/raw-json.ts";
@@ -35,7 +35,7 @@ export class OpenaiFrames {
     return output === "null" ? "" : this.#frame(output);
   }
 
-  /** The worker has said that the answer is complete. */
+  /** The worker has reported that the answer is complete. */
   get isDone(): boolean {
     return DONE_AT_END.test(this.#tail);
   }

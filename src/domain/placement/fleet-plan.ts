@@ -76,8 +76,8 @@ export type Need = {
 
 /**
  * Calls `place` for one worker after another until all have what they want or nothing fits. First come workers
- * up to everybody's minimum, then the others; of those, always one for who has fewest, and of equals for who has
- * waited longest. An endpoint for which nothing fits is asked for no more.
+ * up to the minimum of every endpoint, then the others; of those, always one for the endpoint that has fewest, and
+ * among equals for the one that has waited longest. An endpoint for which nothing fits is not tried again.
  */
 export function serveFairly(needs: readonly Need[], place: (need: Need) => boolean): void {
   const counts = new Map(needs.map(({ endpointId, has }) => [endpointId, has]));

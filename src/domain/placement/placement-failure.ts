@@ -16,7 +16,7 @@ type Miss = { readonly capacity: HostCapacity; readonly request: ResourceRequest
 const NAMES_MAX = 3;
 const NO_HOST = "No host of this account is connected. Join one (joinTokenCreate), or start its agent.";
 
-/** To be asked only for a worker for which none of the hosts has room. */
+/** To be called only for a worker that does not fit on any host. */
 export function explainPlacementFailure(
   requirement: Requirement,
   capacities: readonly HostCapacity[],

@@ -43,7 +43,7 @@ export type GpuOffer = {
   /** Most GPUs of the model on one host: all of them, and free ones. */
   readonly largestTotal: number;
   readonly largestFree: number;
-  /** The smallest share of a host that comes with the GPUs asked for; null when nothing is in stock. */
+  /** The smallest share of a host that comes with the requested GPUs; null when nothing is in stock. */
   readonly minVcpuCount: number | null;
   readonly minMemoryGb: number | null;
   /** Where it is in stock. */

@@ -1,6 +1,6 @@
 /**
  * Whether a worker that keeps failing is tried on another host: its host may be broken, or full. A worker that fails
- * there as well most likely fails by itself, so it is not moved on and on.
+ * there as well most likely fails because of its own code, so it is not moved again and again.
  */
 import type { WorkerState } from "../../contract/agent/agent.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Which worker gets a request.
  *
- * B1  Nobody who is suspect or of an older release gets one while there is another.
+ * B1  No worker that is suspect or of an older release gets a request while there is another worker.
  * B2  Of those left, the one with fewest requests in flight; of these, the one that was used last: so that others
  *     are free for idleTimeout, and leave, when there are more workers than the load needs.
  * B3  A request for a certain worker gets it whenever that takes requests; if strict, no other.

@@ -15,7 +15,7 @@ export const WEBHOOK_RETRY_MS = 10_000;
 /** Attempts of one delivery that are stored; only redeliveries make more. */
 export const WEBHOOK_LOG_MAX = 12;
 
-/** One call of the receiver. A call that got an answer has its status; `error` says what was wrong. */
+/** One call of the receiver. A call that got an answer has its status; `error` states what was wrong. */
 export type WebhookAttempt = {
   readonly at: number;
   readonly durationMs: number;
@@ -26,7 +26,7 @@ export type WebhookAttempt = {
 export type Delivery = {
   /** The job's storage sequence. */
   readonly seq: number;
-  /** Which end of the job it tells of (D3). */
+  /** Which end of the job it reports (D3). */
   readonly end: number;
   /** Host and port of the receiver. */
   readonly host: string;

@@ -1,6 +1,6 @@
 /**
- * The batches of an endpoint in memory, as their rows say. What a turn changes is written at its end, one row for each
- * changed batch.
+ * The batches of an endpoint in memory, as their rows describe them. What a turn changes is written when the
+ * turn ends, one row for each changed batch.
  */
 import { decodeBatchId, isAtWork, type Batch } from "../../domain/jobs/batch.ts";
 import type { StoredJob } from "../../domain/jobs/job-machine.ts";

@@ -51,7 +51,7 @@ export class AgentHandlers {
     this.#parts = parts;
   }
 
-  /** Carries out an exchange inside a turn; `openTo` says which of the slots may get jobs. */
+  /** Carries out an exchange inside a turn; `openTo` determines which of the slots may get jobs. */
   exchange(call: ExchangeCall, now: number, openTo: (slots: Slots) => Slots): ExchangeAnswer {
     const { dispatch } = this.#parts;
     this.#pendingStops.delete(call.hostId);

@@ -109,12 +109,12 @@ export class EndpointFacts {
     return this.#report.workers.some((worker) => worker.hostId === hostId);
   }
 
-  /** Whether Fleet has reported the worker, or that it has none of this id here. */
+  /** Whether Fleet has reported the worker, or that it has no worker with this id here. */
   knows(workerId: string): boolean {
     return this.#hosts().all.has(workerId) || this.#absent.has(workerId);
   }
 
-  /** Fleet, asked for these workers, does not have them here. */
+  /** Fleet was queried for these workers and does not have them here. */
   recordAbsent(workerIds: readonly string[]): void {
     for (const workerId of workerIds) this.#absent.add(workerId);
     for (const workerId of this.#absent) {
@@ -205,7 +205,7 @@ function newestOf(secrets: readonly WebhookSecret[]): number {
 
 /**
  * Asks Fleet for workers that agents name and that it has not reported yet: an agent may learn of its new worker before
- * the endpoint does. Fleet is asked once per worker, and never for a known one.
+ * the endpoint does. Fleet is queried once per worker, and never for a known one.
  */
 export class WorkerLookup {
   readonly #facts: EndpointFacts;

@@ -11,7 +11,7 @@ export type FactName =
   | "desired_workers"
   | "rollout";
 
-/** Facts of which there are several: the rest of the name says of what, such as the id of a host. */
+/** Facts of which there are several: the rest of the name identifies the subject, such as the id of a host. */
 export type FactPrefix = "claims:";
 
 /** One value that outlasts the object's memory. */
@@ -20,7 +20,7 @@ export type Fact<Value> = {
   readonly write: (value: Value) => void;
 };
 
-/** Values by key, each in a row of its own. */
+/** Values by key, each in its own row. */
 export type FactMap<Value> = {
   readonly entries: () => readonly (readonly [key: string, value: Value])[];
   readonly write: (key: string, value: Value) => void;

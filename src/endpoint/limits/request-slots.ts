@@ -7,7 +7,7 @@
  *     Worker script is gone; HANDOVER_MS later the slot is free.
  * S3  On a wake-up channel. The open socket is the slot, so it outlasts the object's memory and ends with the client.
  *
- * Every handover has an id of its own, so that a late event of an earlier one changes nothing.
+ * Every handover has its own id, so that a late event of an earlier one changes nothing.
  */
 
 /** Far more than the time from an answer to the next call, also under load. */
@@ -60,7 +60,7 @@ export class RequestSlots {
     this.#outside.set(id, { untilAt: now + HANDOVER_MS, isWaiting: false });
   }
 
-  /** The wake-up channel closed. A caller that was notified before comes back and keeps its slot. */
+  /** The wake-up channel closed. A caller that was notified before calls again and keeps its slot. */
   closed(id: string): void {
     if (this.#outside.get(id)?.isWaiting) this.#outside.delete(id);
   }

@@ -75,7 +75,7 @@ export class AnswerBody {
   }
 }
 
-/** A copy of its own: the message may hold frames of others. */
+/** A separate copy: the message may contain frames of other streams. */
 function joined(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
   const whole = new Uint8Array(bytes);
   let at = 0;

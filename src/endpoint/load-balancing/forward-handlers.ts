@@ -100,7 +100,7 @@ export class ForwardHandlers {
     return response;
   }
 
-  /** Notifies requests that need not wait any longer, or wait in vain. */
+  /** Notifies requests that need not wait any longer, or whose wait cannot succeed. */
   notify(): void {
     if (this.#parts.waitingRequests.count === 0) return;
     let free = DIRECT_REQUESTS_MAX - this.#parts.streams.count;
@@ -108,7 +108,7 @@ export class ForwardHandlers {
     this.#countWaiting();
   }
 
-  /** A socket has closed; a request that waited in vain is counted. False for other sockets. */
+  /** A socket has closed; a request that waited without success is counted. False for other sockets. */
   closed(socket: WebSocket, now: number): boolean {
     const waiter = this.#parts.waitingRequests.closed(socket);
     if (!waiter) return false;

@@ -148,7 +148,7 @@ export class HttpStream implements Stream {
 
   #takeReset(payload: Uint8Array): string | undefined {
     const reset = resetSchema.safeParse(decodeJson(payload));
-    if (!reset.success) return "A reset says its reason and a detail.";
+    if (!reset.success) return "A reset must state its reason and a detail.";
     const isReturned = reset.data.reason === "worker_gone" && !this.#head && !this.#source?.isTaken;
     if (isReturned) this.#giveBack(reset.data);
     else this.#fail(reset.data);

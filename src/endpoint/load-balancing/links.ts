@@ -84,7 +84,7 @@ export class Link {
   take(message: ArrayBuffer | string, isKnown: (stream: number) => boolean, now: number): string | undefined {
     this.#heardAt = now;
     const frames = typeof message === "string" ? undefined : decodeFrames(new Uint8Array(message));
-    if (!frames) return "The message is none of a link.";
+    if (!frames) return "The message is not a message of a link.";
     const touched = new Set<Stream>();
     for (const frame of frames) {
       const error = frame.stream === 0 ? this.#takeOwn(frame) : this.#pass(frame, touched, isKnown);
@@ -193,7 +193,7 @@ export class Links {
     }
   }
 
-  /** False for a socket that is no link. Says by `onChange` that other workers than before may take requests. */
+  /** False for a socket that is not a link. Calls `onChange` when the workers that may take requests have changed. */
   take(socket: WebSocket, message: ArrayBuffer | string, now: number, onChange: () => void): boolean {
     const link = this.#links.get(socket);
     if (!link) return false;

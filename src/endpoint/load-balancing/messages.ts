@@ -38,12 +38,12 @@ export type ForwardFailure = {
 export type NoWorker =
   /**
    * None is ready: wait on the channel `?direct=<requestId>&affinity=<mode>:<workerId>&until=<epoch ms>`, then call again.
-   * `detail` says why, as a sentence for users.
+   * `detail` explains why, as a sentence for users.
    */
   | { readonly kind: "wait"; readonly detail: string }
-  /** The worker that was asked for strictly no longer exists. */
+  /** The request requires one worker strictly, and that worker no longer exists. */
   | { readonly kind: "worker_gone" }
-  /** As many requests as the object can hold are in flight, or as many wait. */
+  /** As many requests as the object can take are in flight, or as many are waiting. */
   | { readonly kind: "overloaded"; readonly limit: number };
 
 export type ForwardReply =

@@ -28,7 +28,7 @@ export class OpenWorkers {
     this.#parts = parts;
   }
 
-  /** The worker for a request, other than `except`; undefined when there is none. */
+  /** The worker for a request, other than `except`; undefined when there is no such worker. */
   choose(affinity: Affinity | null, now: number, except: ReadonlySet<string> = NONE): OpenWorker | undefined {
     const candidates = this.#candidates(now);
     const others =

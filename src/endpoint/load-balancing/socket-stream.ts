@@ -135,7 +135,7 @@ export class SocketStream implements Stream {
 
   #takeReset(payload: Uint8Array): string | undefined {
     const reset = resetSchema.safeParse(decodeJson(payload));
-    if (!reset.success) return "A reset says its reason and a detail.";
+    if (!reset.success) return "A reset must state its reason and a detail.";
     this.#end(reset.data.reason, closeOf(reset.data));
     return undefined;
   }

@@ -27,7 +27,7 @@ export type Stream = {
   readonly isAwaited: boolean;
   /** Takes a frame of the agent; returns what is wrong with it. */
   take(frame: Frame): string | undefined;
-  /** The message that held its frames has been read to its end. */
+  /** The message that contained its frames has been read completely. */
   settle(): void;
   /** Ends it early, on both sides. */
   break(reset: Reset): void;

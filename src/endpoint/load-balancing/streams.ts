@@ -72,7 +72,7 @@ export class Streams {
     return stream !== undefined;
   }
 
-  /** Requests have begun, ended or come: scaling reviews them in a turn of its own. */
+  /** Requests have begun, ended or come: scaling reviews them in a separate turn. */
   reviewScaling(): void {
     if (this.#review !== undefined) clearTimeout(this.#review);
     this.#review = undefined;
@@ -83,7 +83,7 @@ export class Streams {
     });
   }
 
-  /** The same, together with what other requests do meanwhile; at once when there is none, as the object may sleep. */
+  /** The same, together with what other requests do meanwhile; at once without requests, as the object may then sleep. */
   #reviewSoon(): void {
     if (this.count === 0) this.reviewScaling();
     else this.#review ??= setTimeout(() => this.reviewScaling(), SCALING_INTERVAL_MS);

@@ -8,7 +8,7 @@
  *     their own turn. They are then taken to be those that the object knows when it wakes.
  * B3  Minutes of one page become a row when the page is over, and hours are made of them.
  * B4  Load-balanced requests leave no rows. They are written in the first turn ACTIVITY_CHECKPOINT_MS after the first
- *     of them, or when the request tracker says that they are quiet. An object that dies loses what was not written;
+ *     of them, or when the request tracker reports that they are quiet. An object that dies loses what was not written;
  *     one that hibernates has written all.
  */
 import { isFinal, type FinalState, type StoredJob } from "../../domain/jobs/job-machine.ts";
@@ -54,7 +54,7 @@ export class ActivityCounters {
   #pending = { requests: 0, retried: 0, expired: 0, cancelled: 0 };
   /** Load-balanced requests of this turn, begun or ended. */
   #requests = 0;
-  /** When the first of them happened that is in no checkpoint; null while there is none. */
+  /** When the first of them happened that is in no checkpoint; null while every one is in a checkpoint. */
   #unwrittenSince: number | null = null;
   /** When they are quiet, and a checkpoint is due; null while they keep the object awake. */
   #quietAt: number | null = null;
@@ -188,7 +188,7 @@ export class ActivityCounters {
 
   // Writing
 
-  /** Whether a checkpoint is worth a row of its own. */
+  /** Whether a checkpoint is worth its own row. */
   isCheckpointDue(now: number): boolean {
     const areWorkersDue = this.#hasNewWorkers && now >= this.#checkpointedAt + ACTIVITY_CHECKPOINT_MS;
     if (areWorkersDue || this.#unwrittenSince === null) return areWorkersDue;

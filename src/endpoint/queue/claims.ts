@@ -10,7 +10,7 @@
  *
  * The jobs of a priority have consecutive numbers. Up to its head they were claimed, cancelled or purged; from the head
  * to the tail they were never claimed: they are queued, or were cancelled one by one. So the next job is found without
- * an index, and a claim costs no row of its own:
+ * an index, and a claim costs no extra row:
  *
  * L1  Since a checkpoint (queue-ledger.ts), jobs were only added at a tail, claimed from a head in order, and ended
  *     while running. Whatever else happens (cancel of a queued job, requeue, claim of a requeued job, removal, purge)
@@ -18,9 +18,9 @@
  * L2  So everything that changed is found in the jobs that ran at the checkpoint, the jobs from the old head up to the
  *     first never-claimed one, and those added at the tail. No more than that is read.
  * L3  A purge moves the heads to the tails and touches no row. A job before its head that was never claimed and whose
- *     row says queued was purged.
+ *     row still has the state queued was purged.
  * L4  A claim of a head does not touch the job's row either. The turn writes one fact per host instead: the attempts
- *     that run there and whose rows still say queued. Their next transition expects such a row.
+ *     that run there and whose rows still have the state queued. Their next transition expects such a row.
  */
 import { transition, RUN_RETENTION_MS, type StoredJob } from "../../domain/jobs/job-machine.ts";
 import {
@@ -48,14 +48,14 @@ export type Lease = Taker & {
   readonly startedAt: number;
   readonly timeoutAt: number;
   readonly expiresAt: number;
-  /** False while the job's row still says queued (L4). */
+  /** False while the job's row still has the state queued (L4). */
   readonly isWritten: boolean;
 };
 
 /** How a job came to its worker: as the head of its priority, in the write that added it, or queued again. */
 export type ClaimKind = "head" | "insert" | "requeued";
 
-/** The claims of one host that no row tells (L4). */
+/** The claims of one host that no row records (L4). */
 export type UnwrittenClaims = readonly (readonly [seq: number, workerId: string, startedAt: number])[];
 
 type UnwrittenClaim = Taker & { readonly startedAt: number };
@@ -176,7 +176,7 @@ export class Claims {
     return countAhead(priority, place, queued, this.#normalsInARow) + 1;
   }
 
-  /** A job as it is, whatever its row says (L3, L4). */
+  /** The actual state of a job, whatever its row contains (L3, L4). */
   asItStands(stored: QueueEntry): QueueEntry {
     const { seq, job } = stored;
     if (!isNeverClaimed(job) || seq >= this.headOf(priorityOf(seq))) return stored;
@@ -190,7 +190,7 @@ export class Claims {
     return verdict.kind === "moved" ? { ...stored, job: verdict.job } : stored;
   }
 
-  /** What the row of a job says, which its next guarded write must expect. */
+  /** What the row of a job contains, which its next guarded write must expect. */
   rowOf({ seq, job }: QueueEntry): Pick<StoredJob, "state" | "attempt"> {
     return (this.#running.get(seq)?.isWritten ?? true) ? job : NEVER_CLAIMED;
   }
@@ -294,7 +294,7 @@ export class Claims {
     this.#jobsOf.set(lease.workerId, (this.#jobsOf.get(lease.workerId) ?? 0) + 1);
   }
 
-  /** Writes the claims of this turn that no row tells (L4). */
+  /** Writes the claims of this turn that no row records (L4). */
   persist(): void {
     if (this.#hostsWithNewClaims.size === 0) return;
     const unwritten = [...this.#running.values()].filter(({ isWritten }) => !isWritten);
@@ -359,7 +359,7 @@ export class Claims {
     }
   }
 
-  /** A job that its row or a fact says was claimed; adds its lease if it runs. */
+  /** A job that was claimed according to its row or a fact; adds its lease if it runs. */
   #resume(row: QueueEntry, unwritten: ReadonlyMap<number, UnwrittenClaim>): QueueEntry {
     const claim = isNeverClaimed(row.job) ? unwritten.get(row.seq) : undefined;
     const job = claim ? claimedBy(row.job, claim, claim.startedAt) : row.job;
@@ -370,7 +370,7 @@ export class Claims {
 
 const NONE: readonly string[] = [];
 
-/** What the row of a job says whose claim no row tells. */
+/** What the row contains of a job whose claim no row records. */
 const NEVER_CLAIMED = { state: "queued", attempt: 0 } as const;
 
 function isNeverClaimed({ state, attempt }: StoredJob): boolean {

@@ -16,7 +16,7 @@ import type { Claims } from "./claims.ts";
 import { publicId, type QueueEntry } from "./job-store.ts";
 import type { QueueLedger } from "./queue-ledger.ts";
 
-/** What jobs of one endpoint may take unless ENDPOINT_STORAGE_GB says otherwise. */
+/** How much storage the jobs of one endpoint may take, unless ENDPOINT_STORAGE_GB sets another limit. */
 const ENDPOINT_STORAGE_DEFAULT_GB = 50;
 /** R2 takes no more keys in one call. */
 const DELETE_MAX_KEYS = 1_000;

@@ -22,7 +22,7 @@ export type Removed = { readonly keys: readonly string[]; readonly storedBytes: 
 /** A job with what its worker gets. */
 export type EntryWithRequest = QueueEntry & { readonly request: WorkerRequest };
 
-/** The URL that is called when a job ends, or null; and the page of the outbox with the delivery, 0 while there is none. */
+/** The URL that is called when a job ends, or null; and the page of the outbox with the delivery, 0 if it has none. */
 export type JobWebhook = { readonly url: string | null; readonly page: number };
 
 type JobRow = Omit<StoredJob, "isSync" | "retentionMs" | "output"> & {
@@ -416,7 +416,7 @@ export function publicId({ seq, nonce, job }: QueueEntry): string {
   return encodeJobId({ seq, nonce, isSync: job.isSync, shard: SHARD });
 }
 
-/** What a public id says; undefined for one that no job of an object has. */
+/** What a public id contains; undefined for an id that no job of an object can have. */
 export function parsePublicId(jobId: string): { seq: number; nonce: string; isSync: boolean } | undefined {
   const id = decodeJobId(jobId);
   return id?.shard === SHARD ? id : undefined;

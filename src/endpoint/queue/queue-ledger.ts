@@ -8,7 +8,7 @@
  * L5  A checkpoint carries what the activity counters have not written (B1). After a restart they are given what was
  *     added, ran and ended since, as far as L2 finds it.
  * L6  It also carries since when workers are idle, once that is worth a row.
- * L7  Bytes in R2: each row says how many bytes of inputs its priority got up to it, so the last row tells what came
+ * L7  Bytes in R2: each row records how many bytes of inputs its priority got up to it, so the last row shows what came
  *     since a checkpoint. Results are found by L2, and a removal writes a checkpoint (L1).
  */
 import {
@@ -144,7 +144,7 @@ export class QueueLedger {
 
   // Changing
 
-  /** A job joins the queue: its number, and what its row says of its priority (L7). */
+  /** A job joins the queue: its number, and what its row records about its priority (L7). */
   add(priority: Priority, storedInput: number): { readonly seq: number; readonly storedTotal: number } {
     this.#storedTotals[priority] += storedInput;
     this.#storedBytes += storedInput;
@@ -205,7 +205,7 @@ export class QueueLedger {
     this.#isCheckpointDue = true;
   }
 
-  /** Writes what the turn did that no row tells: new claims of heads, and the checkpoint when L1 asks for it. */
+  /** Writes what the turn did that no row records: new claims of heads, and the checkpoint when L1 asks for it. */
   persist(now: number): void {
     this.#claims.persist();
     const isDue =

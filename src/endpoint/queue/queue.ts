@@ -128,7 +128,7 @@ export class Queue {
     return stored;
   }
 
-  /** The job of a public id, unless there is none or it has expired. */
+  /** The job of a public id; undefined when there is no such job or it has expired. */
   find(jobId: string, now: number): QueueEntry | undefined {
     const id = parsePublicId(jobId);
     const stored = id && this.get(id.seq);
@@ -409,7 +409,7 @@ export class Queue {
   }
 }
 
-/** A report says what became of the result; these events end an attempt without one. */
+/** A report states what became of the result; these events end an attempt without a report. */
 function mayLeaveUpload({ kind }: JobEvent): boolean {
   return kind === "rescue" || kind === "timeOut" || kind === "cancel";
 }

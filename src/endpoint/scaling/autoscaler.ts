@@ -76,7 +76,7 @@ export class Autoscaler {
   #leftAt = 0;
   #seen: { readonly report: FleetReport; readonly version: number } | null = null;
   #reviewAt: number | null = null;
-  /** Workers were told to leave since the worker set was last updated. */
+  /** Workers were instructed to leave since the worker set was last updated. */
   #hasLeft = false;
   #isSending = false;
   /** Fleet has reported, and some workers may have been resumed. */
@@ -236,7 +236,7 @@ export class Autoscaler {
     return this.#waitingSince;
   }
 
-  /** The next step of a rollout; undefined while there is none. */
+  /** The next step of a rollout; undefined while there is no step to take. */
   #planRollout(desired: number, isCapacityComing: boolean, config: EndpointConfig, now: number) {
     if (!this.#workerSet.hasOutdated) return undefined;
     const { work, facts, rollout } = this.#parts;
@@ -245,7 +245,7 @@ export class Autoscaler {
     return rollout.step({ workers, report, desired, isCapacityComing }, config, now);
   }
 
-  /** A worker that was told to leave is still there; one on standby uses no GPU. */
+  /** A worker that was instructed to leave is still there; a worker on standby uses no GPU. */
   #isCapacityComing(): boolean {
     const sent = new Set(this.#desired.leaving);
     const { workers } = this.#parts.facts.report;

@@ -31,7 +31,7 @@ export type RolloutInput = {
   readonly workers: readonly RolloutWorker[];
   readonly report: FleetReport;
   readonly desired: number;
-  /** A worker that was told to leave is still there. */
+  /** A worker that was instructed to leave is still there. */
   readonly isCapacityComing: boolean;
 };
 

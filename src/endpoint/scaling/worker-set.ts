@@ -7,7 +7,7 @@ import { epochOf } from "../../domain/placement/standby.ts";
 
 export type Terms = {
   readonly version: number;
-  /** Epochs of workers that were told to leave. */
+  /** Epochs of workers that were instructed to leave. */
   readonly leaving: ReadonlySet<string>;
 };
 

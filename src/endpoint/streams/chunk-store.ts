@@ -107,7 +107,7 @@ export class ChunkStore {
 
   // Reading
 
-  /** Position of the last chunk; 0 when there is none. */
+  /** Position of the last chunk; 0 when there is no chunk. */
   endOf(seq: number): number {
     return this.#tail.first({ seq })?.position ?? 0;
   }

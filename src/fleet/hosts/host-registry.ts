@@ -182,11 +182,11 @@ export class HostRegistry {
   }
 
   #applyReport(worker: WorkerRecord, report: SyncCall["workers"][number], now: number): void {
-    // Fleet decides who is on standby: the agent may not know yet that the worker was revived.
+    // Fleet decides which workers are on standby: the agent may not know yet that the worker was revived.
     if (report.isStandby) return;
     const { store, placer } = this.#parts;
     const { detail = null, imageDigest = worker.imageDigest } = report;
-    // It also decides who is removed: an agent that does not know yet still reports it as ready.
+    // It also decides which workers are removed: an agent that does not know yet still reports it as ready.
     const state = worker.retiredIn === null ? report.state : "stopping";
     const start = mergeStart(worker.start, report.start);
     const failing = failingNow(worker.failing, report.failing, now);

@@ -95,7 +95,7 @@ export class Standbys {
     return due.map(({ endpointId }) => endpointId);
   }
 
-  /** When the next of them expires; null when there is none. */
+  /** When the next standby expires; null when there is no standby. */
   get nextExpiryAt(): number | null {
     const times = [...this.#store.standbys.values()].map(({ standbyAt }) => expiryOf(standbyAt));
     return times.length === 0 ? null : Math.min(...times);

@@ -9,7 +9,7 @@ import { drainOwnHost, joinHost, removeOwnHost } from "../../management/hosts/ho
 import { readBody } from "../body.ts";
 import type { AgentContext } from "./context.ts";
 
-/** `POST /agent/v1/join`: a join token, valid once, becomes a host with a token of its own. */
+/** `POST /agent/v1/join`: exchanges a join token, valid once, for a host and its own token. */
 export async function join(context: AgentContext): Promise<Response> {
   const network = networkOf(context.env, context.req.raw);
   if (network !== undefined) await countRequest(context.env, "join", network, Date.now());

@@ -12,8 +12,8 @@ import { AFFINITY_HEADER, endToEndHeaders, toByteString } from "./headers.ts";
 /** `expect`: the edge has answered it. `http2-settings` belongs to an upgrade that the edge does not support. */
 const OWN = new Set(["authorization", "expect", "http2-settings", AFFINITY_HEADER.toLowerCase()]);
 /**
- * Headers from which servers and frameworks behind a proxy read who the client is and what it called. `proxy` becomes
- * the variable HTTP_PROXY of CGI programs.
+ * Headers from which servers and frameworks behind a proxy read the identity of the client and what it called.
+ * `proxy` becomes the variable HTTP_PROXY of CGI programs.
  */
 const PROXY_HEADERS = new Set([
   "client-ip",
@@ -36,7 +36,7 @@ const PROXY_HEADERS = new Set([
 ]);
 /** Headers of Cloudflare, and families of the headers above. */
 const OWN_PREFIXES = ["cf-", "x-forwarded-", "x-original-"];
-/** Each hop has a WebSocket handshake of its own: client to edge, and agent to worker. */
+/** Each hop has its own WebSocket handshake: client to edge, and agent to worker. */
 const HANDSHAKE = new Set([
   "sec-websocket-key",
   "sec-websocket-extensions",

@@ -65,7 +65,7 @@ export const requireWrite: MiddlewareHandler<QueueApi> = async (context, next) =
   await next();
 };
 
-/** Throws insufficient_permission for a caller who may only read. */
+/** Throws insufficient_permission for a caller with read access only. */
 export function requireWriteAccess(context: QueueContext): void {
   requireGranted(missingEndpointAccess(context.get("caller"), context.get("endpoint").endpointId, "write"));
 }

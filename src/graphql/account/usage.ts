@@ -63,7 +63,7 @@ export const usageSdl = /* GraphQL */ `
     "Nominal, in dollars: time of GPUs by the prices of the catalog."
     cost: Float
   }
-  "Each GPU of a worker counts by itself."
+  "Each GPU of a worker is counted separately."
   type GpuUsage {
     "As the driver calls the model."
     model: String

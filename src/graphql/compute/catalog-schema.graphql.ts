@@ -60,7 +60,7 @@ export const catalogSdl = /* GraphQL */ `
     lowestPrice(input: GpuLowestPriceInput): LowestPrice
   }
 
-  "Narrows what is asked for. Fields without a description are accepted and do not narrow it."
+  "Narrows the request. Fields without a description are accepted and do not narrow it."
   input GpuLowestPriceInput {
     "GPUs on one host; 1 by default."
     gpuCount: Int
@@ -125,13 +125,13 @@ export const catalogSdl = /* GraphQL */ `
     maxUnreservedGpuCount: Int
     "Numbers of GPUs that can be had at once."
     availableGpuCounts: [Int]
-    "The country that was asked for."
+    "The requested country."
     countryCode: String
     supportPublicIp: Boolean
     compliance: [Compliance]
     "Ids of the data centers where it is in stock."
     gpuTypeDatacenters: [String]
-    "Empty: hosts do not tell it."
+    "Empty: hosts do not report it."
     gpuTypeCudaVersions: [GpuTypeCudaVersion]
   }
   type GpuTypeCudaVersion {
@@ -200,7 +200,7 @@ export const catalogSdl = /* GraphQL */ `
     "Stock of every card in this data center."
     gpuAvailability(input: GpuAvailabilityInput): [GpuAvailability]
   }
-  "Narrows what is asked for. Fields without a description are accepted and do not narrow it."
+  "Narrows the request. Fields without a description are accepted and do not narrow it."
   input GpuAvailabilityInput {
     "GPUs on one host; 1 by default."
     gpuCount: Int

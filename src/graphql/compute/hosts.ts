@@ -89,10 +89,10 @@ export const hostSdl = /* GraphQL */ `
     expiresAt: DateTime
     "Null when it is not remembered: it is kept in memory only."
     lastSeenAt: DateTime
-    "How much of the host is in use; null until it has told."
+    "How much of the host is in use; null until it has reported this."
     telemetry: HostTelemetry
   }
-  "As the host told it last; null for what it cannot tell."
+  "As the host last reported it; null for what it cannot determine."
   type HostTelemetry {
     at: DateTime
     "Of all cores together."

@@ -15,7 +15,7 @@ type Arguments = { readonly input?: unknown };
 const podIdSchema = z.object({ podId: stringSchema.min(1, "must not be empty") });
 const clusterIdSchema = z.object({ id: stringSchema.min(1, "must not be empty") });
 
-/** Refuses the pod that an operation names, since there is none. */
+/** Rejects the pod that an operation names, since there are no pods. */
 function refusePod(_parent: unknown, { input }: Arguments): never {
   throw podNotFound(parseInput(podIdSchema, input).podId);
 }

@@ -117,7 +117,7 @@ export const podSdl = /* GraphQL */ `
     id: String!
     name: String!
     podType: PodType
-    "What the container should be; runtime tells whether it is up."
+    "What the container should be; runtime shows whether it is up."
     desiredStatus: PodStatus!
     imageName: String
     dockerArgs: String

@@ -36,7 +36,7 @@ function operationsOf(document: DocumentNode) {
 
 type Rooted = { readonly selectionSet: SelectionSetNode };
 
-/** Names, not aliases, of the fields that are asked of the root, through fragments of any kind. */
+/** Names, not aliases, of the root fields that are selected, through fragments of any kind. */
 function rootFields(document: DocumentNode, operations: readonly Rooted[]): Set<string> {
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const definition of document.definitions) {

@@ -31,7 +31,7 @@ const GRAPHQL_CHILDREN_ASSUMED = 4;
 /** A mutation writes, and notifies objects. */
 const GRAPHQL_MUTATION_COST = 1_000;
 
-/** A field for which a Durable Object is asked. */
+/** A field that needs a call to a Durable Object. */
 const GRAPHQL_OBJECT_COST = 10;
 
 /** Fields that ask an object. */
@@ -54,7 +54,7 @@ export type DocumentCost = {
   readonly mostExpensive: string;
 };
 
-/** Says that a document costs too much, if it does. */
+/** Reports that a document costs too much, if it does. */
 export function exceededCost(schema: GraphQLSchema, document: DocumentNode): string | undefined {
   const { total, mostExpensive } = costOf(schema, document);
   if (total <= GRAPHQL_COST_MAX) return undefined;

@@ -31,7 +31,7 @@ const INTROSPECTION: readonly string[] = ["__schema", "__type"];
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
-/** Says which bound a document exceeds, if any. */
+/** Reports which limit a document exceeds, if any. */
 export function exceededLimit(document: DocumentNode): string | undefined {
   return exceededAsWritten(document) ?? exceededAsSpread(document);
 }
@@ -150,7 +150,7 @@ const GRAPHQL_NAME_MAX_CHARACTERS = 200;
 const OPENING: readonly string[] = [TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L];
 const CLOSING: readonly string[] = [TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R];
 
-/** Says which bound the text exceeds, if any. A text that is no GraphQL is left to the parser. */
+/** Reports which limit the text exceeds, if any. Text that is not GraphQL is left to the parser. */
 export function exceededTextLimit(query: string): string | undefined {
   if (hasMoreComments(query, GRAPHQL_TOKENS_MAX)) {
     return `The document has more than ${GRAPHQL_TOKENS_MAX} comments.`;

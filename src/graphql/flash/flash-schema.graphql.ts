@@ -2,7 +2,7 @@ export const flashSdl = /* GraphQL */ `
   type Query {
     "Null when the app does not exist."
     flashApp(flashAppId: String): FlashApp
-    "Refused with APP_NOT_FOUND when there is none of this name."
+    "Fails with APP_NOT_FOUND when there is no app with this name."
     flashAppByName(flashAppName: String): FlashApp
     "By its id, or by the id of an endpoint that belongs to it; null when there is none."
     flashEnvironment(flashEnvironmentId: String): FlashEnvironment
@@ -23,7 +23,7 @@ export const flashSdl = /* GraphQL */ `
     renewFlashEnvironmentLease(input: RenewFlashEnvironmentLeaseInput): FlashEnvironment
     "Deletes its endpoints first, whatever their worker limits."
     deleteFlashEnvironment(flashEnvironmentId: String): Void
-    "Gives an address that takes the artifact. Announced with its SHA-256, an artifact goes on where it stopped."
+    "Gives an address that takes the artifact. Announced with its SHA-256, an artifact continues where it stopped."
     prepareFlashArtifactUpload(input: PrepareFlashArtifactUploadInput): FlashUpload
     "Makes a build of an artifact that was uploaded. The same artifact and manifest give the same build again."
     finalizeFlashArtifactUpload(input: FinalizeFlashArtifactUploadInput): FlashBuild
@@ -31,7 +31,7 @@ export const flashSdl = /* GraphQL */ `
     updateFlashBuildManifest(input: UpdateFlashBuildManifestInput): FlashBuild
     "Makes a build the active one of an environment, which is DEPLOYING from then on."
     deployBuildToEnvironment(input: DeployBuildToEnvironmentInput): FlashEnvironment
-    "Says how a deployment ended: DEPLOYED or FAILED."
+    "Records how a deployment ended: DEPLOYED or FAILED."
     finishFlashDeployment(input: FinishFlashDeploymentInput): FlashEnvironment
   }
 
@@ -75,7 +75,7 @@ export const flashSdl = /* GraphQL */ `
     "Of its artifact, in hex."
     sha256: String
     sizeBytes: Int
-    "What was finalized, or said by updateFlashBuildManifest since; without keys of endpoints (aiKey). Shown of 20 builds at most in one document. To the key of an environment resources_endpoints are those of that environment, as they are now."
+    "What was finalized, or has been set by updateFlashBuildManifest since; without keys of endpoints (aiKey). Shown of 20 builds at most in one document. To the key of an environment resources_endpoints are those of that environment, as they are now."
     manifest: JSON
     "When it was last finalized."
     createdAt: DateTime
@@ -125,7 +125,7 @@ export const flashSdl = /* GraphQL */ `
     flashAppId: String
     "Bytes; at most 1,500,000,000."
     tarballSize: Int
-    "In hex. With it an upload goes on where it stopped, and what the app has is not sent again."
+    "In hex. With it an upload continues where it stopped, and what the app already has is not sent again."
     tarballSha256: String
   }
   input FinalizeFlashArtifactUploadInput {

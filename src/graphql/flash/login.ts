@@ -32,7 +32,7 @@ export const loginSdl = /* GraphQL */ `
     "PENDING, APPROVED, CONSUMED, DENIED or EXPIRED."
     status: String
     expiresAt: DateTime
-    "What the client says it is: its User-Agent."
+    "How the client identifies itself: its User-Agent."
     client: String
     "Of an approved login, shown once: from then on it is CONSUMED."
     apiKey: String

@@ -93,7 +93,7 @@ export async function revokeApiKey(
   if (!keepHosts) await removeHostsOfKey(context, apiKeyId);
 }
 
-/** The caller's key as it is in D1 now; refuses when it may not change anything any more. */
+/** The caller's key as it is in D1 now; throws when it is no longer allowed to change anything. */
 export async function requireOwnKey({ db, principal, now }: RequestContext): Promise<ApiKeyRecord> {
   const own = await findApiKey(db, principal.accountId, principal.apiKeyId); // K3
   const isInForce = own?.revokedAt === null && (own.expiresAt === null || own.expiresAt > now);

@@ -7,7 +7,7 @@ import { optionalNonEmpty, stringSchema, wholeNumber } from "../input-schemas.ts
 const AUDIT_PAGE_DEFAULT = 50;
 const AUDIT_PAGE_MAX = 200;
 
-/** Which entries of the audit log are asked for. */
+/** Which entries of the audit log are requested. */
 export const auditSelectionSchema = z.object({
   limit: z.preprocess((value) => value ?? AUDIT_PAGE_DEFAULT, wholeNumber(1, AUDIT_PAGE_MAX)),
   before: optionalNonEmpty(

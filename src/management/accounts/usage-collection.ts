@@ -34,7 +34,7 @@ const HOUR_MS = 3_600_000;
 
 export type UsagePlace = { readonly env: Pick<Env, "ENDPOINT" | "FLEET">; readonly db: Database };
 
-/** Says of how many hours of workers and jobs it has heard. */
+/** Collects usage; returns how many hours of workers and of jobs were reported. */
 export async function collectUsage(place: UsagePlace, now: number): Promise<number> {
   const workers = await collectWorkers(place, now);
   return workers + (await collectJobs(place, now));
@@ -83,7 +83,7 @@ export async function collectJobsOf(
 ): Promise<number> {
   const { endpointId, since } = endpoint;
   const reply = await endpointObject(env, endpointId).usage(since);
-  const hours = reply.kind === "usage" ? reply.hours : []; // an object that was emptied has told before
+  const hours = reply.kind === "usage" ? reply.hours : []; // an emptied object has already reported its hours
   if (hours.length > 0) await saveJobTotals(db, endpoint, hours.map(totalsOf), now);
   await saveQueryTime(db, endpointId, now);
   return hours.length;

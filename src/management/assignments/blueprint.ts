@@ -32,7 +32,7 @@ export type Blueprint = {
   readonly variables: readonly RawVariable[];
   readonly registryAuthId: string | null;
   readonly templateName: string;
-  /** It is that of a newer release than was asked for, whose own is not kept. */
+  /** The blueprint is of a newer release than the requested one, whose blueprint is not kept. */
   readonly isSuperseded?: true;
   /** The flash environment whose key the worker gets. */
   readonly callsWithin?: string;
@@ -102,7 +102,7 @@ async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
   return { version: endpoint.version, blueprint };
 }
 
-/** Which workers run code that they are sent is said by the edge alone. */
+/** Only the edge decides which workers run code that is sent to them. */
 function withoutLive(variables: readonly EnvironmentVariable[]): readonly EnvironmentVariable[] {
   return variables.filter(({ key }) => key !== LIVE_VARIABLE && key !== LIVE_TOKEN_VARIABLE);
 }

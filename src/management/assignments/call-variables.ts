@@ -10,7 +10,7 @@ export type Called = { readonly env: Assignment["env"]; readonly masked: readonl
 
 const NO_CALLS: Called = { env: {}, masked: [] };
 
-/** So that a missing key ring is told once, and not with every answer. */
+/** So that a missing key ring is logged once, and not with every answer. */
 let wasLogged = false;
 
 export class CallVariables {

@@ -57,7 +57,7 @@ function resourceOf(manifest: Json, name: string): ManifestResource | undefined 
   return data && Object.hasOwn(data.resources, name) ? data.resources[name] : undefined;
 }
 
-/** A key is given where the manifest says so; where code of ours runs, it must say. */
+/** A worker gets a key where the manifest requests one; where our own code runs, the manifest must state it. */
 function callsOf(
   resource: ManifestResource | undefined,
   environmentId: string,

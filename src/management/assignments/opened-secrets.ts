@@ -62,12 +62,12 @@ export class OpenedSecrets {
     );
   }
 
-  /** Why a secret cannot be put in its place; nothing when it can. */
+  /** Why a secret cannot be put in its place; undefined when it can. */
   problemOfValue(name: string, place: string): string | undefined {
     const opening = this.#values.get(name);
     const subject = `Secret '${name.slice(0, NAME_MAX)}', to which ${place} refers,`;
     if (opening === undefined) {
-      return `${subject} does not exist. Create it (secretCreate), and the worker starts by itself.`;
+      return `${subject} does not exist. Create it (secretCreate), and the worker starts automatically.`;
     }
     return opening.kind === "opened" ? undefined : `${subject} ${whyNot(opening)}`;
   }
@@ -77,7 +77,7 @@ export class OpenedSecrets {
     return openedValue(this.#values.get(name));
   }
 
-  /** Why a login cannot be handed over; nothing when it can. */
+  /** Why a login cannot be passed on; undefined when it can. */
   problemOfLogin(id: string, templateName: string): string | undefined {
     const login = this.#logins.get(id);
     if (login === undefined) {
@@ -106,7 +106,7 @@ function whyNot(opening: Exclude<Opening, { readonly kind: "opened" }>): string 
 }
 
 function openedValue(opening: Opening | undefined): string {
-  if (opening?.kind !== "opened") throw new Error("Asked for a secret that has a problem.");
+  if (opening?.kind !== "opened") throw new Error("A secret that has a problem was requested.");
   return opening.plaintext;
 }
 

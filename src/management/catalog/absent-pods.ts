@@ -1,4 +1,4 @@
-/** What a pod or a cluster is asked to be. */
+/** The requested properties of a pod or a cluster. */
 import * as z from "zod";
 import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
 import { findGpuCard } from "../../catalog/gpu-cards.ts";

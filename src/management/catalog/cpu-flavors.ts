@@ -28,7 +28,7 @@ export type CpuOffer = {
   readonly price: number | null;
 };
 
-/** Answers for the instance that is asked for, or for the smallest one of the flavor. */
+/** Answers for the requested instance, or for the smallest one of the flavor. */
 export async function cpuOffer(
   context: CatalogContext,
   flavor: CpuFlavor,

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { findGpuCard, type GpuCard, GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { ServiceError } from "../../contract/errors.ts";
 
-/** Nominal price of an hour, unless GPU_PRICES says otherwise: clients drop what costs nothing. */
+/** Nominal price of an hour, unless GPU_PRICES sets another: clients drop entries that cost nothing. */
 export const GPU_PRICE_PER_GB_HOUR = 0.001;
 
 const VCPU_PRICE_PER_HOUR = 0.001;

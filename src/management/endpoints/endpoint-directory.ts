@@ -22,7 +22,7 @@ type CachedEndpoint = {
 
 const cache = new BoundedMap<CachedEndpoint>(CACHE_SIZE);
 
-/** The endpoint's configuration; throws endpoint_not_found when the account has none of this id. */
+/** The endpoint's configuration; throws endpoint_not_found when the account has no endpoint with this id. */
 export async function resolveEndpoint(
   env: Env,
   accountId: string,

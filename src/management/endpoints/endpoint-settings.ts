@@ -59,7 +59,7 @@ function volumeChanges({ networkVolumeId, networkVolumeIds }: EndpointPatch) {
   };
 }
 
-/** Says whether an endpoint would get other network volumes. */
+/** Returns whether an endpoint would get other network volumes. */
 export function changesVolumes(before: EndpointSettings, after: EndpointSettings): boolean {
   const volumesOf = (settings: EndpointSettings) => [settings.networkVolumeId, settings.networkVolumeIds];
   return JSON.stringify(volumesOf(before)) !== JSON.stringify(volumesOf(after));
@@ -75,7 +75,7 @@ function mergeCompute(stored: Compute, patch: EndpointPatch): Compute {
   return { gpuIds: patch.gpuIds ?? stored.gpuIds, gpuCount, instanceIds: [] };
 }
 
-/** Says whether running workers must be replaced. Limits, scaler and timeouts need no new workers. */
+/** Returns whether running workers must be replaced. Limits, scaler and timeouts need no new workers. */
 export function needsNewVersion(before: EndpointValues, after: EndpointValues): boolean {
   return before.flashBuildId !== after.flashBuildId || replacesWorkers(endpointFields, before, after);
 }

@@ -112,7 +112,7 @@ function variablesOf({ env = [], template }: EndpointPatch) {
   return [...env, ...(template?.env ?? [])];
 }
 
-/** Refuses what an endpoint cannot have; returns what it newly needs. */
+/** Rejects settings that an endpoint cannot have; returns what it newly needs. */
 async function requireNeeds(
   context: RequestContext,
   before: EndpointRecord | undefined,

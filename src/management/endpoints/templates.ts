@@ -208,8 +208,8 @@ function nameTaken(name: string): ServiceError {
 const CREATION_FIELDS = ["name", "imageName", "containerDiskInGb", "volumeInGb"] as const;
 
 /**
- * Merges a patch into a stored template, or into the defaults when there is none yet. The image of a Pod template
- * may be any string: some clients store a placeholder there and name the image with each pod.
+ * Merges a patch into a stored template, or into the defaults when no template is stored yet. The image of a Pod
+ * template may be any string: some clients store a placeholder there and name the image with each pod.
  */
 function mergeTemplate(stored: TemplateValues | undefined, patch: TemplatePatch): TemplateValues {
   const values: Partial<TemplateValues> = {

@@ -122,7 +122,7 @@ function cannotShrink(sizeGb: number, presentGb: number): ServiceError {
 
 type Attachment = Pick<EndpointRecord, "networkVolumeId" | "networkVolumeIds">;
 
-/** Refuses volumes that are not the account's, and two of one data center: a worker mounts the one of its own. */
+/** Rejects volumes of other accounts, and two in one data center: a worker mounts the one in its own data center. */
 export async function requireAttachable(context: RequestContext, attachment: Attachment): Promise<void> {
   const volumeIds = attachedIds(attachment);
   const found = await findNetworkVolumes(context.db, context.principal.accountId, volumeIds);

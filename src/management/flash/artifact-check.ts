@@ -14,7 +14,7 @@ import { ServiceError } from "../../contract/errors.ts";
 
 type Place = { readonly env: Pick<Env, "ARTIFACTS">; readonly db: Database; readonly now: number };
 
-/** What R2 says of parts that will never fit together: too small, unknown upload, unknown part, unequal. */
+/** What R2 reports of parts that will never fit together: too small, unknown upload, unknown part, unequal. */
 const UNRECOVERABLE = /\((?:10011|10024|10025|10048)\)/;
 const GZIP_MAGIC = [0x1f, 0x8b];
 const PARTS_LISTED_MAX = 10;

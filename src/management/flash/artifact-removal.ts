@@ -30,7 +30,7 @@ export async function removeArtifactsOfApp(context: RequestContext, appId: strin
   }
 }
 
-/** Removes builds of all accounts that nothing uses, but for the newest of each app; says how many. */
+/** Removes builds of all accounts that nothing uses, but for the newest of each app; returns how many. */
 export async function removeSurplusBuilds({ db, now }: Place): Promise<number> {
   const surplus = await listSurplusFlashBuilds(db, FLASH_BUILDS_RETAINED, MAINTENANCE_ROWS_MAX);
   return await removeFlashBuildsIfUnused(db, surplus, now);

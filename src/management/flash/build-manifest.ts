@@ -1,4 +1,4 @@
-/** What the manifest of a build says of the build, and of its deployment. */
+/** What the manifest of a build states about the build and its deployment. */
 import type { FlashManifest } from "../../contract/flash/flash-manifest.ts";
 
 /** Whether every resource has a URL. */

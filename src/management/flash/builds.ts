@@ -70,7 +70,7 @@ async function requireArtifact(
   );
 }
 
-/** Says where the resources of a build are; with all of their addresses its deployment has ended well. */
+/** Records where the resources of a build are; once all their addresses are known, its deployment has succeeded. */
 export async function changeManifest(
   context: RequestContext,
   { flashBuildId, manifest }: ManifestChange,
@@ -97,8 +97,8 @@ async function deployedBy(
 }
 
 /**
- * A worker of an environment is told where the environment's endpoints are now, under the address by which it
- * has come here: a build may be deployed to several environments, and its deployer may call the edge otherwise.
+ * A worker of an environment learns where the environment's endpoints are now, under the address by which it
+ * has called the edge: a build may be deployed to several environments, and its deployer may use another address.
  */
 export async function withUrls(context: RequestContext, manifest: Json): Promise<Json> {
   const { db, principal, origin } = context;

@@ -56,7 +56,7 @@ export async function createEnvironment(
   { flashAppId, name, leaseSeconds }: EnvironmentCreation,
 ): Promise<FlashEnvironmentRecord> {
   const { db, principal, env, now } = context;
-  if (leaseSeconds !== undefined) requireSealingKeys(env); // Without keys its workers could not verify who may send them code.
+  if (leaseSeconds !== undefined) requireSealingKeys(env); // Without keys its workers could not verify that a caller is allowed to send code.
   const leaseExpiresAt = leaseSeconds === undefined ? null : leaseEnd(leaseSeconds, now);
   return await retryOnConflict(async () => {
     const app = await requireApp(context, flashAppId);

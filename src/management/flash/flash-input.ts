@@ -29,7 +29,7 @@ export const environmentCreationSchema = z.object({
 export type EnvironmentCreation = z.output<typeof environmentCreationSchema>;
 export const leaseRenewalSchema = z.object({ flashEnvironmentId: idSchema, leaseSeconds: leaseSchema });
 export type LeaseRenewal = z.output<typeof leaseRenewalSchema>;
-/** A name that no environment can have is looked for in vain, and is no mistake. */
+/** A name that no environment can have is accepted as input: the search simply finds nothing. */
 export const environmentSearchSchema = z.object({ flashAppId: idSchema, name: idSchema });
 
 export const uploadAnnouncementSchema = z.object({

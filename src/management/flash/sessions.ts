@@ -15,7 +15,7 @@ import { removeEnvironment } from "./environment-removal.ts";
 import type { LeaseRenewal } from "./flash-input.ts";
 import { leaseLapsed, requireOpenEnvironment } from "./open-environment.ts";
 
-/** The operation in the audit log when no caller asked for it. */
+/** The operation in the audit log when no caller requested it. */
 const LEASE_END = "end of a lease";
 
 /** When a lease of so many seconds ends. */
@@ -23,7 +23,7 @@ export function leaseEnd(seconds: number, now: number): number {
   return now + seconds * 1_000;
 }
 
-/** Has a session last from now on as long as is asked for. */
+/** Extends a session: from now on it lasts as long as the caller requests. */
 export async function renewLease(
   context: RequestContext,
   { flashEnvironmentId, leaseSeconds }: LeaseRenewal,

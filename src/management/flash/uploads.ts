@@ -38,7 +38,7 @@ export type PreparedUpload = {
   readonly partsUploaded: readonly number[];
 };
 
-/** Gives an address for an artifact. One that was announced with its SHA-256 goes on where it stopped. */
+/** Returns an address for an artifact. An upload that was announced with its SHA-256 continues where it stopped. */
 export async function prepareUpload(
   context: RequestContext,
   announced: UploadAnnouncement,
@@ -134,7 +134,7 @@ export function artifactStorageBytes({ ARTIFACT_STORAGE_GB }: Pick<Env, "ARTIFAC
   return bytesOfVariable(ARTIFACT_STORAGE_GB, ARTIFACT_STORAGE_DEFAULT_GB);
 }
 
-/** Refuses an artifact that the account has no storage for. */
+/** Rejects an artifact for which the account has no storage left. */
 export async function requireArtifactStorage(
   { env, db, principal }: RequestContext,
   sizeBytes: number,

@@ -1,8 +1,8 @@
 /**
  * How many bytes logs of an account may add to R2 in a day of UTC, gzipped as they lie there.
  *
- * Q1  A row in D1 says what was taken of a day's bytes: never more than the limit, whatever isolates do.
- * Q2  An isolate takes some ahead, so that D1 is asked once in 64 MB, and never more than it has stored that day, so
+ * Q1  A row in D1 records how many of a day's bytes were taken: never more than the limit, whatever isolates do.
+ * Q2  An isolate takes bytes ahead, so that it queries D1 once in 64 MB, and never more than it has stored that day, so
  *     that at most half of a day's bytes is lost with isolates that end.
  */
 import { openDatabase } from "../../db/database.ts";
@@ -12,7 +12,7 @@ import { bytesOfVariable } from "../../domain/limits/gigabytes.ts";
 import { logDay, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
 import type { Env } from "../../env.ts";
 
-/** What logs of an account may add to R2 in a day, in GB, unless LOG_STORAGE_GB_PER_DAY says otherwise. */
+/** What logs of an account may add to R2 in a day, in GB, unless LOG_STORAGE_GB_PER_DAY sets another limit. */
 const LOG_STORAGE_DEFAULT_GB_PER_DAY = 10;
 
 /** What an isolate may take of that ahead: the smallest and the largest share. */

@@ -111,7 +111,7 @@ class ObjectList {
     this.#day = this.#days.next().value;
   }
 
-  /** Where the list was broken off, since it had become too long; undefined at its end. */
+  /** Where the list was cut off because it had become too long; undefined when the list is complete. */
   get unseenLast(): number | undefined {
     return this.#unseenLast;
   }

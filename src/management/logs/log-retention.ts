@@ -9,7 +9,7 @@ import {
   type LogOwner,
 } from "../../domain/logs/log-key.ts";
 
-/** How long logs are kept, unless LOG_RETENTION_DAYS says otherwise. */
+/** How long logs are kept, unless LOG_RETENTION_DAYS sets another time. */
 export const LOG_RETENTION_DAYS_DEFAULT = 14;
 
 const LOG_RETENTION_DAYS_MAX = 365;
@@ -40,7 +40,7 @@ export async function removeOldLogs(bucket: R2Bucket, now: number, retentionDays
   return removed;
 }
 
-/** Removes logs of an endpoint, some of each day; says whether none are left. */
+/** Removes logs of an endpoint, some of each day; returns whether all are gone. */
 export async function removeLogsOf(
   bucket: R2Bucket,
   owner: LogOwner,

@@ -14,7 +14,7 @@ const writtenKeys = new BoundedMap<true>(10_000);
 
 /**
  * The same lines, sent again, take the place of the first ones. One object after the other is made. Lines for which
- * the account has no storage today are dropped, and a line in their place says so.
+ * the account has no storage left today are dropped, and a line in their place reports it.
  */
 export async function storeLines(
   env: LogEnv,

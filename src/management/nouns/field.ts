@@ -176,7 +176,7 @@ export function restNames(table: Fields): Readonly<Record<string, string>> {
   return collect(table, (name, { rest }) => [name, rest?.name]);
 }
 
-/** The table says what its functions take: each is given values of its own field only. */
+/** The table determines what its functions take: each gets values of its own field only. */
 function apply(convert: (value: never) => unknown, value: unknown): unknown {
   return convert(value as never);
 }

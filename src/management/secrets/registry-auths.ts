@@ -103,7 +103,7 @@ async function refuseUsed(
   );
 }
 
-/** Finds a credential of the calling account, or refuses in the name of the field that names it. */
+/** Finds a credential of the calling account, or throws an error for the field that names it. */
 export async function requireRegistryAuth(
   context: RequestContext,
   id: string,

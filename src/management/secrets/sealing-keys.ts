@@ -6,7 +6,7 @@ import { ServiceError } from "../../contract/errors.ts";
 
 const HOW_TO_MAKE_ONE = 'echo "k1:$(openssl rand -base64 32)" | npx wrangler secret put ENCRYPTION_KEYS';
 
-/** The keys for what is kept encrypted, or the refusal that says how to make one. */
+/** The keys for what is stored encrypted; throws an error that explains how to make one when there is none. */
 export function requireSealingKeys(env: Pick<Env, "ENCRYPTION_KEYS">): SealingKeys {
   const [newest, ...older] = readKeys(env);
   if (newest !== undefined) return [newest, ...older];

@@ -108,7 +108,7 @@ export async function changeSecretDescription(
   return updated;
 }
 
-/** Workers that run go on; later starts of those that refer to it fail, which a warning says. */
+/** Running workers continue; later starts of workers that refer to the secret fail, and a warning reports this. */
 export async function removeSecret(context: RequestContext, id: string): Promise<void> {
   const read = await requireSecret(context, id);
   if (!(await deleteSecret(context.db, authorOf(context), read))) throw notFound(id);

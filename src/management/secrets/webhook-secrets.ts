@@ -25,7 +25,7 @@ const SECRET_BYTES = 32;
 type WebhookEnv = Pick<Env, "DB" | "ENCRYPTION_KEYS">;
 
 /**
- * The account's secrets that sign now, the newest first; makes the first one when there is none. One whose key
+ * The account's secrets that sign now, the newest first; creates one when there is none yet. A secret whose key
  * is missing is left out and logged.
  */
 export async function ensureWebhookSecrets(

@@ -30,7 +30,7 @@ def find_app_context(endpoint_name: str) -> AppContext:
     chooses another environment of the project's app.
 
     Raises:
-        AppContextError: Neither says which app and environment it is.
+        AppContextError: No source names the app and the environment.
     """
     app, environment = setting("FLASH_APP"), setting("FLASH_ENV")
     if app and environment:
@@ -39,7 +39,7 @@ def find_app_context(endpoint_name: str) -> AppContext:
     if deployed is None or (app and app != deployed.app):
         missing = [name for name, value in (("FLASH_APP", app), ("FLASH_ENV", environment)) if not value]
         raise AppContextError(
-            f"Endpoint '{endpoint_name}' cannot be called: nothing says of which app and environment it is "
+            f"Endpoint '{endpoint_name}' cannot be called: its app and environment are unknown "
             f"({' and '.join(missing)} not set, no {CONTEXT_FILE.as_posix()} of a deployment found). "
             f"Use `flash dev` to try functions{_how()}, run this in a project after `flash deploy`, "
             "or set FLASH_APP and FLASH_ENV."

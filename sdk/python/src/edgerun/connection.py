@@ -35,7 +35,7 @@ def find_connection() -> Connection:
 
     Raises:
         APIKeyError: There is no key, or it must not be sent to that address.
-        ValueError: The address is none, or others could read what is sent to it.
+        ValueError: The address is invalid, or others could read what is sent to it.
     """
     stored = read_config(config_file())
     project = read_dotenv()

@@ -67,7 +67,7 @@ def refuse_places_without_cpus(places: tuple[str, ...]) -> None:
     """CPU endpoints are possible only where there are CPU instances.
 
     Raises:
-        ValueError: A data center has none.
+        ValueError: A data center has no CPU instances.
     """
     known = {place.value for place in DataCenter}
     having = {place.value for place in CPU_DATACENTERS}

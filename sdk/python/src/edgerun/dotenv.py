@@ -37,7 +37,7 @@ def read_dotenv() -> dict[str, str]:
 def read_own_file(file: Path) -> str | None:
     """The content of a file; None where it does not exist, or where another user than this one and root owns it.
 
-    A user who can write to a directory above could otherwise say where keys and calls go.
+    A user who can write to a directory above could otherwise choose where keys and calls are sent.
     """
     if not file.is_file():
         return None

@@ -145,7 +145,7 @@ class Endpoint(NamesKeywords, DeclaredEndpoint):
     def __call__(self, target: Callable[..., Any]) -> Any:
         """Makes a function or class a job of the queue: calls of it run on the endpoint's workers.
 
-        What comes back is always to be awaited, also for a plain function. In a worker of this endpoint the
+        Calls always return an awaitable, also for a plain function. In a worker of this endpoint the
         function stays as it is.
 
         Raises:
@@ -276,13 +276,13 @@ class Endpoint(NamesKeywords, DeclaredEndpoint):
         """Submits a job with this input and does not wait for it.
 
         Args:
-            input: What the worker's handler is given, as JSON can carry it.
+            input: The input of the worker's handler, a value that JSON can represent.
             webhook: URL that is called when the job ends.
 
         Raises:
             TypeError: The endpoint is no client.
             SerializationError: JSON cannot carry the input.
-            HttpError: The service refuses the job.
+            HttpError: The service rejects the job.
         """
         return await self._as_client("run").run(input, webhook=webhook)
 
@@ -290,14 +290,14 @@ class Endpoint(NamesKeywords, DeclaredEndpoint):
         """Submits a job with this input and waits for it.
 
         Args:
-            input: What the worker's handler is given, as JSON can carry it.
+            input: The input of the worker's handler, a value that JSON can represent.
             timeout: Seconds to wait; 60, or the endpoint's execution_timeout_ms where it has one. A job that takes
-                longer goes on, and comes back as it stands then.
+                longer continues to run, and is returned in its state at that time.
 
         Raises:
             TypeError: The endpoint is no client.
             SerializationError: JSON cannot carry the input.
-            HttpError: The service refuses the job.
+            HttpError: The service rejects the job.
         """
         return await self._as_client("runsync").runsync(input, timeout)
 
@@ -321,12 +321,12 @@ class Endpoint(NamesKeywords, DeclaredEndpoint):
 
     @managed_by("flash deploy")
     async def deploy(self) -> str:
-        """Creates the endpoint of its own image; answers its id. Done by `flash deploy`."""
+        """Creates the endpoint with its own image and returns its id; `flash deploy` does that."""
         return await self._as_client("deploy").provision()
 
     @managed_by("flash update")
     async def update(self) -> str:
-        """Updates the endpoint of its own image to its declaration; done by `flash update`."""
+        """Updates the endpoint with its own image to its declaration; `flash update` does that."""
         return await self._as_client("update").update()
 
     @managed_by("flash undeploy")

@@ -81,7 +81,7 @@ class EndpointClient:
     async def send(
         self, method: str, path: str, data: Any, timeout: float, headers: Mapping[str, str] | None
     ) -> Any:
-        """Sends a request to a worker of a load-balanced endpoint and answers its parsed JSON."""
+        """Sends a request to a worker of a load-balanced endpoint and returns the parsed JSON of the answer."""
         if not path.startswith("/"):
             raise ValueError(f'path={path!r} must begin with "/", such as "/items".')
         base, key, own_headers = await self._routes()
@@ -120,11 +120,11 @@ class EndpointClient:
         return await in_thread(lambda: self._own_image.ensure(connection, kind))
 
     async def provision(self) -> str:
-        """Creates the endpoint of its own image where it does not exist; answers its id."""
+        """Creates the endpoint with its own image if it does not exist; returns its id."""
         return await self._id(find_connection(), ServerlessType.QB)
 
     async def update(self) -> str:
-        """Updates the endpoint of its own image to its declaration; answers its id."""
+        """Updates the endpoint with its own image to its declaration; returns its id."""
         connection = find_connection()
         return await in_thread(lambda: self._own_image.update(connection))
 

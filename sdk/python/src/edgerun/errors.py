@@ -46,7 +46,7 @@ class FlashRuntimeError(FlashError):
 
 
 class AppContextError(FlashRuntimeError, RuntimeError):
-    """A function was called, and nothing says of which app and environment it is."""
+    """A function was called whose app and environment are unknown."""
 
 
 class EndpointNotFoundError(FlashRuntimeError, RuntimeError):
@@ -97,7 +97,7 @@ class HttpError(FlashRuntimeError):
     Attributes:
         status: The HTTP status, such as 404.
         body: The answer as text.
-        code: The service's code for the refusal, such as "endpoint_not_found", or None.
+        code: The service's code for the error, such as "endpoint_not_found", or None.
         retry_after: Seconds that the answer asks to wait, or None.
         headers: Those of the answer, by their names in lower case.
     """
@@ -125,10 +125,10 @@ class ServiceUnreachableError(FlashRuntimeError):
 
 
 class GraphQLError(FlashRuntimeError):
-    """The management API refused an operation.
+    """The management API rejected an operation.
 
     Attributes:
-        code: The service's code for the refusal, such as APP_NOT_FOUND, or None.
+        code: The service's code for the error, such as APP_NOT_FOUND, or None.
     """
 
     def __init__(self, message: str, *, code: str | None = None) -> None:
@@ -137,11 +137,11 @@ class GraphQLError(FlashRuntimeError):
 
 
 class GraphQLQueryError(GraphQLError):
-    """A query was refused."""
+    """The management API rejected a query."""
 
 
 class GraphQLMutationError(GraphQLError):
-    """A mutation was refused."""
+    """The management API rejected a mutation."""
 
 
 class ManifestServiceUnavailableError(FlashRuntimeError):

@@ -59,7 +59,7 @@ class FlashApp:
         """Deletes an app with all it has; `flash app delete` does that.
 
         Raises:
-            FlashAppNotFoundError: There is none of this name.
+            FlashAppNotFoundError: There is no app with this name.
         """
         await in_thread(lambda: _delete(name))
 
@@ -73,7 +73,7 @@ class FlashApp:
         """Deletes an environment with its endpoints; `flash env delete` does that.
 
         Raises:
-            FlashEnvironmentNotFoundError: The app has none of this name.
+            FlashEnvironmentNotFoundError: The app has no environment with this name.
         """
         await in_thread(lambda: _delete_environment(self, name))
 
@@ -82,7 +82,7 @@ class FlashApp:
         """Makes a build the active one of an environment; `flash deploy` does that.
 
         Raises:
-            FlashEnvironmentNotFoundError: The app has none of this name.
+            FlashEnvironmentNotFoundError: The app has no environment with this name.
         """
         await in_thread(lambda: _deploy(self, build_id, environment_name))
 

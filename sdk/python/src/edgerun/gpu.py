@@ -40,7 +40,7 @@ class GpuType(str, Enum):
 
     @classmethod
     def is_gpu_type(cls, name: str) -> bool:
-        """Says whether `name` is the name of a model, such as "NVIDIA L4"."""
+        """Whether `name` is the name of a model, such as "NVIDIA L4"."""
         return any(gpu.value == name for gpu in cls.all())
 
 

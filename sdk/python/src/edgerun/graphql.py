@@ -31,8 +31,8 @@ def query(
     """Sends a request; retries after these pauses while the network or the service fails. Blocks.
 
     Raises:
-        GraphQLQueryError: The service refuses.
-        HttpError, ServiceUnreachableError, TimeoutError: It failed to the end.
+        GraphQLQueryError: The service rejects the query.
+        HttpError, ServiceUnreachableError, TimeoutError: The last attempt failed too.
     """
     for pause in pauses_seconds:
         try:
@@ -50,7 +50,7 @@ def mutate(connection: Connection, document: str, variables: Mapping[str, Any]) 
     """Changes something, once: whether it was done is not known after a failure of the network. Blocks.
 
     Raises:
-        GraphQLMutationError: The service refuses.
+        GraphQLMutationError: The service rejects the mutation.
         HttpError, ServiceUnreachableError, TimeoutError: It failed.
     """
     return _call(connection, document, variables, GraphQLMutationError)

@@ -36,11 +36,11 @@ class Request:
 
 
 def exchange(request: Request) -> Any:
-    """Sends a request; answers the parsed JSON, None for an empty body, or the body as a string where it is not JSON.
+    """Sends a request; returns the parsed JSON, None for an empty body, or the body as a string where it is not JSON.
 
     Raises:
-        APIKeyError: The service refuses the key.
-        PayloadTooLargeError: The body is larger than the service takes.
+        APIKeyError: The service rejects the key.
+        PayloadTooLargeError: The body is larger than the service accepts.
         HttpError: Any other HTTP error.
         SerializationError: The answer is JSON that Python's json does not read.
         ServiceUnreachableError: No answer came.
@@ -57,7 +57,7 @@ async def exchange_in_thread(request: Request) -> Any:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Runs `work` in a daemon thread and answers what it returns or raises."""
+    """Runs `work` in a daemon thread; returns or raises what it does."""
     import asyncio
 
     loop = asyncio.get_running_loop()

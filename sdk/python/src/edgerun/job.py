@@ -60,7 +60,7 @@ class EndpointJob:
         """Requests its status, such as IN_QUEUE, IN_PROGRESS or COMPLETED.
 
         Raises:
-            HttpError: The service refuses; 404 when the job is unknown, or its result is not kept any more.
+            HttpError: The service rejects the request; 404 when the job is unknown, or its result is not kept any more.
             ServiceUnreachableError: No answer came.
         """
         deadline = time.monotonic() + _BUSY_LIMIT_SECONDS
@@ -71,7 +71,7 @@ class EndpointJob:
         """Stops it when it waits or runs; once it has ended it stays as it is.
 
         Raises:
-            HttpError: The service refuses.
+            HttpError: The service rejects the request.
             ServiceUnreachableError: No answer came.
         """
         deadline = time.monotonic() + _BUSY_LIMIT_SECONDS
@@ -86,8 +86,8 @@ class EndpointJob:
             timeout: Seconds to wait at most; None waits for as long as it takes.
 
         Raises:
-            TimeoutError: It has not ended by then; it goes on.
-            HttpError: The service refuses; 404 when the job is unknown, or its result is not kept any more.
+            TimeoutError: The job has not ended by then; it continues to run.
+            HttpError: The service rejects the request; 404 when the job is unknown, or its result is not kept any more.
             ServiceUnreachableError: The service could not be reached five times in a row.
         """
         deadline = None if timeout is None else time.monotonic() + timeout

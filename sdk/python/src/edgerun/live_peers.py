@@ -1,4 +1,4 @@
-"""In a live worker: what its calls of other endpoints carry along, which have no code of their own yet."""
+"""In a live worker: what its calls to other endpoints carry along, since those workers have no code yet."""
 
 from __future__ import annotations
 

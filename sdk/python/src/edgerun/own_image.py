@@ -37,10 +37,10 @@ class OwnImage:
             return self._id
 
     def update(self, connection: Connection) -> str:
-        """Updates it to its declaration; answers its id. Blocks.
+        """Updates the endpoint to its declaration; returns its id. Blocks.
 
         Raises:
-            EndpointNotFoundError: There is none.
+            EndpointNotFoundError: The endpoint does not exist.
         """
         with self._lock:
             id = self._existing(connection)
@@ -51,10 +51,10 @@ class OwnImage:
             return id
 
     def remove(self, connection: Connection) -> None:
-        """Deletes it, after its workers were let go. Blocks.
+        """Deletes the endpoint, after its workers were released. Blocks.
 
         Raises:
-            EndpointNotFoundError: There is none.
+            EndpointNotFoundError: The endpoint does not exist.
         """
         with self._lock:
             id = self._existing(connection)

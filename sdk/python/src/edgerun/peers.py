@@ -27,7 +27,7 @@ _MANIFEST = "query ($id: String) { flashBuild(flashBuildId: $id) { manifest } }"
 class PeerDirectory:
     """Addresses by endpoint name, as the environment's active build has them.
 
-    They are asked for at most every 300 seconds; while the service cannot be asked, the last ones stay.
+    They are requested at most every 300 seconds; while the service is unreachable, the last ones stay in use.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class PeerDirectory:
         self._refreshed_at = 0.0
 
     def address(self, connection: Connection, environment_id: str, name: str) -> str | None:
-        """The URL of the endpoint with this name; None when the manifest has none. Blocks.
+        """The URL of the endpoint with this name; None when the manifest does not name it. Blocks.
 
         Raises:
-            ManifestServiceUnavailableError: The service cannot be asked, and never was.
+            ManifestServiceUnavailableError: The service is unreachable, and has never answered before.
         """
         with self._lock:
             if self._addresses is None or self._clock() - self._refreshed_at >= CACHE_SECONDS:
@@ -87,7 +87,7 @@ async def find_peer(name: str) -> QueueApi | None:
     """The queue of another endpoint of this worker's environment; None where the manifest does not name it.
 
     Raises:
-        ManifestServiceUnavailableError: The service cannot be asked, and never was.
+        ManifestServiceUnavailableError: The service is unreachable, and has never answered before.
         APIKeyError: The worker has no key: its build saw no calls of other endpoints.
     """
     found = await in_thread(lambda: _find_address(name))

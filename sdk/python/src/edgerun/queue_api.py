@@ -15,7 +15,7 @@ QUICK_SECONDS = 60.0
 """For an answer that the service gives at once."""
 WAIT_MIN_SECONDS = 1.0
 WAIT_MAX_SECONDS = 300.0
-"""For which the service holds a runsync at most."""
+"""The longest time for which the service keeps a runsync request open."""
 _GRACE_SECONDS = 10.0
 
 

@@ -48,18 +48,18 @@ async def call_remote(
     method: str | None = None,
     choice: Mapping[str, str] | None = None,
 ) -> Any:
-    """Runs `function` on the endpoint with these arguments, and answers what it returns.
+    """Runs `function` on the endpoint with these arguments, and returns its result.
 
-    Of a class, `method` is the one to be called, and `choice` what says so in the input of a job.
+    For a class, `method` is the method to call, and `choice` is the part of a job's input that selects it.
 
     Raises:
         SerializationError: JSON cannot carry an argument.
-        AppContextError: Nothing says of which app and environment the endpoint is.
-        EndpointNotFoundError: They have no such endpoint.
-        CallTimeoutError: It took too long.
-        RemoteExecutionError: It raised, or its job was cancelled or timed out.
-        APIKeyError: There is no key, or the service refuses it.
-        HttpError, ServiceUnreachableError: The service does not do its part.
+        AppContextError: The app and the environment of the endpoint are unknown.
+        EndpointNotFoundError: The app and environment have no such endpoint.
+        CallTimeoutError: The call took too long.
+        RemoteExecutionError: The function raised, or its job was cancelled or timed out.
+        APIKeyError: There is no key, or the service rejects it.
+        HttpError, ServiceUnreachableError: The service fails or cannot be reached.
     """
     name = endpoint.name or function
     for argument, value in arguments.items():

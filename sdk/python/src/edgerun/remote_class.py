@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .endpoint import Endpoint
 
 METHOD_KEY = "method"
-"""In the input of a class with several methods: the one that is meant."""
+"""Key in the input of a class with several methods: the method to call."""
 
 
 def public_methods(target: type) -> dict[str, Callable[..., Any]]:

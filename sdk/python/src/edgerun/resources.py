@@ -14,7 +14,7 @@ class ResourceManager:
 
     @managed_by("flash deploy")
     async def deploy(self, resource: Endpoint) -> str:
-        """Makes the endpoint and answers its id; `flash deploy` does that."""
+        """Creates the endpoint and returns its id; `flash deploy` does that."""
         return await resource.deploy()
 
     @managed_by("flash update")

@@ -57,7 +57,7 @@ class RouteRequest:
 
 
 def prepare_route_call(endpoint: Endpoint, route: Route, arguments: Mapping[str, Any]) -> Callable[[], Any]:
-    """A function that sends the request and answers what the route returns. It blocks.
+    """A function that sends the request and returns the result of the route. It blocks.
 
     Raises:
         SerializationError: HTTP cannot carry an argument; the message names it.

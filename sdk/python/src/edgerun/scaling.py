@@ -7,9 +7,9 @@ from enum import Enum
 DEFAULT_WORKERS_MIN = 0
 """Workers that stay when there is nothing to do."""
 DEFAULT_WORKERS_MAX = 1
-"""Workers that an endpoint may have at most, unless it says otherwise."""
+"""The default maximum number of workers of an endpoint."""
 WORKERS_MAX = 1000
-"""As many an endpoint may have."""
+"""The most workers that an endpoint may have."""
 
 
 class ServerlessScalerType(str, Enum):

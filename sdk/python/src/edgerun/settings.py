@@ -117,7 +117,7 @@ def read_settings(
     max_concurrency: object,
     python_version: object,
 ) -> Settings:
-    """Checks the parameters of an endpoint, each by itself and against the others.
+    """Checks the parameters of an endpoint, each one separately and against the others.
 
     Raises:
         ValueError: One is not what it should be; the message names it, its value and what would be right.

@@ -15,7 +15,7 @@ if sys.version_info >= (3, 14):
 
         Raises:
             TypeError: It cannot be called.
-            ValueError: It does not tell.
+            ValueError: Python cannot determine its signature.
         """
         return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
 
@@ -26,6 +26,6 @@ else:
 
         Raises:
             TypeError: It cannot be called.
-            ValueError: It does not tell.
+            ValueError: Python cannot determine its signature.
         """
         return inspect.signature(function)

@@ -16,13 +16,13 @@ class PodTemplate(NamesKeywords):
 
     Args:
         advancedStart: Whether `startScript` replaces the image's own start.
-        config: Settings that are kept with the template; `flash deploy` leaves them out, and says so.
+        config: Settings that are kept with the template; `flash deploy` leaves them out and reports that.
         containerDiskInGb: GB of the container's own disk. Without it: 64, or less where a CPU instance has less.
         containerRegistryAuthId: Id of saved credentials, for a private image.
         dockerArgs: Arguments of the container.
         env: Variables, as a list of {"key": …, "value": …} or as a dictionary.
         imageName: An image instead of the one that the endpoint would have.
-        name: Name of the template; `flash deploy` leaves it out, and says so.
+        name: Name of the template; `flash deploy` leaves it out and reports that.
         ports: Such as "8000/http,22/tcp".
         startScript: Script that is run at the start.
 

@@ -34,7 +34,7 @@ class Verb:
     def route(
         cls, endpoint: object, method: str, path: str, register: Callable[[Route], Callable[..., Any]]
     ) -> Verb:
-        """A decorator that gives its function to `register`, and answers what that answers."""
+        """A decorator that passes its function to `register`, and returns its result."""
         return cls(endpoint, method, path, register=register, send=None)
 
     @classmethod
@@ -52,7 +52,7 @@ class Verb:
         return cast(F, self._register(Route(self._method, self._path, function)))
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        """Sends the request and answers its parsed JSON."""
+        """Sends the request and returns the parsed JSON of the answer."""
         if self._send is None:
             raise TypeError(
                 f"{self._shown} declares a route and cannot be awaited: "

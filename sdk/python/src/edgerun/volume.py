@@ -20,7 +20,7 @@ DEFAULT_SIZE_GB = 100
 class NetworkVolume(NamesKeywords):
     """A volume that is mounted at `/runpod-volume` in each worker.
 
-    It is found by its id, or by name and data center, and made when there is none. Nothing deletes it.
+    It is found by its id, or by name and data center, and created when it does not exist. Nothing deletes it.
 
     Args:
         name: Name; required unless `id` is given.
@@ -58,7 +58,7 @@ class NetworkVolume(NamesKeywords):
 
     @managed_by("flash deploy")
     async def deploy(self) -> str:
-        """Creates the volume where it does not exist; answers its id. Done by `flash deploy`."""
+        """Creates the volume if it does not exist and returns its id; `flash deploy` does that."""
         connection = find_connection()
         return await in_thread(lambda: ensure_volume(connection, self))
 

@@ -16,7 +16,7 @@ CALL_SECONDS = 60.0
 
 
 def ensure_volume(connection: Connection, volume: NetworkVolume) -> str:
-    """The id of `volume`, which is created where its data center has none of its name. Blocks."""
+    """The id of `volume`, which is created if its data center has no volume with its name. Blocks."""
     if volume.id is not None:
         return volume.id
     for found in _list(connection):

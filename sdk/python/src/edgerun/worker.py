@@ -9,11 +9,11 @@ LIVE_PREFIX = "live-"
 
 
 def is_worker() -> bool:
-    """Says whether this process runs in a worker of the service."""
+    """Whether this process runs in a worker of the service."""
     return bool(os.environ.get("RUNPOD_ENDPOINT_ID") or os.environ.get("RUNPOD_POD_ID"))
 
 
 def is_worker_of(name: str) -> bool:
-    """Says whether this process runs in a worker of the endpoint of this name."""
+    """Whether this process runs in a worker of the endpoint of this name."""
     resource = os.environ.get("FLASH_RESOURCE_NAME", "")
     return is_worker() and resource.removeprefix(LIVE_PREFIX) == name.removeprefix(LIVE_PREFIX)

@@ -16,7 +16,7 @@ import { batchIdOf, callBatch } from "./call.ts";
 /** All requests of one call. */
 const BATCH_BODY_MAX_BYTES = 10 * 1024 * 1024;
 
-/** `POST /batch`: a draft with these requests; none of them starts yet. */
+/** `POST /batch`: creates a draft with these requests and starts no request yet. */
 export async function createBatch(context: QueueContext): Promise<Response> {
   const idempotencyKey = readIdempotencyKey(context);
   const { id, status } = await add(context, (packs) => ({ kind: "create", packs, idempotencyKey }));

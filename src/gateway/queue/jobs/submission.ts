@@ -62,7 +62,7 @@ export async function queueJob(
   }
 }
 
-/** The `Idempotency-Key` header; null when there is none. */
+/** The `Idempotency-Key` header; null when it is absent. */
 export function readIdempotencyKey(context: QueueContext): string | null {
   const key = context.req.header("Idempotency-Key");
   if (key === undefined || key === "") return null;

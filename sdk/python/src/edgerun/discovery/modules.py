@@ -28,11 +28,11 @@ class Trial:
     files: frozenset[str]
     candidates: frozenset[str]
     given_up: Mapping[str, str]
-    """Candidates that an earlier trial did not come to the end of, and what it says of them."""
+    """Candidates whose import did not finish in an earlier trial, with the message that the trial reported for each."""
     declared: list[Declaration]
     notes: Notes
     announce: Callable[[str], None]
-    """Told of each candidate before its code runs, and with an empty text after it."""
+    """Called with each candidate before its code runs, and with an empty text afterwards."""
 
     def relative(self, file: str) -> str | None:
         """The path of a file of the project; None for any other."""
@@ -169,7 +169,7 @@ def _is_noted(error: BaseException, trial: Trial) -> bool:
 
 
 def _is_of_sdk(error: BaseException) -> bool:
-    """The SDK refused a declaration, so nothing of the file's own is to blame but that."""
+    """Whether the SDK rejected a declaration, so that the declaration is the only fault in the file."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -54,7 +54,7 @@ def calls_between(
 
 @dataclass(frozen=True)
 class _NameIndex:
-    """Words that mean a declared function anywhere in a file: word → endpoints."""
+    """Identifiers that refer to a declared function anywhere in a file: identifier → endpoints."""
 
     names: dict[str, set[str]]
     """Functions of the file itself, and of modules of which it imports everything."""
@@ -129,7 +129,7 @@ def _all_names(source: Source | None) -> list[str]:
 
 @dataclass(frozen=True)
 class _Mention:
-    """A word of a file that may mean a declared function."""
+    """An identifier in a file that may refer to a declared function."""
 
     word: str
     module: str | None

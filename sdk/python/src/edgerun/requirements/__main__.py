@@ -7,7 +7,7 @@ from edgerun.requirements.library import load_packaging, pip_arguments
 
 
 def main() -> None:
-    """Answer the question on standard input; exit status 3 says that ``packaging`` cannot be found."""
+    """Answer the question on standard input; exit status 3 means that ``packaging`` cannot be found."""
     question = json.load(sys.stdin)
     if question["operation"] == "pip":
         json.dump({"args": pip_arguments()}, sys.stdout)

@@ -33,7 +33,7 @@ def _read(packaging: Packaging, text: str, python: str) -> Answer:
         applies = marker is None or bool(marker.evaluate(target_environment(python)))
     except ValueError as error:
         return {"error": str(error).splitlines()[0]}
-    # On a worker the marker is as it is judged here; pip would judge it again, for this computer.
+    # The marker was evaluated for the worker above; pip would evaluate it again, for this computer.
     requirement.marker = None
     return {
         "name": requirement.name,

@@ -1,4 +1,4 @@
-"""What an installation holds, and what of it is needed."""
+"""The packages in an installation, and which of them are needed."""
 
 from __future__ import annotations
 

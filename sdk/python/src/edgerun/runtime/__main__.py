@@ -29,7 +29,7 @@ def main() -> int:
         else:
             _serve_jobs(application)
     except StartError as error:
-        # The last line of a worker that ends is what people are shown.
+        # Users are shown the last line that a worker prints before it ends.
         print(error, file=sys.stderr, flush=True)
         return 1
     return 0

@@ -28,7 +28,7 @@ _GONE = (ConnectionError, http.client.HTTPException, OSError)
 
 @dataclass(frozen=True)
 class Job:
-    """A job as it came: its id, and everything else that the agent says of it."""
+    """A job as it came: its id, and everything else that the agent sends with it."""
 
     id: str
     payload: Mapping[str, Any]
@@ -67,7 +67,7 @@ class Agent:
     # Polls
 
     def take(self, is_busy: bool) -> list[Job]:
-        """Polls for a job; answers None when there is none. `is_busy`: a job of this worker may still be running."""
+        """Polls for a job; returns None when there is no job. `is_busy`: a job of this worker may still be running."""
         status, body = self._poll(f"{self._take_url}&job_in_progress={int(is_busy)}")
         if status != 200:
             return []
@@ -102,7 +102,7 @@ class Agent:
     # Messages
 
     def ping(self, job_ids: list[str]) -> None:
-        """Says that the worker lives and which jobs it has. Failures do not matter."""
+        """Reports that the worker is alive and which jobs it has. Failures are ignored."""
         ids = f"&job_id={quote(','.join(job_ids))}" if job_ids else ""
         if self._ping_url:
             self._connection().try_ask("GET", f"{self._ping_url}{ids}", None, _POST_TIMEOUT_S)

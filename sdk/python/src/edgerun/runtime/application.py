@@ -40,7 +40,7 @@ class Application:
 
     @property
     def again(self) -> str:
-        """How its code gets here once more."""
+        """Advice on how to send the code of the app to this worker again."""
         return "run `flash deploy` again"
 
     @property
@@ -50,11 +50,11 @@ class Application:
 
     @property
     def logs_failures(self) -> bool:
-        """Whether the log says why a call has failed; where callers see both, once is enough."""
+        """Whether the log reports why a call has failed; not needed where the caller sees both log and error."""
         return True
 
     def has_module(self, name: str) -> bool:
-        """Whether a top-level module is of the app."""
+        """Whether a top-level module belongs to the app."""
         return (self.directory / name).exists() or (self.directory / f"{name}.py").exists()
 
     def shown(self, text: str) -> str:

@@ -15,7 +15,7 @@ _SDK_DIRECTORY = str(Path(__file__).resolve().parent.parent) + os.sep
 
 
 class StartError(Exception):
-    """The worker cannot start; the message says why and how to solve it."""
+    """The worker cannot start; the message explains why and how to solve it."""
 
 
 class JobFailure(Exception):

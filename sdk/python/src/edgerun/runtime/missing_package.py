@@ -19,7 +19,7 @@ _PACKAGES = {
     "yaml": "pyyaml",
 }
 
-# Builds leave them out, also where an app says that it depends on them: Edgerun's own images have them.
+# Builds leave them out, also where an app declares them as dependencies: Edgerun's own images have them.
 OF_IMAGES = frozenset({"numpy", "torch", "torchaudio", "torchvision", "triton"})
 
 # Packages of several gigabytes, which are not installed just to try a function.

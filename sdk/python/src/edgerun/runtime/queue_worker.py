@@ -1,8 +1,8 @@
 """
 A worker of a queue-based endpoint.
 
-W1  Each slot is a loop of its own: take a job, run it, post its result. It asks for a job only when it is free.
-W2  A poll says that nothing is in progress only when no other slot polls or runs: the agent concludes from it that
+W1  Each slot is a separate loop: take a job, run it, post its result. It requests a job only when it is free.
+W2  A poll reports that nothing is in progress only when no other slot polls or runs: the agent concludes from it that
     results of earlier jobs are lost.
 W3  A plain function that runs alone runs on the main thread, and async ones on a loop there: some libraries insist.
 W4  After SIGTERM no job is taken; the running ones end and their results are posted.
@@ -58,7 +58,7 @@ class QueueWorker:
             self._prepare(is_async)
         except StartError:
             if self._loop is not None:
-                self._loop.close()  # or it complains after the last line, which says why
+                self._loop.close()  # else it prints a complaint after the last line, which has the reason
             raise
         self._watch_for_end()
         self._start_beside(self._follow_stops, "stops")
@@ -74,7 +74,7 @@ class QueueWorker:
             slot.join()
 
     def end(self) -> None:
-        """Takes no more jobs (W4)."""
+        """Stops taking jobs (W4)."""
         log.say("Ends: no more jobs are taken.")
         self._stopping.set()
         self._agent.hang_up()

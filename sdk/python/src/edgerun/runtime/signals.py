@@ -13,7 +13,7 @@ _before = threading.local()
 
 def spare_children() -> None:
     """
-    Forked processes get the usual handlers. Signals are held back meanwhile: one that came between would be handled
+    Forked processes get the usual handlers. Signals are blocked meanwhile: one that arrived in between would be handled
     by the child as if it were the worker, whose sockets and pipes it shares.
     """
     os.register_at_fork(before=_hold_back, after_in_parent=_let_through, after_in_child=_end_as_usual)

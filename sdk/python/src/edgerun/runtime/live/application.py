@@ -17,13 +17,13 @@ from .request import Code, LiveRequest
 
 @dataclass(frozen=True)
 class LiveApplication(Application):
-    """`directory` holds the module sets, or is one of them; people know files by their path in the project."""
+    """`directory` holds the module sets, or is one of them; messages name files by their path in the project."""
 
     sets: Path = Path()
 
     @property
     def again(self) -> str:
-        """How its code gets here once more."""
+        """Advice on how to send the code of the app to this worker again."""
         return "save: the next call runs it"
 
     @property

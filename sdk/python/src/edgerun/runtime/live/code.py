@@ -1,7 +1,7 @@
 """
 The code that a live worker runs.
 
-L1  One version is loaded at a time; another one replaces it, and calls that run go on with what they have.
+L1  One version is loaded at a time; another one replaces it, and running calls continue with the one they started with.
 L2  What did not change stays: the same files with the same needs are loaded once, and so is the object of a class.
 L3  A load that failed is tried again by the next call.
 """

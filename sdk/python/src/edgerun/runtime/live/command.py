@@ -16,7 +16,7 @@ _SHOWN_BYTES = 8_000
 
 
 class InstallFailed(Exception):
-    """Something cannot be installed; the message says why."""
+    """Something cannot be installed; the message explains why."""
 
 
 class InstallCommand:

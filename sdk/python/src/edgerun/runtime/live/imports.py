@@ -11,14 +11,14 @@ from types import ModuleType
 
 
 def put_first(directory: Path) -> None:
-    """Imports look there before anywhere else."""
+    """Imports search this directory before all others."""
     leave_out(directory)
     sys.path.insert(0, str(directory))
     importlib.invalidate_caches()
 
 
 def leave_out(directory: Path) -> None:
-    """Imports look there no more, nor in directories of it that code has added."""
+    """Imports no longer search this directory, nor directories below it that code has added."""
     sys.path[:] = [path for path in sys.path if not _is_within(str(path), directory)]
     for path in [path for path in sys.path_importer_cache if _is_within(path, directory)]:
         del sys.path_importer_cache[path]

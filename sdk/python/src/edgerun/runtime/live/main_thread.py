@@ -33,7 +33,7 @@ class MainThread(EventLoop):
             self._loop.run_forever()
 
     def run(self, act: Callable[[], Result], context: contextvars.Context | None = None) -> Result:
-        """Runs `act` outside the loop, and answers what it returns or raises. For other threads."""
+        """Runs `act` outside the loop; returns or raises what it does. For other threads."""
         outcome: concurrent.futures.Future[Result] = concurrent.futures.Future()
         context = context or contextvars.copy_context()
 

@@ -33,7 +33,7 @@ class MissingModules(Exception):
 
 
 class NotLoaded(Exception):
-    """The code cannot be loaded, or its dependencies cannot be installed; the message says why and where."""
+    """The code cannot be loaded, or its dependencies cannot be installed; the message explains why and where."""
 
     def __init__(self, message: str, *, kind: str = "NotLoaded", traceback: str = "") -> None:
         super().__init__(message)

@@ -2,7 +2,7 @@
 Packages that code depends on, installed where it runs.
 
 P1  What this Python has already is not installed, and neither is what images bring where this one does.
-P2  An installation is a directory named by what was asked for; it is complete when it has its name, so that workers
+P2  An installation is a directory named after the requested packages; it is complete once it has that name, so workers
     which share a volume can make it side by side.
 """
 
@@ -59,7 +59,7 @@ class Packages:
         return self._is_spent
 
     def provide(self, code: Code) -> None:
-        """Raises NotLoaded where something cannot be installed, and says why; WorkerSpent."""
+        """Raises NotLoaded, with the reason, when something cannot be installed; WorkerSpent."""
         try:
             install_system_packages(code.system_dependencies, self._cache)
             requirements = unmet(code.dependencies, self._searched)

@@ -1,4 +1,4 @@
-"""Jobs of a live worker: each says what code it is for."""
+"""Jobs of a live worker: each one names the code that it is for."""
 
 from __future__ import annotations
 

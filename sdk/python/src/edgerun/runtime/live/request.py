@@ -29,7 +29,7 @@ Value = TypeVar("Value")
 
 
 class Refused(ValueError):
-    """An invalid or forbidden request; the message says why."""
+    """An invalid or forbidden request; the message explains why."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class LiveRequest:
 
 
 def is_live_request(value: Any) -> bool:
-    """Whether it is meant to be one; a plain input is not."""
+    """Whether the value is intended as a live request; a plain input is not."""
     return isinstance(value, dict) and "protocol" in value and "execution_type" in value
 
 
@@ -127,7 +127,7 @@ _CODE_KEYS = (
 
 
 def read_code(value: Any) -> Code:
-    """What a request, or a peer in it, says of code. Raises Refused."""
+    """The code that a request, or a peer in it, describes. Raises Refused."""
     if not isinstance(value, dict):
         raise Refused("The description of code must be an object.")
     kind = value.get("execution_type")

@@ -148,7 +148,7 @@ def _read(request: Request) -> tuple[LiveRequest, Request]:
 
 
 class _WorkerAnswer(Answer):
-    """What the worker says itself."""
+    """An answer of the worker itself, not of a route."""
 
 
 def _outcome(outcome: str, status: int, value: Any) -> Answer:

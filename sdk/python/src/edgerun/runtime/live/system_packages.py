@@ -18,7 +18,7 @@ _QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
 
 
 def install_system_packages(names: Sequence[str], cache: Path) -> None:
-    """Raises InstallFailed. Where it cannot be done at all, it says so in the log."""
+    """Raises InstallFailed. Where this worker cannot install packages at all, only a warning is logged."""
     for name in names:
         if not _NAME.fullmatch(name):
             raise InstallFailed(f"{name!r} in system_dependencies is no name of a Debian package.")
@@ -40,7 +40,7 @@ def install_system_packages(names: Sequence[str], cache: Path) -> None:
 
 def _apt_install(names: list[str], cache: Path) -> None:
     (cache / "partial").mkdir(parents=True, exist_ok=True)
-    # A container's root may not become apt's own user.
+    # Root in a container may lack the permission to switch to apt's own user.
     options = [
         *("-o", "APT::Sandbox::User=root", "-o", f"Dir::Cache::archives={cache}"),
         *("-o", "APT::Keep-Downloaded-Packages=true"),

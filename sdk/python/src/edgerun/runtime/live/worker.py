@@ -24,7 +24,7 @@ _RESTART_EXIT_CODE = 75
 
 def serve_live(environment: MutableMapping[str, str]) -> int:
     """Serves until SIGTERM, or until the code needs a fresh process; returns the exit code. Raises StartError."""
-    # What people print of the environment does not open their worker to others.
+    # The token is removed from the environment, so that code which prints its environment does not reveal it.
     token = environment.pop(_TOKEN_VARIABLE, "")
     live_peers.hold_token(token)
     with tempfile.TemporaryDirectory(prefix="edgerun-live-", ignore_cleanup_errors=True) as directory:

@@ -18,7 +18,7 @@ from .message import RequestError, Request, encode_head, read_request
 
 # Seconds for which an idle connection stays open, and within which a request must arrive completely.
 KEEP_ALIVE_S = 600.0
-# Seconds for a client that was refused in the middle of its request to read why.
+# Seconds that a client has to read the error when its request was rejected before it was read completely.
 _LINGER_S = 2.0
 
 # Seconds between two looks whether the client of a request is still there.
@@ -80,7 +80,7 @@ class Connection:
             timer.cancel()
 
     async def _answer(self, request: Request) -> bool:
-        """False when the connection is of no more use."""
+        """False when the connection can no longer be used."""
         watch = _Watch(self._reader, self._writer)
         try:
             return await self._answer_watched(request)

@@ -1,7 +1,7 @@
 """
 Reading requests and writing answers of HTTP/1.1.
 
-M1  A request that could be read in two ways is refused and its connection closed: both lengths given, a folded
+M1  A request that could be read in two ways is rejected and its connection closed: both lengths given, a folded
     header, anything but CRLF.
 M2  Nothing is read without a limit.
 """
@@ -53,7 +53,7 @@ class Request:
 
 
 async def read_request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Request | None:
-    """The next request; None when the peer has no more. Raises RequestError, or an error of the connection."""
+    """The next request; None when the peer sends no more. Raises RequestError, or an error of the connection."""
     head = await _read_head(reader)
     if head is None:
         return None

@@ -140,7 +140,7 @@ class _Values:
         if parameters.takes_any:
             self._values.update({name: fields[name] for name in others})
         elif source == "body" and others and len(others) == len(fields):
-            self._reject_others(others)  # nothing in it is known, so it can not be meant for this route
+            self._reject_others(others)  # no field is known, so the body cannot be intended for this route
 
     def _reject_others(self, names: list[str]) -> None:
         for name in names:

@@ -34,7 +34,7 @@ class Found:
 
 
 class Routes:
-    """Paths without parameters go before those with some. A slash at the end is passed over unless a route says it."""
+    """Paths without parameters match before paths with some. A trailing slash is ignored unless a route declares it."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._exact: dict[str, dict[str, Route]] = {}

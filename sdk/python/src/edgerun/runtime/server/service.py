@@ -70,7 +70,7 @@ class Service:
         return self.answer_of_unforeseen(error)
 
     def answer_of_unforeseen(self, error: BaseException) -> Answer:
-        is_no_json = isinstance(error, NotJsonError)  # It says a place and a type, and nothing of the code.
+        is_no_json = isinstance(error, NotJsonError)  # Its message has a place and a type, and nothing of the code.
         return detail_answer(500, str(error) if is_no_json else "Internal Server Error")
 
     def note(self, error: BaseException, request: Request) -> None:

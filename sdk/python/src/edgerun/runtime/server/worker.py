@@ -106,7 +106,7 @@ class Server:
         return int(listener.sockets[0].getsockname()[1])
 
     async def end(self) -> None:
-        """Takes no more connections, and waits for the requests that run."""
+        """Stops accepting connections, and waits for the running requests."""
         for listener in self._listeners:
             listener.close()
         for connection in self._connections.values():
