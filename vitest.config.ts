@@ -119,6 +119,7 @@ export default defineConfig({
           // Container tests that run beside five other files on two cores may need minutes.
           testTimeout: 300_000,
           hookTimeout: 300_000,
+          expect: { poll: { timeout: 60_000 } },
         },
       },
     ],
