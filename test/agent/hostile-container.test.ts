@@ -26,6 +26,7 @@ import {
   PRIVATE_NETWORKS,
   type Target,
 } from "../support/surroundings.ts";
+import { freePort } from "../support/free-port.ts";
 import { inTurn } from "../support/turn.ts";
 import { ExitLog, printed, shell, workerSpec } from "./runtime-conformance.ts";
 
@@ -140,10 +141,10 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
     test("no service of its host, on none of the host's addresses", async ({ expect }) => {
       await using world = await openWorld();
       const addresses = [world.gateway, ...hostAddresses()];
-      const port = await getPort();
+      const port = await freePort();
       const datagrams = addresses.map((host) => ({ protocol: "udp" as const, host, port }));
       await using _open = await listen([{ protocol: "tcp", host: "0.0.0.0", port }, ...datagrams]);
-      await world.runtime.admit(await getPort());
+      await world.runtime.admit(await freePort());
       const worker = await world.start();
       const targets = addresses.flatMap((address) => named(address, port));
       expect(targets.length).toBeGreaterThanOrEqual(4);
@@ -155,7 +156,7 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
 
     test("no service of its host's loopback", async ({ expect }) => {
       await using world = await openWorld();
-      const port = await getPort();
+      const port = await freePort();
       await using _open = await listen(bothProtocols("127.0.0.1", port));
       const targets = named("127.0.0.1", port);
       expect(await probe(await world.start(), targets)).toEqual(answersOf(targets, denied));
@@ -169,7 +170,7 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
       "no service of its host by IPv6, even if both had an address",
       async ({ expect }) => {
         await using world = await openWorld();
-        const port = await getPort();
+        const port = await freePort();
         await using _open = await listen(bothProtocols("::", port));
         const worker = await world.start();
         await execa("sh", ["-c", ipv6Commands(world.bridge, "fe80::42")]);
@@ -240,7 +241,7 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
     test("the Internet, but no metadata service and no private network", async ({ expect }) => {
       await inTurn("beyond", async () => {
         await using world = await openWorld();
-        const port = await getPort();
+        const port = await freePort();
         await using _beyond = await openBeyond(port);
         const worker = await world.start();
         const open = named(INTERNET, port);
@@ -261,7 +262,7 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
       await inTurn("beyond", async () => {
         const [opened = "", ...others] = PRIVATE_NETWORKS;
         await using world = await openWorld({ allowedNetworks: [`${opened}/32`] });
-        const port = await getPort();
+        const port = await freePort();
         await using _beyond = await openBeyond(port);
         const worker = await world.start();
         await using _passing = await passBeforeUserChain(world.bridge);
@@ -276,7 +277,7 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
       await inTurn("beyond", async () => {
         const [opened = "", ...others] = PRIVATE_NETWORKS;
         await using world = await openWorld({ allowedNetworks: [`${opened}/32`, "168.63.0.0/16"] });
-        const port = await getPort();
+        const port = await freePort();
         await using _beyond = await openBeyond(port);
         const worker = await world.start();
         const open = named(opened, port);
