@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { CommandFixture, layOutBundle } from "../cli/support/flash-command.ts";
 import { type Edgerun, startEdgerun } from "../support/edgerun.ts";
 import { readDocument } from "../support/markdown.ts";
+import { QueueClient } from "../support/queue-client.ts";
 
 const PYTHON_PACKAGE = resolve(import.meta.dirname, "../../sdk/python/src");
 const LOCAL_URL = "http://127.0.0.1:8787";
@@ -19,11 +20,12 @@ describe("commands of documents", () => {
 
   beforeAll(async () => {
     [edgerun, bundle] = await Promise.all([startEdgerun({ runtime: "process" }), layOutBundle()]);
+    const { id: jobId } = await new QueueClient(edgerun).run({ name: "you" });
     fixture = await CommandFixture.open(bundle, {
       EDGE: edgerun.baseUrl,
       KEY: edgerun.apiKey,
       ENDPOINT: edgerun.endpointId,
-      JOB: "00000000-0000-0000-0000-000000000000-s0",
+      JOB: jobId,
       EDGERUN_URL: edgerun.baseUrl,
       SVC_API_KEY: edgerun.apiKey,
       PYTHONPATH: PYTHON_PACKAGE,
@@ -51,6 +53,8 @@ describe("commands of documents", () => {
     ["docs/how-to/container-workers.md", '"workersMax":5'],
     ["docs/how-to/batches.md", '"requestTotal":2'],
     ["docs/how-to/logs.md", '"lines":'],
+    ["docs/how-to/troubleshooting.md", '"isPresent":true'],
+    ["docs/how-to/backups.md", ""],
   ] as const)("%s answers what it says", async ([path, answer], { expect }) => {
     expect(await run(path, "run")).toContain(answer);
   });
