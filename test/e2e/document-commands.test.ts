@@ -1,13 +1,16 @@
 /** The commands of the documents, run against one real Edgerun as a reader would copy them. */
+import { resolve } from "node:path";
 import { afterAll, beforeAll, describe, inject, test } from "vitest";
 import { CommandFixture } from "../cli/support/flash-command.ts";
 import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createHelloEndpoint } from "../support/management-client.ts";
 import { readDocument } from "../support/markdown.ts";
 
+const PYTHON_PACKAGE = resolve(import.meta.dirname, "../../sdk/python/src");
 const LOCAL_URL = "http://127.0.0.1:8787";
 /** An HTTP error ends the command with its body; the documents leave the option out. */
 const STRICT = 'set -eu -o pipefail; curl() { command curl --fail-with-body "$@"; }';
+const IN_NEW_FOLDER = 'cd "$(mktemp -d -p .)"';
 
 describe("commands of documents", () => {
   let account: AccountHost;
@@ -22,6 +25,7 @@ describe("commands of documents", () => {
       JOB: "00000000-0000-0000-0000-000000000000-s0",
       EDGERUN_URL: account.baseUrl,
       SVC_API_KEY: account.apiKey,
+      PYTHONPATH: PYTHON_PACKAGE,
     });
   });
   afterAll(async () => {
@@ -33,7 +37,7 @@ describe("commands of documents", () => {
   async function run(path: string, mark: string): Promise<string> {
     const blocks = readDocument(path).blocks.filter(({ test: marked }) => marked === mark);
     if (blocks.length === 0) throw new Error(`${path} has no block that is marked ${mark}.`);
-    const script = [STRICT, ...blocks.map(({ text }) => text)].join("\n");
+    const script = [STRICT, IN_NEW_FOLDER, ...blocks.map(({ text }) => text)].join("\n");
     const result = await fixture.run(script.replaceAll(LOCAL_URL, account.baseUrl));
     if (result.exitCode !== 0) throw new Error(`${path}:\n${result.stdout}\n${result.stderr}`);
     return result.stdout;
@@ -49,7 +53,10 @@ describe("commands of documents", () => {
     expect(await run(path, "run")).toContain(answer);
   });
 
-  test("the function of the tutorial is deployed and called", async ({ expect }) => {
-    expect(await run("docs/tutorials/functions.md", "flash")).toContain('"status":"COMPLETED"');
+  test("the functions of the README and the tutorial are deployed and called", async ({ expect }) => {
+    expect(await run("README.md", "flash")).toContain("Hello, you!");
+    const output = await run("docs/tutorials/functions.md", "flash");
+    expect(output).toMatch(/^Hello, you!$/m);
+    expect(output).toContain('"status":"COMPLETED"');
   });
 });
