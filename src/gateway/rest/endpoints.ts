@@ -3,7 +3,7 @@ import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { includeSchema } from "../../contract/rest/rest.ts";
 import { findOwnTemplates } from "../../management/endpoints/templates.ts";
-import { listWorkers, podStatus } from "../../management/endpoints/worker-pods.ts";
+import { listWorkers } from "../../management/endpoints/worker-pods.ts";
 import {
   changeEndpoint,
   createEndpoint,
@@ -12,7 +12,6 @@ import {
   requireEndpoint,
   type EndpointRecord,
 } from "../../management/endpoints/endpoints.ts";
-import type { WorkerView } from "../../fleet/messages.ts";
 import { changedJson, idOf, type RestContext } from "./context.ts";
 import { parsePatch, readInput } from "./input.ts";
 import {
@@ -29,6 +28,7 @@ import {
 } from "../../management/nouns/endpoint.ts";
 import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
 import { toRestTemplate } from "./templates.ts";
+import { toRestPod } from "./worker-pod.ts";
 
 export async function getEndpoints(context: RestContext): Promise<Response> {
   const endpoints = await listOwnEndpoints(context.get("request"));
@@ -69,21 +69,31 @@ async function showOne(context: RestContext, endpoint: EndpointRecord): Promise<
 async function withIncluded(context: RestContext, endpoints: readonly EndpointRecord[]): Promise<object[]> {
   const request = context.get("request");
   const isIncluded = (name: string) => includeSchema.parse(context.req.query(name)) ?? false;
-  const templateIds = isIncluded("includeTemplate") ? endpoints.map(({ templateId }) => templateId) : [];
-  const endpointIds = isIncluded("includeWorkers") ? endpoints.map(({ id }) => id) : [];
+  const [hasTemplates, hasWorkers] = [isIncluded("includeTemplate"), isIncluded("includeWorkers")];
+  const workers = hasWorkers
+    ? await listWorkers(
+        request,
+        endpoints.map(({ id }) => id),
+      )
+    : [];
+  const workersOf = Map.groupBy(workers, ({ endpointId }) => endpointId);
+  const templateIds = endpoints
+    .filter(({ id }) => hasTemplates || workersOf.has(id))
+    .map(({ templateId }) => templateId);
   const templates = await findOwnTemplates(request, templateIds);
-  const workers = Map.groupBy(await listWorkers(request, endpointIds), ({ endpointId }) => endpointId);
-  const templateById = new Map(templates.map((template) => [template.id, toRestTemplate(template)]));
+  const templateById = new Map(templates.map((template) => [template.id, template]));
 
-  return endpoints.map((endpoint) => ({
-    ...toRestEndpoint(endpoint),
-    ...(templateIds.length > 0 && { template: templateById.get(endpoint.templateId) }),
-    ...(endpointIds.length > 0 && { workers: (workers.get(endpoint.id) ?? []).map(showWorker) }),
-  }));
-}
-
-function showWorker({ workerId, state }: WorkerView) {
-  return { id: workerId, desiredStatus: podStatus(state) };
+  return endpoints.map((endpoint) => {
+    const template = templateById.get(endpoint.templateId);
+    const workersAsPods = template
+      ? (workersOf.get(endpoint.id) ?? []).map((worker) => toRestPod(request, worker, endpoint, template))
+      : [];
+    return {
+      ...toRestEndpoint(endpoint),
+      ...(hasTemplates && { template: template && toRestTemplate(template) }),
+      ...(hasWorkers && { workers: workersAsPods }),
+    };
+  });
 }
 
 // Conversion from and to REST
