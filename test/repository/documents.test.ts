@@ -84,7 +84,7 @@ describe("names", () => {
   /** Matches where a function, a method, a class, a type or a constant of this name is declared. */
   function declarationOf(name: string): RegExp {
     const keywords = "(?:export |async |readonly |static |get |function\\*? |const |class |type |def )*";
-    return new RegExp(`^ *${keywords}${name}(?:<.*>)?(?:\\??: | = | \\{|\\((?!.*;$))`, "m");
+    return new RegExp(`^ *${keywords}${name}(?:<.*>)?(?:\\??: | =(?: |$)| \\{|\\((?!.*;$))`, "m");
   }
 
   test("every name in the life of a job is declared in the file of its row, and the files are counted", ({
