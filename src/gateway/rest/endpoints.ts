@@ -1,9 +1,10 @@
 /** Endpoints: `/v1/endpoints`. */
+import * as z from "zod";
 import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { includeSchema } from "../../contract/rest/rest.ts";
 import { findOwnTemplates } from "../../management/endpoints/templates.ts";
-import { listWorkers, podStatus } from "../../management/endpoints/worker-pods.ts";
+import { listWorkers } from "../../management/endpoints/worker-pods.ts";
 import {
   changeEndpoint,
   createEndpoint,
@@ -12,9 +13,11 @@ import {
   requireEndpoint,
   type EndpointRecord,
 } from "../../management/endpoints/endpoints.ts";
-import type { WorkerView } from "../../fleet/messages.ts";
-import { changedJson, idOf, type RestContext } from "./context.ts";
-import { parsePatch, readInput } from "./input.ts";
+import type { RequestContext } from "../../management/context.ts";
+import { withPost, type Route } from "../route.ts";
+import type { RestApi } from "./context.ts";
+import { parsePatch } from "./input.ts";
+import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
 import {
   cpuSizes,
   endpointCreateSchema,
@@ -29,61 +32,97 @@ import {
 } from "../../management/nouns/endpoint.ts";
 import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
 import { toRestTemplate } from "./templates.ts";
+import { toRestPod } from "./worker-pod.ts";
 
-export async function getEndpoints(context: RestContext): Promise<Response> {
-  const endpoints = await listOwnEndpoints(context.get("request"));
-  return context.json(await withIncluded(context, endpoints));
-}
-
-export async function getEndpoint(context: RestContext): Promise<Response> {
-  const endpoint = await requireEndpoint(context.get("request"), idOf(context, "endpointId"));
-  return await showOne(context, endpoint);
-}
-
-export async function postEndpoint(context: RestContext): Promise<Response> {
-  const input = await readInput(context, endpointCreateSchema, endpointSchema);
-  const patch = toEndpointPatch(input, undefined);
-  return changedJson(context, toRestEndpoint(await createEndpoint(context.get("request"), patch)));
-}
+const query = z.object({ includeTemplate: includeSchema, includeWorkers: includeSchema });
+type Included = z.output<typeof query>;
 
 /** `PATCH /v1/endpoints/{id}` and `POST /v1/endpoints/{id}/update`. */
-export async function patchEndpoint(context: RestContext): Promise<Response> {
-  const request = context.get("request");
-  const input = await readInput(context, endpointUpdateSchema, endpointSchema);
-  const stored = await requireEndpoint(request, idOf(context, "endpointId"));
-  const changed = await changeEndpoint(request, stored.id, toEndpointPatch(input, stored));
-  return changedJson(context, toRestEndpoint(changed));
-}
+const update = restRoute({
+  on: "PATCH /endpoints/{endpointId}",
+  id: "updateEndpoint",
+  summary: "Change an endpoint",
+  details: UPDATE_DETAILS,
+  body: endpointUpdateSchema,
+  example: {},
+  answer: endpointSchema,
+  errors: WRITE,
+  serve: async (request, { params, body }) => {
+    const stored = await requireEndpoint(request, params.endpointId);
+    return toRestEndpoint(await changeEndpoint(request, stored.id, toEndpointPatch(body, stored)));
+  },
+});
 
-/** Clients of REST cannot set the limits to 0 first, so workers are drained along with the endpoint. */
-export async function removeEndpoint(context: RestContext): Promise<Response> {
-  await deleteEndpoint(context.get("request"), idOf(context, "endpointId"), "with-workers");
-  return context.body(null, 204);
-}
-
-async function showOne(context: RestContext, endpoint: EndpointRecord): Promise<Response> {
-  return context.json((await withIncluded(context, [endpoint]))[0]);
-}
+export const endpointRoutes: readonly Route<RestApi>[] = [
+  restRoute({
+    on: "GET /endpoints",
+    id: "listEndpoints",
+    summary: "List endpoints",
+    query,
+    answer: z.array(endpointSchema),
+    serve: async (request, call) => await withIncluded(request, call.query, await listOwnEndpoints(request)),
+  }),
+  restRoute({
+    on: "POST /endpoints",
+    id: "createEndpoint",
+    summary: "Create an endpoint",
+    body: endpointCreateSchema,
+    example: { templateId: "xkhgg72fuo4q8z", name: "sdxl", gpuTypeIds: ["NVIDIA GeForce RTX 4090"] },
+    answer: endpointSchema,
+    errors: WRITE,
+    serve: async (request, { body }) =>
+      toRestEndpoint(await createEndpoint(request, toEndpointPatch(body, undefined))),
+  }),
+  restRoute({
+    on: "GET /endpoints/{endpointId}",
+    id: "getEndpoint",
+    summary: "Get an endpoint",
+    query,
+    answer: endpointSchema,
+    errors: FIND,
+    serve: async (request, { params, ...call }) => {
+      const endpoint = await requireEndpoint(request, params.endpointId);
+      const [shown] = await withIncluded(request, call.query, [endpoint]);
+      return shown ?? toRestEndpoint(endpoint);
+    },
+  }),
+  ...withPost(update, "/update"),
+  restRoute({
+    on: "DELETE /endpoints/{endpointId}",
+    id: "deleteEndpoint",
+    summary: "Delete an endpoint",
+    details: "Its workers are drained and its jobs cancelled.",
+    errors: REMOVE,
+    // Clients of REST cannot set the limits to 0 first, so workers are drained along with the endpoint.
+    serve: async (request, { params }) => await deleteEndpoint(request, params.endpointId, "with-workers"),
+  }),
+];
 
 /** Endpoints with the templates and workers that the query includes, loaded for all of them together. */
-async function withIncluded(context: RestContext, endpoints: readonly EndpointRecord[]): Promise<object[]> {
-  const request = context.get("request");
-  const isIncluded = (name: string) => includeSchema.parse(context.req.query(name)) ?? false;
-  const templateIds = isIncluded("includeTemplate") ? endpoints.map(({ templateId }) => templateId) : [];
-  const endpointIds = isIncluded("includeWorkers") ? endpoints.map(({ id }) => id) : [];
+async function withIncluded(
+  request: RequestContext,
+  { includeTemplate = false, includeWorkers = false }: Included,
+  endpoints: readonly EndpointRecord[],
+) {
+  const ids = includeWorkers ? endpoints.map(({ id }) => id) : [];
+  const workersOf = Map.groupBy(await listWorkers(request, ids), ({ endpointId }) => endpointId);
+  const templateIds = endpoints
+    .filter(({ id }) => includeTemplate || workersOf.has(id))
+    .map(({ templateId }) => templateId);
   const templates = await findOwnTemplates(request, templateIds);
-  const workers = Map.groupBy(await listWorkers(request, endpointIds), ({ endpointId }) => endpointId);
-  const templateById = new Map(templates.map((template) => [template.id, toRestTemplate(template)]));
+  const templateById = new Map(templates.map((template) => [template.id, template]));
 
-  return endpoints.map((endpoint) => ({
-    ...toRestEndpoint(endpoint),
-    ...(templateIds.length > 0 && { template: templateById.get(endpoint.templateId) }),
-    ...(endpointIds.length > 0 && { workers: (workers.get(endpoint.id) ?? []).map(showWorker) }),
-  }));
-}
-
-function showWorker({ workerId, state }: WorkerView) {
-  return { id: workerId, desiredStatus: podStatus(state) };
+  return endpoints.map((endpoint) => {
+    const template = templateById.get(endpoint.templateId);
+    const workersAsPods = template
+      ? (workersOf.get(endpoint.id) ?? []).map((worker) => toRestPod(request, worker, endpoint, template))
+      : [];
+    return {
+      ...toRestEndpoint(endpoint),
+      ...(includeTemplate && { template: template && toRestTemplate(template) }),
+      ...(includeWorkers && { workers: workersAsPods }),
+    };
+  });
 }
 
 // Conversion from and to REST
@@ -141,7 +180,7 @@ function instanceIds(flavors: readonly string[], vcpus: number): readonly string
 }
 
 /** An endpoint as REST shows it. */
-function toRestEndpoint(endpoint: EndpointRecord): object {
+function toRestEndpoint(endpoint: EndpointRecord): z.input<typeof endpointSchema> {
   const { gpuIds, instanceIds, locations } = endpoint;
   const { vcpus } = cpuSizes(instanceIds);
   return {
@@ -153,7 +192,7 @@ function toRestEndpoint(endpoint: EndpointRecord): object {
     computeType: gpuIds === null ? "CPU" : "GPU",
     gpuIds: gpuIds ?? "",
     ...(vcpus !== undefined && { vcpuCount: vcpus }),
-    instanceIds,
+    instanceIds: [...instanceIds],
     locations: locations ?? "",
   };
 }
