@@ -3,7 +3,7 @@ import { afterAll, beforeAll, test } from "vitest";
 import { Webhook } from "standardwebhooks";
 import { managementApi } from "../../standalone/management-api.ts";
 import type { WebhookLogBody } from "../../src/contract/webhook.ts";
-import { WEBHOOK_TIMEOUT_MS } from "../../src/contract/limits.ts";
+import { WEBHOOK_TIMEOUT_MS } from "../../src/contract/webhook.ts";
 import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { until } from "../support/until.ts";
