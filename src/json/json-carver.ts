@@ -2,9 +2,9 @@
  * Reads JSON text as it arrives and carves values out of it, without ever holding one whole.
  *
  * K1  Exactly what RFC 8259 allows passes, in well-formed UTF-8. No carved value is nested deeper than the reader
- *     wants, and neither is what is left, whatever stands around them.
+ *     wants, and neither is what is left, wherever they are.
  * K2  The pieces of a carved value, one after the other, are its text without the space around it.
- * K3  No member that is carved, or in which there are such, stands twice in one object.
+ * K3  No member that is carved, or in which there are such, occurs twice in one object.
  * K4  What is left, with its number in the place of every carved value, is the same JSON text otherwise.
  */
 import {
@@ -32,7 +32,7 @@ export type Piece = {
   readonly carved: number | null;
   /** The path of a carved value, by its index. */
   readonly path: number | null;
-  /** The first piece of a carved value, whose number stands here in what is left (K4). */
+  /** The first piece of a carved value, whose number is here in what is left (K4). */
   readonly isFirst: boolean;
   readonly from: number;
   readonly to: number;
@@ -70,7 +70,7 @@ export type CarverLimits = { readonly depthMax?: number; readonly carvedMax?: nu
 
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 const NOT_CARVED = { number: null, path: null };
-/** No member that anybody carves has a longer name, escapes included. */
+/** No member that is carved has a longer name, escapes included. */
 const KEY_MAX_BYTES = 256;
 
 const QUOTE = 0x22;
