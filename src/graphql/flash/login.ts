@@ -11,7 +11,7 @@ import {
   requireLogin,
   statusOf,
 } from "../../management/flash/login.ts";
-import { stringSchema } from "../../management/input-schemas.ts";
+import { idSchema } from "../../management/input-schemas.ts";
 import { withArguments, withInput } from "../context.ts";
 
 export const loginSdl = /* GraphQL */ `
@@ -55,7 +55,7 @@ export const loginSdl = /* GraphQL */ `
   }
 `;
 
-const statusSchema = z.object({ flashAuthRequestId: stringSchema.min(1, "must not be empty") });
+const statusSchema = z.object({ flashAuthRequestId: idSchema });
 
 type LoginView = Pick<Login, "id" | "expiresAt" | "client"> & {
   readonly codeChallenge: string | null;
