@@ -65,8 +65,8 @@ async function main(): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   const state = new StateDirectory(settings.stateDirectory);
   const guardProgram = join(OWN_DIRECTORY, "guard-main.mjs");
-  const say = (line: string): void => send({ kind: "said", line });
-  const installation = new Installation({ state, apiKey: state.apiKey(), say, guardProgram });
+  const notify = (line: string): void => send({ kind: "notice", line });
+  const installation = new Installation({ state, apiKey: state.apiKey(), notify, guardProgram });
   const isStopped = stopRequested.then(() => void installation.stop());
   try {
     await start(installation, state, settings);

@@ -27,11 +27,11 @@ type SupervisorOptions = {
   readonly name: string;
   readonly start: () => Promise<SupervisedProcess>;
   readonly onStarted: (child: SupervisedProcess) => void;
-  readonly say: (line: string) => void;
+  readonly notify: (line: string) => void;
 };
 
 /** Starts a process and keeps it running. Rejects when the first start fails. */
-export async function supervise({ name, start, onStarted, say }: SupervisorOptions): Promise<Supervisor> {
+export async function supervise({ name, start, onStarted, notify }: SupervisorOptions): Promise<Supervisor> {
   const stopping = new AbortController();
   let child = await start();
   onStarted(child);
@@ -42,10 +42,10 @@ export async function supervise({ name, start, onStarted, say }: SupervisorOptio
       try {
         child = await start();
         onStarted(child);
-        say(`${name}: running again (process ${child.pid})`);
+        notify(`${name}: running again (process ${child.pid})`);
         return ends;
       } catch (error) {
-        say(`${name}: could not be started: ${errorMessage(error)}`);
+        notify(`${name}: could not be started: ${errorMessage(error)}`);
       }
     }
   }
@@ -57,7 +57,7 @@ export async function supervise({ name, start, onStarted, say }: SupervisorOptio
       const reason = await child.ended;
       if (stopping.signal.aborted) return;
       if (Date.now() - startedAt > STEADY_MS) ends = 0;
-      say(`${name}: ended by itself (${reason}); starting it again`); // K1
+      notify(`${name}: ended by itself (${reason}); starting it again`); // K1
       ends = await startAgain(ends);
     }
   }

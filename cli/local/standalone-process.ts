@@ -94,7 +94,7 @@ async function readUntilReady(start: StandaloneStart, child: Child): Promise<Rea
       for await (const line of child.iterable()) {
         const message = standaloneMessageSchema.safeParse(parseJson(line)).data;
         if (message?.kind === "ready") resolve(message);
-        else if (message?.kind === "said") start.cli.terminal.warn(message.line);
+        else if (message?.kind === "notice") start.cli.terminal.warn(message.line);
         else if (message) reject(failureOf(message, start));
       }
       const advice = [`Its log is ${logOf(start.settings)}.`];
@@ -105,7 +105,7 @@ async function readUntilReady(start: StandaloneStart, child: Child): Promise<Rea
 }
 
 function failureOf(
-  message: Exclude<StandaloneMessage, { kind: "ready" | "said" }>,
+  message: Exclude<StandaloneMessage, { kind: "ready" | "notice" }>,
   { command, settings: { stateDirectory } }: StandaloneStart,
 ): Failure {
   if (message.kind === "failed") return new Failure(message.whatHappened, message.howToSolve);

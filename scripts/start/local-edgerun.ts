@@ -32,7 +32,7 @@ export class LocalEdgerun {
     this.#url = `http://127.0.0.1:${options.port}`;
     this.#state = new StateDirectory(options.stateDirectory);
     this.#apiKey = options.apiKey ?? this.#state.apiKey();
-    this.#installation = new Installation({ state: this.#state, apiKey: this.#apiKey, say });
+    this.#installation = new Installation({ state: this.#state, apiKey: this.#apiKey, notify: say });
   }
 
   get isStopping(): boolean {

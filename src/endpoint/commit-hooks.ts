@@ -4,6 +4,7 @@
  */
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { AlarmClock } from "../durable/alarm-clock.ts";
+import { earliest } from "../std/earliest.ts";
 import type { EndpointFacts, FleetNews } from "./facts/endpoint-facts.ts";
 import type { QueueEffect } from "./queue/queue.ts";
 
@@ -11,7 +12,7 @@ import type { QueueEffect } from "./queue/queue.ts";
  * The order of the hooks, the same at every moment:
  *
  * - `limits` come first: wake-up channels that outlast the object's memory count in them.
- * - `dispatch` claims jobs before `queue` gives up what the turn has orphaned, since a claim removes expired jobs.
+ * - `dispatch` claims jobs before `queue` deletes orphaned payloads, since a claim removes expired jobs.
  * - `scaling` decides on what `queue` and `loadBalancing` have counted; `metrics` show what it decided.
  * - `checkpoint` carries what `scaling` and `metrics` have noted in the same turn, and is read before them by `queue`.
  * - `batches` come after `queue`: whether a batch is over depends on the jobs that a sweep has just removed.
@@ -37,7 +38,7 @@ export type FeatureHooks = {
   readonly isInterrupted?: () => boolean;
   /** Fleet reported; the facts have it already. */
   readonly learn?: (news: FleetNews, now: number) => void;
-  /** The work of a turn is done: follows it up in memory. Also called while the object knows no endpoint. */
+  /** The work of a turn is done: follows it up in memory. Also called while the object is unconfigured. */
   readonly settle?: (now: number) => void;
   readonly jobSettled?: (seq: number, now: number) => void;
   readonly jobRequeued?: (seq: number) => void;
@@ -91,7 +92,10 @@ export class CommitHooks {
     for (const feature of this.#features) feature.purged?.(now);
   }
 
-  /** Runs once per turn, in its commit: everything that follows from what the turn did. */
+  /**
+   * Runs once per turn, in its commit: everything that follows from what the turn did. All `settle` hooks run before the
+   * effects are taken: claims that they make remove expired jobs, whose effects belong to this turn.
+   */
   finishTurn(now: number): void {
     for (const feature of this.#features) feature.settle?.(now);
     for (const effect of this.#parts.takeEffects()) this.#apply(effect, now);
@@ -99,8 +103,7 @@ export class CommitHooks {
     if (!config) return;
     for (const feature of this.#features) feature.commit?.(config, now);
     for (const feature of this.#features) feature.send?.();
-    const dueAt = this.#features.map((feature) => feature.nextAt?.(now) ?? null).filter((at) => at !== null);
-    if (dueAt.length > 0) this.#parts.alarm.armBy(Math.min(...dueAt));
+    this.#parts.alarm.armBy(earliest(this.#features.map((feature) => feature.nextAt?.(now) ?? null)));
   }
 
   #apply(effect: QueueEffect, now: number): void {

@@ -1,39 +1,35 @@
 /** Registry credentials: `/v1/containerregistryauth`. */
 import * as z from "zod";
 import {
-  registryAuthCreateSchema,
-  registryAuthSchema,
-  type RestRegistryAuth,
-} from "../../contract/rest/rest-storage.ts";
-import {
   createRegistryAuth,
   deleteRegistryAuth,
   listOwnRegistryAuths,
-  registryAuthCreationSchema,
   requireRegistryAuth,
+  type RegistryAuthRecord,
 } from "../../management/secrets/registry-auths.ts";
 import { parseInput } from "../../management/input-schemas.ts";
+import { toRest } from "../../management/nouns/field.ts";
+import {
+  registryAuthCreateSchema,
+  registryAuthCreationSchema,
+  registryAuthFields,
+  registryAuthSchema,
+} from "../../management/nouns/registry-auth.ts";
 import type { Route } from "../route.ts";
 import type { RestApi } from "./context.ts";
 import { FIND, REMOVE, restRoute, WRITE } from "./route.ts";
 
-const tag = "Registry credentials";
-
 export const registryAuthRoutes: readonly Route<RestApi>[] = [
   restRoute({
-    method: "GET",
-    path: "/containerregistryauth",
+    on: "GET /containerregistryauth",
     id: "listContainerRegistryAuths",
-    tag,
     summary: "List registry credentials",
     answer: z.array(registryAuthSchema),
     serve: async (request) => (await listOwnRegistryAuths(request)).map(toRestRegistryAuth),
   }),
   restRoute({
-    method: "POST",
-    path: "/containerregistryauth",
+    on: "POST /containerregistryauth",
     id: "createContainerRegistryAuth",
-    tag,
     summary: "Create registry credentials",
     body: registryAuthCreateSchema,
     example: { name: "ghcr", username: "acme", password: "secret" },
@@ -43,10 +39,8 @@ export const registryAuthRoutes: readonly Route<RestApi>[] = [
       toRestRegistryAuth(await createRegistryAuth(request, parseInput(registryAuthCreationSchema, body))),
   }),
   restRoute({
-    method: "GET",
-    path: "/containerregistryauth/{containerRegistryAuthId}",
+    on: "GET /containerregistryauth/{containerRegistryAuthId}",
     id: "getContainerRegistryAuth",
-    tag,
     summary: "Get registry credentials",
     answer: registryAuthSchema,
     errors: FIND,
@@ -54,10 +48,8 @@ export const registryAuthRoutes: readonly Route<RestApi>[] = [
       toRestRegistryAuth(await requireRegistryAuth(request, params.containerRegistryAuthId, "id")),
   }),
   restRoute({
-    method: "DELETE",
-    path: "/containerregistryauth/{containerRegistryAuthId}",
+    on: "DELETE /containerregistryauth/{containerRegistryAuthId}",
     id: "deleteContainerRegistryAuth",
-    tag,
     summary: "Delete registry credentials",
     details: "Refused while a template uses them.",
     errors: REMOVE,
@@ -65,6 +57,6 @@ export const registryAuthRoutes: readonly Route<RestApi>[] = [
   }),
 ];
 
-function toRestRegistryAuth({ id, name }: { readonly id: string; readonly name: string }): RestRegistryAuth {
-  return { id, name };
+function toRestRegistryAuth(registryAuth: RegistryAuthRecord): z.input<typeof registryAuthSchema> {
+  return { id: registryAuth.id, ...toRest(registryAuthFields, registryAuth) };
 }

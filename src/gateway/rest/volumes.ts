@@ -1,30 +1,32 @@
 /** Network volumes: `/v1/networkvolumes`. */
 import * as z from "zod";
 import {
-  volumeCreateSchema,
-  volumeSchema,
-  volumeUpdateSchema,
-  type RestVolume,
-} from "../../contract/rest/rest-storage.ts";
-import {
   changeVolume,
   createVolume,
   deleteVolume,
   listVolumes,
   requireVolume,
+  type NetworkVolumeRecord,
 } from "../../management/endpoints/volumes.ts";
+import { fromRest, toRest } from "../../management/nouns/field.ts";
+import {
+  changeableVolumeFields,
+  volumeCreateSchema,
+  volumeCreationSchema,
+  volumeFields,
+  volumePatchSchema,
+  volumeSchema,
+  volumeUpdateSchema,
+} from "../../management/nouns/volume.ts";
 import { withPost, type Route } from "../route.ts";
 import type { RestApi } from "./context.ts";
+import { parsePatch } from "./input.ts";
 import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
-
-const tag = "Network volumes";
 
 /** `PATCH /v1/networkvolumes/{id}` and `POST /v1/networkvolumes/{id}/update`. */
 const update = restRoute({
-  method: "PATCH",
-  path: "/networkvolumes/{networkVolumeId}",
+  on: "PATCH /networkvolumes/{networkVolumeId}",
   id: "updateNetworkVolume",
-  tag,
   summary: "Change a network volume",
   details: UPDATE_DETAILS,
   body: volumeUpdateSchema,
@@ -32,49 +34,44 @@ const update = restRoute({
   answer: volumeSchema,
   errors: WRITE,
   serve: async (request, { params, body }) => {
-    const patch = { name: body.name ?? undefined, size: body.size ?? undefined };
+    const patch = parsePatch(volumePatchSchema, fromRest(changeableVolumeFields, body, "update"));
     return toRestVolume(await changeVolume(request, params.networkVolumeId, patch));
   },
 });
 
 export const volumeRoutes: readonly Route<RestApi>[] = [
   restRoute({
-    method: "GET",
-    path: "/networkvolumes",
+    on: "GET /networkvolumes",
     id: "listNetworkVolumes",
-    tag,
     summary: "List network volumes",
     answer: z.array(volumeSchema),
     serve: async (request) => (await listVolumes(request)).map(toRestVolume),
   }),
   restRoute({
-    method: "POST",
-    path: "/networkvolumes",
+    on: "POST /networkvolumes",
     id: "createNetworkVolume",
-    tag,
     summary: "Create a network volume",
     body: volumeCreateSchema,
     example: { name: "models", size: 50, dataCenterId: "EU-RO-1" },
     answer: volumeSchema,
     errors: WRITE,
-    serve: async (request, { body }) => toRestVolume(await createVolume(request, body)),
+    serve: async (request, { body }) => {
+      const values = parsePatch(volumeCreationSchema, fromRest(volumeFields, body, "creation"));
+      return toRestVolume(await createVolume(request, values));
+    },
   }),
   restRoute({
-    method: "GET",
-    path: "/networkvolumes/{networkVolumeId}",
+    on: "GET /networkvolumes/{networkVolumeId}",
     id: "getNetworkVolume",
-    tag,
     summary: "Get a network volume",
     answer: volumeSchema,
     errors: FIND,
     serve: async (request, { params }) => toRestVolume(await requireVolume(request, params.networkVolumeId)),
   }),
-  ...withPost(update, "/networkvolumes/{networkVolumeId}/update"),
+  ...withPost(update, "/update"),
   restRoute({
-    method: "DELETE",
-    path: "/networkvolumes/{networkVolumeId}",
+    on: "DELETE /networkvolumes/{networkVolumeId}",
     id: "deleteNetworkVolume",
-    tag,
     summary: "Delete a network volume",
     details: "Refused while an endpoint uses it.",
     errors: REMOVE,
@@ -82,8 +79,6 @@ export const volumeRoutes: readonly Route<RestApi>[] = [
   }),
 ];
 
-type Volume = Awaited<ReturnType<typeof requireVolume>>;
-
-function toRestVolume({ id, name, sizeGb, dataCenterId }: Volume): RestVolume {
-  return { id, name, size: sizeGb, dataCenterId };
+function toRestVolume(volume: NetworkVolumeRecord): z.input<typeof volumeSchema> {
+  return { id: volume.id, ...toRest(volumeFields, volume) };
 }
