@@ -7,7 +7,7 @@ import { createGunzip } from "node:zlib";
 import { ReadEntry, Unpack } from "tar";
 import { ArchiveGuard, ARTIFACT_UNPACKED_MAX_BYTES } from "./archive-guard.ts";
 
-/** Headers, padding, and what comes after the end. */
+/** Headers, padding, and what follows the end. */
 const STREAM_MAX_BYTES = 2 * ARTIFACT_UNPACKED_MAX_BYTES;
 
 /** The archive must not be unpacked; the message is to be read after "it". */
