@@ -5,6 +5,7 @@ import { CommandFixture } from "../cli/support/flash-command.ts";
 import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createHelloEndpoint } from "../support/management-client.ts";
 import { readDocument } from "../support/markdown.ts";
+import { QueueClient } from "../support/queue-client.ts";
 
 const PYTHON_PACKAGE = resolve(import.meta.dirname, "../../sdk/python/src");
 const LOCAL_URL = "http://127.0.0.1:8787";
@@ -18,11 +19,13 @@ describe("commands of documents", () => {
 
   beforeAll(async () => {
     account = await startAccountHost("document commands", "process");
+    const endpointId = await createHelloEndpoint(account);
+    const { id: jobId } = await new QueueClient({ ...account, endpointId }).run({ name: "you" });
     fixture = await CommandFixture.open(inject("flashBundle"), {
       EDGE: account.baseUrl,
       KEY: account.apiKey,
-      ENDPOINT: await createHelloEndpoint(account),
-      JOB: "00000000-0000-0000-0000-000000000000-s0",
+      ENDPOINT: endpointId,
+      JOB: jobId,
       EDGERUN_URL: account.baseUrl,
       SVC_API_KEY: account.apiKey,
       PYTHONPATH: PYTHON_PACKAGE,
@@ -49,6 +52,8 @@ describe("commands of documents", () => {
     ["docs/how-to/container-workers.md", '"workersMax":5'],
     ["docs/how-to/batches.md", '"requestTotal":2'],
     ["docs/how-to/logs.md", '"lines":'],
+    ["docs/how-to/troubleshooting.md", '"isPresent":true'],
+    ["docs/how-to/backups.md", ""],
   ] as const)("%s answers what it says", async ([path, answer], { expect }) => {
     expect(await run(path, "run")).toContain(answer);
   });
