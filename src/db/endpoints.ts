@@ -2,8 +2,8 @@ import { and, asc, eq, exists, notExists, sql, type SQL } from "drizzle-orm";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { readGpuIds } from "../catalog/gpu-selection.ts";
 import { isWithinQuota } from "./quotas.ts";
-import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
-import { isOneOf, rowIf, type Database } from "./database.ts";
+import { changedFields, auditIfChanged, type Author, type AuditSubject, writeAudited } from "./audit-log.ts";
+import { isOneOf, rowIf, type Database, isOwn } from "./database.ts";
 import { takesEndpoints } from "./flash/environments.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, endpointRemoval, networkVolume, splitList, template } from "./schema.ts";
@@ -40,7 +40,7 @@ export async function findEndpointWithTemplate(
     .select({ endpoint, template })
     .from(endpoint)
     .innerJoin(template, isItsOwn)
-    .where(isOwn(accountId, endpointId))
+    .where(isOwn(endpoint, accountId, endpointId))
     .get();
 }
 
@@ -49,7 +49,11 @@ export async function findOwnEndpoint(
   accountId: string,
   endpointId: string,
 ): Promise<EndpointRecord | undefined> {
-  return await db.select().from(endpoint).where(isOwn(accountId, endpointId)).get();
+  return await db
+    .select()
+    .from(endpoint)
+    .where(isOwn(endpoint, accountId, endpointId))
+    .get();
 }
 
 /** Those of the ids that are endpoints of the account, in any order. */
@@ -179,15 +183,16 @@ export async function insertEndpointIfAllowed(
     updatedAt: now,
   };
   const condition = and(isWithinQuota("endpoint", accountId), hasNeeds(accountId, values.templateId, needs));
-  const [[inserted]] = await db.batch([
+  return await writeAudited(
+    db,
+    author,
     db
       .insert(endpoint)
       .select(rowIf(endpoint, record, condition))
       .onConflictDoNothing()
       .returning(),
-    auditIfChanged(db, author, subjectOf(record)),
-  ]);
-  return inserted;
+    subjectOf(record),
+  );
 }
 
 export type EndpointChange = EndpointNeeds & {
@@ -217,7 +222,7 @@ export async function updateEndpointIfUnchanged(
     })
     .where(
       and(
-        isOwn(author.accountId, read.id),
+        isOwn(endpoint, author.accountId, read.id),
         eq(endpoint.revision, read.revision),
         hasNeeds(author.accountId, values.templateId, needs),
         isNameFree(values, read),
@@ -258,7 +263,7 @@ export async function deleteEndpointIfUnchanged(
   author: Author,
   read: EndpointRecord,
 ): Promise<boolean> {
-  const isUnchanged = and(isOwn(author.accountId, read.id), eq(endpoint.revision, read.revision));
+  const isUnchanged = and(isOwn(endpoint, author.accountId, read.id), eq(endpoint.revision, read.revision));
   const removal = db
     .select({
       endpointId: endpoint.id,
@@ -342,10 +347,6 @@ function isNameFree({ flashEnvironmentId, name }: EndpointValues, { id }: Endpoi
   if (flashEnvironmentId === null) return undefined;
   return sql`NOT EXISTS (SELECT 1 FROM ${endpoint} AS other WHERE other.flash_environment_id = ${flashEnvironmentId}
     AND other.name = ${name} AND other.id <> ${id})`;
-}
-
-function isOwn(accountId: string, endpointId: string) {
-  return and(eq(endpoint.accountId, accountId), eq(endpoint.id, endpointId));
 }
 
 function subjectOf({ id, name }: EndpointRecord): AuditSubject {
