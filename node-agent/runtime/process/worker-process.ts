@@ -85,7 +85,7 @@ function environmentOf(
 
 /** It lacks the files that workers of deployed apps have, and an image that would bring the runtime is not used. */
 function isLive({ env }: WorkerSpec): boolean {
-  return env[LIVE_VARIABLE] === "true";
+  return env[LIVE_VARIABLE] !== undefined;
 }
 
 /** Nothing else of the agent's environment reaches a worker. */
