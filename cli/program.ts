@@ -11,6 +11,7 @@ import { appCommand, envCommand } from "./commands/app.ts";
 import { authCommand, loginCommand } from "./commands/login.ts";
 import { buildCommand, devCommand, initCommand } from "./commands/develop.ts";
 import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy.ts";
+import { migrateCommand } from "./commands/migrate.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { EDGERUN_VERSION } from "../src/contract/version.ts";
 
@@ -37,6 +38,7 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   undeployCommand,
   envCommand,
   appCommand,
+  migrateCommand,
   loginCommand,
   authCommand,
 ];
