@@ -1,6 +1,6 @@
 /** `flash migrate`: recreates the account of an old service in Edgerun. */
 import type { Cli } from "../core/cli.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { counted } from "../core/format.ts";
 import { openService } from "../configuration/settings.ts";
 import { inStep } from "../core/terminal.ts";

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { parseJson } from "../../src/std/json.ts";
 import { ConfigurationFile } from "../configuration/configuration-file.ts";
 import type { Cli } from "../core/cli.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { readIfThere } from "../core/files.ts";
 import { KINDS, type Ids, type Kind } from "./plan.ts";
 

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import pRetry from "p-retry";
 import type * as z from "zod";
 import { parseJson } from "../../src/std/json.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { withinMs } from "../service/service.ts";
 import {
   delegationsSchema,

@@ -8,6 +8,7 @@ import { parseSync } from "oxc-parser";
 import { describe, test } from "vitest";
 import type { Cli } from "../../cli/core/cli.ts";
 import { flashProgram } from "../../cli/program.ts";
+import { QUEUE_REASONS } from "../../src/contract/job.ts";
 import {
   anchorOf,
   type Block,
@@ -80,7 +81,13 @@ describe("names", () => {
     expect(missing).toEqual([]);
   });
 
-  test("every name in the life of a job is in the file of its row, and the files are counted", ({
+  /** Matches where a function, a method, a class, a type or a constant of this name is declared. */
+  function declarationOf(name: string): RegExp {
+    const keywords = "(?:export |async |readonly |static |get |function\\*? |const |class |type |def )*";
+    return new RegExp(`^ *${keywords}${name}(?:<.*>)?(?:\\??: | =(?: |$)| \\{|\\((?!.*;$))`, "m");
+  }
+
+  test("every name in the life of a job is declared in the file of its row, and the files are counted", ({
     expect,
   }) => {
     const { prose } = readDocument("docs/explanation/life-of-a-job.md");
@@ -89,13 +96,29 @@ describe("names", () => {
       const source = exists(path) ? readFileSync(join(ROOT, path), "utf8") : "";
       return [...names.matchAll(/`([^`]+)`/g)]
         .map(([, name = ""]) => name)
-        .filter((name) => !new RegExp(`(?<![\\w$])${name}(?![\\w$])`).test(source))
+        .filter((name) => !declarationOf(name).test(source))
         .map((name) => `${path}: ${name}`);
     });
     expect(missing).toEqual([]);
     const steps = rows.filter(([, step = ""]) => /^ *\d+ *$/.test(step));
     const [, count] = /passes \*\*(\d+) files\*\*/.exec(prose) ?? [];
     expect(new Set(steps.map(([, , path]) => path)).size).toBe(Number(count));
+  });
+
+  test("the guide to troubleshooting has every reason why a job waits, and quotes messages of the code", ({
+    expect,
+  }) => {
+    const { prose } = readDocument("docs/how-to/troubleshooting.md");
+    expect(QUEUE_REASONS.filter((reason) => !prose.includes(`\n| \`${reason}\` `))).toEqual([]);
+    const paths = globSync("{test/repository/messages.golden.md,{scripts/start,standalone}/*.ts}", {
+      cwd: ROOT,
+    });
+    const sources = paths.map((path) => readFileSync(join(ROOT, path), "utf8")).join("\n");
+    const messages = sources.replaceAll(/\$\{[^{}]*\}|\{…\}/g, "…");
+    const quotes = [...prose.matchAll(/^\| "([^"]+)"/gm)].map(([, quote = ""]) => quote);
+    expect(quotes.length).toBeGreaterThan(20);
+    const unknown = quotes.filter((quote) => !messages.includes(quote.replaceAll(/^… | …$/g, "")));
+    expect(unknown).toEqual([]);
   });
 
   /** Variables of runpodctl, and references to secrets. */

@@ -1,4 +1,5 @@
-import { errorMessage } from "../../../src/std/errors.ts";
+import { errorCode, errorMessage } from "../../../src/std/errors.ts";
+import { parseJson } from "../../../src/std/json.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { open, access, constants, readFile } from "node:fs/promises";
@@ -25,7 +26,7 @@ export type SpawnedProcess = {
 export type ProcessEnvironment = {
   /** Where the files of its app are; null for none. */
   readonly place: ArtifactPlace | null;
-  /** Holds the Python package `edgerun`, for workers without files of an app. */
+  /** Holds the Python package `edgerun`, for workers whose app does not bring it. */
   readonly pythonPackage?: string | undefined;
   readonly hostEnvironment: Readonly<Record<string, string>>;
 };
@@ -75,11 +76,11 @@ function environmentOf(
   spec: WorkerSpec,
   { place, pythonPackage }: ProcessEnvironment,
 ): Readonly<Record<string, string>> {
-  const { env } = spec;
+  if (!place && !isLive(spec)) return spec.env;
+  const paths = [pythonPackage, spec.env["PYTHONPATH"]].filter((path) => path !== undefined && path !== "");
+  const env = { ...spec.env, ...(paths.length > 0 && { PYTHONPATH: paths.join(delimiter) }) };
   if (place) return artifactEnvironment(env, { ...place, appDirectory: place.appPath });
-  if (!isLive(spec)) return env;
-  const paths = [pythonPackage, env["PYTHONPATH"]].filter((path) => path !== undefined && path !== "");
-  return { PYTHONUNBUFFERED: "1", ...env, ...(paths.length > 0 && { PYTHONPATH: paths.join(delimiter) }) };
+  return { PYTHONUNBUFFERED: "1", ...env };
 }
 
 /** It lacks the files that workers of deployed apps have, and an image that would bring the runtime is not used. */
@@ -115,7 +116,7 @@ async function watchStart(child: ChildProcess, command: string): Promise<Spawned
 }
 
 function startFailure(command: string, error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = errorCode(error);
   if (code === "ENOENT") {
     return `The command "${command}" was not found on this host. Install it, or correct dockerArgs of the template.`;
   }
@@ -150,12 +151,8 @@ async function interpreter(
 
 async function manifestVersion(appPath: string | null): Promise<string | undefined> {
   if (appPath === null) return undefined;
-  const text = await readFile(join(appPath, MANIFEST_FILE), "utf8").catch(() => "null");
-  try {
-    return flashManifestSchema.safeParse(JSON.parse(text)).data?.python_version;
-  } catch {
-    return undefined; // what it holds is between the build and the worker
-  }
+  const text = await readFile(join(appPath, MANIFEST_FILE), "utf8").catch(() => "");
+  return flashManifestSchema.safeParse(parseJson(text)).data?.python_version;
 }
 
 async function isOnPath(name: string, path: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { includeSchema } from "../../contract/rest/rest.ts";
 import { findOwnTemplates } from "../../management/endpoints/templates.ts";
-import { listWorkers, podStatus } from "../../management/endpoints/worker-pods.ts";
+import { listWorkers } from "../../management/endpoints/worker-pods.ts";
 import {
   changeEndpoint,
   createEndpoint,
@@ -13,7 +13,6 @@ import {
   requireEndpoint,
   type EndpointRecord,
 } from "../../management/endpoints/endpoints.ts";
-import type { WorkerView } from "../../fleet/messages.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { withPost, type Route } from "../route.ts";
 import type { RestApi } from "./context.ts";
@@ -33,17 +32,15 @@ import {
 } from "../../management/nouns/endpoint.ts";
 import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
 import { toRestTemplate } from "./templates.ts";
+import { toRestPod } from "./worker-pod.ts";
 
-const tag = "Endpoints";
 const query = z.object({ includeTemplate: includeSchema, includeWorkers: includeSchema });
 type Included = z.output<typeof query>;
 
 /** `PATCH /v1/endpoints/{id}` and `POST /v1/endpoints/{id}/update`. */
 const update = restRoute({
-  method: "PATCH",
-  path: "/endpoints/{endpointId}",
+  on: "PATCH /endpoints/{endpointId}",
   id: "updateEndpoint",
-  tag,
   summary: "Change an endpoint",
   details: UPDATE_DETAILS,
   body: endpointUpdateSchema,
@@ -58,20 +55,16 @@ const update = restRoute({
 
 export const endpointRoutes: readonly Route<RestApi>[] = [
   restRoute({
-    method: "GET",
-    path: "/endpoints",
+    on: "GET /endpoints",
     id: "listEndpoints",
-    tag,
     summary: "List endpoints",
     query,
     answer: z.array(endpointSchema),
     serve: async (request, call) => await withIncluded(request, call.query, await listOwnEndpoints(request)),
   }),
   restRoute({
-    method: "POST",
-    path: "/endpoints",
+    on: "POST /endpoints",
     id: "createEndpoint",
-    tag,
     summary: "Create an endpoint",
     body: endpointCreateSchema,
     example: { templateId: "xkhgg72fuo4q8z", name: "sdxl", gpuTypeIds: ["NVIDIA GeForce RTX 4090"] },
@@ -81,10 +74,8 @@ export const endpointRoutes: readonly Route<RestApi>[] = [
       toRestEndpoint(await createEndpoint(request, toEndpointPatch(body, undefined))),
   }),
   restRoute({
-    method: "GET",
-    path: "/endpoints/{endpointId}",
+    on: "GET /endpoints/{endpointId}",
     id: "getEndpoint",
-    tag,
     summary: "Get an endpoint",
     query,
     answer: endpointSchema,
@@ -95,12 +86,10 @@ export const endpointRoutes: readonly Route<RestApi>[] = [
       return shown ?? toRestEndpoint(endpoint);
     },
   }),
-  ...withPost(update, "/endpoints/{endpointId}/update"),
+  ...withPost(update, "/update"),
   restRoute({
-    method: "DELETE",
-    path: "/endpoints/{endpointId}",
+    on: "DELETE /endpoints/{endpointId}",
     id: "deleteEndpoint",
-    tag,
     summary: "Delete an endpoint",
     details: "Its workers are drained and its jobs cancelled.",
     errors: REMOVE,
@@ -115,21 +104,25 @@ async function withIncluded(
   { includeTemplate = false, includeWorkers = false }: Included,
   endpoints: readonly EndpointRecord[],
 ) {
-  const templateIds = includeTemplate ? endpoints.map(({ templateId }) => templateId) : [];
-  const endpointIds = includeWorkers ? endpoints.map(({ id }) => id) : [];
+  const ids = includeWorkers ? endpoints.map(({ id }) => id) : [];
+  const workersOf = Map.groupBy(await listWorkers(request, ids), ({ endpointId }) => endpointId);
+  const templateIds = endpoints
+    .filter(({ id }) => includeTemplate || workersOf.has(id))
+    .map(({ templateId }) => templateId);
   const templates = await findOwnTemplates(request, templateIds);
-  const workers = Map.groupBy(await listWorkers(request, endpointIds), ({ endpointId }) => endpointId);
-  const templateById = new Map(templates.map((template) => [template.id, toRestTemplate(template)]));
+  const templateById = new Map(templates.map((template) => [template.id, template]));
 
-  return endpoints.map((endpoint) => ({
-    ...toRestEndpoint(endpoint),
-    ...(templateIds.length > 0 && { template: templateById.get(endpoint.templateId) }),
-    ...(endpointIds.length > 0 && { workers: (workers.get(endpoint.id) ?? []).map(showWorker) }),
-  }));
-}
-
-function showWorker({ workerId, state }: WorkerView) {
-  return { id: workerId, desiredStatus: podStatus(state) };
+  return endpoints.map((endpoint) => {
+    const template = templateById.get(endpoint.templateId);
+    const workersAsPods = template
+      ? (workersOf.get(endpoint.id) ?? []).map((worker) => toRestPod(request, worker, endpoint, template))
+      : [];
+    return {
+      ...toRestEndpoint(endpoint),
+      ...(includeTemplate && { template: template && toRestTemplate(template) }),
+      ...(includeWorkers && { workers: workersAsPods }),
+    };
+  });
 }
 
 // Conversion from and to REST

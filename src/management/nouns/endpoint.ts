@@ -1,5 +1,6 @@
 /** What clients set of an endpoint. */
 import * as z from "zod";
+import { DATA_CENTERS } from "../../catalog/data-centers.ts";
 import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
 import { modelsOfGpuIds, readGpuIds, unknownExclusion } from "../../catalog/gpu-selection.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
@@ -18,6 +19,7 @@ import {
   warningsSchema,
   zeroIsAbsent,
 } from "../../contract/rest/rest.ts";
+import { podSchema } from "../../contract/rest/rest-pod.ts";
 import { hasFlashBoot } from "../../domain/placement/standby.ts";
 import { splitList, type endpoint } from "../../db/schema.ts";
 import {
@@ -90,6 +92,16 @@ const locationsSchema = commaList(
   `${COUNTRIES.join(", ")} and data center ids such as EU-RO-1`,
 );
 
+const modelReferencesSchema = z
+  .array(z.unknown())
+  .nullish()
+  .refine((references) => !references?.length, {
+    error:
+      "no model can be attached to an endpoint. Let its code load the model: from the image, from a network " +
+      "volume, or by a name in a variable such as MODEL_NAME in env",
+  })
+  .meta({ description: "Refused unless it is empty: the code of a worker loads its model." });
+
 const executionTimeoutSchema = z.preprocess(
   (timeout) => (timeout === null || timeout === 0 ? EXECUTION_TIMEOUT_DEFAULT_MS : timeout),
   wholeNumber(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS).optional(),
@@ -132,6 +144,12 @@ export function cpuSizes(instanceIds: readonly string[]): {
 /** A comma list; null stays null, which clears. */
 function joinList(values: readonly string[] | null | undefined): string | null | undefined {
   return values ? values.join(",") : values;
+}
+
+/** The data centers of a country; one that is named stands for itself. */
+function dataCentersAt(location: string): readonly string[] {
+  if (DATA_CENTER.test(location)) return [location];
+  return DATA_CENTERS.filter(({ countryCode }) => countryCode === location).map(({ id }) => id);
 }
 
 const orEmpty = (stored: string | null): string => stored ?? "";
@@ -286,7 +304,7 @@ export const endpointFields = {
       input: stringsSchema.nullish().meta({ example: ["EU-RO-1"] }),
       toPatch: joinList,
       output: z.array(z.string()),
-      toOutput: splitList,
+      toOutput: (locations: string | null) => splitList(locations).flatMap(dataCentersAt),
     },
   },
   networkVolumeId: {
@@ -331,7 +349,11 @@ export const endpointFields = {
     patch: clearable(oneOf(CUDA_VERSIONS)),
     default: null,
     workerTrait: true,
-    rest: { input: stringSchema.nullish(), output: z.string(), toOutput: orEmpty },
+    rest: {
+      input: stringSchema.nullish(),
+      output: z.string().optional(),
+      toOutput: (version: string | null) => version ?? undefined,
+    },
   },
   env: {
     ...environmentField,
@@ -361,6 +383,7 @@ export const endpointPatchSchema = z
     id: optionalNonEmpty(stringSchema),
     ...patchShape(endpointFields),
     template: optional(inlineTemplateSchema),
+    modelReferences: modelReferencesSchema,
   })
   .refine((patch) => patch.template === undefined || patch.templateId === undefined, {
     path: ["template"],
@@ -390,18 +413,18 @@ export type RequestedCompute = Partial<z.output<z.ZodObject<typeof computeShape>
 
 /** Body of `POST /v1/endpoints`. */
 export const endpointCreateSchema = z
-  .object({ ...restInput(endpointFields, "creation"), ...computeShape })
+  .object({
+    ...restInput(endpointFields, "creation"),
+    ...computeShape,
+    modelReferences: modelReferencesSchema,
+  })
   .meta({ id: "EndpointCreateInput" });
 
 /** Body of `PATCH /v1/endpoints/{id}`: what it omits stays. */
 export const endpointUpdateSchema = z
-  .object({ ...restInput(endpointFields, "update"), ...computeShape })
+  .object({ ...restInput(endpointFields, "update"), ...computeShape, modelReferences: modelReferencesSchema })
   .meta({ id: "EndpointUpdateInput" });
 export type EndpointUpdate = z.infer<typeof endpointUpdateSchema>;
-
-const workerSchema = z
-  .object({ id: z.string(), desiredStatus: z.string().meta({ example: "RUNNING" }) })
-  .meta({ id: "EndpointWorker" });
 
 /** An endpoint as REST v1 shows it. */
 export const endpointSchema = z
@@ -417,7 +440,7 @@ export const endpointSchema = z
     instanceIds: z.array(z.string()),
     locations: z.string().meta({ description: "dataCenterIds as a comma list." }),
     template: templateSchema.optional().meta({ description: "With includeTemplate." }),
-    workers: z.array(workerSchema).optional().meta({ description: "With includeWorkers." }),
+    workers: z.array(podSchema).optional().meta({ description: "With includeWorkers." }),
     warnings: warningsSchema,
   })
   .meta({ id: "Endpoint" });

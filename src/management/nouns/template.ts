@@ -232,7 +232,12 @@ export const templateFields = {
     input: "For lists; has no effect.",
     patch: clearable(oneOf(CATEGORIES)),
     default: null,
-    rest: { input: oneOf(CATEGORIES).nullish(), output: z.string().nullable() },
+    rest: {
+      input: oneOf(CATEGORIES).nullish(),
+      output: z.enum(["NVIDIA", "AMD", "CPU"]),
+      toOutput: (category: (typeof CATEGORIES)[number] | null) =>
+        category === null || category === "GPU" ? "NVIDIA" : category,
+    },
   },
 } satisfies Fields<Column>;
 
