@@ -7,7 +7,7 @@ import {
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
 } from "../../src/contract/limits.ts";
-import { NETWORK_VOLUME_MAX_GB } from "../../src/contract/rest/rest-storage.ts";
+import { NETWORK_VOLUME_MAX_GB } from "../../";
 import type { Item, Settings } from "./plan.ts";
 import type { SourceAccount } from "./source.ts";
 import {
