@@ -29,7 +29,7 @@ import {
 import { counted } from "./limits.ts";
 import { openaiRoutes } from "./openai/routes.ts";
 import { limitOf, NEEDED_ACCESS, type Operation, type ServeJobs } from "./operations.ts";
-import { logs, workerLogs } from "./streams/logs.ts";
+import { logs } from "./streams/logs.ts";
 import { stream } from "./streams/stream.ts";
 
 const MEASURES = [
@@ -51,8 +51,6 @@ export function queueRoutes(): Hono<QueueApi> {
     serve(operation, requireQueue, limit === undefined ? handler : counted(limit, handler));
   };
 
-  // Before the others, which would match it: no endpoint has the id serverless.
-  routes.get("/serverless/:endpointId/workers/:workerId/logs", withEndpoint, limitedAs("logs"), workerLogs);
   // Errors of the key and the endpoint have the form of OpenAI here, too.
   routes.route("/:endpointId/openai", openaiRoutes());
   routes.use("/:endpointId/*", withEndpoint);

@@ -1,6 +1,7 @@
 /** What clients set of an endpoint. */
 import * as z from "zod";
 import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
+import { DATA_CENTERS } from "../../catalog/data-centers.ts";
 import { modelsOfGpuIds, readGpuIds, unknownExclusion } from "../../catalog/gpu-selection.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import {
@@ -114,6 +115,11 @@ const volumeIdsSchema = z.preprocess(
 type EndpointRow = typeof endpoint.$inferSelect;
 
 const SCALER_TYPES = ["QUEUE_DELAY", "REQUEST_COUNT"] as const;
+const FLASH_BOOT_TYPES = ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] as const;
+
+/** Types of endpoints as REST v2 calls them. */
+const NESTED_TYPES = ["QUEUE", "LOAD_BALANCER"] as const;
+type NestedType = (typeof NESTED_TYPES)[number];
 const workerCount = wholeNumber(0, WORKERS_PER_ENDPOINT_MAX);
 
 /** vCPUs of a CPU worker that asks for no number of them. */
@@ -134,6 +140,14 @@ function joinList(values: readonly string[] | null | undefined): string | null |
   return values ? values.join(",") : values;
 }
 
+/** Data centers of a comma list in which a country stands for all of its own. */
+function dataCentersAt(locations: string | null): readonly string[] {
+  return splitList(locations).flatMap((location) => {
+    const ofCountry = DATA_CENTERS.filter(({ countryCode }) => countryCode === location);
+    return ofCountry.length === 0 ? [location] : ofCountry.map(({ id }) => id);
+  });
+}
+
 const orEmpty = (stored: string | null): string => stored ?? "";
 
 export const endpointFields = {
@@ -147,6 +161,7 @@ export const endpointFields = {
       default: "my endpoint",
       output: z.string(),
     },
+    v2: { name: "name", input: restNameSchema.optional(), creation: restNameSchema, output: z.string() },
   },
   type: {
     type: "String",
@@ -154,6 +169,13 @@ export const endpointFields = {
     output: "QB, with a queue, or LB, load-balanced.",
     patch: optional(oneOf(["QB", "LB"])),
     rest: { output: z.enum(["QB", "LB"]) },
+    v2: {
+      name: "type",
+      creation: oneOf(NESTED_TYPES),
+      toPatch: (type: NestedType | undefined) => type && (type === "QUEUE" ? "QB" : "LB"),
+      output: z.enum(NESTED_TYPES),
+      toOutput: (type: EndpointRow["type"]) => (type === "QB" ? "QUEUE" : "LOAD_BALANCER"),
+    },
   },
   gpuIds: {
     type: "String",
@@ -174,6 +196,7 @@ export const endpointFields = {
     patch: optional(wholeNumber(0)),
     workerTrait: true,
     rest: { input: zeroIsAbsent(wholeNumber(1)), output: z.int() },
+    v2: { name: "gpu.count", input: wholeNumber(1).optional(), output: z.int() },
   },
   instanceIds: {
     type: "[String]",
@@ -204,6 +227,7 @@ export const endpointFields = {
     patch: optional(workerCount),
     default: 0,
     rest: { input: workerCount.nullish(), output: z.int() },
+    v2: { name: "workers.min", input: workerCount.optional(), output: z.int() },
   },
   workersMax: {
     type: "Int",
@@ -211,6 +235,7 @@ export const endpointFields = {
     patch: optional(workerCount),
     default: WORKERS_MAX_DEFAULT,
     rest: { input: workerCount.nullish(), output: z.int() },
+    v2: { name: "workers.max", input: workerCount.optional(), default: 3, output: z.int() },
   },
   workersPFBTarget: {
     type: "Int",
@@ -227,6 +252,12 @@ export const endpointFields = {
     column: "idleTimeoutSeconds",
     default: IDLE_TIMEOUT_DEFAULT_SECONDS,
     rest: { input: zeroIsAbsent(wholeNumber(1, IDLE_TIMEOUT_MAX_SECONDS)), output: z.int() },
+    v2: {
+      name: "workers.idleTimeout",
+      input: wholeNumber(1, IDLE_TIMEOUT_MAX_SECONDS).optional(),
+      default: 10,
+      output: z.int(),
+    },
   },
   scalerType: {
     type: "String",
@@ -250,6 +281,12 @@ export const endpointFields = {
     patch: executionTimeoutSchema,
     default: EXECUTION_TIMEOUT_DEFAULT_MS,
     rest: { input: wholeNumber(0).nullish(), output: z.int() },
+    v2: {
+      name: "timeout",
+      input: wholeNumber(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS).optional(),
+      default: 300_000,
+      output: z.int(),
+    },
   },
   queueDepthMax: {
     type: "Int",
@@ -262,7 +299,7 @@ export const endpointFields = {
     type: "FlashBootType",
     input:
       "FLASHBOOT keeps stopped workers prepared, so that a cold start costs little; another type replaces the workers. Null clears it.",
-    patch: clearable(oneOf(["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"])),
+    patch: clearable(oneOf(FLASH_BOOT_TYPES)),
     default: null,
     workerTrait: true,
     rest: {
@@ -271,6 +308,13 @@ export const endpointFields = {
       toPatch: (isOn: boolean | null | undefined) => (isOn == null ? undefined : isOn ? "FLASHBOOT" : "OFF"),
       output: z.boolean(),
       toOutput: (flashBootType: EndpointRow["flashBootType"]) => hasFlashBoot({ flashBootType }),
+    },
+    v2: {
+      name: "flashboot",
+      input: oneOf(FLASH_BOOT_TYPES).optional(),
+      default: "OFF",
+      output: z.enum(FLASH_BOOT_TYPES),
+      toOutput: (flashBootType: EndpointRow["flashBootType"]) => flashBootType ?? "OFF",
     },
   },
   locations: {
@@ -287,6 +331,13 @@ export const endpointFields = {
       toPatch: joinList,
       output: z.array(z.string()),
       toOutput: splitList,
+    },
+    v2: {
+      name: "dataCenterIds",
+      input: stringsSchema.optional().meta({ example: ["EU-RO-1"] }),
+      toPatch: joinList,
+      output: z.array(z.string()),
+      toOutput: dataCentersAt,
     },
   },
   networkVolumeId: {
@@ -310,6 +361,12 @@ export const endpointFields = {
         ids?.map((networkVolumeId) => ({ networkVolumeId })) ?? ids,
       output: z.array(z.string()),
     },
+    v2: {
+      name: "networkVolumes",
+      input: stringsSchema.optional(),
+      toPatch: (ids: readonly string[] | undefined) => ids?.map((networkVolumeId) => ({ networkVolumeId })),
+      output: z.array(z.string()),
+    },
   },
   allowedCudaVersions: {
     type: "String",
@@ -324,6 +381,13 @@ export const endpointFields = {
       output: z.array(z.string()),
       toOutput: splitList,
     },
+    v2: {
+      name: "gpu.allowedCudaVersions",
+      input: stringsSchema.optional().meta({ example: ["12.8"] }),
+      toPatch: joinList,
+      output: z.array(z.string()),
+      toOutput: splitList,
+    },
   },
   minCudaVersion: {
     type: "String",
@@ -332,6 +396,7 @@ export const endpointFields = {
     default: null,
     workerTrait: true,
     rest: { input: stringSchema.nullish(), output: z.string(), toOutput: orEmpty },
+    v2: { name: "gpu.minCudaVersion", input: stringSchema.optional(), output: z.string().nullable() },
   },
   env: {
     ...environmentField,

@@ -1,6 +1,11 @@
 /** The logs of an endpoint. */
 import { LOG_AHEAD_MAX_MS, logRetentionDays } from "../../../management/logs/log-retention.ts";
-import { logQuerySchema, workerLogQuerySchema, type LogPage } from "../../../contract/agent/log.ts";
+import {
+  LOG_PAGE_MAX,
+  logQuerySchema,
+  workerLogQuerySchema,
+  type LogPage,
+} from "../../../contract/agent/log.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../../domain/logs/log-key.ts";
 import {
   readPosition,
@@ -37,12 +42,26 @@ export async function logs(context: QueueContext): Promise<Response> {
   } satisfies LogPage);
 }
 
-/** `GET /v2/serverless/<endpoint>/workers/<worker>/logs?source=&tail=`: the lines of one worker as events. */
+/**
+ * `GET /v2/serverless/<endpoint>/workers/<worker>/logs?source=&tail=&since=`: the lines of one worker as events. A time
+ * as `Last-Event-ID` is as good as `since`.
+ */
 export async function workerLogs(context: QueueContext): Promise<Response> {
-  const { source, tail } = readQuery(context, workerLogQuerySchema);
+  const { source, tail, since } = readQuery(context, workerLogQuerySchema);
   const workerId = context.req.param("workerId") ?? "";
   const filter = { workerId, ...(source !== undefined && { source }) };
-  return await followLogs(context, { ...searchOf(context, filter), limit: tail, before: latest() }, "plain");
+  const search = searchOf(context, filter);
+  const resumedAt = Date.parse(context.req.header("Last-Event-ID") ?? "");
+  const from = Number.isNaN(resumedAt) ? since : resumedAt;
+  if (from === undefined)
+    return await followLogs(context, { ...search, limit: tail, before: latest() }, "plain");
+  const later = {
+    ...search,
+    from: Math.max(search.from, from * SEQ_PER_MS),
+    limit: LOG_PAGE_MAX,
+    before: latest(),
+  };
+  return await followLogs(context, later, "plain");
 }
 
 /** Searches the stored lines that match a filter. */

@@ -1,0 +1,122 @@
+/** Workers of an endpoint: `/v2/serverless/{id}/workers`. */
+import * as z from "zod";
+import type { WorkerState } from "../../contract/agent/agent.ts";
+import type { WorkerView } from "../../fleet/messages.ts";
+import { requireEndpoint } from "../../management/endpoints/endpoints.ts";
+import { requireTemplate } from "../../management/endpoints/templates.ts";
+import { listBusyWorkers, listWorkers, startOf } from "../../management/endpoints/worker-pods.ts";
+import { FIND, v2Route } from "./route.ts";
+
+const STATUSES = ["RUNNING", "IDLE", "INITIALIZING", "THROTTLED", "UNHEALTHY"] as const;
+type Status = (typeof STATUSES)[number];
+
+const STATUS_OF: Readonly<Record<Exclude<WorkerState, "ready" | "stopping" | "standby">, Status>> = {
+  pulling: "INITIALIZING",
+  starting: "INITIALIZING",
+  unhealthy: "UNHEALTHY",
+  crash_looping: "UNHEALTHY",
+};
+
+const workerSchema = z
+  .object({
+    id: z.string(),
+    status: z.enum(STATUSES),
+    isStale: z.boolean().meta({ description: "Runs an older version of the endpoint." }),
+    version: z.int(),
+    gpuCount: z.int(),
+    image: z.string(),
+    uptimeSeconds: z.int().nullable(),
+    gpuTypeId: z.string().nullable(),
+    dataCenterId: z.string(),
+    startedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: "ServerlessWorker" });
+
+const count = z.int();
+const summaryShape = {
+  running: count,
+  idle: count,
+  initializing: count,
+  throttled: count,
+  unhealthy: count,
+  total: count,
+};
+
+type Shown = z.input<typeof workerSchema>;
+
+export const workerRoutes = [
+  v2Route({
+    ...{
+      method: "GET",
+      path: "/serverless/{id}/workers",
+      tag: "REST v2: endpoints",
+      id: "listServerlessWorkers",
+    },
+    summary: "List the workers of an endpoint",
+    details: "Workers that stop or are on standby are not listed.",
+    errors: [...FIND, 503],
+    answer: z.object({
+      workers: z.array(workerSchema),
+      summary: z.object(summaryShape),
+      endpointVersion: z.int(),
+    }),
+    serve: async (request, { params }) => {
+      const { id, version, templateId } = await requireEndpoint(request, params.id);
+      const [all, busy, template] = await Promise.all([
+        listWorkers(request, [id]),
+        listBusyWorkers(request, id),
+        requireTemplate(request, templateId),
+      ]);
+      const workers = all.flatMap((worker) => {
+        const status = statusOf(worker, busy);
+        return status === undefined
+          ? []
+          : [show(worker, { status, version, image: template.imageName, now: request.now })];
+      });
+      return { workers, summary: summarize(workers), endpointVersion: version };
+    },
+  }),
+];
+
+/** Undefined for a worker that takes no jobs any more or not yet. */
+function statusOf({ workerId, state }: WorkerView, busy: ReadonlySet<string>): Status | undefined {
+  if (state === "stopping" || state === "standby") return undefined;
+  if (state === "ready") return busy.has(workerId) ? "RUNNING" : "IDLE";
+  return STATUS_OF[state];
+}
+
+function show(
+  worker: WorkerView,
+  {
+    status,
+    version,
+    image,
+    now,
+  }: { readonly status: Status; readonly version: number; readonly image: string; readonly now: number },
+): Shown {
+  const startedAt = startOf(worker);
+  return {
+    id: worker.workerId,
+    status,
+    isStale: worker.version < version,
+    version: worker.version,
+    gpuCount: worker.gpuModels.length,
+    image,
+    uptimeSeconds: startedAt === null ? null : Math.max(0, Math.floor((now - startedAt) / 1_000)),
+    gpuTypeId: worker.gpuModels[0] ?? null,
+    dataCenterId: worker.dataCenterId,
+    startedAt: startedAt === null ? null : new Date(startedAt).toISOString(),
+  };
+}
+
+function summarize(workers: readonly Shown[]) {
+  const having = (wanted: Status) => workers.filter(({ status }) => status === wanted).length;
+  return {
+    running: having("RUNNING"),
+    idle: having("IDLE"),
+    initializing: having("INITIALIZING"),
+    throttled: having("THROTTLED"),
+    unhealthy: having("UNHEALTHY"),
+    total: workers.length,
+  };
+}

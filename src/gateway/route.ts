@@ -1,0 +1,93 @@
+/**
+ * An operation stands in one place: its route, its guards and its part of the OpenAPI document come from the same entry
+ * of a table.
+ */
+import type { Env, Handler, Hono, MiddlewareHandler } from "hono";
+import type * as z from "zod";
+import type { ZodOpenApiOperationObject } from "zod-openapi";
+
+/** Statuses of the errors that operations describe. */
+export type ErrorStatus =
+  | 400
+  | 401
+  | 403
+  | 404
+  | 405
+  | 409
+  | 413
+  | 422
+  | 429
+  | 500
+  | 501
+  | 502
+  | 503
+  | 504
+  | 524;
+
+/** What the OpenAPI document says of an operation. */
+export type Operation = {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Below the prefix of its API, with parameters in braces: `/templates/{templateId}`. */
+  readonly path: string;
+  /** Unique in the document; generated clients name their methods by it. */
+  readonly id: string;
+  readonly tag?: string;
+  readonly summary: string;
+  readonly details?: string;
+  /** Parameters of the path that are more than a string. */
+  readonly params?: Readonly<Record<string, z.ZodType>>;
+  readonly query?: z.ZodObject;
+  readonly headers?: z.ZodObject;
+  readonly body?: z.ZodType;
+  readonly example?: unknown;
+  /** Schema of the successful answer; absent for one without a body. */
+  readonly answer?: z.ZodType;
+  readonly status?: 200 | 201 | 204;
+  readonly answerHeaders?: z.ZodObject;
+  /** Beside those of all operations of its API. */
+  readonly errors?: readonly ErrorStatus[];
+  readonly credential?: Credential;
+  /** Bodies that are not JSON; they replace what follows from `body` and `answer`. */
+  readonly requestBody?: ZodOpenApiOperationObject["requestBody"];
+  readonly responses?: ZodOpenApiOperationObject["responses"];
+};
+
+export type Credential = "none" | "hostToken";
+
+export type Route<Api extends Env> = Operation & { readonly serve: Handler<Api> };
+
+/** The operations of an API, and what they have in common. */
+export type Api = {
+  /** Where it is mounted: `/v1`. */
+  readonly prefix: string;
+  readonly operations: readonly Operation[];
+  readonly errorBody: z.ZodType;
+  readonly errors: readonly ErrorStatus[];
+  readonly tag?: string;
+  /** Parameters of paths, by name; those of an operation win. */
+  readonly params?: Readonly<Record<string, z.ZodType>>;
+  /** Absent: an API key. */
+  readonly credential?: Credential;
+};
+
+/** Adds the routes in their order, each behind its guards. */
+export function mount<E extends Env, Entry extends Route<E>>(
+  app: Hono<E>,
+  routes: readonly Entry[],
+  guardsOf: (route: Entry) => readonly MiddlewareHandler<E>[] = () => [],
+): void {
+  for (const route of routes) {
+    app.on(route.method, [patternOf(route.path)], ...guardsOf(route), route.serve);
+  }
+}
+
+/** A path as the router reads it: `/templates/:templateId`. */
+function patternOf(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ":$1");
+}
+
+/** The operation, and the same by POST for clients that send that to read or to change. */
+export function withPost<Entry extends Operation>(route: Entry, path = route.path): readonly [Entry, Entry] {
+  const { id, summary } = route;
+  return [route, { ...route, method: "POST", path, id: `${id}ByPost`, summary: `${summary} (the same)` }];
+}
