@@ -8,13 +8,12 @@ import { EXIT_USAGE, Failure } from "../core/failure.ts";
 import { endpointIds, environmentDetails } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
 import {
-  changeTracked,
+  forgetTracked,
   ofService,
   readTracked,
   type TrackedResource,
   trackedEndpoints,
   trackedSessions,
-  withoutIds,
 } from "../project/tracked-resources.ts";
 import { counted } from "../core/format.ts";
 
@@ -133,10 +132,10 @@ async function findEnded(cli: Cli, service: Service): Promise<readonly TrackedRe
 }
 
 async function forget(cli: Cli, gone: readonly Named[]): Promise<void> {
-  const ids = new Set(gone.map(({ id }) => id));
-  const tracked = await readTracked(cli.directory);
-  if (!Object.values(tracked).some(({ id }) => ids.has(id))) return;
-  await changeTracked(cli.directory, (now) => withoutIds(now, ids));
+  await forgetTracked(
+    cli.directory,
+    gone.map(({ id }) => id),
+  );
 }
 
 async function removeNamed(cli: Cli, deployed: Deployed, name: string): Promise<void> {
@@ -147,7 +146,7 @@ async function removeNamed(cli: Cli, deployed: Deployed, name: string): Promise<
       "`flash undeploy list` shows the endpoints.",
     ]);
   }
-  for (const endpoint of matches) cli.terminal.say(`${endpoint.name} (${endpoint.id})`);
+  for (const endpoint of matches) cli.terminal.say(labelOf(endpoint));
   if (!(await cli.terminal.confirm(`Delete ${counted(matches.length, "endpoint")}?`))) return keep(cli);
   await remove(cli, deployed, matches);
 }
@@ -155,7 +154,7 @@ async function removeNamed(cli: Cli, deployed: Deployed, name: string): Promise<
 async function removeAll(cli: Cli, deployed: Deployed, { force, yes }: UndeployOptions): Promise<void> {
   const { endpoints, place } = deployed;
   if (endpoints.length === 0) return nothing(cli, deployed);
-  for (const endpoint of endpoints) cli.terminal.say(`${endpoint.name} (${endpoint.id})`);
+  for (const endpoint of endpoints) cli.terminal.say(labelOf(endpoint));
   const count = counted(endpoints.length, "endpoint");
   if (!(await cli.terminal.confirm(`Delete ${count} of ${place}?`))) return keep(cli);
   if (!(force && yes)) await checkTyped(cli);
@@ -175,7 +174,7 @@ async function removeChosen(cli: Cli, deployed: Deployed): Promise<void> {
   if (deployed.endpoints.length === 0) return nothing(cli, deployed);
   const ids = await cli.terminal.askMany(
     "Which endpoints should be deleted?",
-    deployed.endpoints.map(({ id, name }) => ({ value: id, label: `${name} (${id})` })),
+    deployed.endpoints.map((endpoint) => ({ value: endpoint.id, label: labelOf(endpoint) })),
   );
   if (ids.length === 0) return keep(cli);
   if (!(await cli.terminal.confirm(`Delete ${counted(ids.length, "endpoint")}?`))) return keep(cli);
@@ -190,6 +189,10 @@ async function remove(cli: Cli, { service }: Deployed, endpoints: readonly Named
   await removeEndpoints(cli, service, endpoints);
   await forget(cli, endpoints);
   cli.terminal.json({ deleted: endpoints.map(({ id, name }) => ({ id, name })) });
+}
+
+function labelOf({ id, name }: Named): string {
+  return `${name} (${id})`;
 }
 
 function nothing(cli: Cli, { place }: Deployed): void {

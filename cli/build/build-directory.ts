@@ -1,7 +1,8 @@
 /** Directories in `.flash/` where builds are assembled. */
-import { mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import ignore from "ignore";
+import { readIfThere } from "../core/files.ts";
 import { ensureFlashDirectory, FLASH_DIRECTORY } from "../project/project.ts";
 import { processExists } from "../project/process-owner.ts";
 
@@ -44,10 +45,7 @@ async function remove(directory: string): Promise<void> {
 /** Adds `.flash/` to the project's .gitignore, unless it is ignored already. */
 export async function ignoreFlashDirectory(project: string): Promise<void> {
   const path = join(project, ".gitignore");
-  const content = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error;
-    return "";
-  });
+  const content = (await readIfThere(path))?.toString() ?? "";
   if (ignore().add(content).ignores(`${FLASH_DIRECTORY}/`)) return;
   const start = content === "" || content.endsWith("\n") ? content : `${content}\n`;
   await writeFile(path, `${start}${FLASH_DIRECTORY}/\n`);

@@ -17,6 +17,7 @@ import { FLASH_DIRECTORY } from "../project/project.ts";
 import { runtimeImages, toManifest } from "../manifest/manifest.ts";
 import { choosePythonVersion } from "../manifest/python-version.ts";
 import { secondsSince } from "../core/format.ts";
+import { inStep } from "../core/terminal.ts";
 import { type Dependencies, installDependencies } from "../requirements/app-dependencies.ts";
 import { checkNamesFree, copyApp, writeHandlers, handlerFiles, copySdk } from "./app-files.ts";
 import { type Archive, packDirectory } from "./archive.ts";
@@ -201,8 +202,7 @@ class Build {
   async #pack(path: string): Promise<Archive> {
     const { terminal, signal } = this.#cli;
     const startedAt = performance.now();
-    const step = terminal.step("Packing");
-    try {
+    return await inStep(terminal, { title: "Packing", failed: "Packing failed" }, async (step) => {
       const packed = join(this.#directory, DEFAULT_OUTPUT);
       const archive = await packDirectory(this.#contents, packed, {
         maxBytes: ARTIFACT_MAX_BYTES,
@@ -213,10 +213,7 @@ class Build {
       await rename(packed, path);
       step.done(`Packed ${prettyBytes(archive.sizeBytes)} (${secondsSince(startedAt)} s)`);
       return { sha256: archive.sha256, sizeBytes: archive.sizeBytes };
-    } catch (error) {
-      step.fail("Packing failed");
-      throw error;
-    }
+    });
   }
 
   async #writeManifest(manifest: FlashManifest, { path, sha256 }: BuildResult["artifact"]): Promise<void> {

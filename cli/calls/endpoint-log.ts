@@ -1,6 +1,7 @@
 /** The log of an endpoint, as the service sends it line by line. */
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import * as z from "zod";
+import { setTimeout as delay } from "node:timers/promises";
 import { Failure } from "../core/failure.ts";
 import type { Service } from "../service/service.ts";
 
@@ -16,7 +17,7 @@ export type LogLine = z.infer<typeof lineSchema>;
 
 export type LogReader = {
   /** Only lines printed from then on, in ms. */
-  readonly since: number;
+  readonly since: () => number;
   /** Of lines that were printed before the call, the last so many. */
   readonly limit: number;
   readonly onOpen?: () => void;
@@ -24,14 +25,33 @@ export type LogReader = {
   readonly signal: AbortSignal;
 };
 
+/** Between attempts to follow a log. */
+const PAUSE_MS = 1_000;
+
+/** Reads the log until the endpoint no longer exists, or the signal; whatever ends its work is ignored. */
+export async function followEndpointLog(
+  service: Service,
+  endpointId: string,
+  reader: LogReader,
+): Promise<void> {
+  const { signal } = reader;
+  try {
+    while (!signal.aborted && (await readEndpointLog(service, endpointId, reader))) {
+      await delay(PAUSE_MS, undefined, { signal });
+    }
+  } catch {
+    // Calls and endpoints work without lines of the log.
+  }
+}
+
 /** Resolves when the connection ends; with false when the endpoint no longer exists. Throws at the signal only. */
-export async function readEndpointLog(
+async function readEndpointLog(
   service: Service,
   endpointId: string,
   { since, limit, onOpen, onLine, signal }: LogReader,
 ): Promise<boolean> {
   const response = await service
-    .request(`/v2/${endpointId}/logs?limit=${limit}&since=${since}`, {
+    .request(`/v2/${endpointId}/logs?limit=${limit}&since=${since()}`, {
       headers: { Accept: "text/event-stream" },
       signal,
     })

@@ -1,4 +1,5 @@
 /** Jobs of live endpoints: submitted, and followed to their end. */
+import { errorMessage } from "../../src/std/errors.ts";
 import { parseJson } from "../../src/std/json.ts";
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -15,15 +16,23 @@ const POLL_MS = 1_000;
 /** How long requests are retried while the service does not answer: it may be restarting. */
 const OUTAGE_MS = 60_000;
 const OUTAGE_PAUSE_MS = 500;
+/** How long a job whose caller does not wait is followed for its line in the log. */
+const WATCH_MS = 60 * 60_000;
 const TOO_MANY_REQUESTS = 429;
 
-export class JobCalls {
-  readonly #service: Service;
-  readonly #onWorker: (endpointId: string, workerId: string, line: CallLine) => void;
+export type JobCallsSettings = {
+  readonly service: Service;
+  /** Aborts when the command ends. */
+  readonly signal: AbortSignal;
+  /** Called when a worker runs a job that is followed. */
+  readonly onWorker: (endpointId: string, workerId: string, line: CallLine) => void;
+};
 
-  constructor(service: Service, onWorker: (endpointId: string, workerId: string, line: CallLine) => void) {
-    this.#service = service;
-    this.#onWorker = onWorker;
+export class JobCalls {
+  readonly #settings: JobCallsSettings;
+
+  constructor(settings: JobCallsSettings) {
+    this.#settings = settings;
   }
 
   /**
@@ -32,25 +41,18 @@ export class JobCalls {
    */
   async submit(
     endpointId: string,
-    operation: "run" | "runsync",
     job: JobJson,
-    { headers, signal }: Pick<QueueCall, "headers" | "signal">,
+    { operation, headers, signal }: Pick<QueueCall, "operation" | "headers" | "signal">,
     line: CallLine,
-  ): Promise<{ readonly job: JobView } | { readonly errorResponse: Response }> {
-    const search = operation === "runsync" ? `?wait=${POLL_MS}` : "";
-    const { response, text } = await this.#requestWithRetry(
-      line,
-      signal,
-      `/v2/${endpointId}/${operation}${search}`,
-      {
-        method: "POST",
-        headers: { "idempotency-key": randomUUID(), ...headers, ...jsonHeaders() },
-        body: jobBody(job),
-      },
-    );
-    const reply = response.ok ? parseJobView(text) : undefined;
-    if (reply !== undefined) return { job: reply };
-    return { errorResponse: new Response(text, { status: response.status, headers: jsonHeaders() }) };
+  ): Promise<JobView | Response> {
+    const path = `/v2/${endpointId}/${operation === "run" ? "run" : `runsync?wait=${POLL_MS}`}`;
+    const { response, text } = await this.#requestWithRetry(line, signal, path, {
+      method: "POST",
+      headers: { "idempotency-key": randomUUID(), ...headers, ...jsonHeaders() },
+      body: jobBody(job),
+    });
+    const submitted = response.ok ? parseJobView(text) : undefined;
+    return submitted ?? new Response(text, { status: response.status, headers: jsonHeaders() });
   }
 
   /** Polls a job until it has ended, or for `followMs`; shows its progress in `line`. */
@@ -72,23 +74,34 @@ export class JobCalls {
     }
   }
 
-  /** Forwards any other operation unchanged. */
+  /** Follows a job whose caller does not wait, and ends its line. */
+  async watch(endpointId: string, submitted: JobView, line: CallLine): Promise<void> {
+    const { signal } = this.#settings;
+    try {
+      endLine(line, await this.follow(endpointId, submitted, { line, signal, followMs: WATCH_MS }));
+    } catch (error) {
+      if (!signal.aborted) line.fail(errorMessage(error));
+    }
+  }
+
+  /** Forwards any other operation unchanged, and ends its line. */
   async forward(
     endpointId: string,
     { operation, jobId, search, headers, signal }: QueueCall,
+    line: CallLine,
   ): Promise<Response> {
+    const startedAt = performance.now();
     const path = [operation, ...(jobId === undefined ? [] : [encodeURIComponent(jobId)])].join("/");
-    const isChange = ["cancel", "retry", "purge-queue"].includes(operation);
-    return await this.#service.request(`/v2/${endpointId}/${path}${search}`, {
-      method: isChange ? "POST" : "GET",
-      headers,
-      signal,
-    });
+    const method = ["cancel", "retry", "purge-queue"].includes(operation) ? "POST" : "GET";
+    const target = `/v2/${endpointId}/${path}${search}`;
+    const response = await this.#settings.service.request(target, { method, headers, signal });
+    line.done({ ranMs: performance.now() - startedAt });
+    return response;
   }
 
   #report(endpointId: string, job: JobView, line: CallLine): void {
     if (job.queue !== undefined) line.waiting(job.queue.detail ?? job.queue.reason);
-    if (job.status === "IN_PROGRESS" && job.workerId) this.#onWorker(endpointId, job.workerId, line);
+    if (job.status === "IN_PROGRESS" && job.workerId) this.#settings.onWorker(endpointId, job.workerId, line);
   }
 
   async #poll(endpointId: string, job: JobView, line: CallLine, signal: AbortSignal): Promise<JobView> {
@@ -112,7 +125,7 @@ export class JobCalls {
     while (true) {
       const isLast = performance.now() > giveUpAt;
       try {
-        const response = await this.#service.request(path, { ...init, signal });
+        const response = await this.#settings.service.request(path, { ...init, signal });
         const text = await response.text();
         if (response.status < 500 || isLast) return { response, text };
         line.waiting(`the service answers with HTTP ${response.status}; retrying`);
@@ -124,6 +137,11 @@ export class JobCalls {
       await delay(OUTAGE_PAUSE_MS, undefined, { signal });
     }
   }
+}
+
+/** Ends the line of a call whose job the service does not accept. */
+export async function endRejected(line: CallLine, response: Response): Promise<void> {
+  line.fail(`the service rejected the job: ${(await response.clone().text()).slice(0, 500)}`);
 }
 
 /** Ends the line of a call with the result of its job. */

@@ -3,10 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { LOG_LIVE_DELAY_MS } from "../../src/contract/limits.ts";
 import type { CallLine } from "../server/requests/served-app.ts";
 import type { Service } from "../service/service.ts";
-import { type LogLine, readEndpointLog } from "./endpoint-log.ts";
+import { followEndpointLog, type LogLine } from "./endpoint-log.ts";
 
-/** Between attempts to follow the log. */
-const PAUSE_MS = 1_000;
 /** How long a call that has ended still receives lines, which arrive separately. */
 const LATE_LINES_MS = 5_000;
 /** Delay of the first batch of lines, and of later ones: hosts buffer lines before they send them. */
@@ -71,21 +69,8 @@ export class WorkerLines {
 
   async #follow(endpointId: string): Promise<void> {
     this.#followed.add(endpointId);
-    try {
-      while (!this.#signal.aborted && (await this.#read(endpointId))) {
-        await delay(PAUSE_MS, undefined, { signal: this.#signal });
-      }
-    } catch {
-      // Calls work without log lines.
-    } finally {
-      this.#followed.delete(endpointId);
-    }
-  }
-
-  /** False when the endpoint no longer exists. */
-  async #read(endpointId: string): Promise<boolean> {
-    return await readEndpointLog(this.#service, endpointId, {
-      since: Date.now(),
+    await followEndpointLog(this.#service, endpointId, {
+      since: Date.now,
       limit: 1,
       onOpen: () => {
         if (!this.#followedAt.has(endpointId)) this.#followedAt.set(endpointId, Date.now());
@@ -93,6 +78,7 @@ export class WorkerLines {
       onLine: (line) => this.#show(endpointId, line),
       signal: this.#signal,
     });
+    this.#followed.delete(endpointId);
   }
 
   #show(endpointId: string, { source, line, jobId, at = Date.now() }: LogLine): void {

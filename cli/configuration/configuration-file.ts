@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { parse, stringify, type TomlTable } from "smol-toml";
 import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
+import { formatIssues } from "../../src/contract/validation-issues.ts";
 import { Failure } from "../core/failure.ts";
 
 const OWNER_ONLY = 0o600;
@@ -31,8 +32,7 @@ export class ConfigurationFile {
   async read(): Promise<StoredSettings> {
     const stored = storedSchema.safeParse(await this.#entries());
     if (stored.success) return stored.data;
-    const [issue] = stored.error.issues;
-    throw this.#damaged(`${issue?.path.join(".")}: ${issue?.message}`);
+    throw this.#damaged(formatIssues(stored.error));
   }
 
   /** Changes these entries and keeps all others. Writes atomically; only the user may read the file. */

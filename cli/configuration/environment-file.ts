@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import type { Cli } from "../core/cli.ts";
+import { canAccess } from "../core/files.ts";
 
 const FILE_NAME = ".env";
 /** Marks the root of a repository, above which no file is read. */
@@ -33,7 +34,7 @@ export async function findEnvironmentFile({
     if (text === FOREIGN)
       terminal.warn(`${path} is ignored: another user owns it. Take ownership (chown) to use it.`);
     const isLast =
-      folder === home || dirname(folder) === folder || (await isThere(join(folder, ROOT_MARKER)));
+      folder === home || dirname(folder) === folder || (await canAccess(join(folder, ROOT_MARKER)));
     if (isLast) return undefined;
   }
 }
@@ -73,11 +74,4 @@ async function openIfThere(path: string): Promise<FileHandle | typeof FOREIGN | 
     if (code === "EACCES" && uid !== process.getuid?.()) return FOREIGN;
     throw error;
   }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return await stat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -85,11 +85,16 @@ function allowsPlainHttp(cli: Cli, stored: StoredSettings, isStoredUrl: boolean)
 
 /** The service with the user's key; throws a Failure when there is no key, or when it is for another URL. */
 export async function openService(cli: Cli): Promise<Service> {
-  return new Service({
-    ...(await findAccess(cli)),
-    onWarning: (message) => cli.warnings?.add(message),
-    signal: cli.signal,
-  });
+  return serviceAt(cli, await findAccess(cli));
+}
+
+/** A service whose URL and key are known; its warnings are those of the command. */
+export function serviceAt(
+  cli: Cli,
+  { url, apiKey, keySource }: { readonly url: string; readonly apiKey: string; readonly keySource?: string },
+): Service {
+  const onWarning = (message: string): void => cli.warnings?.add(message);
+  return new Service({ url, apiKey, keySource, onWarning, signal: cli.signal });
 }
 
 /** The key that is used, and the URL that it is sent to. Throws like openService. */

@@ -52,3 +52,18 @@ export interface Step {
   /** Shows nothing when the user has cancelled the step. */
   fail(line: string): void;
 }
+
+/** Runs `work` as a step; when it fails, the step ends with the line `failed`, and the error is thrown. */
+export async function inStep<Result>(
+  terminal: Terminal,
+  { title, failed }: { readonly title: string; readonly failed: string },
+  work: (step: Step) => Promise<Result>,
+): Promise<Result> {
+  const step = terminal.step(title);
+  try {
+    return await work(step);
+  } catch (error) {
+    step.fail(failed);
+    throw error;
+  }
+}

@@ -8,7 +8,7 @@ import { secondsSince } from "../core/format.ts";
 import { type DeploymentDocument, showDeployment } from "./deployment-report.ts";
 import { ownHostOf } from "./endpoint-urls.ts";
 import type { Target } from "./target.ts";
-import { awaitWorkers, type ReadyEndpoint } from "./readiness.ts";
+import { awaitWorkers, type ReadyEndpoint, unreadyOf } from "./readiness.ts";
 import { join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { ensureFlashDirectory } from "../project/project.ts";
@@ -82,10 +82,7 @@ async function deployWithProgress(cli: Cli, service: Service, order: BuildDeploy
 
 /** Older workers keep serving, but what was deployed does not run. */
 function requireReady(workers: readonly ReadyEndpoint[]): void {
-  const reasons = workers.flatMap((one) => {
-    if (one.state === "failed") return [`${one.name}: ${one.reason}`];
-    return one.state === "waiting" ? [`${one.name}: ${one.reason ?? "no worker is ready yet."}`] : [];
-  });
+  const reasons = unreadyOf(workers).map(({ name, reason }) => `${name}: ${reason}`);
   if (reasons.length === 0) return;
   throw new Failure("Everything is saved, but not every endpoint has a ready worker.", [
     ...reasons,
@@ -93,8 +90,8 @@ function requireReady(workers: readonly ReadyEndpoint[]): void {
   ]);
 }
 
-export /** Writes `.flash/context.json`: the last deployment of the project, by which scripts find their functions. */
-async function writeContext(directory: string, { app, environment }: Target): Promise<void> {
+/** Writes `.flash/context.json`: the last deployment of the project, by which scripts find their functions. */
+export async function writeContext(directory: string, { app, environment }: Target): Promise<void> {
   const path = join(await ensureFlashDirectory(directory), "context.json");
   const context = { app: app.name, environment: environment.name };
   await writeFileAtomic(path, `${JSON.stringify(context, null, 2)}\n`);

@@ -1,10 +1,9 @@
 /** `flash deploy`: builds the app, uploads it, and reconciles its endpoints. */
 import { buildApp, type BuildOptions } from "../build/build.ts";
 import type { Cli } from "../core/cli.ts";
-import { openService } from "../configuration/settings.ts";
-import { appNameOf, checkedName } from "../project/project.ts";
+import { appNameOf } from "../project/project.ts";
 import { deployBuildToEnvironment } from "./deploy-build.ts";
-import { chooseEnvironment, ensureTarget, findApp } from "./target.ts";
+import { ensureTarget, openTarget } from "./target.ts";
 import { uploadWithProgress } from "./upload.ts";
 
 export type DeployOptions = BuildOptions & {
@@ -19,20 +18,15 @@ export async function deployApp(
   options: DeployOptions & { readonly waitSeconds: number },
 ): Promise<void> {
   const startedAt = performance.now();
-  const appName = await appNameOf(cli, options.app);
-  const named = options.env === undefined ? undefined : await checkedName("environment", options.env);
-  const service = await openService(cli);
-  // Before the build, so that a wrong key or an ambiguous environment shows at once.
-  const environmentName = chooseEnvironment(await findApp(service, appName), named);
+  const { service, appName, environmentName } = await openTarget(cli, options);
   const { artifact, manifest, warnings } = await buildApp(cli, appName, options);
   const target = await ensureTarget(service, appName, environmentName);
   const buildId = await uploadWithProgress(cli, service, { appId: target.app.id, artifact, manifest });
-  const prunes = options.prune ?? false;
   await deployBuildToEnvironment(cli, service, {
     target,
     buildId,
     manifest,
-    prunes,
+    prunes: options.prune ?? false,
     warnings,
     startedAt,
     waitSeconds: options.waitSeconds,

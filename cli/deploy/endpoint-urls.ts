@@ -31,18 +31,18 @@ export function exampleCalls(
   url: string,
   where: "service" | "local" = "service",
 ): readonly string[] {
-  const curl = where === "local" ? keylessCall : keyedCall;
+  const headers = where === "local" ? [] : [`  -H "Authorization: Bearer $(flash auth token)"`];
   const resource = manifest.resources[endpoint];
   if (resource === undefined) return [];
   if (!resource.is_load_balanced) {
-    return [curl("POST", `${url}/runsync`, { input: exampleInput(resource) })];
+    return [curl("POST", `${url}/runsync`, headers, { input: exampleInput(resource) })];
   }
   return routesOf(manifest, endpoint).map(({ method, path, function: name }) => {
     const declared = resource.functions.find((one) => one.name === name);
     const { inPath, rest } = splitPath(path, exampleArguments(declared?.parameters ?? []));
     const isInQuery = method === "GET" || method === "DELETE";
     const query = isInQuery ? queryOf(rest) : "";
-    return curl(method, `${url}${inPath}${query}`, isInQuery ? undefined : rest);
+    return curl(method, `${url}${inPath}${query}`, headers, isInQuery ? undefined : rest);
   });
 }
 
@@ -77,22 +77,13 @@ function stringOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function keyedCall(method: string, url: string, body?: unknown): string {
-  return curl(method, url, body, [`  -H "Authorization: Bearer $(flash auth token)"`]);
-}
-
-function keylessCall(method: string, url: string, body?: unknown): string {
-  return curl(method, url, body, []);
-}
-
-function curl(method: string, url: string, body: unknown, headers: readonly string[]): string {
-  const hasBody = body !== undefined;
+function curl(method: string, url: string, headers: readonly string[], body: unknown): string {
   return [
     `curl -X ${method} ${shellQuoted(url)}`,
     ...headers,
-    ...(hasBody
-      ? [`  -H "Content-Type: application/json"`, `  -d ${shellQuoted(JSON.stringify(body))}`]
-      : []),
+    ...(body === undefined
+      ? []
+      : [`  -H "Content-Type: application/json"`, `  -d ${shellQuoted(JSON.stringify(body))}`]),
   ].join(" \\\n");
 }
 

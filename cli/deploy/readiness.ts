@@ -5,7 +5,7 @@ import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import type { Cli } from "../core/cli.ts";
 import { counted, secondsSince } from "../core/format.ts";
 import { ServiceError, type Service } from "../service/service.ts";
-import type { Step } from "../core/terminal.ts";
+import { inStep, type Step } from "../core/terminal.ts";
 import type { DeployedEndpoint } from "./deployment.ts";
 
 const count = z.number();
@@ -67,12 +67,10 @@ export async function awaitWorkers(
   );
   if (limitSeconds === 0 || saved.length === 0) return [];
   const startedAt = performance.now();
-  const step = cli.terminal.step("Waiting for workers");
-  try {
+  const failed = "Waiting for workers was interrupted; everything is deployed";
+  return await inStep(cli.terminal, { title: "Waiting for workers", failed }, async (step) => {
     while (true) {
-      const results = await Promise.all(
-        saved.map(async (endpoint) => await readReadiness(service, endpoint)),
-      );
+      const results = await Promise.all(saved.map((endpoint) => readReadiness(service, endpoint)));
       const isOver = performance.now() - startedAt > limitSeconds * 1_000;
       if (isOver || results.every(({ state }) => state !== "waiting")) {
         endStep(step, results, secondsSince(startedAt));
@@ -81,10 +79,18 @@ export async function awaitWorkers(
       step.update(detailOf(results));
       await setTimeout(POLL_MS, undefined, { signal: cli.signal }).catch(() => cli.signal.throwIfAborted());
     }
-  } catch (error) {
-    step.fail("Waiting for workers was interrupted; everything is deployed");
-    throw error;
-  }
+  });
+}
+
+/** Endpoints that have no worker of this version that accepts work, and why. */
+export function unreadyOf(
+  endpoints: readonly ReadyEndpoint[],
+): readonly { readonly name: string; readonly reason: string }[] {
+  return endpoints.flatMap((one) =>
+    one.state === "failed" || one.state === "waiting"
+      ? [{ name: one.name, reason: one.reason ?? "No worker is ready yet." }]
+      : [],
+  );
 }
 
 type SavedEndpoint = { readonly name: string; readonly id: string; readonly workersMin: number };

@@ -1,6 +1,9 @@
 /** The app and the environment that a deployment goes to. */
 import { DEFAULT_ENVIRONMENT } from "../../src/contract/flash/flash-names.ts";
+import { openService } from "../configuration/settings.ts";
+import type { Cli } from "../core/cli.ts";
 import { Failure } from "../core/failure.ts";
+import { appNameOf, checkedName } from "../project/project.ts";
 import {
   appByName,
   createApp,
@@ -14,6 +17,27 @@ export type Target = {
   readonly app: { readonly id: string; readonly name: string };
   readonly environment: { readonly id: string; readonly name: string };
 };
+
+/** Where a command deploys to, before any of it is created. */
+export type ChosenTarget = {
+  readonly service: Service;
+  readonly appName: string;
+  /** Undefined where it does not exist yet. */
+  readonly app: FlashApp | undefined;
+  readonly environmentName: string;
+};
+
+/** Reads `--app` and `--env`, so that a wrong key or an ambiguous environment shows at once. */
+export async function openTarget(
+  cli: Cli,
+  options: { readonly app?: string; readonly env?: string },
+): Promise<ChosenTarget> {
+  const appName = await appNameOf(cli, options.app);
+  const named = options.env === undefined ? undefined : await checkedName("environment", options.env);
+  const service = await openService(cli);
+  const app = await findApp(service, appName);
+  return { service, appName, app, environmentName: chooseEnvironment(app, named) };
+}
 
 /** The app of this name, if there is one. */
 export async function findApp(service: Service, name: string): Promise<FlashApp | undefined> {

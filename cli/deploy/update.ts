@@ -1,13 +1,11 @@
 /** `flash update`: reconciles the endpoints with the last build, without building. */
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import type { Cli } from "../core/cli.ts";
-import { openService } from "../configuration/settings.ts";
-import { type LocalBuild, findLocalBuild } from "../build/local-build.ts";
+import { findLocalBuild } from "../build/local-build.ts";
 import { deployBuildToEnvironment } from "./deploy-build.ts";
-import { chooseEnvironment, ensureTarget, findApp } from "./target.ts";
+import { ensureTarget, openTarget } from "./target.ts";
 import { uploadWithProgress } from "./upload.ts";
 import { Failure } from "../core/failure.ts";
-import { appNameOf, checkedName } from "../project/project.ts";
 import { buildById, type FlashApp } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
 
@@ -18,37 +16,22 @@ export async function updateEndpoints(
   options: UpdateOptions & { readonly waitSeconds: number },
 ): Promise<void> {
   const startedAt = performance.now();
-  const appName = await appNameOf(cli, options.app);
-  const named = options.env === undefined ? undefined : await checkedName("environment", options.env);
-  const service = await openService(cli);
-  const app = await findApp(service, appName);
-  const environmentName = chooseEnvironment(app, named);
-  const prepared = await prepare(cli, service, app, environmentName);
-  if (prepared === undefined) throw nothingToUpdate(appName, environmentName);
+  const { service, appName, app, environmentName } = await openTarget(cli, options);
+  const found = (await findLocalBuild(cli.directory)) ?? (await activeBuild(service, app, environmentName));
+  if (!found) throw nothingToUpdate(appName, environmentName);
   const target = await ensureTarget(service, appName, environmentName);
-  const build = await prepared(target.app.id);
-  const prunes = options.prune ?? false;
+  const appId = target.app.id;
   await deployBuildToEnvironment(cli, service, {
-    ...build,
     target,
-    prunes,
+    // The service may not have the last build of this project.
+    buildId:
+      "artifact" in found ? await uploadWithProgress(cli, service, { appId, ...found }) : found.buildId,
+    manifest: found.manifest,
+    prunes: options.prune ?? false,
     warnings: [],
     startedAt,
     waitSeconds: options.waitSeconds,
   });
-}
-
-/** The build to deploy, for an app that may not exist yet: the last one of this project, else the active one. */
-async function prepare(
-  cli: Cli,
-  service: Service,
-  app: FlashApp | undefined,
-  environmentName: string,
-): Promise<((appId: string) => Promise<StoredBuild>) | undefined> {
-  const localBuild = await findLocalBuild(cli.directory);
-  if (localBuild) return async (appId) => await storedBuild(cli, service, appId, localBuild);
-  const active = await activeBuild(service, app, environmentName);
-  return active && (async () => active);
 }
 
 function nothingToUpdate(appName: string, environmentName: string): Failure {
@@ -58,27 +41,14 @@ function nothingToUpdate(appName: string, environmentName: string): Failure {
   );
 }
 
-type StoredBuild = { readonly buildId: string; readonly manifest: FlashManifest };
-
-/** Uploads the last build unless the service has it. */
-async function storedBuild(
-  cli: Cli,
-  service: Service,
-  appId: string,
-  localBuild: LocalBuild,
-): Promise<StoredBuild> {
-  return {
-    buildId: await uploadWithProgress(cli, service, { appId, ...localBuild }),
-    manifest: localBuild.manifest,
-  };
-}
+type ActiveBuild = { readonly buildId: string; readonly manifest: FlashManifest };
 
 /** The build that the environment runs now. */
 async function activeBuild(
   service: Service,
   app: FlashApp | undefined,
   environmentName: string,
-): Promise<StoredBuild | undefined> {
+): Promise<ActiveBuild | undefined> {
   const environment = app?.flashEnvironments.find(({ name }) => name === environmentName);
   const buildId = environment?.activeBuildId ?? null;
   if (buildId === null) return undefined;

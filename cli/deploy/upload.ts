@@ -7,7 +7,7 @@ import { ARTIFACT_MAX_BYTES } from "../../src/contract/flash/flash-limits.ts";
 import { Failure } from "../core/failure.ts";
 import { finalizeUpload, prepareUpload } from "../service/flash-operations.ts";
 import { type Service, withinMs } from "../service/service.ts";
-import type { Step } from "../core/terminal.ts";
+import { inStep, type Step } from "../core/terminal.ts";
 import prettyBytes from "pretty-bytes";
 import type { Cli } from "../core/cli.ts";
 import { secondsSince } from "../core/format.ts";
@@ -164,14 +164,10 @@ function isOfTls(error: unknown): boolean {
 /** Uploads a build and shows the progress; returns its id. */
 export async function uploadWithProgress(cli: Cli, service: Service, upload: Upload): Promise<string> {
   const startedAt = performance.now();
-  const step = cli.terminal.step("Uploading");
-  try {
+  return await inStep(cli.terminal, { title: "Uploading", failed: "Uploading failed" }, async (step) => {
     const uploaded = await uploadBuild(service, upload, step, cli.signal);
     if (uploaded.wasThere) step.done("Nothing to upload: the service has this artifact already");
     else step.done(`Uploaded ${prettyBytes(uploaded.sentBytes)} (${secondsSince(startedAt)} s)`);
     return uploaded.buildId;
-  } catch (error) {
-    step.fail("Uploading failed");
-    throw error;
-  }
+  });
 }

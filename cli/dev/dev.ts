@@ -2,12 +2,12 @@
 import { errorMessage } from "../../src/std/errors.ts";
 import { once } from "node:events";
 import type { Cli } from "../core/cli.ts";
-import { openService } from "../configuration/settings.ts";
+import { openService, serviceAt } from "../configuration/settings.ts";
 import { type LocalEdge, openLocalEdge } from "../local/local-edge.ts";
 import { startLocalServer } from "../server/local-server.ts";
 import { showStartupTable } from "../server/startup-table.ts";
 import { openCallLog } from "../server/terminal-call-log.ts";
-import { Service } from "../service/service.ts";
+import type { Service } from "../service/service.ts";
 import { counted } from "../core/format.ts";
 import type { LiveApp, AppChange } from "./app/live-app.ts";
 import { openLiveApp } from "./app/watched-app.ts";
@@ -123,13 +123,7 @@ async function openDevEdge(
 
 async function serviceOf(cli: Cli, edge: LocalEdge | undefined): Promise<Service> {
   if (edge === undefined) return await openService(cli);
-  cli.hide?.(edge.apiKey);
-  return new Service({
-    url: edge.url,
-    apiKey: edge.apiKey,
-    onWarning: (message) => cli.warnings?.add(message),
-    signal: cli.signal,
-  });
+  return serviceAt(cli, edge);
 }
 
 async function closeSession({ terminal }: Cli, session: LiveSession): Promise<void> {

@@ -1,4 +1,5 @@
 /** Runs discovery: the Python package reports what an app declares. */
+import { formatIssues } from "../../src/contract/validation-issues.ts";
 import { parseJson } from "../../src/std/json.ts";
 import { delimiter } from "node:path";
 import type { z } from "zod";
@@ -81,9 +82,8 @@ export function parseReport<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const report = schema.safeParse(parseJson(json));
   if (report.success) return report.data;
-  const issue = report.error.issues[0];
   throw new Failure(`The package edgerun of ${interpreter} is not compatible with this command.`, [
-    ...(issue ? [`Its report is invalid at ${issue.path.join(".") || "the top"}: ${issue.message}.`] : []),
+    `Its report is invalid: ${formatIssues(report.error, "report")}.`,
     "Upgrade both to the version of your edge: `pip install --upgrade -r requirements.txt` in that Python.",
   ]);
 }

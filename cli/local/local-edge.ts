@@ -1,12 +1,13 @@
 /** An edge and an agent on this computer, for as long as a command runs. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { supervise, type Supervisor } from "../../standalone/supervised-process.ts";
+import { supervise } from "../../standalone/supervised-process.ts";
 import type { Cli } from "../core/cli.ts";
 import { ignoreFlashDirectory } from "../build/build-directory.ts";
 import { ensureFlashDirectory } from "../project/project.ts";
 import { findInterpreter, sdkDirectory } from "../discovery/interpreter.ts";
 import { secondsSince } from "../core/format.ts";
+import { inStep } from "../core/terminal.ts";
 import { ensureLocalPackages } from "./local-packages.ts";
 import { standaloneDirectory, type StandaloneHandle, startStandalone } from "./standalone-process.ts";
 
@@ -53,22 +54,18 @@ export async function openLocalEdge(cli: Cli, options: LocalEdgeOptions): Promis
 
 async function start(cli: Cli, run: (port?: number) => Promise<StandaloneHandle>): Promise<LocalEdge> {
   const startedAt = performance.now();
-  const step = cli.terminal.step("Starting the local edge");
-  let handle: StandaloneHandle | undefined;
-  let supervised: Supervisor;
-  try {
-    supervised = await supervise({
+  const lines = { title: "Starting the local edge", failed: "The local edge was not started" };
+  return await inStep(cli.terminal, lines, async (step) => {
+    let handle: StandaloneHandle | undefined;
+    const supervised = await supervise({
       name: "local edge",
       start: async () => (handle = await run(handle?.port)),
       onStarted: () => {},
       say: (line) => cli.terminal.warn(line),
     });
-  } catch (error) {
-    step.fail("The local edge was not started");
-    throw error;
-  }
-  step.done(`Started the local edge (${secondsSince(startedAt)} s)`);
-  const { port, apiKey } = handle as unknown as StandaloneHandle;
-  cli.hide?.(apiKey);
-  return { url: `http://127.0.0.1:${port}`, apiKey, close: () => supervised.stop() };
+    step.done(`Started the local edge (${secondsSince(startedAt)} s)`);
+    const { port, apiKey } = handle as unknown as StandaloneHandle;
+    cli.hide?.(apiKey);
+    return { url: `http://127.0.0.1:${port}`, apiKey, close: () => supervised.stop() };
+  });
 }

@@ -12,22 +12,16 @@ import { cacheDirectory } from "../core/cache-directory.ts";
 import type { Cli } from "../core/cli.ts";
 import { Failure } from "../core/failure.ts";
 import { secondsSince } from "../core/format.ts";
+import { inStep } from "../core/terminal.ts";
 import { fetchPackages } from "./package-fetch.ts";
-import { isWhole, use } from "./package-directory.ts";
-import { type PackageSet, readPackageSet } from "./package-set.ts";
-import { requireRuntimePlatform } from "./package-set.ts";
-import { removeUnused } from "./package-directory.ts";
+import { isWhole, removeUnused, use } from "./package-directory.ts";
+import { type PackageSet, readPackageSet, requireRuntimePlatform } from "./package-set.ts";
 
 /** What each set takes, in MB, about: on the way, and on the disk. */
-const SIZES: ReadonlyMap<string, { readonly fetched: number; readonly unpacked: number }> = new Map<
-  string,
-  { readonly fetched: number; readonly unpacked: number }
->(
-  Object.entries({
-    miniflare: { fetched: 50, unpacked: 165 },
-    node: { fetched: 45, unpacked: 190 },
-  }),
-);
+const SIZES: ReadonlyMap<string, { readonly fetched: number; readonly unpacked: number }> = new Map([
+  ["miniflare", { fetched: 50, unpacked: 165 }],
+  ["node", { fetched: 45, unpacked: 190 }],
+]);
 const MEGABYTE = 1_000_000;
 
 export type LocalPackages = {
@@ -97,26 +91,22 @@ async function fetchAll(cli: Cli, sets: readonly PackageSet[]): Promise<void> {
   if (sets.length === 0) return;
   requireRuntimePlatform();
   const startedAt = performance.now();
-  const step = cli.terminal.step(`Fetching the Workers runtime, once (${sumOf(sets, "fetched")} MB)`);
-  const bytes = new Map<PackageSet, number>();
-  const sum = (): number => [...bytes.values()].reduce((all, each) => all + each, 0);
-  const report = (set: PackageSet, written: number): void => {
-    bytes.set(set, written);
-    if (sum() < MEGABYTE) return;
-    step.update(`${Math.round(sum() / MEGABYTE)} of ${sumOf(sets, "unpacked")} MB on disk`);
-  };
-  try {
+  const title = `Fetching the Workers runtime, once (${sumOf(sets, "fetched")} MB)`;
+  await inStep(cli.terminal, { title, failed: "The Workers runtime was not fetched" }, async (step) => {
+    const bytes = new Map<PackageSet, number>();
+    const sum = (): number => [...bytes.values()].reduce((all, each) => all + each, 0);
+    const report = (set: PackageSet, written: number): void => {
+      bytes.set(set, written);
+      if (sum() < MEGABYTE) return;
+      step.update(`${Math.round(sum() / MEGABYTE)} of ${sumOf(sets, "unpacked")} MB on disk`);
+    };
     await settleAll(
       sets.map((set) => fetchPackages(cli, set, targetOf(cli, set), (written) => report(set, written))),
     );
-  } catch (error) {
-    step.fail("The Workers runtime was not fetched");
-    throw error;
-  }
-  const seconds = secondsSince(startedAt);
-  step.done(
-    `Fetched the Workers runtime: ${prettyBytes(sum())} in ${cacheDirectory(cli.environment)} (${seconds} s)`,
-  );
+    step.done(
+      `Fetched the Workers runtime: ${prettyBytes(sum())} in ${cacheDirectory(cli.environment)} (${secondsSince(startedAt)} s)`,
+    );
+  });
 }
 
 /** Waits for all work to end before it reports a failure, so that none continues in the background. */

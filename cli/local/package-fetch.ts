@@ -1,10 +1,11 @@
 /** Packages of npm, installed by npm into a separate directory, either completely or not at all. */
 import { constants, existsSync } from "node:fs";
-import { access, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import type { Cli } from "../core/cli.ts";
 import { Failure } from "../core/failure.ts";
+import { canAccess } from "../core/files.ts";
 import { fetchFailure } from "./fetch-failure.ts";
 import { discard, fileSizes, isWhole, seal, use } from "./package-directory.ts";
 import { installationFiles, type PackageSet } from "./package-set.ts";
@@ -81,11 +82,7 @@ async function npmCommand(): Promise<[string, ...string[]]> {
   const beside = dirname(process.execPath);
   for (const modules of ["../lib/node_modules", "node_modules"]) {
     const script = join(beside, modules, "npm/bin/npm-cli.js");
-    const isThere = await access(script, constants.R_OK).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return [process.execPath, script];
+    if (await canAccess(script, constants.R_OK)) return [process.execPath, script];
   }
   return [process.platform === "win32" ? "npm.cmd" : "npm"];
 }

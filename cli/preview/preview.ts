@@ -4,6 +4,7 @@
  * V1  However a preview ends, everything that it created is removed. What a killed preview leaves behind ends within
  *     seconds without help; what remains even then, the next preview in this project removes.
  */
+import { errorMessage } from "../../src/std/errors.ts";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
@@ -11,20 +12,22 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BuildResult } from "../build/build.ts";
 import { findEnvironmentFile } from "../configuration/environment-file.ts";
+import { serviceAt } from "../configuration/settings.ts";
 import type { Cli } from "../core/cli.ts";
 import { Failure } from "../core/failure.ts";
 import { deploy, type DeployedEndpoint } from "../deploy/deployment.ts";
 import { ensureTarget, findApp } from "../deploy/target.ts";
 import { uploadWithProgress } from "../deploy/upload.ts";
-import { awaitWorkers, type ReadyEndpoint } from "../deploy/readiness.ts";
+import { awaitWorkers, type ReadyEndpoint, unreadyOf } from "../deploy/readiness.ts";
 import { openLocalEdge } from "../local/local-edge.ts";
 import { FLASH_DIRECTORY } from "../project/project.ts";
 import { type LocalServer, startLocalServer } from "../server/local-server.ts";
 import { openCallLog } from "../server/terminal-call-log.ts";
 import { createSecret, deleteSecret, hostsPresent, listSecrets } from "../service/endpoint-operations.ts";
 import { deleteEnvironment } from "../service/flash-operations.ts";
-import { Service } from "../service/service.ts";
+import type { Service } from "../service/service.ts";
 import { secondsSince } from "../core/format.ts";
+import { inStep } from "../core/terminal.ts";
 import { type DockerAccess, removeAsRoot } from "./docker-access.ts";
 import { PreviewCalls } from "./preview-calls.ts";
 import { WorkerOutput } from "./worker-output.ts";
@@ -101,30 +104,20 @@ class Preview {
     for (const end of this.#endings.toReversed()) await end().catch((issue: unknown) => issues.push(issue));
     if (issues.length === 0) return step.done("Stopped; containers and network are removed");
     step.fail("Not everything could be removed");
-    for (const issue of issues)
-      this.#cli.terminal.warn(issue instanceof Error ? issue.message : String(issue));
+    for (const issue of issues) this.#cli.terminal.warn(errorMessage(issue));
   }
 
   async #openEdge(): Promise<Service> {
     const environment = { ...this.#cli.environment, ...this.#docker.environment };
     const stateDirectory = join(this.#cli.directory, STATE);
     const project = createHash("sha256").update(this.#cli.directory).digest("hex").slice(0, 6);
-    const edge = await openLocalEdge(
-      { ...this.#cli, environment },
-      {
-        ...{ command: COMMAND, stateDirectory, runtime: "docker" },
-        desktopNetwork: `flash-preview-${project}`,
-      },
-    );
+    const desktopNetwork = `flash-preview-${project}`;
+    const options = { command: COMMAND, stateDirectory, runtime: "docker", desktopNetwork } as const;
+    const edge = await openLocalEdge({ ...this.#cli, environment }, options);
     this.#cli.onForceQuit?.(() => ["The containers of the preview are removed within seconds."]);
     this.#endings.push(() => this.#removeState(stateDirectory));
     this.#endings.push(() => edge.close());
-    return new Service({
-      url: edge.url,
-      apiKey: edge.apiKey,
-      onWarning: (message) => this.#cli.warnings?.add(message),
-      signal: this.#cli.signal,
-    });
+    return serviceAt(this.#cli, edge);
   }
 
   /** Until the agent has joined, the edge reports for every endpoint that no host can run it. */
@@ -163,8 +156,8 @@ class Preview {
       manifest,
     });
     const startedAt = performance.now();
-    const step = this.#cli.terminal.step("Deploying to the local edge");
-    try {
+    const lines = { title: "Deploying to the local edge", failed: "Deploying to the local edge failed" };
+    return await inStep(this.#cli.terminal, lines, async (step) => {
       await this.#awaitAgent(service);
       const { endpoints } = await deploy(service, { target, buildId, manifest, prunes: false }, step);
       const failed = endpoints.flatMap(({ name, error }) =>
@@ -173,10 +166,7 @@ class Preview {
       if (failed.length > 0) throw new Failure("Not every endpoint could be deployed.", failed);
       step.done(`Deployed to the local edge (${secondsSince(startedAt)} s)`);
       return endpoints;
-    } catch (error) {
-      step.fail("Deploying to the local edge failed");
-      throw error;
-    }
+    });
   }
 }
 
@@ -189,10 +179,7 @@ async function removeLeftover(service: Service, appName: string): Promise<void> 
 }
 
 function requireReady(workers: readonly ReadyEndpoint[], output: WorkerOutput): void {
-  const failed = workers.flatMap((one) => {
-    if (one.state === "failed") return [{ name: one.name, reason: one.reason }];
-    return one.state === "waiting" ? [{ name: one.name, reason: one.reason ?? "No worker is ready." }] : [];
-  });
+  const failed = unreadyOf(workers);
   const [first] = failed;
   if (first === undefined) return;
   const lines = failed.flatMap(({ name }) => output.lastLines(name).slice(-LINES_SHOWN));

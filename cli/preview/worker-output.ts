@@ -1,12 +1,11 @@
+import { parseJson } from "../../src/std/json.ts";
 import { stripVTControlCharacters } from "node:util";
-import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import { APP_DIRECTORY } from "../../src/contract/agent/artifact.ts";
-import { type LogLine, readEndpointLog } from "../calls/endpoint-log.ts";
+import { followEndpointLog, type LogLine } from "../calls/endpoint-log.ts";
 import type { Cli } from "../core/cli.ts";
 import type { Service } from "../service/service.ts";
 
-const PAUSE_MS = 1_000;
 const LINES_MAX = 1_000;
 const LINES_KEPT = 50;
 
@@ -29,24 +28,19 @@ export class WorkerOutput {
 
   /** Shows lines of the endpoint until the command ends. */
   follow(endpointId: string, name: string): void {
-    void this.#follow(endpointId, name).catch(() => undefined); // Without its lines an endpoint still works.
-  }
-
-  /** Oldest first. */
-  lastLines(name: string): readonly string[] {
-    return this.#lines.get(name) ?? [];
-  }
-
-  async #follow(endpointId: string, name: string): Promise<void> {
-    const { signal } = this.#cli;
     let since = this.#since;
     const onLine = (line: LogLine): void => {
       since = (line.at ?? since) + 1;
       if (line.source !== "system") this.#show(name, line.line);
     };
-    const read = async (): Promise<boolean> =>
-      await readEndpointLog(this.#service, endpointId, { since, limit: LINES_MAX, onLine, signal });
-    while (!signal.aborted && (await read())) await delay(PAUSE_MS, undefined, { signal });
+    const { signal } = this.#cli;
+    const reader = { since: () => since, limit: LINES_MAX, onLine, signal };
+    void followEndpointLog(this.#service, endpointId, reader);
+  }
+
+  /** Oldest first. */
+  lastLines(name: string): readonly string[] {
+    return this.#lines.get(name) ?? [];
   }
 
   #show(name: string, printed: string): void {
@@ -59,15 +53,7 @@ export class WorkerOutput {
 
 /** Without the tag of its job; files of the app are called as in the project. */
 export function readLine(line: string): readonly string[] {
-  const tagged = line.startsWith("{") ? taggedSchema.safeParse(jsonOf(line)) : undefined;
+  const tagged = line.startsWith("{") ? taggedSchema.safeParse(parseJson(line)) : undefined;
   const text = tagged?.success === true ? tagged.data.message.trimEnd() : line;
   return stripVTControlCharacters(text).replaceAll(`File "${APP_DIRECTORY}/`, 'File "').split("\n");
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -30,8 +30,9 @@ async function check(name: string) {
   return flashNameSchema.safeParse(name);
 }
 
-function reasonOf({ issues: [issue] }: { readonly issues: readonly { readonly message: string }[] }): string {
-  return issue?.message ?? "is not allowed";
+/** To be read after the name. */
+function reasonOf({ issues }: { readonly issues: readonly { readonly message: string }[] }): string {
+  return issues.map(({ message }) => message).join(", ");
 }
 
 /** The directory of the command in a project. */

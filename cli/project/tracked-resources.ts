@@ -2,13 +2,14 @@
  * `.flash/resources.pkl`: temporary resources of this project on the service, by "Type:name". Several commands may run
  * at once, so every change reads and writes the file under a lock.
  */
-import { readFile } from "node:fs/promises";
+import { errorMessage } from "../../src/std/errors.ts";
 import { join } from "node:path";
 import { lock } from "proper-lockfile";
 import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
 import { ensureFlashDirectory, FLASH_DIRECTORY } from "./project.ts";
 import { Failure } from "../core/failure.ts";
+import { readIfThere } from "../core/files.ts";
 import { type Plain, readPickle, writePickle } from "./pickle.ts";
 
 const string = z.string();
@@ -45,15 +46,12 @@ const LOCK = {
 /** Empty when the file does not exist. Throws a Failure for a file that holds anything but plain values. */
 export async function readTracked(directory: string): Promise<Tracked> {
   const path = pathIn(directory);
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
+  const bytes = await readIfThere(path);
   if (bytes === undefined) return {};
   try {
     return trackedSchema.parse(readPickle(bytes));
   } catch (error) {
-    const reason = error instanceof z.ZodError ? "it holds no endpoints" : (error as Error).message;
+    const reason = error instanceof z.ZodError ? "it holds no endpoints" : errorMessage(error);
     throw new Failure(`${path} cannot be read: ${reason}.`, [
       "Delete it: it is a cache, which the next command creates again.",
     ]);
@@ -75,6 +73,14 @@ export async function changeTracked(directory: string, change: (tracked: Tracked
   } finally {
     await unlock().catch(() => undefined);
   }
+}
+
+/** Removes the resources with these ids and the endpoints of sessions with these ids, where some are tracked. */
+export async function forgetTracked(directory: string, gone: Iterable<string>): Promise<void> {
+  const ids = new Set(gone);
+  const tracked = await readTracked(directory);
+  const isAny = Object.values(tracked).some(({ id, session = "" }) => ids.has(id) || ids.has(session));
+  if (isAny) await changeTracked(directory, (now) => withoutIds(now, ids));
 }
 
 /** Without the sessions of other services and their endpoints. */

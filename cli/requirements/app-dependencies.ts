@@ -6,6 +6,7 @@ import type { DiscoveryReport } from "../discovery/discovery-report.ts";
 import { sdkDirectory } from "../discovery/interpreter.ts";
 import { Failure } from "../core/failure.ts";
 import { counted, secondsSince } from "../core/format.ts";
+import { inStep } from "../core/terminal.ts";
 import { type Exclusions, isPackageName, normalizedName, SDK_PACKAGE } from "./exclusions.ts";
 import { findInstaller, install, type Installer, type ExecutionContext } from "./installer.ts";
 import { tidyInstallation } from "./installed-files.ts";
@@ -51,9 +52,9 @@ type ApplicableRequirement = Requirement & { readonly declared: DeclaredRequirem
 export async function installDependencies(cli: Cli, task: DependencyTask): Promise<Dependencies> {
   const declared = await readRequirementFiles(cli.directory, task.report.endpoints, cli.environment);
   if (declared.requirements.length === 0) return { packages: [], resolved: [], excluded: [], warnings: [] };
-  const step = cli.terminal.step("Installing dependencies");
   const startedAt = performance.now();
-  try {
+  const lines = { title: "Installing dependencies", failed: "Installing dependencies failed" };
+  return await inStep(cli.terminal, lines, async (step) => {
     const done = await installDeclared(cli, task, declared, (line) => step.update(line));
     const count = done.resolved.length;
     step.done(
@@ -62,10 +63,7 @@ export async function installDependencies(cli: Cli, task: DependencyTask): Promi
         : `Installed ${counted(count, "package")} (${secondsSince(startedAt)} s)`,
     );
     return done;
-  } catch (error) {
-    step.fail("Installing dependencies failed");
-    throw error;
-  }
+  });
 }
 
 async function installDeclared(

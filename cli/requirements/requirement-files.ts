@@ -1,8 +1,8 @@
 /** What an app requires: its requirements.txt with included files, and the dependencies of its endpoints. */
-import { access, readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { DiscoveredEndpoint } from "../discovery/discovery-report.ts";
 import { Failure } from "../core/failure.ts";
+import { canAccess, readIfThere } from "../core/files.ts";
 import {
   localPathReason,
   type RequirementLine,
@@ -58,9 +58,7 @@ class Reading {
   /** `including` are the files that led here, each with the line that includes the next. */
   async read(path: string, including: readonly { path: string; place: string }[] = []): Promise<void> {
     this.#files.push(path);
-    const content = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOENT") throw error;
-    });
+    const content = (await readIfThere(path))?.toString();
     const place = including.at(-1)?.place;
     if (content === undefined) {
       if (place !== undefined) this.#rejected.push(`${place}: ${this.#displayPath(path)} does not exist.`);
@@ -105,7 +103,7 @@ class Reading {
       this.#options.push({ name: line.name, value });
     } else if (line.kind === "constraints") {
       const file = beside(line.path);
-      if (await exists(file)) this.#constraints.push(file);
+      if (await canAccess(file)) this.#constraints.push(file);
       else this.#rejected.push(`${place}: ${this.#displayPath(file)} does not exist.`);
     } else if (including.some((file) => file.path === beside(line.path))) {
       this.#rejected.push(`${place}: ${line.path} includes itself.`);
@@ -125,12 +123,5 @@ async function findLinks(
   value: string | undefined,
   beside: (name: string) => string,
 ): Promise<string | undefined> {
-  return value !== undefined && (await exists(beside(value))) ? beside(value) : value;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await access(path).then(
-    () => true,
-    () => false,
-  );
+  return value !== undefined && (await canAccess(beside(value))) ? beside(value) : value;
 }

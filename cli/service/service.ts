@@ -130,18 +130,10 @@ export class Service {
 
   /** Sends a request below the service's URL, with the key. Throws a Failure when there is no answer. */
   async request(path: string, init: RequestInit = {}): Promise<Response> {
-    const { url, apiKey, signal } = this.#settings;
-    const headers = new Headers(init.headers);
-    headers.set("User-Agent", CLIENT_NAME);
-    if (apiKey !== undefined) headers.set("Authorization", `Bearer ${apiKey}`);
+    const { signal } = this.#settings;
     const signals = init.signal ? [signal, init.signal] : [signal];
     try {
-      return await fetch(`${url}${path}`, {
-        ...NO_REDIRECT,
-        ...init,
-        headers,
-        signal: AbortSignal.any(signals),
-      });
+      return await this.#fetch(path, { ...init, signal: AbortSignal.any(signals) });
     } catch (error) {
       for (const one of signals) one.throwIfAborted();
       throw this.#unreachable(error);
@@ -175,17 +167,19 @@ export class Service {
     return this.#read(answer, schema);
   }
 
+  /** Not with the key as ?api_key=: URLs end up in logs. */
+  async #fetch(path: string, init: RequestInit): Promise<Response> {
+    const { url, apiKey } = this.#settings;
+    const headers = new Headers(init.headers);
+    headers.set("User-Agent", CLIENT_NAME);
+    if (apiKey !== undefined) headers.set("Authorization", `Bearer ${apiKey}`);
+    return await fetch(`${url}${path}`, { ...NO_REDIRECT, ...init, headers });
+  }
+
   async #send(body: string): Promise<Answer> {
-    const { url, apiKey, signal } = this.#settings;
-    // Not as ?api_key=: URLs end up in logs.
-    const authorization = apiKey === undefined ? {} : { Authorization: `Bearer ${apiKey}` };
-    const response = await fetch(`${url}/graphql`, {
-      ...NO_REDIRECT,
-      method: "POST",
-      headers: { "Content-Type": "application/json", "User-Agent": CLIENT_NAME, ...authorization },
-      body,
-      signal: withinMs(CALL_LIMIT_MS, signal),
-    });
+    const headers = { "Content-Type": "application/json" };
+    const signal = withinMs(CALL_LIMIT_MS, this.#settings.signal);
+    const response = await this.#fetch("/graphql", { method: "POST", headers, body, signal });
     return { isOk: response.ok, status: response.status, text: await response.text() };
   }
 

@@ -16,11 +16,11 @@ const RUNTIME_LABELS: Record<RuntimeKind, string> = {
 };
 
 const OPEN_NETWORK_WARNING =
-  "  WARNING          containers can reach the services of this machine and its network: only root on Linux can keep them away";
+  "  WARNING          containers can reach the services of this machine and its network: start as root on Linux to prevent that";
 
 /** The agent beside a local edge is always told to simulate them: see standalone/agent.ts. */
 const SIMULATED_GPUS =
-  "  GPUs             simulated, four of each tier: workers get the names of cards, and no card";
+  "  GPUs             simulated, four of each tier: workers see the names of cards, but there is no card";
 
 function canGuardNetwork(): boolean {
   return process.platform === "linux" && process.getuid?.() === 0;

@@ -1,33 +1,21 @@
-/** A thin typed layer over an object's SQLite: named statements, counted rows, numbered migrations. */
+/** A thin typed layer over an object's SQLite: statements as tagged templates, counted rows, numbered migrations. */
 
-type Value = string | number | null;
-type Params = Readonly<Record<string, Value>>;
+type Value = string | number | boolean | null;
 
-/** One statement of a store. `:names` in its text are bound from the members of the parameters. */
-export class Statement<P extends Params, Row = never> {
-  readonly #database: ObjectDatabase;
-  readonly #sql: string;
-  readonly #names: readonly string[];
+/**
+ * SQL text inside a statement, such as a list of columns, where other placeholders are bound values. The text at one
+ * place is always the same.
+ */
+export class SqlFragment {
+  readonly text: string;
 
-  constructor(database: ObjectDatabase, sql: string) {
-    this.#database = database;
-    this.#names = [...sql.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1] ?? "");
-    this.#sql = sql.replaceAll(/:[A-Za-z]+/g, "?");
-  }
-
-  all(params: P): Row[] {
-    const values = this.#names.map((name) => params[name] ?? null);
-    return this.#database.execute<Row>(this.#sql, values);
-  }
-
-  first(params: P): Row | undefined {
-    return this.all(params)[0];
-  }
-
-  run(params: P): void {
-    this.all(params);
+  constructor(text: string) {
+    this.text = text;
   }
 }
+
+/** The text of each statement, by the place in the code where it is written. */
+const TEXTS = new WeakMap<TemplateStringsArray, string>();
 
 export class ObjectDatabase {
   readonly #sql: SqlStorage;
@@ -38,16 +26,22 @@ export class ObjectDatabase {
     this.#sql = sql;
   }
 
-  statement<P extends Params, Row = never>(sql: string): Statement<P, Row> {
-    return new Statement<P, Row>(this, sql);
-  }
-
-  execute<Row>(sql: string, values: readonly Value[]): Row[] {
-    const cursor = this.#sql.exec(sql, ...values);
+  /** The rows of a statement; booleans are bound as 0 and 1. */
+  all<Row>(parts: TemplateStringsArray, ...values: readonly (Value | SqlFragment)[]): Row[] {
+    const bound = values.flatMap((value) => (value instanceof SqlFragment ? [] : toStored(value)));
+    const cursor = this.#sql.exec(textOf(parts, values), ...bound);
     const rows = cursor.toArray() as Row[];
     this.#read += cursor.rowsRead;
     this.#written += cursor.rowsWritten;
     return rows;
+  }
+
+  first<Row>(parts: TemplateStringsArray, ...values: readonly (Value | SqlFragment)[]): Row | undefined {
+    return this.all<Row>(parts, ...values)[0];
+  }
+
+  run(parts: TemplateStringsArray, ...values: readonly (Value | SqlFragment)[]): void {
+    this.all(parts, ...values);
   }
 
   /** Rows read and written since the object woke: the unit in which storage is billed. */
@@ -67,4 +61,17 @@ export class ObjectDatabase {
       this.#sql.exec("INSERT INTO migration (number) VALUES (?)", index + 1);
     }
   }
+}
+
+function textOf(parts: TemplateStringsArray, values: readonly (Value | SqlFragment)[]): string {
+  const known = TEXTS.get(parts);
+  if (known !== undefined) return known;
+  const placeholders = values.map((value) => (value instanceof SqlFragment ? value.text : "?"));
+  const text = parts.reduce((sql, part, index) => `${sql}${placeholders[index - 1] ?? ""}${part}`);
+  TEXTS.set(parts, text);
+  return text;
+}
+
+function toStored(value: Value): string | number | null {
+  return typeof value === "boolean" ? Number(value) : value;
 }

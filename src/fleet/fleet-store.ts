@@ -57,79 +57,68 @@ export class FleetStore {
   readonly standbys = new Map<string, WorkerRecord>();
   readonly #byEndpoint = new Map<string, Map<string, WorkerRecord>>();
   readonly #byHost = new Map<string, Map<string, WorkerRecord>>();
-  readonly #statements: ReturnType<typeof fleetStatements>;
+  readonly #database: ObjectDatabase;
 
   constructor(database: ObjectDatabase) {
-    this.#statements = fleetStatements(database);
+    this.#database = database;
   }
 
   load(): void {
-    for (const row of this.#statements.hosts.all({})) {
-      this.hosts.set(row.host_id, {
-        hostId: row.host_id,
-        accountId: row.account_id,
-        name: row.name,
-        agentVersion: row.agent_version,
-        inventory: JSON.parse(row.inventory) as Inventory,
-        revision: row.revision,
-        isCordoned: row.cordoned !== 0,
-        isDrained: row.drained !== 0,
-        removedAt: row.removed_at,
-      });
-    }
-    for (const row of this.#statements.workers.all({})) {
-      this.#remember({
-        workerId: row.worker_id,
-        endpointId: row.endpoint_id,
-        hostId: row.host_id,
-        version: row.version,
-        gpuIndexes: JSON.parse(row.gpu_indexes) as number[],
-        state: row.state,
-        detail: row.detail,
-        createdAt: row.created_at,
-        retiredIn: row.retired_in,
-        start: row.start === null ? null : (JSON.parse(row.start) as WorkerStart),
-        size: row.size === null ? null : (JSON.parse(row.size) as Size),
-        standbyAt: row.standby_at,
-        revivals: row.revivals,
-        revivedAt: row.revived_at,
-        imageDigest: row.image_digest,
-        failing: null,
-        moves: row.moves === null ? null : (JSON.parse(row.moves) as Moves),
-      });
-    }
-    for (const row of this.#statements.desiredWorkers.all({})) {
+    for (const host of this.#readHosts()) this.hosts.set(host.hostId, host);
+    for (const worker of this.#readWorkers()) this.#remember(worker);
+    const desired = this.#database.all<{ desired: number; config: string }>`
+      SELECT desired, config FROM desired_workers`;
+    for (const row of desired) {
       const config = JSON.parse(row.config) as EndpointConfig;
-      this.desiredWorkers.set(row.endpoint_id, { desired: row.desired, config });
+      this.desiredWorkers.set(config.endpointId, { desired: row.desired, config });
     }
-    for (const row of this.#statements.unsent.all({})) this.unsent.add(row.endpoint_id);
+    const unsent = this.#database.all<{ endpointId: string }>`SELECT endpoint_id AS endpointId FROM unsent`;
+    for (const { endpointId } of unsent) this.unsent.add(endpointId);
+  }
+
+  #readHosts(): HostRecord[] {
+    const rows = this.#database.all<HostRow>`
+      SELECT host_id AS hostId, account_id AS accountId, name, agent_version AS agentVersion, inventory, revision,
+             cordoned AS isCordoned, drained AS isDrained, removed_at AS removedAt
+        FROM host`;
+    return rows.map(toHost);
+  }
+
+  #readWorkers(): WorkerRecord[] {
+    const rows = this.#database.all<WorkerRow>`
+      SELECT worker_id AS workerId, endpoint_id AS endpointId, host_id AS hostId, version,
+             gpu_indexes AS gpuIndexes, state, detail, created_at AS createdAt, retired_in AS retiredIn, start, size,
+             standby_at AS standbyAt, revivals, revived_at AS revivedAt, image_digest AS imageDigest, moves
+        FROM worker`;
+    return rows.map(toWorker);
   }
 
   saveHost(host: HostRecord): void {
     this.hosts.set(host.hostId, host);
-    this.#statements.saveHost.run({
-      ...host,
-      inventory: JSON.stringify(host.inventory),
-      isCordoned: Number(host.isCordoned),
-      isDrained: Number(host.isDrained),
-    });
+    this.#database.run`
+      INSERT OR REPLACE INTO host
+        (host_id, account_id, agent_version, inventory, revision, name, cordoned, drained, removed_at)
+      VALUES (${host.hostId}, ${host.accountId}, ${host.agentVersion}, ${JSON.stringify(host.inventory)},
+              ${host.revision}, ${host.name}, ${host.isCordoned}, ${host.isDrained}, ${host.removedAt})`;
   }
 
   removeHost(hostId: string): void {
     this.hosts.delete(hostId);
-    this.#statements.removeHost.run({ hostId });
+    this.#database.run`DELETE FROM host WHERE host_id = ${hostId}`;
   }
 
   saveWorker(worker: WorkerRecord): void {
     this.#remember(worker);
-    const { failing: _, ...stored } = worker;
-    this.#statements.saveWorker.run({
-      ...stored,
-      gpuIndexes: JSON.stringify(worker.gpuIndexes),
-      start: worker.start && JSON.stringify(worker.start),
-      size: worker.size && JSON.stringify(worker.size),
-      moves: worker.moves && JSON.stringify(worker.moves),
-    });
+    const { start, size, moves } = worker;
+    this.#database.run`
+      INSERT OR REPLACE INTO worker
+        (worker_id, endpoint_id, host_id, version, gpu_indexes, state, detail, created_at, retired_in,
+         start, size, standby_at, revivals, revived_at, image_digest, moves)
+      VALUES (${worker.workerId}, ${worker.endpointId}, ${worker.hostId}, ${worker.version},
+              ${JSON.stringify(worker.gpuIndexes)}, ${worker.state}, ${worker.detail}, ${worker.createdAt},
+              ${worker.retiredIn}, ${start && JSON.stringify(start)}, ${size && JSON.stringify(size)},
+              ${worker.standbyAt}, ${worker.revivals}, ${worker.revivedAt}, ${worker.imageDigest},
+              ${moves && JSON.stringify(moves)})`;
   }
 
   /** Updates only what is not stored. */
@@ -142,12 +131,14 @@ export class FleetStore {
     this.workers.delete(workerId);
     this.standbys.delete(workerId);
     if (worker) {
-      removeFrom(this.#byEndpoint, worker.endpointId, workerId);
-      removeFrom(this.#byHost, worker.hostId, workerId);
       const { endpointId, hostId } = worker;
-      this.#statements.addGone.run({ workerId, endpointId, hostId, goneAt: now });
+      removeFrom(this.#byEndpoint, endpointId, workerId);
+      removeFrom(this.#byHost, hostId, workerId);
+      this.#database.run`
+        INSERT OR REPLACE INTO gone_worker (worker_id, endpoint_id, host_id, gone_at)
+        VALUES (${workerId}, ${endpointId}, ${hostId}, ${now})`;
     }
-    this.#statements.removeWorker.run({ workerId });
+    this.#database.run`DELETE FROM worker WHERE worker_id = ${workerId}`;
   }
 
   /** Whether the host has the worker of the endpoint, or had it a while ago. */
@@ -157,38 +148,39 @@ export class FleetStore {
   ): boolean {
     const worker = this.workers.get(workerId);
     if (worker) return worker.hostId === hostId && worker.endpointId === endpointId;
-    return this.#statements.gone.first({ workerId, endpointId, hostId }) !== undefined;
+    const gone = this.#database.all`
+      SELECT worker_id FROM gone_worker
+       WHERE worker_id = ${workerId} AND endpoint_id = ${endpointId} AND host_id = ${hostId}`;
+    return gone.length > 0;
   }
 
   /** Forgets workers that were removed before this time. */
   forgetGone(before: number): void {
-    this.#statements.forgetGone.run({ before });
+    this.#database.run`DELETE FROM gone_worker WHERE gone_at < ${before}`;
   }
 
   saveDesiredWorkers(record: DesiredWorkersRecord): void {
-    const { endpointId } = record.config;
-    this.desiredWorkers.set(endpointId, record);
-    this.#statements.saveDesiredWorkers.run({
-      endpointId,
-      desired: record.desired,
-      config: JSON.stringify(record.config),
-    });
+    const { desired, config } = record;
+    this.desiredWorkers.set(config.endpointId, record);
+    this.#database.run`
+      INSERT OR REPLACE INTO desired_workers (endpoint_id, desired, config)
+      VALUES (${config.endpointId}, ${desired}, ${JSON.stringify(config)})`;
   }
 
   removeDesiredWorkers(endpointId: string): void {
     this.desiredWorkers.delete(endpointId);
-    this.#statements.removeDesiredWorkers.run({ endpointId });
+    this.#database.run`DELETE FROM desired_workers WHERE endpoint_id = ${endpointId}`;
   }
 
   addUnsent(endpointId: string): void {
     if (this.unsent.has(endpointId)) return;
     this.unsent.add(endpointId);
-    this.#statements.addUnsent.run({ endpointId });
+    this.#database.run`INSERT OR IGNORE INTO unsent (endpoint_id) VALUES (${endpointId})`;
   }
 
   removeUnsent(endpointId: string): void {
     this.unsent.delete(endpointId);
-    this.#statements.removeUnsent.run({ endpointId });
+    this.#database.run`DELETE FROM unsent WHERE endpoint_id = ${endpointId}`;
   }
 
   workersOf(endpointId: string): WorkerRecord[] {
@@ -232,82 +224,33 @@ function removeFrom(groups: Groups, key: string, workerId: string): void {
   if (group?.size === 0) groups.delete(key);
 }
 
-type None = Record<never, never>;
+type HostRow = Omit<HostRecord, "inventory" | "isCordoned" | "isDrained"> &
+  Readonly<Record<"inventory", string> & Record<"isCordoned" | "isDrained", number>>;
 
-type HostRow = {
-  host_id: string;
-  account_id: string;
-  agent_version: string;
-  inventory: string;
-  revision: number;
-  name: string;
-  cordoned: number;
-  drained: number;
-  removed_at: number | null;
-};
+/** A worker whose lists and records are JSON. */
+type WorkerRow = Omit<WorkerRecord, "gpuIndexes" | "start" | "size" | "moves" | "failing"> &
+  Readonly<Record<"gpuIndexes", string> & Record<"start" | "size" | "moves", string | null>>;
 
-type WorkerRow = {
-  worker_id: string;
-  endpoint_id: string;
-  host_id: string;
-  version: number;
-  gpu_indexes: string;
-  state: WorkerState;
-  detail: string | null;
-  created_at: number;
-  retired_in: number | null;
-  start: string | null;
-  size: string | null;
-  standby_at: number | null;
-  revivals: number;
-  revived_at: number | null;
-  image_digest: string | null;
-  moves: string | null;
-};
-
-function fleetStatements(database: ObjectDatabase) {
+function toHost(row: HostRow): HostRecord {
   return {
-    hosts: database.statement<None, HostRow>("SELECT * FROM host"),
-    workers: database.statement<None, WorkerRow>("SELECT * FROM worker"),
-    desiredWorkers: database.statement<None, { endpoint_id: string; desired: number; config: string }>(
-      "SELECT * FROM desired_workers",
-    ),
-    saveHost: database.statement<Record<string, string | number | null>>(
-      `INSERT OR REPLACE INTO host
-         (host_id, account_id, agent_version, inventory, revision, name, cordoned, drained, removed_at)
-       VALUES (:hostId, :accountId, :agentVersion, :inventory, :revision, :name, :isCordoned, :isDrained,
-               :removedAt)`,
-    ),
-    removeHost: database.statement<{ hostId: string }>("DELETE FROM host WHERE host_id = :hostId"),
-    saveWorker: database.statement<Record<string, string | number | null>>(
-      `INSERT OR REPLACE INTO worker
-         (worker_id, endpoint_id, host_id, version, gpu_indexes, state, detail, created_at, retired_in,
-          start, size, standby_at, revivals, revived_at, image_digest, moves)
-       VALUES (:workerId, :endpointId, :hostId, :version, :gpuIndexes, :state, :detail, :createdAt, :retiredIn,
-               :start, :size, :standbyAt, :revivals, :revivedAt, :imageDigest, :moves)`,
-    ),
-    removeWorker: database.statement<{ workerId: string }>("DELETE FROM worker WHERE worker_id = :workerId"),
-    saveDesiredWorkers: database.statement<{ endpointId: string; desired: number; config: string }>(
-      "INSERT OR REPLACE INTO desired_workers (endpoint_id, desired, config) VALUES (:endpointId, :desired, :config)",
-    ),
-    addGone: database.statement<Record<string, string | number>>(
-      `INSERT OR REPLACE INTO gone_worker (worker_id, endpoint_id, host_id, gone_at)
-       VALUES (:workerId, :endpointId, :hostId, :goneAt)`,
-    ),
-    gone: database.statement<Record<"workerId" | "endpointId" | "hostId", string>, { worker_id: string }>(
-      `SELECT worker_id FROM gone_worker
-       WHERE worker_id = :workerId AND endpoint_id = :endpointId AND host_id = :hostId`,
-    ),
-    forgetGone: database.statement<{ before: number }>("DELETE FROM gone_worker WHERE gone_at < :before"),
-    unsent: database.statement<None, { endpoint_id: string }>("SELECT endpoint_id FROM unsent"),
-    addUnsent: database.statement<{ endpointId: string }>(
-      "INSERT OR IGNORE INTO unsent (endpoint_id) VALUES (:endpointId)",
-    ),
-    removeUnsent: database.statement<{ endpointId: string }>(
-      "DELETE FROM unsent WHERE endpoint_id = :endpointId",
-    ),
-    removeDesiredWorkers: database.statement<{ endpointId: string }>(
-      "DELETE FROM desired_workers WHERE endpoint_id = :endpointId",
-    ),
+    ...row,
+    inventory: JSON.parse(row.inventory) as Inventory,
+    isCordoned: row.isCordoned !== 0,
+    isDrained: row.isDrained !== 0,
   };
+}
+
+function toWorker(row: WorkerRow): WorkerRecord {
+  return {
+    ...row,
+    gpuIndexes: JSON.parse(row.gpuIndexes) as number[],
+    start: parse<WorkerStart>(row.start),
+    size: parse<Size>(row.size),
+    failing: null,
+    moves: parse<Moves>(row.moves),
+  };
+}
+
+function parse<Value>(json: string | null): Value | null {
+  return json === null ? null : (JSON.parse(json) as Value);
 }

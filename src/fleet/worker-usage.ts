@@ -87,51 +87,30 @@ export class WorkerUsage {
 
 // Ended workers, until their usage is stored elsewhere.
 
-type EndedRow = {
-  endpoint_id: string;
-  account_id: string;
-  gpus: string;
-  started_at: number;
-  ended_at: number;
-};
+type EndedRow = Omit<WorkerLifetime, "gpus"> & { readonly gpus: string };
 
 export class UsageStore {
-  readonly #statements: ReturnType<typeof usageStatements>;
+  readonly #database: ObjectDatabase;
 
   constructor(database: ObjectDatabase) {
-    this.#statements = usageStatements(database);
+    this.#database = database;
   }
 
   add(workerId: string, { endpointId, accountId, gpus, from, to }: WorkerLifetime): void {
-    const json = JSON.stringify(gpus);
-    this.#statements.add.run({ workerId, endpointId, accountId, gpus: json, startedAt: from, endedAt: to });
+    this.#database.run`
+      INSERT OR REPLACE INTO ended_worker (ended_at, worker_id, endpoint_id, account_id, gpus, started_at)
+      VALUES (${to}, ${workerId}, ${endpointId}, ${accountId}, ${JSON.stringify(gpus)}, ${from})`;
   }
 
   /** Workers that ended at `since` or later. */
   endedSince(since: number): WorkerLifetime[] {
-    return this.#statements.endedSince.all({ since }).map((row) => ({
-      endpointId: row.endpoint_id,
-      accountId: row.account_id,
-      gpus: JSON.parse(row.gpus) as UsedGpus[],
-      from: row.started_at,
-      to: row.ended_at,
-    }));
+    const rows = this.#database.all<EndedRow>`
+      SELECT endpoint_id AS endpointId, account_id AS accountId, gpus, started_at AS "from", ended_at AS "to"
+        FROM ended_worker WHERE ended_at >= ${since}`;
+    return rows.map((row) => ({ ...row, gpus: JSON.parse(row.gpus) as UsedGpus[] }));
   }
 
   forgetBefore(before: number): void {
-    this.#statements.forget.run({ before });
+    this.#database.run`DELETE FROM ended_worker WHERE ended_at < ${before}`;
   }
-}
-
-function usageStatements(database: ObjectDatabase) {
-  return {
-    add: database.statement<Record<string, string | number>>(
-      `INSERT OR REPLACE INTO ended_worker (ended_at, worker_id, endpoint_id, account_id, gpus, started_at)
-       VALUES (:endedAt, :workerId, :endpointId, :accountId, :gpus, :startedAt)`,
-    ),
-    endedSince: database.statement<{ since: number }, EndedRow>(
-      "SELECT * FROM ended_worker WHERE ended_at >= :since",
-    ),
-    forget: database.statement<{ before: number }>("DELETE FROM ended_worker WHERE ended_at < :before"),
-  };
 }

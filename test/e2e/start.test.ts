@@ -11,6 +11,7 @@ import { layOutBundle } from "../support/edgerun.ts";
 import { freePort } from "../support/free-port.ts";
 import { Launch, type LaunchSettings } from "../support/launch.ts";
 import { containersOf, familyOf, isAlive, isPortFree, processesIn } from "../support/leftovers.ts";
+import { readDocument } from "../support/markdown.ts";
 import { QueueClient } from "../support/queue-client.ts";
 
 const EXAMPLE_RESULT = /Example job completed in \d+ ms: \{"greeting":"Hello, Edgerun!"\}/;
@@ -100,6 +101,24 @@ async function expectNothingLeft(
   );
 }
 
+function readmeTranscript(): string {
+  return (
+    readDocument("README.md").blocks.find(({ text }) => text.startsWith("ready http"))?.text ??
+    "no transcript"
+  );
+}
+
+/** The output without what differs from start to start. */
+function shapeOf(output: string): string {
+  return output
+    .replaceAll(/^ {2}still waiting: .*\n/gm, "")
+    .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "URL")
+    .replaceAll(/er_[0-9a-f]{40}/g, "KEY")
+    .replaceAll(/\b[0-9a-z]{14}\b/g, "ID")
+    .replaceAll(/\d+ ms/g, "N ms")
+    .replaceAll(/^( {2}Data and logs {4}).*/gm, "$1DIRECTORY");
+}
+
 describe("npm start, again and again on one state directory", () => {
   const options = ["--runtime", "process"];
   let place: Place;
@@ -118,6 +137,7 @@ describe("npm start, again and again on one state directory", () => {
     expect(first.output).toContain("Building the edge");
     expect(first.output).toMatch(new RegExp(`^ready http://127.0.0.1:${place.port}$`, "m"));
     expect(first.output).toMatch(EXAMPLE_RESULT);
+    expect(shapeOf(first.output)).toContain(shapeOf(readmeTranscript()));
     expect(first.output).toContain(await place.key());
     expect(first.output.match(/^ {2}curl .*/gm)).toHaveLength(3);
     const modes = ["", "agent", "api-key"].map(async (name) => {

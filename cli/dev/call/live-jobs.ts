@@ -1,34 +1,35 @@
 /** Jobs of live endpoints. */
-import { errorMessage } from "../../../src/std/errors.ts";
-import type { CallLine, QueueCall, JobJson } from "../../server/requests/served-app.ts";
+import { type CallLine, NO_JOB, type QueueCall } from "../../server/requests/served-app.ts";
 import { type CallContext, type CallDependencies, EndpointNotFound, withPlace } from "./call-context.ts";
-import { endLine, JobCalls, answerWith, type JobView, lacksModules } from "../../calls/job-calls.ts";
+import {
+  answerWith,
+  endLine,
+  endRejected,
+  JobCalls,
+  type JobView,
+  lacksModules,
+} from "../../calls/job-calls.ts";
 import { functionCall, hashesOf } from "./live-request.ts";
 import * as z from "zod";
 import { GPU_FIELDS, gpuName, gpuShape } from "../../service/flash-operations.ts";
-import type { Operation, Service } from "../../service/service.ts";
+import { operation, type Service } from "../../service/service.ts";
 
 /** How long a job is followed by default: installing packages may take minutes. */
 const FOLLOW_DEFAULT_MS = 10 * 60_000;
-/** How long a job of `run` is followed for its line in the log. */
-const WATCH_MS = 60 * 60_000;
 const NO_SOURCES: ReadonlySet<string> = new Set();
 const NO_INPUT = "{}";
-const NO_JOB: JobJson = { input: undefined, options: "{}" };
 
 export class LiveJobs {
   readonly #dependencies: CallDependencies;
   readonly #calls: JobCalls;
-  /** Aborts when the command ends. */
-  readonly #signal: AbortSignal;
 
   constructor(dependencies: CallDependencies, signal: AbortSignal) {
-    const gpus = new GpuNames(dependencies.service);
-    this.#dependencies = dependencies;
-    this.#signal = signal;
-    this.#calls = new JobCalls(dependencies.service, (endpointId, workerId, line) => {
+    const { service } = dependencies;
+    const gpus = new GpuNames(service);
+    const onWorker = (endpointId: string, workerId: string, line: CallLine): void =>
       void gpus.of(endpointId, workerId).then((gpu) => line.running({ id: workerId, gpu }));
-    });
+    this.#dependencies = dependencies;
+    this.#calls = new JobCalls({ service, signal, onWorker });
   }
 
   /** Answers when the job has ended, or at its limit with the job as it is. */
@@ -60,13 +61,9 @@ export class LiveJobs {
 
   /** Forwards any other operation unchanged. */
   async forward(context: CallContext, call: QueueCall): Promise<Response> {
-    const startedAt = performance.now();
-    const response = await this.#withPlace(
-      context,
-      async (endpointId) => await this.#calls.forward(endpointId, call),
+    return await this.#withPlace(context, (endpointId) =>
+      this.#calls.forward(endpointId, call, context.line),
     );
-    context.line.done({ ranMs: performance.now() - startedAt });
-    return response;
   }
 
   async #withPlace<T>({ endpoint }: CallContext, act: (endpointId: string) => Promise<T>): Promise<T> {
@@ -103,32 +100,23 @@ export class LiveJobs {
     sentSources: ReadonlySet<string>,
   ): Promise<JobView | Response> {
     const { endpoint, line } = context;
-    const { operation, job = NO_JOB } = call;
+    const { job = NO_JOB } = call;
     const isPlain = endpoint.resource.client_mode === true;
     const input = job.input ?? NO_INPUT;
     const sent = isPlain
       ? job
       : { ...job, input: this.#dependencies.pack(functionCall({ ...context, input }), sentSources) };
-    const kind = operation === "run" ? "run" : "runsync";
-    const submitted = await this.#calls.submit(endpointId, kind, sent, call, line);
-    if ("job" in submitted) return submitted.job;
-    const { errorResponse } = submitted;
-    if (errorResponse.status === 404) throw new EndpointNotFound();
-    line.fail(`the service rejected the job: ${(await errorResponse.clone().text()).slice(0, 500)}`);
-    return errorResponse;
+    const submitted = await this.#calls.submit(endpointId, sent, call, line);
+    if (!(submitted instanceof Response)) return submitted;
+    if (submitted.status === 404) throw new EndpointNotFound();
+    await endRejected(line, submitted);
+    return submitted;
   }
 
   async #watch(endpointId: string, submitted: JobView, line: CallLine): Promise<void> {
     const lines = this.#dependencies.lines.expect(endpointId, line);
     lines.ofJob(submitted.id);
-    try {
-      const order = { line, signal: this.#signal, followMs: WATCH_MS };
-      endLine(line, await this.#calls.follow(endpointId, submitted, order));
-    } catch (error) {
-      if (!this.#signal.aborted) line.fail(errorMessage(error));
-    } finally {
-      lines.ended();
-    }
+    await this.#calls.watch(endpointId, submitted, line).finally(() => lines.ended());
   }
 }
 
@@ -138,23 +126,18 @@ function followMs(search: string): number {
   return wait > 0 ? wait : FOLLOW_DEFAULT_MS;
 }
 
-const endpointPods = {
-  document: `query ($id: String) { myself { endpoint(id: $id) { pods { id machine { ${GPU_FIELDS} } } } } }`,
-  schema: z.object({
+const endpointPods = operation(
+  `query ($id: String) { myself { endpoint(id: $id) { pods { id machine { ${GPU_FIELDS} } } } } }`,
+  {
     myself: z.object({
       endpoint: z
         .object({
-          pods: z.array(
-            z.object({
-              id: z.string(),
-              machine: z.object(gpuShape).nullable(),
-            }),
-          ),
+          pods: z.array(z.object({ id: z.string(), machine: z.object(gpuShape).nullable() })),
         })
         .nullable(),
     }),
-  }),
-} satisfies Operation<z.ZodType>;
+  },
+);
 
 /** Names of GPUs by worker, queried once per worker. */
 class GpuNames {

@@ -1,7 +1,7 @@
 /** Forwards requests of OpenAI clients to the service. */
 import { parseJson } from "../../../src/std/json.ts";
 import * as z from "zod";
-import { forwardedHeaders, responseHeaders } from "../../calls/forwarded-headers.ts";
+import { forwardRequest, passedOn } from "../../calls/forwarding.ts";
 import { type CallContext, type CallDependencies, EndpointNotFound, withPlace } from "./call-context.ts";
 
 /** Response header with the id of the job. */
@@ -20,26 +20,16 @@ export class LiveOpenAi {
 
   /** Answers as the service does, including errors and streams. */
   async request(context: CallContext, request: Request, path: string): Promise<Response> {
-    const { endpoint, line } = context;
-    const { search } = new URL(request.url);
-    const headers = new Headers(forwardedHeaders(request));
-    headers.set("accept-encoding", "identity");
-    const body = Buffer.from(await request.arrayBuffer());
-    return await withPlace(this.#dependencies.session, endpoint, async ({ endpointId }) => {
-      const lines = this.#dependencies.lines.expect(endpointId, line);
+    const { service, session, lines: workerLines } = this.#dependencies;
+    return await withPlace(session, context.endpoint, async ({ endpointId }) => {
+      const lines = workerLines.expect(endpointId, context.line);
       const startedAt = performance.now();
       try {
-        const response = await this.#dependencies.service.request(`/v2/${endpointId}${path}${search}`, {
-          method: request.method,
-          headers,
-          ...(body.length > 0 && { body }),
-          signal: request.signal,
-        });
+        const response = await forwardRequest(service, `/v2/${endpointId}${path}`, request);
         const jobId = response.headers.get(JOB_HEADER);
         if (jobId !== null) lines.ofJob(jobId);
         await endLineOf(response, context, startedAt);
-        const { status, statusText } = response;
-        return new Response(response.body, { status, statusText, headers: responseHeaders(response) });
+        return passedOn(response);
       } finally {
         lines.ended();
       }

@@ -11,7 +11,7 @@ import { Failure } from "../../core/failure.ts";
 import { Interruption } from "../../core/interruption.ts";
 import { CallFailure } from "../../server/requests/served-app.ts";
 import type { LivePlace } from "../session/live-session.ts";
-import { forwardedHeaders, responseHeaders } from "../../calls/forwarded-headers.ts";
+import { forwardedHeaders, passedOn } from "../../calls/forwarding.ts";
 import { type CallContext, type CallDependencies, EndpointNotFound, withPlace } from "./call-context.ts";
 import { hashesOf, routeCall } from "./live-request.ts";
 
@@ -105,8 +105,7 @@ async function answerOf(response: Response, { line }: CallContext, startedAt: nu
   if (response.status >= 400 && (worker === null || (await isServiceError(response))))
     throw await serviceError(response);
   line.done({ ranMs: performance.now() - startedAt });
-  const { status, statusText } = response;
-  return new Response(response.body, { status, statusText, headers: responseHeaders(response) });
+  return passedOn(response);
 }
 
 /** Whether the error comes from the service instead of a worker; routes may answer with the same status. */

@@ -6,11 +6,10 @@ import type { Service } from "../../service/service.ts";
 import { counted } from "../../core/format.ts";
 import { processStateOf } from "../../project/process-owner.ts";
 import {
-  changeTracked,
+  forgetTracked,
   readTracked,
   type TrackedResource,
   trackedSessions,
-  withoutIds,
 } from "../../project/tracked-resources.ts";
 
 export type Leftover = {
@@ -28,7 +27,7 @@ export async function findLeftovers(cli: Cli, service: Service): Promise<readonl
     if (found === "gone") gone.push(session.id);
     else if (found !== "in use") leftovers.push(found);
   }
-  await forget(cli, gone);
+  await forgetTracked(cli.directory, gone);
   return leftovers;
 }
 
@@ -76,12 +75,6 @@ async function remove(cli: Cli, service: Service, leftovers: readonly Leftover[]
       if (!isSessionNotFound(error)) throw error;
     });
   }
-  await forget(
-    cli,
-    leftovers.map(({ session }) => session.id),
-  );
-}
-
-async function forget(cli: Cli, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await changeTracked(cli.directory, (tracked) => withoutIds(tracked, new Set(ids)));
+  const ids = leftovers.map(({ session }) => session.id);
+  await forgetTracked(cli.directory, ids);
 }

@@ -2,6 +2,7 @@
 import { LIVE_PREFIX } from "../../../src/contract/flash/flash-live.ts";
 import { ignoreFlashDirectory } from "../../build/build-directory.ts";
 import type { Cli } from "../../core/cli.ts";
+import { inStep } from "../../core/terminal.ts";
 import type { Service } from "../../service/service.ts";
 import { isSessionNotFound, type OpenedSession } from "../../service/flash-operations.ts";
 import { type Owner, thisOwner } from "../../project/process-owner.ts";
@@ -32,31 +33,20 @@ export async function openLiveSession(
 ): Promise<LiveSession> {
   const owner = thisOwner();
   const ours = leftovers.filter(({ session }) => session.app === appName);
-  const step = cli.terminal.step(`Connecting to ${service.url}`);
-  const { opened, placed } = await start(cli, service, { appName, owner, leftovers: ours }).catch(
-    (error: unknown) => {
-      step.fail("No live session was opened");
-      throw error;
-    },
-  );
-  step.done(`Connected to ${service.url}`);
+  const lines = { title: `Connecting to ${service.url}`, failed: "No live session was opened" };
+  const { opened, placed } = await inStep(cli.terminal, lines, async (step) => {
+    const started =
+      (await takeOver(cli, service, owner, ours)) ??
+      ({ opened: await openSession(service, appName), placed: new Map() } satisfies Start);
+    step.done(`Connected to ${service.url}`);
+    return started;
+  });
   await ignoreFlashDirectory(cli.directory);
   const tracking = new SessionTracking(cli, service, appName, owner);
   await tracking.session(opened);
   const session = new ServiceSession({ cli, service, appName, tracking, opened, placed, renewedEveryMs });
   cli.onForceQuit?.(() => linesOf(session.left()));
   return session;
-}
-
-type StartOptions = Required<Pick<LiveSessionOptions, "appName" | "leftovers">> & { readonly owner: Owner };
-
-async function start(
-  cli: Cli,
-  service: Service,
-  { appName, owner, leftovers }: StartOptions,
-): Promise<Start> {
-  const taken = await takeOver(cli, service, owner, leftovers);
-  return taken ?? { opened: await openSession(service, appName), placed: new Map() };
 }
 
 /** Continues the first session that still exists and that no other process has taken. */

@@ -1,6 +1,7 @@
 /** `flash dev --auto-provision`. */
 import type { Cli } from "../../core/cli.ts";
 import { counted } from "../../core/format.ts";
+import { inStep } from "../../core/terminal.ts";
 import type { LiveEndpoint } from "../app/live-app.ts";
 import type { LiveSession, Provisioned } from "./live-session.ts";
 
@@ -24,23 +25,21 @@ export async function provision(
   session: LiveSession,
   endpoints: readonly LiveEndpoint[],
 ): Promise<readonly Provisioned[]> {
-  const step = cli.terminal.step("Creating live endpoints");
-  let done = 0;
-  const show = ({ name, outcome, error }: Provisioned): void => {
-    done += 1;
-    step.update(`${done} of ${endpoints.length}`);
-    if (outcome === "failed") cli.terminal.fail(error ?? name);
-    else cli.terminal.done(`${name} ${outcome}`);
-  };
-  const provisioned = await session.placeAll(endpoints, show).catch((error: unknown) => {
-    step.fail("Creating live endpoints failed");
-    throw error;
+  const lines = { title: "Creating live endpoints", failed: "Creating live endpoints failed" };
+  return await inStep(cli.terminal, lines, async (step) => {
+    let done = 0;
+    const provisioned = await session.placeAll(endpoints, ({ name, outcome, error }) => {
+      done += 1;
+      step.update(`${done} of ${endpoints.length}`);
+      if (outcome === "failed") cli.terminal.fail(error ?? name);
+      else cli.terminal.done(`${name} ${outcome}`);
+    });
+    const summary = summaryOf(provisioned);
+    if (provisioned.some(({ outcome }) => outcome === "failed")) {
+      step.fail(`Live endpoints: ${summary}. Failed ones are retried at their first call.`);
+    } else step.done(`Live endpoints: ${summary}`);
+    return provisioned;
   });
-  const summary = summaryOf(provisioned);
-  if (provisioned.some(({ outcome }) => outcome === "failed")) {
-    step.fail(`Live endpoints: ${summary}. Failed ones are retried at their first call.`);
-  } else step.done(`Live endpoints: ${summary}`);
-  return provisioned;
 }
 
 function summaryOf(provisioned: readonly Provisioned[]): string {

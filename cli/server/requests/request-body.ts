@@ -1,5 +1,5 @@
 /** The body of a request; that of a job is checked and cut, and never parsed and written again. */
-import type { JobJson } from "./served-app.ts";
+import { type JobJson, NO_JOB } from "./served-app.ts";
 import { RequestError } from "./responses.ts";
 import { ByteBuffer } from "../../../src/json/byte-buffer.ts";
 import { JsonCarver } from "../../../src/json/json-carver.ts";
@@ -43,7 +43,7 @@ export function readJob(body: Buffer | undefined): JobJson {
   const bytes = body?.subarray(
     body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0,
   );
-  if (bytes === undefined || bytes.every(isSpace)) return { input: undefined, options: "{}" };
+  if (bytes === undefined || bytes.every(isSpace)) return NO_JOB;
   const { rest, input } = cut(bytes);
   const members = membersOf(rest);
   if (members === undefined) throw invalidBody(["body"], "Input should be a JSON object", "dict_type");

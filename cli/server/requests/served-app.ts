@@ -27,6 +27,9 @@ export type JobJson = {
   readonly options: string;
 };
 
+/** The body of a job that has none. */
+export const NO_JOB: JobJson = { input: undefined, options: "{}" };
+
 /** A call of the queue API. */
 export type QueueCall = {
   readonly operation:

@@ -1,5 +1,5 @@
 /** The table `fact`: single values of an object, one row of JSON each. Every feature keeps its own under its name. */
-import type { ObjectDatabase, Statement } from "../../durable/sql.ts";
+import type { ObjectDatabase } from "../../durable/sql.ts";
 
 /** The stored names. A row with another name is one that a migration has renamed. */
 export type FactName =
@@ -28,42 +28,39 @@ export type FactMap<Value> = {
 };
 
 export class FactStore {
-  readonly #read: Statement<{ name: string }, { json: string }>;
-  readonly #readRange: Statement<{ from: string; end: string }, { name: string; json: string }>;
-  readonly #write: Statement<{ name: string; json: string }>;
-  readonly #remove: Statement<{ name: string }>;
+  readonly #database: ObjectDatabase;
 
   constructor(database: ObjectDatabase) {
-    this.#read = database.statement("SELECT json FROM fact WHERE name = :name");
-    this.#readRange = database.statement(
-      "SELECT name, json FROM fact WHERE name >= :from AND name < :end ORDER BY name",
-    );
-    this.#write = database.statement(
-      `INSERT INTO fact (name, json) VALUES (:name, :json)
-       ON CONFLICT (name) DO UPDATE SET json = excluded.json`,
-    );
-    this.#remove = database.statement("DELETE FROM fact WHERE name = :name");
+    this.#database = database;
   }
 
   /** The fact of this name; `Value` is what its one owner writes. */
   fact<Value>(name: FactName): Fact<Value> {
     return {
       read: () => {
-        const row = this.#read.first({ name });
+        const row = this.#database.first<{ json: string }>`SELECT json FROM fact WHERE name = ${name}`;
         return row && (JSON.parse(row.json) as Value);
       },
-      write: (value) => this.#write.run({ name, json: JSON.stringify(value) }),
+      write: (value) => this.#write(name, value),
     };
   }
 
   map<Value>(prefix: FactPrefix): FactMap<Value> {
     return {
-      entries: () =>
-        this.#readRange
-          .all({ from: prefix, end: `${prefix}\u{10ffff}` })
-          .map(({ name, json }) => [name.slice(prefix.length), JSON.parse(json) as Value]),
-      write: (key, value) => this.#write.run({ name: prefix + key, json: JSON.stringify(value) }),
-      remove: (key) => this.#remove.run({ name: prefix + key }),
+      entries: () => {
+        const rows = this.#database.all<{ name: string; json: string }>`
+          SELECT name, json FROM fact
+           WHERE name >= ${prefix} AND name < ${`${prefix}\u{10ffff}`} ORDER BY name`;
+        return rows.map(({ name, json }) => [name.slice(prefix.length), JSON.parse(json) as Value]);
+      },
+      write: (key, value) => this.#write(prefix + key, value),
+      remove: (key) => this.#database.run`DELETE FROM fact WHERE name = ${prefix + key}`,
     };
+  }
+
+  #write(name: string, value: unknown): void {
+    this.#database.run`
+      INSERT INTO fact (name, json) VALUES (${name}, ${JSON.stringify(value)})
+      ON CONFLICT (name) DO UPDATE SET json = excluded.json`;
   }
 }

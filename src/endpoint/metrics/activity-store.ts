@@ -13,54 +13,43 @@ const ACTIVITY_HOURS_RETAINED = 240;
 
 const HOUR_MS = 3_600_000;
 
+type Kind = "page" | "hour";
+
 export class ActivityStore {
-  readonly #statements: ReturnType<typeof activityStatements>;
+  readonly #database: ObjectDatabase;
 
   constructor(database: ObjectDatabase) {
-    this.#statements = activityStatements(database);
+    this.#database = database;
   }
 
   /** Writes the minutes of a page, which replaces an old one. */
   savePage(page: number, minutes: readonly ActivityRecord[]): void {
-    const slot = page % ACTIVITY_PAGES_RETAINED;
-    this.#statements.save.run({
-      kind: "page",
-      slot,
-      at: page * ACTIVITY_PAGE_MS,
-      json: JSON.stringify(minutes),
-    });
+    this.#save("page", page % ACTIVITY_PAGES_RETAINED, page * ACTIVITY_PAGE_MS, minutes);
   }
 
   /** Writes an hour, which replaces an old one. */
   saveHour(hour: ActivityRecord): void {
-    const slot = Math.floor(hour.from / HOUR_MS) % ACTIVITY_HOURS_RETAINED;
-    this.#statements.save.run({ kind: "hour", slot, at: hour.from, json: JSON.stringify(hour) });
+    this.#save("hour", Math.floor(hour.from / HOUR_MS) % ACTIVITY_HOURS_RETAINED, hour.from, hour);
   }
 
   /** The minutes of all retained pages that begin at `since` or later. */
   minutesSince(since: number): ActivityRecord[] {
-    return this.#statements.since
-      .all({ kind: "page", since })
-      .flatMap(({ json }) => JSON.parse(json) as ActivityRecord[]);
+    return this.#since<ActivityRecord[]>("page", since).flat();
   }
 
   hoursSince(since: number): ActivityRecord[] {
-    return this.#statements.since
-      .all({ kind: "hour", since })
-      .map(({ json }) => JSON.parse(json) as ActivityRecord);
+    return this.#since<ActivityRecord>("hour", since);
   }
-}
 
-type Kind = "page" | "hour";
+  #save(kind: Kind, slot: number, at: number, content: unknown): void {
+    this.#database.run`
+      INSERT INTO activity (kind, slot, at, json) VALUES (${kind}, ${slot}, ${at}, ${JSON.stringify(content)})
+      ON CONFLICT (kind, slot) DO UPDATE SET at = excluded.at, json = excluded.json`;
+  }
 
-function activityStatements(database: ObjectDatabase) {
-  return {
-    save: database.statement<{ kind: Kind; slot: number; at: number; json: string }>(
-      `INSERT INTO activity (kind, slot, at, json) VALUES (:kind, :slot, :at, :json)
-       ON CONFLICT (kind, slot) DO UPDATE SET at = excluded.at, json = excluded.json`,
-    ),
-    since: database.statement<{ kind: Kind; since: number }, { json: string }>(
-      "SELECT json FROM activity WHERE kind = :kind AND at >= :since",
-    ),
-  };
+  #since<Content>(kind: Kind, since: number): Content[] {
+    const rows = this.#database.all<{ json: string }>`
+      SELECT json FROM activity WHERE kind = ${kind} AND at >= ${since}`;
+    return rows.map(({ json }) => JSON.parse(json) as Content);
+  }
 }

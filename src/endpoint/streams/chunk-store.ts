@@ -8,7 +8,7 @@
  * C4  A chunk is drained once. The cursor is written in the turn that returns the chunks, and only then.
  */
 import { CHUNK_MAX_BYTES, STREAM_MAX_BYTES } from "../../contract/limits.ts";
-import type { ObjectDatabase, Statement } from "../../durable/sql.ts";
+import type { ObjectDatabase } from "../../durable/sql.ts";
 import type { ChunkRun, ChunkJson, Chunks } from "../messages.ts";
 
 export type Appended =
@@ -16,9 +16,7 @@ export type Appended =
   | { readonly kind: "refused"; readonly error: string };
 
 /** The last row of a stream. */
-type Tail = { position: number; attempt: number; number: number; total_bytes: number };
-
-type RunRow = { position: number; count: number; wire: string; attempt: number };
+type Tail = { position: number; attempt: number; number: number; totalBytes: number };
 
 /** The documented limit of a row is 2 MB. */
 const ROW_MAX_BYTES = 1_500_000;
@@ -27,51 +25,27 @@ const READ_ROWS = 16;
 const ALL_ROWS = -1;
 
 export class ChunkStore {
-  readonly #tail: Statement<{ seq: number }, Tail>;
-  readonly #append: Statement<Record<string, string | number>, never>;
-  readonly #after: Statement<{ seq: number; position: number; limit: number }, RunRow>;
-  readonly #remove: Statement<{ seq: number }, never>;
-  readonly #cursor: Statement<{ seq: number }, { position: number }>;
-  readonly #moveCursor: Statement<{ seq: number; position: number }, never>;
-  readonly #removeCursor: Statement<{ seq: number }, never>;
+  readonly #database: ObjectDatabase;
 
   constructor(database: ObjectDatabase) {
-    this.#tail = database.statement(
-      `SELECT position, attempt, number, total_bytes FROM chunk
-        WHERE seq = :seq ORDER BY position DESC LIMIT 1`,
-    );
-    this.#append = database.statement(
-      `INSERT INTO chunk (seq, position, count, attempt, number, total_bytes, wire)
-       VALUES (:seq, :position, :count, :attempt, :number, :totalBytes, :wire)`,
-    );
-    this.#after = database.statement(
-      `SELECT position, count, wire, attempt FROM chunk
-        WHERE seq = :seq AND position > :position ORDER BY position LIMIT :limit`,
-    );
-    this.#remove = database.statement("DELETE FROM chunk WHERE seq = :seq");
-    this.#cursor = database.statement("SELECT position FROM drained WHERE seq = :seq");
-    this.#moveCursor = database.statement(
-      `INSERT INTO drained (seq, position) VALUES (:seq, :position)
-       ON CONFLICT (seq) DO UPDATE SET position = excluded.position`,
-    );
-    this.#removeCursor = database.statement("DELETE FROM drained WHERE seq = :seq");
+    this.#database = database;
   }
 
   // Writing
 
   /** Appends chunks of the current attempt of a job. */
   append(seq: number, { attempt, from, outputs }: Chunks): Appended {
-    const tail = this.#tail.first({ seq });
+    const tail = this.#tailOf(seq);
     const isNewAttempt = tail !== undefined && tail.attempt < attempt;
     const received = tail?.attempt === attempt ? tail.number : 0;
     const fresh = from > received + 1 ? [] : outputs.slice(received + 1 - from); // C3
     if (fresh.length === 0) return { kind: "stored", received, isNews: false };
 
     const start = { position: tail?.position ?? 0, number: received }; // C2
-    const storedBytes = tail && !isNewAttempt ? tail.total_bytes : 0;
+    const storedBytes = tail && !isNewAttempt ? tail.totalBytes : 0;
     const error = checkSizes(fresh, storedBytes);
     if (error !== undefined) return { kind: "refused", error };
-    if (isNewAttempt) this.#remove.run({ seq }); // C1
+    if (isNewAttempt) this.#removeChunks(seq); // C1
     this.#insert(seq, attempt, start, storedBytes, fresh);
     return { kind: "stored", received: received + fresh.length, isNews: true };
   }
@@ -88,46 +62,59 @@ export class ChunkStore {
     for (const row of rowsOf(chunks)) {
       count += row.length;
       totalBytes += sumBytes(row);
-      this.#append.run({
-        seq,
-        position: start.position + count,
-        count: row.length,
-        attempt,
-        number: start.number + count,
-        totalBytes,
-        wire: row.map(({ json }) => `{"output":${json}}`).join(","),
-      });
+      const wire = row.map(({ json }) => `{"output":${json}}`).join(",");
+      this.#database.run`
+        INSERT INTO chunk (seq, position, count, attempt, number, total_bytes, wire)
+        VALUES (${seq}, ${start.position + count}, ${row.length}, ${attempt}, ${start.number + count},
+                ${totalBytes}, ${wire})`;
     }
   }
 
   remove(seq: number): void {
-    this.#remove.run({ seq });
-    this.#removeCursor.run({ seq });
+    this.#removeChunks(seq);
+    this.#database.run`DELETE FROM drained WHERE seq = ${seq}`;
+  }
+
+  #removeChunks(seq: number): void {
+    this.#database.run`DELETE FROM chunk WHERE seq = ${seq}`;
   }
 
   // Reading
 
   /** Position of the last chunk; 0 when there is no chunk. */
   endOf(seq: number): number {
-    return this.#tail.first({ seq })?.position ?? 0;
+    return this.#tailOf(seq)?.position ?? 0;
+  }
+
+  #tailOf(seq: number): Tail | undefined {
+    return this.#database.first<Tail>`
+      SELECT position, attempt, number, total_bytes AS totalBytes FROM chunk
+       WHERE seq = ${seq} ORDER BY position DESC LIMIT 1`;
   }
 
   /** Position up to which the stream was drained. */
   cursorOf(seq: number): number {
-    return this.#cursor.first({ seq })?.position ?? 0;
+    const row = this.#database.first<{ position: number }>`SELECT position FROM drained WHERE seq = ${seq}`;
+    return row?.position ?? 0;
   }
 
   /** The chunks after a position, in a bounded batch. The first run may begin before it. */
-  after(seq: number, position: number): ChunkRun[] {
-    return this.#after.all({ seq, position, limit: READ_ROWS });
+  after(seq: number, position: number, limit = READ_ROWS): ChunkRun[] {
+    return this.#database.all<ChunkRun>`
+      SELECT position, count, wire, attempt FROM chunk
+       WHERE seq = ${seq} AND position > ${position} ORDER BY position LIMIT ${limit}`;
   }
 
   /** All chunks that were not drained yet; to be called inside a turn. */
   drain(seq: number): { readonly runs: readonly ChunkRun[]; readonly position: number } {
     const cursor = this.cursorOf(seq);
-    const runs = this.#after.all({ seq, position: cursor, limit: ALL_ROWS });
+    const runs = this.after(seq, cursor, ALL_ROWS);
     const position = runs.at(-1)?.position ?? cursor;
-    if (position > cursor) this.#moveCursor.run({ seq, position }); // C4
+    if (position > cursor) {
+      this.#database.run`
+        INSERT INTO drained (seq, position) VALUES (${seq}, ${position})
+        ON CONFLICT (seq) DO UPDATE SET position = excluded.position`; // C4
+    }
     return { runs, position };
   }
 }

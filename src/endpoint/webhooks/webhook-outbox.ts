@@ -271,7 +271,7 @@ export class WebhookOutbox {
 
   #load(row: PageRow, wasOpen: boolean): Page {
     const deliveries = new Map(readDeliveries(row).map((delivery) => [delivery.seq, delivery]));
-    const page: Page = { number: row.page, deliveries, removeAt: row.remove_at, pending: 0, wasOpen };
+    const page: Page = { number: row.page, deliveries, removeAt: row.removeAt, pending: 0, wasOpen };
     this.#pages.set(page.number, page);
     return page;
   }

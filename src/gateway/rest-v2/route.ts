@@ -10,17 +10,7 @@ import { parseInput } from "../../management/input-schemas.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { readJson } from "../body.ts";
 import type { RestApi, RestContext } from "../rest/context.ts";
-import type { ErrorStatus, Operation, Route } from "../route.ts";
-
-type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | ParameterOf<Rest>
-  : never;
-
-type Call<Path extends string, Query, Body> = {
-  readonly params: Readonly<Record<ParameterOf<Path>, string>>;
-  readonly query: z.output<Query>;
-  readonly body: z.output<Body>;
-};
+import type { Call, ErrorStatus, Operation, Route } from "../route.ts";
 
 type V2Operation<Path extends string, Query, Body> = Omit<Operation, "path" | "query" | "body"> & {
   readonly path: Path;

@@ -3,12 +3,12 @@
  * one of these first segments as its id: ids have 14 characters, letters and digits.
  */
 import { Hono } from "hono";
-import { ServiceError } from "../../contract/errors.ts";
+import { problemSchema, ServiceError } from "../../contract/errors.ts";
 import { renderProblem } from "../errors.ts";
 import { limitedAs, withEndpoint, type QueueApi } from "../queue/context.ts";
 import { workerLogs } from "../queue/streams/logs.ts";
 import { withAccess, type RestApi } from "../rest/context.ts";
-import { mount, type Route } from "../route.ts";
+import { mount, type Api, type Route } from "../route.ts";
 import { absentRoutes } from "./absent.ts";
 import { accountRoutes } from "./account.ts";
 import { billingRoutes } from "./billing.ts";
@@ -18,7 +18,7 @@ import { registryRoutes, volumeRoutes } from "./storage.ts";
 import { templateRoutes } from "./templates.ts";
 import { workerRoutes } from "./workers.ts";
 
-export const v2Operations: readonly Route<RestApi>[] = [
+const v2Operations: readonly Route<RestApi>[] = [
   ...accountRoutes,
   ...endpointRoutes,
   ...workerRoutes,
@@ -29,6 +29,14 @@ export const v2Operations: readonly Route<RestApi>[] = [
   ...billingRoutes,
   ...absentRoutes,
 ];
+
+export const restV2Api: Api = {
+  prefix: "/v2",
+  operations: v2Operations,
+  errorBody: problemSchema,
+  errorType: "application/problem+json",
+  errors: [401, 403, 500],
+};
 
 /** First segments of paths that are not the ids of endpoints. */
 export const RESERVED_SEGMENTS: ReadonlySet<string> = new Set(

@@ -1,18 +1,49 @@
 /** Usage of endpoints in the form of bills: `/v1/billing/endpoints`. */
+import * as z from "zod";
+import { billingQuerySchema, billingRecordSchema } from "../../contract/rest/rest-pod.ts";
 import { parseInput } from "../../management/input-schemas.ts";
 import { reportUsage, usageSelectionSchema, type UsageSpan } from "../../management/accounts/usage-report.ts";
-import type { RestContext } from "./context.ts";
+import type { Route } from "../route.ts";
+import type { RestApi, RestContext } from "./context.ts";
 
-export async function getEndpointBilling(context: RestContext): Promise<Response> {
+function billingRoute(
+  noun: string,
+  name: string,
+  details: string,
+  serve: Route<RestApi>["serve"],
+): Route<RestApi> {
+  return {
+    method: "GET",
+    path: `/billing/${noun}`,
+    id: `list${name}Billing`,
+    tag: "Billing",
+    summary: `Get the cost of ${noun}`,
+    details,
+    query: billingQuerySchema,
+    answer: z.array(billingRecordSchema),
+    serve,
+  };
+}
+
+const NOTHING_BILLED = "Always empty: nothing is billed.";
+const nothing = (context: RestContext): Response => context.json([]);
+
+export const billingRoutes: readonly Route<RestApi>[] = [
+  billingRoute(
+    "endpoints",
+    "Endpoint",
+    "Usage at nominal prices; by default for each day of the last week.",
+    billEndpoints,
+  ),
+  billingRoute("pods", "Pod", NOTHING_BILLED, nothing),
+  billingRoute("networkvolumes", "NetworkVolume", NOTHING_BILLED, nothing),
+];
+
+async function billEndpoints(context: RestContext): Promise<Response> {
   const { bucketSize, startTime, endTime, grouping, endpointId } = context.req.query();
   const selection = { bucket: bucketSize, from: startTime, to: endTime, endpointId };
   const spans = await reportUsage(context.get("request"), parseInput(usageSelectionSchema, selection));
   return context.json(grouping === "gpuTypeId" ? spans.flatMap(byGpu) : spans.map(byEndpoint));
-}
-
-/** For resources that are never billed. */
-export function getNoBilling(context: RestContext): Response {
-  return context.json([]);
 }
 
 function byEndpoint({ from, endpointId, cost, workerMs }: UsageSpan) {

@@ -41,8 +41,3 @@ export function changedJson(context: RestContext, changed: object): Response {
   const named = warnings.map(({ code, message }) => ({ code: code.toLowerCase(), message }));
   return context.json(warnings.length > 0 ? { ...changed, warnings: named } : changed);
 }
-
-/** A parameter of the path. */
-export function idOf(context: RestContext, name: string): string {
-  return context.req.param(name) ?? "";
-}

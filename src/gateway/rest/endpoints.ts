@@ -1,4 +1,5 @@
 /** Endpoints: `/v1/endpoints`. */
+import * as z from "zod";
 import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { includeSchema } from "../../contract/rest/rest.ts";
@@ -13,8 +14,11 @@ import {
   type EndpointRecord,
 } from "../../management/endpoints/endpoints.ts";
 import type { WorkerView } from "../../fleet/messages.ts";
-import { changedJson, idOf, type RestContext } from "./context.ts";
-import { parsePatch, readInput } from "./input.ts";
+import type { RequestContext } from "../../management/context.ts";
+import { withPost, type Route } from "../route.ts";
+import type { RestApi } from "./context.ts";
+import { parsePatch } from "./input.ts";
+import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
 import {
   cpuSizes,
   endpointCreateSchema,
@@ -30,47 +34,89 @@ import {
 import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
 import { toRestTemplate } from "./templates.ts";
 
-export async function getEndpoints(context: RestContext): Promise<Response> {
-  const endpoints = await listOwnEndpoints(context.get("request"));
-  return context.json(await withIncluded(context, endpoints));
-}
-
-export async function getEndpoint(context: RestContext): Promise<Response> {
-  const endpoint = await requireEndpoint(context.get("request"), idOf(context, "endpointId"));
-  return await showOne(context, endpoint);
-}
-
-export async function postEndpoint(context: RestContext): Promise<Response> {
-  const input = await readInput(context, endpointCreateSchema, endpointSchema);
-  const patch = toEndpointPatch(input, undefined);
-  return changedJson(context, toRestEndpoint(await createEndpoint(context.get("request"), patch)));
-}
+const tag = "Endpoints";
+const query = z.object({ includeTemplate: includeSchema, includeWorkers: includeSchema });
+type Included = z.output<typeof query>;
 
 /** `PATCH /v1/endpoints/{id}` and `POST /v1/endpoints/{id}/update`. */
-export async function patchEndpoint(context: RestContext): Promise<Response> {
-  const request = context.get("request");
-  const input = await readInput(context, endpointUpdateSchema, endpointSchema);
-  const stored = await requireEndpoint(request, idOf(context, "endpointId"));
-  const changed = await changeEndpoint(request, stored.id, toEndpointPatch(input, stored));
-  return changedJson(context, toRestEndpoint(changed));
-}
+const update = restRoute({
+  method: "PATCH",
+  path: "/endpoints/{endpointId}",
+  id: "updateEndpoint",
+  tag,
+  summary: "Change an endpoint",
+  details: UPDATE_DETAILS,
+  body: endpointUpdateSchema,
+  example: {},
+  answer: endpointSchema,
+  errors: WRITE,
+  serve: async (request, { params, body }) => {
+    const stored = await requireEndpoint(request, params.endpointId);
+    return toRestEndpoint(await changeEndpoint(request, stored.id, toEndpointPatch(body, stored)));
+  },
+});
 
-/** Clients of REST cannot set the limits to 0 first, so workers are drained along with the endpoint. */
-export async function removeEndpoint(context: RestContext): Promise<Response> {
-  await deleteEndpoint(context.get("request"), idOf(context, "endpointId"), "with-workers");
-  return context.body(null, 204);
-}
-
-async function showOne(context: RestContext, endpoint: EndpointRecord): Promise<Response> {
-  return context.json((await withIncluded(context, [endpoint]))[0]);
-}
+export const endpointRoutes: readonly Route<RestApi>[] = [
+  restRoute({
+    method: "GET",
+    path: "/endpoints",
+    id: "listEndpoints",
+    tag,
+    summary: "List endpoints",
+    query,
+    answer: z.array(endpointSchema),
+    serve: async (request, call) => await withIncluded(request, call.query, await listOwnEndpoints(request)),
+  }),
+  restRoute({
+    method: "POST",
+    path: "/endpoints",
+    id: "createEndpoint",
+    tag,
+    summary: "Create an endpoint",
+    body: endpointCreateSchema,
+    example: { templateId: "xkhgg72fuo4q8z", name: "sdxl", gpuTypeIds: ["NVIDIA GeForce RTX 4090"] },
+    answer: endpointSchema,
+    errors: WRITE,
+    serve: async (request, { body }) =>
+      toRestEndpoint(await createEndpoint(request, toEndpointPatch(body, undefined))),
+  }),
+  restRoute({
+    method: "GET",
+    path: "/endpoints/{endpointId}",
+    id: "getEndpoint",
+    tag,
+    summary: "Get an endpoint",
+    query,
+    answer: endpointSchema,
+    errors: FIND,
+    serve: async (request, { params, ...call }) => {
+      const endpoint = await requireEndpoint(request, params.endpointId);
+      const [shown] = await withIncluded(request, call.query, [endpoint]);
+      return shown ?? toRestEndpoint(endpoint);
+    },
+  }),
+  ...withPost(update, "/endpoints/{endpointId}/update"),
+  restRoute({
+    method: "DELETE",
+    path: "/endpoints/{endpointId}",
+    id: "deleteEndpoint",
+    tag,
+    summary: "Delete an endpoint",
+    details: "Its workers are drained and its jobs cancelled.",
+    errors: REMOVE,
+    // Clients of REST cannot set the limits to 0 first, so workers are drained along with the endpoint.
+    serve: async (request, { params }) => await deleteEndpoint(request, params.endpointId, "with-workers"),
+  }),
+];
 
 /** Endpoints with the templates and workers that the query includes, loaded for all of them together. */
-async function withIncluded(context: RestContext, endpoints: readonly EndpointRecord[]): Promise<object[]> {
-  const request = context.get("request");
-  const isIncluded = (name: string) => includeSchema.parse(context.req.query(name)) ?? false;
-  const templateIds = isIncluded("includeTemplate") ? endpoints.map(({ templateId }) => templateId) : [];
-  const endpointIds = isIncluded("includeWorkers") ? endpoints.map(({ id }) => id) : [];
+async function withIncluded(
+  request: RequestContext,
+  { includeTemplate = false, includeWorkers = false }: Included,
+  endpoints: readonly EndpointRecord[],
+) {
+  const templateIds = includeTemplate ? endpoints.map(({ templateId }) => templateId) : [];
+  const endpointIds = includeWorkers ? endpoints.map(({ id }) => id) : [];
   const templates = await findOwnTemplates(request, templateIds);
   const workers = Map.groupBy(await listWorkers(request, endpointIds), ({ endpointId }) => endpointId);
   const templateById = new Map(templates.map((template) => [template.id, toRestTemplate(template)]));
@@ -141,7 +187,7 @@ function instanceIds(flavors: readonly string[], vcpus: number): readonly string
 }
 
 /** An endpoint as REST shows it. */
-function toRestEndpoint(endpoint: EndpointRecord): object {
+function toRestEndpoint(endpoint: EndpointRecord): z.input<typeof endpointSchema> {
   const { gpuIds, instanceIds, locations } = endpoint;
   const { vcpus } = cpuSizes(instanceIds);
   return {
@@ -153,7 +199,7 @@ function toRestEndpoint(endpoint: EndpointRecord): object {
     computeType: gpuIds === null ? "CPU" : "GPU",
     gpuIds: gpuIds ?? "",
     ...(vcpus !== undefined && { vcpuCount: vcpus }),
-    instanceIds,
+    instanceIds: [...instanceIds],
     locations: locations ?? "",
   };
 }

@@ -1,4 +1,5 @@
 /** Hosts: `/v1/hosts`. */
+import * as z from "zod";
 import { hostSchema, hostUpdateSchema, type RestHost } from "../../contract/rest/rest-host.ts";
 import { ageOfAgent } from "../../domain/placement/agent-support.ts";
 import {
@@ -10,28 +11,59 @@ import {
   hostPatchSchema,
 } from "../../management/hosts/hosts.ts";
 import { parseInput } from "../../management/input-schemas.ts";
-import { idOf, type RestContext } from "./context.ts";
-import { readInput } from "./input.ts";
+import type { Route } from "../route.ts";
+import type { RestApi } from "./context.ts";
+import { FIND, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
 
-export async function getHosts(context: RestContext): Promise<Response> {
-  return context.json((await listOwnHosts(context.get("request"))).map(toRestHost));
-}
+const tag = "Hosts";
 
-export async function getHost(context: RestContext): Promise<Response> {
-  return context.json(toRestHost(await requireHost(context.get("request"), idOf(context, "hostId"))));
-}
-
-/** `PATCH /v1/hosts/{id}`: cordons or drains a host, or undoes it. */
-export async function patchHost(context: RestContext): Promise<Response> {
-  const { cordoned, drained } = await readInput(context, hostUpdateSchema, hostSchema);
-  const patch = parseInput(hostPatchSchema, { id: idOf(context, "hostId"), cordoned, drained });
-  return context.json(toRestHost(await changeHost(context.get("request"), patch)));
-}
-
-export async function deleteHost(context: RestContext): Promise<Response> {
-  await removeHost(context.get("request"), idOf(context, "hostId"));
-  return context.body(null, 204);
-}
+export const hostRoutes: readonly Route<RestApi>[] = [
+  restRoute({
+    method: "GET",
+    path: "/hosts",
+    id: "listHosts",
+    tag,
+    summary: "List hosts",
+    answer: z.array(hostSchema),
+    serve: async (request) => (await listOwnHosts(request)).map(toRestHost),
+  }),
+  restRoute({
+    method: "GET",
+    path: "/hosts/{hostId}",
+    id: "getHost",
+    tag,
+    summary: "Get a host",
+    answer: hostSchema,
+    errors: FIND,
+    serve: async (request, { params }) => toRestHost(await requireHost(request, params.hostId)),
+  }),
+  restRoute({
+    method: "PATCH",
+    path: "/hosts/{hostId}",
+    id: "updateHost",
+    tag,
+    summary: "Cordon or drain a host, or undo it",
+    details: UPDATE_DETAILS,
+    body: hostUpdateSchema,
+    example: { drained: true },
+    answer: hostSchema,
+    errors: WRITE,
+    serve: async (request, { params, body: { cordoned, drained } }) => {
+      const patch = parseInput(hostPatchSchema, { id: params.hostId, cordoned, drained });
+      return toRestHost(await changeHost(request, patch));
+    },
+  }),
+  restRoute({
+    method: "DELETE",
+    path: "/hosts/{hostId}",
+    id: "deleteHost",
+    tag,
+    summary: "Remove a host",
+    details: "Revokes its token. Its workers are placed elsewhere, and their jobs run again.",
+    errors: FIND,
+    serve: async (request, { params }) => await removeHost(request, params.hostId),
+  }),
+];
 
 function toRestHost({ record, seen }: Host): RestHost {
   const { id, name, createdAt, apiKeyId, expiresAt } = record;

@@ -1,23 +1,73 @@
 /** Pods, for which clients take workers: `/v1/pods`, and the logs of a worker at `/v1/pod/{podId}/logs`. */
+import * as z from "zod";
 import { LOG_AHEAD_MAX_MS, logRetentionDays } from "../../management/logs/log-retention.ts";
 import { missingEndpointAccess } from "../../auth/access.ts";
-import { LOG_TAIL_DEFAULT, type LogSource, type PodLogs } from "../../contract/agent/log.ts";
+import { LOG_TAIL_DEFAULT, podLogsSchema, type LogSource, type PodLogs } from "../../contract/agent/log.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { podCreateSchema, type RestPod } from "../../contract/rest/rest-pod.ts";
+import { podCreateSchema, podSchema } from "../../contract/rest/rest-pod.ts";
 import { listOwnEndpoints } from "../../management/endpoints/endpoints.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
 import { podNotFound } from "../../management/catalog/absent-pods.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { listWorkers } from "../../management/endpoints/worker-pods.ts";
 import { findLines } from "../../management/logs/log-reader.ts";
-import { idOf, type RestContext } from "./context.ts";
+import { withPost, type Operation, type Route } from "../route.ts";
+import type { RestApi, RestContext } from "./context.ts";
 import { readLooseInput } from "./input.ts";
+import { FIND, restRoute, WRITE } from "./route.ts";
 
-export function getPods(context: RestContext): Response {
-  return context.json([] satisfies RestPod[]);
+const tag = "Pods";
+const path = "/pods/{podId}";
+
+/** Every operation on one pod. */
+function absent(method: Operation["method"], id: string, summary: string, action = ""): Route<RestApi> {
+  const answer = method === "DELETE" ? { status: 204 as const } : { answer: podSchema };
+  return { method, path: path + action, id, tag, summary, ...answer, errors: FIND, serve: refusePod };
 }
 
-export async function postPod(context: RestContext): Promise<Response> {
+export const podRoutes: readonly Route<RestApi>[] = [
+  restRoute({
+    method: "GET",
+    path: "/pods",
+    id: "listPods",
+    tag,
+    summary: "List pods",
+    answer: z.array(podSchema),
+    serve: () => [],
+  }),
+  {
+    method: "POST",
+    path: "/pods",
+    id: "createPod",
+    tag,
+    summary: "Create a pod",
+    details: "Not supported yet: a valid body is answered with 503.",
+    body: podCreateSchema,
+    answer: podSchema,
+    status: 201,
+    errors: WRITE,
+    serve: refuseCreation,
+  },
+  absent("GET", "getPod", "Get a pod"),
+  ...withPost(absent("PATCH", "updatePod", "Change a pod"), `${path}/update`),
+  absent("DELETE", "deletePod", "Delete a pod"),
+  absent("POST", "startPod", "Start a pod", "/start"),
+  absent("POST", "stopPod", "Stop a pod", "/stop"),
+  absent("POST", "resetPod", "Reset a pod", "/reset"),
+  absent("POST", "restartPod", "Restart a pod", "/restart"),
+  restRoute({
+    method: "GET",
+    path: "/pod/{podId}/logs",
+    id: "getPodLogs",
+    tag,
+    summary: "Get the last lines of a worker's logs",
+    answer: podLogsSchema,
+    errors: FIND,
+    serve: async (request, { params }) => await lastLogs(request, params.podId),
+  }),
+];
+
+async function refuseCreation(context: RestContext): Promise<Response> {
   await readLooseInput(context, podCreateSchema);
   throw new ServiceError(
     "no_capacity",
@@ -25,22 +75,19 @@ export async function postPod(context: RestContext): Promise<Response> {
   );
 }
 
-/** Every operation on one pod. */
-export function refusePod(context: RestContext): Response {
-  throw new ServiceError("pod_not_found", `podId: pod '${idOf(context, "podId")}' was not found`);
+function refusePod(context: RestContext): Response {
+  throw new ServiceError("pod_not_found", `podId: pod '${context.req.param("podId") ?? ""}' was not found`);
 }
 
 /** The last log lines of an existing worker, by source. */
-export async function getPodLogs(context: RestContext): Promise<Response> {
-  const request = context.get("request");
-  const workerId = idOf(context, "podId");
+async function lastLogs(request: RequestContext, workerId: string): Promise<PodLogs> {
   const endpointId = await endpointOf(request, workerId);
   if (endpointId === undefined) throw podNotFound(workerId);
   const [container, system] = await Promise.all([
     lastLines(request, endpointId, workerId, "container"),
     lastLines(request, endpointId, workerId, "system"),
   ]);
-  return context.json({ container, system } satisfies PodLogs);
+  return { container, system };
 }
 
 /** The endpoint of a worker, if the caller may read it. */

@@ -1,4 +1,5 @@
 /** Registry credentials: `/v1/containerregistryauth`. */
+import * as z from "zod";
 import {
   registryAuthCreateSchema,
   registryAuthSchema,
@@ -12,34 +13,57 @@ import {
   requireRegistryAuth,
 } from "../../management/secrets/registry-auths.ts";
 import { parseInput } from "../../management/input-schemas.ts";
-import { idOf, type RestContext } from "./context.ts";
-import { readInput } from "./input.ts";
+import type { Route } from "../route.ts";
+import type { RestApi } from "./context.ts";
+import { FIND, REMOVE, restRoute, WRITE } from "./route.ts";
 
-export async function getRegistryAuths(context: RestContext): Promise<Response> {
-  return context.json((await listOwnRegistryAuths(context.get("request"))).map(toRestRegistryAuth));
-}
+const tag = "Registry credentials";
 
-export async function getRegistryAuth(context: RestContext): Promise<Response> {
-  const found = await requireRegistryAuth(
-    context.get("request"),
-    idOf(context, "containerRegistryAuthId"),
-    "id",
-  );
-  return context.json(toRestRegistryAuth(found));
-}
-
-export async function postRegistryAuth(context: RestContext): Promise<Response> {
-  const input = parseInput(
-    registryAuthCreationSchema,
-    await readInput(context, registryAuthCreateSchema, registryAuthSchema),
-  );
-  return context.json(toRestRegistryAuth(await createRegistryAuth(context.get("request"), input)));
-}
-
-export async function removeRegistryAuth(context: RestContext): Promise<Response> {
-  await deleteRegistryAuth(context.get("request"), idOf(context, "containerRegistryAuthId"));
-  return context.body(null, 204);
-}
+export const registryAuthRoutes: readonly Route<RestApi>[] = [
+  restRoute({
+    method: "GET",
+    path: "/containerregistryauth",
+    id: "listContainerRegistryAuths",
+    tag,
+    summary: "List registry credentials",
+    answer: z.array(registryAuthSchema),
+    serve: async (request) => (await listOwnRegistryAuths(request)).map(toRestRegistryAuth),
+  }),
+  restRoute({
+    method: "POST",
+    path: "/containerregistryauth",
+    id: "createContainerRegistryAuth",
+    tag,
+    summary: "Create registry credentials",
+    body: registryAuthCreateSchema,
+    example: { name: "ghcr", username: "acme", password: "secret" },
+    answer: registryAuthSchema,
+    errors: WRITE,
+    serve: async (request, { body }) =>
+      toRestRegistryAuth(await createRegistryAuth(request, parseInput(registryAuthCreationSchema, body))),
+  }),
+  restRoute({
+    method: "GET",
+    path: "/containerregistryauth/{containerRegistryAuthId}",
+    id: "getContainerRegistryAuth",
+    tag,
+    summary: "Get registry credentials",
+    answer: registryAuthSchema,
+    errors: FIND,
+    serve: async (request, { params }) =>
+      toRestRegistryAuth(await requireRegistryAuth(request, params.containerRegistryAuthId, "id")),
+  }),
+  restRoute({
+    method: "DELETE",
+    path: "/containerregistryauth/{containerRegistryAuthId}",
+    id: "deleteContainerRegistryAuth",
+    tag,
+    summary: "Delete registry credentials",
+    details: "Refused while a template uses them.",
+    errors: REMOVE,
+    serve: async (request, { params }) => await deleteRegistryAuth(request, params.containerRegistryAuthId),
+  }),
+];
 
 function toRestRegistryAuth({ id, name }: { readonly id: string; readonly name: string }): RestRegistryAuth {
   return { id, name };

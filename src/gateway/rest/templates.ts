@@ -1,4 +1,5 @@
 /** Templates: `/v1/templates`. */
+import * as z from "zod";
 import { includeSchema } from "../../contract/rest/rest.ts";
 import {
   readStartCommand,
@@ -22,45 +23,99 @@ import {
   requireTemplate,
   type TemplateRecord,
 } from "../../management/endpoints/templates.ts";
-import { changedJson, idOf, type RestContext } from "./context.ts";
-import { parsePatch, readInput } from "./input.ts";
+import { withPost, type Route } from "../route.ts";
+import type { RestApi } from "./context.ts";
+import { parsePatch } from "./input.ts";
+import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
 
-export async function getTemplates(context: RestContext): Promise<Response> {
-  const includesBound = includeSchema.parse(context.req.query("includeEndpointBoundTemplates")) ?? false;
-  const templates = await listOwnTemplates(context.get("request"), includesBound);
-  return context.json(templates.map(toRestTemplate));
-}
+const tag = "Templates";
 
-export async function getTemplate(context: RestContext): Promise<Response> {
-  return context.json(
-    toRestTemplate(await requireTemplate(context.get("request"), idOf(context, "templateId"))),
-  );
-}
-
-export async function postTemplate(context: RestContext): Promise<Response> {
-  const input = await readInput(context, templateCreateSchema, templateSchema);
-  const patch = toPatch(input, { entrypoint: [], command: [] }, "creation");
-  const { id: _, ...values } = parsePatch(templatePatchSchema, patch);
-  return changedJson(context, toRestTemplate(await createTemplate(context.get("request"), values)));
-}
+const listQuery = z.object({
+  includeEndpointBoundTemplates: includeSchema.meta({
+    description: "Includes templates that were defined inline with an endpoint.",
+    override: { type: "boolean", default: false },
+  }),
+  includePublicTemplates: includeSchema.meta({
+    description: "Accepted for compatibility; ignored.",
+    override: { type: "boolean", default: false },
+  }),
+  includeRunpodTemplates: includeSchema.meta({
+    description: "Accepted for compatibility; ignored.",
+    override: { type: "boolean", default: false },
+  }),
+});
 
 /** `PATCH /v1/templates/{id}` and `POST /v1/templates/{id}/update`. */
-export async function patchTemplate(context: RestContext): Promise<Response> {
-  const request = context.get("request");
-  const input = await readInput(context, templateUpdateSchema, templateSchema);
-  const { id, dockerArgs } = await requireTemplate(request, idOf(context, "templateId"));
-  const patch = toPatch(input, readStartCommand(dockerArgs), "update");
-  const { id: _, ...changes } = parsePatch(templatePatchSchema, patch);
-  return changedJson(context, toRestTemplate(await changeTemplate(request, id, changes)));
-}
+const update = restRoute({
+  method: "PATCH",
+  path: "/templates/{templateId}",
+  id: "updateTemplate",
+  tag,
+  summary: "Change a template",
+  details: UPDATE_DETAILS,
+  body: templateUpdateSchema,
+  example: {},
+  answer: templateSchema,
+  errors: WRITE,
+  serve: async (request, { params, body }) => {
+    const { id, dockerArgs } = await requireTemplate(request, params.templateId);
+    const changes = toPatch(body, readStartCommand(dockerArgs), "update");
+    return toRestTemplate(await changeTemplate(request, id, changes));
+  },
+});
 
-export async function removeTemplate(context: RestContext): Promise<Response> {
-  await deleteTemplateById(context.get("request"), idOf(context, "templateId"));
-  return context.body(null, 204);
-}
+export const templateRoutes: readonly Route<RestApi>[] = [
+  restRoute({
+    method: "GET",
+    path: "/templates",
+    id: "listTemplates",
+    tag,
+    summary: "List templates",
+    query: listQuery,
+    answer: z.array(templateSchema),
+    serve: async (request, { query }) =>
+      (await listOwnTemplates(request, query.includeEndpointBoundTemplates ?? false)).map(toRestTemplate),
+  }),
+  restRoute({
+    method: "POST",
+    path: "/templates",
+    id: "createTemplate",
+    tag,
+    summary: "Create a template",
+    body: templateCreateSchema,
+    example: { name: "sdxl", imageName: "ghcr.io/acme/worker:1.4", isServerless: true },
+    answer: templateSchema,
+    errors: WRITE,
+    serve: async (request, { body }) => {
+      const values = toPatch(body, { entrypoint: [], command: [] }, "creation");
+      return toRestTemplate(await createTemplate(request, values));
+    },
+  }),
+  restRoute({
+    method: "GET",
+    path: "/templates/{templateId}",
+    id: "getTemplate",
+    tag,
+    summary: "Get a template",
+    answer: templateSchema,
+    errors: FIND,
+    serve: async (request, { params }) => toRestTemplate(await requireTemplate(request, params.templateId)),
+  }),
+  ...withPost(update, "/templates/{templateId}/update"),
+  restRoute({
+    method: "DELETE",
+    path: "/templates/{templateId}",
+    id: "deleteTemplate",
+    tag,
+    summary: "Delete a template",
+    details: "Refused while an endpoint uses it.",
+    errors: REMOVE,
+    serve: async (request, { params }) => await deleteTemplateById(request, params.templateId),
+  }),
+];
 
 /** A template as REST shows it. */
-export function toRestTemplate(template: TemplateRecord): object {
+export function toRestTemplate(template: TemplateRecord): z.input<typeof templateSchema> {
   const { entrypoint, command } = readStartCommand(template.dockerArgs);
   return {
     id: template.id,
@@ -73,16 +128,20 @@ export function toRestTemplate(template: TemplateRecord): object {
   };
 }
 
-/** Entry point and command are stored together, so the one that a patch omits is taken from what is stored. */
-function toPatch(input: TemplateUpdate, stored: StartCommand, kind: "creation" | "update") {
+/** Entry point and command are stored together, so the one that a body omits is taken from what is stored. */
+function toPatch(
+  input: TemplateUpdate,
+  stored: StartCommand,
+  kind: "creation" | "update",
+): Omit<z.output<typeof templatePatchSchema>, "id"> {
   const { dockerEntrypoint, dockerStartCmd } = input;
   const hasCommand = Boolean(dockerEntrypoint ?? dockerStartCmd);
   const startCommand = {
     entrypoint: dockerEntrypoint ?? stored.entrypoint,
     command: dockerStartCmd ?? stored.command,
   };
-  return {
-    ...fromRest(templateFields, input, kind),
-    dockerArgs: hasCommand ? writeStartCommand(startCommand) : undefined,
-  };
+  const dockerArgs = hasCommand ? writeStartCommand(startCommand) : undefined;
+  const fields = { ...fromRest(templateFields, input, kind), dockerArgs };
+  const { id: _, ...patch } = parsePatch(templatePatchSchema, fields);
+  return patch;
 }

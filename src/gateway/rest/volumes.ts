@@ -1,4 +1,5 @@
 /** Network volumes: `/v1/networkvolumes`. */
+import * as z from "zod";
 import {
   volumeCreateSchema,
   volumeSchema,
@@ -12,37 +13,74 @@ import {
   listVolumes,
   requireVolume,
 } from "../../management/endpoints/volumes.ts";
-import { idOf, type RestContext } from "./context.ts";
-import { readInput } from "./input.ts";
+import { withPost, type Route } from "../route.ts";
+import type { RestApi } from "./context.ts";
+import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
 
-export async function getVolumes(context: RestContext): Promise<Response> {
-  return context.json((await listVolumes(context.get("request"))).map(toRestVolume));
-}
-
-export async function getVolume(context: RestContext): Promise<Response> {
-  return context.json(
-    toRestVolume(await requireVolume(context.get("request"), idOf(context, "networkVolumeId"))),
-  );
-}
-
-export async function postVolume(context: RestContext): Promise<Response> {
-  const input = await readInput(context, volumeCreateSchema, volumeSchema);
-  return context.json(toRestVolume(await createVolume(context.get("request"), input)));
-}
+const tag = "Network volumes";
 
 /** `PATCH /v1/networkvolumes/{id}` and `POST /v1/networkvolumes/{id}/update`. */
-export async function patchVolume(context: RestContext): Promise<Response> {
-  const { name, size } = await readInput(context, volumeUpdateSchema, volumeSchema);
-  const patch = { name: name ?? undefined, size: size ?? undefined };
-  return context.json(
-    toRestVolume(await changeVolume(context.get("request"), idOf(context, "networkVolumeId"), patch)),
-  );
-}
+const update = restRoute({
+  method: "PATCH",
+  path: "/networkvolumes/{networkVolumeId}",
+  id: "updateNetworkVolume",
+  tag,
+  summary: "Change a network volume",
+  details: UPDATE_DETAILS,
+  body: volumeUpdateSchema,
+  example: {},
+  answer: volumeSchema,
+  errors: WRITE,
+  serve: async (request, { params, body }) => {
+    const patch = { name: body.name ?? undefined, size: body.size ?? undefined };
+    return toRestVolume(await changeVolume(request, params.networkVolumeId, patch));
+  },
+});
 
-export async function removeVolume(context: RestContext): Promise<Response> {
-  await deleteVolume(context.get("request"), idOf(context, "networkVolumeId"));
-  return context.body(null, 204);
-}
+export const volumeRoutes: readonly Route<RestApi>[] = [
+  restRoute({
+    method: "GET",
+    path: "/networkvolumes",
+    id: "listNetworkVolumes",
+    tag,
+    summary: "List network volumes",
+    answer: z.array(volumeSchema),
+    serve: async (request) => (await listVolumes(request)).map(toRestVolume),
+  }),
+  restRoute({
+    method: "POST",
+    path: "/networkvolumes",
+    id: "createNetworkVolume",
+    tag,
+    summary: "Create a network volume",
+    body: volumeCreateSchema,
+    example: { name: "models", size: 50, dataCenterId: "EU-RO-1" },
+    answer: volumeSchema,
+    errors: WRITE,
+    serve: async (request, { body }) => toRestVolume(await createVolume(request, body)),
+  }),
+  restRoute({
+    method: "GET",
+    path: "/networkvolumes/{networkVolumeId}",
+    id: "getNetworkVolume",
+    tag,
+    summary: "Get a network volume",
+    answer: volumeSchema,
+    errors: FIND,
+    serve: async (request, { params }) => toRestVolume(await requireVolume(request, params.networkVolumeId)),
+  }),
+  ...withPost(update, "/networkvolumes/{networkVolumeId}/update"),
+  restRoute({
+    method: "DELETE",
+    path: "/networkvolumes/{networkVolumeId}",
+    id: "deleteNetworkVolume",
+    tag,
+    summary: "Delete a network volume",
+    details: "Refused while an endpoint uses it.",
+    errors: REMOVE,
+    serve: async (request, { params }) => await deleteVolume(request, params.networkVolumeId),
+  }),
+];
 
 type Volume = Awaited<ReturnType<typeof requireVolume>>;
 

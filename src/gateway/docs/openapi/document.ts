@@ -11,7 +11,9 @@ import { directPaths } from "./load-balancing-paths.ts";
 import { openaiPaths } from "./openai-paths.ts";
 import { operation } from "./operation.ts";
 import { queuePaths } from "./queue-paths.ts";
-import { restPaths } from "./rest-paths.ts";
+import { restApi } from "../../rest/routes.ts";
+import { restV2Api } from "../../rest-v2/routes.ts";
+import { pathsOf } from "./paths.ts";
 
 const MAX_AGE_SECONDS = 300;
 
@@ -130,7 +132,8 @@ const description = (): ZodOpenApiObject => ({
     ...openaiPaths,
     ...batchPaths,
     ...directPaths,
-    ...restPaths,
+    ...pathsOf(restApi),
+    ...pathsOf(restV2Api),
     ...artifactPaths,
     ...agentPaths,
     "/metrics": SCRAPE,
