@@ -155,6 +155,25 @@ export const endpoint = sqliteTable(
   ],
 );
 
+/** A setting that a release changed; null where there was or is none. */
+export type ReleaseChange = { readonly field: string; readonly old: Json; readonly new: Json };
+
+/** What made a version of an endpoint; goes with the endpoint. */
+export const endpointRelease = sqliteTable(
+  "endpoint_release",
+  {
+    endpointId: text("endpoint_id")
+      .notNull()
+      .references(() => endpoint.id, { onDelete: "cascade" }),
+    version: integer("version").notNull(),
+    accountId: accountId(),
+    apiKeyId: text("api_key_id").notNull(),
+    changes: text("changes", { mode: "json" }).$type<readonly ReleaseChange[]>().notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.endpointId, table.version] })],
+);
+
 export const flashApp = sqliteTable(
   "flash_app",
   {

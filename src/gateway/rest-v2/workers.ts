@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { WorkerState } from "../../contract/agent/agent.ts";
 import type { WorkerView } from "../../fleet/messages.ts";
-import { requireEndpoint } from "../../management/endpoints/endpoints.ts";
+import { listOwnReleases, requireEndpoint } from "../../management/endpoints/endpoints.ts";
 import { requireTemplate } from "../../management/endpoints/templates.ts";
 import { listBusyWorkers, listWorkers, startOf } from "../../management/endpoints/worker-pods.ts";
 import { FIND, v2Route } from "./route.ts";
@@ -42,6 +42,30 @@ const summaryShape = {
   total: count,
 };
 
+const releaseSchema = z
+  .object({
+    id: z.string(),
+    version: z.int(),
+    source: z.enum(["MANUAL"]),
+    buildId: z.null(),
+    createdByUserId: z.null(),
+    workerCount: z.int(),
+    createdAt: z.iso.datetime(),
+    diff: z.array(z.object({ field: z.string(), old: z.unknown(), new: z.unknown() })),
+  })
+  .meta({ id: "Release" });
+const releasesSchema = z.object({
+  endpointVersion: z.int(),
+  rollout: z.object({
+    inProgress: z.boolean(),
+    workersOnLatest: z.int(),
+    workersTotal: z.int(),
+    percentOnLatest: z.int(),
+  }),
+  releases: z.array(releaseSchema),
+});
+
+type Release = Awaited<ReturnType<typeof listOwnReleases>>[number];
 type Shown = z.input<typeof workerSchema>;
 
 export const workerRoutes = [
@@ -76,7 +100,53 @@ export const workerRoutes = [
       return { workers, summary: summarize(workers), endpointVersion: version };
     },
   }),
+  v2Route({
+    ...{
+      method: "GET",
+      path: "/serverless/{id}/releases",
+      tag: "REST v2: endpoints",
+      id: "listServerlessReleases",
+    },
+    summary: "List the releases of an endpoint",
+    details:
+      "A release is a change for which workers are replaced. The newest comes first; at most 100 are kept. Values of variables are not shown.",
+    errors: [...FIND, 503],
+    answer: releasesSchema,
+    serve: async (request, { params }) => {
+      const { id, version } = await requireEndpoint(request, params.id);
+      const [releases, all] = await Promise.all([listOwnReleases(request, id), listWorkers(request, [id])]);
+      const workers = all.filter(({ state }) => state !== "stopping" && state !== "standby");
+      const latest = workers.filter((worker) => worker.version >= version).length;
+      const rollout = {
+        inProgress: latest < workers.length,
+        workersOnLatest: latest,
+        workersTotal: workers.length,
+        percentOnLatest: workers.length === 0 ? 0 : Math.floor((100 * latest) / workers.length),
+      };
+      return {
+        endpointVersion: version,
+        rollout,
+        releases: releases.map((release) => showRelease(release, workers)),
+      };
+    },
+  }),
 ];
+
+function showRelease(
+  { endpointId, version, changes, createdAt }: Release,
+  workers: readonly WorkerView[],
+): z.input<typeof releaseSchema> {
+  return {
+    id: `${endpointId}-${version}`,
+    version,
+    source: "MANUAL",
+    buildId: null,
+    createdByUserId: null,
+    workerCount: workers.filter((worker) => worker.version === version).length,
+    createdAt: new Date(createdAt).toISOString(),
+    diff: [...changes],
+  };
+}
 
 /** Undefined for a worker that takes no jobs any more or not yet. */
 function statusOf({ workerId, state }: WorkerView, busy: ReadonlySet<string>): Status | undefined {
