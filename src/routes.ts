@@ -20,6 +20,7 @@ export function edgeRoutes(): Hono<{ Bindings: Env }> {
   const routes = new Hono<{ Bindings: Env }>({ getPath: routingPath });
   routes.route("/", homeRoutes());
   routes.get("/metrics", scrape);
+  routes.get("/v2/openapi.json", openApi);
   routes.route("/v2", restV2Routes());
   routes.route("/v2", queueRoutes());
   routes.route("/lb", loadBalancingRoutes());

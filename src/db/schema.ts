@@ -87,6 +87,8 @@ export const template = sqliteTable(
     advancedStart: flag("advanced_start").notNull(),
     config: text("config", { mode: "json" }).$type<Json>(),
     category: text("category"),
+    /** Comma list; null for any. */
+    allowedCudaVersions: text("allowed_cuda_versions"),
     /** Came inline with an endpoint; goes with the last endpoint that uses it. */
     isBound: flag("is_bound").notNull(),
     /** Counts the writes, so that a change based on an older reading is noticed. */

@@ -47,7 +47,7 @@ const container = { imageName, containerDiskInGb, dockerArgs, env, ports, contai
 const containerPlaces = nestedNames(container);
 const places: Places = {
   ...nestedNames(endpointFields),
-  gpuIds: "gpu.pools",
+  gpuIds: "gpu",
   instanceIds: "cpu",
   scalerType: "scaling.type",
   scalerValue: "scaling",
@@ -229,6 +229,7 @@ async function creationPatch(request: RequestContext, body: object): Promise<End
   }
   return parseEndpoint({
     ...fromNested(endpointFields, body, "creation"),
+    ...cudaVersionsOf(read, source),
     ...computeOf(read, undefined),
     ...scalerOf(read),
     template: withSource(sent, source),
@@ -258,6 +259,12 @@ async function updatePatch(
       template: isOwn ? sent : withSource(sent, source, templateId !== undefined),
     }),
   });
+}
+
+/** Those of the template, where the body of a GPU endpoint sets nothing about CUDA. */
+function cudaVersionsOf({ gpu }: Combined, source: TemplateRecord | undefined): object {
+  const isUnset = gpu && gpu.allowedCudaVersions === undefined && !gpu.minCudaVersion;
+  return isUnset && source?.allowedCudaVersions ? { allowedCudaVersions: source.allowedCudaVersions } : {};
 }
 
 function parseEndpoint(patch: object): EndpointPatch {

@@ -1,6 +1,6 @@
 /** Patches made of bodies of REST v2, whose errors name the place in the body. */
 import type * as z from "zod";
-import { hasErrorCode, ServiceError } from "../../contract/errors.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import { invalidInput } from "../../contract/validation-issues.ts";
 
 /** Places in the body by fields of the patch: `workersMin` is `workers.min`. */
@@ -18,7 +18,7 @@ export function parseNested<Schema extends z.ZodType>(
   const issues = parsed.error.issues.map(({ path: [field = "", ...rest], message }) => {
     const [name = "", ...below] = field === "template" ? rest : [field, ...rest];
     const place = (field === "template" ? inTemplate : places)[String(name)] ?? name;
-    return { path: [place, ...below], message };
+    return { path: [...String(place).split("."), ...below], message };
   });
   throw invalidInput({ issues });
 }
@@ -28,9 +28,9 @@ export async function withPlaces<Value>(places: Places, write: () => Promise<Val
   try {
     return await write();
   } catch (error) {
-    if (!hasErrorCode(error, "invalid_input") || error.details.issues !== undefined) throw error;
+    if (!(error instanceof ServiceError) || error.details.issues !== undefined) throw error;
     const [, field = "", rest] = /^(\w+)(: .*)$/s.exec(error.message) ?? [];
     const place = places[field];
-    throw place === undefined ? error : new ServiceError("invalid_input", `${place}${rest}`, error.details);
+    throw place === undefined ? error : new ServiceError(error.code, `${place}${rest}`, error.details);
   }
 }

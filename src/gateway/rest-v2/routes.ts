@@ -18,7 +18,7 @@ import { registryRoutes, volumeRoutes } from "./storage.ts";
 import { templateRoutes } from "./templates.ts";
 import { workerRoutes } from "./workers.ts";
 
-const v2Operations: readonly Route<RestApi>[] = [
+export const v2Operations: readonly Route<RestApi>[] = [
   ...accountRoutes,
   ...endpointRoutes,
   ...workerRoutes,

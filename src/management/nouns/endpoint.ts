@@ -30,6 +30,7 @@ import {
   stringSchema,
   wholeNumber,
 } from "../input-schemas.ts";
+import { commaList, commaListSchema, CUDA_VERSIONS, cudaVersionsField, joinList } from "./comma-list.ts";
 import { patchShape, restInput, restOutput, type Fields } from "./field.ts";
 import { environmentField, inlineTemplateSchema, templateSchema } from "./template.ts";
 import {
@@ -40,18 +41,8 @@ import {
   WORKERS_PER_ENDPOINT_MAX,
 } from "../../contract/endpoint.ts";
 
-/** A list of GPUs or places written as one text; naming all that there are takes a third of it. */
-const LIST_MAX_CHARACTERS = 4_096;
-
 const COUNTRIES = ["CZ", "FR", "GB", "NO", "RO", "US"];
 const DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d{1,3}$/;
-/** Clients refuse answers with any other version. */
-const CUDA_VERSIONS = ["11.8", ...Array.from({ length: 10 }, (_, minor) => `12.${minor}`), "13.0"];
-
-/** What objects keep in memory must not be as large as a body. */
-const commaListSchema = z
-  .string()
-  .max(LIST_MAX_CHARACTERS, `must have at most ${LIST_MAX_CHARACTERS} characters`);
 
 const gpuIdsSchema = commaListSchema.transform((gpuIds, context) => {
   const reading = readGpuIds(gpuIds);
@@ -72,19 +63,6 @@ const instanceIdSchema = z.string().superRefine((instanceId, context) => {
   const reading = readCpuInstance(instanceId);
   if (reading.kind === "refused") context.addIssue(reading.reason);
 });
-
-/** A comma list, stored without blanks; an empty one means "not set". */
-function commaList(isAllowed: (entry: string) => boolean, allowed: string) {
-  return commaListSchema.transform((list, context) => {
-    const entries = list
-      .split(",")
-      .map((entry) => entry.trim())
-      .filter((entry) => entry !== "");
-    const wrong = entries.find((entry) => !isAllowed(entry));
-    if (wrong !== undefined) context.addIssue(`'${wrong}' is not allowed. Allowed: ${allowed}`);
-    return entries.length === 0 ? null : entries.join(",");
-  });
-}
 
 const locationsSchema = commaList(
   (location) => COUNTRIES.includes(location) || DATA_CENTER.test(location),
@@ -133,11 +111,6 @@ export function cpuSizes(instanceIds: readonly string[]): {
   const parts = instanceIds.map((id) => id.split("-"));
   const vcpus = Number(parts[0]?.[1]);
   return { flavors: [...new Set(parts.map(([flavor = ""]) => flavor))], vcpus: vcpus || undefined };
-}
-
-/** A comma list; null stays null, which clears. */
-function joinList(values: readonly string[] | null | undefined): string | null | undefined {
-  return values ? values.join(",") : values;
 }
 
 /** Data centers of a comma list in which a country stands for all of its own. */
@@ -369,11 +342,7 @@ export const endpointFields = {
     },
   },
   allowedCudaVersions: {
-    type: "String",
-    input: "Comma list such as 12.8,13.0; empty means any.",
-    output: "Comma list; null means any.",
-    patch: clearable(commaList((version) => CUDA_VERSIONS.includes(version), CUDA_VERSIONS.join(", "))),
-    default: null,
+    ...cudaVersionsField,
     workerTrait: true,
     rest: {
       input: stringsSchema.nullish().meta({ example: ["12.8"] }),
@@ -381,13 +350,7 @@ export const endpointFields = {
       output: z.array(z.string()),
       toOutput: splitList,
     },
-    v2: {
-      name: "gpu.allowedCudaVersions",
-      input: stringsSchema.optional().meta({ example: ["12.8"] }),
-      toPatch: joinList,
-      output: z.array(z.string()),
-      toOutput: splitList,
-    },
+    v2: { ...cudaVersionsField.v2, name: "gpu.allowedCudaVersions" },
   },
   minCudaVersion: {
     type: "String",

@@ -20,6 +20,7 @@ import {
   stringSchema,
   wholeNumber,
 } from "../input-schemas.ts";
+import { cudaVersionsField } from "./comma-list.ts";
 import { patchShape, restInput, restOutput, type Fields } from "./field.ts";
 import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
 
@@ -268,6 +269,10 @@ export const templateFields = {
     default: false,
     rest: { input: z.boolean().nullish(), output: z.boolean() },
     v2: { name: "public", input: z.boolean().optional(), output: z.boolean() },
+  },
+  allowedCudaVersions: {
+    ...cudaVersionsField,
+    input: "Comma list such as 12.8,13.0; endpoints that REST v2 makes of the template get it.",
   },
   category: {
     type: "TemplateCategory",

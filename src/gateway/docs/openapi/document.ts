@@ -1,7 +1,12 @@
 /** The OpenAPI document of all routes but GraphQL, made of the schemas that validate requests and type answers. */
 import type { Context } from "hono";
 import * as z from "zod";
-import { createDocument, type ZodOpenApiObject, type ZodOpenApiPathItemObject } from "zod-openapi";
+import {
+  createDocument,
+  type ZodOpenApiObject,
+  type ZodOpenApiPathItemObject,
+  type ZodOpenApiPathsObject,
+} from "zod-openapi";
 import { EDGE_RATE_LIMITS } from "../../../contract/rate-limits.ts";
 import { EDGERUN_VERSION } from "../../../contract/version.ts";
 import { agentPaths } from "./agent-paths.ts";
@@ -17,12 +22,14 @@ import { pathsOf } from "./paths.ts";
 
 const MAX_AGE_SECONDS = 300;
 
-/** The document is expensive to make, and the same for all callers. */
-let json: string | undefined;
+/** Documents are expensive to make, and the same for all callers. */
+const cached = new Map<string, string>();
 
-/** `GET /openapi.json`: needs no key. */
+/** `GET /openapi.json`, and `/v2/openapi.json` with REST v2 alone: need no key. */
 export function openApi(context: Context): Response {
-  json ??= JSON.stringify(makeDocument());
+  const { path } = context.req;
+  const json = cached.get(path) ?? JSON.stringify(makeDocument({ isRestV2: path.startsWith("/v2/") }));
+  cached.set(path, json);
   return context.body(json, 200, {
     "Content-Type": "application/json",
     "Cache-Control": `public, max-age=${MAX_AGE_SECONDS}`,
@@ -34,7 +41,8 @@ Serverless GPU jobs on your own hosts.
 
 - **Queue API** \`/v2/{endpointId}/…\`: submit jobs, read them, stream what they yield; OpenAI's routes below \`/openai/v1\`.
 - **Load-balanced endpoints** \`/lb/{endpointId}/…\`: requests that are forwarded to a worker.
-- **REST** \`/v1/…\`: endpoints, templates, volumes, registry credentials.
+- **REST v2** \`/v2/serverless\`, \`/v2/templates\` …: endpoints, templates, volumes, registries, catalog, billing.
+- **REST v1** \`/v1/…\`: the same for clients of the older version.
 - **GraphQL** \`/graphql\`: the whole management API; see [its schema](/docs/graphql).
 - **Agent API** \`/agent/v1/…\`: for the agents of hosts.
 
@@ -63,6 +71,15 @@ const TAGS = [
   { name: "Metrics", description: "Metrics for monitoring." },
   { name: "Pods" },
   { name: "Billing" },
+  { name: "REST v2: account", description: "Public SSH keys." },
+  { name: "REST v2: endpoints", description: "Endpoints with their containers, workers and releases." },
+  { name: "REST v2: templates", description: "Settings of containers." },
+  { name: "REST v2: network volumes", description: "Storage that outlives workers." },
+  { name: "REST v2: registries", description: "Credentials for private images." },
+  { name: "REST v2: catalog", description: "What there is to run on, and where." },
+  { name: "REST v2: billing", description: "Usage at nominal prices." },
+  { name: "REST v2: pods", description: "Not offered yet." },
+  { name: "REST v2: clusters", description: "Not offered yet." },
   { name: "Hosts", description: "The machines that run your workers. They join with a join token." },
   { name: "Artifacts", description: "Upload and download of the packed files of flash apps." },
   { name: "agent", description: "For the agents of hosts, which authenticate with a host token." },
@@ -106,7 +123,7 @@ const documentOperation = (id: string) => ({
   },
 });
 
-const description = (): ZodOpenApiObject => ({
+const description = (paths: ZodOpenApiPathsObject): ZodOpenApiObject => ({
   openapi: "3.1.0",
   info: {
     title: "Edgerun",
@@ -127,7 +144,11 @@ const description = (): ZodOpenApiObject => ({
       },
     },
   },
-  paths: {
+  paths,
+});
+
+function allPaths(): ZodOpenApiPathsObject {
+  return {
     ...queuePaths,
     ...openaiPaths,
     ...batchPaths,
@@ -139,15 +160,16 @@ const description = (): ZodOpenApiObject => ({
     "/metrics": SCRAPE,
     "/openapi.json": documentOperation("getDocument"),
     "/v1/openapi.json": documentOperation("getDocumentOfRest"),
-  },
-});
+    "/v2/openapi.json": documentOperation("getDocumentOfRestV2"),
+  };
+}
 
 /**
  * Makes the document. A published one lets answers gain members; with `isClosed` they have only the
  * described members, for tests of answers.
  */
-export function makeDocument({ isClosed = false } = {}): ReturnType<typeof createDocument> {
-  return createDocument(description(), {
+export function makeDocument({ isClosed = false, isRestV2 = false } = {}): ReturnType<typeof createDocument> {
+  return createDocument(description(isRestV2 ? pathsOf(restV2Api) : allPaths()), {
     allowEmptySchema: { custom: true },
     override: ({ jsonSchema, zodSchema, io }) => {
       const isObject = zodSchema._zod.def.type === "object";
