@@ -63,9 +63,12 @@ def read_messages(body: dict) -> str:
 
 
 def read_prompt(body: dict) -> str:
+    """The text, which some clients send in a list."""
     prompt = body.get("prompt")
+    if isinstance(prompt, list) and len(prompt) == 1:
+        prompt = prompt[0]
     if not isinstance(prompt, str):
-        raise RequestError("prompt must be a text.", param="prompt")
+        raise RequestError("prompt must be a text, or a list of one text.", param="prompt")
     return prompt
 
 

@@ -33,6 +33,9 @@ export const GPU_TIERS = {
   BLACKWELL_180: { memoryGb: 180, models: ["NVIDIA B200"] },
 } as const satisfies Record<string, { memoryGb: number; models: readonly string[] }>;
 
+/** Typed clients do not know these cards: a tier includes them, and is not shown as them. */
+export const UNKNOWN_TO_CLIENTS: readonly string[] = ["NVIDIA A10"];
+
 export type GpuTier = keyof typeof GPU_TIERS;
 
 export const GPU_TIER_NAMES = Object.keys(GPU_TIERS) as readonly GpuTier[];
@@ -58,11 +61,13 @@ type Row = readonly [id: string, displayName: string, memoryGb: number, cudaCore
 
 const NVIDIA: readonly Row[] = [
   ["NVIDIA A100 80GB PCIe", "A100 PCIe", 80, 6_912],
+  ["NVIDIA A100-SXM4-40GB", "A100 SXM 40GB", 40, 6_912],
   ["NVIDIA A100-SXM4-80GB", "A100 SXM", 80, 6_912],
   ["NVIDIA A10", "A10", 24, 9_216],
   ["NVIDIA A30", "A30", 24, 3_584],
   ["NVIDIA A40", "A40", 48, 10_752],
   ["NVIDIA B200", "B200", 180, null],
+  ["NVIDIA B300 SXM6 AC", "B300", 288, null],
   ["NVIDIA GeForce RTX 3070", "RTX 3070", 8, 5_888],
   ["NVIDIA GeForce RTX 3080", "RTX 3080", 10, 8_704],
   ["NVIDIA GeForce RTX 3080 Ti", "RTX 3080 Ti", 12, 10_240],
@@ -92,12 +97,18 @@ const NVIDIA: readonly Row[] = [
   ["NVIDIA RTX A4500", "RTX A4500", 20, 7_168],
   ["NVIDIA RTX A5000", "RTX A5000", 24, 8_192],
   ["NVIDIA RTX A6000", "RTX A6000", 48, 10_752],
+  ["NVIDIA RTX PRO 4000 Blackwell", "RTX PRO 4000", 24, 8_960],
+  ["NVIDIA RTX PRO 4500 Blackwell", "RTX PRO 4500", 32, 10_496],
+  ["NVIDIA RTX PRO 5000 Blackwell", "RTX PRO 5000", 48, 14_080],
   ["NVIDIA RTX PRO 6000 Blackwell Server Edition", "RTX PRO 6000", 96, 24_064],
+  ["NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 1g.24gb", "PRO 6000 MIG 24GB", 24, null],
+  ["NVIDIA RTX PRO 6000 Blackwell Server Edition MIG 2g.48gb", "PRO 6000 MIG 48GB", 48, null],
   ["NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "RTX PRO 6000 WK", 96, 24_064],
   ["NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "RTX PRO 6000 MaxQ", 96, 24_064],
   ["Tesla T4", "T4", 16, 2_560],
   ["Tesla V100-FHHL-16GB", "V100 FHHL", 16, 5_120],
   ["Tesla V100-PCIE-16GB", "Tesla V100", 16, 5_120],
+  ["Tesla V100-PCIE-32GB", "V100 PCIe 32GB", 32, 5_120],
   ["Tesla V100-SXM2-16GB", "V100 SXM2", 16, 5_120],
   ["Tesla V100-SXM2-32GB", "V100 SXM2 32GB", 32, 5_120],
 ];

@@ -5,7 +5,14 @@
  *   NVIDIA L4                 one GPU model: its tier, without the tier's other models
  *   -NVIDIA A100-SXM4-80GB    leave this model out
  */
-import { GPU_CARDS, GPU_TIERS, GPU_TIER_NAMES, tierOfModel, type GpuTier } from "./gpu-cards.ts";
+import {
+  GPU_CARDS,
+  GPU_TIERS,
+  GPU_TIER_NAMES,
+  tierOfModel,
+  UNKNOWN_TO_CLIENTS,
+  type GpuTier,
+} from "./gpu-cards.ts";
 
 export type GpuSelection = {
   readonly tiers: readonly GpuTier[];
@@ -94,13 +101,17 @@ function isTier(name: string): name is GpuTier {
   return (GPU_TIER_NAMES as readonly string[]).includes(name);
 }
 
-/** The GPU models that `gpuIds` stands for, in order of preference. */
+/** The GPU models that `gpuIds` stands for, in order of preference; of a tier those that clients know. */
 export function modelsOfGpuIds(gpuIds: string): readonly string[] {
   const reading = readGpuIds(gpuIds);
   if (reading.kind !== "selection") return [];
   const included = gpuIds.split(",").map((token) => token.trim());
-  const models = included.flatMap((token) => (isTier(token) ? GPU_TIERS[token].models : [token]));
+  const models = included.flatMap((token) => (isTier(token) ? knownModels(token) : [token]));
   return [...new Set(models)].filter(
     (model) => tierOfModel(model) !== undefined && !reading.excludedModels.includes(model),
   );
+}
+
+function knownModels(tier: GpuTier): readonly string[] {
+  return GPU_TIERS[tier].models.filter((model) => !UNKNOWN_TO_CLIENTS.includes(model));
 }

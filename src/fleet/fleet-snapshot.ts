@@ -3,6 +3,7 @@ import type { WorkerState } from "../contract/agent/agent.ts";
 import type { FleetParts } from "./composition.ts";
 import type { WorkerRecord, FleetStore } from "./fleet-store.ts";
 import type { SeenTelemetry } from "./hosts/host-presence.ts";
+import { limitsOf } from "../domain/placement/host-capacity.ts";
 import { detailWithMoves } from "../domain/placement/worker-moves.ts";
 import type { WorkerSnapshot } from "../domain/jobs/queue-reason.ts";
 import { resolveDataCenter } from "../domain/placement/stock.ts";
@@ -106,9 +107,11 @@ function viewOf(store: FleetStore, worker: WorkerRecord): WorkerView {
   const inventory = store.hosts.get(hostId)?.inventory;
   const hostGpus = new Map(inventory?.gpus.map((gpu) => [gpu.index, gpu]));
   const gpus = gpuIndexes.map((index) => hostGpus.get(index));
+  const limits = limitsOf(worker, inventory?.gpus ?? []) ?? null;
   const gpuModels = gpus.map((gpu) => gpu?.name ?? "");
   const isGpuSimulated = gpus.some((gpu) => gpu?.isSimulated === true);
   const dataCenterId = resolveDataCenter(inventory?.dataCenterId);
   const status = { state, detail, imageDigest, createdAt, start };
-  return { workerId, endpointId, hostId, version, dataCenterId, gpuModels, isGpuSimulated, ...status };
+  const hardware = { dataCenterId, gpuModels, limits, isGpuSimulated };
+  return { workerId, endpointId, hostId, version, ...hardware, ...status };
 }

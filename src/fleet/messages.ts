@@ -81,6 +81,8 @@ export type WorkerView = {
   readonly dataCenterId: string;
   /** Models of the GPUs that it has. */
   readonly gpuModels: readonly string[];
+  /** What it may use of its host beside GPUs; null where nothing limits it. */
+  readonly limits: WorkerLimits | null;
   /** Its host simulates the GPUs. */
   readonly isGpuSimulated: boolean;
   readonly state: WorkerState;

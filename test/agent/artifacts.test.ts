@@ -250,7 +250,7 @@ describe("the files that a host keeps", () => {
       await writeFile(join(bin, one), script, { mode: 0o755 });
     }
     const artifact = appOf("1");
-    const runtime = new ProcessRuntime({ stateDirectory, hasRealGpus: false });
+    const runtime = new ProcessRuntime({ stateDirectory, hasRealGpus: false, pythonPackage: "/sdk" });
     onTestFinished(() => runtime.close());
     const artifacts = new EdgeClient(edge.url, HOST_TOKEN);
     const nothing = () => new Set<string>();
@@ -265,7 +265,7 @@ describe("the files that a host keeps", () => {
     expect(await runtime.prepare(spec, () => {})).toEqual({ kind: "prepared" });
     await runtime.start(spec);
     const app = join(stateDirectory, "artifacts", artifact.sha256, "app");
-    await printed(expect, runtime, spec.workerId, `${name} -m edgerun.runtime ${app}:/own ${app} 1`);
+    await printed(expect, runtime, spec.workerId, `${name} -m edgerun.runtime ${app}:/sdk:/own ${app} 1`);
     await runtime.remove(spec.workerId);
   });
 });

@@ -1,7 +1,7 @@
 /** Handlers and programs that misbehave: each is seen for what it is, and none blocks the jobs behind it. */
 import { resolve } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { until } from "../support/until.ts";
@@ -10,9 +10,9 @@ const WORKER = `node ${resolve(import.meta.dirname, "../support/worker-script.mj
 /** Workers that fail keep their GPUs for a while: theirs are others than those of the workers that do not. */
 const OTHER_GPUS = { gpuIds: "AMPERE_16" };
 
-async function clientOf(edgerun: BareEdgerun, settings: Omit<Parameters<typeof createEndpoint>[1], "name">) {
+async function clientOf(account: AccountHost, settings: Omit<Parameters<typeof createEndpoint>[1], "name">) {
   const name = `bad-${crypto.randomUUID()}`;
-  return new QueueClient({ ...edgerun, endpointId: await createEndpoint(edgerun, { name, ...settings }) });
+  return new QueueClient({ ...account, endpointId: await createEndpoint(account, { name, ...settings }) });
 }
 
 /** Looks at a queued job until it says that it waits for this reason. */
@@ -26,13 +26,13 @@ async function reasonOf(client: QueueClient, jobId: string, reason: string): Pro
 }
 
 describe("in the process runtime", () => {
-  let edgerun: BareEdgerun;
+  let account: AccountHost;
   let client: QueueClient;
   beforeAll(async () => {
-    edgerun = await startBareEdgerun({ runtime: "process" });
-    client = await clientOf(edgerun, { dockerArgs: WORKER, executionTimeoutMs: 5_000 });
+    account = await startAccountHost("bad workers", "process");
+    client = await clientOf(account, { dockerArgs: WORKER, executionTimeoutMs: 5_000 });
   });
-  afterAll(() => edgerun.stop());
+  afterAll(() => account.stop());
 
   test.for([
     ["a handler that raises", { mock_error: "no such model" }, { status: "FAILED", error: "no such model" }],
@@ -74,7 +74,7 @@ describe("in the process runtime", () => {
   });
 
   test("a worker that exits at start is seen in status and in health", async ({ expect }) => {
-    const broken = await clientOf(edgerun, {
+    const broken = await clientOf(account, {
       dockerArgs: WORKER,
       env: { MOCK_EXIT_AT_START: "7", MOCK_STDERR_LINE: "no GPU memory" },
       ...OTHER_GPUS,
@@ -86,7 +86,7 @@ describe("in the process runtime", () => {
   });
 
   test("a command that does not exist is seen in status", async ({ expect }) => {
-    const broken = await clientOf(edgerun, { dockerArgs: "no-such-command --at-all", ...OTHER_GPUS });
+    const broken = await clientOf(account, { dockerArgs: "no-such-command --at-all", ...OTHER_GPUS });
     const { id } = await broken.run({});
     expect(await reasonOf(broken, id, "worker_crash_looping")).toMatch(/no-such-command/);
   });

@@ -10,7 +10,7 @@ import { cutJson, cutsAt, type RawJson } from "../../src/json/raw-json.ts";
 import { RUN_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { Gate } from "../support/gate.ts";
-import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { randomJson, seededRandom } from "../support/json-texts.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { ensureScriptImage } from "../support/script-image.ts";
@@ -18,13 +18,13 @@ import { until } from "../support/until.ts";
 import { WebhookReceiver } from "../support/webhook-receiver.ts";
 
 const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
-const COUNT = Number(process.env["EXACT_TEXTS"] ?? 1_000);
+const COUNT = Number(process.env["EXACT_TEXTS"] ?? 250);
 const SEED = Number(process.env["EXACT_SEED"] ?? 1);
 const CLIENTS = 8;
 const EVENTS = { Accept: "text/event-stream" };
 const CHUNK_MAX_BYTES = 1_000_000;
 /** One text in so many is large; the others are of all sizes up to 100 kB. */
-const LARGE_EVERY = 101;
+const LARGE_EVERY = 41;
 /** What a body has beside the text, at most. */
 const BESIDE_BYTES = 100_000;
 /** Batches have the lowest rate limit. */
@@ -35,9 +35,9 @@ const KNOWN = '{"seed":18446744073709551615,"cfg":7.0,"x":1e400,"z":-0,"s":"\\ud
 
 describe.for([
   { runtime: "process", isThere: true, count: COUNT },
-  { runtime: "docker", isThere: await isDockerAvailable(), count: Math.ceil(COUNT / 10) },
+  { runtime: "docker", isThere: await isDockerAvailable(), count: Math.ceil(COUNT / 5) },
 ] as const)("values in the $runtime runtime", ({ runtime, isThere, count }) => {
-  let edgerun: BareEdgerun;
+  let account: AccountHost;
   let receiver: WebhookReceiver;
   let address: string;
 
@@ -45,8 +45,8 @@ describe.for([
     if (!isThere) return;
     const imageName = runtime === "docker" ? await ensureScriptImage() : "none";
     receiver = await WebhookReceiver.start();
-    edgerun = await startBareEdgerun({ runtime, options: ["--allow-private-webhooks"] });
-    const endpointId = await createEndpoint(edgerun, {
+    account = await startAccountHost("exact payloads", runtime);
+    const endpointId = await createEndpoint(account, {
       name: "raw",
       imageName,
       dockerArgs: runtime === "docker" ? "" : `"${process.execPath}" "${WORKER}"`,
@@ -54,11 +54,11 @@ describe.for([
       workersMin: 2,
       workersMax: 2,
     });
-    address = `${edgerun.baseUrl}/v2/${endpointId}`;
+    address = `${account.baseUrl}/v2/${endpointId}`;
   });
   afterAll(async () => {
     await receiver?.stop();
-    await edgerun?.stop();
+    await account?.stop();
   });
 
   /** Sends a body, with its length or in chunks, again after a rate limit; answers the text that came. */
@@ -73,7 +73,7 @@ describe.for([
       const sent = body !== undefined && isChunked ? new Blob([body]).stream() : body;
       const response = await fetch(`${address}/${path}`, {
         method,
-        headers: { Authorization: `Bearer ${edgerun.apiKey}`, ...headers },
+        headers: { Authorization: `Bearer ${account.apiKey}`, ...headers },
         ...(sent !== undefined && { body: sent, duplex: "half" }),
       });
       const bytes = await response.bytes();
@@ -197,7 +197,7 @@ describe.for([
   // In a container there is no such file.
   if (runtime === "docker") return;
   test("stand in the progress of a job as they are", async ({ expect }) => {
-    const gate = new Gate(edgerun.stateDirectory);
+    const gate = new Gate(account.stateDirectory);
     const input = `["until",${JSON.stringify(gate.file)},${KNOWN}]`;
     const id = await submit(`{"input":${input}}`, false);
     for (;;) {

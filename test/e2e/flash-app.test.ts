@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { type ContainerFixture, openContainerFixture } from "../cli/support/container-fixture.ts";
 import type { CommandFixture } from "../cli/support/flash-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import type { BareEdgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { type JobView, QueueClient } from "../support/queue-client.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../examples/flash-app");
@@ -14,14 +14,14 @@ const START_LIMIT_MS = 180_000;
 type Endpoint = { readonly name: string; readonly id: string; readonly url: string };
 
 describe.runIf(await isDockerAvailable())("the example app", () => {
-  let opened: ContainerFixture;
-  let edgerun: BareEdgerun;
+  let opened: ContainerFixture<AccountHost>;
+  let account: AccountHost;
   let fixture: CommandFixture;
   let endpoints: ReadonlyMap<string, Endpoint>;
 
   beforeAll(async () => {
-    opened = await openContainerFixture();
-    ({ fixture, edgerun } = opened);
+    opened = await openContainerFixture(startAccountHost("flash app", "docker"));
+    ({ fixture, place: account } = opened);
     await cp(EXAMPLE, fixture.project, { recursive: true });
     const { stdout, stderr, exitCode } = await fixture.run("flash deploy --python-version 3.11 --json");
     if (exitCode !== 0) throw new Error(stderr);
@@ -38,7 +38,7 @@ describe.runIf(await isDockerAvailable())("the example app", () => {
     return found;
   };
   const clientOf = (name: string): QueueClient =>
-    new QueueClient({ ...edgerun, endpointId: endpointNamed(name).id });
+    new QueueClient({ ...account, endpointId: endpointNamed(name).id });
 
   async function ask(name: string, input: unknown): Promise<JobView> {
     const client = clientOf(name);
@@ -49,7 +49,7 @@ describe.runIf(await isDockerAvailable())("the example app", () => {
   async function request(method: string, path: string, body?: unknown) {
     const response = await fetch(`${endpointNamed("api").url}${path}`, {
       method,
-      headers: { Authorization: `Bearer ${edgerun.apiKey}`, "Content-Type": "application/json" },
+      headers: { Authorization: `Bearer ${account.apiKey}`, "Content-Type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     return { status: response.status, body: (await response.json()) as unknown };
@@ -123,11 +123,11 @@ describe.runIf(await isDockerAvailable())("the example app", () => {
       body: { summary: "3 values, 3.00 in the middle", median: 2 },
     });
     const templates = await fixture.run(
-      `curl -sS ${edgerun.baseUrl}/graphql -H "Authorization: Bearer $SVC_API_KEY" -H "Content-Type: application/json" ` +
+      `curl -sS ${account.baseUrl}/graphql -H "Authorization: Bearer $SVC_API_KEY" -H "Content-Type: application/json" ` +
         `-d '{"query":"{ myself { endpoints { env { value } template { env { key value } } } } }"}'`,
     );
     expect(templates.stdout).toContain("_FLASH_SOURCE_FINGERPRINT");
-    expect(templates.stdout).not.toContain(edgerun.apiKey);
+    expect(templates.stdout).not.toContain(account.apiKey);
     expect(templates.stdout).not.toMatch(/ere_/);
   });
 });

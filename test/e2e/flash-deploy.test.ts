@@ -3,14 +3,14 @@
  * which sends nothing twice that had arrived.
  */
 import { randomBytes } from "node:crypto";
-import { rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { execa } from "execa";
-import { afterAll, beforeAll, test } from "vitest";
+import { beforeAll, inject, test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
 import { ARTIFACT_PART_BYTES } from "../../src/contract/flash/flash-limits.ts";
 import { EdgeProxy } from "../cli/support/edge-proxy.ts";
-import { CommandFixture, layOutBundle } from "../cli/support/flash-command.ts";
+import { CommandFixture } from "../cli/support/flash-command.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";
 import type { EdgeAccess } from "../support/lone-edge.ts";
 import { newAccount } from "../support/shared-edge.ts";
@@ -66,14 +66,11 @@ def other(): return 2
 vllm = Endpoint(name="vllm", image="vllm/vllm-openai:v1")
 `;
 
-let bundle: string;
+const bundle = inject("flashBundle");
 let edge: EdgeAccess;
 
 beforeAll(async () => {
-  [bundle, edge] = await Promise.all([layOutBundle(), newAccount("flash deploy")]);
-});
-afterAll(async () => {
-  await rm(dirname(bundle), { recursive: true, force: true });
+  edge = await newAccount("flash deploy");
 });
 
 async function openFixture(

@@ -7,7 +7,7 @@ import { type ContainerFixture, openContainerFixture } from "../cli/support/cont
 import type { CommandFixture } from "../cli/support/flash-command.ts";
 import { RunningCommand } from "../cli/support/running-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import type { BareEdgerun } from "../support/edgerun.ts";
+import { type BareEdgerun, startBareEdgerun } from "../support/edgerun.ts";
 import { freePort } from "../support/free-port.ts";
 
 const CALL_LIMIT_MS = 110_000;
@@ -122,15 +122,15 @@ print(asyncio.run(hello("Di")))
 type Answer = { readonly status: number; readonly body: Record<string, unknown> };
 
 describe.runIf(await isDockerAvailable())("flash dev with workers in containers", () => {
-  let opened: ContainerFixture;
+  let opened: ContainerFixture<BareEdgerun>;
   let edgerun: BareEdgerun;
   let fixture: CommandFixture;
   let dev: RunningCommand;
   let url: string;
 
   beforeAll(async () => {
-    opened = await openContainerFixture();
-    ({ fixture, edgerun } = opened);
+    opened = await openContainerFixture(startBareEdgerun({ runtime: "docker" }));
+    ({ fixture, place: edgerun } = opened);
     await fixture.write("workers.py", WORKERS);
     await fixture.write("broken.py", BROKEN);
     await fixture.write("api.py", API);

@@ -1,9 +1,9 @@
 /** `flash deploy --preview` of the example app with more endpoints beside it, in real containers. */
-import { cp, readdir, rm, symlink } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, onTestFinished, test } from "vitest";
+import { cp, readdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, inject, onTestFinished, test } from "vitest";
 import { ensureFlashImages } from "../../scripts/images/flash-images.ts";
-import { CommandFixture, layOutBundle } from "../cli/support/flash-command.ts";
+import { CommandFixture } from "../cli/support/flash-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { type PreviewDocument, type PreviewedEndpoint, PreviewRun } from "../support/preview-run.ts";
 import { inTurn } from "../support/turn.ts";
@@ -75,18 +75,13 @@ own = Endpoint(
 `;
 
 describe.runIf(await isDockerAvailable())("a preview", () => {
-  let bundle: string;
+  const bundle = inject("flashBundle");
   let fixture: CommandFixture;
   let preview: PreviewRun;
   let document: PreviewDocument;
 
   beforeAll(async () => {
-    [bundle] = await Promise.all([
-      layOutBundle(),
-      inTurn("flash-images", () => ensureFlashImages(() => undefined)),
-    ]);
-    // Packages of the repository are above it, so that nothing is fetched.
-    await symlink(join(ROOT, "node_modules"), join(dirname(bundle), "node_modules"));
+    await inTurn("flash-images", () => ensureFlashImages(() => undefined));
     fixture = await CommandFixture.open(bundle, { PYTHONPATH: PACKAGE });
     await cp(EXAMPLE, fixture.project, { recursive: true });
     await fixture.write("odd.py", MORE);
@@ -97,7 +92,6 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
   afterAll(async () => {
     preview?.kill("SIGKILL"); // it has ended by now, unless a test has failed
     await fixture?.[Symbol.asyncDispose]();
-    if (bundle) await rm(dirname(bundle), { recursive: true, force: true });
   });
 
   const endpointNamed = (name: string): PreviewedEndpoint => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, type ExpectStatic, test } from "vitest";
 import { type ContainerFixture, openContainerFixture } from "../cli/support/container-fixture.ts";
 import type { CommandFixture } from "../cli/support/flash-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import type { BareEdgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { type JobView, QueueClient } from "../support/queue-client.ts";
 import { SteadyLoad } from "../support/steady-load.ts";
 
@@ -37,16 +37,16 @@ asyncio.run(main())
 `;
 
 describe.runIf(await isDockerAvailable())("a new user of flash", () => {
-  let opened: ContainerFixture;
-  let edgerun: BareEdgerun;
+  let opened: ContainerFixture<AccountHost>;
+  let account: AccountHost;
   let fixture: CommandFixture;
   /** By the second deployment, which changes nothing. */
   let deployed: Deployed;
   let firstWorker: unknown;
 
   beforeAll(async () => {
-    opened = await openContainerFixture();
-    ({ fixture, edgerun } = opened);
+    opened = await openContainerFixture(startAccountHost("flash", "docker"));
+    ({ fixture, place: account } = opened);
   });
   afterAll(async () => {
     await opened?.[Symbol.asyncDispose]();
@@ -70,7 +70,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
   };
 
   async function hello(name: string): Promise<JobView> {
-    const client = new QueueClient({ ...edgerun, endpointId: endpointNamed(deployed, "cpu_worker").id });
+    const client = new QueueClient({ ...account, endpointId: endpointNamed(deployed, "cpu_worker").id });
     const reply = await client.runsync({ input_data: { name } });
     return reply.status.startsWith("IN_") ? await client.result(reply.id) : reply;
   }
@@ -129,7 +129,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
 
   test("a deployed route has no door for code, and wants a key", async ({ expect }) => {
     const { url } = endpointNamed(deployed, "lb_worker");
-    const authorization = { Authorization: `Bearer ${edgerun.apiKey}` };
+    const authorization = { Authorization: `Bearer ${account.apiKey}` };
     const execute = await fetch(`${url}/execute`, { method: "POST", headers: authorization, body: "{}" });
     expect(execute.status).toBe(404);
     expect((await fetch(`${url}/health`)).status).toBe(401);
@@ -141,7 +141,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
     { timeout: 2 * CALL_LIMIT_MS },
     async ({ expect }) => {
       const { id } = endpointNamed(deployed, "cpu_worker");
-      await using load = new SteadyLoad({ ...edgerun, endpointId: id }, 2, () => ({ input_data: {} }));
+      await using load = new SteadyLoad({ ...account, endpointId: id }, 2, () => ({ input_data: {} }));
       await load.untilOneSince(0);
       const path = join(fixture.project, "cpu_worker.py");
       const source = await readFile(path, "utf8");
@@ -169,7 +169,7 @@ describe.runIf(await isDockerAvailable())("a new user of flash", () => {
 
   async function untilNoContainers(): Promise<void> {
     const docker = new Docker();
-    const hostId = JSON.parse(await readFile(join(edgerun.stateDirectory, "agent/host.json"), "utf8")) as {
+    const hostId = JSON.parse(await readFile(join(account.stateDirectory, "agent/host.json"), "utf8")) as {
       hostId: string;
     };
     const filters = { label: [`edgerun.host=${hostId.hostId}`] };

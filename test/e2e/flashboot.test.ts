@@ -4,25 +4,25 @@ import { afterAll, beforeAll, describe, type ExpectStatic, test } from "vitest";
 import { ensureHelloImage } from "../../scripts/images/node-image.ts";
 import type { TimelineEvent } from "../../src/contract/job.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 
 const docker = new Dockerode();
 
 describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
-  let edgerun: BareEdgerun;
+  let account: AccountHost;
   let endpointId: string;
   let client: QueueClient;
 
   beforeAll(async () => {
-    edgerun = await startBareEdgerun({ runtime: "docker" });
+    account = await startAccountHost("flashboot", "docker");
     const { image: imageName } = await ensureHelloImage();
     const settings = { name: "flashboot", imageName, idleTimeout: 1, flashBootType: "FLASHBOOT" } as const;
-    endpointId = await createEndpoint(edgerun, settings);
-    client = new QueueClient({ ...edgerun, endpointId });
+    endpointId = await createEndpoint(account, settings);
+    client = new QueueClient({ ...account, endpointId });
   });
-  afterAll(() => edgerun.stop());
+  afterAll(() => account.stop());
 
   const containers = () =>
     docker.listContainers({ all: true, filters: { label: [`edgerun.endpoint=${endpointId}`] } });
@@ -59,9 +59,9 @@ describe.runIf(await isDockerAvailable())("an endpoint with FLASHBOOT", () => {
   test("revives the worker after its agent was killed and restarted", async ({ expect }) => {
     const { workerId } = await greet("Ada");
     const container = await frozen(expect);
-    const killed = edgerun.pids().agent;
+    const killed = account.agentPid();
     process.kill(killed, "SIGKILL");
-    await expect.poll(() => edgerun.pids().agent, { timeout: 90_000, interval: 20 }).not.toBe(killed);
+    await expect.poll(() => account.agentPid(), { timeout: 90_000, interval: 20 }).not.toBe(killed);
     expect((await greet("Grace")).workerId).toBe(workerId);
     expect(await frozen(expect)).toBe(container);
   });

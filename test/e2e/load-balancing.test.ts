@@ -11,7 +11,7 @@ import { DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { ensureDirectAppImage } from "../support/direct-app.ts";
 import { type DirectAnswer, DirectClient } from "../support/direct-client.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { type BareEdgerun, startBareEdgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { inTurn } from "../support/turn.ts";
@@ -35,7 +35,7 @@ const valuesOf = ({ headers }: Echo, name: string): readonly string[] =>
   headers.filter(([one]) => one.toLowerCase() === name).map(([, value]) => value);
 
 describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers in containers", () => {
-  let edgerun: BareEdgerun;
+  let account: AccountHost;
   let endpointId: string;
   let app: DirectClient;
   let images: Record<Image, string>;
@@ -55,18 +55,18 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
       scalerValue: 1_000,
     } as const;
     const settings = { name, type: "LB", imageName: images[image], env: own, gpuIds, ...scaling } as const;
-    return createEndpoint(edgerun, settings);
+    return createEndpoint(account, settings);
   }
 
   const clientOf = async (image: Image, env?: Record<string, string>): Promise<DirectClient> =>
-    new DirectClient({ ...edgerun, endpointId: await endpointOf(image, env) });
+    new DirectClient({ ...account, endpointId: await endpointOf(image, env) });
 
   beforeAll(async () => {
-    [edgerun, images] = await Promise.all([startBareEdgerun({ runtime: "docker" }), ensureImages()]);
+    [account, images] = await Promise.all([startAccountHost("load balancing", "docker"), ensureImages()]);
     endpointId = await endpointOf("app", {}, "ADA_24");
-    app = new DirectClient({ ...edgerun, endpointId });
+    app = new DirectClient({ ...account, endpointId });
   });
-  afterAll(() => edgerun.stop());
+  afterAll(() => account.stop());
 
   describe("a request", () => {
     test("reaches the app by the endpoint's host and by its path, and the app's path is the same", async ({
@@ -108,7 +108,7 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
       expect(valuesOf(echo, "cookie")).toEqual([headers.cookie]);
       expect(valuesOf(echo, "content-type")).toEqual([headers["content-type"]]);
       expect(valuesOf(echo, "x-forwarded-proto")).toEqual(["http"]);
-      expect(JSON.stringify(echo)).not.toContain(edgerun.apiKey);
+      expect(JSON.stringify(echo)).not.toContain(account.apiKey);
       expect(valuesOf(echo, "authorization")).toEqual([]);
     });
 
@@ -273,8 +273,8 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
   describe("a client that goes", () => {
     test("while it waits for a worker is waited for no more", async ({ expect }) => {
       const id = await endpointOf("app", { APP_HEALTH: "204" }, "ADA_24");
-      await using client = new DirectClient({ ...edgerun, endpointId: id });
-      const queue = new QueueClient({ ...edgerun, endpointId: id });
+      await using client = new DirectClient({ ...account, endpointId: id });
+      const queue = new QueueClient({ ...account, endpointId: id });
       const waiting = async () => (await queue.health()).jobs.inQueue;
       const begun = client.begin("/echo");
       await expect.poll(waiting, { timeout: 90_000 }).toBe(1);
@@ -321,7 +321,7 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
     });
 
     test("leaves nothing that counts as under way", async ({ expect }) => {
-      const queue = new QueueClient({ ...edgerun, endpointId });
+      const queue = new QueueClient({ ...account, endpointId });
       const underWay = async () => {
         const { inQueue, inProgress } = (await queue.health()).jobs;
         return { inQueue, inProgress };
@@ -331,15 +331,15 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
   });
 
   test("calls to the wrong kind of endpoint fail with wrong_endpoint_type", async ({ expect }) => {
-    const run = await fetch(`${edgerun.baseUrl}/v2/${endpointId}/run`, {
+    const run = await fetch(`${account.baseUrl}/v2/${endpointId}/run`, {
       method: "POST",
-      headers: { authorization: `Bearer ${edgerun.apiKey}` },
+      headers: { authorization: `Bearer ${account.apiKey}` },
       body: JSON.stringify({ input: 1 }),
     });
     expect([run.status, await run.json()]).toMatchObject([400, { code: "wrong_endpoint_type" }]);
 
-    const queued = await createEndpoint(edgerun, { name: "queued", imageName: "none:1" });
-    await using client = new DirectClient({ ...edgerun, endpointId: queued });
+    const queued = await createEndpoint(account, { name: "queued", imageName: "none:1" });
+    await using client = new DirectClient({ ...account, endpointId: queued });
     const answer = await client.send("/echo");
     expect([answer.statusCode, await answer.body.json()]).toMatchObject([
       400,

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { LogLineView } from "../../src/contract/agent/log.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { LogClient } from "../support/log-client.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
@@ -18,7 +18,7 @@ const PAUSE_SECONDS = 3;
 const texts = (lines: readonly LogLineView[]): string[] => lines.map(({ line }) => line);
 
 describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
-  let edgerun: BareEdgerun;
+  let account: AccountHost;
   let queue: QueueClient;
   let logs: LogClient;
 
@@ -27,12 +27,12 @@ describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
       runtime === "docker"
         ? { imageName: await ensureScriptImage() }
         : { dockerArgs: `"${process.execPath}" "${SCRIPT}"` };
-    edgerun = await startBareEdgerun({ runtime });
-    const endpointId = await createEndpoint(edgerun, { name: "logs", ...settings, workersMax: 1 });
-    queue = new QueueClient({ ...edgerun, endpointId });
-    logs = new LogClient({ ...edgerun, endpointId });
+    account = await startAccountHost("logs", runtime);
+    const endpointId = await createEndpoint(account, { name: "logs", ...settings, workersMax: 1 });
+    queue = new QueueClient({ ...account, endpointId });
+    logs = new LogClient({ ...account, endpointId });
   });
-  afterAll(() => edgerun.stop());
+  afterAll(() => account.stop());
 
   test("the lines of a job are found by its id, beside what happened to its worker", async ({ expect }) => {
     const first = await queue.run({ mock_print: ["first job, line 1", "first job, line 2"] });
@@ -84,7 +84,7 @@ describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
     const printed = logs.follow({ search: "2: before" }, stop.signal).next();
     const second = await queue.run(job(2));
     await printed; // and not kept yet
-    process.kill(edgerun.pids().agent, "SIGKILL");
+    process.kill(account.agentPid(), "SIGKILL");
     stop.abort();
     await Promise.all([first, second].map(({ id }) => queue.result(id)));
     // A worker that finds no agent when it has a result drops it: the job runs, and prints, again.

@@ -6,29 +6,29 @@ import { Agent } from "undici";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { ensureClientVenv } from "../support/client-venv.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { ensureWorkerImage } from "../support/worker-image.ts";
 
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 
 describe.runIf(await isDockerAvailable()).concurrent("a real model in a container", () => {
-  let edgerun: BareEdgerun;
+  let account: AccountHost;
   let image: string;
   let embeddings: string;
 
   beforeAll(async () => {
-    [image, embeddings, edgerun] = await Promise.all([
+    [image, embeddings, account] = await Promise.all([
       ensureWorkerImage("openai"),
       ensureWorkerImage("embeddings"),
-      startBareEdgerun({ runtime: "docker" }),
+      startAccountHost("model workers", "docker"),
     ]);
   });
-  afterAll(() => edgerun.stop());
+  afterAll(() => account.stop());
 
   /** Runs a client script; throws with its output when it finds a difference. */
   async function said(program: string, file: string, endpoint: string, ...more: string[]): Promise<string> {
-    const { baseUrl, apiKey } = edgerun;
+    const { baseUrl, apiKey } = account;
     const target = ["--base-url", `${baseUrl}/v2`, "--api-key", apiKey, "--endpoint", endpoint];
     const { all } = await execa(program, [pathOf(file), ...target, ...more], { all: true });
     return all;
@@ -36,13 +36,13 @@ describe.runIf(await isDockerAvailable()).concurrent("a real model in a containe
 
   test("searches a book by meaning, one job per paragraph", async ({ expect }) => {
     const settings = { name: "embeddings", imageName: embeddings, workersMax: 1 };
-    const id = await createEndpoint(edgerun, settings);
+    const id = await createEndpoint(account, settings);
     const found = await said(process.execPath, "examples/embeddings/search.ts", id, "--every", "8");
     expect(found).toContain("all 5 questions found their paragraph");
   });
 
   test("is what the npm package openai and the PyPI package openai expect", async ({ expect }) => {
-    const id = await createEndpoint(edgerun, { name: "engine", imageName: image, workersMax: 1 });
+    const id = await createEndpoint(account, { name: "engine", imageName: image, workersMax: 1 });
     expect(await said(process.execPath, "test/clients/openai-sdk.mjs", id)).toContain(
       "ok         a client that waits too little says so",
     );
@@ -55,15 +55,15 @@ describe.runIf(await isDockerAvailable()).concurrent("a real model in a containe
     expect,
   }) => {
     const env = { RAW_OPENAI_OUTPUT: "0", DEFAULT_BATCH_SIZE: "7" };
-    const id = await createEndpoint(edgerun, { name: "objects", imageName: image, workersMax: 1, env });
-    const client = new OpenAI({ apiKey: edgerun.apiKey, baseURL: `${edgerun.baseUrl}/v2/${id}/openai/v1` });
+    const id = await createEndpoint(account, { name: "objects", imageName: image, workersMax: 1, env });
+    const client = new OpenAI({ apiKey: account.apiKey, baseURL: `${account.baseUrl}/v2/${id}/openai/v1` });
     expect(await streamed(client)).toBe(await whole(client));
   });
 
   test("is a server with OpenAI's routes on a load-balanced endpoint, by its path and by its host", async ({
     expect,
   }) => {
-    const id = await createEndpoint(edgerun, {
+    const id = await createEndpoint(account, {
       name: "server",
       type: "LB",
       imageName: image,
@@ -71,7 +71,7 @@ describe.runIf(await isDockerAvailable()).concurrent("a real model in a containe
       env: { PORT: "6000" }, // one that `fetch` refuses to call; an agent calls any
       workersMax: 1,
     });
-    const { apiKey, baseUrl } = edgerun;
+    const { apiKey, baseUrl } = account;
     const byPath = new OpenAI({ apiKey, baseURL: `${baseUrl}/v2/${id}/openai/v1` });
     const host = `${id}.lb.localhost:${new URL(baseUrl).port}`;
     const byHost = new OpenAI({ apiKey, baseURL: `http://${host}/v1`, fetchOptions: { dispatcher: LOCAL } });

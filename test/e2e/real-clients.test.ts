@@ -8,8 +8,8 @@ import { buildSchema } from "graphql";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { layOutJsExamples, layOutPythonExamples } from "../support/client-examples.ts";
 import { ensureClientVenv } from "../support/client-venv.ts";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
-import { createEndpoint } from "../support/management-client.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
+import { createEndpoint, createHelloEndpoint } from "../support/management-client.ts";
 import { PythonPrograms } from "../support/python-programs.ts";
 import { QueueClient } from "../support/queue-client.ts";
 
@@ -28,36 +28,37 @@ const HEALTH = /jobs.*completed.*failed.*inProgress.*inQueue.*retried.*workers.*
 const EACH_LETTER_ONCE = /^[^]*"a"[^]*"b"[^]*"c"[^]*"d"[^]*"e"[^]*"f"[^]*"g"[^"]*$/;
 const CHUNKS = ["a", { token: "é" }, 3, null, ...Array.from({ length: 20 }, (_, index) => index)];
 
-let edgerun: Edgerun;
+let account: AccountHost;
 let python: string;
 let programs: PythonPrograms;
 let folder = "";
 /** The identifier of an endpoint whose handler answers with its input, and of one whose handler yields. */
-let endpoints: { readonly answers: string; readonly yields: string };
+let endpoints: { readonly hello: string; readonly answers: string; readonly yields: string };
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "edgerun-clients-"));
-  [edgerun, python] = await Promise.all([startEdgerun({ runtime: "process" }), ensureClientVenv()]);
+  [account, python] = await Promise.all([startAccountHost("real clients", "process"), ensureClientVenv()]);
   // Of the cards of the example the catalog shows one. Slow enough for a program to cancel its job.
   const settings = { dockerArgs: WORKER, gpuIds: "AMPERE_16" };
   const answers = { MOCK_DELAY: "1", MOCK_CONCURRENCY: "8" };
   const yields = { ...answers, MOCK_GENERATOR: "1" };
   endpoints = {
-    answers: await createEndpoint(edgerun, { name: "answers", ...settings, env: answers }),
-    yields: await createEndpoint(edgerun, { name: "yields", ...settings, env: yields }),
+    hello: await createHelloEndpoint(account),
+    answers: await createEndpoint(account, { name: "answers", ...settings, env: answers }),
+    yields: await createEndpoint(account, { name: "yields", ...settings, env: yields }),
   };
   await layOutExamples();
   programs = await PythonPrograms.start(folder, {
     HOME: join(folder, "python"),
-    RUNPOD_API_BASE_URL: edgerun.baseUrl,
-    RUNPOD_ENDPOINT_BASE_URL: `${edgerun.baseUrl}/v2`,
+    RUNPOD_API_BASE_URL: account.baseUrl,
+    RUNPOD_ENDPOINT_BASE_URL: `${account.baseUrl}/v2`,
   });
   // One example gives its job five seconds, which a worker that has yet to start may need itself.
-  await new QueueClient({ ...edgerun, endpointId: endpoints.answers }).runsync({});
+  await new QueueClient({ ...account, endpointId: endpoints.answers }).runsync({});
 });
 afterAll(async () => {
   await programs?.[Symbol.asyncDispose]();
-  await edgerun.stop();
+  await account.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -69,13 +70,13 @@ async function layOutExamples(): Promise<void> {
     gwp4kx5yd3nur1: endpoints.yields,
   };
   await layOutJsExamples(join(folder, "js"), ids);
-  const placeholders = { ...ids, YOUR_API_KEY: edgerun.apiKey };
-  await layOutPythonExamples(python, join(folder, "python"), edgerun.apiKey, placeholders);
+  const placeholders = { ...ids, YOUR_API_KEY: account.apiKey };
+  await layOutPythonExamples(python, join(folder, "python"), account.apiKey, placeholders);
 }
 
 /** What says to a client of test/clients where its endpoint is, and more. */
 function target(endpointId: string, more: Readonly<Record<string, string>> = {}): string[] {
-  const { baseUrl, apiKey } = edgerun;
+  const { baseUrl, apiKey } = account;
   const flags = { "base-url": `${baseUrl}/v2`, "api-key": apiKey, endpoint: endpointId, ...more };
   return Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
 }
@@ -85,14 +86,14 @@ async function runJs(file: string, endpointId: string, more = {}): Promise<strin
 }
 
 async function runJsExample(name: string, endpointId: string): Promise<string> {
-  const env = { EDGERUN_URL: edgerun.baseUrl, RUNPOD_API_KEY: edgerun.apiKey, ENDPOINT_ID: endpointId };
+  const env = { EDGERUN_URL: account.baseUrl, RUNPOD_API_KEY: account.apiKey, ENDPOINT_ID: endpointId };
   const file = join(folder, "js/examples", name);
   return (await execa(process.execPath, ["--import", REDIRECT, file], { env, all: true })).all;
 }
 
 describe("the npm package runpod-sdk", () => {
   test("finds what it expects", async ({ expect }) => {
-    const said = await runJs("clients/runpod-sdk.mjs", edgerun.endpointId);
+    const said = await runJs("clients/runpod-sdk.mjs", endpoints.hello);
     expect(said).toContain("ok         what is wrong is refused with its HTTP status");
   });
 
@@ -129,7 +130,7 @@ describe("the npm package runpod-sdk", () => {
 
 describe("the PyPI package runpod", () => {
   test("finds what it expects, sync and asyncio", async ({ expect }) => {
-    const said = await programs.run(pathOf("clients/runpod_client.py"), target(edgerun.endpointId));
+    const said = await programs.run(pathOf("clients/runpod_client.py"), target(endpoints.hello));
     expect(said).toContain("ok         asyncio: health: counts are ints");
   });
 
@@ -140,7 +141,7 @@ describe("the PyPI package runpod", () => {
   });
 
   test("finds what it expects with every function of its api module", async ({ expect }) => {
-    const flags = ["--base-url", edgerun.baseUrl, "--api-key", edgerun.apiKey];
+    const flags = ["--base-url", account.baseUrl, "--api-key", account.apiKey];
     const said = await programs.run(pathOf("clients/runpod_api.py"), flags);
     expect(said).toContain("ok         every function of the module was called");
   });
@@ -159,7 +160,7 @@ describe("the PyPI package runpod", () => {
 
 test("a GraphQL client tool reads the schema by introspection, and sends a document", async ({ expect }) => {
   const tool = join(dirname(python), "gql-cli");
-  const flags = [`${edgerun.baseUrl}/graphql`, "-H", `Authorization:Bearer ${edgerun.apiKey}`];
+  const flags = [`${account.baseUrl}/graphql`, "-H", `Authorization:Bearer ${account.apiKey}`];
   const { stdout } = await execa(tool, [...flags, "--print-schema"]);
   const schema = buildSchema(stdout);
   expect(schema.getMutationType()?.getFields()).toHaveProperty("saveEndpoint");
@@ -167,14 +168,14 @@ test("a GraphQL client tool reads the schema by introspection, and sends a docum
   expect(schema.getMutationType()?.getFields()["saveEndpoint"]?.description).toBeTruthy();
 
   const document = "query Mine($id: String) { myself { endpoint(id: $id) { id name } } }";
-  const answer = await execa(tool, [...flags, "-V", `id:"${edgerun.endpointId}"`], { input: document });
-  expect(JSON.parse(answer.stdout)).toMatchObject({ myself: { endpoint: { id: edgerun.endpointId } } });
+  const answer = await execa(tool, [...flags, "-V", `id:"${endpoints.hello}"`], { input: document });
+  expect(JSON.parse(answer.stdout)).toMatchObject({ myself: { endpoint: { id: endpoints.hello } } });
 });
 
 test("the PyPI package gpuhunt finds the cards and CPU sizes of the hosts, without a key", async ({
   expect,
 }) => {
-  const said = await programs.run(pathOf("clients/gpuhunt_catalog.py"), ["--base-url", edgerun.baseUrl]);
+  const said = await programs.run(pathOf("clients/gpuhunt_catalog.py"), ["--base-url", account.baseUrl]);
   const offers = JSON.parse(said) as readonly Offer[];
   const card = offers.find(({ instance, count }) => instance === "NVIDIA GeForce RTX 4090" && count === 1);
   expect(card).toMatchObject({ gpu: "RTX4090", price: expect.toSatisfy((price: number) => price > 0) });

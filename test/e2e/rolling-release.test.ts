@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import Dockerode from "dockerode";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { RollingEndpoint, type Command } from "../support/rolling-endpoint.ts";
 import { ensureScriptImage } from "../support/script-image.ts";
@@ -22,7 +22,7 @@ const word = (value: string, more: Record<string, string> = {}) => ({
 });
 
 describe(`with workers in the ${runtime} runtime`, () => {
-  let edgerun: BareEdgerun;
+  let account: AccountHost;
   let command: Command = { imageName: "any:1", dockerArgs: WORKER };
   let otherImage = "any:2";
 
@@ -33,19 +33,19 @@ describe(`with workers in the ${runtime} runtime`, () => {
       otherImage = `${repo}:${OTHER_TAG}`;
       await new Dockerode().getImage(command.imageName).tag({ repo, tag: OTHER_TAG });
     }
-    edgerun = await startBareEdgerun({ runtime });
+    account = await startAccountHost("rolling release", runtime);
   });
   afterAll(async () => {
-    await edgerun.stop();
+    await account.stop();
     if (runtime === "docker") await new Dockerode().getImage(otherImage).remove();
   });
 
   const open = async () =>
-    await RollingEndpoint.open(edgerun, { ...command, workers: WORKERS, env: { WORD: "one" } });
+    await RollingEndpoint.open(account, { ...command, workers: WORKERS, env: { WORD: "one" } });
   const put = (endpoint: RollingEndpoint) =>
-    new SteadyLoad({ ...edgerun, endpointId: endpoint.endpointId }, CLIENTS, () => JOB);
+    new SteadyLoad({ ...account, endpointId: endpoint.endpointId }, CLIENTS, () => JOB);
   const healthOf = async ({ endpointId }: RollingEndpoint) =>
-    await new QueueClient({ ...edgerun, endpointId }).health();
+    await new QueueClient({ ...account, endpointId }).health();
 
   test("other variables, then another image: all jobs complete, each once, and soon in the new release", async ({
     expect,

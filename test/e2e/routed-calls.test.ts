@@ -1,10 +1,9 @@
 /** Functions of routes that are imported by another endpoint's function: workers as processes, deployed and in `flash dev`. */
-import { rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { afterAll, beforeAll, test } from "vitest";
-import { CommandFixture, layOutBundle } from "../cli/support/flash-command.ts";
+import { join } from "node:path";
+import { afterAll, beforeAll, inject, test } from "vitest";
+import { CommandFixture } from "../cli/support/flash-command.ts";
 import { RunningCommand } from "../cli/support/running-command.ts";
-import { type BareEdgerun, startBareEdgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { freePort } from "../support/free-port.ts";
 import { QueueClient } from "../support/queue-client.ts";
 
@@ -41,14 +40,13 @@ async def caller(word: str) -> dict:
         return {"process": await process({"word": word}), "item": item(7, tags=["a/b"]), "error": str(error)}
 `;
 
-let edgerun: BareEdgerun;
-let bundle: string;
+let account: AccountHost;
 let fixture: CommandFixture;
 
 beforeAll(async () => {
-  [bundle, edgerun] = await Promise.all([layOutBundle(), startBareEdgerun({ runtime: "process" })]);
-  const { baseUrl, apiKey } = edgerun;
-  fixture = await CommandFixture.open(bundle, {
+  account = await startAccountHost("routed calls", "process");
+  const { baseUrl, apiKey } = account;
+  fixture = await CommandFixture.open(inject("flashBundle"), {
     EDGERUN_URL: baseUrl,
     SVC_API_KEY: apiKey,
     PYTHONPATH: PACKAGE,
@@ -58,8 +56,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await fixture?.[Symbol.asyncDispose]();
-  await edgerun?.stop();
-  if (bundle) await rm(dirname(bundle), { recursive: true, force: true });
+  await account?.stop();
 });
 
 const outputOf = (api: string) => ({
@@ -72,7 +69,7 @@ test("a deployed function calls the routes of another endpoint", async ({ expect
   if (exitCode !== 0) throw new Error(stderr);
   const { endpoints } = JSON.parse(stdout) as { endpoints: { name: string; id: string }[] };
   const endpointId = endpoints.find(({ name }) => name === "caller")?.id ?? "";
-  const client = new QueueClient({ ...edgerun, endpointId });
+  const client = new QueueClient({ ...account, endpointId });
   const { id } = await client.run({ word: "hi" });
   expect(await client.result(id)).toMatchObject({
     status: "COMPLETED",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { isDockerAvailable } from "../support/docker.ts";
-import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { readEvents, type StreamEvent } from "../support/event-client.ts";
 import { type JobView, QueueClient } from "../support/queue-client.ts";
@@ -13,7 +13,7 @@ import { ensureWorkerImage } from "../support/worker-image.ts";
 
 type Counted = { readonly job_number: number };
 
-let edgerun: BareEdgerun;
+let account: AccountHost;
 let image = "";
 let plain: MockEndpoint;
 
@@ -24,13 +24,13 @@ class MockEndpoint extends QueueClient {
   readonly #endpointId: string;
 
   private constructor(endpointId: string) {
-    super({ ...edgerun, endpointId });
+    super({ ...account, endpointId });
     this.#endpointId = endpointId;
   }
 
   static async create(name: string, settings: MockSettings = {}): Promise<MockEndpoint> {
     const defaults = { name, imageName: image, workersMax: 1, idleTimeout: 3 };
-    return new MockEndpoint(await createEndpoint(edgerun, { ...defaults, ...settings }));
+    return new MockEndpoint(await createEndpoint(account, { ...defaults, ...settings }));
   }
 
   /** The job once its status is as wanted. */
@@ -69,22 +69,22 @@ class MockEndpoint extends QueueClient {
 
   async events(jobId: string): Promise<readonly StreamEvent[]> {
     const events: StreamEvent[] = [];
-    for await (const event of readEvents({ ...edgerun, endpointId: this.#endpointId }, jobId)) {
+    for await (const event of readEvents({ ...account, endpointId: this.#endpointId }, jobId)) {
       events.push(event);
     }
     return events;
   }
 }
 
-const agentLog = (): Promise<string> => readFile(join(edgerun.stateDirectory, "agent.log"), "utf8");
+const agentLog = (): Promise<string> => readFile(join(account.stateDirectory, "agent.log"), "utf8");
 
 describe.runIf(await isDockerAvailable()).concurrent("a handler on the Python SDK", () => {
   beforeAll(async () => {
     image = await ensureWorkerImage("mock-worker");
-    edgerun = await startBareEdgerun({ runtime: "docker" });
+    account = await startAccountHost("sdk workers", "docker");
     plain = await MockEndpoint.create("plain");
   });
-  afterAll(() => edgerun.stop());
+  afterAll(() => account.stop());
 
   // The slow ones first: the others pass meanwhile.
 

@@ -4,7 +4,9 @@
  */
 import { resolve } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { startEdgerun, type Edgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
+import { createHelloEndpoint } from "../support/management-client.ts";
+import { QueueClient } from "../support/queue-client.ts";
 
 const WORKER = `"${process.execPath}" "${resolve(import.meta.dirname, "../support/worker-script.mjs")}"`;
 const TIERS = ["AMPERE_16", "AMPERE_24", "ADA_24", "AMPERE_48", "ADA_48_PRO", "AMPERE_80", "ADA_80_PRO"];
@@ -16,14 +18,18 @@ type Answer = {
   readonly errors?: readonly { message: string; extensions: { code: string } }[];
 };
 
-let edgerun: Edgerun;
+let account: AccountHost;
+/** An endpoint that has a worker. */
+let helloId: string;
 beforeAll(async () => {
-  edgerun = await startEdgerun({ runtime: "process" });
+  account = await startAccountHost("service management", "process");
+  helloId = await createHelloEndpoint(account);
+  await new QueueClient({ ...account, endpointId: helloId }).runsync({ name: "rule" });
 });
-afterAll(() => edgerun.stop());
+afterAll(() => account.stop());
 
-async function post(query: string, key = edgerun.apiKey): Promise<{ status: number; answer: Answer }> {
-  const response = await fetch(`${edgerun.baseUrl}/graphql?api_key=${key}`, {
+async function post(query: string, key = account.apiKey): Promise<{ status: number; answer: Answer }> {
+  const response = await fetch(`${account.baseUrl}/graphql?api_key=${key}`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ query }),
@@ -47,9 +53,9 @@ async function errorOf(query: string): Promise<string> {
 }
 
 async function queue(method: "GET" | "POST", path: string, body?: object): Promise<Json> {
-  const response = await fetch(`${edgerun.baseUrl}/v2/${path}`, {
+  const response = await fetch(`${account.baseUrl}/v2/${path}`, {
     method,
-    headers: { Authorization: `Bearer ${edgerun.apiKey}`, "Content-Type": "application/json" },
+    headers: { Authorization: `Bearer ${account.apiKey}`, "Content-Type": "application/json" },
     ...(body && { body: JSON.stringify(body) }),
   });
   return await response.json();
@@ -181,7 +187,7 @@ describe("endpoints", () => {
     const listed = myself.endpoints.find((endpoint: Json) => endpoint.id === id);
     expect(listed).toMatchObject({ gpuIds: "ADA_24", name: "rule", pods: [], workersMax: 0, workersMin: 0 });
     expect(myself.serverlessDiscount).toBeNull();
-    const running = myself.endpoints.find((endpoint: Json) => endpoint.id === edgerun.endpointId);
+    const running = myself.endpoints.find((endpoint: Json) => endpoint.id === helloId);
     for (const pod of running.pods) expect(pod).toEqual({ desiredStatus: expect.stringMatching(/^[A-Z]+$/) });
   });
 

@@ -5,30 +5,30 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
 import { isDockerAvailable } from "../support/docker.ts";
-import { type BareEdgerun, startBareEdgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { ensureScriptImage } from "../support/script-image.ts";
 
 describe.runIf(await isDockerAvailable())("what containers write", () => {
-  let edgerun: BareEdgerun;
+  let account: AccountHost;
   let imageName: string;
   beforeAll(async () => {
     imageName = await ensureScriptImage();
-    edgerun = await startBareEdgerun({ runtime: "docker" });
+    account = await startAccountHost("volumes", "docker");
   });
-  afterAll(() => edgerun.stop());
+  afterAll(() => account.stop());
 
   test("to a network volume is shared by workers of two endpoints, and outlives them", async ({ expect }) => {
-    const { createNetworkVolume: volume } = await managementApi(edgerun.baseUrl, edgerun.apiKey).query<{
+    const { createNetworkVolume: volume } = await managementApi(account.baseUrl, account.apiKey).query<{
       createNetworkVolume: { id: string };
     }>(
       'mutation { createNetworkVolume(input: { name: "models", size: 1, dataCenterId: "EU-RO-1" }) { id } }',
       {},
     );
     const clientOf = async (name: string): Promise<QueueClient> => {
-      const endpointId = await createEndpoint(edgerun, { name, imageName, networkVolumeId: volume.id });
-      return new QueueClient({ ...edgerun, endpointId });
+      const endpointId = await createEndpoint(account, { name, imageName, networkVolumeId: volume.id });
+      return new QueueClient({ ...account, endpointId });
     };
     const [writer, reader] = [await clientOf("writer"), await clientOf("reader")];
     const file = "/runpod-volume/greeting";
@@ -39,17 +39,17 @@ describe.runIf(await isDockerAvailable())("what containers write", () => {
 
     await writer.runsync({ mock_refresh: 1 }); // the next job runs in a new container
     expect(await writer.runsync({ mock_read: file })).toMatchObject({ output: "from the first" });
-    const kept = join(edgerun.stateDirectory, "agent", "volumes", volume.id, "greeting");
+    const kept = join(account.stateDirectory, "agent", "volumes", volume.id, "greeting");
     expect(await readFile(kept, "utf8")).toBe("from the first");
     await writer.runsync({ mock_write: { file: "/tmp/greeting", text: "its own" } });
-    expect(existsSync(join(edgerun.stateDirectory, "agent", "volumes", volume.id, "..", "greeting"))).toBe(
+    expect(existsSync(join(account.stateDirectory, "agent", "volumes", volume.id, "..", "greeting"))).toBe(
       false,
     );
   });
 
   test("beyond the disk of their worker end it, and its job shows why", async ({ expect }) => {
-    const endpointId = await createEndpoint(edgerun, { name: "full", imageName, containerDiskInGb: 1 });
-    const client = new QueueClient({ ...edgerun, endpointId });
+    const endpointId = await createEndpoint(account, { name: "full", imageName, containerDiskInGb: 1 });
+    const client = new QueueClient({ ...account, endpointId });
     const job = await client.run({ mock_fill: 1_050_000_000, mock_never: 1 });
     const result = await client.result(job.id);
     expect(result).toMatchObject({ status: "FAILED" });

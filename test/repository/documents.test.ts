@@ -8,6 +8,7 @@ import { parseSync } from "oxc-parser";
 import { describe, test } from "vitest";
 import type { Cli } from "../../cli/core/cli.ts";
 import { flashProgram } from "../../cli/program.ts";
+import { QUEUE_REASONS } from "../../src/contract/job.ts";
 import {
   anchorOf,
   type Block,
@@ -96,6 +97,22 @@ describe("names", () => {
     const steps = rows.filter(([, step = ""]) => /^ *\d+ *$/.test(step));
     const [, count] = /passes \*\*(\d+) files\*\*/.exec(prose) ?? [];
     expect(new Set(steps.map(([, , path]) => path)).size).toBe(Number(count));
+  });
+
+  test("the guide to troubleshooting has every reason why a job waits, and quotes messages of the code", ({
+    expect,
+  }) => {
+    const { prose } = readDocument("docs/how-to/troubleshooting.md");
+    expect(QUEUE_REASONS.filter((reason) => !prose.includes(`\n| \`${reason}\` `))).toEqual([]);
+    const paths = globSync("{test/repository/messages.golden.md,{scripts/start,standalone}/*.ts}", {
+      cwd: ROOT,
+    });
+    const sources = paths.map((path) => readFileSync(join(ROOT, path), "utf8")).join("\n");
+    const messages = sources.replaceAll(/\$\{[^{}]*\}|\{…\}/g, "…");
+    const quotes = [...prose.matchAll(/^\| "([^"]+)"/gm)].map(([, quote = ""]) => quote);
+    expect(quotes.length).toBeGreaterThan(20);
+    const unknown = quotes.filter((quote) => !messages.includes(quote.replaceAll(/^… | …$/g, "")));
+    expect(unknown).toEqual([]);
   });
 
   /** Variables of runpodctl, and references to secrets. */

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { DirectClient } from "./direct-client.ts";
 
-/** So that who is refused at once does not ask thousands of times. */
-const PAUSE_MS = 10;
+/** Of a client between an answer and its next request: enough requests meet every change, and the machine has time for it. */
+const PAUSE_MS = 50;
 
 export type LoadedRequest = {
   /** On the clock of performance.now(). */

@@ -15,11 +15,13 @@ declare module "vitest" {
 }
 
 const ROOT = resolve(import.meta.dirname, "../..");
+/** Receivers of webhooks are on this machine. */
+const OPTIONS = ["--allow-private-webhooks"];
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   let edge: Promise<LoneEdge> | undefined;
   const access = async (): Promise<EdgeAccess> => {
-    edge ??= builtEdge(ROOT).then(startLoneEdge);
+    edge ??= builtEdge(ROOT).then((bundle) => startLoneEdge({ bundle, options: OPTIONS }));
     const { baseUrl, apiKey } = await edge;
     return { baseUrl, apiKey };
   };

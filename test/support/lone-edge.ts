@@ -18,14 +18,20 @@ export type LoneEdge = AsyncDisposable &
     pid(): number;
   };
 
-/** `bundle` is the built edge, by default that of this test run. */
-export async function startLoneEdge(bundle?: string): Promise<LoneEdge> {
+type LoneEdgeSettings = {
+  /** The built edge; by default that of this test run. */
+  readonly bundle?: string;
+  /** More options of `npm start`. */
+  readonly options?: readonly string[];
+};
+
+export async function startLoneEdge({ bundle, options = [] }: LoneEdgeSettings = {}): Promise<LoneEdge> {
   const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-edge-"));
   await layOutBundle(stateDirectory, bundle);
   const port = await freePort();
   const inspectorPort = await freePort();
-  const options = ["--no-agent", "--no-example", "--inspect", String(inspectorPort)];
-  const launch = new Launch({ via: "script", port, stateDirectory, options });
+  const own = ["--no-agent", "--no-example", "--inspect", String(inspectorPort)];
+  const launch = new Launch({ via: "script", port, stateDirectory, options: [...own, ...options] });
   const stop = async (): Promise<void> => {
     await launch.stop();
     await rm(stateDirectory, { recursive: true, force: true });

@@ -1,5 +1,8 @@
 /** Makes endpoints on a running Edgerun, through the management API. */
+import { resolve } from "node:path";
 import { managementApi } from "../../standalone/management-api.ts";
+
+const HELLO_WORKER = resolve(import.meta.dirname, "../../examples/hello/worker.mjs");
 
 type Target = { readonly baseUrl: string; readonly apiKey: string };
 
@@ -62,4 +65,9 @@ export async function createEndpoint(target: Target, settings: EndpointSettings)
     },
   );
   return saveEndpoint.id;
+}
+
+/** The endpoint that `npm start` makes as an example, its workers as plain processes; returns its id. */
+export function createHelloEndpoint(target: Target): Promise<string> {
+  return createEndpoint(target, { name: "hello", dockerArgs: `node "${HELLO_WORKER}"`, workersMax: 2 });
 }

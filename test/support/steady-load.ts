@@ -1,5 +1,9 @@
 /** Jobs that come one after the other from several clients, and what becomes of each. */
+import { setTimeout as delay } from "node:timers/promises";
 import { QueueClient, type JobView } from "./queue-client.ts";
+
+/** Of a client between a result and its next job: enough jobs meet every change, and the machine has time for it. */
+const PAUSE_MS = 50;
 
 export type LoadedJob = {
   /** On the clock of performance.now(). */
@@ -16,6 +20,7 @@ export class SteadyLoad implements AsyncDisposable {
   readonly #input: () => unknown;
   readonly #loops: readonly Promise<void>[];
   #isOver = false;
+  #watchers: (() => void)[] = [];
 
   /** Each client submits its next job when it has the result of the one before. */
   constructor(target: Target, clients: number, input: () => unknown) {
@@ -29,7 +34,7 @@ export class SteadyLoad implements AsyncDisposable {
     for (;;) {
       const found = this.jobs.find(({ submittedAt }) => submittedAt >= time);
       if (found) return found;
-      await this.#client.health();
+      await new Promise<void>((resolve) => this.#watchers.push(resolve));
     }
   }
 
@@ -49,6 +54,8 @@ export class SteadyLoad implements AsyncDisposable {
       const isOpen = first.status === "IN_QUEUE" || first.status === "IN_PROGRESS";
       const reply = isOpen ? await this.#client.result(first.id) : first;
       this.jobs.push({ submittedAt, endedAt: performance.now(), reply });
+      for (const wake of this.#watchers.splice(0)) wake();
+      await delay(PAUSE_MS);
     }
   }
 }

@@ -131,7 +131,7 @@ describe("creating", () => {
       bindEndpoint: true,
       hubReleaseId: "x",
       modelName: "y",
-      modelReferences: ["z"],
+      modelReferences: [],
       repo: { a: 1 },
       cloudStorageConfig: null,
     };

@@ -28,6 +28,7 @@ test("a new endpoint needs a template alone; the rest has defaults", async ({ ex
     env: {},
   });
   expect(body.gpuTypeIds).toContain("NVIDIA GeForce RTX 4090");
+  expect(body.gpuTypeIds).not.toContain("NVIDIA A10"); // which clients with a list of cards cannot read
   expect((await rest("GET", "/endpoints")).body).toEqual([body]);
 });
 
@@ -106,9 +107,18 @@ test("null clears what can be without a value, and false switches off", async ({
   const cleared = { dataCenterIds: null, minCudaVersion: null, allowedCudaVersions: null, flashboot: false };
   expect((await rest("PATCH", `/endpoints/${body.id}`, cleared)).body).toMatchObject({
     dataCenterIds: [],
-    minCudaVersion: "",
     allowedCudaVersions: [],
     flashboot: false,
+  });
+  expect((await rest("GET", `/endpoints/${body.id}`)).body).not.toHaveProperty("minCudaVersion");
+});
+
+test("a country that GraphQL has set is shown as its data centers", async ({ expect }) => {
+  await signInAsNewAccount();
+  const endpointId = await createEndpoint('locations: "CZ,EU-RO-1"');
+  expect((await call("GET", `/v1/endpoints/${endpointId}`)).body).toMatchObject({
+    locations: "CZ,EU-RO-1",
+    dataCenterIds: ["EU-CZ-1", "EU-RO-1"],
   });
 });
 
@@ -118,6 +128,7 @@ test.for([
   [{ dataCenterIds: ["MOON"] }, /^dataCenterIds: 'MOON' is not allowed/],
   [{ allowedCudaVersions: ["1.0"] }, /^allowedCudaVersions: '1.0' is not allowed/],
   [{ idleTimeout: 3_601 }, /^idleTimeout: must be between 1 and 3600/],
+  [{ modelReferences: ["https://huggingface.co/acme/model:main"] }, /^modelReferences: no model can be/],
   [{ workersMin: 4 }, /^workersMin: 4 must not be above workersMax/],
   [{ flashboot: "yes" }, /^flashboot: must be true or false/],
   [{ env: { "A=B": "1" } }, /^env.*: a name must not be empty or contain =/],
@@ -157,9 +168,20 @@ test("template and workers are included on request", async ({ expect }) => {
     {
       id: endpointId,
       template: { id: plain.body["templateId"], imageName: "test:1" },
-      workers: [{ id: workerId, desiredStatus: "RUNNING" }],
+      workers: [
+        {
+          id: workerId,
+          endpointId,
+          image: "test:1",
+          machineId: agent.hostId,
+          desiredStatus: "RUNNING",
+          costPerHr: expect.any(Number),
+          gpu: { count: 1 },
+        },
+      ],
     },
   ]);
+  expect(JSON.stringify(full.body)).not.toContain("null"); // typed readers take none
 });
 
 test("a deletion needs no limits at 0: workers leave and jobs are removed", async ({ expect }) => {

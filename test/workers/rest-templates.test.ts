@@ -13,7 +13,7 @@ test("a new template needs a name and an image; the rest has defaults", async ({
     id: body.id,
     name: "t",
     imageName: "a/b:1",
-    category: null,
+    category: "NVIDIA",
     containerDiskInGb: 50,
     containerRegistryAuthId: "",
     dockerEntrypoint: [],

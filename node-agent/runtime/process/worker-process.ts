@@ -25,7 +25,7 @@ export type SpawnedProcess = {
 export type ProcessEnvironment = {
   /** Where the files of its app are; null for none. */
   readonly place: ArtifactPlace | null;
-  /** Holds the Python package `edgerun`, for workers without files of an app. */
+  /** Holds the Python package `edgerun`, for workers whose app does not bring it. */
   readonly pythonPackage?: string | undefined;
   readonly hostEnvironment: Readonly<Record<string, string>>;
 };
@@ -75,11 +75,11 @@ function environmentOf(
   spec: WorkerSpec,
   { place, pythonPackage }: ProcessEnvironment,
 ): Readonly<Record<string, string>> {
-  const { env } = spec;
+  if (!place && !isLive(spec)) return spec.env;
+  const paths = [pythonPackage, spec.env["PYTHONPATH"]].filter((path) => path !== undefined && path !== "");
+  const env = { ...spec.env, ...(paths.length > 0 && { PYTHONPATH: paths.join(delimiter) }) };
   if (place) return artifactEnvironment(env, { ...place, appDirectory: place.appPath });
-  if (!isLive(spec)) return env;
-  const paths = [pythonPackage, env["PYTHONPATH"]].filter((path) => path !== undefined && path !== "");
-  return { PYTHONUNBUFFERED: "1", ...env, ...(paths.length > 0 && { PYTHONPATH: paths.join(delimiter) }) };
+  return { PYTHONUNBUFFERED: "1", ...env };
 }
 
 /** It lacks the files that workers of deployed apps have, and an image that would bring the runtime is not used. */

@@ -4,7 +4,7 @@ import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { includeSchema } from "../../contract/rest/rest.ts";
 import { findOwnTemplates } from "../../management/endpoints/templates.ts";
-import { listWorkers, podStatus } from "../../management/endpoints/worker-pods.ts";
+import { listWorkers } from "../../management/endpoints/worker-pods.ts";
 import {
   changeEndpoint,
   createEndpoint,
@@ -13,7 +13,6 @@ import {
   requireEndpoint,
   type EndpointRecord,
 } from "../../management/endpoints/endpoints.ts";
-import type { WorkerView } from "../../fleet/messages.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { withPost, type Route } from "../route.ts";
 import type { RestApi } from "./context.ts";
@@ -33,6 +32,7 @@ import {
 } from "../../management/nouns/endpoint.ts";
 import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
 import { toRestTemplate } from "./templates.ts";
+import { toRestPod } from "./worker-pod.ts";
 
 const tag = "Endpoints";
 const query = z.object({ includeTemplate: includeSchema, includeWorkers: includeSchema });
@@ -115,21 +115,25 @@ async function withIncluded(
   { includeTemplate = false, includeWorkers = false }: Included,
   endpoints: readonly EndpointRecord[],
 ) {
-  const templateIds = includeTemplate ? endpoints.map(({ templateId }) => templateId) : [];
-  const endpointIds = includeWorkers ? endpoints.map(({ id }) => id) : [];
+  const ids = includeWorkers ? endpoints.map(({ id }) => id) : [];
+  const workersOf = Map.groupBy(await listWorkers(request, ids), ({ endpointId }) => endpointId);
+  const templateIds = endpoints
+    .filter(({ id }) => includeTemplate || workersOf.has(id))
+    .map(({ templateId }) => templateId);
   const templates = await findOwnTemplates(request, templateIds);
-  const workers = Map.groupBy(await listWorkers(request, endpointIds), ({ endpointId }) => endpointId);
-  const templateById = new Map(templates.map((template) => [template.id, toRestTemplate(template)]));
+  const templateById = new Map(templates.map((template) => [template.id, template]));
 
-  return endpoints.map((endpoint) => ({
-    ...toRestEndpoint(endpoint),
-    ...(templateIds.length > 0 && { template: templateById.get(endpoint.templateId) }),
-    ...(endpointIds.length > 0 && { workers: (workers.get(endpoint.id) ?? []).map(showWorker) }),
-  }));
-}
-
-function showWorker({ workerId, state }: WorkerView) {
-  return { id: workerId, desiredStatus: podStatus(state) };
+  return endpoints.map((endpoint) => {
+    const template = templateById.get(endpoint.templateId);
+    const workersAsPods = template
+      ? (workersOf.get(endpoint.id) ?? []).map((worker) => toRestPod(request, worker, endpoint, template))
+      : [];
+    return {
+      ...toRestEndpoint(endpoint),
+      ...(includeTemplate && { template: template && toRestTemplate(template) }),
+      ...(includeWorkers && { workers: workersAsPods }),
+    };
+  });
 }
 
 // Conversion from and to REST

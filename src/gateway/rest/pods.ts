@@ -3,11 +3,10 @@ import * as z from "zod";
 import { LOG_AHEAD_MAX_MS, logRetentionDays } from "../../management/logs/log-retention.ts";
 import { missingEndpointAccess } from "../../auth/access.ts";
 import { LOG_TAIL_DEFAULT, podLogsSchema, type LogSource, type PodLogs } from "../../contract/agent/log.ts";
-import { ServiceError } from "../../contract/errors.ts";
 import { podCreateSchema, podSchema } from "../../contract/rest/rest-pod.ts";
 import { listOwnEndpoints } from "../../management/endpoints/endpoints.ts";
 import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
-import { podNotFound } from "../../management/catalog/absent-pods.ts";
+import { noCapacity, podNotFound } from "../../management/catalog/absent-pods.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { listWorkers } from "../../management/endpoints/worker-pods.ts";
 import { findLines } from "../../management/logs/log-reader.ts";
@@ -69,14 +68,11 @@ export const podRoutes: readonly Route<RestApi>[] = [
 
 async function refuseCreation(context: RestContext): Promise<Response> {
   await readLooseInput(context, podCreateSchema);
-  throw new ServiceError(
-    "no_capacity",
-    "There are no longer any instances available with the requested specifications. Please refresh and try again.",
-  );
+  throw noCapacity();
 }
 
 function refusePod(context: RestContext): Response {
-  throw new ServiceError("pod_not_found", `podId: pod '${context.req.param("podId") ?? ""}' was not found`);
+  throw podNotFound(context.req.param("podId") ?? "");
 }
 
 /** The last log lines of an existing worker, by source. */

@@ -18,6 +18,8 @@ const deploymentFields = /* GraphQL */ `
   startJupyter: Boolean
   containerRegistryAuthId: String
   dataCenterId: String
+  "Several, in order of preference."
+  dataCenterIds: [String]
   countryCode: String
   minDisk: Int
   minDownload: Int
@@ -149,15 +151,25 @@ export const podSdl = /* GraphQL */ `
     clusterIp: String
     clusterIdx: Int
     clusterRole: String
+    "Null while the container is not up."
+    lastStartedAt: String
     "What happened last, and when, for users."
     lastStatusChange: String
     "Since the container started."
     uptimeSeconds: Int
     "Null while the container is not up."
     runtime: PodRuntime
+    "Always null: hosts report no load of single containers."
+    latestTelemetry: PodTelemetry
+  }
+  type PodTelemetry {
+    state: String
+    time: DateTime
   }
   type PodMachineInfo {
     podHostId: String
+    "Null for a CPU worker."
+    gpuTypeId: String
     gpuDisplayName: String
     "Whether the host only simulates the GPU, as that of npm start does: no such card is there."
     isGpuSimulated: Boolean

@@ -47,11 +47,12 @@ export const endpointSdl = /* GraphQL */ `
     "Inline template, bound to the endpoint; not together with templateId."
     template: EndpointTemplateInput
     ${inputSdl(endpointFields)}
+    "Refused unless it is empty: the code of a worker loads its model."
+    modelReferences: [String]
     "Accepted and ignored, as the fields below."
     bindEndpoint: Boolean
     hubReleaseId: String
     modelName: String
-    modelReferences: [String]
     repo: JSON
     cloudStorageConfig: JSON
   }

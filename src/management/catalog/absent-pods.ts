@@ -69,12 +69,12 @@ export const clusterSchema = z
   })
   .refine(hasImage, IMAGE_MISSING);
 
-/** Clients try again later when they read the first sentence. */
+/** Clients look for another place or try again later by the first sentence, or by "insufficient capacity". */
 export function noCapacity(): ServiceError {
   return new ServiceError(
     "no_capacity",
     "There are no longer any instances available with the requested specifications. Please refresh and try " +
-      "again. This installation offers Serverless endpoints and no pods yet.",
+      "again. Insufficient capacity: this installation offers Serverless endpoints and no pods yet.",
   );
 }
 

@@ -11,7 +11,7 @@ import type { RequestContext } from "../context.ts";
 import { logFailure } from "../../failure-log.ts";
 import { endpointObject, fleetObject } from "../objects.ts";
 
-export type PodStatus = "CREATED" | "RUNNING" | "RESTARTING" | "EXITED";
+type PodStatus = "CREATED" | "RUNNING" | "RESTARTING" | "EXITED";
 
 const STATUS: Record<WorkerState, PodStatus> = {
   pulling: "CREATED",
@@ -22,11 +22,6 @@ const STATUS: Record<WorkerState, PodStatus> = {
   stopping: "EXITED",
   standby: "EXITED",
 };
-
-/** The state of a worker as clients of pods call it. */
-export function podStatus(state: WorkerState): PodStatus {
-  return STATUS[state];
-}
 
 /** Workers of an endpoint of the calling account, the oldest first. */
 export async function listWorkers(
@@ -64,7 +59,7 @@ export function toPod(
     ...containerOf(template),
     id: worker.workerId,
     name: endpoint.name,
-    desiredStatus: podStatus(worker.state),
+    desiredStatus: STATUS[worker.state],
     env: [],
     imageDigest: worker.imageDigest,
     version: worker.version,
@@ -72,6 +67,7 @@ export function toPod(
     machineId: worker.hostId,
     machine: machineOf(worker),
     dataCenterId: worker.dataCenterId,
+    lastStartedAt: startedAt === null ? null : new Date(startedAt).toISOString(),
     lastStatusChange: describeChange(worker),
     uptimeSeconds,
     runtime: worker.state === "ready" ? runtimeOf(worker, uptimeSeconds) : null,
@@ -85,7 +81,7 @@ function containerOf(template: TemplateRecord) {
   return { templateId, imageName, dockerArgs, ...disk, ports, containerRegistryAuthId };
 }
 
-function sizeOf({ gpuModels }: WorkerView, endpoint: EndpointRecord, gpuPrices: string | undefined) {
+function sizeOf({ gpuModels, limits }: WorkerView, endpoint: EndpointRecord, gpuPrices: string | undefined) {
   const [instanceId] = endpoint.instanceIds;
   if (instanceId !== undefined) {
     const reading = readCpuInstance(instanceId);
@@ -98,13 +94,18 @@ function sizeOf({ gpuModels }: WorkerView, endpoint: EndpointRecord, gpuPrices: 
     const card = findGpuCard(model);
     return card === undefined ? 0 : gpuPrice(card, prices);
   });
-  return { gpuCount: gpuModels.length, costPerHr: roundPrice(costs.reduce((sum, cost) => sum + cost, 0)) };
+  return {
+    gpuCount: gpuModels.length,
+    ...(limits && { vcpuCount: Math.floor(limits.cpuMilli / 1_000), memoryInGb: limits.memoryMb / 1_024 }),
+    costPerHr: roundPrice(costs.reduce((sum, cost) => sum + cost, 0)),
+  };
 }
 
 function machineOf({ workerId, hostId, gpuModels, isGpuSimulated, dataCenterId }: WorkerView) {
   const [model] = gpuModels;
   return {
     podHostId: `${workerId}-${hostId.slice(0, 8)}`,
+    gpuTypeId: model ?? null,
     gpuDisplayName: model === undefined ? null : (findGpuCard(model)?.displayName ?? model),
     isGpuSimulated,
     location: findDataCenter(dataCenterId)?.countryCode ?? null,

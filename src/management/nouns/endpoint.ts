@@ -19,6 +19,7 @@ import {
   warningsSchema,
   zeroIsAbsent,
 } from "../../contract/rest/rest.ts";
+import { podSchema } from "../../contract/rest/rest-pod.ts";
 import { hasFlashBoot } from "../../domain/placement/standby.ts";
 import { splitList, type endpoint } from "../../db/schema.ts";
 import {
@@ -69,6 +70,16 @@ const locationsSchema = commaList(
   `${COUNTRIES.join(", ")} and data center ids such as EU-RO-1`,
 );
 
+const modelReferencesSchema = z
+  .array(z.unknown())
+  .nullish()
+  .refine((references) => !references?.length, {
+    error:
+      "no model can be attached to an endpoint. Let its code load the model: from the image, from a network " +
+      "volume, or by a name in a variable such as MODEL_NAME in env",
+  })
+  .meta({ description: "Refused unless it is empty: the code of a worker loads its model." });
+
 const executionTimeoutSchema = z.preprocess(
   (timeout) => (timeout === null || timeout === 0 ? EXECUTION_TIMEOUT_DEFAULT_MS : timeout),
   wholeNumber(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS).optional(),
@@ -113,12 +124,10 @@ export function cpuSizes(instanceIds: readonly string[]): {
   return { flavors: [...new Set(parts.map(([flavor = ""]) => flavor))], vcpus: vcpus || undefined };
 }
 
-/** Data centers of a comma list in which a country stands for all of its own. */
-function dataCentersAt(locations: string | null): readonly string[] {
-  return splitList(locations).flatMap((location) => {
-    const ofCountry = DATA_CENTERS.filter(({ countryCode }) => countryCode === location);
-    return ofCountry.length === 0 ? [location] : ofCountry.map(({ id }) => id);
-  });
+/** The data centers of a country; one that is named stands for itself. */
+function dataCentersAt(location: string): readonly string[] {
+  if (DATA_CENTER.test(location)) return [location];
+  return DATA_CENTERS.filter(({ countryCode }) => countryCode === location).map(({ id }) => id);
 }
 
 const orEmpty = (stored: string | null): string => stored ?? "";
@@ -303,14 +312,14 @@ export const endpointFields = {
       input: stringsSchema.nullish().meta({ example: ["EU-RO-1"] }),
       toPatch: joinList,
       output: z.array(z.string()),
-      toOutput: splitList,
+      toOutput: (locations: string | null) => splitList(locations).flatMap(dataCentersAt),
     },
     v2: {
       name: "dataCenterIds",
       input: stringsSchema.optional().meta({ example: ["EU-RO-1"] }),
       toPatch: joinList,
       output: z.array(z.string()),
-      toOutput: dataCentersAt,
+      toOutput: (locations: string | null) => splitList(locations).flatMap(dataCentersAt),
     },
   },
   networkVolumeId: {
@@ -358,7 +367,11 @@ export const endpointFields = {
     patch: clearable(oneOf(CUDA_VERSIONS)),
     default: null,
     workerTrait: true,
-    rest: { input: stringSchema.nullish(), output: z.string(), toOutput: orEmpty },
+    rest: {
+      input: stringSchema.nullish(),
+      output: z.string().optional(),
+      toOutput: (version: string | null) => version ?? undefined,
+    },
     v2: { name: "gpu.minCudaVersion", input: stringSchema.optional(), output: z.string().nullable() },
   },
   env: {
@@ -389,6 +402,7 @@ export const endpointPatchSchema = z
     id: optionalNonEmpty(stringSchema),
     ...patchShape(endpointFields),
     template: optional(inlineTemplateSchema),
+    modelReferences: modelReferencesSchema,
   })
   .refine((patch) => patch.template === undefined || patch.templateId === undefined, {
     path: ["template"],
@@ -418,18 +432,18 @@ export type RequestedCompute = Partial<z.output<z.ZodObject<typeof computeShape>
 
 /** Body of `POST /v1/endpoints`. */
 export const endpointCreateSchema = z
-  .object({ ...restInput(endpointFields, "creation"), ...computeShape })
+  .object({
+    ...restInput(endpointFields, "creation"),
+    ...computeShape,
+    modelReferences: modelReferencesSchema,
+  })
   .meta({ id: "EndpointCreateInput" });
 
 /** Body of `PATCH /v1/endpoints/{id}`: what it omits stays. */
 export const endpointUpdateSchema = z
-  .object({ ...restInput(endpointFields, "update"), ...computeShape })
+  .object({ ...restInput(endpointFields, "update"), ...computeShape, modelReferences: modelReferencesSchema })
   .meta({ id: "EndpointUpdateInput" });
 export type EndpointUpdate = z.infer<typeof endpointUpdateSchema>;
-
-const workerSchema = z
-  .object({ id: z.string(), desiredStatus: z.string().meta({ example: "RUNNING" }) })
-  .meta({ id: "EndpointWorker" });
 
 /** An endpoint as REST v1 shows it. */
 export const endpointSchema = z
@@ -445,7 +459,7 @@ export const endpointSchema = z
     instanceIds: z.array(z.string()),
     locations: z.string().meta({ description: "dataCenterIds as a comma list." }),
     template: templateSchema.optional().meta({ description: "With includeTemplate." }),
-    workers: z.array(workerSchema).optional().meta({ description: "With includeWorkers." }),
+    workers: z.array(podSchema).optional().meta({ description: "With includeWorkers." }),
     warnings: warningsSchema,
   })
   .meta({ id: "Endpoint" });

@@ -25,8 +25,13 @@ import { patchShape, restInput, restOutput, type Fields } from "./field.ts";
 import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
 
 const PORT_MAX = 65_535;
-const NESTED_CATEGORIES = ["CPU", "NVIDIA", "AMD"] as const;
 const CATEGORIES = ["CPU", "GPU", "NVIDIA", "AMD"] as const;
+/** Typed clients of REST know no other ones. */
+const SHOWN_CATEGORIES = ["NVIDIA", "AMD", "CPU"] as const;
+
+function shownCategory(category: string | null): (typeof SHOWN_CATEGORIES)[number] {
+  return SHOWN_CATEGORIES.find((known) => known === category) ?? "NVIDIA";
+}
 
 export const mountPathSchema = z.string().regex(/^(\/.*)?$/, "must begin with /, such as /workspace");
 
@@ -279,14 +284,17 @@ export const templateFields = {
     input: "For lists; has no effect.",
     patch: clearable(oneOf(CATEGORIES)),
     default: null,
-    rest: { input: oneOf(CATEGORIES).nullish(), output: z.string().nullable() },
+    rest: {
+      input: oneOf(CATEGORIES).nullish(),
+      output: z.enum(SHOWN_CATEGORIES),
+      toOutput: shownCategory,
+    },
     v2: {
       name: "category",
-      input: oneOf(NESTED_CATEGORIES).optional(),
+      input: oneOf(SHOWN_CATEGORIES).optional(),
       default: "NVIDIA",
-      output: z.enum(NESTED_CATEGORIES),
-      toOutput: (category: string | null) =>
-        NESTED_CATEGORIES.find((known) => known === category) ?? "NVIDIA",
+      output: z.enum(SHOWN_CATEGORIES),
+      toOutput: shownCategory,
     },
   },
 } satisfies Fields<Column>;

@@ -1,37 +1,37 @@
-/** A fixture beside an Edgerun whose workers are containers. */
-import { rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+/** A fixture beside an edge whose workers are containers. */
+import { join } from "node:path";
+import { inject } from "vitest";
 import { ensureFlashImages } from "../../../scripts/images/flash-images.ts";
-import { type BareEdgerun, startBareEdgerun } from "../../support/edgerun.ts";
+import type { EdgeAccess } from "../../support/lone-edge.ts";
 import { inTurn } from "../../support/turn.ts";
-import { CommandFixture, layOutBundle } from "./flash-command.ts";
+import { CommandFixture } from "./flash-command.ts";
 
 const PACKAGE = join(import.meta.dirname, "../../../sdk/python/src");
 
-export type ContainerFixture = AsyncDisposable & {
+export type ContainerFixture<Place> = AsyncDisposable & {
   readonly fixture: CommandFixture;
-  readonly edgerun: BareEdgerun;
+  readonly place: Place;
 };
 
-/** Starts Edgerun with the runtime images of flash; the commands of the fixture know where it is. */
-export async function openContainerFixture(): Promise<ContainerFixture> {
-  const [bundle, edgerun] = await Promise.all([
-    layOutBundle(),
-    startBareEdgerun({ runtime: "docker" }),
+/** Makes the runtime images of flash while a place starts that runs them; the commands of the fixture know where it is. */
+export async function openContainerFixture<Place extends EdgeAccess & AsyncDisposable>(
+  starting: Promise<Place>,
+): Promise<ContainerFixture<Place>> {
+  const [place] = await Promise.all([
+    starting,
     inTurn("flash-images", () => ensureFlashImages(() => undefined)),
   ]);
-  const fixture = await CommandFixture.open(bundle, {
-    EDGERUN_URL: edgerun.baseUrl,
-    SVC_API_KEY: edgerun.apiKey,
+  const fixture = await CommandFixture.open(inject("flashBundle"), {
+    EDGERUN_URL: place.baseUrl,
+    SVC_API_KEY: place.apiKey,
     PYTHONPATH: PACKAGE,
   });
   return {
     fixture,
-    edgerun,
+    place,
     async [Symbol.asyncDispose]() {
       await fixture[Symbol.asyncDispose]();
-      await edgerun.stop();
-      await rm(dirname(bundle), { recursive: true, force: true });
+      await place[Symbol.asyncDispose]();
     },
   };
 }

@@ -3,7 +3,8 @@
  * the edge listens on the loopback interface only. Unplugged, packets are lost and nobody is told.
  */
 import { execFile } from "node:child_process";
-import { randomBytes, randomInt } from "node:crypto";
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { once } from "node:events";
 import { promisify } from "node:util";
@@ -30,11 +31,11 @@ export class HostLink implements AsyncDisposable {
     const namespace = `${rigName}-${hostName}`;
     const id = randomBytes(4).toString("hex");
     const [outer, inner] = [`er${id}o`, `er${id}i`];
-    const subnet = `10.${randomInt(200, 250)}.${randomInt(0, 256)}`;
-    const [outerAddress, innerAddress] = [`${subnet}.1`, `${subnet}.2`];
     const inside = (...args: string[]) => ip("-netns", namespace, ...args);
     await ip("netns", "add", namespace);
     await ip("link", "add", outer, "type", "veth", "peer", "name", inner, "netns", namespace);
+    const subnet = await subnetOf(outer);
+    const [outerAddress, innerAddress] = [`${subnet}.1`, `${subnet}.2`];
     await ip("address", "add", `${outerAddress}/30`, "dev", outer);
     await ip("link", "set", outer, "up");
     await inside("address", "add", `${innerAddress}/30`, "dev", inner);
@@ -69,6 +70,12 @@ export class HostLink implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#relays.map((relay) => relay.close()));
   }
+}
+
+/** Three octets of its own: with those of another cable, packets would leave by whichever came first. */
+async function subnetOf(networkInterface: string): Promise<string> {
+  const index = Number(await readFile(`/sys/class/net/${networkInterface}/ifindex`, "utf8"));
+  return `10.${200 + (Math.floor(index / 256) % 50)}.${index % 256}`;
 }
 
 async function ip(...args: string[]): Promise<void> {

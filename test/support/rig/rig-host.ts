@@ -111,9 +111,21 @@ export class RigHost {
   /** Waits until the agents of this host have printed a text, perhaps after so many characters. */
   async logged(text: string, fromCharacter = 0): Promise<void> {
     const isLogged = () => this.log.slice(fromCharacter).includes(text);
-    const isOver = () => this.#agent?.exitCode != null;
-    await until(() => isLogged() || isOver(), `${text} in the log of ${this.name}`, 240_000);
-    if (!isLogged()) throw new Error(`The agent of ${this.name} ended:\n${this.log}`);
+    const look = () => {
+      if (isLogged() || this.#hasEnded()) return true;
+      throw new Error(this.#story()); // what the end of the wait tells
+    };
+    await until(look, `${text} in the log of ${this.name}`, 240_000);
+    if (!isLogged()) throw new Error(this.#story());
+  }
+
+  #hasEnded(): boolean {
+    return this.#agent?.exitCode != null || this.#agent?.signalCode != null;
+  }
+
+  #story(): string {
+    const ended = this.#agent?.signalCode ?? this.#agent?.exitCode;
+    return `the agent of ${this.name} ${ended == null ? "runs" : `ended (${ended})`}:\n${this.log}`;
   }
 
   get #logPath(): string {
@@ -150,7 +162,7 @@ export class RigHost {
 
   async #end(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
     const agent = this.#agent;
-    if (agent === null || agent.exitCode !== null || agent.signalCode !== null) return;
+    if (agent === null || this.#hasEnded()) return;
     const ended = once(agent, "exit");
     agent.kill(signal);
     await ended;

@@ -1,4 +1,4 @@
-"""Workers as they really are: processes that run `python -m edgerun.runtime` on the files of an app."""
+"""Workers as they are: processes that run edgerun.runtime on the files of an app."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import os
 import random
 import signal
 import socket
-import subprocess
-import sys
 import textwrap
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from nursery import ForkedWorker
 
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 WAIT_S = 30.0
@@ -82,14 +82,7 @@ class Worker:
     def _start(self, directory: Path, environment: dict[str, str]) -> None:
         self._log = directory / "worker.log"
         inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        with self._log.open("w") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "edgerun.runtime"],
-                env={**inherited, **environment},
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=directory,
-            )
+        self.process = ForkedWorker({**inherited, **environment}, directory, self._log)
 
     @property
     def output(self) -> str:
@@ -108,7 +101,7 @@ class Worker:
         return self.process.wait(WAIT_S)
 
     def close(self) -> None:
-        self.process.kill()
+        self.process.send_signal(signal.SIGKILL)
         self.process.wait(WAIT_S)
 
 
