@@ -9,14 +9,15 @@ import type { ZodOpenApiOperationObject } from "zod-openapi";
 /** Statuses of the errors that operations describe. */
 export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 501 | 502 | 503 | 504 | 524;
 
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+export type OnRequest = `${Method} /${string}`;
+
 /** What the OpenAPI document says of an operation. */
 export type Operation = {
-  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Below the prefix of its API, with parameters in braces: `/templates/{templateId}`. */
-  readonly path: string;
+  /** Method and path below the prefix of its API, with parameters in braces: `GET /templates/{templateId}`. */
+  readonly on: OnRequest;
   /** Unique in the document; generated clients name their methods by it. */
   readonly id: string;
-  readonly tag?: string;
   readonly summary: string;
   readonly details?: string;
   /** Parameters of the path that are more than a string. */
@@ -61,7 +62,7 @@ export type Api = {
   /** Media type of errors; absent: application/json. */
   readonly errorType?: string;
   readonly errors: readonly ErrorStatus[];
-  readonly tag?: string;
+  readonly tag: string;
   /** Parameters of paths, by name; those of an operation win. */
   readonly params?: Readonly<Record<string, z.ZodType>>;
   /** Absent: an API key. */
@@ -75,17 +76,21 @@ export function mount<E extends Env, Entry extends Route<E>>(
   guardsOf: (route: Entry) => readonly MiddlewareHandler<E>[] = () => [],
 ): void {
   for (const route of routes) {
-    app.on(route.method, [patternOf(route.path)], ...guardsOf(route), route.serve);
+    const { method, path } = splitRequest(route.on);
+    // The router writes parameters as :name.
+    app.on(method, [path.replaceAll(/\{(\w+)\}/g, ":$1")], ...guardsOf(route), route.serve);
   }
 }
 
-/** A path as the router reads it: `/templates/:templateId`. */
-function patternOf(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ":$1");
+export function splitRequest(on: OnRequest): { readonly method: string; readonly path: string } {
+  const [method = "", path = ""] = on.split(" ");
+  return { method, path };
 }
 
-/** The operation, and the same by POST for clients that send that to read or to change. */
-export function withPost<Entry extends Operation>(route: Entry, path = route.path): readonly [Entry, Entry] {
-  const { id, summary } = route;
-  return [route, { ...route, method: "POST", path, id: `${id}ByPost`, summary: `${summary} (the same)` }];
+/** The operation, and the same by POST, below its path with `suffix`, for clients that use no other method. */
+export function withPost<Entry extends Operation>(route: Entry, suffix = ""): readonly [Entry, Entry] {
+  const { on, id, summary } = route;
+  const { path } = splitRequest(on);
+  const same = { on: `POST ${path}${suffix}`, id: `${id}ByPost`, summary: `${summary} (the same)` };
+  return [route, { ...route, ...same }];
 }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { findEndpoint } from "../../src/db/endpoints.ts";
-import { NEEDED_ACCESS } from "../../src/gateway/queue/operations.ts";
+import { NEEDED_ACCESS } from "./needed-access.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { keyWith } from "./key-client.ts";
 import { DIRECT_HEADERS_MAX, DIRECT_TARGET_MAX_CHARACTERS } from "../../src/link/link-messages.ts";

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { environmentKey, environmentOfKey } from "../../src/auth/derived-keys.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { flashEnvironment } from "../../src/db/schema.ts";
-import { NEEDED_ACCESS } from "../../src/gateway/queue/operations.ts";
+import { NEEDED_ACCESS } from "./needed-access.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
 import { EdgeClient } from "./edge-client.ts";

@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { DIRECT_METHODS } from "../../src/gateway/docs/openapi/load-balancing-paths.ts";
+import { DIRECT_METHODS } from "../../src/gateway/load-balancing/operations.ts";
 import { makeDocument } from "../../src/gateway/docs/openapi/document.ts";
 import { edgeRoutes } from "../../src/routes.ts";
 
@@ -47,7 +47,7 @@ const OF_WORKERS = "ALL /lb/:endpointId/*";
 
 function routesOfWorkers(): readonly string[] {
   const isThere = edgeRoutes().routes.some(({ method, path }) => `${method} ${path}` === OF_WORKERS);
-  return isThere ? DIRECT_METHODS.map((method) => `${method.toUpperCase()} /lb/{endpointId}/{path}`) : [];
+  return isThere ? DIRECT_METHODS.map((method) => `${method} /lb/{endpointId}/{path}`) : [];
 }
 
 test("every route is documented, and everything documented is a route", ({ expect }) => {

@@ -3,7 +3,7 @@ import { beforeAll, describe, test } from "vitest";
 import { endpointKey } from "../../src/auth/derived-keys.ts";
 import type { OpenaiErrorBody } from "../../src/contract/openai.ts";
 import type { Access } from "../../src/domain/accounts/permissions.ts";
-import { NEEDED_ACCESS } from "../../src/gateway/queue/operations.ts";
+import { NEEDED_ACCESS } from "./needed-access.ts";
 import { queueRoutes } from "../../src/gateway/queue/routes.ts";
 import { codeOf, freshClient, post, savedEndpoint, type Client } from "./graphql-client.ts";
 import { keyWith } from "./key-client.ts";

@@ -1,16 +1,65 @@
 /** Artifacts of flash apps, to be mounted at /artifacts. The token in the URL is all that a caller needs. */
 import { type Context, Hono } from "hono";
+import * as z from "zod";
 import { networkOf } from "../../auth/request-rates.ts";
-import { ServiceError } from "../../contract/errors.ts";
+import { errorBodySchema, ServiceError } from "../../contract/errors.ts";
 import type { Env } from "../../env.ts";
 import { bytesOfPart, countOfParts } from "../../management/flash/artifact-parts.ts";
 import { findDownload, requireUpload } from "../../management/flash/artifact-transfers.ts";
+import { mount, type Api, type Route } from "../route.ts";
 import { renderError } from "../errors.ts";
+import { ARCHIVE, ARCHIVE_ANSWERS } from "./archive-answers.ts";
 import { artifactResponse } from "./artifact-answer.ts";
 import { storeChecked } from "./checked-upload.ts";
 
 type ArtifactsApi = { Bindings: Env };
 type ArtifactsContext = Context<ArtifactsApi>;
+
+const tokenParameter = { token: z.string().meta({ description: "As issued by the management API." }) };
+const requestBody = { required: true, content: ARCHIVE } as const;
+
+const ROUTES: readonly Route<ArtifactsApi>[] = [
+  {
+    on: "PUT /uploads/{token}",
+    id: "uploadArtifact",
+    summary: "Upload an artifact in one request",
+    details: "The URL is `uploadUrl` of prepareFlashArtifactUpload. Size and SHA-256 must be as announced.",
+    status: 204,
+    errors: [400],
+    requestBody,
+    serve: receiveArtifact,
+  },
+  {
+    on: "PUT /uploads/{token}/parts/{number}",
+    id: "uploadArtifactPart",
+    summary: "Upload a part of an artifact",
+    details: "In any order; may be repeated. Each part but the last has `partBytes` bytes.",
+    params: { number: z.number().int().min(1) },
+    status: 204,
+    errors: [400],
+    requestBody,
+    serve: receivePart,
+  },
+  {
+    on: "GET /downloads/{token}",
+    id: "downloadBuild",
+    summary: "Download the artifact of a build",
+    details:
+      "The URL is `activeArtifact.downloadUrl` of an environment. `Range` asks for a part; the ETag is the SHA-256.",
+    responses: ARCHIVE_ANSWERS,
+    serve: sendDownload,
+  },
+];
+
+export const artifactApi: Api = {
+  prefix: "/artifacts",
+  tag: "Artifacts",
+  operations: ROUTES,
+  errorBody: errorBodySchema,
+  errors: [404, 429, 500],
+  params: tokenParameter,
+  credential: "none",
+};
 
 export function artifactRoutes(): Hono<ArtifactsApi> {
   const routes = new Hono<ArtifactsApi>();
@@ -20,9 +69,7 @@ export function artifactRoutes(): Hono<ArtifactsApi> {
     context.header("Cache-Control", "private, no-store");
     await next();
   });
-  routes.put("/uploads/:token", receiveArtifact);
-  routes.put("/uploads/:token/parts/:number", receivePart);
-  routes.get("/downloads/:token", sendDownload);
+  mount(routes, ROUTES);
   routes.all("*", (context) => {
     throw new ServiceError("not_found", `There is no operation ${context.req.method} at this URL.`);
   });

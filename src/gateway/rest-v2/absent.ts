@@ -3,7 +3,7 @@
  */
 import * as z from "zod";
 import { ServiceError } from "../../contract/errors.ts";
-import type { Operation } from "../route.ts";
+import type { OnRequest } from "../route.ts";
 import { pageQuerySchema, pageSchema, pageShape } from "./page.ts";
 import { v2Route } from "./route.ts";
 
@@ -11,19 +11,16 @@ const PODS =
   "Pods are not offered by this version of Edgerun: it runs workers of endpoints only. See /v2/serverless.";
 const CLUSTERS = "Clusters are not offered by this version of Edgerun: it runs workers of endpoints only.";
 const BUILDS = "Builds from GitHub are not offered: build the image yourself and name it in the endpoint.";
+const DELEGATIONS =
+  "Delegated access to Amazon's registry is not offered. Create a registry credential at POST /v2/registries instead.";
 const GLOBAL_VOLUMES =
   "Global volumes are not offered. Create a network volume at POST /v2/network-volumes instead.";
 
-type Absent = { readonly tag: string; readonly reason: string };
-
-function absent(
-  { tag, reason }: Absent,
-  method: Operation["method"],
-  path: string,
-  { id, summary }: { readonly id: string; readonly summary: string },
-) {
+function absent(reason: string, on: OnRequest, id: string, summary: string) {
   return v2Route({
-    ...{ method, path, tag, id, summary: `${summary}: not offered` },
+    on,
+    id,
+    summary: `${summary}: not offered`,
     errors: [501],
     serve: () => {
       throw new ServiceError("not_implemented", reason);
@@ -31,67 +28,59 @@ function absent(
   });
 }
 
-function emptyList(
-  tag: string,
-  path: string,
-  member: string,
-  { id, summary, query }: Pick<Operation, "id" | "summary" | "query">,
-) {
+function emptyList(on: OnRequest, member: string, id: string, summary: string, query = pageQuerySchema) {
   return v2Route({
-    ...{ method: "GET", path, tag, id, summary: `${summary}: there are none` },
+    on,
+    id,
+    summary: `${summary}: there are none`,
     errors: [400, 422],
-    query: query ?? pageQuerySchema,
+    query,
     answer: pageSchema(member, z.unknown()),
     serve: () => ({ [member]: [], pagination: { hasNextPage: false, nextCursor: null } }),
   });
 }
 
-const pods = { tag: "REST v2: pods", reason: PODS };
-const clusters = { tag: "REST v2: clusters", reason: CLUSTERS };
-const builds = { tag: "REST v2: endpoints", reason: BUILDS };
-const globalVolumes = { tag: "REST v2: network volumes", reason: GLOBAL_VOLUMES };
+const podQuerySchema = z.strictObject({
+  ...pageShape,
+  includeClusterPods: z.enum(["true", "false"]).optional(),
+});
 
-export const absentRoutes = [
-  emptyList(pods.tag, "/pods", "pods", {
-    id: "listContainerPods",
-    summary: "List pods",
-    query: z.strictObject({ ...pageShape, includeClusterPods: z.enum(["true", "false"]).optional() }),
-  }),
-  absent(pods, "POST", "/pods", { id: "createContainerPod", summary: "Create a pod" }),
-  absent(pods, "GET", "/pods/{id}", { id: "getContainerPod", summary: "Get a pod" }),
-  absent(pods, "PATCH", "/pods/{id}", { id: "updateContainerPod", summary: "Change a pod" }),
-  absent(pods, "DELETE", "/pods/{id}", { id: "deleteContainerPod", summary: "Delete a pod" }),
-  absent(pods, "POST", "/pods/{id}/action", {
-    id: "actOnContainerPod",
-    summary: "Start, stop or restart a pod",
-  }),
-  absent(pods, "GET", "/pods/{id}/logs", {
-    id: "streamContainerPodLogs",
-    summary: "Stream the logs of a pod",
-  }),
-  emptyList(clusters.tag, "/clusters", "clusters", { id: "listClusters", summary: "List clusters" }),
-  absent(clusters, "POST", "/clusters", { id: "createCluster", summary: "Create a cluster" }),
-  absent(clusters, "GET", "/clusters/{id}", { id: "getCluster", summary: "Get a cluster" }),
-  absent(clusters, "PATCH", "/clusters/{id}", { id: "updateCluster", summary: "Rename a cluster" }),
-  absent(clusters, "DELETE", "/clusters/{id}", { id: "deleteCluster", summary: "Delete a cluster" }),
-  absent(clusters, "GET", "/clusters/{id}/pods", {
-    id: "listClusterPods",
-    summary: "List the pods of a cluster",
-  }),
-  emptyList(builds.tag, "/serverless/{id}/builds", "builds", {
-    id: "listBuilds",
-    summary: "List builds from GitHub",
-  }),
-  absent(builds, "GET", "/serverless/{id}/builds/{buildId}", {
-    id: "getBuild",
-    summary: "Get a build from GitHub",
-  }),
-  emptyList(globalVolumes.tag, "/global-volumes", "globalVolumes", {
-    id: "listGlobalVolumes",
-    summary: "List global volumes",
-  }),
-  absent(globalVolumes, "POST", "/global-volumes", {
-    id: "createGlobalVolume",
-    summary: "Create a global volume",
-  }),
+export const podRoutes = [
+  emptyList("GET /pods", "pods", "listContainerPods", "List pods", podQuerySchema),
+  absent(PODS, "POST /pods", "createContainerPod", "Create a pod"),
+  absent(PODS, "GET /pods/{id}", "getContainerPod", "Get a pod"),
+  absent(PODS, "PATCH /pods/{id}", "updateContainerPod", "Change a pod"),
+  absent(PODS, "DELETE /pods/{id}", "deleteContainerPod", "Delete a pod"),
+  absent(PODS, "POST /pods/{id}/action", "actOnContainerPod", "Start, stop or restart a pod"),
+  absent(PODS, "GET /pods/{id}/logs", "streamContainerPodLogs", "Stream the logs of a pod"),
+];
+
+export const clusterRoutes = [
+  emptyList("GET /clusters", "clusters", "listClusters", "List clusters"),
+  absent(CLUSTERS, "POST /clusters", "createCluster", "Create a cluster"),
+  absent(CLUSTERS, "GET /clusters/{id}", "getCluster", "Get a cluster"),
+  absent(CLUSTERS, "PATCH /clusters/{id}", "updateCluster", "Rename a cluster"),
+  absent(CLUSTERS, "DELETE /clusters/{id}", "deleteCluster", "Delete a cluster"),
+  absent(CLUSTERS, "GET /clusters/{id}/pods", "listClusterPods", "List the pods of a cluster"),
+];
+
+export const buildRoutes = [
+  emptyList("GET /serverless/{id}/builds", "builds", "listBuilds", "List builds from GitHub"),
+  absent(BUILDS, "GET /serverless/{id}/builds/{buildId}", "getBuild", "Get a build from GitHub"),
+];
+
+export const globalVolumeRoutes = [
+  emptyList("GET /global-volumes", "globalVolumes", "listGlobalVolumes", "List global volumes"),
+  absent(GLOBAL_VOLUMES, "POST /global-volumes", "createGlobalVolume", "Create a global volume"),
+];
+
+export const delegationRoutes = [
+  emptyList(
+    "GET /registries/delegations",
+    "delegations",
+    "listDelegations",
+    "List delegations of registries",
+  ),
+  absent(DELEGATIONS, "POST /registries/delegations", "createDelegation", "Delegate access to a registry"),
+  absent(DELEGATIONS, "DELETE /registries/delegations/{id}", "revokeDelegation", "Revoke a delegation"),
 ];

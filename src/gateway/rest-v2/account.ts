@@ -8,9 +8,6 @@ import {
 import { parseInput } from "../../management/input-schemas.ts";
 import { v2Route } from "./route.ts";
 
-const tag = "REST v2: account";
-const path = "/account/ssh-keys";
-
 /** One line of an authorized_keys file: type, key, comment. */
 const keySchema = z
   .string()
@@ -23,18 +20,16 @@ const updateSchema = z.strictObject({ keys: z.array(keySchema).max(1_000) }).met
 
 export const accountRoutes = [
   v2Route({
-    ...{ method: "GET", path, tag, id: "getSshKeys", summary: "List the public SSH keys of the account" },
+    on: "GET /account/ssh-keys",
+    id: "getSshKeys",
+    summary: "List the public SSH keys of the account",
     answer: keysSchema,
     serve: async (request) => ({ keys: keysOf((await readAccount(request)).pubKey) }),
   }),
   v2Route({
-    ...{
-      method: "PUT",
-      path,
-      tag,
-      id: "updateSshKeys",
-      summary: "Replace the public SSH keys of the account",
-    },
+    on: "PUT /account/ssh-keys",
+    id: "updateSshKeys",
+    summary: "Replace the public SSH keys of the account",
     errors: [400, 413, 422, 503],
     body: updateSchema,
     example: { keys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExample me@example.com"] },

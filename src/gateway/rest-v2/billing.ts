@@ -154,7 +154,9 @@ function billsRoute({ path, id, summary, amounts, of, load }: Bills): Route<Rest
     ? { [of.name]: z.string().max(256).optional() }
     : {};
   return v2Route({
-    ...{ method: "GET", path: `/billing${path}` as const, tag: "REST v2: billing", id, summary },
+    on: `GET /billing${path}` as const,
+    id,
+    summary,
     errors: [400, 422],
     query: z.strictObject({ ...filterShape, ...rangeShape }),
     answer: answerOf(amounts, of),

@@ -11,8 +11,6 @@ import type { RequestContext } from "../../management/context.ts";
 import { oneOf } from "../../management/input-schemas.ts";
 import { FIND, v2Route } from "./route.ts";
 
-const tag = "REST v2: catalog";
-
 const LEVELS = ["NONE", "LOW", "MEDIUM", "HIGH"] as const;
 type Level = (typeof LEVELS)[number];
 
@@ -314,7 +312,9 @@ const availability = "Availability is of workers of endpoints; for pods and clus
 
 export const catalogRoutes = [
   v2Route({
-    ...{ method: "GET", path: "/catalog/gpus", tag, id: "listGpuTypes", summary: "List GPU types" },
+    on: "GET /catalog/gpus",
+    id: "listGpuTypes",
+    summary: "List GPU types",
     details: availability,
     errors: [400, 422, 503],
     query: gpuQuerySchema,
@@ -325,7 +325,9 @@ export const catalogRoutes = [
     },
   }),
   v2Route({
-    ...{ method: "GET", path: "/catalog/gpus/{id}", tag, id: "getGpuType", summary: "Get a GPU type" },
+    on: "GET /catalog/gpus/{id}",
+    id: "getGpuType",
+    summary: "Get a GPU type",
     details: availability,
     errors: [400, 404, 422, 503],
     query: gpuQuerySchema,
@@ -336,14 +338,18 @@ export const catalogRoutes = [
     },
   }),
   v2Route({
-    ...{ method: "GET", path: "/catalog/cpus", tag, id: "listCpuTypes", summary: "List CPU types" },
+    on: "GET /catalog/cpus",
+    id: "listCpuTypes",
+    summary: "List CPU types",
     errors: [400, 422, 503],
     query: cpuQuerySchema,
     answer: z.object({ cpus: z.array(cpuSchema) }),
     serve: async (request, { query }) => ({ cpus: await showCpus(request, query) }),
   }),
   v2Route({
-    ...{ method: "GET", path: "/catalog/cpus/{id}", tag, id: "getCpuType", summary: "Get a CPU type" },
+    on: "GET /catalog/cpus/{id}",
+    id: "getCpuType",
+    summary: "Get a CPU type",
     errors: [400, 404, 422, 503],
     query: cpuQuerySchema,
     answer: cpuSchema,
@@ -353,13 +359,9 @@ export const catalogRoutes = [
     },
   }),
   v2Route({
-    ...{
-      method: "GET",
-      path: "/catalog/datacenters",
-      tag,
-      id: "listDataCenters",
-      summary: "List data centers",
-    },
+    on: "GET /catalog/datacenters",
+    id: "listDataCenters",
+    summary: "List data centers",
     errors: [400, 422, 503],
     query: dataCentersQuerySchema,
     answer: z.object({ dataCenters: z.array(dataCenterSchema) }),
@@ -373,13 +375,9 @@ export const catalogRoutes = [
     },
   }),
   v2Route({
-    ...{
-      method: "GET",
-      path: "/catalog/datacenters/{id}",
-      tag,
-      id: "getDataCenter",
-      summary: "Get a data center",
-    },
+    on: "GET /catalog/datacenters/{id}",
+    id: "getDataCenter",
+    summary: "Get a data center",
     errors: [...FIND, 400, 422, 503],
     query: z.strictObject({ include: includeSchema }),
     answer: dataCenterSchema,

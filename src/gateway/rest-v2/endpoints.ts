@@ -37,8 +37,6 @@ import { parseNested, withPlaces, type Places } from "./patch.ts";
 import { pageOf, pageQuerySchema, pageSchema } from "./page.ts";
 import { CHANGE, CREATE, FIND, REMOVE, v2Route } from "./route.ts";
 
-const tag = "REST v2: endpoints";
-
 /** The settings of a container that an endpoint has. */
 const { imageName, containerDiskInGb, dockerArgs, env, ports, containerRegistryAuthId } =
   inlineTemplateFields;
@@ -149,7 +147,9 @@ const answerSchema = nestedAnswer({
 
 export const endpointRoutes = [
   v2Route({
-    ...{ method: "GET", path: "/serverless", tag, id: "listServerless", summary: "List endpoints" },
+    on: "GET /serverless",
+    id: "listServerless",
+    summary: "List endpoints",
     query: pageQuerySchema,
     errors: [400, 422],
     answer: pageSchema("endpoints", answerSchema),
@@ -159,7 +159,9 @@ export const endpointRoutes = [
     },
   }),
   v2Route({
-    ...{ method: "POST", path: "/serverless", tag, id: "createServerless", summary: "Create an endpoint" },
+    on: "POST /serverless",
+    id: "createServerless",
+    summary: "Create an endpoint",
     details: "Either gpu or cpu, and an image or a templateId.",
     errors: CREATE,
     body: creationSchema,
@@ -179,19 +181,17 @@ export const endpointRoutes = [
       }),
   }),
   v2Route({
-    ...{ method: "GET", path: "/serverless/{id}", tag, id: "getServerless", summary: "Get an endpoint" },
+    on: "GET /serverless/{id}",
+    id: "getServerless",
+    summary: "Get an endpoint",
     errors: FIND,
     answer: answerSchema,
     serve: async (request, { params }) => await showOne(request, await requireEndpoint(request, params.id)),
   }),
   v2Route({
-    ...{
-      method: "PATCH",
-      path: "/serverless/{id}",
-      tag,
-      id: "updateServerless",
-      summary: "Change an endpoint",
-    },
+    on: "PATCH /serverless/{id}",
+    id: "updateServerless",
+    summary: "Change an endpoint",
     details: "Omitted fields are left unchanged.",
     errors: CHANGE,
     body: updateSchema,
@@ -204,13 +204,9 @@ export const endpointRoutes = [
       }),
   }),
   v2Route({
-    ...{
-      method: "DELETE",
-      path: "/serverless/{id}",
-      tag,
-      id: "deleteServerless",
-      summary: "Delete an endpoint",
-    },
+    on: "DELETE /serverless/{id}",
+    id: "deleteServerless",
+    summary: "Delete an endpoint",
     details: "Its workers are drained and its jobs cancelled.",
     errors: REMOVE,
     serve: async (request, { params }) => await deleteEndpoint(request, params.id, "with-workers"),

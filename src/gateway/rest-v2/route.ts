@@ -10,14 +10,14 @@ import { parseInput } from "../../management/input-schemas.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { readJson } from "../body.ts";
 import type { RestApi, RestContext } from "../rest/context.ts";
-import type { Call, ErrorStatus, Operation, Route } from "../route.ts";
+import type { Call, ErrorStatus, OnRequest, Operation, Route } from "../route.ts";
 
-type V2Operation<Path extends string, Query, Body> = Omit<Operation, "path" | "query" | "body"> & {
-  readonly path: Path;
+type V2Operation<On extends OnRequest, Query, Body> = Omit<Operation, "on" | "query" | "body"> & {
+  readonly on: On;
   readonly query?: Query;
   readonly body?: Body;
   /** An answer without a schema has no body. */
-  readonly serve: (request: RequestContext, call: Call<Path, Query, Body>) => object | Promise<object | void>;
+  readonly serve: (request: RequestContext, call: Call<On, Query, Body>) => object | Promise<object | void>;
 };
 
 /** Errors of an operation that finds an object, and of those that write. */
@@ -27,19 +27,19 @@ export const CHANGE = CREATE;
 export const REMOVE: readonly ErrorStatus[] = [400, 404, 503];
 
 export function v2Route<
-  const Path extends string,
+  const On extends OnRequest,
   Query extends z.ZodObject = z.ZodObject,
   Body extends z.ZodType = z.ZodObject,
->({ serve, ...operation }: V2Operation<Path, Query, Body>): Route<RestApi> {
+>({ serve, ...operation }: V2Operation<On, Query, Body>): Route<RestApi> {
   const { query = z.strictObject({}), body, answer } = operation;
-  const success = operation.method === "POST" ? 201 : 200;
+  const success = operation.on.startsWith("POST") ? 201 : 200;
   const handler: Handler<RestApi> = async (context: RestContext) => {
     const call = {
       params: context.req.param(),
       query: parseInput(query, context.req.query()),
       body: body && parseInput(body, await readObject(context)),
     };
-    const value = await serve(context.get("request"), call as Call<Path, Query, Body>);
+    const value = await serve(context.get("request"), call as Call<On, Query, Body>);
     return answer === undefined ? context.body(null, 204) : context.json(value ?? {}, success);
   };
   return { ...(operation as Operation), status: answer === undefined ? 204 : success, serve: handler };

@@ -5,68 +5,58 @@
 import { Hono } from "hono";
 import { problemSchema, ServiceError } from "../../contract/errors.ts";
 import { renderProblem } from "../errors.ts";
-import { limitedAs, withEndpoint, type QueueApi } from "../queue/context.ts";
-import { workerLogs } from "../queue/streams/logs.ts";
+import { withEndpoint, type QueueApi } from "../queue/context.ts";
+import { workerLogRoutes } from "../queue/measures.ts";
+import { guardsOf } from "../queue/route.ts";
 import { withAccess, type RestApi } from "../rest/context.ts";
-import { mount, type Api, type Route } from "../route.ts";
-import { absentRoutes } from "./absent.ts";
+import { mount, splitRequest, type Api, type OnRequest, type Route } from "../route.ts";
+import { buildRoutes, clusterRoutes, delegationRoutes, globalVolumeRoutes, podRoutes } from "./absent.ts";
 import { accountRoutes } from "./account.ts";
 import { billingRoutes } from "./billing.ts";
 import { catalogRoutes } from "./catalog.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { registryRoutes, volumeRoutes } from "./storage.ts";
-import { templateRoutes } from "./templates.ts";
+import { publicTemplateRoutes, templateRoutes } from "./templates.ts";
 import { workerRoutes } from "./workers.ts";
 
-export const v2Operations: readonly Route<RestApi>[] = [
-  ...accountRoutes,
-  ...endpointRoutes,
-  ...workerRoutes,
-  ...templateRoutes,
-  ...volumeRoutes,
-  ...registryRoutes,
-  ...catalogRoutes,
-  ...billingRoutes,
-  ...absentRoutes,
+type Subject = { readonly tag: string; readonly routes: readonly Route<RestApi>[] };
+
+const SUBJECTS: readonly Subject[] = [
+  { tag: "REST v2: account", routes: accountRoutes },
+  { tag: "REST v2: endpoints", routes: [...endpointRoutes, ...workerRoutes, ...buildRoutes] },
+  { tag: "REST v2: templates", routes: templateRoutes },
+  { tag: "REST v2: network volumes", routes: [...volumeRoutes, ...globalVolumeRoutes] },
+  { tag: "REST v2: registries", routes: [...delegationRoutes, ...registryRoutes] },
+  { tag: "REST v2: catalog", routes: [...catalogRoutes, ...publicTemplateRoutes] },
+  { tag: "REST v2: billing", routes: billingRoutes },
+  { tag: "REST v2: pods", routes: podRoutes },
+  { tag: "REST v2: clusters", routes: clusterRoutes },
 ];
+const ROUTES = SUBJECTS.flatMap(({ routes }) => routes);
 
-export const restV2Api: Api = {
-  prefix: "/v2",
-  operations: v2Operations,
-  errorBody: problemSchema,
-  errorType: "application/problem+json",
-  errors: [401, 403, 500],
-};
+const PROBLEMS = { errorBody: problemSchema, errorType: "application/problem+json" };
 
-/** First segments of paths that are not the ids of endpoints. */
-export const RESERVED_SEGMENTS: ReadonlySet<string> = new Set(
-  v2Operations.map(({ path }) => path.split("/")[1] ?? ""),
-);
-
-/** The logs of a worker, for every key that may read its endpoint. */
-function workerLogRoutes(): Hono<QueueApi> {
-  const routes = new Hono<QueueApi>();
-  routes.onError(renderProblem);
-  routes.get("/serverless/:endpointId/workers/:workerId/logs", withEndpoint, limitedAs("logs"), workerLogs);
-  return routes;
-}
+export const restV2Apis: readonly Api[] = [
+  ...SUBJECTS.map(({ tag, routes }) => ({
+    ...{ tag, prefix: "/v2", operations: routes },
+    ...PROBLEMS,
+    errors: [401, 403, 500] as const,
+  })),
+  {
+    ...{ tag: "REST v2: endpoints", prefix: "/v2", operations: workerLogRoutes },
+    ...PROBLEMS,
+    errors: [401, 403, 404, 422, 500],
+  },
+];
 
 export function restV2Routes(): Hono<RestApi> {
   const routes = new Hono<RestApi>();
   routes.onError(renderProblem);
-  routes.route("/", workerLogRoutes());
-  mount(routes, v2Operations, () => [withAccess]);
-  for (const path of new Set(v2Operations.map((operation) => operation.path))) {
-    const allow = v2Operations.filter((operation) => operation.path === path).map(({ method }) => method);
-    routes.all(path.replaceAll(/\{(\w+)\}/g, ":$1"), (context) => {
-      throw new ServiceError(
-        "method_not_allowed",
-        `${context.req.path} has no operation ${context.req.method}. It has ${allow.join(", ")}.`,
-        { allow },
-      );
-    });
-  }
-  for (const segment of RESERVED_SEGMENTS) {
+  routes.route("/", logRoutes());
+  mount(routes, ROUTES, () => [withAccess]);
+  for (const [path, on] of Map.groupBy(requests(), (one) => splitRequest(one).path))
+    refuseOthers(routes, path, on);
+  for (const segment of new Set(requests().map((on) => on.split("/")[1]))) {
     routes.all(`/${segment}/*`, (context) => {
       throw new ServiceError(
         "not_found",
@@ -75,4 +65,28 @@ export function restV2Routes(): Hono<RestApi> {
     });
   }
   return routes;
+}
+
+function requests(): readonly OnRequest[] {
+  return [...ROUTES, ...workerLogRoutes].map(({ on }) => on);
+}
+
+/** The logs of a worker, for every key that may read its endpoint. */
+function logRoutes(): Hono<QueueApi> {
+  const routes = new Hono<QueueApi>();
+  routes.onError(renderProblem);
+  mount(routes, workerLogRoutes, (route) => [withEndpoint, ...guardsOf(route)]);
+  return routes;
+}
+
+/** Refuses the methods that a path does not have. */
+function refuseOthers(routes: Hono<RestApi>, path: string, on: readonly OnRequest[]): void {
+  const allow = on.map((one) => splitRequest(one).method);
+  routes.all(path.replaceAll(/\{(\w+)\}/g, ":$1"), ({ req }) => {
+    throw new ServiceError(
+      "method_not_allowed",
+      `${req.path} has no operation ${req.method}. It has ${allow.join(", ")}.`,
+      { allow },
+    );
+  });
 }

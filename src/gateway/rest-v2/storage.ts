@@ -2,7 +2,6 @@
 import * as z from "zod";
 import { DATA_CENTERS } from "../../catalog/data-centers.ts";
 import { NETWORK_VOLUME_MAX_GB } from "../../contract/rest/rest-storage.ts";
-import { ServiceError } from "../../contract/errors.ts";
 import {
   changeVolume,
   createVolume,
@@ -21,9 +20,6 @@ import {
 import { pageOf, pageQuerySchema, pageSchema } from "./page.ts";
 import { withPlaces } from "./patch.ts";
 import { CHANGE, CREATE, FIND, REMOVE, v2Route } from "./route.ts";
-
-const volumes = { tag: "REST v2: network volumes" };
-const registries = { tag: "REST v2: registries" };
 
 const sizeSchema = wholeNumber(1, NETWORK_VOLUME_MAX_GB).meta({ description: "GB. Can grow, never shrink." });
 const volumeSchema = z
@@ -63,13 +59,10 @@ const places = { dataCenterId: "dataCenter" };
 
 export const volumeRoutes = [
   v2Route({
-    ...{
-      method: "GET",
-      path: "/network-volumes",
-      ...volumes,
-      id: "listVolumes",
-      summary: "List network volumes",
-    },
+    on: "GET /network-volumes",
+
+    id: "listVolumes",
+    summary: "List network volumes",
     query: pageQuerySchema,
     errors: [400, 422],
     answer: pageSchema("networkVolumes", volumeSchema),
@@ -79,7 +72,8 @@ export const volumeRoutes = [
     },
   }),
   v2Route({
-    ...{ method: "POST", path: "/network-volumes", ...volumes, id: "createVolume" },
+    on: "POST /network-volumes",
+    id: "createVolume",
     summary: "Create a network volume",
     errors: CREATE,
     body: volumeCreationSchema,
@@ -91,19 +85,17 @@ export const volumeRoutes = [
       ),
   }),
   v2Route({
-    ...{
-      method: "GET",
-      path: "/network-volumes/{id}",
-      ...volumes,
-      id: "getVolume",
-      summary: "Get a network volume",
-    },
+    on: "GET /network-volumes/{id}",
+
+    id: "getVolume",
+    summary: "Get a network volume",
     errors: FIND,
     answer: volumeSchema,
     serve: async (request, { params }) => showVolume(await requireVolume(request, params.id)),
   }),
   v2Route({
-    ...{ method: "PATCH", path: "/network-volumes/{id}", ...volumes, id: "updateVolume" },
+    on: "PATCH /network-volumes/{id}",
+    id: "updateVolume",
     summary: "Rename a network volume or make it larger",
     errors: CHANGE,
     body: volumeUpdateSchema,
@@ -112,7 +104,8 @@ export const volumeRoutes = [
     serve: async (request, { params, body }) => showVolume(await changeVolume(request, params.id, body)),
   }),
   v2Route({
-    ...{ method: "DELETE", path: "/network-volumes/{id}", ...volumes, id: "deleteVolume" },
+    on: "DELETE /network-volumes/{id}",
+    id: "deleteVolume",
     summary: "Delete a network volume",
     details: "Refused while an endpoint uses it.",
     errors: REMOVE,
@@ -133,18 +126,12 @@ function showRegistry({ id, name }: { readonly id: string; readonly name: string
   return { id, name };
 }
 
-const ECR =
-  "Delegated access to Amazon's registry is not offered. Create a registry credential at POST /v2/registries instead.";
-
 export const registryRoutes = [
   v2Route({
-    ...{
-      method: "GET",
-      path: "/registries",
-      ...registries,
-      id: "listRegistries",
-      summary: "List registry credentials",
-    },
+    on: "GET /registries",
+
+    id: "listRegistries",
+    summary: "List registry credentials",
     query: pageQuerySchema,
     errors: [400, 422],
     answer: pageSchema("registries", registrySchema),
@@ -154,7 +141,8 @@ export const registryRoutes = [
     },
   }),
   v2Route({
-    ...{ method: "POST", path: "/registries", ...registries, id: "createRegistry" },
+    on: "POST /registries",
+    id: "createRegistry",
     summary: "Create a registry credential",
     errors: CREATE,
     body: registryCreationSchema,
@@ -164,37 +152,16 @@ export const registryRoutes = [
       showRegistry(await createRegistryAuth(request, parseInput(registryAuthCreationSchema, body))),
   }),
   v2Route({
-    ...{ method: "GET", path: "/registries/delegations", ...registries, id: "listDelegations" },
-    summary: "List delegations of registries: there are none",
-    answer: z.object({ delegations: z.array(z.unknown()).max(0) }),
-    serve: () => ({ delegations: [] }),
-  }),
-  v2Route({
-    ...{ method: "POST", path: "/registries/delegations", ...registries, id: "createDelegation" },
-    summary: "Delegate access to a registry: not offered",
-    errors: [501],
-    answer: z.object({}),
-    serve: () => {
-      throw new ServiceError("not_implemented", ECR);
-    },
-  }),
-  v2Route({
-    ...{ method: "DELETE", path: "/registries/delegations/{id}", ...registries, id: "revokeDelegation" },
-    summary: "Revoke a delegation: not offered",
-    errors: [501],
-    serve: () => {
-      throw new ServiceError("not_implemented", ECR);
-    },
-  }),
-  v2Route({
-    ...{ method: "GET", path: "/registries/{id}", ...registries, id: "getRegistry" },
+    on: "GET /registries/{id}",
+    id: "getRegistry",
     summary: "Get a registry credential",
     errors: FIND,
     answer: registrySchema,
     serve: async (request, { params }) => showRegistry(await requireRegistryAuth(request, params.id, "id")),
   }),
   v2Route({
-    ...{ method: "DELETE", path: "/registries/{id}", ...registries, id: "deleteRegistry" },
+    on: "DELETE /registries/{id}",
+    id: "deleteRegistry",
     summary: "Delete a registry credential",
     details: "Refused while a template uses it.",
     errors: REMOVE,

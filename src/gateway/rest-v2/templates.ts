@@ -23,7 +23,6 @@ import { pageOf, pageQuerySchema, pageSchema } from "./page.ts";
 import { parseNested, withPlaces } from "./patch.ts";
 import { CHANGE, CREATE, FIND, REMOVE, v2Route } from "./route.ts";
 
-const tag = "REST v2: templates";
 const places = nestedNames(templateFields);
 
 const creation = nestedInput(templateFields, "creation");
@@ -46,7 +45,9 @@ const answerSchema = nestedAnswer({
 
 export const templateRoutes = [
   v2Route({
-    ...{ method: "GET", path: "/templates", tag, id: "listContainerTemplates", summary: "List templates" },
+    on: "GET /templates",
+    id: "listContainerTemplates",
+    summary: "List templates",
     query: pageQuerySchema,
     errors: [400, 422],
     answer: pageSchema("templates", answerSchema),
@@ -56,13 +57,9 @@ export const templateRoutes = [
     },
   }),
   v2Route({
-    ...{
-      method: "POST",
-      path: "/templates",
-      tag,
-      id: "createContainerTemplate",
-      summary: "Create a template",
-    },
+    on: "POST /templates",
+    id: "createContainerTemplate",
+    summary: "Create a template",
     errors: CREATE,
     body: creationSchema,
     example: { name: "sdxl", image: "ghcr.io/acme/worker:1.4", serverless: true },
@@ -71,13 +68,16 @@ export const templateRoutes = [
       await withPlaces(places, async () => show(await createTemplate(request, readPatch(body, "creation")))),
   }),
   v2Route({
-    ...{ method: "GET", path: "/templates/{id}", tag, id: "getContainerTemplate", summary: "Get a template" },
+    on: "GET /templates/{id}",
+    id: "getContainerTemplate",
+    summary: "Get a template",
     errors: FIND,
     answer: answerSchema,
     serve: async (request, { params }) => show(await requireTemplate(request, params.id, "id")),
   }),
   v2Route({
-    ...{ method: "PATCH", path: "/templates/{id}", tag, id: "updateContainerTemplate" },
+    on: "PATCH /templates/{id}",
+    id: "updateContainerTemplate",
     summary: "Change a template",
     details: "Omitted fields are left unchanged. Endpoints that use the template get the change.",
     errors: CHANGE,
@@ -90,20 +90,20 @@ export const templateRoutes = [
       ),
   }),
   v2Route({
-    ...{ method: "DELETE", path: "/templates/{id}", tag, id: "deleteContainerTemplate" },
+    on: "DELETE /templates/{id}",
+    id: "deleteContainerTemplate",
     summary: "Delete a template",
     details: "Refused while an endpoint uses it.",
     errors: REMOVE,
     serve: async (request, { params }) => await deleteTemplateById(request, params.id),
   }),
+];
+
+export const publicTemplateRoutes = [
   v2Route({
-    ...{
-      method: "GET",
-      path: "/catalog/templates",
-      tag,
-      id: "listPublicTemplates",
-      summary: "List public templates",
-    },
+    on: "GET /catalog/templates",
+    id: "listPublicTemplates",
+    summary: "List public templates",
     details: "Those that the account has made public: an installation has no templates of other sources.",
     query: z.strictObject({ source: oneOf(["official", "verified", "community"]).optional() }),
     answer: z.object({ templates: z.array(answerSchema) }),

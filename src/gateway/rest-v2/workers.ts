@@ -70,12 +70,9 @@ type Shown = z.input<typeof workerSchema>;
 
 export const workerRoutes = [
   v2Route({
-    ...{
-      method: "GET",
-      path: "/serverless/{id}/workers",
-      tag: "REST v2: endpoints",
-      id: "listServerlessWorkers",
-    },
+    on: "GET /serverless/{id}/workers",
+
+    id: "listServerlessWorkers",
     summary: "List the workers of an endpoint",
     details: "Workers that stop or are on standby are not listed.",
     errors: [...FIND, 503],
@@ -101,12 +98,9 @@ export const workerRoutes = [
     },
   }),
   v2Route({
-    ...{
-      method: "GET",
-      path: "/serverless/{id}/releases",
-      tag: "REST v2: endpoints",
-      id: "listServerlessReleases",
-    },
+    on: "GET /serverless/{id}/releases",
+
+    id: "listServerlessReleases",
     summary: "List the releases of an endpoint",
     details:
       "A release is a change for which workers are replaced. The newest comes first; at most 100 are kept. Values of variables are not shown.",

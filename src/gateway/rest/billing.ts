@@ -13,10 +13,8 @@ function billingRoute(
   serve: Route<RestApi>["serve"],
 ): Route<RestApi> {
   return {
-    method: "GET",
-    path: `/billing/${noun}`,
+    on: `GET /billing/${noun}`,
     id: `list${name}Billing`,
-    tag: "Billing",
     summary: `Get the cost of ${noun}`,
     details,
     query: billingQuerySchema,

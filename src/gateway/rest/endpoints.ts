@@ -34,16 +34,13 @@ import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
 import { toRestTemplate } from "./templates.ts";
 import { toRestPod } from "./worker-pod.ts";
 
-const tag = "Endpoints";
 const query = z.object({ includeTemplate: includeSchema, includeWorkers: includeSchema });
 type Included = z.output<typeof query>;
 
 /** `PATCH /v1/endpoints/{id}` and `POST /v1/endpoints/{id}/update`. */
 const update = restRoute({
-  method: "PATCH",
-  path: "/endpoints/{endpointId}",
+  on: "PATCH /endpoints/{endpointId}",
   id: "updateEndpoint",
-  tag,
   summary: "Change an endpoint",
   details: UPDATE_DETAILS,
   body: endpointUpdateSchema,
@@ -58,20 +55,16 @@ const update = restRoute({
 
 export const endpointRoutes: readonly Route<RestApi>[] = [
   restRoute({
-    method: "GET",
-    path: "/endpoints",
+    on: "GET /endpoints",
     id: "listEndpoints",
-    tag,
     summary: "List endpoints",
     query,
     answer: z.array(endpointSchema),
     serve: async (request, call) => await withIncluded(request, call.query, await listOwnEndpoints(request)),
   }),
   restRoute({
-    method: "POST",
-    path: "/endpoints",
+    on: "POST /endpoints",
     id: "createEndpoint",
-    tag,
     summary: "Create an endpoint",
     body: endpointCreateSchema,
     example: { templateId: "xkhgg72fuo4q8z", name: "sdxl", gpuTypeIds: ["NVIDIA GeForce RTX 4090"] },
@@ -81,10 +74,8 @@ export const endpointRoutes: readonly Route<RestApi>[] = [
       toRestEndpoint(await createEndpoint(request, toEndpointPatch(body, undefined))),
   }),
   restRoute({
-    method: "GET",
-    path: "/endpoints/{endpointId}",
+    on: "GET /endpoints/{endpointId}",
     id: "getEndpoint",
-    tag,
     summary: "Get an endpoint",
     query,
     answer: endpointSchema,
@@ -95,12 +86,10 @@ export const endpointRoutes: readonly Route<RestApi>[] = [
       return shown ?? toRestEndpoint(endpoint);
     },
   }),
-  ...withPost(update, "/endpoints/{endpointId}/update"),
+  ...withPost(update, "/update"),
   restRoute({
-    method: "DELETE",
-    path: "/endpoints/{endpointId}",
+    on: "DELETE /endpoints/{endpointId}",
     id: "deleteEndpoint",
-    tag,
     summary: "Delete an endpoint",
     details: "Its workers are drained and its jobs cancelled.",
     errors: REMOVE,

@@ -15,33 +15,25 @@ import type { Route } from "../route.ts";
 import type { RestApi } from "./context.ts";
 import { FIND, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
 
-const tag = "Hosts";
-
 export const hostRoutes: readonly Route<RestApi>[] = [
   restRoute({
-    method: "GET",
-    path: "/hosts",
+    on: "GET /hosts",
     id: "listHosts",
-    tag,
     summary: "List hosts",
     answer: z.array(hostSchema),
     serve: async (request) => (await listOwnHosts(request)).map(toRestHost),
   }),
   restRoute({
-    method: "GET",
-    path: "/hosts/{hostId}",
+    on: "GET /hosts/{hostId}",
     id: "getHost",
-    tag,
     summary: "Get a host",
     answer: hostSchema,
     errors: FIND,
     serve: async (request, { params }) => toRestHost(await requireHost(request, params.hostId)),
   }),
   restRoute({
-    method: "PATCH",
-    path: "/hosts/{hostId}",
+    on: "PATCH /hosts/{hostId}",
     id: "updateHost",
-    tag,
     summary: "Cordon or drain a host, or undo it",
     details: UPDATE_DETAILS,
     body: hostUpdateSchema,
@@ -54,10 +46,8 @@ export const hostRoutes: readonly Route<RestApi>[] = [
     },
   }),
   restRoute({
-    method: "DELETE",
-    path: "/hosts/{hostId}",
+    on: "DELETE /hosts/{hostId}",
     id: "deleteHost",
-    tag,
     summary: "Remove a host",
     details: "Revokes its token. Its workers are placed elsewhere, and their jobs run again.",
     errors: FIND,

@@ -10,35 +10,28 @@ import { noCapacity, podNotFound } from "../../management/catalog/absent-pods.ts
 import type { RequestContext } from "../../management/context.ts";
 import { listWorkers } from "../../management/endpoints/worker-pods.ts";
 import { findLines } from "../../management/logs/log-reader.ts";
-import { withPost, type Operation, type Route } from "../route.ts";
+import { withPost, type OnRequest, type Route } from "../route.ts";
 import type { RestApi, RestContext } from "./context.ts";
 import { readLooseInput } from "./input.ts";
 import { FIND, restRoute, WRITE } from "./route.ts";
 
-const tag = "Pods";
-const path = "/pods/{podId}";
-
-/** Every operation on one pod. */
-function absent(method: Operation["method"], id: string, summary: string, action = ""): Route<RestApi> {
-  const answer = method === "DELETE" ? { status: 204 as const } : { answer: podSchema };
-  return { method, path: path + action, id, tag, summary, ...answer, errors: FIND, serve: refusePod };
+/** An operation on one pod. */
+function absent(on: OnRequest, id: string, summary: string, answer?: typeof podSchema): Route<RestApi> {
+  const success = answer === undefined ? { status: 204 as const } : { answer };
+  return { on, id, summary, ...success, errors: FIND, serve: refusePod };
 }
 
 export const podRoutes: readonly Route<RestApi>[] = [
   restRoute({
-    method: "GET",
-    path: "/pods",
+    on: "GET /pods",
     id: "listPods",
-    tag,
     summary: "List pods",
     answer: z.array(podSchema),
     serve: () => [],
   }),
   {
-    method: "POST",
-    path: "/pods",
+    on: "POST /pods",
     id: "createPod",
-    tag,
     summary: "Create a pod",
     details: "Not supported yet: a valid body is answered with 503.",
     body: podCreateSchema,
@@ -47,18 +40,16 @@ export const podRoutes: readonly Route<RestApi>[] = [
     errors: WRITE,
     serve: refuseCreation,
   },
-  absent("GET", "getPod", "Get a pod"),
-  ...withPost(absent("PATCH", "updatePod", "Change a pod"), `${path}/update`),
-  absent("DELETE", "deletePod", "Delete a pod"),
-  absent("POST", "startPod", "Start a pod", "/start"),
-  absent("POST", "stopPod", "Stop a pod", "/stop"),
-  absent("POST", "resetPod", "Reset a pod", "/reset"),
-  absent("POST", "restartPod", "Restart a pod", "/restart"),
+  absent("GET /pods/{podId}", "getPod", "Get a pod", podSchema),
+  ...withPost(absent("PATCH /pods/{podId}", "updatePod", "Change a pod", podSchema), "/update"),
+  absent("DELETE /pods/{podId}", "deletePod", "Delete a pod"),
+  absent("POST /pods/{podId}/start", "startPod", "Start a pod", podSchema),
+  absent("POST /pods/{podId}/stop", "stopPod", "Stop a pod", podSchema),
+  absent("POST /pods/{podId}/reset", "resetPod", "Reset a pod", podSchema),
+  absent("POST /pods/{podId}/restart", "restartPod", "Restart a pod", podSchema),
   restRoute({
-    method: "GET",
-    path: "/pod/{podId}/logs",
+    on: "GET /pod/{podId}/logs",
     id: "getPodLogs",
-    tag,
     summary: "Get the last lines of a worker's logs",
     answer: podLogsSchema,
     errors: FIND,

@@ -17,23 +17,17 @@ import type { Route } from "../route.ts";
 import type { RestApi } from "./context.ts";
 import { FIND, REMOVE, restRoute, WRITE } from "./route.ts";
 
-const tag = "Registry credentials";
-
 export const registryAuthRoutes: readonly Route<RestApi>[] = [
   restRoute({
-    method: "GET",
-    path: "/containerregistryauth",
+    on: "GET /containerregistryauth",
     id: "listContainerRegistryAuths",
-    tag,
     summary: "List registry credentials",
     answer: z.array(registryAuthSchema),
     serve: async (request) => (await listOwnRegistryAuths(request)).map(toRestRegistryAuth),
   }),
   restRoute({
-    method: "POST",
-    path: "/containerregistryauth",
+    on: "POST /containerregistryauth",
     id: "createContainerRegistryAuth",
-    tag,
     summary: "Create registry credentials",
     body: registryAuthCreateSchema,
     example: { name: "ghcr", username: "acme", password: "secret" },
@@ -43,10 +37,8 @@ export const registryAuthRoutes: readonly Route<RestApi>[] = [
       toRestRegistryAuth(await createRegistryAuth(request, parseInput(registryAuthCreationSchema, body))),
   }),
   restRoute({
-    method: "GET",
-    path: "/containerregistryauth/{containerRegistryAuthId}",
+    on: "GET /containerregistryauth/{containerRegistryAuthId}",
     id: "getContainerRegistryAuth",
-    tag,
     summary: "Get registry credentials",
     answer: registryAuthSchema,
     errors: FIND,
@@ -54,10 +46,8 @@ export const registryAuthRoutes: readonly Route<RestApi>[] = [
       toRestRegistryAuth(await requireRegistryAuth(request, params.containerRegistryAuthId, "id")),
   }),
   restRoute({
-    method: "DELETE",
-    path: "/containerregistryauth/{containerRegistryAuthId}",
+    on: "DELETE /containerregistryauth/{containerRegistryAuthId}",
     id: "deleteContainerRegistryAuth",
-    tag,
     summary: "Delete registry credentials",
     details: "Refused while a template uses them.",
     errors: REMOVE,

@@ -6,7 +6,7 @@ import type { Handler } from "hono";
 import * as z from "zod";
 import { parseInput } from "../../management/input-schemas.ts";
 import type { RequestContext } from "../../management/context.ts";
-import type { Call, ErrorStatus, Operation, Route } from "../route.ts";
+import type { Call, ErrorStatus, OnRequest, Operation, Route } from "../route.ts";
 import { changedJson, type RestApi, type RestContext } from "./context.ts";
 import { readInput } from "./input.ts";
 
@@ -14,15 +14,15 @@ type Awaitable<Value> = Value | Promise<Value>;
 /** An answer without a schema has no body. */
 type AnswerOf<Answer> = Answer extends z.ZodType<object> ? z.input<Answer> & object : void;
 
-type RestOperation<Path extends string, Query, Body, Answer> = Omit<
+type RestOperation<On extends OnRequest, Query, Body, Answer> = Omit<
   Operation,
-  "path" | "query" | "body" | "answer"
+  "on" | "query" | "body" | "answer"
 > & {
-  readonly path: Path;
+  readonly on: On;
   readonly query?: Query;
   readonly body?: Body;
   readonly answer?: Answer;
-  readonly serve: (request: RequestContext, call: Call<Path, Query, Body>) => Awaitable<AnswerOf<Answer>>;
+  readonly serve: (request: RequestContext, call: Call<On, Query, Body>) => Awaitable<AnswerOf<Answer>>;
 };
 
 /** Errors of operations that find, write or delete an object. */
@@ -37,11 +37,11 @@ export const UPDATE_DETAILS = "Omitted fields are left unchanged.";
  * what they received; any other unknown one is rejected.
  */
 export function restRoute<
-  const Path extends string,
+  const On extends OnRequest,
   Answer extends z.ZodType<object> | undefined = undefined,
   Query extends z.ZodObject = z.ZodObject,
   Body extends z.ZodObject = z.ZodObject,
->({ serve, ...operation }: RestOperation<Path, Query, Body, Answer>): Route<RestApi> {
+>({ serve, ...operation }: RestOperation<On, Query, Body, Answer>): Route<RestApi> {
   const { query = z.object({}), body, answer } = operation;
   const returned = answer instanceof z.ZodObject ? answer : z.object({});
   const handler: Handler<RestApi> = async (context: RestContext) => {
@@ -50,7 +50,7 @@ export function restRoute<
       query: parseInput(query, context.req.query()),
       body: body && (await readInput(context, body, returned)),
     };
-    const value = await serve(context.get("request"), call as Call<Path, Query, Body>);
+    const value = await serve(context.get("request"), call as Call<On, Query, Body>);
     return value ? changedJson(context, value) : context.body(null, 204);
   };
   return { ...(operation as Operation), ...(answer === undefined && { status: 204 }), serve: handler };

@@ -13,28 +13,31 @@ import { registryAuthRoutes } from "./registry-auths.ts";
 import { templateRoutes } from "./templates.ts";
 import { volumeRoutes } from "./volumes.ts";
 
-const ROUTES: readonly Route<RestApi>[] = [
-  ...endpointRoutes,
-  ...templateRoutes,
-  ...volumeRoutes,
-  ...registryAuthRoutes,
-  ...hostRoutes,
-  ...podRoutes,
-  ...billingRoutes,
+/** The routes by tag. */
+const ROUTES: readonly (readonly [tag: string, routes: readonly Route<RestApi>[]])[] = [
+  ["Endpoints", endpointRoutes],
+  ["Templates", templateRoutes],
+  ["Network volumes", volumeRoutes],
+  ["Registry credentials", registryAuthRoutes],
+  ["Hosts", hostRoutes],
+  ["Pods", podRoutes],
+  ["Billing", billingRoutes],
 ];
 
-export const restApi: Api = {
+/** For the OpenAPI document. */
+export const restApis: readonly Api[] = ROUTES.map(([tag, operations]) => ({
   prefix: "/v1",
-  operations: ROUTES,
+  tag,
+  operations,
   errorBody: restErrorSchema,
   errors: [401, 500],
-};
+}));
 
 export function restRoutes(): Hono<RestApi> {
   const routes = new Hono<RestApi>();
   routes.onError(renderRestError);
   routes.use(withAccess);
-  mount(routes, ROUTES);
+  for (const [, operations] of ROUTES) mount(routes, operations);
   routes.all("*", (context) => {
     const operation = `${context.req.method} ${context.req.path}`;
     throw new ServiceError(

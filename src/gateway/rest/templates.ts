@@ -28,8 +28,6 @@ import type { RestApi } from "./context.ts";
 import { parsePatch } from "./input.ts";
 import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
 
-const tag = "Templates";
-
 const listQuery = z.object({
   includeEndpointBoundTemplates: includeSchema.meta({
     description: "Includes templates that were defined inline with an endpoint.",
@@ -47,10 +45,8 @@ const listQuery = z.object({
 
 /** `PATCH /v1/templates/{id}` and `POST /v1/templates/{id}/update`. */
 const update = restRoute({
-  method: "PATCH",
-  path: "/templates/{templateId}",
+  on: "PATCH /templates/{templateId}",
   id: "updateTemplate",
-  tag,
   summary: "Change a template",
   details: UPDATE_DETAILS,
   body: templateUpdateSchema,
@@ -66,10 +62,8 @@ const update = restRoute({
 
 export const templateRoutes: readonly Route<RestApi>[] = [
   restRoute({
-    method: "GET",
-    path: "/templates",
+    on: "GET /templates",
     id: "listTemplates",
-    tag,
     summary: "List templates",
     query: listQuery,
     answer: z.array(templateSchema),
@@ -77,10 +71,8 @@ export const templateRoutes: readonly Route<RestApi>[] = [
       (await listOwnTemplates(request, query.includeEndpointBoundTemplates ?? false)).map(toRestTemplate),
   }),
   restRoute({
-    method: "POST",
-    path: "/templates",
+    on: "POST /templates",
     id: "createTemplate",
-    tag,
     summary: "Create a template",
     body: templateCreateSchema,
     example: { name: "sdxl", imageName: "ghcr.io/acme/worker:1.4", isServerless: true },
@@ -92,21 +84,17 @@ export const templateRoutes: readonly Route<RestApi>[] = [
     },
   }),
   restRoute({
-    method: "GET",
-    path: "/templates/{templateId}",
+    on: "GET /templates/{templateId}",
     id: "getTemplate",
-    tag,
     summary: "Get a template",
     answer: templateSchema,
     errors: FIND,
     serve: async (request, { params }) => toRestTemplate(await requireTemplate(request, params.templateId)),
   }),
-  ...withPost(update, "/templates/{templateId}/update"),
+  ...withPost(update, "/update"),
   restRoute({
-    method: "DELETE",
-    path: "/templates/{templateId}",
+    on: "DELETE /templates/{templateId}",
     id: "deleteTemplate",
-    tag,
     summary: "Delete a template",
     details: "Refused while an endpoint uses it.",
     errors: REMOVE,

@@ -17,14 +17,10 @@ import { withPost, type Route } from "../route.ts";
 import type { RestApi } from "./context.ts";
 import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
 
-const tag = "Network volumes";
-
 /** `PATCH /v1/networkvolumes/{id}` and `POST /v1/networkvolumes/{id}/update`. */
 const update = restRoute({
-  method: "PATCH",
-  path: "/networkvolumes/{networkVolumeId}",
+  on: "PATCH /networkvolumes/{networkVolumeId}",
   id: "updateNetworkVolume",
-  tag,
   summary: "Change a network volume",
   details: UPDATE_DETAILS,
   body: volumeUpdateSchema,
@@ -39,19 +35,15 @@ const update = restRoute({
 
 export const volumeRoutes: readonly Route<RestApi>[] = [
   restRoute({
-    method: "GET",
-    path: "/networkvolumes",
+    on: "GET /networkvolumes",
     id: "listNetworkVolumes",
-    tag,
     summary: "List network volumes",
     answer: z.array(volumeSchema),
     serve: async (request) => (await listVolumes(request)).map(toRestVolume),
   }),
   restRoute({
-    method: "POST",
-    path: "/networkvolumes",
+    on: "POST /networkvolumes",
     id: "createNetworkVolume",
-    tag,
     summary: "Create a network volume",
     body: volumeCreateSchema,
     example: { name: "models", size: 50, dataCenterId: "EU-RO-1" },
@@ -60,21 +52,17 @@ export const volumeRoutes: readonly Route<RestApi>[] = [
     serve: async (request, { body }) => toRestVolume(await createVolume(request, body)),
   }),
   restRoute({
-    method: "GET",
-    path: "/networkvolumes/{networkVolumeId}",
+    on: "GET /networkvolumes/{networkVolumeId}",
     id: "getNetworkVolume",
-    tag,
     summary: "Get a network volume",
     answer: volumeSchema,
     errors: FIND,
     serve: async (request, { params }) => toRestVolume(await requireVolume(request, params.networkVolumeId)),
   }),
-  ...withPost(update, "/networkvolumes/{networkVolumeId}/update"),
+  ...withPost(update, "/update"),
   restRoute({
-    method: "DELETE",
-    path: "/networkvolumes/{networkVolumeId}",
+    on: "DELETE /networkvolumes/{networkVolumeId}",
     id: "deleteNetworkVolume",
-    tag,
     summary: "Delete a network volume",
     details: "Refused while an endpoint uses it.",
     errors: REMOVE,

@@ -1,23 +1,17 @@
 /** The OpenAPI document of all routes but GraphQL, made of the schemas that validate requests and type answers. */
 import type { Context } from "hono";
 import * as z from "zod";
-import {
-  createDocument,
-  type ZodOpenApiObject,
-  type ZodOpenApiPathItemObject,
-  type ZodOpenApiPathsObject,
-} from "zod-openapi";
+import { createDocument, type ZodOpenApiObject } from "zod-openapi";
 import { EDGE_RATE_LIMITS } from "../../../contract/rate-limits.ts";
 import { EDGERUN_VERSION } from "../../../contract/version.ts";
-import { agentPaths } from "./agent-paths.ts";
-import { artifactPaths } from "./artifact-paths.ts";
-import { batchPaths } from "./batch-paths.ts";
-import { directPaths } from "./load-balancing-paths.ts";
-import { openaiPaths } from "./openai-paths.ts";
-import { operation } from "./operation.ts";
-import { queuePaths } from "./queue-paths.ts";
-import { restApi } from "../../rest/routes.ts";
-import { restV2Api } from "../../rest-v2/routes.ts";
+import { errorBodySchema } from "../../../contract/errors.ts";
+import { agentApi } from "../../agent/routes.ts";
+import { artifactApi } from "../../artifacts/routes.ts";
+import { loadBalancingApi } from "../../load-balancing/operations.ts";
+import { queueApis } from "../../queue/routes.ts";
+import { restApis } from "../../rest/routes.ts";
+import { restV2Apis } from "../../rest-v2/routes.ts";
+import type { Api, Operation } from "../../route.ts";
 import { pathsOf } from "./paths.ts";
 
 const MAX_AGE_SECONDS = 300;
@@ -86,44 +80,47 @@ const TAGS = [
   { name: "This document" },
 ];
 
-const scrapeOperation = operation(
-  {
-    id: "scrapeMetrics",
-    tag: "Metrics",
-    summary: "Metrics of the account's hosts and endpoints, for Prometheus",
-    answer: undefined,
-  },
-  [401, 500],
-);
-const SCRAPE: ZodOpenApiPathItemObject = {
-  get: {
-    ...scrapeOperation,
-    responses: {
-      ...scrapeOperation.responses,
-      200: {
-        description: "Text exposition format, version 0.0.4.",
-        content: { "text/plain": { schema: z.string() } },
-      },
+const scrapeOperation: Operation = {
+  on: "GET /metrics",
+  id: "scrapeMetrics",
+  summary: "Metrics of the account's hosts and endpoints, for Prometheus",
+  errors: [401, 500],
+  responses: {
+    200: {
+      description: "Text exposition format, version 0.0.4.",
+      content: { "text/plain": { schema: z.string() } },
     },
   },
 };
 
-const documentOperation = (id: string) => ({
-  get: {
-    ...operation(
-      {
-        id,
-        tag: "This document",
-        summary: "This document",
-        answer: z.object({ openapi: z.string() }).loose(),
-      },
-      [],
-    ),
-    security: [],
-  },
-});
+const documentOperation = {
+  summary: "This document",
+  answer: z.object({ openapi: z.string() }).loose(),
+  credential: "none",
+} as const;
 
-const description = (paths: ZodOpenApiPathsObject): ZodOpenApiObject => ({
+const ROOT = { prefix: "", errorBody: errorBodySchema, errors: [] };
+
+const APIS: readonly Api[] = [
+  ...queueApis,
+  loadBalancingApi,
+  ...restV2Apis,
+  ...restApis,
+  artifactApi,
+  agentApi,
+  { ...ROOT, tag: "Metrics", operations: [scrapeOperation] },
+  {
+    ...ROOT,
+    tag: "This document",
+    operations: [
+      { ...documentOperation, on: "GET /openapi.json", id: "getDocument" },
+      { ...documentOperation, on: "GET /v1/openapi.json", id: "getDocumentOfRest" },
+      { ...documentOperation, on: "GET /v2/openapi.json", id: "getDocumentOfRestV2" },
+    ],
+  },
+];
+
+const description = (apis: readonly Api[]): ZodOpenApiObject => ({
   openapi: "3.1.0",
   info: {
     title: "Edgerun",
@@ -144,32 +141,15 @@ const description = (paths: ZodOpenApiPathsObject): ZodOpenApiObject => ({
       },
     },
   },
-  paths,
+  paths: Object.assign({}, ...apis.map(pathsOf)),
 });
-
-function allPaths(): ZodOpenApiPathsObject {
-  return {
-    ...queuePaths,
-    ...openaiPaths,
-    ...batchPaths,
-    ...directPaths,
-    ...pathsOf(restApi),
-    ...pathsOf(restV2Api),
-    ...artifactPaths,
-    ...agentPaths,
-    "/metrics": SCRAPE,
-    "/openapi.json": documentOperation("getDocument"),
-    "/v1/openapi.json": documentOperation("getDocumentOfRest"),
-    "/v2/openapi.json": documentOperation("getDocumentOfRestV2"),
-  };
-}
 
 /**
  * Makes the document. A published one lets answers gain members; with `isClosed` they have only the
  * described members, for tests of answers.
  */
 export function makeDocument({ isClosed = false, isRestV2 = false } = {}): ReturnType<typeof createDocument> {
-  return createDocument(description(isRestV2 ? pathsOf(restV2Api) : allPaths()), {
+  return createDocument(description(isRestV2 ? restV2Apis : APIS), {
     allowEmptySchema: { custom: true },
     override: ({ jsonSchema, zodSchema, io }) => {
       const isObject = zodSchema._zod.def.type === "object";

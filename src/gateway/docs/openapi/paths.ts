@@ -5,7 +5,7 @@ import type {
   ZodOpenApiPathsObject,
   ZodOpenApiResponsesObject,
 } from "zod-openapi";
-import type { Api, ErrorStatus, Operation } from "../../route.ts";
+import { splitRequest, type Api, type ErrorStatus, type OnRequest, type Operation } from "../../route.ts";
 
 const ERRORS: Readonly<Record<ErrorStatus, string>> = {
   400: "The request is invalid; the message names the fields.",
@@ -28,21 +28,27 @@ const RETRY_AFTER = z.object({ "Retry-After": z.string().meta({ description: "Se
 
 /** The operations of an API by path and method. */
 export function pathsOf(api: Api): ZodOpenApiPathsObject {
-  const byPath = Map.groupBy(api.operations, ({ path }) => api.prefix + path);
+  const byPath = Map.groupBy(api.operations, ({ on }) => pathOf(api, on));
   const items = [...byPath].map(([path, operations]) => [
     path,
-    Object.fromEntries(operations.map((one) => [one.method.toLowerCase(), describe(api, one)])),
+    Object.fromEntries(
+      operations.map((one) => [splitRequest(one.on).method.toLowerCase(), describe(api, one)]),
+    ),
   ]);
   return Object.fromEntries(items) as ZodOpenApiPathsObject;
 }
 
+function pathOf({ prefix }: Api, on: OnRequest): string {
+  return prefix + splitRequest(on).path;
+}
+
 function describe(api: Api, operation: Operation): ZodOpenApiOperationObject {
-  const { id, tag = api.tag, summary, details, credential = api.credential, requestBody } = operation;
+  const { id, summary, details, credential = api.credential, requestBody } = operation;
   const requestParams = parametersOf(api, operation);
   const body = requestBody ?? bodyOf(operation);
   return {
     operationId: id,
-    ...(tag !== undefined && { tags: [tag] }),
+    tags: [api.tag],
     summary,
     ...(details !== undefined && { description: details }),
     ...(Object.keys(requestParams).length > 0 && { requestParams }),
@@ -52,8 +58,8 @@ function describe(api: Api, operation: Operation): ZodOpenApiOperationObject {
   };
 }
 
-function parametersOf(api: Api, { path, params, query, headers }: Operation) {
-  const names = [...(api.prefix + path).matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+function parametersOf(api: Api, { on, params, query, headers }: Operation) {
+  const names = [...pathOf(api, on).matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const shape = names.map((name) => [name, params?.[name] ?? api.params?.[name] ?? z.string()] as const);
   return {
     ...(names.length > 0 && { path: z.object(Object.fromEntries(shape)) }),

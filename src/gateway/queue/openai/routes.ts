@@ -4,12 +4,16 @@
  */
 import { ignoreFailure } from "../../../std/errors.ts";
 import { Hono } from "hono";
+import * as z from "zod";
 import { ServiceError } from "../../../contract/errors.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 import { RUNSYNC_RETENTION_MAX_MS } from "../../../domain/jobs/job-machine.ts";
 import type { JobView } from "../../../domain/jobs/job-view.ts";
 import { noWorkerError } from "../../../domain/openai/openai-error-details.ts";
 import { openaiFormat, OpenaiJobError, renderOpenaiError } from "../../errors.ts";
+import { openaiErrorSchema, openaiReplySchema, openaiRequestSchema } from "../../../contract/openai.ts";
+import { mount } from "../../route.ts";
+import { idempotencyHeaders, queueApi, rateLimitHeaders } from "../route.ts";
 import { placeBelow } from "../../load-balancing/endpoint-url.ts";
 import { serveRequest } from "../../load-balancing/serve.ts";
 import type { SlottedView } from "../../../endpoint/messages.ts";
@@ -24,19 +28,85 @@ import { answerWhole } from "./whole-answer.ts";
 /** Expiry of the job of an OpenAI request: its client waits, and may have left unnoticed. */
 const OPENAI_TTL_MS = 60 * 60_000;
 
-/** Every route needs write access, since a worker serves it. Routes of common engines are listed; others are passed on as well. */
+const operation = {
+  /** A worker serves it, and each call is a job. */
+  access: "write" as const,
+  answer: openaiReplySchema,
+  answerHeaders: rateLimitHeaders.extend({
+    "X-Request-Id": z
+      .string()
+      .optional()
+      .meta({ description: "Id of the job, where the endpoint has a queue." }),
+  }),
+  serve: counted("openai", serveOpenai),
+};
+
+const call = {
+  ...operation,
+  details:
+    "On an endpoint with a queue the request is a job, whose worker gets the route and the body; answered when it has ended, or, with " +
+    "`stream`, in server-sent events as the worker yields them. A client that hangs up cancels it. On a " +
+    "load-balanced endpoint the worker answers itself.",
+  headers: idempotencyHeaders,
+  body: openaiRequestSchema,
+  errors: [413] as const,
+};
+
+const listing = { ...operation, details: "Is a job as well." };
+
+/** The routes of common engines; others are passed on as well. */
+const ROUTES = [
+  {
+    ...call,
+    on: "POST /v1/chat/completions",
+    id: "createChatCompletion",
+    summary: "Create a chat completion",
+    example: { model: "m", messages: [{ role: "user", content: "Hello" }] },
+  },
+  {
+    ...call,
+    on: "POST /v1/completions",
+    id: "createCompletion",
+    summary: "Create a completion",
+    example: { model: "m", prompt: "Hello" },
+  },
+  {
+    ...call,
+    on: "POST /v1/embeddings",
+    id: "createEmbedding",
+    summary: "Create embeddings",
+    example: { model: "m", input: "Hello" },
+  },
+  {
+    ...call,
+    on: "POST /v1/responses",
+    id: "createResponse",
+    summary: "Create a response",
+    example: { model: "m", input: "Hello" },
+  },
+  { ...listing, on: "GET /v1/models", id: "listModels", summary: "The models that the workers serve" },
+  {
+    ...listing,
+    on: "GET /v1/models/{model}",
+    id: "getModel",
+    summary: "Get a model",
+    params: { model: z.string().meta({ description: "Name of the model, escaped as part of a path." }) },
+  },
+] as const;
+
+export const openaiApi = {
+  ...queueApi("OpenAI", ROUTES),
+  prefix: "/v2/{endpointId}/openai",
+  errorBody: openaiErrorSchema,
+  errors: [400, 401, 404, 409, 429, 500, 502, 503, 504, 524] as const,
+};
+
 export function openaiRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
-  const serve = counted("openai", serveOpenai);
   routes.onError(renderOpenaiError);
   routes.use("/*", withEndpoint, requireWrite);
-  routes.post("/v1/chat/completions", serve);
-  routes.post("/v1/completions", serve);
-  routes.post("/v1/embeddings", serve);
-  routes.post("/v1/responses", serve);
-  routes.get("/v1/models", serve);
-  routes.get("/v1/models/:model", serve);
-  routes.all("/*", serve);
+  mount(routes, ROUTES);
+  routes.all("/*", operation.serve);
   return routes;
 }
 

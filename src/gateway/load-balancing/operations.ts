@@ -1,16 +1,16 @@
 /** Load-balanced endpoints: `/lb/{endpointId}/…`, where the routes are those of the workers. */
 import * as z from "zod";
-import type { ZodOpenApiPathsObject } from "zod-openapi";
 import {
   DIRECT_BODY_MAX_BYTES,
   DIRECT_STRICT_WAIT_MS,
   DIRECT_TIME_LIMIT_MS,
   DIRECT_WAIT_MS,
-} from "../../../contract/limits.ts";
-import { workerOperation } from "./operation.ts";
-import { endpointPath } from "./queue-paths.ts";
+} from "../../contract/limits.ts";
+import { directErrorBodySchema } from "../../contract/errors.ts";
+import { endpointParameter } from "../queue/route.ts";
+import type { Api, Operation } from "../route.ts";
 
-export const DIRECT_METHODS = ["get", "post", "put", "patch", "delete"] as const;
+export const DIRECT_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 const minutes = (ms: number): string => `${ms / 60_000} minutes`;
 
@@ -20,10 +20,6 @@ const DETAILS =
   `request within ${minutes(DIRECT_WAIT_MS)} the answer is 400 \`worker_timeout\`; when the worker does not begin its ` +
   `answer within ${minutes(DIRECT_TIME_LIMIT_MS)} it is 524. WebSockets are forwarded too. The endpoint has a ` +
   "host of its own as well, where paths begin without `/lb/{endpointId}`.";
-
-const path = endpointPath.extend({
-  path: z.string().meta({ description: "Path on the worker; may contain slashes." }),
-});
 
 const headers = z.object({
   "X-Runpod-Worker-Id": z
@@ -48,20 +44,23 @@ const answer = {
   content: { "*/*": { schema: z.string().meta({ format: "binary" }) } },
 };
 
-const describe = (method: (typeof DIRECT_METHODS)[number]) =>
-  workerOperation(
-    {
-      id: `${method}OfWorker`,
-      tag: "Load-balanced endpoints",
-      summary: `${method.toUpperCase()} on a worker`,
-      details: DETAILS,
-      path,
-      headers,
-    },
-    answer,
-    [400, 401, 404, 413, 429, 500, 502, 524],
-  );
+const describe = (method: (typeof DIRECT_METHODS)[number]): Operation => ({
+  on: `${method} /{path}`,
+  id: `${method.toLowerCase()}OfWorker`,
+  summary: `${method} on a worker`,
+  details: DETAILS,
+  headers,
+  responses: { 200: answer },
+});
 
-export const directPaths: ZodOpenApiPathsObject = {
-  "/lb/{endpointId}/{path}": Object.fromEntries(DIRECT_METHODS.map((method) => [method, describe(method)])),
+export const loadBalancingApi: Api = {
+  prefix: "/lb/{endpointId}",
+  tag: "Load-balanced endpoints",
+  operations: DIRECT_METHODS.map(describe),
+  errorBody: directErrorBodySchema,
+  errors: [400, 401, 404, 413, 429, 500, 502, 524],
+  params: {
+    ...endpointParameter,
+    path: z.string().meta({ description: "Path on the worker; may contain slashes." }),
+  },
 };
