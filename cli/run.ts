@@ -5,7 +5,7 @@ import { ActivityLog } from "./terminal/activity-log.ts";
 import { Secrets } from "./terminal/secrets.ts";
 import type { Cli } from "./core/cli.ts";
 import { installCompletion } from "./commands/completion.ts";
-import { EXIT_FAILURE, EXIT_USAGE, Failure } from "./core/failure.ts";
+import { EXIT_FAILURE, EXIT_USAGE, Failure } from "../src/std/failure.ts";
 import { Interruptions } from "./core/interruption.ts";
 import { flashProgram } from "./program.ts";
 import { ServiceWarnings } from "./core/service-warnings.ts";

@@ -8,7 +8,7 @@ import { hostCommands } from "./commands/host-commands.ts";
 import { checkedEdgeUrl } from "./edge/edge-url.ts";
 import { edgeOption, plainHttpOption, stateOption } from "./commands/options.ts";
 import { VOLUMES_DIRECTORY } from "./disk/volumes.ts";
-import { FATAL_EXIT_CODE, FatalError } from "./core/fatal-error.ts";
+import { EXIT_FAILURE, Failure } from "../src/std/failure.ts";
 import { readAllowedNetwork } from "./runtime/network/firewall-rules.ts";
 import { type RunSettings, runAgent } from "./run.ts";
 import { AGENT_VERSION } from "../src/contract/agent/agent-version.ts";
@@ -159,8 +159,8 @@ for (const command of hostCommands()) program.addCommand(command);
 try {
   await program.parseAsync();
 } catch (error) {
-  process.stderr.write(`${errorMessage(error)}\n`);
-  process.exit(error instanceof FatalError ? FATAL_EXIT_CODE : 1); // what was opened so far must not keep a failed agent alive
+  process.stderr.write(`${error instanceof Failure ? error.text : errorMessage(error)}\n`);
+  process.exit(error instanceof Failure ? error.exitCode : EXIT_FAILURE); // what was opened so far must not keep a failed agent alive
 }
 
 /** Reads an option that may be repeated, or hold several values as a comma list, as in the environment. */

@@ -13,7 +13,7 @@ import {
 } from "./edge/host-credential.ts";
 import { readInventory } from "./gpu/inventory.ts";
 import { type AgentLog, createLog } from "./core/log.ts";
-import { FatalError } from "./core/fatal-error.ts";
+import { EXIT_FATAL, Failure } from "../src/std/failure.ts";
 import { areOnOneDisk } from "./disk/disk-space.ts";
 import { dockerRoot } from "./runtime/daemon/docker-calls.ts";
 import { Desktop, readDesktopGpus } from "./runtime/docker/desktop.ts";
@@ -131,15 +131,17 @@ async function removeOwnNetwork(runtime: Runtime, { network }: RunSettings, log:
   });
 }
 
-/** Throws a FatalError where images are known to escape from their containers on this host. */
+/** Throws a Failure where images are known to escape from their containers on this host. */
 function requireIsolation(versions: readonly ComponentVersion[], isOldAllowed: boolean, log: AgentLog): void {
   const escapes = escapesOf(versions);
   for (const escape of escapes) log.warn("runtime_outdated", { ...escape });
   const [worst] = escapes.filter(({ certainty }) => certainty === "certain");
   if (worst === undefined || isOldAllowed) return;
   const { text, fix } = describeEscape(worst);
-  throw new FatalError(
+  throw new Failure(
     `${text}. ${fix} Where all images are your own, --allow-old-runtime (EDGERUN_ALLOW_OLD_RUNTIME=true) runs them all the same.`,
+    [],
+    EXIT_FATAL,
   );
 }
 
@@ -179,9 +181,9 @@ async function credentialOf(
   if (known) return known;
   const joinToken = settings.joinToken || (await readJoinTokenFile(settings.stateDir));
   if (!joinToken) {
-    throw new FatalError(
-      "This host has not joined an edge yet. Create a join token there and pass it as EDGERUN_JOIN_TOKEN.",
-    );
+    const message = "This host has not joined an edge yet.";
+    const advice = "Create a join token there and pass it as EDGERUN_JOIN_TOKEN.";
+    throw new Failure(message, [advice], EXIT_FATAL);
   }
   const { name } = settings;
   const request = { joinToken, name, agentVersion: AGENT_VERSION, inventory };
@@ -201,9 +203,9 @@ async function unauthorizedError({ edgeUrl, stateDir, joinToken }: RunSettings):
   const message = `The edge ${edgeUrl} does not accept this host's token any more: the host was removed there, or the edge's data is new. Its workers are removed.`;
   if (joinToken || (await readJoinTokenFile(stateDir)))
     return new Error(`${message} After a restart it joins again.`);
-  return new FatalError(
-    `${message}\nTo join again, create a join token and pass it to the installation, or to edgerun-agent run as EDGERUN_JOIN_TOKEN.`,
-  );
+  const advice =
+    "To join again, create a join token and pass it to the installation, or to edgerun-agent run as EDGERUN_JOIN_TOKEN.";
+  return new Failure(message, [advice], EXIT_FATAL);
 }
 
 /** Disk that cached images use counts as free. */

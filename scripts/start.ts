@@ -2,7 +2,7 @@
 import { Socket } from "node:net";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { StartFailure } from "../standalone/failure.ts";
+import { Failure } from "../src/std/failure.ts";
 import { LocalEdgerun } from "./start/local-edgerun.ts";
 import { parseOptions } from "./start/options.ts";
 
@@ -51,7 +51,7 @@ process.stdout.on("error", () => {}); // nobody reads any more; the lifeline tel
 try {
   process.exitCode = await main();
 } catch (error) {
-  if (error instanceof StartFailure) console.error(error.message);
+  if (error instanceof Failure) console.error(error.text);
   else console.error(error);
   process.exitCode = 1;
 }

@@ -14,7 +14,7 @@ export type InstallationSettings = {
   readonly state: StateDirectory;
   readonly apiKey: string;
   /** Receives what happens to edge and agent, line by line. */
-  readonly say: (line: string) => void;
+  readonly notify: (line: string) => void;
   /** The program of the guard, where it is not beside this file. */
   readonly guardProgram?: string;
 };
@@ -95,7 +95,7 @@ export class Installation {
     start: () => Promise<SupervisedProcess>,
   ): Promise<void> {
     this.#stopped.signal.throwIfAborted();
-    const { state, say } = this.#settings;
+    const { state, notify } = this.#settings;
     const supervisor = await supervise({
       name,
       start,
@@ -103,7 +103,7 @@ export class Installation {
         this.#guard?.watch(name, pid, graceMs);
         state.update(name === "edge" ? { edgePid: pid } : { agentPid: pid });
       },
-      say,
+      notify,
     });
     this.#supervisors.push(supervisor);
     if (this.#stopped.signal.aborted) await supervisor.stop();

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { dockerAnswers } from "./docker-daemon.ts";
 import { readEdgeBuild } from "./edge-build.ts";
-import { StartFailure } from "./failure.ts";
+import { Failure } from "../src/std/failure.ts";
 import { Installation } from "./installation.ts";
 import { endSessions, managementApi } from "./management-api.ts";
 import { type StandaloneMessage, type StandaloneSettings, standaloneSettingsSchema } from "./messages.ts";
@@ -27,10 +27,9 @@ async function start(
   settings: StandaloneSettings,
 ): Promise<void> {
   if (settings.runtime === "docker" && !(await dockerAnswers())) {
-    throw new StartFailure(
-      "No Docker daemon answers.",
+    throw new Failure("No Docker daemon answers.", [
       "Start Docker (or set DOCKER_HOST), or leave out --runtime docker: workers then run as plain processes.",
-    );
+    ]);
   }
   const apiKey = state.apiKey();
   await installation.claim("");
@@ -50,9 +49,8 @@ async function start(
 
 function failureOf(error: unknown): StandaloneMessage {
   if (error instanceof StateInUse) return { kind: "in-use", pid: error.pid, url: error.url };
-  if (error instanceof StartFailure) {
-    const { whatHappened, howToSolve } = error;
-    return { kind: "failed", whatHappened, howToSolve: [...howToSolve] };
+  if (error instanceof Failure) {
+    return { kind: "failed", whatHappened: error.message, howToSolve: [...error.advice] };
   }
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { kind: "failed", whatHappened: "The local edge could not be started.", howToSolve: [detail] };
@@ -67,8 +65,8 @@ async function main(): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   const state = new StateDirectory(settings.stateDirectory);
   const guardProgram = join(OWN_DIRECTORY, "guard-main.mjs");
-  const say = (line: string): void => send({ kind: "said", line });
-  const installation = new Installation({ state, apiKey: state.apiKey(), say, guardProgram });
+  const notify = (line: string): void => send({ kind: "notice", line });
+  const installation = new Installation({ state, apiKey: state.apiKey(), notify, guardProgram });
   const isStopped = stopRequested.then(() => void installation.stop());
   try {
     await start(installation, state, settings);

@@ -24,8 +24,8 @@ export type StandaloneSettings = z.infer<typeof standaloneSettingsSchema>;
 export const standaloneMessageSchema = z.discriminatedUnion("kind", [
   /** Requests are answered; workers start soon. */
   z.object({ kind: z.literal("ready"), port: z.number(), apiKey: text }),
-  /** Something happened to the edge or the agent. */
-  z.object({ kind: z.literal("said"), line: text }),
+  /** Something happened to the edge or the agent: a line for the terminal. */
+  z.object({ kind: z.literal("notice"), line: text }),
   /** Another process uses the state directory; the last message. */
   z.object({ kind: z.literal("in-use"), pid: z.number(), url: text }),
   /** It cannot start; the last message. */

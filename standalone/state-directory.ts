@@ -49,7 +49,7 @@ export class StateDirectory {
   readonly #path: string;
   #record: RunningRecord | undefined;
 
-  /** Throws a StartFailure where the directory cannot be used. */
+  /** Throws a Failure where the directory cannot be used. */
   constructor(path: string) {
     this.#path = path;
     makeUsable(path);

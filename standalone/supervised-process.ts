@@ -2,14 +2,14 @@
  * Supervised processes, such as the edge and the agent, run until we stop them.
  *
  * K1  A process that ends unexpectedly is started again, on the same state, and a line reports it.
- * K2  Restarts of a process that does not stay up back off, up to RETRY_MAX_MS.
+ * K2  Restarts of a process that does not stay up back off, up to 15 seconds.
  * K3  After `stop` the process has ended and is not started again.
  */
 import { errorMessage } from "../src/std/errors.ts";
+import { retryDelayMs } from "../src/std/waiting.ts";
 import { setTimeout as delay } from "node:timers/promises";
 
-const RETRY_MIN_MS = 250;
-const RETRY_MAX_MS = 15_000;
+const RETRY = { baseMs: 250, capMs: 15_000 };
 /** A process that ran this long was healthy; its next end is not counted with earlier ones. */
 const STEADY_MS = 30_000;
 
@@ -27,29 +27,25 @@ type SupervisorOptions = {
   readonly name: string;
   readonly start: () => Promise<SupervisedProcess>;
   readonly onStarted: (child: SupervisedProcess) => void;
-  readonly say: (line: string) => void;
+  readonly notify: (line: string) => void;
 };
 
-function retryDelayMs(failures: number): number {
-  return Math.min(RETRY_MIN_MS * 2 ** (failures - 1), RETRY_MAX_MS);
-}
-
 /** Starts a process and keeps it running. Rejects when the first start fails. */
-export async function supervise({ name, start, onStarted, say }: SupervisorOptions): Promise<Supervisor> {
+export async function supervise({ name, start, onStarted, notify }: SupervisorOptions): Promise<Supervisor> {
   const stopping = new AbortController();
   let child = await start();
   onStarted(child);
 
   async function startAgain(endsBefore: number): Promise<number> {
     for (let ends = endsBefore + 1; ; ends += 1) {
-      await delay(retryDelayMs(ends), undefined, { signal: stopping.signal }); // K2, K3
+      await delay(retryDelayMs(ends, RETRY), undefined, { signal: stopping.signal }); // K2, K3
       try {
         child = await start();
         onStarted(child);
-        say(`${name}: running again (process ${child.pid})`);
+        notify(`${name}: running again (process ${child.pid})`);
         return ends;
       } catch (error) {
-        say(`${name}: could not be started: ${errorMessage(error)}`);
+        notify(`${name}: could not be started: ${errorMessage(error)}`);
       }
     }
   }
@@ -61,7 +57,7 @@ export async function supervise({ name, start, onStarted, say }: SupervisorOptio
       const reason = await child.ended;
       if (stopping.signal.aborted) return;
       if (Date.now() - startedAt > STEADY_MS) ends = 0;
-      say(`${name}: ended by itself (${reason}); starting it again`); // K1
+      notify(`${name}: ended by itself (${reason}); starting it again`); // K1
       ends = await startAgain(ends);
     }
   }

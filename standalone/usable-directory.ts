@@ -1,11 +1,11 @@
 /** Makes sure, before anything is started, that the state directory can be used by this user. */
 import { accessSync, constants, mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { StartFailure } from "./failure.ts";
+import { Failure } from "../src/std/failure.ts";
 
 const USABLE = constants.R_OK | constants.W_OK;
 
-/** Creates the directory if it does not exist. Throws a StartFailure that explains why it cannot be used. */
+/** Creates the directory if it does not exist. Throws a Failure that explains why it cannot be used. */
 export function makeUsable(path: string): void {
   try {
     makeDirectories(path);
@@ -55,10 +55,9 @@ function reasonOf(error: unknown): string {
   return REASONS.get(code) ?? message;
 }
 
-function unusable(path: string, reason: string, ...advice: readonly string[]): StartFailure {
-  return new StartFailure(
-    `The state directory ${path} cannot be used: ${reason}.`,
+function unusable(path: string, reason: string, ...advice: readonly string[]): Failure {
+  return new Failure(`The state directory ${path} cannot be used: ${reason}.`, [
     ...advice,
     "Or choose another directory: npm start -- --state <directory>",
-  );
+  ]);
 }

@@ -2,7 +2,7 @@
 import type { Cli } from "../core/cli.ts";
 import { openService } from "../configuration/settings.ts";
 import { findApp } from "../deploy/target.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { checkedName } from "../project/project.ts";
 import * as operations from "../service/flash-operations.ts";
 import type { FlashApp } from "../service/flash-operations.ts";

@@ -3,7 +3,7 @@ import type { Cli } from "../core/cli.ts";
 import { openService } from "../configuration/settings.ts";
 import { endpointUrl } from "../deploy/endpoint-urls.ts";
 import { ensureTarget, findApp } from "../deploy/target.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import {
   type DeployedEndpoint,
   environmentDetails,

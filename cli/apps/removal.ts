@@ -1,6 +1,6 @@
 /** Deleting what was deployed. */
 import type { Cli } from "../core/cli.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { removeEndpoint } from "../service/endpoint-operations.ts";
 import { deleteEnvironment, environmentDetails } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";

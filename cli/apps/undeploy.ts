@@ -4,7 +4,7 @@ import { openService } from "../configuration/settings.ts";
 import { environmentNotFound } from "./environments.ts";
 import { removeEndpoints } from "./removal.ts";
 import { chooseEnvironment, findApp } from "../deploy/target.ts";
-import { EXIT_USAGE, Failure } from "../core/failure.ts";
+import { EXIT_USAGE, Failure } from "../../src/std/failure.ts";
 import { endpointIds, environmentDetails } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
 import {

@@ -3,7 +3,7 @@ import { chmod, copyFile, mkdir, readdir, rm, writeFile } from "node:fs/promises
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { MANIFEST_FILE, type FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { SDK_PACKAGE } from "../requirements/exclusions.ts";
 import type { ExecutionContext } from "../requirements/installer.ts";
 import type { ProjectFile } from "./project-files.ts";

@@ -12,7 +12,7 @@ import { ARTIFACT_MAX_BYTES, MANIFEST_MAX_BYTES } from "../../src/contract/flash
 import type { Cli } from "../core/cli.ts";
 import { discover } from "../discovery/discovery.ts";
 import type { DiscoveryReport } from "../discovery/discovery-report.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { FLASH_DIRECTORY } from "../project/project.ts";
 import { runtimeImages, toManifest } from "../manifest/manifest.ts";
 import { choosePythonVersion } from "../manifest/python-version.ts";

@@ -12,7 +12,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { FLASH_DIRECTORY } from "../project/project.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 /** The manifest in `.flash/`; `artifact` names the archive beside it. */
 const storedManifestSchema = flashManifestSchema.extend({

@@ -1,7 +1,7 @@
 /** The files of a project that may go into its artifact. */
 import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { byProductDirectories, IgnoreRules, isNeverShipped } from "./ignore-rules.ts";
 import { createHash, type Hash } from "node:crypto";
 

@@ -2,7 +2,7 @@
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import * as z from "zod";
 import { setTimeout as delay } from "node:timers/promises";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import type { Service } from "../service/service.ts";
 
 const lineSchema = z.looseObject({

@@ -3,7 +3,7 @@ import { errorMessage } from "../../src/std/errors.ts";
 import { parseJson } from "../../src/std/json.ts";
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { Interruption } from "../core/interruption.ts";
 import { type CallLine, CallFailure, type QueueCall, type JobJson } from "../server/requests/served-app.ts";
 import { jobBody } from "../server/requests/request-body.ts";

@@ -6,7 +6,7 @@ import tab from "@bomb.sh/tab/commander";
 import type { Command } from "commander";
 import { sync as writeFileAtomic } from "write-file-atomic";
 import type { Cli } from "../core/cli.ts";
-import { EXIT_USAGE, Failure } from "../core/failure.ts";
+import { EXIT_USAGE, Failure } from "../../src/std/failure.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];

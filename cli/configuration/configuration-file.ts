@@ -5,7 +5,7 @@ import { parse, stringify, type TomlTable } from "smol-toml";
 import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
 import { formatIssues } from "../../src/contract/validation-issues.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 const OWNER_ONLY = 0o600;
 const OWNER_ONLY_DIRECTORY = 0o700;

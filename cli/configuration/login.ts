@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { loginCodeOf } from "../../src/contract/flash/flash-names.ts";
 import type { Cli } from "../core/cli.ts";
 import { readSettings, type Settings, openService } from "./settings.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { completeRequirements } from "./init.ts";
 import { authRequestStatus, createAuthRequest } from "../service/flash-operations.ts";
 import { Service } from "../service/service.ts";

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { stringify } from "smol-toml";
 import { describe, test } from "vitest";
 import type { Cli } from "../core/cli.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { findAccess } from "./settings.ts";
 
 type Place = "environment" | "project" | "login";

@@ -4,7 +4,7 @@ import type { Cli } from "../core/cli.ts";
 import { ConfigurationFile, type StoredSettings } from "./configuration-file.ts";
 import { type EnvironmentFile, findEnvironmentFile } from "./environment-file.ts";
 import { requireSecureUrl, DEFAULT_URL, parseServiceUrl } from "../service/service-url.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { Service } from "../service/service.ts";
 
 const URL_VARIABLE = "EDGERUN_URL";

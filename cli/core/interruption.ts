@@ -1,4 +1,4 @@
-import { EXIT_FAILURE, EXIT_INTERRUPTED, Failure } from "./failure.ts";
+import { EXIT_FAILURE, EXIT_INTERRUPTED, Failure } from "../../src/std/failure.ts";
 
 /** Ctrl+C, or a signal of the system that ends the command. */
 export class Interruption extends Failure {

@@ -1,7 +1,7 @@
 /** Deploys an uploaded build to an environment: the common end of `flash deploy` and `flash update`. */
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import type { Cli } from "../core/cli.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import type { Service } from "../service/service.ts";
 import { deploy, type Deployment } from "./deployment.ts";
 import { secondsSince } from "../core/format.ts";

@@ -1,6 +1,6 @@
 /** Reconciles the endpoints of an environment with a build. */
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import {
   environmentEndpoints,
   type PresentEndpoint,

@@ -3,7 +3,7 @@ import type { FlashManifest, ManifestResource } from "../../src/contract/flash/f
 import { exampleArguments } from "../manifest/example-arguments.ts";
 import * as z from "zod";
 import { isLoopback } from "../service/service-url.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import type { Service } from "../service/service.ts";
 
 /** The base URL of a deployed endpoint, for its routes or its queue operations. */

@@ -2,7 +2,7 @@
 import { DEFAULT_ENVIRONMENT } from "../../src/contract/flash/flash-names.ts";
 import { openService } from "../configuration/settings.ts";
 import type { Cli } from "../core/cli.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { appNameOf, checkedName } from "../project/project.ts";
 import {
   appByName,

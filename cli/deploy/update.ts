@@ -5,7 +5,7 @@ import { findLocalBuild } from "../build/local-build.ts";
 import { deployBuildToEnvironment } from "./deploy-build.ts";
 import { ensureTarget, openTarget } from "./target.ts";
 import { uploadWithProgress } from "./upload.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { buildById, type FlashApp } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
 

@@ -4,7 +4,7 @@ import { openAsBlob } from "node:fs";
 import { basename } from "node:path";
 import pRetry, { AbortError } from "p-retry";
 import { ARTIFACT_MAX_BYTES } from "../../src/contract/flash/flash-limits.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { finalizeUpload, prepareUpload } from "../service/flash-operations.ts";
 import { type Service, withinMs } from "../service/service.ts";
 import { inStep, type Step } from "../core/terminal.ts";

@@ -1,6 +1,6 @@
 /** Network volumes of an app: found by name and data center, or created. They are never deleted. */
 import type { FlashManifest, ManifestResource } from "../../src/contract/flash/flash-manifest.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { createNetworkVolume, networkVolumes } from "../service/endpoint-operations.ts";
 import type { Service } from "../service/service.ts";
 

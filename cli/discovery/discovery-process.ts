@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import type { DiscoveryRequest } from "./discovery-report.ts";
 
 /** Between SIGTERM and SIGKILL. */

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { manifestParameterSchema, manifestResourceSchema } from "../../src/contract/flash/flash-manifest.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 const string = z.string();
 const strings = z.array(string);

@@ -4,7 +4,7 @@ import { parseJson } from "../../src/std/json.ts";
 import { delimiter } from "node:path";
 import type { z } from "zod";
 import type { Cli } from "../core/cli.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { runDiscovery } from "./discovery-process.ts";
 import {
   type DiscoveryReport,

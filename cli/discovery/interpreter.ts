@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { execa } from "execa";
 import * as z from "zod";
 import type { Cli } from "../core/cli.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { fileURLToPath } from "node:url";
 
 const LEAST_MINOR = 10;

@@ -4,7 +4,7 @@ import { execa } from "execa";
 import { type DiscoverySetting, IMPORT_LIMIT_SECONDS, parseReport } from "./discovery.ts";
 import { runDiscovery, BOOTSTRAP, IS_POSIX, ProcessGroup } from "./discovery-process.ts";
 import { type LiveReport, liveReportSchema } from "./discovery-report.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 /** A process that was killed is started again once per request. */
 const ATTEMPTS = 2;

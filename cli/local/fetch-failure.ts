@@ -1,4 +1,4 @@
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 const LINES_SHOWN = 6;
 const IRRELEVANT = /^npm warn (?!tar )|A complete log of this run/;

@@ -61,7 +61,7 @@ async function start(cli: Cli, run: (port?: number) => Promise<StandaloneHandle>
       name: "local edge",
       start: async () => (handle = await run(handle?.port)),
       onStarted: () => {},
-      say: (line) => cli.terminal.warn(line),
+      notify: (line) => cli.terminal.warn(line),
     });
     step.done(`Started the local edge (${secondsSince(startedAt)} s)`);
     const { port, apiKey } = handle as unknown as StandaloneHandle;

@@ -10,7 +10,7 @@ import prettyBytes from "pretty-bytes";
 import { AGENT_NODE_MIN, isEarlier } from "../../src/contract/agent/agent-version.ts";
 import { cacheDirectory } from "../core/cache-directory.ts";
 import type { Cli } from "../core/cli.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { secondsSince } from "../core/format.ts";
 import { inStep } from "../core/terminal.ts";
 import { fetchPackages } from "./package-fetch.ts";

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import type { Cli } from "../core/cli.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { canAccess } from "../core/files.ts";
 import { fetchFailure } from "./fetch-failure.ts";
 import { discard, fileSizes, isWhole, seal, use } from "./package-directory.ts";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 type Dependencies = Readonly<Record<string, string>>;
 type LockedPackage = {

@@ -1,8 +1,8 @@
 /** The process in which the local edge is kept running. It ends when its input does, so with this command at the latest. */
 import { parseJson } from "../../src/std/json.ts";
+import { within } from "../../src/std/waiting.ts";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import {
@@ -13,7 +13,7 @@ import {
 import type { SupervisedProcess } from "../../standalone/supervised-process.ts";
 import { compiledDirectory } from "../core/cache-directory.ts";
 import type { Cli } from "../core/cli.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 /** It has little to do once all runs: requests go past it. They save 90 MB. */
 const NODE_OPTIONS = ["--optimize-for-size", "--max-semi-space-size=2"];
@@ -40,8 +40,7 @@ export async function startStandalone(start: StandaloneStart): Promise<Standalon
   const ended = child.then(({ signal, exitCode }) => signal ?? `exit code ${exitCode ?? "unknown"}`);
   const stop = async (): Promise<void> => {
     child.stdin.end();
-    const isLate = await Promise.race([ended.then(() => false), delay(END_LIMIT_MS, true, { ref: false })]);
-    if (isLate) child.kill("SIGKILL");
+    if ((await within(END_LIMIT_MS, ended, null)) === null) child.kill("SIGKILL");
     await ended;
   };
   const onAbort = (): void => void stop();
@@ -95,7 +94,7 @@ async function readUntilReady(start: StandaloneStart, child: Child): Promise<Rea
       for await (const line of child.iterable()) {
         const message = standaloneMessageSchema.safeParse(parseJson(line)).data;
         if (message?.kind === "ready") resolve(message);
-        else if (message?.kind === "said") start.cli.terminal.warn(message.line);
+        else if (message?.kind === "notice") start.cli.terminal.warn(message.line);
         else if (message) reject(failureOf(message, start));
       }
       const advice = [`Its log is ${logOf(start.settings)}.`];
@@ -106,7 +105,7 @@ async function readUntilReady(start: StandaloneStart, child: Child): Promise<Rea
 }
 
 function failureOf(
-  message: Exclude<StandaloneMessage, { kind: "ready" | "said" }>,
+  message: Exclude<StandaloneMessage, { kind: "ready" | "notice" }>,
   { command, settings: { stateDirectory } }: StandaloneStart,
 ): Failure {
   if (message.kind === "failed") return new Failure(message.whatHappened, message.howToSolve);

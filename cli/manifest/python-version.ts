@@ -1,6 +1,6 @@
 /** The one Python version that an app is built for. */
 import type { DiscoveredEndpoint, DiscoveryReport } from "../discovery/discovery-report.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 /** Versions with runtime images. */
 export const PYTHON_VERSIONS = ["3.10", "3.11", "3.12", "3.13"] as const;

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import Dockerode from "dockerode";
 import { execa } from "execa";
 import type { Cli } from "../core/cli.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 const DEFAULT_SOCKET = "/var/run/docker.sock";
 const NAMED_BY = "DOCKER_HOST";

@@ -1,7 +1,7 @@
 /** The manifest of a build as its preview deploys it, and the secrets that its endpoints refer to. */
 import type { FlashManifest, ManifestResource } from "../../src/contract/flash/flash-manifest.ts";
 import { fillReferences, referencedSecrets } from "../../src/domain/accounts/secret-reference.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { volumesOf } from "../deploy/volumes.ts";
 
 type Values = Readonly<Record<string, string | undefined>>;

@@ -14,7 +14,7 @@ import type { BuildResult } from "../build/build.ts";
 import { findEnvironmentFile } from "../configuration/environment-file.ts";
 import { serviceAt } from "../configuration/settings.ts";
 import type { Cli } from "../core/cli.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { deploy, type DeployedEndpoint } from "../deploy/deployment.ts";
 import { ensureTarget, findApp } from "../deploy/target.ts";
 import { uploadWithProgress } from "../deploy/upload.ts";

@@ -1,7 +1,7 @@
 /** The project that a command runs in: its app's name, and its directory `.flash`. */
 import { basename, join } from "node:path";
 import type { Cli } from "../core/cli.ts";
-import { EXIT_USAGE, Failure } from "../core/failure.ts";
+import { EXIT_USAGE, Failure } from "../../src/std/failure.ts";
 import { chmod, mkdir } from "node:fs/promises";
 
 /** The given name, else that of the project's directory; throws a Failure when it is invalid. */

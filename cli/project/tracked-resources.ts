@@ -8,7 +8,7 @@ import { lock } from "proper-lockfile";
 import writeFileAtomic from "write-file-atomic";
 import * as z from "zod";
 import { ensureFlashDirectory, FLASH_DIRECTORY } from "./project.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { readIfThere } from "../core/files.ts";
 import { type Plain, readPickle, writePickle } from "./pickle.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Cli } from "../core/cli.ts";
 import type { DiscoveryReport } from "../discovery/discovery-report.ts";
 import { sdkDirectory } from "../discovery/interpreter.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { counted, secondsSince } from "../core/format.ts";
 import { inStep } from "../core/terminal.ts";
 import { type Exclusions, isPackageName, normalizedName, SDK_PACKAGE } from "./exclusions.ts";

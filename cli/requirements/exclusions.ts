@@ -1,5 +1,5 @@
 /** Which packages are left out of an artifact: those of the image, and those of `--exclude`. */
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 /** Packages of the runtime images that take gigabytes; live workers do not install them either. */
 export const LARGE_PACKAGES = ["torch", "torchvision", "torchaudio", "triton"];

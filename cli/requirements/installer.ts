@@ -1,6 +1,6 @@
 /** Installs packages for the platform of workers: by uv where it is installed, else by pip. */
 import { execa } from "execa";
-import { EXIT_FAILURE, Failure } from "../core/failure.ts";
+import { EXIT_FAILURE, Failure } from "../../src/std/failure.ts";
 import { sdkDirectory } from "../discovery/interpreter.ts";
 import { minorOf } from "../manifest/python-version.ts";
 import { findPip } from "./python-requirements.ts";

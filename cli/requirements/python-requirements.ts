@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { execa } from "execa";
 import * as z from "zod";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { SDK_PACKAGE } from "./exclusions.ts";
 
 const string = z.string();

@@ -1,7 +1,7 @@
 /** What an app requires: its requirements.txt with included files, and the dependencies of its endpoints. */
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { DiscoveredEndpoint } from "../discovery/discovery-report.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { canAccess, readIfThere } from "../core/files.ts";
 import {
   localPathReason,

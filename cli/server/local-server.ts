@@ -8,7 +8,7 @@ import type { CallLog, EndpointCalls, ServedApp } from "./requests/served-app.ts
 import { isLoopback, isWildcard } from "./host-names.ts";
 import { localApp } from "./router.ts";
 import { isBlockedPort, PORT_MAX } from "../../src/net/port.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 export type LocalServerSettings = {
   readonly app: ServedApp;

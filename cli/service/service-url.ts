@@ -1,6 +1,6 @@
 import { isLoopbackHost, isInsecureUrl } from "../../src/net/public-host.ts";
 import { trimEndOf } from "../../src/net/trimming.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 /** Where `npm start` listens. */
 export const DEFAULT_URL = "http://127.0.0.1:8787";

@@ -3,7 +3,7 @@ import { parseJson } from "../../src/std/json.ts";
 import pRetry, { AbortError } from "p-retry";
 import * as z from "zod";
 import { isLoopback } from "./service-url.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { hostname } from "node:os";
 import { EDGERUN_VERSION } from "../../src/contract/version.ts";
 

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { type CANCEL_SYMBOL, confirm, isCancel, multiselect, text } from "@clack/prompts";
-import { Failure } from "../core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { Interruption } from "../core/interruption.ts";
 import { isInteractive } from "../core/palette.ts";
 

@@ -73,7 +73,7 @@ export class ArtifactDirectory {
     );
   }
 
-  /** Unpacks a complete archive, and keeps both. Throws an ArchiveFault, or the error of the disk. */
+  /** Unpacks a complete archive, and keeps both. Throws an ArchiveError, or the error of the disk. */
   async store(sha256: string, signal: AbortSignal): Promise<void> {
     const draft = join(this.#root, "unpacking", `${sha256}-${randomBytes(6).toString("hex")}`);
     const archivePath = this.incomingPath(sha256);

@@ -26,10 +26,10 @@ export type DownloadOptions = {
 
 /** The download failed; the message is a whole sentence for users. */
 export class DownloadError extends Error {
-  override readonly name = "DownloadFailure";
+  override readonly name = "DownloadError";
 }
 
-/** Afterwards, the path has the artifact's bytes. Throws a DownloadFailure, or the error of the disk. */
+/** Afterwards, the path has the artifact's bytes. Throws a DownloadError, or the error of the disk. */
 export async function download(artifact: Artifact, path: string, options: DownloadOptions): Promise<void> {
   const { sha256, sizeBytes } = artifact;
   let bytes = await sizeOf(path);

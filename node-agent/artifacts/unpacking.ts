@@ -13,7 +13,7 @@ const STREAM_MAX_BYTES = 2 * ARTIFACT_UNPACKED_MAX_BYTES;
 
 /** The archive must not be unpacked; the message is to be read after "it". */
 export class ArchiveError extends Error {
-  override readonly name = "ArchiveFault";
+  override readonly name = "ArchiveError";
 }
 
 /** Unpacks into a new folder; returns the bytes of its files. After a failure, the caller removes the folder. */

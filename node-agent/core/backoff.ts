@@ -1,3 +1,4 @@
+import { retryDelayMs } from "../../src/std/waiting.ts";
 import type { Timing } from "./timing.ts";
 
 /** Counts failures in a row, and decides when the next call may be made. */
@@ -26,14 +27,4 @@ export class Backoff {
   remainingMs(): number {
     return Math.max(0, this.#restsUntil - Date.now());
   }
-}
-
-/** Doubles from the base to the cap; `random` in [0, 1) spreads the callers over the upper half. */
-export function retryDelayMs(
-  failures: number,
-  policy: { readonly baseMs: number; readonly capMs: number },
-  random: number,
-): number {
-  const whole = Math.min(policy.capMs, policy.baseMs * 2 ** Math.min(failures - 1, 30));
-  return Math.round(whole / 2 + (whole / 2) * random);
 }

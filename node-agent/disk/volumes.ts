@@ -4,7 +4,8 @@
  */
 import { chmod, mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { errorCode } from "../../src/std/errors.ts";
+import { within } from "../../src/std/waiting.ts";
 
 /** Where volumes are unless the host is configured otherwise. */
 export const VOLUMES_DIRECTORY = "/var/lib/edgerun-volumes";
@@ -66,7 +67,7 @@ export class Volumes {
       await mkdir(path);
       await chmod(path, 0o777);
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+      if (errorCode(error) !== "EEXIST") throw error;
     }
     const found = await this.#find(id);
     if (found === null) throw new Error(`${path} exists, but is not a directory that can be reached.`);
@@ -78,9 +79,7 @@ export class Volumes {
     const lookup = this.#lookups.get(path) ?? directoryAt(path);
     this.#lookups.set(path, lookup);
     void lookup.finally(() => this.#lookups.delete(path));
-    const limit = new AbortController();
-    const late = delay(LOOKUP_LIMIT_MS, null, { signal: limit.signal, ref: false }).catch(() => null);
-    return Promise.race([lookup, late]).finally(() => limit.abort());
+    return within(LOOKUP_LIMIT_MS, lookup, null);
   }
 
   #place(id: string): string {

@@ -1,4 +1,5 @@
 import { trimEndOf } from "../../src/net/trimming.ts";
+import { parseJson } from "../../src/std/json.ts";
 import * as z from "zod";
 import {
   EXCHANGE_REPLY_CUTS,
@@ -50,51 +51,43 @@ export class EdgeClient {
   }
 
   join(request: JoinRequest, limits: CallLimits): Promise<EdgeOutcome<JoinReply>> {
-    return this.#post("/agent/v1/join", JSON.stringify(request), joinReplySchema, limits);
+    return this.#call("POST", "/agent/v1/join", JSON.stringify(request), joinReplySchema, limits);
   }
 
   sync(request: SyncRequest, limits: CallLimits): Promise<EdgeOutcome<SyncReply>> {
-    return this.#post("/agent/v1/sync", JSON.stringify(request), syncReplySchema, limits);
+    return this.#call("POST", "/agent/v1/sync", JSON.stringify(request), syncReplySchema, limits);
   }
 
   /** Checks whether the edge accepts this host. */
   host(limits: CallLimits): Promise<EdgeOutcome<HostReply>> {
-    return this.#call(
-      "GET",
-      "/agent/v1/host",
-      null,
-      (bytes) => readReply(parseJson(bytes), hostReplySchema),
-      limits,
-    );
+    return this.#call("GET", "/agent/v1/host", null, hostReplySchema, limits);
   }
 
   /** Requests no more work; workers are removed, busy ones after their job. */
   drain(limits: CallLimits): Promise<EdgeOutcome<object>> {
-    return this.#post("/agent/v1/host/drain", "{}", nothing, limits);
+    return this.#call("POST", "/agent/v1/host/drain", "{}", nothing, limits);
   }
 
   /** Removes this host and revokes its token. */
   leave(limits: CallLimits): Promise<EdgeOutcome<object>> {
-    return this.#post("/agent/v1/host/leave", "{}", nothing, limits);
+    return this.#call("POST", "/agent/v1/host/leave", "{}", nothing, limits);
   }
 
   /** `request` is JSON: results were encoded when they were journalled. */
   exchange(endpointId: string, request: string, limits: CallLimits): Promise<EdgeOutcome<RawExchangeReply>> {
     const path = `${endpointPath(endpointId)}/exchange`;
-    const read = (bytes: Buffer) => readReply(cutReply(bytes), rawExchangeReplySchema);
-    return this.#call("POST", path, request, read, limits);
+    return this.#call("POST", path, request, rawExchangeReplySchema, limits, cutReply);
   }
 
   /** Uploads a large result, which is JSON. */
   upload(ref: ResultRef, result: string, limits: CallLimits): Promise<EdgeOutcome<UploadReply>> {
     const path = `${endpointPath(ref.endpointId)}/results/${encodeURIComponent(ref.jobId)}/${ref.attempt}`;
-    return this.#call("PUT", path, result, (bytes) => readReply(parseJson(bytes), uploadReplySchema), limits);
+    return this.#call("PUT", path, result, uploadReplySchema, limits);
   }
 
   /** `request` is gzipped JSON. */
   logs(request: Uint8Array<ArrayBuffer>, limits: CallLimits): Promise<EdgeOutcome<LogReply>> {
-    const read = (bytes: Buffer) => readReply(parseJson(bytes), logReplySchema);
-    return this.#call("POST", "/agent/v1/logs", request, read, limits);
+    return this.#call("POST", "/agent/v1/logs", request, logReplySchema, limits);
   }
 
   /** Downloads the packed files of an app. The timeout is for the start of the answer, the signal for all of it. */
@@ -123,21 +116,13 @@ export class EdgeClient {
     }
   }
 
-  #post<Reply>(
-    path: string,
-    body: string,
-    schema: z.ZodType<Reply>,
-    limits: CallLimits,
-  ): Promise<EdgeOutcome<Reply>> {
-    return this.#call("POST", path, body, (bytes) => readReply(parseJson(bytes), schema), limits);
-  }
-
   async #call<Reply>(
     method: "GET" | "POST" | "PUT",
     path: string,
     body: string | Uint8Array<ArrayBuffer> | null,
-    read: (bytes: Buffer) => ReadReply<Reply>,
+    schema: z.ZodType<Reply>,
     { timeoutMs, signal }: CallLimits,
+    parse = (bytes: Buffer): unknown => parseJson(bytes.toString()),
   ): Promise<EdgeOutcome<Reply>> {
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
@@ -147,8 +132,10 @@ export class EdgeClient {
       const response = await fetch(`${this.#edgeUrl}${path}`, request);
       const bytes = Buffer.from(await response.arrayBuffer());
       if (!response.ok) return readErrorReply(bytes.toString(), response.status);
-      const reply = read(bytes);
-      return typeof reply === "string" ? { kind: "refused", status: response.status, detail: reply } : reply;
+      const parsed = schema.safeParse(parse(bytes));
+      if (parsed.success) return { kind: "answered", reply: parsed.data };
+      const detail = `a reply that this agent does not understand (${describeIssues(parsed.error)})`;
+      return { kind: "refused", status: response.status, detail };
     } catch (error) {
       return { kind: "unreachable", detail: describeNetworkError(error) };
     }
@@ -164,15 +151,6 @@ function endpointPath(endpointId: string): string {
   return `/agent/v1/endpoints/${encodeURIComponent(endpointId)}`;
 }
 
-/** A reply, or why it cannot be read. */
-type ReadReply<Reply> = { readonly kind: "answered"; readonly reply: Reply } | string;
-
-function readReply<Reply>(value: unknown, schema: z.ZodType<Reply>): ReadReply<Reply> {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return { kind: "answered", reply: parsed.data };
-  return `a reply that this agent does not understand (${describeIssues(parsed.error)})`;
-}
-
 /** Cuts out users' values, which may be megabytes; undefined for what is not JSON. */
 function cutReply(bytes: Buffer): unknown {
   try {
@@ -183,24 +161,11 @@ function cutReply(bytes: Buffer): unknown {
 }
 
 function readErrorReply(text: string, status: number): EdgeOutcome<never> {
-  const detail = (errorOf(text) ?? text).slice(0, DETAIL_MAX_LENGTH);
+  // An answer without the edge's error is from a proxy, for example.
+  const detail = (errorAnswer.safeParse(parseJson(text)).data?.error ?? text).slice(0, DETAIL_MAX_LENGTH);
   if (status === 401) return { kind: "unauthorized", detail };
   if (status >= 500) return { kind: "unreachable", detail: `status ${status}: ${detail}` };
   return { kind: "refused", status, detail };
-}
-
-/** The error message of the edge; undefined when the answer is from a proxy, for example. */
-function errorOf(text: string): string | undefined {
-  const answer = errorAnswer.safeParse(parseJson(Buffer.from(text)));
-  return answer.success ? answer.data.error : undefined;
-}
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return undefined;
-  }
 }
 
 function describeNetworkError(error: unknown): string {

@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { FatalError } from "../core/fatal-error.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { checkedEdgeUrl } from "./edge-url.ts";
 
 test.for([
@@ -20,13 +20,13 @@ test.for([
   "http://[::2]",
   "http://user@edge.example",
 ])("the edge may be %s only where the owner allows it", (url, { expect }) => {
-  expect(() => checkedEdgeUrl(url, false)).toThrow(FatalError);
+  expect(() => checkedEdgeUrl(url, false)).toThrow(Failure);
   expect(checkedEdgeUrl(url, true)).toBe(url);
 });
 
 test.for(["", "edge.example", "ftp://edge.example", "file:///etc/passwd"])(
   "%s is no address of an edge, whatever is allowed",
   (url, { expect }) => {
-    expect(() => checkedEdgeUrl(url, true)).toThrow(FatalError);
+    expect(() => checkedEdgeUrl(url, true)).toThrow(Failure);
   },
 );

@@ -1,10 +1,11 @@
+import { errorCode } from "../../src/std/errors.ts";
 import pRetry, { AbortError } from "p-retry";
 import * as z from "zod";
 import { chmod, mkdir, readFile, rename, writeFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { JoinRequest } from "../../src/contract/agent/agent.ts";
 import type { AgentLog } from "../core/log.ts";
-import { FatalError } from "../core/fatal-error.ts";
+import { EXIT_FATAL, Failure } from "../../src/std/failure.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { Reachability } from "./edge-context.ts";
 
@@ -24,7 +25,7 @@ export async function loadCredential(stateDir: string): Promise<HostCredential |
   try {
     text = await readFile(path, "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (errorCode(error) === "ENOENT") return undefined;
     throw error;
   }
   try {
@@ -70,15 +71,18 @@ export async function joinHost(
         reachability.failed("join", outcome.detail);
         throw new Error(outcome.detail);
       case "unauthorized":
-        throw new AbortError(new FatalError(`The edge does not accept this host: ${outcome.detail}`));
+        throw rejected(`The edge does not accept this host: ${outcome.detail}`);
       case "refused":
-        throw new AbortError(
-          new FatalError(`The edge refused this host (status ${outcome.status}): ${outcome.detail}`),
-        );
+        throw rejected(`The edge refused this host (status ${outcome.status}): ${outcome.detail}`);
     }
   };
   const backOff = { minTimeout: RETRY_MIN_MS, maxTimeout: RETRY_MAX_MS, randomize: true };
   return pRetry(attempt, { ...backOff, retries: Number.POSITIVE_INFINITY, signal });
+}
+
+/** Ends the attempts to join. */
+function rejected(message: string): AbortError {
+  return new AbortError(new Failure(message, [], EXIT_FATAL));
 }
 
 export async function readJoinTokenFile(stateDir: string): Promise<string | undefined> {

@@ -8,7 +8,7 @@
  * T1  A turn is open from before its request is built until its reply is applied, so `openTurns` is right.
  * T2  The jobs of a reply are stored in the same step in which its turn ends: no request can be built in between.
  *     A job that its worker cannot get any more is declined by not being listed: the edge queues it again.
- * T3  Reports and chunks are sent again until they are acknowledged (see cargo.ts).
+ * T3  Reports and chunks are sent again until they are acknowledged (see exchange-batch.ts).
  * T4  No turn is sent while the conversation rests after a failure or after a hold that the edge did not hold.
  */
 import type { ExchangeReply, ExchangeRequest, RawExchangeReply } from "../../src/contract/agent/agent.ts";
@@ -24,7 +24,7 @@ import {
   acknowledgeChunks,
 } from "./exchange-batch.ts";
 import type { EdgeOutcome } from "../edge/edge-client.ts";
-import type { EdgeContext } from "../edge/edge-context.ts";
+import { type EdgeContext, reportFailedCall } from "../edge/edge-context.ts";
 import {
   areSameSlots,
   boundProgress,
@@ -315,20 +315,14 @@ export class ExchangeLoop {
   }
 
   #fail(turn: Turn, outcome: Exclude<EdgeOutcome<RawExchangeReply>, { kind: "answered" }>): void {
-    const { endpointId, ledger, log, reachability, onUnauthorized } = this.#options;
+    const { endpointId, ledger } = this.#options;
     this.#open.delete(turn.turn);
     this.#hasFailed = true;
     this.#backoff.increase();
-    switch (outcome.kind) {
-      case "unauthorized":
-        return onUnauthorized();
-      case "unreachable":
-        return reachability.failed(endpointId, outcome.detail);
-      case "refused":
-        log.warn("edge_refused", { endpointId, status: outcome.status, detail: outcome.detail });
-        // The endpoint was deleted: its reports will never be accepted.
-        if (outcome.status === 404 && !this.#hasWorkers()) ledger.forgetEndpoint(endpointId);
-    }
+    reportFailedCall(this.#options, endpointId, outcome);
+    // The endpoint was deleted: its reports will never be accepted.
+    const isDeleted = outcome.kind === "refused" && outcome.status === 404;
+    if (isDeleted && !this.#hasWorkers()) ledger.forgetEndpoint(endpointId);
   }
 
   // Turns

@@ -12,7 +12,7 @@ import type {
 import type { HostTelemetry } from "../../src/contract/agent/telemetry.ts";
 import { AGENT_VERSION } from "../../src/contract/agent/agent-version.ts";
 import type { EdgeOutcome } from "../edge/edge-client.ts";
-import type { EdgeContext } from "../edge/edge-context.ts";
+import { type EdgeContext, reportFailedCall } from "../edge/edge-context.ts";
 import { Backoff } from "../core/backoff.ts";
 import { Schedule } from "../core/schedule.ts";
 
@@ -134,7 +134,7 @@ export class SyncLoop {
   }
 
   #settle(sync: OpenSync, outcome: EdgeOutcome<SyncReply>): void {
-    const { signal, log, reachability, onUnauthorized } = this.#options;
+    const { signal, reachability } = this.#options;
     if (signal.aborted) return;
     this.#open.delete(sync);
     if (outcome.kind === "answered") {
@@ -145,9 +145,8 @@ export class SyncLoop {
       this.#hasNews = true;
       this.#hasFailed = true;
       this.#backoff.increase();
-      if (outcome.kind === "unauthorized") return onUnauthorized();
-      if (outcome.kind === "unreachable") reachability.failed(CONVERSATION, outcome.detail);
-      else log.warn("edge_refused", { status: outcome.status, detail: outcome.detail });
+      reportFailedCall(this.#options, CONVERSATION, outcome);
+      if (outcome.kind === "unauthorized") return;
     }
     this.#schedule.within(0);
   }

@@ -1,5 +1,6 @@
 /** Commands of the host that care for it: systemctl, iptables, nvidia-ctk. */
 import { execFile } from "node:child_process";
+import { errorCode } from "../../src/std/errors.ts";
 
 const LIMIT_MS = 60_000;
 
@@ -16,7 +17,7 @@ export function runCommand(
 ): Promise<CommandEnd> {
   return new Promise((resolve) => {
     execFile(command, [...args], { timeout: limitMs }, (error, stdout, stderr) => {
-      if (error && "code" in error && error.code === "ENOENT") return resolve({ kind: "absent" });
+      if (errorCode(error) === "ENOENT") return resolve({ kind: "absent" });
       const code = error ? (typeof error.code === "number" ? error.code : 1) : 0;
       resolve({ kind: "ended", code, stdout, output: `${stdout}${stderr}`.trim() });
     });

@@ -1,5 +1,5 @@
 /** Where the commands of a host query its running agent: a socket that only its owner can open. */
-import { errorMessage } from "../../src/std/errors.ts";
+import { errorCode, errorMessage } from "../../src/std/errors.ts";
 import * as z from "zod";
 import { chmod, rm } from "node:fs/promises";
 import { createServer, request, type Server } from "node:http";
@@ -61,7 +61,7 @@ export async function queryAgent(stateDir: string): Promise<AgentStatus | undefi
 
 /** No socket, or one that an agent left that was killed. */
 function isNotListening(error: unknown): boolean {
-  return error instanceof Error && "code" in error && ["ENOENT", "ECONNREFUSED"].includes(String(error.code));
+  return ["ENOENT", "ECONNREFUSED"].includes(errorCode(error) ?? "");
 }
 
 function socketPath(stateDir: string): string {

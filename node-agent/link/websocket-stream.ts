@@ -1,4 +1,5 @@
 /** A WebSocket between a stream of a link and a worker's server. Pings are answered on either side of the agent. */
+import { errorCode } from "../../src/std/errors.ts";
 import { type IncomingMessage, validateHeaderName, validateHeaderValue } from "node:http";
 import { WebSocket } from "ws";
 import { FLAG_FIN, FRAME, type Frame, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
@@ -196,10 +197,10 @@ function openSocket({ admission, head }: ForwardedRequest): WebSocket {
 
 /** What the worker's socket was closed with for what the worker sent. */
 function closeOf(error: Error): Close | null {
-  const code = "code" in error ? error.code : null;
+  const code = errorCode(error);
   if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") return TOO_LARGE;
   if (code === "WS_ERR_INVALID_UTF8") return { code: 1007, reason: "The text is no UTF-8." };
-  if (typeof code === "string" && code.startsWith("WS_ERR_")) return { code: 1002, reason: "No WebSocket." };
+  if (code?.startsWith("WS_ERR_")) return { code: 1002, reason: "No WebSocket." };
   return null;
 }
 

@@ -1,4 +1,5 @@
 /** What went wrong between the agent and a worker's server. */
+import { errorCode } from "../../src/std/errors.ts";
 import type { ForwardedRequest } from "./link-stream.ts";
 import type { IncomingMessage } from "node:http";
 import { FRAME, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
@@ -25,7 +26,7 @@ export function failRequest(
 
 /** Describes the failure in one sentence. */
 export function workerFailure(error: Error, port: number, hasAnswered = false): string {
-  const code = codeOf(error);
+  const code = errorCode(error) ?? "";
   if (code === "ECONNREFUSED")
     return `The worker refused the connection: nothing listens on its port ${port}.`;
   if (code === "HPE_HEADER_OVERFLOW") return headFailure(port);
@@ -41,16 +42,12 @@ export function headFailure(port: number): string {
 
 /** The other end closed the connection, as it may with an idle keep-alive connection. */
 function isBroken(error: Error): boolean {
-  return BROKEN.has(codeOf(error));
+  return BROKEN.has(errorCode(error) ?? "");
 }
 
 /** There was no connection. */
 function isUnreached(error: Error): boolean {
   return "syscall" in error && error.syscall === "connect";
-}
-
-function codeOf(error: Error): string {
-  return "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
 /** Passes the response on. False when it is invalid. */

@@ -7,7 +7,7 @@ import { gzip } from "node:zlib";
 import type { LogReply, LogRequest } from "../../src/contract/agent/log.ts";
 import { LOG_LIVE_DELAY_MS } from "../../src/contract/limits.ts";
 import type { EdgeOutcome } from "../edge/edge-client.ts";
-import type { EdgeContext } from "../edge/edge-context.ts";
+import { type EdgeContext, reportFailedCall } from "../edge/edge-context.ts";
 import { Backoff } from "../core/backoff.ts";
 import { Schedule } from "../core/schedule.ts";
 import type { Batch, WorkerLines } from "./worker-lines.ts";
@@ -151,15 +151,13 @@ export class LogShipper {
   }
 
   #recordOutcome(outcome: EdgeOutcome<LogReply>): void {
-    const { reachability, log, onUnauthorized } = this.#options;
+    const { reachability, log } = this.#options;
     if (outcome.kind === "answered") {
       this.#backoff.reset();
       for (const refused of outcome.reply.refused ?? []) log.warn("log_lines_refused", refused);
       return reachability.answered(CONVERSATION);
     }
     this.#backoff.increase();
-    if (outcome.kind === "unauthorized") return onUnauthorized();
-    if (outcome.kind === "unreachable") return reachability.failed(CONVERSATION, outcome.detail);
-    log.warn("edge_refused", { conversation: CONVERSATION, status: outcome.status, detail: outcome.detail });
+    reportFailedCall(this.#options, CONVERSATION, outcome);
   }
 }

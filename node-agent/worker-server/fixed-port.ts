@@ -1,3 +1,4 @@
+import { errorCode } from "../../src/std/errors.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { AgentLog } from "../core/log.ts";
 import type { WorkerServer } from "./worker-server.ts";
@@ -41,7 +42,7 @@ async function listenIfFree(
     return await server.listen(workerAddress, port);
   } catch (error) {
     await server.close(); // one of the two sockets may be open
-    if (error instanceof Error && "code" in error && error.code === "EADDRINUSE") return undefined;
+    if (errorCode(error) === "EADDRINUSE") return undefined;
     throw error;
   }
 }

@@ -13,6 +13,7 @@
  * One loop owns the container. Everything else only changes facts and wakes the loop, which decides by `decideLife`.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { retryDelayMs } from "../../src/std/waiting.ts";
 import type {
   Assignment,
   AssignmentOutline,
@@ -32,13 +33,7 @@ import {
   recreationOf,
 } from "./lifecycle/worker-life.ts";
 import { Preparation } from "./lifecycle/preparation.ts";
-import {
-  describeFailure,
-  type Failure,
-  decideRestart,
-  restartDelayMs,
-  restartPolicy,
-} from "./lifecycle/restart.ts";
+import { describeFailure, type WorkerFailure, decideRestart, restartPolicy } from "./lifecycle/restart.ts";
 import { Standby } from "./lifecycle/standby.ts";
 import { WorkerStatus } from "./lifecycle/worker-status.ts";
 import { Notifier } from "../core/notifier.ts";
@@ -185,7 +180,7 @@ export class Worker implements WorkerSession {
     if (!this.#container.isFrozen) this.#isRunning();
   }
 
-  async #launch(): Promise<Failure | null> {
+  async #launch(): Promise<WorkerFailure | null> {
     this.#isOver = false;
     this.mode.reset();
     this.#status.startTimes.restart();
@@ -258,7 +253,7 @@ export class Worker implements WorkerSession {
     };
   }
 
-  async #failureOf(end: LifeEnd | null): Promise<Failure | null> {
+  async #failureOf(end: LifeEnd | null): Promise<WorkerFailure | null> {
     if (end === "standby_failed") {
       return { kind: "start_refused", reason: this.#standby.error, lastLine: undefined };
     }
@@ -307,7 +302,7 @@ export class Worker implements WorkerSession {
     });
   }
 
-  #recordFailure(failure: Failure): number {
+  #recordFailure(failure: WorkerFailure): number {
     const record = { failuresInRow: this.#failuresInRow, readyForMs: this.#container.readyForMs() };
     const verdict = decideRestart(failure, record, restartPolicy(this.#options.timing));
     this.#failuresInRow = verdict.failuresInRow;
@@ -327,10 +322,8 @@ export class Worker implements WorkerSession {
         this.#options.log.info("worker_removed", { workerId: this.workerId });
         return;
       }
-      await this.#notifier.waitUntil(
-        restartDelayMs(failures, restartPolicy(this.#options.timing)),
-        () => signal.aborted,
-      );
+      const delayMs = retryDelayMs(failures, restartPolicy(this.#options.timing));
+      await this.#notifier.waitUntil(delayMs, () => signal.aborted);
     }
   }
 

@@ -5,7 +5,7 @@ import { build } from "esbuild";
 import { EDGE_BUILD_FILE, type EdgeBuild } from "../../standalone/edge-build.ts";
 import type { Migration } from "../../standalone/migrations.ts";
 import { buildAssets, digestOf } from "./assets.ts";
-import { StartFailure } from "../../standalone/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 /** Where a state directory has the Worker script. */
 export const BUNDLE_FOLDER = "edge-bundle";
@@ -93,8 +93,7 @@ async function buildEdgeBundle(root: string, directory: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     execFile(process.execPath, args, { cwd: root, env }, (error, stdout, stderr) => {
       if (!error) resolve();
-      else
-        reject(new StartFailure("The edge could not be built.", ...reasonOf({ ...error, stdout, stderr })));
+      else reject(new Failure("The edge could not be built.", reasonOf({ ...error, stdout, stderr })));
     });
   });
 }

@@ -4,7 +4,7 @@
  *   npm run images -- [NAME ...]     (default: all)
  */
 import { dockerAnswers } from "../../standalone/docker-daemon.ts";
-import { StartFailure } from "../../standalone/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { ensureFlashImages } from "./flash-images.ts";
 import { ensureHelloImage, ensureNodeServerImage } from "./node-image.ts";
 import { ensurePythonImage } from "./python-image.ts";
@@ -32,11 +32,10 @@ const BUILDERS: ReadonlyMap<string, () => Promise<{ image: string }>> = new Map<
 );
 
 if (!(await dockerAnswers())) {
-  const failure = new StartFailure(
-    "No Docker daemon answers, and images are built by one.",
+  const failure = new Failure("No Docker daemon answers, and images are built by one.", [
     "Start Docker (or set DOCKER_HOST), and run the command again.",
-  );
-  process.stderr.write(`${failure.message}\n`);
+  ]);
+  process.stderr.write(`${failure.text}\n`);
   process.exit(1);
 }
 const requested = process.argv.length > 2 ? process.argv.slice(2) : [...BUILDERS.keys()];

@@ -136,7 +136,7 @@ const LAYERS = {
   "node-agent/logs": [
     ...SHARED,
     "node-agent/core",
-    "type:node-agent/edge",
+    "node-agent/edge",
     "type:node-agent/journal",
     "type:node-agent/runtime/interface",
   ],

@@ -3,7 +3,7 @@ import { dockerAnswers } from "../../standalone/docker-daemon.ts";
 import { join } from "node:path";
 import type { RuntimeKind } from "../../standalone/agent.ts";
 import { readEdgeBuild } from "../../standalone/edge-build.ts";
-import { StartFailure } from "../../standalone/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { Installation } from "../../standalone/installation.ts";
 import { managementApi, type ManagementApi } from "../../standalone/management-api.ts";
 import { StateDirectory, StateInUse } from "../../standalone/state-directory.ts";
@@ -32,7 +32,7 @@ export class LocalEdgerun {
     this.#url = `http://127.0.0.1:${options.port}`;
     this.#state = new StateDirectory(options.stateDirectory);
     this.#apiKey = options.apiKey ?? this.#state.apiKey();
-    this.#installation = new Installation({ state: this.#state, apiKey: this.#apiKey, say });
+    this.#installation = new Installation({ state: this.#state, apiKey: this.#apiKey, notify: say });
   }
 
   get isStopping(): boolean {
@@ -69,10 +69,12 @@ export class LocalEdgerun {
       await this.#installation.claim(this.#url);
     } catch (error) {
       if (!(error instanceof StateInUse)) throw error;
-      throw new StartFailure(
+      throw new Failure(
         `Edgerun already runs on this state directory, at ${error.url} (process ${error.pid}).`,
-        "Stop it with Ctrl+C in its terminal,",
-        "or start a second one beside it: npm start -- --state <other directory> --port <other port>",
+        [
+          "Stop it with Ctrl+C in its terminal,",
+          "or start a second one beside it: npm start -- --state <other directory> --port <other port>",
+        ],
       );
     }
     await requireFreePort(this.#options.port);
@@ -137,9 +139,8 @@ async function chooseRuntime(requested: RuntimeKind | undefined): Promise<Runtim
   if (requested === "process") return "process";
   if (await dockerAnswers()) return "docker";
   if (requested === undefined) return "process";
-  throw new StartFailure(
-    "No Docker daemon answers.",
+  throw new Failure("No Docker daemon answers.", [
     "Start Docker (or set DOCKER_HOST), or run workers as plain processes:",
     "npm start -- --runtime process",
-  );
+  ]);
 }

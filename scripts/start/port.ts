@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { isBlockedPort, PORT_MAX } from "../../src/net/port.ts";
-import { StartFailure } from "../../standalone/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 
 const HOST = "127.0.0.1";
 const PORTS_TO_TRY = 20;
@@ -31,10 +31,9 @@ async function nextFreePort(taken: number): Promise<number | undefined> {
 export async function requireFreePort(port: number): Promise<void> {
   if (await isFree(port)) return;
   const free = await nextFreePort(port);
-  throw new StartFailure(
-    `Port ${port} is taken by another program.`,
+  throw new Failure(`Port ${port} is taken by another program.`, [
     free
       ? `Port ${free} is free: npm start -- --port ${free}`
       : "Choose another: npm start -- --port <number>",
-  );
+  ]);
 }

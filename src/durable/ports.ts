@@ -32,7 +32,12 @@ export function endpointObjectName(endpointId: string): string {
   return `${endpointId}#0`;
 }
 
-// Heads of WebSockets reach an object by `fetch`, which carries no bytes but its headers.
+/*
+ * A request for a WebSocket to a worker reaches an object by `fetch`, which carries no bytes but its headers:
+ * `/direct?request=<requestId>&affinity=…&received=<epoch ms>` with its head packed in UPGRADE_HEAD. Status 101 brings
+ * the WebSocket of the worker, and its answer in UPGRADE_HEAD. Status 200 with UPGRADE_HEAD: the worker did not upgrade;
+ * header and body are its answer. Without that header the body is a NoWorker, ForwardFailure or Unconfigured as JSON.
+ */
 
 /** The head of the request on the way in, of the answer on the way out. */
 export const UPGRADE_HEAD = "Edgerun-Head";

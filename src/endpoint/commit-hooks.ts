@@ -4,6 +4,7 @@
  */
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { AlarmClock } from "../durable/alarm-clock.ts";
+import { earliest } from "../std/earliest.ts";
 import type { EndpointFacts, FleetNews } from "./facts/endpoint-facts.ts";
 import type { QueueEffect } from "./queue/queue.ts";
 
@@ -91,7 +92,10 @@ export class CommitHooks {
     for (const feature of this.#features) feature.purged?.(now);
   }
 
-  /** Runs once per turn, in its commit: everything that follows from what the turn did. */
+  /**
+   * Runs once per turn, in its commit: everything that follows from what the turn did. All `settle` hooks run before the
+   * effects are taken: claims that they make remove expired jobs, whose effects belong to this turn.
+   */
   finishTurn(now: number): void {
     for (const feature of this.#features) feature.settle?.(now);
     for (const effect of this.#parts.takeEffects()) this.#apply(effect, now);
@@ -99,8 +103,7 @@ export class CommitHooks {
     if (!config) return;
     for (const feature of this.#features) feature.commit?.(config, now);
     for (const feature of this.#features) feature.send?.();
-    const dueAt = this.#features.map((feature) => feature.nextAt?.(now) ?? null).filter((at) => at !== null);
-    if (dueAt.length > 0) this.#parts.alarm.armBy(Math.min(...dueAt));
+    this.#parts.alarm.armBy(earliest(this.#features.map((feature) => feature.nextAt?.(now) ?? null)));
   }
 
   #apply(effect: QueueEffect, now: number): void {

@@ -279,7 +279,7 @@ function vitalsOf(
     rowsWritten: database.rows.written + alarm.writes,
     waitingExchanges: dispatch.waitingCount,
     openWebhooks: outbox.openCount,
-    requestsInFlight: requests.running,
+    requestsInFlight: requests.workers.total,
     waitingRequests: requests.waiting,
     awaitedRequests: requests.awaited,
   };

@@ -9,44 +9,17 @@ import { payloadPrefix } from "../durable/stored-payload.ts";
 import type { FleetReport } from "../domain/jobs/queue-reason.ts";
 import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
 import type { ResetReason } from "../link/link-messages.ts";
-import type {
-  BatchCall,
-  BatchListOutcome,
-  BatchOutcome,
-  BatchRequestsCall,
-  BatchRequestsOutcome,
-} from "./batches/messages.ts";
+import type { BatchCall, BatchRequestsCall } from "./batches/messages.ts";
 import { openEndpoint, type Endpoint, type EndpointEnv, type Vitals } from "./composition.ts";
-import type { ForwardCall, ForwardReply } from "./load-balancing/messages.ts";
+import type { ForwardCall } from "./load-balancing/messages.ts";
 import type {
-  ActivityReply,
-  CancelOutcome,
-  Counted,
-  DrainReply,
   ExchangeCall,
-  ExchangeReply,
-  ExpireOutcome,
   FollowReply,
-  HealthReply,
   ListCall,
-  ListOutcome,
-  PurgeOutcome,
-  RateLimited,
-  ReadStreamOutcome,
-  RedeliverOutcome,
-  Reply,
-  RetryOutcome,
   SlotRef,
-  StatusOutcome,
-  SubmitOutcome,
   SubmitCall,
-  TimelineReply,
-  TotalsReply,
   Unconfigured,
   UploadRef,
-  UploadReply,
-  UsageReply,
-  WebhookLogOutcome,
 } from "./messages.ts";
 import { routeUpgrade } from "./router.ts";
 
@@ -122,110 +95,105 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   // Jobs, for clients
 
   /** Counts a request that was rejected for its body or parameters, or rejects it because there are too many. */
-  async countRefused(operation: LimitedOperation): Promise<Unconfigured | RateLimited | Counted> {
+  async countRefused(operation: LimitedOperation) {
     return this.#whenConfigured(({ limits }) => limits.count(operation, Date.now()));
   }
 
-  async submit(request: SubmitCall): Promise<Reply<SubmitOutcome>> {
+  async submit(request: SubmitCall) {
     return this.#whenConfigured(({ jobs }) => jobs.submit(request));
   }
 
-  async status(jobId: string, holdMs: number, slot: SlotRef | null = null): Promise<Reply<StatusOutcome>> {
+  async status(jobId: string, holdMs: number, slot: SlotRef | null = null) {
     return this.#whenConfigured(({ jobs }) => jobs.status(jobId, holdMs, slot));
   }
 
-  async drain(jobId: string, holdMs: number, slot: SlotRef | null): Promise<DrainReply> {
+  async drain(jobId: string, holdMs: number, slot: SlotRef | null) {
     return this.#whenConfigured(({ streams }) => streams.drain(jobId, holdMs, slot));
   }
 
-  async readStream(
-    jobId: string,
-    position: number,
-    holdMs: number,
-    slot: SlotRef | null,
-  ): Promise<Reply<ReadStreamOutcome>> {
+  async readStream(jobId: string, position: number, holdMs: number, slot: SlotRef | null) {
     return this.#whenConfigured(({ streams }) => streams.read(jobId, position, holdMs, slot));
   }
 
-  async expireIn(jobId: string, ttlMs: number): Promise<Reply<ExpireOutcome>> {
+  async expireIn(jobId: string, ttlMs: number) {
     return this.#whenConfigured(({ jobs }) => jobs.expireIn(jobId, ttlMs));
   }
 
   /** The events of a job in their order; part of a status request that was admitted before. */
-  async timeline(jobId: string): Promise<TimelineReply> {
+  async timeline(jobId: string) {
     return this.#whenConfigured(({ jobs }) => jobs.timeline(jobId));
   }
 
-  async cancel(jobId: string): Promise<Reply<CancelOutcome>> {
+  async cancel(jobId: string) {
     return this.#whenConfigured(({ jobs }) => jobs.cancel(jobId));
   }
 
-  async abandon(jobId: string): Promise<Unconfigured | CancelOutcome> {
+  async abandon(jobId: string) {
     return this.#whenConfigured(({ jobs }) => jobs.abandon(jobId));
   }
 
-  async retry(jobId: string): Promise<Reply<RetryOutcome>> {
+  async retry(jobId: string) {
     return this.#whenConfigured(({ jobs }) => jobs.retry(jobId));
   }
 
-  async purge(): Promise<Reply<PurgeOutcome>> {
+  async purge() {
     return this.#whenConfigured(({ jobs, hooks }) => jobs.purge((now) => hooks.purged(now)));
   }
 
-  async list(call: ListCall): Promise<Reply<ListOutcome>> {
+  async list(call: ListCall) {
     return this.#whenConfigured(({ jobs }) => jobs.list(call));
   }
 
-  async webhookLog(jobId: string): Promise<Reply<WebhookLogOutcome>> {
+  async webhookLog(jobId: string) {
     return this.#whenConfigured(({ webhooks }) => webhooks.log(jobId));
   }
 
-  async redeliver(jobId: string): Promise<Reply<RedeliverOutcome>> {
+  async redeliver(jobId: string) {
     return this.#whenConfigured(({ webhooks }) => webhooks.redeliver(jobId));
   }
 
-  async batch(call: BatchCall): Promise<Reply<BatchOutcome>> {
+  async batch(call: BatchCall) {
     return this.#whenConfigured(({ batches }) => batches.execute(call));
   }
 
-  async batches(page: { readonly offset: number; readonly limit: number }): Promise<Reply<BatchListOutcome>> {
+  async batches(page: { readonly offset: number; readonly limit: number }) {
     return this.#whenConfigured(({ batches }) => batches.list(page));
   }
 
-  async batchRequests(call: BatchRequestsCall): Promise<Reply<BatchRequestsOutcome>> {
+  async batchRequests(call: BatchRequestsCall) {
     return this.#whenConfigured(({ batches }) => batches.requests(call));
   }
 
   // Metrics, all from memory
 
-  async health(): Promise<HealthReply> {
+  async health() {
     return this.#whenConfigured(({ metrics }) => metrics.health(Date.now()));
   }
 
   /** What the endpoint did, and which workers it had, within a window. */
-  async activity(window: MetricsWindow): Promise<ActivityReply> {
+  async activity(window: MetricsWindow) {
     return this.#whenConfigured(({ metrics }) => metrics.activity(window, Date.now()));
   }
 
   /** What the endpoint did since it exists, and its gauges now. */
-  async totals(): Promise<TotalsReply> {
+  async totals() {
     return this.#whenConfigured(({ metrics }) => metrics.totals());
   }
 
   /** What jobs did in each hour from `since` on. */
-  async usage(since: number): Promise<UsageReply> {
+  async usage(since: number) {
     return this.#whenConfigured(({ metrics }) => metrics.usage(since, Date.now()));
   }
 
   // Agents
 
   /** One exchange of an agent: takes its reports, extends its leases, answers with jobs and stops. */
-  async exchange(call: ExchangeCall): Promise<ExchangeReply> {
+  async exchange(call: ExchangeCall) {
     return this.#whenConfigured(({ agents }) => agents.exchange(call));
   }
 
   /** Whether the result of an attempt may be stored under its key, or is stored there already and must stay. */
-  async acceptsUpload(upload: UploadRef): Promise<UploadReply> {
+  async acceptsUpload(upload: UploadRef) {
     return this.#whenConfigured(({ agents }) => agents.acceptsUpload(upload));
   }
 
@@ -249,7 +217,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   // Requests of load-balanced endpoints
 
   /** Forwards a request to a worker; the answer's body follows while it is read. */
-  async forward(call: ForwardCall): Promise<ForwardReply> {
+  async forward(call: ForwardCall) {
     return this.#whenConfigured(({ loadBalancing }) => loadBalancing.handlers.forward(call));
   }
 

@@ -233,7 +233,7 @@ export class JobHandlers {
   openChannel(query: URLSearchParams, now: number): Response {
     const { queue, notifier } = this.#parts;
     const stored = queue.find(query.get("job") ?? "", now);
-    return notifier.openForJob(query, stored?.seq, isUnderway(stored), now);
+    return notifier.open("job", query, stored?.seq, isUnderway(stored), now);
   }
 
   // Reading
@@ -252,7 +252,7 @@ export class JobHandlers {
   /** Waits for the job's end while the object is hot. */
   async #hold(seq: number, requestedMs: number): Promise<void> {
     const holdMs = this.#parts.facts.holdMs(requestedMs, Date.now());
-    if (holdMs > 0) await this.#parts.notifier.jobWaiters.wait(seq, holdMs);
+    if (holdMs > 0) await this.#parts.notifier.wait("job", seq, holdMs);
   }
 
   /** The job for its caller, which keeps its slot while there is something to wait for, or to read. */

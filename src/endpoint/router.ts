@@ -1,7 +1,7 @@
 /** What an Endpoint object gets by `fetch`: upgrades to WebSockets. Everything else is RPC. */
 import type { Endpoint } from "./composition.ts";
 import type { UpgradeCall, UpgradeReply } from "./load-balancing/forward-handlers.ts";
-import { UPGRADE_HEAD, UPGRADE_WORKER } from "./load-balancing/messages.ts";
+import { packHead, unpackHead, UPGRADE_HEAD, UPGRADE_WORKER } from "../durable/ports.ts";
 import { readAffinity } from "./load-balancing/waiting-requests.ts";
 
 /**
@@ -11,7 +11,7 @@ import { readAffinity } from "./load-balancing/waiting-requests.ts";
  *   `?host=…&session=…&turn=…&free=…&terms=…&follow=…`, for an agent;
  *   `?direct=…&affinity=…&until=…`, for a request that waits for a worker.
  * Other sockets: `?logs` follows the logs; `/link?host=…` is the link of an agent; `/direct?request=…&affinity=…&received=…`
- * is a client's WebSocket to a worker, as load-balancing/messages.ts describes.
+ * is a client's WebSocket to a worker, as durable/ports.ts describes.
  */
 export async function routeUpgrade(endpoint: Endpoint, request: Request, now: number): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url);
@@ -34,7 +34,7 @@ function readCall(request: Request): UpgradeCall {
   const query = new URL(request.url).searchParams;
   return {
     requestId: query.get("request") ?? "",
-    head: fromBase64(request.headers.get(UPGRADE_HEAD) ?? ""),
+    head: unpackHead(request.headers.get(UPGRADE_HEAD) ?? ""),
     affinity: readAffinity(query.get("affinity")),
     receivedAt: Number(query.get("received")),
   };
@@ -55,15 +55,5 @@ function toResponse(reply: UpgradeReply): Response {
 }
 
 function headersOf({ head, workerId }: { readonly head: Uint8Array; readonly workerId: string }) {
-  return { [UPGRADE_HEAD]: toBase64(head), [UPGRADE_WORKER]: workerId };
-}
-
-function toBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
-}
-
-function fromBase64(encoded: string): Uint8Array {
-  return Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+  return { [UPGRADE_HEAD]: packHead(head), [UPGRADE_WORKER]: workerId };
 }

@@ -7,7 +7,7 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { type BuildOptions, type BuildResult, buildApp } from "../../cli/build/build.ts";
-import { Failure } from "../../cli/core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { ConsoleTerminal } from "../../cli/terminal/console-terminal.ts";
 
 export type Files = Readonly<Record<string, string>>;

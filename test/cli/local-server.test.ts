@@ -4,7 +4,7 @@ import { type ClientRequest, createServer, type IncomingMessage, request as http
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { test } from "vitest";
-import { Failure } from "../../cli/core/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { CallFailure } from "../../cli/server/requests/served-app.ts";
 import { freePort } from "../support/free-port.ts";
 import { parameter, queueEndpoint, routedEndpoint, serve } from "./support/scripted-app.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished, test } from "vitest";
 import { JobLines } from "../../scripts/start/job-lines.ts";
-import { StartFailure } from "../../standalone/failure.ts";
+import { Failure } from "../../src/std/failure.ts";
 import { StateDirectory } from "../../standalone/state-directory.ts";
 
 function place(): string {
@@ -21,7 +21,7 @@ test.for([
   ["where nobody can write", () => "/sys/edgerun/state"],
 ] as const)("a state directory that is %s is refused at once, with the path", ([, pathIn], { expect }) => {
   const path = pathIn(place());
-  expect(() => new StateDirectory(path)).toThrow(StartFailure);
+  expect(() => new StateDirectory(path)).toThrow(Failure);
   expect(() => new StateDirectory(path)).toThrow(path);
 });
 

@@ -42,7 +42,7 @@ export async function startAccountHost(name: string, runtime: RuntimeKind): Prom
     name: "agent",
     start,
     onStarted: ({ pid }) => (agentPid = pid),
-    say: (line) => console.info(`${name}: ${line}`),
+    notify: (line) => console.info(`${name}: ${line}`),
   });
   const stop = async (): Promise<void> => {
     await supervisor.stop();

@@ -173,7 +173,7 @@ class History {
       { state: "running", attempt, workerId },
     ]);
     this.#expect(new Map(workers as [number, Expected][])).toEqual(running);
-    this.#expect([...this.claims.busy.keys()].toSorted()).toEqual(
+    this.#expect([...this.claims.workers.counts.keys()].toSorted()).toEqual(
       leases.map(({ workerId }) => workerId).toSorted(),
     );
     for (const [seq, expected] of this.jobs) {

@@ -75,6 +75,25 @@ describe("hooks of features", () => {
     expect(calls).toEqual([...inOrder("settle"), ...effects, ...rest]);
   });
 
+  test("apply the effects of what settling does in the same turn", ({ expect }) => {
+    const effects: QueueEffect[] = [];
+    const settled: number[] = [];
+    const none = Object.fromEntries(HOOK_ORDER.map((name) => [name, {}])) as Record<
+      FeatureName,
+      FeatureHooks
+    >;
+    const { hooks } = recorded({
+      features: {
+        ...none,
+        limits: { jobSettled: (seq) => void settled.push(seq) },
+        batches: { settle: () => void effects.push({ kind: "settled", seq: 7 }) },
+      },
+      takeEffects: () => effects.splice(0),
+    });
+    hooks.finishTurn(NOW);
+    expect(settled).toEqual([7]);
+  });
+
   test("write and send nothing while the object knows no endpoint", ({ expect }) => {
     const { hooks, calls } = recorded({ facts: { config: undefined } });
     hooks.finishTurn(NOW);

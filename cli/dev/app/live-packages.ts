@@ -3,7 +3,7 @@ import { isAbsolute, join } from "node:path";
 import { exclusionsOf, LARGE_PACKAGES, normalizedName, SDK_PACKAGE } from "../../requirements/exclusions.ts";
 import { readRequirementFiles, type RequirementFiles } from "../../requirements/requirement-files.ts";
 import type { DiscoveredEndpoint } from "../../discovery/discovery-report.ts";
-import { Failure } from "../../core/failure.ts";
+import { Failure } from "../../../src/std/failure.ts";
 
 /** Lines of a requirements file for one endpoint, or why they cannot be installed. */
 export type Packages = { readonly dependencies: readonly string[]; readonly problems: readonly string[] };

@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Cli } from "../../core/cli.ts";
 import { discoverySetting } from "../../discovery/discovery.ts";
 import { failureOf } from "../../discovery/discovery-report.ts";
-import { Failure } from "../../core/failure.ts";
+import { Failure } from "../../../src/std/failure.ts";
 import { changeBetween, type AppReading, NOTHING_READ, failedReading } from "./app-reading.ts";
 import { AppReader } from "./app-reader.ts";
 import type { FileStates } from "./file-states.ts";

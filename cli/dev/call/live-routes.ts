@@ -7,7 +7,7 @@ import {
   LIVE_TOKEN_HEADER,
   type LiveHttp,
 } from "../../../src/contract/flash/flash-live.ts";
-import { Failure } from "../../core/failure.ts";
+import { Failure } from "../../../src/std/failure.ts";
 import { Interruption } from "../../core/interruption.ts";
 import { CallFailure } from "../../server/requests/served-app.ts";
 import type { LivePlace } from "../session/live-session.ts";

@@ -3,7 +3,7 @@ import { toSaveInput } from "../../deploy/endpoint-input.ts";
 import { LIVE_PREFIX } from "../../../src/contract/flash/flash-live.ts";
 import type { Cli } from "../../core/cli.ts";
 import { findVolumes } from "../../deploy/volumes.ts";
-import { Failure } from "../../core/failure.ts";
+import { Failure } from "../../../src/std/failure.ts";
 import { environmentEndpoints, removeEndpoint, saveEndpoint } from "../../service/endpoint-operations.ts";
 import { deleteEnvironment, isSessionNotFound, type OpenedSession } from "../../service/flash-operations.ts";
 import type { Service } from "../../service/service.ts";

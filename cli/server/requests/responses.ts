@@ -1,5 +1,5 @@
 /** Answers of the local server itself, all of them JSON, and of calls that fail. */
-import { Failure } from "../../core/failure.ts";
+import { Failure } from "../../../src/std/failure.ts";
 import { type CallLine, type CallLog, CallFailure } from "./served-app.ts";
 
 /** The server rejects a request before it is called. */

@@ -1,4 +1,5 @@
 import Dockerode from "dockerode";
+import * as z from "zod";
 import { freeBytesOf } from "../../disk/disk-space.ts";
 import { isNotFound } from "./docker-errors.ts";
 
@@ -10,6 +11,16 @@ export function withTimeLimit(docker: Dockerode, limitMs: number): Dockerode {
   const limited = new Dockerode();
   limited.modem = Object.assign(Object.create(docker.modem), { timeout: limitMs });
   return limited;
+}
+
+/** Selects what belongs to a host, in calls that list. */
+export function ofHost(hostId: string): { readonly label: string[] } {
+  return { label: [`${HOST_LABEL}=${hostId}`] };
+}
+
+/** All containers of a host, in any state. */
+export function listContainers(docker: Dockerode, hostId: string): Promise<Dockerode.ContainerInfo[]> {
+  return docker.listContainers({ all: true, filters: ofHost(hostId) });
 }
 
 /** Null for a container that does not exist. */
@@ -32,11 +43,12 @@ export async function ignoring<T>(
   }
 }
 
+const rootSchema = z.object({ DockerRootDir: z.string() });
+
 /** Where Docker stores images and containers on this host; null when the daemon does not report it. */
 export async function dockerRoot(docker = new Dockerode()): Promise<string | null> {
   const info: unknown = await docker.info().catch(() => null);
-  if (typeof info !== "object" || info === null || !("DockerRootDir" in info)) return null;
-  return typeof info.DockerRootDir === "string" ? info.DockerRootDir : null;
+  return rootSchema.safeParse(info).data?.DockerRootDir ?? null;
 }
 
 /** Reads the free space where Docker keeps images, in bytes; null when this process cannot see it. */
@@ -44,8 +56,7 @@ export function freeBytesReader(docker: Dockerode): () => Promise<number | null>
   let root: string | null = null;
   return async () => {
     root ??= await dockerRoot(docker);
-    if (root === null) return null;
-    return freeBytesOf(root);
+    return root === null ? null : freeBytesOf(root);
   };
 }
 

@@ -7,16 +7,16 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type Dockerode from "dockerode";
+import { ignoreFailure } from "../../../src/std/errors.ts";
+import { retryDelayMs } from "../../../src/std/waiting.ts";
 import * as z from "zod";
 import { ownerOfLabels } from "./container-options.ts";
-import { HOST_LABEL } from "../daemon/docker-calls.ts";
 import { isNotFound } from "../daemon/docker-errors.ts";
 import { type Ending, exitReason } from "../interface/exit-reason.ts";
-import { jsonLines } from "../daemon/docker-calls.ts";
+import { jsonLines, listContainers, ofHost } from "../daemon/docker-calls.ts";
 import type { WorkerExit } from "../interface/runtime.ts";
 
-const RECONNECT_FIRST_MS = 100;
-const RECONNECT_MAX_MS = 10_000;
+const RECONNECT = { baseMs: 100, capMs: 10_000 };
 const REPORTED_MAX = 10_000;
 
 const ENDED_STATES = new Set(["exited", "dead", "removing"]);
@@ -36,7 +36,8 @@ export class ContainerExits {
   readonly #abort = new AbortController();
   readonly #liveByContainer = new Map<string, string>();
   readonly #reportedContainers = new Set<string>();
-  #reconnectMs = RECONNECT_FIRST_MS;
+  /** Of the stream, one after the other. */
+  #failures = 0;
 
   constructor(
     docker: Dockerode,
@@ -52,13 +53,13 @@ export class ContainerExits {
 
   /** Watches until `stop`; a daemon that does not answer is tried again with back-off. */
   async run(): Promise<void> {
-    while (!this.#abort.signal.aborted) {
-      await this.#follow().catch(() => undefined); // after any error of the stream the next round lists again
-      if (this.#abort.signal.aborted) return;
-      await delay(this.#reconnectMs, undefined, { signal: this.#abort.signal, ref: false }).catch(
-        () => undefined,
-      );
-      this.#reconnectMs = Math.min(this.#reconnectMs * 2, RECONNECT_MAX_MS);
+    const { signal } = this.#abort;
+    while (!signal.aborted) {
+      await this.#follow().catch(ignoreFailure); // after any error of the stream the next round lists again
+      if (signal.aborted) return;
+      this.#failures += 1;
+      const delayMs = retryDelayMs(this.#failures, RECONNECT);
+      await delay(delayMs, undefined, { signal, ref: false }).catch(ignoreFailure);
     }
   }
 
@@ -70,15 +71,11 @@ export class ContainerExits {
     const connection = new AbortController();
     try {
       const stream = await this.#docker.getEvents({
-        filters: {
-          type: ["container"],
-          event: ["start", "die"],
-          label: [`${HOST_LABEL}=${this.#hostId}`],
-        },
+        filters: { type: ["container"], event: ["start", "die"], ...ofHost(this.#hostId) },
         abortSignal: AbortSignal.any([this.#abort.signal, connection.signal]),
       });
       await this.#takeList(); // E1, E2
-      this.#reconnectMs = RECONNECT_FIRST_MS;
+      this.#failures = 0;
       for await (const line of jsonLines(stream)) await this.#takeEvent(eventSchema.parse(line));
     } finally {
       connection.abort();
@@ -86,8 +83,7 @@ export class ContainerExits {
   }
 
   async #takeList(): Promise<void> {
-    const filters = { label: [`${HOST_LABEL}=${this.#hostId}`] };
-    const containers = await this.#docker.listContainers({ all: true, filters });
+    const containers = await listContainers(this.#docker, this.#hostId);
     const present = new Set(containers.map((container) => container.Id));
     for (const container of containers) {
       const workerId = ownerOfLabels(container.Labels)?.workerId;

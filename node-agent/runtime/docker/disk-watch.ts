@@ -13,7 +13,7 @@ import type Dockerode from "dockerode";
 import * as z from "zod";
 import type { AgentLog } from "../../core/log.ts";
 import { diskBytesOfLabels, ownerOfLabels } from "./container-options.ts";
-import { HOST_LABEL } from "../daemon/docker-calls.ts";
+import { ignoring, listContainers } from "../daemon/docker-calls.ts";
 import { isConflict, isNotFound } from "../daemon/docker-errors.ts";
 
 const run = promisify(execFile);
@@ -83,8 +83,7 @@ export class DiskWatch {
   }
 
   async #check(): Promise<void> {
-    const filters = { label: [`${HOST_LABEL}=${this.#hostId}`] };
-    const containers = await this.#docker.listContainers({ all: true, filters });
+    const containers = await listContainers(this.#docker, this.#hostId);
     const present = new Set(containers.map(({ Id }) => Id));
     for (const containerId of [...this.#watched.keys(), ...this.#reasons.keys()].filter(
       (id) => !present.has(id),
@@ -132,11 +131,8 @@ export class DiskWatch {
     const reason = overDisk(bytes, limitBytes);
     this.#reasons.set(containerId, reason);
     this.#log?.warn("worker_over_disk", { workerId, reason });
-    try {
-      await this.#docker.getContainer(containerId).kill({ signal: "SIGKILL" });
-    } catch (error) {
-      if (!isConflict(error)) throw error; // it has just ended
-    }
+    const killing = this.#docker.getContainer(containerId).kill({ signal: "SIGKILL" });
+    await ignoring(isConflict, killing); // it has just ended
   }
 
   #logFailure(error: unknown): void {

@@ -19,7 +19,7 @@ import {
 import type { Desktop } from "./desktop.ts";
 import type { DiskSpace } from "../../disk/disk-space.ts";
 import { DiskWatch } from "./disk-watch.ts";
-import { HOST_LABEL, ignoring, inspect, withTimeLimit } from "../daemon/docker-calls.ts";
+import { HOST_LABEL, ignoring, inspect, listContainers, withTimeLimit } from "../daemon/docker-calls.ts";
 import {
   isConflict,
   isGoneOrConflict,
@@ -370,8 +370,7 @@ export class DockerRuntime implements Runtime {
   }
 
   #ownContainers(): Promise<Dockerode.ContainerInfo[]> {
-    const filters = { label: [`${HOST_LABEL}=${this.#settings.hostId}`] };
-    return this.#docker.listContainers({ all: true, filters });
+    return listContainers(this.#docker, this.#settings.hostId);
   }
 
   async #foundWorker(container: Dockerode.ContainerInfo): Promise<FoundWorker | null> {

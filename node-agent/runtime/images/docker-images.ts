@@ -3,7 +3,7 @@ import { PULL_PROGRESS_MS } from "../../core/shared-work.ts";
 import type Dockerode from "dockerode";
 import { type AgentLog, SILENT_LOG } from "../../core/log.ts";
 import { DiskSpace, DISK_RESERVE_DEFAULT_GB } from "../../disk/disk-space.ts";
-import { freeBytesReader } from "../daemon/docker-calls.ts";
+import { freeBytesReader, ignoring } from "../daemon/docker-calls.ts";
 import { ImageCache } from "./image-cache.ts";
 import { ImageStore } from "./image-store.ts";
 import type { RegistryPolicy } from "./registry-access.ts";
@@ -105,13 +105,9 @@ export async function imageDigestOf(
   container: Dockerode.ContainerInspectInfo,
 ): Promise<string | null> {
   const { Image: imageId, Config } = container;
-  try {
-    const { RepoDigests } = await docker.getImage(imageId).inspect();
-    return digestIn(RepoDigests ?? [], Config.Image) ?? imageId;
-  } catch (error) {
-    if (isNotFound(error)) return imageId; // removed by force under a container that runs
-    throw error;
-  }
+  // It may have been removed by force under a container that runs.
+  const found = await ignoring(isNotFound, docker.getImage(imageId).inspect());
+  return digestIn(found?.RepoDigests ?? [], Config.Image) ?? imageId;
 }
 
 /** The digest under which an image came, of all under which the daemon knows it. */

@@ -4,13 +4,14 @@
  * I1  What the agent has not pulled is its owner's, and is never removed. A name that has come to mean another
  *     image than the one the agent pulled is the owner's, too.
  * I2  An image that a container has, running or not, or that an assigned worker may ask for, is never removed.
- * I3  Of the others the longest unused goes first (disk-room.ts).
+ * I3  Of the others the longest unused goes first (disk-space.ts).
  */
 import type Dockerode from "dockerode";
 import type { AgentLog } from "../../core/log.ts";
 import { type CachedImage, evictable, type InUse, isInUse } from "../../disk/cached-images.ts";
 import type { CacheOptions } from "../interface/runtime.ts";
 import type { EvictionSource, Removable } from "../../disk/disk-space.ts";
+import { ignoring } from "../daemon/docker-calls.ts";
 import { isConflict, isNotFound } from "../daemon/docker-errors.ts";
 import { listedName } from "./image-name.ts";
 
@@ -152,11 +153,8 @@ function isStillOwn(item: CachedImage, found: FoundImage): boolean {
 
 /** What a name, or an id, means on this host; null when it means nothing. */
 export async function findImage(docker: Dockerode, name: string): Promise<FoundImage | null> {
-  try {
-    const { Id: id, Size: sizeBytes, RepoTags, Architecture } = await docker.getImage(name).inspect();
-    return { id, sizeBytes, names: RepoTags ?? [], architecture: Architecture };
-  } catch (error) {
-    if (isNotFound(error)) return null;
-    throw error;
-  }
+  const found = await ignoring(isNotFound, docker.getImage(name).inspect());
+  if (!found) return null;
+  const { Id: id, Size: sizeBytes, RepoTags, Architecture: architecture } = found;
+  return { id, sizeBytes, names: RepoTags ?? [], architecture };
 }

@@ -9,7 +9,7 @@
  * and token services that a public registry names. Those get a request, but no user sees the answer.
  */
 import { lookup } from "node:dns/promises";
-import { setTimeout as delay } from "node:timers/promises";
+import { within } from "../../../src/std/waiting.ts";
 import ipaddr from "ipaddr.js";
 import { isPublicAddress, isPublicHost } from "../../../src/net/public-host.ts";
 import { hostOfRegistry } from "./image-name.ts";
@@ -62,6 +62,5 @@ function isIp(hostname: string): boolean {
 /** Empty when the name is not found in time: Docker, which may have a proxy, then resolves it. */
 async function addressesOf(name: string): Promise<readonly string[]> {
   const found = lookup(name, { all: true }).then((entries) => entries.map(({ address }) => address));
-  const late = delay(RESOLVE_LIMIT_MS, [], { ref: false });
-  return await Promise.race([found, late]).catch(() => []);
+  return await within(RESOLVE_LIMIT_MS, found, []).catch(() => []);
 }

@@ -2,6 +2,7 @@
  * Start arguments: words that replace the image's CMD, or a JSON object whose `entrypoint` and `cmd` replace
  * ENTRYPOINT and CMD.
  */
+import { parseJson } from "../../../src/std/json.ts";
 import { split } from "shlex";
 import * as z from "zod";
 
@@ -13,18 +14,9 @@ const objectSchema = z
   .refine(({ entrypoint, cmd }) => entrypoint.length + cmd.length > 0);
 
 export function readStartCommand(dockerArgs: string): StartCommand {
-  const parsed = objectSchema.safeParse(parseObject(dockerArgs));
+  const parsed = objectSchema.safeParse(parseJson(dockerArgs));
   if (parsed.success) return { entrypoint: parsed.data.entrypoint, command: parsed.data.cmd };
   return { entrypoint: [], command: splitCommandLine(dockerArgs) };
-}
-
-function parseObject(text: string): unknown {
-  if (!text.trimStart().startsWith("{")) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Splits start arguments into words as a POSIX shell would; nothing is expanded or run by a shell. */

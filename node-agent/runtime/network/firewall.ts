@@ -1,4 +1,4 @@
-import { ignoreFailure } from "../../../src/std/errors.ts";
+import { errorCode, ignoreFailure } from "../../../src/std/errors.ts";
 import * as z from "zod";
 import { execFile } from "node:child_process";
 import { access, readFile } from "node:fs/promises";
@@ -154,7 +154,7 @@ function reasonOf(error: unknown): string {
 }
 
 function isAbsence(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
+  return errorCode(error) === "ENOENT";
 }
 
 /** Docker asks these from inside a container's network; where the first names the host itself, it takes the second. */

@@ -6,14 +6,15 @@
  * M2  A group whose leader's pid now belongs to another process no longer belongs to the worker.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { errorCode } from "../../../src/std/errors.ts";
+import { retryDelayMs } from "../../../src/std/waiting.ts";
 import { beganBefore, type ProcessRow, readProcessTable, withEnvironment } from "./process-table.ts";
 
 /** Variable that marks the processes of a worker; its value is the worker's own directory. */
 export const WORKER_DIRECTORY_VARIABLE = "EDGERUN_WORKER_DIR";
 
 const KILL_LIMIT_MS = 10_000;
-const KILL_FIRST_WAIT_MS = 5;
-const KILL_MAX_WAIT_MS = 100;
+const KILL_WAIT = { baseMs: 5, capMs: 100 };
 
 export type WorkerProcesses = {
   readonly directory: string;
@@ -31,16 +32,14 @@ export async function signalAll(worker: WorkerProcesses, signal: NodeJS.Signals)
 /** Kills all processes of a worker, and those that they start meanwhile; resolves when none is left. */
 export async function killAll(worker: WorkerProcesses): Promise<void> {
   const deadlineAt = Date.now() + KILL_LIMIT_MS;
-  let waitMs = KILL_FIRST_WAIT_MS;
-  for (;;) {
+  for (let rounds = 1; ; rounds += 1) {
     const pids = await membersOf(worker);
     if (pids.length === 0) return;
     if (Date.now() > deadlineAt) {
       throw new Error(`Processes ${pids.join(", ")} of the worker in ${worker.directory} do not end.`);
     }
     for (const pid of pids) sendSignal(pid, "SIGKILL");
-    await delay(waitMs);
-    waitMs = Math.min(waitMs * 2, KILL_MAX_WAIT_MS);
+    await delay(retryDelayMs(rounds, KILL_WAIT));
   }
 }
 
@@ -75,7 +74,6 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    const hasEnded = error instanceof Error && "code" in error && error.code === "ESRCH";
-    if (!hasEnded) throw error;
+    if (errorCode(error) !== "ESRCH") throw error; // it has ended
   }
 }

@@ -5,6 +5,8 @@
  * P2  A worker belongs to a pid and its start, so a pid that was given out again is never taken for a worker.
  * P3  Workers survive their agent; the next agent finds them by their records on disk.
  */
+import { ignoreFailure } from "../../../src/std/errors.ts";
+import { within } from "../../../src/std/waiting.ts";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { access } from "node:fs/promises";
@@ -227,7 +229,7 @@ export class ProcessRuntime implements Runtime {
     if (graceMs > 0) {
       await signalAll(processesOf(worker), "SIGTERM");
       if (worker.record.isFrozen) await signalAll(processesOf(worker), "SIGCONT");
-      if (await endsWithin(worker.ended, graceMs)) return;
+      if (await within(graceMs, worker.ended, null)) return;
     }
     await killAll(processesOf(worker));
     await worker.ended;
@@ -289,7 +291,7 @@ export class ProcessRuntime implements Runtime {
     };
     this.#watches.add(follow);
     for (const worker of this.#workers.values()) follow(worker);
-    void this.#adoptAll().catch(() => undefined); // `list` fails aloud on the same ground
+    void this.#adoptAll().catch(ignoreFailure); // `list` fails aloud on the same ground
     return () => void this.#watches.delete(follow);
   }
 
@@ -326,8 +328,7 @@ export class ProcessRuntime implements Runtime {
   }
 
   #track(record: ProcessRecord, directory: WorkerDirectory, isAdopted: boolean): TrackedWorker {
-    let settle: (exit: WorkerExit) => void = () => undefined;
-    const ended = new Promise<WorkerExit>((resolve) => (settle = resolve));
+    const { promise: ended, resolve: settle } = Promise.withResolvers<WorkerExit>();
     const worker: TrackedWorker = { record, directory, isAdopted, ended, settle };
     this.#workers.set(record.workerId, worker);
     for (const follow of this.#watches) follow(worker);
@@ -367,8 +368,8 @@ export class ProcessRuntime implements Runtime {
     const processes = processesOf(worker);
     const exit = { exitCode: ending.exitCode, reason: exitReason(ending) };
     worker.record = { ...worker.record, exit };
-    await killAll(processes).catch(() => undefined); // P1; what does not end makes remove fail aloud
-    await writeRecord(worker.directory.path, worker.record).catch(() => undefined); // removed already
+    await killAll(processes).catch(ignoreFailure); // P1; what does not end makes remove fail aloud
+    await writeRecord(worker.directory.path, worker.record).catch(ignoreFailure); // removed already
     worker.settle({ workerId, ...exit });
   }
 
@@ -380,17 +381,4 @@ export class ProcessRuntime implements Runtime {
 /** After its end only marked processes are a worker's: the pid may have been given out again (P2). */
 function processesOf({ record, directory }: TrackedWorker): WorkerProcesses {
   return { directory: directory.path, leader: record.exit === null ? record : null, since: record.start };
-}
-
-/** Whether the promise resolves within the time. */
-async function endsWithin(ended: Promise<unknown>, graceMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLong = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), graceMs);
-  });
-  try {
-    return await Promise.race([ended.then(() => true), tooLong]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

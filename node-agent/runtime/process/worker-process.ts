@@ -1,4 +1,5 @@
-import { errorMessage } from "../../../src/std/errors.ts";
+import { errorCode, errorMessage } from "../../../src/std/errors.ts";
+import { parseJson } from "../../../src/std/json.ts";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { open, access, constants, readFile } from "node:fs/promises";
@@ -115,7 +116,7 @@ async function watchStart(child: ChildProcess, command: string): Promise<Spawned
 }
 
 function startFailure(command: string, error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = errorCode(error);
   if (code === "ENOENT") {
     return `The command "${command}" was not found on this host. Install it, or correct dockerArgs of the template.`;
   }
@@ -150,12 +151,8 @@ async function interpreter(
 
 async function manifestVersion(appPath: string | null): Promise<string | undefined> {
   if (appPath === null) return undefined;
-  const text = await readFile(join(appPath, MANIFEST_FILE), "utf8").catch(() => "null");
-  try {
-    return flashManifestSchema.safeParse(JSON.parse(text)).data?.python_version;
-  } catch {
-    return undefined; // what it holds is between the build and the worker
-  }
+  const text = await readFile(join(appPath, MANIFEST_FILE), "utf8").catch(() => "");
+  return flashManifestSchema.safeParse(parseJson(text)).data?.python_version;
 }
 
 async function isOnPath(name: string, path: string): Promise<boolean> {

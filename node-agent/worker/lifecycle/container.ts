@@ -13,7 +13,7 @@ import type {
   WorkerSpec,
 } from "../../runtime/interface/runtime.ts";
 import type { Timing } from "../../core/timing.ts";
-import type { Failure } from "./restart.ts";
+import type { WorkerFailure } from "./restart.ts";
 import type { Notifier } from "../../core/notifier.ts";
 
 export type ContainerOptions = {
@@ -161,7 +161,7 @@ export class Container {
   }
 
   /** Starts a new container; resolves to why it could not, or to null. */
-  async launch(): Promise<Failure | null> {
+  async launch(): Promise<WorkerFailure | null> {
     if (this.#needsCleanUp) await this.cleanUp();
     if (this.#needsCleanUp) return { kind: "start_refused", reason: CLEAN_UP_FAILED, lastLine: undefined };
     this.#token = newToken(); // what is left of an earlier container cannot speak for this one

@@ -6,7 +6,8 @@ import type { Assignment } from "../../../src/contract/agent/agent.ts";
 import type { AgentLog } from "../../core/log.ts";
 import type { Container } from "./container.ts";
 import { serverProblem } from "./server-settings.ts";
-import { restartDelayMs, type RestartPolicy, withRetry } from "./restart.ts";
+import { retryDelayMs } from "../../../src/std/waiting.ts";
+import { type RestartPolicy, withRetry } from "./restart.ts";
 import type { WorkerStatus } from "./worker-status.ts";
 import type { Notifier } from "../../core/notifier.ts";
 
@@ -68,7 +69,7 @@ export class Preparation {
         if (outcome.warning !== undefined) this.#reportWarning(outcome.warning);
         return !isDraining();
       }
-      const delayMs = restartDelayMs(failures, policy);
+      const delayMs = retryDelayMs(failures, policy);
       status.recordFailures(failures);
       log.warn("worker_prepare_failed", { workerId, reason: outcome.detail });
       this.#pulling(withRetry(outcome.detail, "tries", delayMs));

@@ -1,8 +1,9 @@
 import { describe, test } from "vitest";
-import { type Failure, decideRestart, restartDelayMs } from "./restart.ts";
+import { retryDelayMs } from "../../../src/std/waiting.ts";
+import { type WorkerFailure, decideRestart } from "./restart.ts";
 
 const policy = { baseMs: 1_000, capMs: 60_000, healthyMs: 60_000 };
-const exit: Failure = { kind: "exited", reason: "exited with code 3", lastLine: "boom" };
+const exit: WorkerFailure = { kind: "exited", reason: "exited with code 3", lastLine: "boom" };
 
 describe("a failed worker", () => {
   test("starts again after 1 s the first time and is not yet called crash-looping", ({ expect }) => {
@@ -20,7 +21,7 @@ describe("a failed worker", () => {
   });
 
   test("waits twice as long each time, but never more than a minute", ({ expect }) => {
-    expect([1, 2, 3, 6, 7, 100].map((failures) => restartDelayMs(failures, policy))).toEqual([
+    expect([1, 2, 3, 6, 7, 100].map((failures) => retryDelayMs(failures, policy))).toEqual([
       1_000, 2_000, 4_000, 32_000, 60_000, 60_000,
     ]);
   });
@@ -31,13 +32,17 @@ describe("a failed worker", () => {
   });
 
   test("stays unhealthy when it never asked for a job within its start limit", ({ expect }) => {
-    const failure: Failure = { kind: "start_limit_exceeded", reason: "no job poll", lastLine: undefined };
+    const failure: WorkerFailure = {
+      kind: "start_limit_exceeded",
+      reason: "no job poll",
+      lastLine: undefined,
+    };
     const verdict = decideRestart(failure, { failuresInRow: 4, readyForMs: 0 }, policy);
     expect(verdict).toMatchObject({ state: "unhealthy", detail: "no job poll; starts again in 16 s" });
   });
 
   test("is unhealthy when it said so before it exited", ({ expect }) => {
-    const failure: Failure = { kind: "reported_unhealthy", reason: "disk full", lastLine: undefined };
+    const failure: WorkerFailure = { kind: "reported_unhealthy", reason: "disk full", lastLine: undefined };
     expect(decideRestart(failure, { failuresInRow: 0, readyForMs: 0 }, policy).state).toBe("unhealthy");
   });
 });

@@ -2,9 +2,10 @@
  * What follows when a worker failed: it starts again, later and later while it keeps failing.
  * The first failure may be chance; from the second in a row on the worker is called crash-looping.
  */
+import { retryDelayMs } from "../../../src/std/waiting.ts";
 import type { Timing } from "../../core/timing.ts";
 
-export type Failure = {
+export type WorkerFailure = {
   readonly kind: "exited" | "start_refused" | "start_limit_exceeded" | "reported_unhealthy" | "fell_silent";
   readonly reason: string;
   readonly lastLine: string | undefined;
@@ -32,23 +33,15 @@ export function restartPolicy({ restartBaseMs, restartCapMs, healthyMs }: Timing
 
 /** Decides what a worker that failed now is to do, from its record of failures. */
 export function decideRestart(
-  failure: Failure,
+  failure: WorkerFailure,
   record: { readonly failuresInRow: number; readonly readyForMs: number },
   policy: RestartPolicy,
 ): RestartDecision {
   const earlier = record.readyForMs >= policy.healthyMs ? 0 : record.failuresInRow;
   const failuresInRow = earlier + 1;
-  const delayMs = restartDelayMs(failuresInRow, policy);
+  const delayMs = retryDelayMs(failuresInRow, policy);
   const detail = withRetry(describeFailure(failure), "starts", delayMs);
   return { failuresInRow, delayMs, state: stateAfter(failure, failuresInRow), detail };
-}
-
-/** Doubles from the base to the cap. */
-export function restartDelayMs(
-  failuresInRow: number,
-  policy: { readonly baseMs: number; readonly capMs: number },
-): number {
-  return Math.min(policy.capMs, policy.baseMs * 2 ** Math.min(failuresInRow - 1, 30));
 }
 
 /** One sentence that users read: why the worker ended, and what it printed last. */
@@ -62,7 +55,7 @@ export function withRetry(message: string, verb: "starts" | "tries", delayMs: nu
   return `${message.replace(/\.$/, "")}; ${verb} again in ${Math.ceil(delayMs / 1_000)} s`;
 }
 
-function stateAfter(failure: Failure, failuresInRow: number): RestartDecision["state"] {
+function stateAfter(failure: WorkerFailure, failuresInRow: number): RestartDecision["state"] {
   if (failure.kind === "start_limit_exceeded") return "unhealthy";
   if (failuresInRow > 1) return "crash_looping";
   const isUnhealthy = failure.kind === "reported_unhealthy" || failure.kind === "fell_silent";

@@ -1,4 +1,5 @@
 /** One look at a worker's health over HTTP. */
+import { errorCode } from "../../../src/std/errors.ts";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { type ProbeAnswer, HEALTH_PROBE_TIMEOUT_MS } from "./health.ts";
@@ -78,6 +79,6 @@ function probePort({ host, port }: ServerLocation, signal: AbortSignal): Promise
 }
 
 function connectionFailure(error: Error, host: string, port: number): ProbeAnswer {
-  if ("code" in error && error.code === "ECONNREFUSED") return { kind: "refused", port };
+  if (errorCode(error) === "ECONNREFUSED") return { kind: "refused", port };
   return { kind: "unreached", host, port };
 }

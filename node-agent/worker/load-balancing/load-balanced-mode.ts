@@ -4,7 +4,7 @@ import type { AgentLog } from "../../core/log.ts";
 import type { ListeningSocket, Runtime } from "../../runtime/interface/runtime.ts";
 import type { ModeFacts, WorkerContext } from "../lifecycle/mode.ts";
 import type { LifeEnd } from "../lifecycle/worker-life.ts";
-import type { Failure } from "../lifecycle/restart.ts";
+import type { WorkerFailure } from "../lifecycle/restart.ts";
 import { type Health, UNPROBED } from "./health.ts";
 import type { ServerLocation } from "./health-probe.ts";
 import { HealthWatch } from "./health-watch.ts";
@@ -97,7 +97,7 @@ export class LoadBalancedMode {
   }
 
   /** Why a container was ended that did not exit, to be read after "it"; null when that is no failure. */
-  failureOf(end: LifeEnd | null): Omit<Failure, "lastLine"> | null {
+  failureOf(end: LifeEnd | null): Omit<WorkerFailure, "lastLine"> | null {
     const limit = `${Math.round(this.#worker.outline.startLimitMs / 1_000)} s`;
     if (end === "start_limit") {
       const reason = `was not healthy within ${limit} of its start: ${this.#issue}`;

@@ -5,7 +5,7 @@ import type { ReceivedBody } from "../../worker-server/bodies.ts";
 import type { Poll, WorkerCalls } from "../../worker-server/poll.ts";
 import type { ModeFacts, WorkerContext } from "../lifecycle/mode.ts";
 import type { LifeEnd } from "../lifecycle/worker-life.ts";
-import type { Failure } from "../lifecycle/restart.ts";
+import type { WorkerFailure } from "../lifecycle/restart.ts";
 import { LOST_RESULTS_MAX, WorkerJobs } from "./worker-jobs.ts";
 
 export type QueueModeOptions = {
@@ -68,7 +68,7 @@ export class QueueMode implements WorkerCalls {
   }
 
   /** Why a container was ended that did not exit, to be read after "it"; null when that is no failure. */
-  failureOf(end: LifeEnd | null): Omit<Failure, "lastLine"> | null {
+  failureOf(end: LifeEnd | null): Omit<WorkerFailure, "lastLine"> | null {
     if (end === "start_limit") {
       const reason = `did not ask for a job within ${formatSeconds(this.#worker.outline.startLimitMs)} of its start`;
       return { kind: "start_limit_exceeded", reason };

@@ -5,6 +5,7 @@
 import { decodeBatchId, isAtWork, type Batch } from "../../domain/jobs/batch.ts";
 import type { StoredJob } from "../../domain/jobs/job-machine.ts";
 import { SeqOwners } from "../../domain/jobs/seq-ranges.ts";
+import { earliest } from "../../std/earliest.ts";
 import type { BatchStore } from "./batch-store.ts";
 
 /** Batches of an endpoint that are retained; beyond it the oldest that have ended are removed early. */
@@ -136,7 +137,6 @@ export class BatchIndex {
 
   /** When a batch may be forgotten; null for never. */
   get dueAt(): number | null {
-    if (this.#batches.size === 0) return null;
-    return Math.min(...[...this.#batches.values()].map(({ touchedAt }) => touchedAt)) + BATCH_RETENTION_MS;
+    return earliest(this.#batches.values().map(({ touchedAt }) => touchedAt + BATCH_RETENTION_MS));
   }
 }

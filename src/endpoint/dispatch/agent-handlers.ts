@@ -30,7 +30,7 @@ const PROGRESS_CACHE_MAX_BYTES = 16_000_000;
 
 export type AgentHandlersParts = {
   readonly queue: Queue;
-  readonly claims: Pick<Claims, "running" | "busy">;
+  readonly claims: Pick<Claims, "running" | "workers">;
   readonly chunks: ChunkStore;
   readonly orphans: OrphanedPayloads;
   readonly dispatch: Dispatch;
@@ -83,7 +83,7 @@ export class AgentHandlers {
       .map(({ workerId, free }) => ({ workerId, free: free - (underway.get(workerId) ?? 0) }))
       .filter(({ free }) => free > 0);
     for (const { workerId, free } of open) {
-      this.#parts.concurrency.record(workerId, free + (this.#parts.claims.busy.get(workerId) ?? 0));
+      this.#parts.concurrency.record(workerId, free + (this.#parts.claims.workers.counts.get(workerId) ?? 0));
     }
     return open;
   }

@@ -12,6 +12,10 @@ export type AgentWaiter = {
   readonly free: number;
 };
 
+/** What clients wait for: the end of a job, or chunks of its stream. */
+const TOPICS = ["job", "stream"] as const;
+export type Topic = (typeof TOPICS)[number];
+
 /** A client that waits for a job, or for its chunks. The open socket is the slot of its request. */
 export type JobWaiter = {
   /** Undefined for a job that does not exist. */
@@ -21,19 +25,15 @@ export type JobWaiter = {
 };
 
 export class EndpointNotifier {
-  /** Calls that wait for the end of a job for a moment, inside the object. */
-  readonly jobWaiters = new Waiters<number, "look">();
-  /** The same for chunks. */
-  readonly streamWaiters = new Waiters<number, "look">();
-  readonly #jobs: WakeUpChannels<JobWaiter>;
-  readonly #streams: WakeUpChannels<JobWaiter>;
+  /** Calls that wait for a moment, inside the object. */
+  readonly #calls = { job: new Waiters<number, "look">(), stream: new Waiters<number, "look">() };
+  readonly #clients: WakeUpChannels<JobWaiter>;
   readonly #agents: WakeUpChannels<AgentWaiter>;
   readonly #limits: RequestLimits;
 
   constructor(context: DurableObjectState, limits: RequestLimits) {
     this.#limits = limits;
-    this.#jobs = new WakeUpChannels(context);
-    this.#streams = new WakeUpChannels(context);
+    this.#clients = new WakeUpChannels(context);
     this.#agents = new WakeUpChannels(context);
   }
 
@@ -41,44 +41,44 @@ export class EndpointNotifier {
 
   /** After a loss of memory: the open sockets are the waiting requests. */
   recover(): void {
-    for (const { waiter } of this.#jobs.find(ANY_JOB)) this.#keepSlot(waiter);
-    for (const { waiter } of this.#streams.find(ANY_STREAM)) this.#keepSlot(waiter);
+    for (const topic of TOPICS) for (const { waiter } of this.#clients.find(topic)) this.#keepSlot(waiter);
   }
 
-  /** Waits for a job to end; notifies at once unless it is underway. */
-  openForJob(query: URLSearchParams, seq: number | undefined, isUnderway: boolean, now: number): Response {
+  /** Waits inside the object, for at most `holdMs`. */
+  async wait(topic: Topic, seq: number, holdMs: number): Promise<void> {
+    await this.#calls[topic].wait(seq, holdMs);
+  }
+
+  /** Opens the wake-up channel of a client; notifies it at once if there is nothing to wait for. */
+  open(
+    topic: Topic,
+    query: URLSearchParams,
+    seq: number | undefined,
+    isWaiting: boolean,
+    now: number,
+  ): Response {
     const waiter = readJobWaiter(query, seq, now);
-    const { response, notify } = this.#jobs.accept([ANY_JOB, jobTag(waiter.seq ?? 0)], waiter);
-    if (isUnderway) this.#keepSlot(waiter);
+    const { response, notify } = this.#clients.accept([topic, `${topic}:${seq ?? 0}`], waiter);
+    if (isWaiting) this.#keepSlot(waiter);
     else notify("look");
     return response;
   }
 
-  /** Waits for chunks of a job, or its end; notifies at once when there are some. */
-  openForStream(query: URLSearchParams, seq: number | undefined, isQuiet: boolean, now: number): Response {
-    const waiter = readJobWaiter(query, seq, now);
-    const { response, notify } = this.#streams.accept([ANY_STREAM, streamTag(waiter.seq ?? 0)], waiter);
-    if (isQuiet) this.#keepSlot(waiter);
-    else notify("look");
-    return response;
-  }
-
+  /** A job has new chunks. */
   notifyStream(seq: number, now: number): void {
-    this.streamWaiters.wake(seq, "look");
-    this.#notify(this.#streams, streamTag(seq), now);
+    this.#notify("stream", seq, now);
   }
 
+  /** A job has ended. */
   notifyJob(seq: number, now: number): void {
-    this.jobWaiters.wake(seq, "look");
-    this.#notify(this.#jobs, jobTag(seq), now);
-    this.notifyStream(seq, now);
+    for (const topic of TOPICS) this.#notify(topic, seq, now);
   }
 
   notifyAllJobs(now: number): void {
-    this.jobWaiters.wakeAll("look");
-    this.streamWaiters.wakeAll("look");
-    this.#notify(this.#jobs, ANY_JOB, now);
-    this.#notify(this.#streams, ANY_STREAM, now);
+    for (const topic of TOPICS) {
+      this.#calls[topic].wakeAll("look");
+      this.#notifyChannels(topic, now);
+    }
   }
 
   /** To be called for every socket that closed. */
@@ -87,8 +87,13 @@ export class EndpointNotifier {
     if (waiter && "slot" in waiter) this.#limits.slotsOf(waiter.slot.operation).closed(waiter.slot.id);
   }
 
-  #notify(channels: WakeUpChannels<JobWaiter>, tag: string, now: number): void {
-    for (const { waiter, notify } of channels.find(tag)) {
+  #notify(topic: Topic, seq: number, now: number): void {
+    this.#calls[topic].wake(seq, "look");
+    this.#notifyChannels(`${topic}:${seq}`, now);
+  }
+
+  #notifyChannels(tag: string, now: number): void {
+    for (const { waiter, notify } of this.#clients.find(tag)) {
       this.#limits.slotsOf(waiter.slot.operation).notified(waiter.slot.id, now);
       notify("look");
     }
@@ -159,17 +164,7 @@ export function readAgentQuery(query: URLSearchParams): AgentWaiter {
 }
 
 const ANY_AGENT = "agent";
-const ANY_JOB = "job";
-const ANY_STREAM = "stream";
 
 function agentTag(hostId: string): string {
   return `agent:${hostId}`;
-}
-
-function streamTag(seq: number): string {
-  return `stream:${seq}`;
-}
-
-function jobTag(seq: number): string {
-  return `job:${seq}`;
 }

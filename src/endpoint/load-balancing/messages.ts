@@ -58,11 +58,3 @@ export type ForwardReply =
       /** Bytes when the whole body came with the head. A stream fails when the worker or its host broke off. */
       readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
     };
-
-/**
- * Upgrades come by `fetch` to `/direct?request=<requestId>&affinity=…&received=<epoch ms>`, the head packed in the
- * header UPGRADE_HEAD. 101: the WebSocket of the worker, with UPGRADE_HEAD its answer. Else status 200: a NoWorker,
- * ForwardFailure or Unconfigured as JSON without UPGRADE_HEAD; with it, the worker did not upgrade, and the header and
- * the body are its answer.
- */
-export { UPGRADE_HEAD, UPGRADE_WORKER } from "../../durable/ports.ts";

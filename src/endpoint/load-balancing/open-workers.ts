@@ -13,7 +13,7 @@ import type { Affinity, NoWorker } from "./messages.ts";
 export type OpenWorkersParts = {
   readonly facts: EndpointFacts;
   readonly scaling: Pick<Autoscaler, "openTo" | "availabilityOf">;
-  readonly requests: Pick<RequestTracker, "busy">;
+  readonly requests: Pick<RequestTracker, "workers">;
   readonly links: Links;
 };
 
@@ -75,7 +75,7 @@ export class OpenWorkers {
     const outdated = facts.outdated;
     return scaling.openTo(facts.openTo(ready, ({ link }) => link.hostId)).map((worker) => ({
       ...worker,
-      inFlight: requests.busy.get(worker.workerId) ?? 0,
+      inFlight: requests.workers.counts.get(worker.workerId) ?? 0,
       usedAt: this.#usedAt.get(worker.workerId) ?? 0,
       isOutdated: outdated.has(worker.workerId),
     }));

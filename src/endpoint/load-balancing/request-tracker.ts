@@ -4,6 +4,7 @@
  */
 import { IDLE_STORE_AFTER_MS } from "../scaling/idle-tracker.ts";
 import type { RequestLoad } from "../scaling/workload.ts";
+import { BusyWorkers } from "../../domain/scaling/busy-workers.ts";
 import { coldStartBy } from "../../domain/jobs/timeline.ts";
 import type { ActivityCounters, RequestEnd } from "../metrics/activity-counters.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
@@ -15,9 +16,7 @@ export type RequestTrackerParts = {
 
 export class RequestTracker implements RequestLoad {
   readonly #parts: RequestTrackerParts;
-  readonly #inFlight = new Map<string, number>();
-  #running = 0;
-  #freed: string[] = [];
+  readonly workers = new BusyWorkers();
   #waiting = 0;
   #moves = 0;
   /** Requests with a waiting client: they keep the object awake. */
@@ -29,14 +28,6 @@ export class RequestTracker implements RequestLoad {
 
   constructor(parts: RequestTrackerParts) {
     this.#parts = parts;
-  }
-
-  get busy(): ReadonlyMap<string, number> {
-    return this.#inFlight;
-  }
-
-  get running(): number {
-    return this.#running;
   }
 
   get waiting(): number {
@@ -76,14 +67,7 @@ export class RequestTracker implements RequestLoad {
   }
 
   get #isNone(): boolean {
-    return this.#running + this.#waiting === 0;
-  }
-
-  takeFreed(): readonly string[] {
-    if (this.#freed.length === 0) return NONE;
-    const freed = this.#freed;
-    this.#freed = [];
-    return freed;
+    return this.workers.total + this.#waiting === 0;
   }
 
   /** A worker gets a request. */
@@ -95,33 +79,21 @@ export class RequestTracker implements RequestLoad {
   /** A worker has a request that it had before a loss of memory: an open WebSocket. */
   resumed(workerId: string): void {
     this.#moves += 1;
-    this.#running += 1;
-    this.#inFlight.set(workerId, (this.#inFlight.get(workerId) ?? 0) + 1);
+    this.workers.add(workerId);
   }
 
   /** A worker has refused its request, which goes to another one. */
   gaveBack(workerId: string): void {
     this.#moves += 1;
-    this.#remove(workerId);
+    this.workers.remove(workerId);
   }
 
   /** A request is over; `workerId` is null when no worker had it. To be called once for each. */
   ended(workerId: string | null, end: RequestEnd): void {
     this.#moves += 1;
     if (workerId === null) this.#parts.activity.requested();
-    else this.#remove(workerId);
+    else this.workers.remove(workerId);
     this.#parts.activity.answered(end, this.#coldStartOf(workerId, end));
-  }
-
-  #remove(workerId: string): void {
-    const left = (this.#inFlight.get(workerId) ?? 0) - 1;
-    this.#running -= 1;
-    if (left > 0) {
-      this.#inFlight.set(workerId, left);
-      return;
-    }
-    this.#inFlight.delete(workerId);
-    this.#freed.push(workerId);
   }
 
   #coldStartOf(workerId: string | null, { receivedAt, startedAt }: RequestEnd): number | null {
@@ -130,5 +102,3 @@ export class RequestTracker implements RequestLoad {
     return coldStartBy(worker?.start ?? null, receivedAt, startedAt);
   }
 }
-
-const NONE: readonly string[] = [];

@@ -33,6 +33,8 @@ import {
   type Priority,
   type PriorityCounts,
 } from "../../domain/jobs/priorities.ts";
+import { earliest } from "../../std/earliest.ts";
+import { BusyWorkers } from "../../domain/scaling/busy-workers.ts";
 import type { FactMap } from "../facts/fact-store.ts";
 import type { JobStore, EntryWithRequest, SeqBounds, QueueEntry } from "./job-store.ts";
 
@@ -90,12 +92,12 @@ export type PriorityRecovery = {
 };
 
 export class Claims {
+  /** Workers that have jobs. */
+  readonly workers = new BusyWorkers();
   readonly #store: JobStore;
   readonly #unwritten: FactMap<UnwrittenClaims>;
   readonly #running = new Map<number, Lease>();
   readonly #runningIn: Record<Priority, number> = { normal: 0, low: 0 };
-  readonly #jobsOf = new Map<string, number>();
-  #freed: string[] = [];
   #bounds: Record<Priority, HeadAndTail> = {
     normal: { head: PRIORITY_START.normal, tail: PRIORITY_START.normal },
     low: { head: PRIORITY_START.low, tail: PRIORITY_START.low },
@@ -137,19 +139,6 @@ export class Claims {
     return this.#runningIn;
   }
 
-  /** Workers that have jobs, and how many. */
-  get busy(): ReadonlyMap<string, number> {
-    return this.#jobsOf;
-  }
-
-  /** Workers whose last job has ended since the previous call; some may have a new one. */
-  takeFreed(): readonly string[] {
-    if (this.#freed.length === 0) return NONE;
-    const freed = this.#freed;
-    this.#freed = [];
-    return freed;
-  }
-
   get purges(): readonly Purge[] {
     return this.#purges;
   }
@@ -164,9 +153,7 @@ export class Claims {
     const [from, end] = [PRIORITY_START[priority], PRIORITY_END[priority]];
     const requeuedAt = this.#requeued > 0 ? this.#store.requeuedSince(from, end) : null;
     const queuedAt = this.#store.queuedSince(this.headOf(priority), end);
-    return requeuedAt === null || queuedAt === null
-      ? (requeuedAt ?? queuedAt)
-      : Math.min(requeuedAt, queuedAt);
+    return earliest([requeuedAt, queuedAt]);
   }
 
   /** Position of a queued job in the order of claiming, from 1; exact but for jobs that were cancelled before it. */
@@ -256,10 +243,7 @@ export class Claims {
     if (!lease) return;
     this.#running.delete(seq);
     this.#runningIn[priorityOf(seq)] -= 1;
-    const left = (this.#jobsOf.get(lease.workerId) ?? 0) - 1;
-    if (left > 0) return void this.#jobsOf.set(lease.workerId, left);
-    this.#jobsOf.delete(lease.workerId);
-    this.#freed.push(lease.workerId);
+    this.workers.remove(lease.workerId);
   }
 
   /** Updates when a running job expires; false when the job does not run. */
@@ -291,7 +275,7 @@ export class Claims {
   #addLease(lease: Lease): void {
     this.#running.set(lease.seq, lease);
     this.#runningIn[priorityOf(lease.seq)] += 1;
-    this.#jobsOf.set(lease.workerId, (this.#jobsOf.get(lease.workerId) ?? 0) + 1);
+    this.workers.add(lease.workerId);
   }
 
   /** Writes the claims of this turn that no row records (L4). */
@@ -367,8 +351,6 @@ export class Claims {
     return { ...row, job };
   }
 }
-
-const NONE: readonly string[] = [];
 
 /** What the row contains of a job whose claim no row records. */
 const NEVER_CLAIMED = { state: "queued", attempt: 0 } as const;

@@ -25,6 +25,7 @@ import {
   type Priority,
 } from "../../domain/jobs/priorities.ts";
 import { extendTrace } from "../../domain/jobs/timeline.ts";
+import { earliest } from "../../std/earliest.ts";
 import { claimedBy, type ClaimKind, type Claims, type Lease, type Taker } from "./claims.ts";
 import type { OrphanedPayloads } from "./job-storage.ts";
 import {
@@ -191,7 +192,7 @@ export class Queue {
     this.#parts.store.saveExpiry(seq, expiresAt);
     this.#segments.record(seq, expiresAt);
     if (this.#parts.claims.setExpiry(seq, expiresAt))
-      this.#leasesDueAt = earliest(this.#leasesDueAt, expiresAt);
+      this.#leasesDueAt = earliest([this.#leasesDueAt, expiresAt]);
   }
 
   /** Writes a job, and with its end the call of its webhook. */
@@ -280,7 +281,7 @@ export class Queue {
 
   /** When the next sweep is due; null for never. */
   get nextSweepAt(): number | null {
-    return earliest(this.#leasesDueAt, this.#segments.nextAt);
+    return earliest([this.#leasesDueAt, this.#segments.nextAt]);
   }
 
   /** True until the segments are known again after a restart. */
@@ -333,7 +334,7 @@ export class Queue {
 
   #holdLease(lease: Lease, now: number): void {
     this.#leaseUntil.set(lease.seq, now + LEASE_MS);
-    this.#leasesDueAt = earliest(this.#leasesDueAt, this.#leaseDueAt(lease, now));
+    this.#leasesDueAt = earliest([this.#leasesDueAt, this.#leaseDueAt(lease, now)]);
   }
 
   #sweepLeases(now: number): void {
@@ -342,8 +343,7 @@ export class Queue {
     for (const lease of [...running.values()]) {
       if (this.#leaseDueAt(lease, now) <= now) this.#endLease(lease, now);
     }
-    const left = [...running.values()].map((lease) => this.#leaseDueAt(lease, now));
-    this.#leasesDueAt = left.length === 0 ? null : Math.min(...left);
+    this.#leasesDueAt = earliest(running.values().map((lease) => this.#leaseDueAt(lease, now)));
   }
 
   #endLease(lease: Lease, now: number): void {
@@ -415,7 +415,3 @@ function mayLeaveUpload({ kind }: JobEvent): boolean {
 }
 
 const SILENT_HOST = "its host has been silent for too long.";
-
-function earliest(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
-}

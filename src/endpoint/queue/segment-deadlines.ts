@@ -5,6 +5,8 @@
  * check expiry exactly; the sweep only frees the space, so deadlines are rounded up and a segment is swept once for many
  * rows. After a restart the segments are unknown until `record` was called for every row (see Queue.sweep).
  */
+import { earliest } from "../../std/earliest.ts";
+
 const SEGMENT_ROWS = 1_024;
 const GRAIN_MS = 10_000;
 
@@ -39,7 +41,7 @@ export class SegmentDeadlines {
     if (this.#nextAt === null || now < this.#nextAt) return [];
     const due = [...this.#dueAt].filter(([, at]) => at <= now).slice(0, limit);
     for (const [segment] of due) this.#dueAt.delete(segment);
-    this.#nextAt = this.#dueAt.size === 0 ? null : Math.min(...this.#dueAt.values());
+    this.#nextAt = earliest(this.#dueAt.values());
     return due.map(([segment]) => ({ from: segment * SEGMENT_ROWS, end: (segment + 1) * SEGMENT_ROWS }));
   }
 }

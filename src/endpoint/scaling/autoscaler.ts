@@ -13,6 +13,7 @@ import {
   type Load,
   type ScaleDown,
 } from "../../domain/scaling/scaling-plan.ts";
+import { earliest } from "../../std/earliest.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 import type { Fact } from "../facts/fact-store.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
@@ -113,8 +114,8 @@ export class Autoscaler {
     const growth = planScaleUp(this.#load(config, now), this.#desired, config, now);
     const rolling = this.#planRollout(growth.desired, this.#isCapacityComing(), config, now);
     const scaleDown = this.#planScaleDown(growth, rolling?.rest, config, now);
-    const reviewAt = earliest(growth.reviewAt, scaleDown.reviewAt);
-    this.#reviewAt = earliest(this.#storeIdle(reviewAt, config, now), rolling?.reviewAt ?? null);
+    const reviewAt = earliest([growth.reviewAt, scaleDown.reviewAt]);
+    this.#reviewAt = earliest([this.#storeIdle(reviewAt, config, now), rolling?.reviewAt ?? null]);
     this.#adopt(scaleDown, rolling?.leaving ?? NONE, now);
     return this.#close(scaleDown, rolling);
   }
@@ -328,7 +329,7 @@ export class Autoscaler {
   #storeIdle(reviewAt: number | null, { idleTimeoutSeconds }: EndpointConfig, now: number): number | null {
     if (reviewAt === null || idleTimeoutSeconds * 1_000 <= IDLE_STORE_AFTER_MS) return reviewAt;
     const idleTimes = { idleSinceAt: this.#idleSinceAt, freeSince: [...this.#workerSet.idleTimes] };
-    return earliest(reviewAt, this.#idleTracker.keep(idleTimes, now));
+    return earliest([reviewAt, this.#idleTracker.keep(idleTimes, now)]);
   }
 
   #save(desired: DesiredState): void {
@@ -341,7 +342,3 @@ const NONE: readonly string[] = [];
 const NO_CHOICE: RolloutPlan["either"] = { count: 0, among: new Set() };
 const NO_SCALE_DOWN = { leaving: NONE, draining: NONE };
 const UNCHANGED: AdmissionChange = { closed: NONE, hasReopened: false };
-
-function earliest(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
-}

@@ -4,6 +4,7 @@ import type { RolloutBody } from "../../contract/job.ts";
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
 import { planRollout, type RolloutWorker, type RolloutPlan } from "../../domain/rollouts/rollout-plan.ts";
 import { describeRollout, obstacleOf } from "../../domain/rollouts/rollout-progress.ts";
+import { earliest } from "../../std/earliest.ts";
 import type { Fact } from "../facts/fact-store.ts";
 
 /**
@@ -83,8 +84,8 @@ export class Rollout {
       isOnHold: isHeld,
     });
     if (plan.evicts) this.#save({ ...this.#state, eviction: { at: now, placed: newer.length } });
-    const dues = [isHeld ? heldUntil : 0, now < evictionAgainAt ? evictionAgainAt : 0].filter((at) => at > 0);
-    return { ...plan, reviewAt: dues.length > 0 ? Math.min(...dues) : null };
+    const reviewAt = earliest([isHeld ? heldUntil : null, now < evictionAgainAt ? evictionAgainAt : null]);
+    return { ...plan, reviewAt };
   }
 
   /** Null while all workers have the endpoint's version. */

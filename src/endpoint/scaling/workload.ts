@@ -2,6 +2,7 @@
  * The work of an endpoint, of either kind: the jobs of its queue, or load-balanced requests. Scaling and gauges read it
  * here and need not know which.
  */
+import type { BusyWorkers } from "../../domain/scaling/busy-workers.ts";
 import type { Claims } from "../queue/claims.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 
@@ -9,11 +10,8 @@ import type { QueueLedger } from "../queue/queue-ledger.ts";
 export type RequestLoad = {
   /** Requests that no worker has. */
   readonly waiting: number;
-  readonly running: number;
-  /** Workers that have requests, and how many. */
-  readonly busy: ReadonlyMap<string, number>;
-  /** Workers whose last request has ended since the previous call; some may have a new one. */
-  readonly takeFreed: () => readonly string[];
+  /** Workers that have requests. */
+  readonly workers: BusyWorkers;
   /** Changes whenever a request comes, begins or ends. */
   readonly moves: number;
   /** When a turn last saw such a change, epoch ms; 0 for never. */
@@ -23,7 +21,7 @@ export type RequestLoad = {
 };
 
 export type WorkloadParts = {
-  readonly claims: Pick<Claims, "running" | "runningIn" | "busy" | "takeFreed">;
+  readonly claims: Pick<Claims, "running" | "runningIn" | "workers">;
   readonly ledger: Pick<QueueLedger, "queued" | "counts" | "fingerprint">;
   readonly requests: RequestLoad;
 };
@@ -42,7 +40,7 @@ export class Workload {
 
   /** Running attempts, or requests that workers have. */
   get running(): number {
-    return this.#parts.claims.running.size + this.#parts.requests.running;
+    return this.#parts.claims.running.size + this.#parts.requests.workers.total;
   }
 
   /** The work that adds workers: jobs of normal priority, and all requests. */
@@ -50,7 +48,7 @@ export class Workload {
     const { ledger, claims, requests } = this.#parts;
     return {
       waiting: ledger.counts.queued.normal + requests.waiting,
-      running: claims.runningIn.normal + requests.running,
+      running: claims.runningIn.normal + requests.workers.total,
     };
   }
 
@@ -61,14 +59,14 @@ export class Workload {
   /** Workers that have work, and how much. */
   get busy(): ReadonlyMap<string, number> {
     const { claims, requests } = this.#parts;
-    return requests.busy.size > 0 ? requests.busy : claims.busy;
+    return (requests.workers.total > 0 ? requests : claims).workers.counts;
   }
 
   /** Workers whose last work has ended since the previous call; some may have new work. */
   takeFreed(): readonly string[] {
     const { claims, requests } = this.#parts;
-    const freed = requests.takeFreed();
-    return freed.length > 0 ? freed : claims.takeFreed();
+    const freed = requests.workers.takeFreed();
+    return freed.length > 0 ? freed : claims.workers.takeFreed();
   }
 
   /** Changes when jobs are claimed or end, also across a loss of memory. Requests do not change it. */

@@ -21,11 +21,12 @@ export type StreamHandlersParts = {
 
 /** Notifies readers of streams: calls inside the object, and those on wake-up channels. */
 type StreamNotifier = {
-  readonly streamWaiters: { readonly wait: (seq: number, holdMs: number) => Promise<unknown> };
-  readonly openForStream: (
+  readonly wait: (topic: "stream", seq: number, holdMs: number) => Promise<void>;
+  readonly open: (
+    topic: "stream",
     query: URLSearchParams,
     seq: number | undefined,
-    isQuiet: boolean,
+    isWaiting: boolean,
     now: number,
   ) => Response;
 };
@@ -60,7 +61,7 @@ export class StreamHandlers {
     const { queue, chunks, notifier } = this.#parts;
     const stored = queue.find(query.get("stream") ?? "", now);
     const isQuiet = isUnderway(stored) && chunks.endOf(stored.seq) <= Number(query.get("after"));
-    return notifier.openForStream(query, stored?.seq, isQuiet, now);
+    return notifier.open("stream", query, stored?.seq, isQuiet, now);
   }
 
   #admit<Outcome extends object>(
@@ -120,7 +121,7 @@ export class StreamHandlers {
     const holdMs = facts.holdMs(requestedMs, now);
     if (!isUnderway(stored) || holdMs === 0) return stored;
     if (chunks.endOf(stored.seq) > positionOf(stored.seq)) return stored;
-    await notifier.streamWaiters.wait(stored.seq, holdMs);
+    await notifier.wait("stream", stored.seq, holdMs);
     return queue.find(jobId, Date.now());
   }
 }

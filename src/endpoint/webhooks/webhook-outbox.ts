@@ -21,6 +21,7 @@ import {
   type Delivery,
   type WebhookAttempt,
 } from "../../domain/webhooks/webhook-delivery.ts";
+import { earliest } from "../../std/earliest.ts";
 import type { JobEnd } from "../queue/queue.ts";
 import type { PageRow, WebhookStore } from "./webhook-store.ts";
 
@@ -169,9 +170,7 @@ export class WebhookOutbox {
     const [first] = this.#waiting;
     const waitsUntil = first === undefined ? null : this.#pending(first)?.nextAt;
     const isUnderway = this.#ready.size > 0 || this.#sending.size > 0;
-    const candidates = [waitsUntil ?? null, isUnderway ? now + WEBHOOK_RECHECK_MS : null];
-    const times = candidates.filter((at) => at !== null);
-    return times.length === 0 ? null : Math.min(...times);
+    return earliest([waitsUntil ?? null, isUnderway ? now + WEBHOOK_RECHECK_MS : null]);
   }
 
   /** Whether something could be sent at once. */

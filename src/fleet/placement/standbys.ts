@@ -12,6 +12,7 @@ import {
   FLASHBOOT_RETENTION_MS,
 } from "../../domain/placement/standby.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
+import { earliest } from "../../std/earliest.ts";
 import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
 import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import type { WorkerUsage } from "../worker-usage.ts";
@@ -97,8 +98,7 @@ export class Standbys {
 
   /** When the next standby expires; null when there is no standby. */
   get nextExpiryAt(): number | null {
-    const times = [...this.#store.standbys.values()].map(({ standbyAt }) => expiryOf(standbyAt));
-    return times.length === 0 ? null : Math.min(...times);
+    return earliest(this.#store.standbys.values().map(({ standbyAt }) => expiryOf(standbyAt)));
   }
 
   #revive({ isClosed: _, ...worker }: StandbyRecord, pool: HostPool, now: number): boolean {

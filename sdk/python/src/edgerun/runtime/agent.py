@@ -67,7 +67,7 @@ class Agent:
     # Polls
 
     def take(self, is_busy: bool) -> list[Job]:
-        """Polls for a job; returns None when there is no job. `is_busy`: a job of this worker may still be running."""
+        """Polls for jobs; empty when there is none. `is_busy`: another job of this worker may still be running."""
         status, body = self._poll(f"{self._take_url}&job_in_progress={int(is_busy)}")
         if status != 200:
             return []

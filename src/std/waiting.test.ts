@@ -1,10 +1,10 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect } from "vitest";
-import { retryDelayMs } from "./backoff.ts";
+import { retryDelayMs } from "./waiting.ts";
 
 const policy = { baseMs: 250, capMs: 15_000 };
 
-describe("the wait before the next call to the edge", () => {
+describe("the wait before the next attempt", () => {
   test("grows from the base to the cap", () => {
     const delays = [1, 2, 3, 7, 50].map((failures) => retryDelayMs(failures, policy, 0.999_999));
     expect(delays).toEqual([250, 500, 1_000, 15_000, 15_000]);
