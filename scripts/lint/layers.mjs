@@ -89,8 +89,8 @@ const LAYERS = {
   "src/auth": [...PURE, "src/db", "type:src"],
   "src/management": [...EDGE, ...OBJECTS],
   "src/maintenance": [...EDGE, "src/management"],
-  // D1 is read and written by management alone; GraphQL knows the types of its rows.
-  "src/graphql": [...PURE, "src/durable", "src/auth", "src", "type:src/db", "src/management", ...OBJECTS],
+  // D1 is read and written by management alone.
+  "src/graphql": [...PURE, "src/durable", "src/auth", "src", "src/management", ...OBJECTS],
   "src/gateway": [...PURE, "src/durable", "src/auth", "src", "src/management", ...OBJECTS],
   src: [
     ...PURE,

@@ -11,6 +11,12 @@ const ENVIRONMENT_VARIABLES_MAX = 50;
 
 export { oneOf, stringSchema, wholeNumber } from "../contract/rest/rest.ts";
 
+/** The id of an object. */
+export const idSchema = stringSchema.min(1, "must not be empty");
+
+/** For operations that take nothing but an id. */
+export const onlyIdSchema = z.object({ id: idSchema });
+
 /** Reads an argument, or throws an error that names all invalid fields. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const parsed = schema.safeParse(input ?? {});
@@ -23,7 +29,7 @@ export function optional<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess((value) => value ?? undefined, schema.optional());
 }
 
-/** Like keepable, and an empty string stays out as well. */
+/** Like optional, and an empty string stays out as well. */
 export function optionalNonEmpty<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess((value) => value || undefined, schema.optional());
 }

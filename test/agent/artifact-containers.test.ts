@@ -177,7 +177,8 @@ describe.runIf(hasDocker)("files of an app in containers", () => {
   test("a container whose files are missing on the host is not started", async ({ expect }) => {
     const artifact = edge.artifacts.add(archiveOf([{ path: "main.py", body: "1" }]));
     const spec = workerSpec(TEST_IMAGE, "sleep 1000", { artifact });
-    await runtime.prepare(spec, () => {});
+    assigned.add(artifact.sha256); // else they may go at any moment
+    expect(await runtime.prepare(spec, () => {})).toEqual({ kind: "prepared" });
     await rm(dirname(join(stateDirectory, "artifacts", artifact.sha256, "app")), { recursive: true });
     await expect(runtime.start(spec)).rejects.toThrow(/bind source path does not exist/);
   });

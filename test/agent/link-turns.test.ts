@@ -9,6 +9,8 @@ import { LinkFixture } from "../support/link-fixture.ts";
 import { LINK_WINDOWS_BUDGET_BYTES } from "../../src/link/link-window.ts";
 
 const MEGABYTE = 1024 * 1024;
+/** Streams that wait down, and as many up. */
+const EACH_WAY = 40;
 
 /** What this process holds in buffers, without what nobody refers to any more. */
 function heldBytes(): number {
@@ -126,17 +128,19 @@ describe("streams of a link", () => {
     using _ = await pouringWorker(host);
     const body = new Uint8Array(30 * MEGABYTE);
     const before = heldBytes();
-    const down = Array.from({ length: 100 }, () => host.link.request("pouring"));
+    const down = Array.from({ length: EACH_WAY }, () => host.link.request("pouring"));
     for (const stream of down) Object.assign(stream, { isReading: false, keeps: false });
     await host.link.until(() => down.every(({ credit }) => credit === 0));
-    const up = Array.from({ length: 100 }, () => host.link.request("pouring", { method: "POST" }, "follows"));
+    const up = Array.from({ length: EACH_WAY }, () =>
+      host.link.request("pouring", { method: "POST" }, "follows"),
+    );
     for (const stream of up) void stream.send(body);
     // All have used up their credit: their worker reads nothing, and its kernel's buffers are full.
     await host.link.until(() => up.every(({ open }) => open === 0));
     for (let count = 0; count < 50; count += 1) await host.link.request("none").over();
     const held = heldBytes() - before;
-    // 3 GB each way are waiting. Each stream may hold a window and what Node reads ahead; some windows have grown.
-    expect(held).toBeLessThan(200 * 8 * LINK_FRAME_MAX_BYTES + LINK_WINDOWS_BUDGET_BYTES);
+    // 1.2 GB each way are waiting. Each stream may hold a window and what Node reads ahead; some windows have grown.
+    expect(held).toBeLessThan(2 * EACH_WAY * 8 * LINK_FRAME_MAX_BYTES + LINK_WINDOWS_BUDGET_BYTES);
     expect(host.link.frames.some(({ flags, type }) => type === FRAME.DATA && flags === FLAG_END)).toBe(false);
   });
 });

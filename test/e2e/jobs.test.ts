@@ -3,8 +3,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { TimelineEvent } from "../../src/contract/job.ts";
 import type { RequestMetrics } from "../../src/contract/metrics.ts";
-import { managementApi } from "../../standalone/management-api.ts";
-import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
+import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { parseExposition } from "../support/exposition-parser.ts";
 import { Gate } from "../support/gate.ts";
 import { createEndpoint } from "../support/management-client.ts";
@@ -14,17 +13,17 @@ import { until } from "../support/until.ts";
 
 const SCRIPT = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));
 
-let edgerun: BareEdgerun;
+let account: AccountHost;
 beforeAll(async () => {
-  edgerun = await startBareEdgerun({ runtime: "process" });
+  account = await startAccountHost("jobs", "process");
 });
-afterAll(() => edgerun.stop());
+afterAll(() => account.stop());
 
 /** The id of a new endpoint, and a client of it. */
 async function freshEndpoint(name: string, env = {}): Promise<readonly [string, QueueClient]> {
   const dockerArgs = `"${process.execPath}" "${SCRIPT}"`;
-  const endpointId = await createEndpoint(edgerun, { name, dockerArgs, env, workersMax: 1 });
-  return [endpointId, new QueueClient({ ...edgerun, endpointId })];
+  const endpointId = await createEndpoint(account, { name, dockerArgs, env, workersMax: 1 });
+  return [endpointId, new QueueClient({ ...account, endpointId })];
 }
 
 /** The clock of the edge and the age that the agent tells are in whole ms. */
@@ -34,7 +33,7 @@ const names = (events: readonly TimelineEvent[]) => events.map(({ event }) => ev
 test("the timeline of a cold start, then of a warm worker", async ({ expect }) => {
   const [, client] = await freshEndpoint("timeline");
   const timelineOf = (id: string) => client.timeline(id) as Promise<readonly TimelineEvent[]>;
-  const gate = new Gate(edgerun.stateDirectory);
+  const gate = new Gate(account.stateDirectory);
   const { id } = await client.run({ mock_until: gate.file, mock_return: 1 });
   const isStarted = async () => names(await timelineOf(id)).includes("handler_started");
   await until(isStarted, "handler_started in the timeline", 60_000);
@@ -121,7 +120,7 @@ describe("what is counted", () => {
   });
 
   async function get(path: string): Promise<Response> {
-    return fetch(`${edgerun.baseUrl}${path}`, { headers: { Authorization: `Bearer ${edgerun.apiKey}` } });
+    return fetch(`${account.baseUrl}${path}`, { headers: { Authorization: `Bearer ${account.apiKey}` } });
   }
 
   async function metrics(): Promise<RequestMetrics> {
@@ -164,26 +163,5 @@ describe("what is counted", () => {
     );
     expect(completed?.value).toBe(JOBS);
     expect(families.get("edgerun_host_up")?.samples).toMatchObject([{ value: 1 }]);
-  });
-
-  test("an edge that is killed has forgotten none, and the usage of the hour has them once", async ({
-    expect,
-  }) => {
-    process.kill(edgerun.pids().edge, "SIGKILL");
-    const before = await client.health();
-    expect(before.jobs.completed).toBe(JOBS);
-    expect(await metrics()).toMatchObject({ requests: JOBS, completed: JOBS });
-
-    type Usage = { readonly completed: number; readonly requests: number; readonly workerSeconds: number };
-    const usage = async (): Promise<Usage | undefined> => {
-      const query = `{ myself { usage(input: { endpointId: "${endpointId}", bucket: "day" })
-      { completed requests workerSeconds } } }`;
-      const api = managementApi(edgerun.baseUrl, edgerun.apiKey);
-      return (await api.query<{ myself: { usage: Usage[] } }>(query)).myself.usage[0];
-    };
-    // The edge collects as soon as it is up again.
-    await until(async () => (await usage())?.completed, "completed jobs in the usage", 60_000);
-    expect(await usage()).toMatchObject({ completed: JOBS, requests: JOBS });
-    expect((await usage())?.workerSeconds).toBeGreaterThan(0);
   });
 });

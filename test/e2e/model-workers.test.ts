@@ -8,6 +8,7 @@ import { ensureClientVenv } from "../support/client-venv.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createEndpoint } from "../support/management-client.ts";
+import { readDocument } from "../support/markdown.ts";
 import { ensureWorkerImage } from "../support/worker-image.ts";
 
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
@@ -49,6 +50,26 @@ describe.runIf(await isDockerAvailable()).concurrent("a real model in a containe
     expect(await said(await ensureClientVenv(), "test/clients/openai_client.py", id)).toContain(
       "ok         asyncio: eight streams at a time",
     );
+  });
+
+  test("answers the quick starts of the documents", async ({ expect }) => {
+    const id = await createEndpoint(account, { name: "quick-start", imageName: image, workersMax: 1 });
+    const python = await ensureClientVenv();
+    const blocks = ["README.md", "docs/reference/openai.md", "examples/openai/README.md"].flatMap((path) =>
+      readDocument(path).blocks.filter((block) => block.test === "openai"),
+    );
+    expect(blocks.map(({ language }) => language)).toEqual(["python", "python", "js", "python"]);
+    for (const { language, text } of blocks) {
+      const program = text
+        .replaceAll("http://127.0.0.1:8787", account.baseUrl)
+        .replaceAll("ENDPOINT_ID", id)
+        .replaceAll("er_...", account.apiKey)
+        .replaceAll('"MODEL"', `"${MODEL}"`);
+      const [command, ...options] =
+        language === "js" ? [process.execPath, "--input-type=module", "--eval"] : [python, "-c"];
+      const { stdout } = await execa(command, [...options, program], { cwd: pathOf("") });
+      expect(stdout, text).not.toBe("");
+    }
   });
 
   test("is read as well by OpenAI's clients when it yields objects, several at a time", async ({

@@ -21,6 +21,7 @@ const LONGEST = [
   "e2e/docker-faults",
   "agent/serving-containers",
   "e2e/kills",
+  "e2e/edge-kills",
   "e2e/model-workers",
   "e2e/large-payloads",
   "cli/build-survival",

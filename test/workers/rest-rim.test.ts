@@ -107,6 +107,16 @@ test("a volume grows and never shrinks; a password is never shown", async ({ exp
   expect(made.body).toEqual({ id: made.body.id, name: "r" });
 });
 
+test.for(["POST", "PATCH"])("control characters in a name are refused: %s", async (method, { expect }) => {
+  const rest = await restClient();
+  const place = { size: 10, dataCenterId: "EU-RO-1" };
+  const { body: volume } = await rest("POST", "/networkvolumes", { name: "v", ...place });
+  const path = method === "POST" ? "/networkvolumes" : `/networkvolumes/${volume.id}`;
+  const body = { name: "a\u0007b", ...(method === "POST" && place) };
+  const refused = { code: "invalid_input", message: expect.stringMatching(/^name: /) };
+  expect(await rest(method, path, body)).toMatchObject({ status: 400, body: refused });
+});
+
 test("there are no pods yet, and none can be created", async ({ expect }) => {
   const rest = await restClient();
   expect(await rest("GET", "/pods")).toMatchObject({ status: 200, body: [] });

@@ -1,18 +1,20 @@
 /** Registry credentials: `/v1/containerregistryauth`. */
 import * as z from "zod";
 import {
-  registryAuthCreateSchema,
-  registryAuthSchema,
-  type RestRegistryAuth,
-} from "../../contract/rest/rest-storage.ts";
-import {
   createRegistryAuth,
   deleteRegistryAuth,
   listOwnRegistryAuths,
-  registryAuthCreationSchema,
   requireRegistryAuth,
+  type RegistryAuthRecord,
 } from "../../management/secrets/registry-auths.ts";
 import { parseInput } from "../../management/input-schemas.ts";
+import { toRest } from "../../management/nouns/field.ts";
+import {
+  registryAuthCreateSchema,
+  registryAuthCreationSchema,
+  registryAuthFields,
+  registryAuthSchema,
+} from "../../management/nouns/registry-auth.ts";
 import type { Route } from "../route.ts";
 import type { RestApi } from "./context.ts";
 import { FIND, REMOVE, restRoute, WRITE } from "./route.ts";
@@ -55,6 +57,6 @@ export const registryAuthRoutes: readonly Route<RestApi>[] = [
   }),
 ];
 
-function toRestRegistryAuth({ id, name }: { readonly id: string; readonly name: string }): RestRegistryAuth {
-  return { id, name };
+function toRestRegistryAuth(registryAuth: RegistryAuthRecord): z.input<typeof registryAuthSchema> {
+  return { id: registryAuth.id, ...toRest(registryAuthFields, registryAuth) };
 }

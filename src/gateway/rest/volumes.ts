@@ -1,20 +1,26 @@
 /** Network volumes: `/v1/networkvolumes`. */
 import * as z from "zod";
 import {
-  volumeCreateSchema,
-  volumeSchema,
-  volumeUpdateSchema,
-  type RestVolume,
-} from "../../contract/rest/rest-storage.ts";
-import {
   changeVolume,
   createVolume,
   deleteVolume,
   listVolumes,
   requireVolume,
+  type NetworkVolumeRecord,
 } from "../../management/endpoints/volumes.ts";
+import { fromRest, toRest } from "../../management/nouns/field.ts";
+import {
+  changeableVolumeFields,
+  volumeCreateSchema,
+  volumeCreationSchema,
+  volumeFields,
+  volumePatchSchema,
+  volumeSchema,
+  volumeUpdateSchema,
+} from "../../management/nouns/volume.ts";
 import { withPost, type Route } from "../route.ts";
 import type { RestApi } from "./context.ts";
+import { parsePatch } from "./input.ts";
 import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
 
 /** `PATCH /v1/networkvolumes/{id}` and `POST /v1/networkvolumes/{id}/update`. */
@@ -28,7 +34,7 @@ const update = restRoute({
   answer: volumeSchema,
   errors: WRITE,
   serve: async (request, { params, body }) => {
-    const patch = { name: body.name ?? undefined, size: body.size ?? undefined };
+    const patch = parsePatch(volumePatchSchema, fromRest(changeableVolumeFields, body, "update"));
     return toRestVolume(await changeVolume(request, params.networkVolumeId, patch));
   },
 });
@@ -49,7 +55,10 @@ export const volumeRoutes: readonly Route<RestApi>[] = [
     example: { name: "models", size: 50, dataCenterId: "EU-RO-1" },
     answer: volumeSchema,
     errors: WRITE,
-    serve: async (request, { body }) => toRestVolume(await createVolume(request, body)),
+    serve: async (request, { body }) => {
+      const values = parsePatch(volumeCreationSchema, fromRest(volumeFields, body, "creation"));
+      return toRestVolume(await createVolume(request, values));
+    },
   }),
   restRoute({
     on: "GET /networkvolumes/{networkVolumeId}",
@@ -70,8 +79,6 @@ export const volumeRoutes: readonly Route<RestApi>[] = [
   }),
 ];
 
-type Volume = Awaited<ReturnType<typeof requireVolume>>;
-
-function toRestVolume({ id, name, sizeGb, dataCenterId }: Volume): RestVolume {
-  return { id, name, size: sizeGb, dataCenterId };
+function toRestVolume(volume: NetworkVolumeRecord): z.input<typeof volumeSchema> {
+  return { id: volume.id, ...toRest(volumeFields, volume) };
 }

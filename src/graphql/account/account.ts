@@ -1,9 +1,9 @@
-import type { AccountRecord } from "../../db/accounts.ts";
 import {
   accountSettingsSchema,
   allAccounts,
   changeAccountSettings,
   createAccount,
+  type AccountRecord,
 } from "../../management/accounts/accounts.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { withInput, withoutArguments } from "../context.ts";

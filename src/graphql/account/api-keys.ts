@@ -1,7 +1,6 @@
 import * as z from "zod";
+import type { EndpointRecord } from "../../management/endpoints/endpoints.ts";
 import { endpointKey } from "../../auth/derived-keys.ts";
-import type { ApiKeyRecord } from "../../db/credentials/api-keys.ts";
-import type { EndpointRecord } from "../../db/endpoints.ts";
 import {
   accessToEndpoint,
   levelOf,
@@ -14,10 +13,11 @@ import {
   createApiKey,
   listOwnApiKeys,
   revokeApiKey,
+  type ApiKeyRecord,
 } from "../../management/accounts/api-keys.ts";
 import type { RequestContext } from "../../management/context.ts";
 import type { Host } from "../../management/hosts/hosts.ts";
-import { optional, stringSchema } from "../../management/input-schemas.ts";
+import { optional, idSchema } from "../../management/input-schemas.ts";
 import { withArguments, withInput, withoutArguments, type GraphqlContext } from "../context.ts";
 
 export const keySdl = /* GraphQL */ `
@@ -141,7 +141,7 @@ export const keySdl = /* GraphQL */ `
 `;
 
 const revocationSchema = z.object({
-  id: stringSchema.min(1, "must not be empty"),
+  id: idSchema,
   keepHosts: optional(z.boolean()),
 });
 

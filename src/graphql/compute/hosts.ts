@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { ageOfAgent, type AgentAge } from "../../domain/placement/agent-support.ts";
 import { changeHost, hostPatchSchema, removeHost, type Host } from "../../management/hosts/hosts.ts";
 import {
@@ -7,7 +6,7 @@ import {
   listOpenJoinTokens,
   revokeJoinToken,
 } from "../../management/hosts/join-tokens.ts";
-import { stringSchema } from "../../management/input-schemas.ts";
+import { onlyIdSchema } from "../../management/input-schemas.ts";
 import { withInput, withoutArguments } from "../context.ts";
 
 export const hostSdl = /* GraphQL */ `
@@ -131,14 +130,12 @@ export const hostSdl = /* GraphQL */ `
   }
 `;
 
-const removalSchema = z.object({ id: stringSchema.min(1, "must not be empty") });
-
 export const hostResolvers = {
   Mutation: {
     joinTokenCreate: withInput(joinTokenSchema, createJoinToken),
-    joinTokenRevoke: withInput(removalSchema, (context, { id }) => revokeJoinToken(context, id)),
+    joinTokenRevoke: withInput(onlyIdSchema, (context, { id }) => revokeJoinToken(context, id)),
     hostUpdate: withInput(hostPatchSchema, changeHost),
-    hostRemove: withInput(removalSchema, (context, { id }) => removeHost(context, id)),
+    hostRemove: withInput(onlyIdSchema, (context, { id }) => removeHost(context, id)),
   },
 
   User: {

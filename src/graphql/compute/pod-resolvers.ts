@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseInput, stringSchema } from "../../management/input-schemas.ts";
+import { idSchema, onlyIdSchema, parseInput } from "../../management/input-schemas.ts";
 import {
   clusterSchema,
   cpuPodSchema,
@@ -12,8 +12,7 @@ import {
 
 type Arguments = { readonly input?: unknown };
 
-const podIdSchema = z.object({ podId: stringSchema.min(1, "must not be empty") });
-const clusterIdSchema = z.object({ id: stringSchema.min(1, "must not be empty") });
+const podIdSchema = z.object({ podId: idSchema });
 
 /** Rejects the pod that an operation names, since there are no pods. */
 function refusePod(_parent: unknown, { input }: Arguments): never {
@@ -45,7 +44,7 @@ export const podResolvers = {
       throw podNotFoundToTerminate();
     },
     deleteCluster: (_parent: unknown, { input }: Arguments): never => {
-      throw clusterNotFound(parseInput(clusterIdSchema, input).id);
+      throw clusterNotFound(parseInput(onlyIdSchema, input).id);
     },
   },
   User: {

@@ -1,17 +1,17 @@
 import * as z from "zod";
-import type { EndpointRecord } from "../../db/endpoints.ts";
-import type { NetworkVolumeRecord } from "../../db/network-volumes.ts";
-import type { TemplateRecord } from "../../db/templates.ts";
+import type { TemplateRecord } from "../../management/endpoints/templates.ts";
+import type { NetworkVolumeRecord } from "../../management/endpoints/volumes.ts";
 import { hasFlashBoot } from "../../domain/placement/standby.ts";
 import {
   changeEndpoint,
   changeEndpointTemplate,
   createEndpoint,
   deleteEndpoint,
+  type EndpointRecord,
 } from "../../management/endpoints/endpoints.ts";
 import { toRollout, type Rollout } from "../../management/endpoints/rollout.ts";
 import { toPod } from "../../management/endpoints/worker-pods.ts";
-import { stringSchema } from "../../management/input-schemas.ts";
+import { idSchema, onlyIdSchema } from "../../management/input-schemas.ts";
 import { endpointFields, endpointPatchSchema } from "../../management/nouns/endpoint.ts";
 import { fieldResolvers, inputSdl, typeSdl } from "../../management/nouns/field.ts";
 import { inlineTemplateFields } from "../../management/nouns/template.ts";
@@ -114,8 +114,6 @@ export const endpointSdl = /* GraphQL */ `
   }
 `;
 
-const idSchema = stringSchema.min(1, "must not be empty");
-const deletionSchema = z.object({ id: idSchema });
 const templateChangeSchema = z.object({ endpointId: idSchema, templateId: idSchema });
 
 type NamedVolume = { readonly networkVolumeId: string; readonly dataCenterId: string | null };
@@ -127,7 +125,7 @@ export const endpointResolvers = {
         ? await createEndpoint(context, patch)
         : await changeEndpoint(context, patch.id, patch),
     ),
-    deleteEndpoint: withArguments(deletionSchema, (context, { id }) => deleteEndpoint(context, id)),
+    deleteEndpoint: withArguments(onlyIdSchema, (context, { id }) => deleteEndpoint(context, id)),
     updateEndpointTemplate: withInput(templateChangeSchema, changeEndpointTemplate),
   },
 

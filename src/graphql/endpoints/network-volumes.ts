@@ -1,16 +1,20 @@
-import * as z from "zod";
 import { findDataCenter, type DataCenter } from "../../catalog/data-centers.ts";
-import type { NetworkVolumeRecord } from "../../db/network-volumes.ts";
 import {
   changeVolume,
   createVolume,
   deleteVolume,
   listVolumes,
-  volumeCreationSchema,
-  volumePatchSchema,
+  type NetworkVolumeRecord,
 } from "../../management/endpoints/volumes.ts";
-import { parseInput, stringSchema } from "../../management/input-schemas.ts";
-import { withInput, withoutArguments, type GraphqlContext } from "../context.ts";
+import { onlyIdSchema, parseInput } from "../../management/input-schemas.ts";
+import { fieldResolvers, inputSdl, typeSdl } from "../../management/nouns/field.ts";
+import {
+  changeableVolumeFields,
+  volumeCreationSchema,
+  volumeFields,
+  volumePatchSchema,
+} from "../../management/nouns/volume.ts";
+import { withInput, withoutArguments } from "../context.ts";
 
 export const volumeSdl = /* GraphQL */ `
   type Mutation {
@@ -28,29 +32,18 @@ export const volumeSdl = /* GraphQL */ `
   }
 
   input CreateNetworkVolumeInput {
-    "Up to 191 characters; need not be unique."
-    name: String
-    "Whole GB, from 1 to 4000."
-    size: Int
-    "One of the ids of dataCenters; fixed at creation."
-    dataCenterId: String
+    ${inputSdl(volumeFields)}
   }
   input UpdateNetworkVolumeInput {
     id: String
-    "Up to 191 characters; omitted it stays."
-    name: String
-    "Whole GB; not below the present size."
-    size: Int
+    ${inputSdl(changeableVolumeFields)}
   }
   input DeleteNetworkVolumeInput {
     id: String
   }
   type NetworkVolume {
     id: String
-    name: String
-    "Whole GB."
-    size: Int
-    dataCenterId: String
+    ${typeSdl(volumeFields)}
     dataCenter: DataCenter
     "Always null: there are no storage clusters."
     storageClusterId: String
@@ -59,26 +52,21 @@ export const volumeSdl = /* GraphQL */ `
   }
 `;
 
-const idSchema = z.object({ id: stringSchema.min(1, "must not be empty") });
-
 export const volumeResolvers = {
   Mutation: {
     createNetworkVolume: withInput(volumeCreationSchema, createVolume),
-    updateNetworkVolume: async (
-      _parent: unknown,
-      { input }: { readonly input?: unknown },
-      context: GraphqlContext,
-    ): Promise<NetworkVolumeRecord> => {
-      const { id } = parseInput(idSchema, input);
-      return await changeVolume(context, id, parseInput(volumePatchSchema, input));
-    },
-    deleteNetworkVolume: withInput(idSchema, (context, { id }) => deleteVolume(context, id)),
+    updateNetworkVolume: withInput(
+      onlyIdSchema.loose(),
+      async (context, { id, ...patch }) =>
+        await changeVolume(context, id, parseInput(volumePatchSchema, patch)),
+    ),
+    deleteNetworkVolume: withInput(onlyIdSchema, (context, { id }) => deleteVolume(context, id)),
   },
 
   User: { networkVolumes: withoutArguments(listVolumes) },
 
   NetworkVolume: {
-    size: ({ sizeGb }: NetworkVolumeRecord): number => sizeGb,
+    ...fieldResolvers(volumeFields),
     dataCenter: ({ dataCenterId }: NetworkVolumeRecord): DataCenter | null =>
       findDataCenter(dataCenterId) ?? null,
   },

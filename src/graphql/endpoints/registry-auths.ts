@@ -1,12 +1,19 @@
+import * as z from "zod";
 import {
   changeRegistryAuth,
   createRegistryAuth,
   deleteRegistryAuth,
   listOwnRegistryAuths,
-  registryAuthCreationSchema,
-  registryAuthDeletionSchema,
-  registryAuthUpdateSchema,
 } from "../../management/secrets/registry-auths.ts";
+import { idSchema } from "../../management/input-schemas.ts";
+import { inputSdl, typeSdl } from "../../management/nouns/field.ts";
+import {
+  loginFields,
+  registryAuthCreationSchema,
+  registryAuthFields,
+  registryAuthNameField,
+  registryAuthUpdateSchema,
+} from "../../management/nouns/registry-auth.ts";
 import { withArguments, withInput, withoutArguments } from "../context.ts";
 
 export const registryAuthSdl = /* GraphQL */ `
@@ -26,31 +33,26 @@ export const registryAuthSdl = /* GraphQL */ `
 
   type ContainerRegistryAuth {
     id: String
-    name: String
+    ${typeSdl(registryAuthNameField)}
   }
 
   input SaveRegistryAuthInput {
-    "At most 191 characters; need not be unique."
-    name: String
-    "At most 255 characters, without ':'."
-    username: String
-    "A password or access token of at most 16 KiB."
-    password: String
+    ${inputSdl(registryAuthFields)}
   }
+  "Both replace the stored ones together."
   input UpdateRegistryAuthInput {
     id: String
-    "Replaces the stored one, together with password."
-    username: String
-    "Takes the place of the one before, together with username."
-    password: String
+    ${inputSdl(loginFields)}
   }
 `;
+
+const deletionSchema = z.object({ registryAuthId: idSchema });
 
 export const registryAuthResolvers = {
   Mutation: {
     saveRegistryAuth: withInput(registryAuthCreationSchema, createRegistryAuth),
     updateRegistryAuth: withInput(registryAuthUpdateSchema, changeRegistryAuth),
-    deleteRegistryAuth: withArguments(registryAuthDeletionSchema, (context, { registryAuthId }) =>
+    deleteRegistryAuth: withArguments(deletionSchema, (context, { registryAuthId }) =>
       deleteRegistryAuth(context, registryAuthId),
     ),
   },

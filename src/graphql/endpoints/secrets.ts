@@ -4,11 +4,18 @@ import {
   createSecret,
   listOwnSecrets,
   removeSecret,
-  secretCreationSchema,
-  secretDeletionSchema,
-  secretDescriptionSchema,
-  secretValueSchema,
 } from "../../management/secrets/secrets.ts";
+import { onlyIdSchema } from "../../management/input-schemas.ts";
+import { inputSdl, typeSdl } from "../../management/nouns/field.ts";
+import {
+  secretCreationSchema,
+  secretDescriptionField,
+  secretDescriptionSchema,
+  secretFields,
+  secretValueField,
+  secretValueSchema,
+  secretViewFields,
+} from "../../management/nouns/secret.ts";
 import { describeEncryption } from "../../management/secrets/reseal.ts";
 import { withArguments, withInput, withoutArguments } from "../context.ts";
 
@@ -43,37 +50,29 @@ export const secretSdl = /* GraphQL */ `
 
   type Secret {
     id: ID!
-    name: String!
-    description: String
+    ${typeSdl(secretViewFields)}
     createdAt: DateTime
     "Last change of the value or the description."
     updatedAt: DateTime
   }
 
   input SecretCreateInput {
-    "Letters, digits, _, - and ., at most 191; unique within the account."
-    name: String
-    "1 byte to 64 KiB."
-    value: String
-    "For users; up to 1000 characters."
-    description: String
+    ${inputSdl(secretFields)}
   }
   input SecretValueUpdateInput {
     id: ID
-    "1 byte to 64 KiB."
-    value: String
+    ${inputSdl(secretValueField)}
   }
   input SecretDescriptionUpdateInput {
     id: ID
-    "Empty or null: none."
-    description: String
+    ${inputSdl(secretDescriptionField)}
   }
 `;
 
 export const secretResolvers = {
   Mutation: {
     secretCreate: withInput(secretCreationSchema, createSecret),
-    secretDelete: withArguments(secretDeletionSchema, (context, { id }) => removeSecret(context, id)),
+    secretDelete: withArguments(onlyIdSchema, (context, { id }) => removeSecret(context, id)),
     secretValueUpdate: withInput(secretValueSchema, changeSecretValue),
     secretDescriptionUpdate: withInput(secretDescriptionSchema, changeSecretDescription),
   },

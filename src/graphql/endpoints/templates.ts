@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { TemplateRecord } from "../../db/templates.ts";
 import {
   changeTemplate,
   createTemplate,
   deleteTemplateByName,
   listOwnPublicTemplates,
+  type TemplateRecord,
 } from "../../management/endpoints/templates.ts";
 import { nameSchema } from "../../management/input-schemas.ts";
 import { inputSdl, typeSdl } from "../../management/nouns/field.ts";

@@ -1,14 +1,15 @@
+import type { EndpointRecord } from "../../management/endpoints/endpoints.ts";
 import { ARTIFACT_DOWNLOAD_TTL_MS } from "../../contract/flash/flash-limits.ts";
 import { liveToken, downloadToken } from "../../auth/derived-keys.ts";
-import type { EndpointRecord } from "../../db/endpoints.ts";
-import type { FlashAppRecord } from "../../db/flash/apps.ts";
-import type { FlashBuildRecord } from "../../db/flash/builds.ts";
-import type { FlashEnvironmentRecord } from "../../db/flash/environments.ts";
-import type { NetworkVolumeRecord } from "../../db/network-volumes.ts";
-import type { Json } from "../../db/schema.ts";
 import type { RequestContext } from "../../management/context.ts";
-import { createApp, deleteApp, requireAppByName } from "../../management/flash/apps.ts";
-import { changeManifest, finalizeUpload, withUrls } from "../../management/flash/builds.ts";
+import { createApp, deleteApp, requireAppByName, type FlashAppRecord } from "../../management/flash/apps.ts";
+import {
+  changeManifest,
+  finalizeUpload,
+  withUrls,
+  type FlashBuildRecord,
+  type Json,
+} from "../../management/flash/builds.ts";
 import {
   createEnvironment,
   deleteEnvironment,
@@ -16,6 +17,7 @@ import {
   findEnvironment,
   findEnvironmentByName,
   finishDeployment,
+  type FlashEnvironmentRecord,
 } from "../../management/flash/environments.ts";
 import {
   appArgumentSchema,
@@ -32,7 +34,7 @@ import {
 } from "../../management/flash/flash-input.ts";
 import { renewLease } from "../../management/flash/sessions.ts";
 import { prepareUpload } from "../../management/flash/uploads.ts";
-import { attachedIds } from "../../management/endpoints/volumes.ts";
+import { attachedIds, type NetworkVolumeRecord } from "../../management/endpoints/volumes.ts";
 import { withArguments, withInput, withoutArguments, type GraphqlContext } from "../context.ts";
 
 type ArtifactView = {

@@ -1,6 +1,5 @@
 import * as z from "zod";
 import type { AuthRequestStatus } from "../../contract/flash/flash-names.ts";
-import type { FlashAuthRecord } from "../../db/flash/auth-requests.ts";
 import type { RequestContext } from "../../management/context.ts";
 import {
   decideLogin,
@@ -9,8 +8,9 @@ import {
   openLogin,
   requireLogin,
   statusOf,
+  type FlashAuthRecord,
 } from "../../management/flash/login.ts";
-import { stringSchema } from "../../management/input-schemas.ts";
+import { idSchema } from "../../management/input-schemas.ts";
 import { withArguments, withInput, withoutArguments } from "../context.ts";
 
 export const loginSdl = /* GraphQL */ `
@@ -44,7 +44,7 @@ export const loginSdl = /* GraphQL */ `
   }
 `;
 
-const statusSchema = z.object({ flashAuthRequestId: stringSchema.min(1, "must not be empty") });
+const statusSchema = z.object({ flashAuthRequestId: idSchema });
 
 type LoginView = Pick<FlashAuthRecord, "id" | "expiresAt" | "client"> & {
   readonly status: AuthRequestStatus;

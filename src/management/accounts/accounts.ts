@@ -13,6 +13,8 @@ import { clearable, optionalNonEmpty, nameSchema, parseInput } from "../input-sc
 import { issueToken } from "./api-keys.ts";
 import { ServiceError } from "../../contract/errors.ts";
 
+export type { AccountRecord };
+
 /** Public keys of an account, all together. */
 const PUBLIC_KEYS_MAX_CHARACTERS = 65_536;
 

@@ -12,6 +12,7 @@ import {
   optionalNonEmpty,
   nameSchema,
   oneOf,
+  idSchema,
   stringSchema,
   wholeNumber,
 } from "../input-schemas.ts";
@@ -102,7 +103,7 @@ export const newKeySchema = z
 
 export const keyChangeSchema = z
   .object({
-    id: stringSchema.min(1, "must not be empty"),
+    id: idSchema,
     name: optionalNonEmpty(nameSchema),
     ...scopeFields,
   })

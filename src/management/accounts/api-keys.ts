@@ -26,6 +26,8 @@ import { removeHostsOfKey } from "../hosts/hosts.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { expiryOf, API_KEY_TTL_MIN_MS, type KeyChange, type NewKey } from "./api-key-input.ts";
 
+export type { ApiKeyRecord };
+
 /** Characters of a token that are stored to recognize it; 58 unknown ones follow. */
 const HINT_LENGTH = 9;
 

@@ -1,7 +1,4 @@
 /** Creating, growing and deleting network volumes. */
-import * as z from "zod";
-import { DATA_CENTERS, findDataCenter } from "../../catalog/data-centers.ts";
-import { NETWORK_VOLUME_MAX_GB } from "../../contract/rest/rest-storage.ts";
 import {
   deleteNetworkVolumeIfUnused,
   findNetworkVolume,
@@ -15,32 +12,10 @@ import {
 import { requireQuota } from "../quota.ts";
 import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { nameSchema, optional, optionalNonEmpty, wholeNumber } from "../input-schemas.ts";
+import type { VolumeCreation, VolumePatch } from "../nouns/volume.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
 
-const dataCenterSchema = z
-  .string()
-  .refine(
-    (id) => findDataCenter(id) !== undefined,
-    `must be one of ${DATA_CENTERS.map(({ id }) => id).join(", ")}`,
-  );
-
-const changeable = {
-  name: optional(nameSchema),
-  /** GB. */
-  size: optional(wholeNumber(1, NETWORK_VOLUME_MAX_GB)),
-};
-
-/** What a new network volume has. */
-export const volumeCreationSchema = z.object({
-  ...changeable,
-  dataCenterId: optionalNonEmpty(dataCenterSchema),
-});
-type VolumeCreation = Partial<z.output<typeof volumeCreationSchema>>;
-
-/** Changes of a network volume; undefined leaves what is stored. */
-export const volumePatchSchema = z.object(changeable);
-type VolumePatch = Partial<z.output<typeof volumePatchSchema>>;
+export type { NetworkVolumeRecord };
 
 /** The network volumes of the calling account, the oldest first. */
 export async function listVolumes(context: RequestContext): Promise<readonly NetworkVolumeRecord[]> {

@@ -15,6 +15,8 @@ import { removeArtifactsOfApp } from "./artifact-removal.ts";
 import { removeEnvironment } from "./environment-removal.ts";
 import type { AppCreation } from "./flash-input.ts";
 
+export type { FlashAppRecord };
+
 /** Finds an app of the calling account, or refuses. */
 export async function requireApp(
   { db, principal }: RequestContext,

@@ -21,6 +21,8 @@ import { verifiedArtifact } from "./artifact-check.ts";
 import type { Finalization, ManifestChange } from "./flash-input.ts";
 import type { Json } from "../../db/schema.ts";
 
+export type { FlashBuildRecord, Json };
+
 export async function requireBuild(
   { db, principal }: RequestContext,
   buildId: string,

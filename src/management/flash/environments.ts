@@ -22,6 +22,8 @@ import type { EnvironmentCreation } from "./flash-input.ts";
 import { requireEnvironment, requireOpenEnvironment } from "./open-environment.ts";
 import { leaseEnd, removeSession } from "./sessions.ts";
 
+export type { FlashEnvironmentRecord };
+
 /** The environment of this id, or that of the endpoint of this id: workers know only their own endpoint. */
 export async function findEnvironment(
   { db, principal: { accountId } }: RequestContext,

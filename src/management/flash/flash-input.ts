@@ -8,9 +8,7 @@ import {
   LIVE_LEASE_SECONDS,
   MANIFEST_MAX_BYTES,
 } from "../../contract/flash/flash-limits.ts";
-import { optional, optionalNonEmpty, oneOf, stringSchema, wholeNumber } from "../input-schemas.ts";
-
-const idSchema = stringSchema.min(1, "must not be empty");
+import { optional, optionalNonEmpty, oneOf, idSchema, wholeNumber } from "../input-schemas.ts";
 
 export const appArgumentSchema = z.object({ flashAppId: idSchema });
 export const environmentArgumentSchema = z.object({ flashEnvironmentId: idSchema });

@@ -25,14 +25,16 @@ import { logFailure } from "../../failure-log.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { openingKeys, requireSealingKeys } from "../secrets/sealing-keys.ts";
-import { stringSchema } from "../input-schemas.ts";
+import { idSchema } from "../input-schemas.ts";
 import { issueToken, requireOwnKey } from "../accounts/api-keys.ts";
 import { ServiceError } from "../../contract/errors.ts";
+
+export type { FlashAuthRecord };
 
 const DATE_LENGTH = "2027-01-31".length;
 
 export const decisionSchema = z.object({
-  flashAuthRequestId: stringSchema.min(1, "must not be empty"),
+  flashAuthRequestId: idSchema,
   isApproved: z.boolean("must be true or false"),
 });
 export type Decision = z.output<typeof decisionSchema>;

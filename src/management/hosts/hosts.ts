@@ -18,11 +18,11 @@ import type { HostView } from "../../fleet/messages.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { fleetObject } from "../objects.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { optional, stringSchema } from "../input-schemas.ts";
+import { optional, idSchema } from "../input-schemas.ts";
 
 /** Changes of a host; undefined leaves what is stored. */
 export const hostPatchSchema = z.object({
-  id: stringSchema.min(1, "must not be empty"),
+  id: idSchema,
   cordoned: optional(z.boolean()),
   drained: optional(z.boolean()),
 });

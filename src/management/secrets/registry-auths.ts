@@ -1,5 +1,5 @@
 /** Credentials of image registries; templates name them, and only hosts that pull an image get to see them. */
-import * as z from "zod";
+import type * as z from "zod";
 import { seal, type SealedPlace } from "../../auth/envelope.ts";
 import {
   deleteRegistryAuthIfUnused,
@@ -16,33 +16,10 @@ import { requireQuota } from "../quota.ts";
 import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { renewAssignments } from "../objects.ts";
 import { requireSealingKeys } from "./sealing-keys.ts";
-import { nameSchema, stringSchema } from "../input-schemas.ts";
+import type { registryAuthCreationSchema, registryAuthUpdateSchema } from "../nouns/registry-auth.ts";
 import { ServiceError } from "../../contract/errors.ts";
 
-const REGISTRY_USERNAME_MAX_CHARACTERS = 255;
-/** Some registries take a whole key file for a password. */
-const REGISTRY_PASSWORD_MAX_BYTES = 16 * 1024;
-
-const idSchema = stringSchema.min(1, "must not be empty");
-
-const loginSchema = z.object({
-  username: z
-    .string("must be a string")
-    .min(1, "must not be empty")
-    .max(REGISTRY_USERNAME_MAX_CHARACTERS, `must have at most ${REGISTRY_USERNAME_MAX_CHARACTERS} characters`)
-    .refine((username) => !username.includes(":"), { error: "must not contain ':'" }),
-  password: z
-    .string("must be a string")
-    .min(1, "must not be empty")
-    .refine((password) => new TextEncoder().encode(password).length <= REGISTRY_PASSWORD_MAX_BYTES, {
-      error: `must have at most ${REGISTRY_PASSWORD_MAX_BYTES} bytes (UTF-8)`,
-    }),
-});
-
-export const registryAuthCreationSchema = loginSchema.extend({ name: nameSchema });
-/** Both members are required: they are sealed as one. */
-export const registryAuthUpdateSchema = loginSchema.extend({ id: idSchema });
-export const registryAuthDeletionSchema = z.object({ registryAuthId: idSchema });
+export type { RegistryAuthRecord };
 
 /** The credentials of the calling account without user names and passwords, the oldest first. */
 export async function listOwnRegistryAuths({

@@ -1,7 +1,6 @@
 /** Secrets of an account: written by its users, read only by the hosts that start its workers. */
-import * as z from "zod";
+import type * as z from "zod";
 import { seal, type SealedPlace } from "../../auth/envelope.ts";
-import { NAME_MAX_CHARACTERS } from "../../contract/limits.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import {
   deleteSecret,
@@ -13,54 +12,14 @@ import {
   listSecretUsers,
   type SecretRecord,
 } from "../../db/credentials/secrets.ts";
-import { SECRET_NAME, referencedSecrets } from "../../domain/accounts/secret-reference.ts";
+import { referencedSecrets } from "../../domain/accounts/secret-reference.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, retryOnConflict, warn, type RequestContext } from "../context.ts";
 import { renewAssignments } from "../objects.ts";
 import { requireSealingKeys } from "./sealing-keys.ts";
-import { clearable, stringSchema } from "../input-schemas.ts";
+import type { secretCreationSchema, secretDescriptionSchema, secretValueSchema } from "../nouns/secret.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import type { EnvironmentVariable } from "../../db/schema.ts";
-
-const SECRET_VALUE_MAX_BYTES = 64 * 1024;
-const SECRET_DESCRIPTION_MAX_CHARACTERS = 1_000;
-
-const valueSchema = z
-  .string("must be a string")
-  .min(1, "must not be empty")
-  .refine((value) => new TextEncoder().encode(value).length <= SECRET_VALUE_MAX_BYTES, {
-    error: `must have at most ${SECRET_VALUE_MAX_BYTES} bytes (UTF-8)`,
-  })
-  .refine((value) => value.isWellFormed() && !value.includes("\0"), {
-    error: "must be text that an environment variable can hold: Unicode without NUL",
-  });
-
-const descriptionSchema = clearable(
-  z
-    .string("must be a string")
-    .max(
-      SECRET_DESCRIPTION_MAX_CHARACTERS,
-      `must have at most ${SECRET_DESCRIPTION_MAX_CHARACTERS} characters`,
-    ),
-);
-
-const idSchema = stringSchema.min(1, "must not be empty");
-
-export const secretCreationSchema = z.object({
-  name: z
-    .string("must be a string")
-    .min(1, "must not be empty")
-    .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`)
-    .regex(
-      SECRET_NAME,
-      "may hold letters, digits, _, - and . only, so that {{ SECRET_name }} can refer to it",
-    ),
-  value: valueSchema,
-  description: descriptionSchema,
-});
-export const secretValueSchema = z.object({ id: idSchema, value: valueSchema });
-export const secretDescriptionSchema = z.object({ id: idSchema, description: descriptionSchema });
-export const secretDeletionSchema = z.object({ id: idSchema });
 
 /** The secrets of the calling account without their values, the oldest first. */
 export async function listOwnSecrets({ db, principal }: RequestContext): Promise<readonly SecretRecord[]> {
