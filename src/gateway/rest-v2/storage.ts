@@ -1,7 +1,5 @@
 /** Network volumes and registry credentials: `/v2/network-volumes` and `/v2/registries`. */
 import * as z from "zod";
-import { DATA_CENTERS } from "../../catalog/data-centers.ts";
-import { NETWORK_VOLUME_MAX_GB } from "../../contract/rest/rest-storage.ts";
 import {
   changeVolume,
   createVolume,
@@ -9,53 +7,52 @@ import {
   listVolumes,
   requireVolume,
 } from "../../management/endpoints/volumes.ts";
-import { nameSchema, oneOf, parseInput, wholeNumber } from "../../management/input-schemas.ts";
+import {
+  fromNested,
+  nestedInput,
+  nestedNames,
+  nestedOutput,
+  toNested,
+} from "../../management/nouns/field.ts";
+import { registryAuthCreationSchema, registryAuthFields } from "../../management/nouns/registry-auth.ts";
+import { volumeCreationSchema, volumeFields, volumePatchSchema } from "../../management/nouns/volume.ts";
 import {
   createRegistryAuth,
   deleteRegistryAuth,
   listOwnRegistryAuths,
-  registryAuthCreationSchema,
   requireRegistryAuth,
 } from "../../management/secrets/registry-auths.ts";
+import { nest, nestedAnswer, nestedBody } from "./nesting.ts";
 import { pageOf, pageQuerySchema, pageSchema } from "./page.ts";
-import { withPlaces } from "./patch.ts";
+import { parseNested, withPlaces } from "./patch.ts";
 import { CHANGE, CREATE, FIND, REMOVE, v2Route } from "./route.ts";
 
-const sizeSchema = wholeNumber(1, NETWORK_VOLUME_MAX_GB).meta({ description: "GB. Can grow, never shrink." });
-const volumeSchema = z
-  .object({
-    id: z.string().meta({ example: "agv6w2qcg7ldkm" }),
-    name: z.string(),
-    size: z.int(),
-    dataCenter: z.string(),
-    type: z.enum(["STANDARD"]),
-  })
-  .meta({ id: "Volume" });
+/** Hosts offer one kind of storage. */
+const TYPE = "STANDARD";
 
-const volumeCreationSchema = z
-  .strictObject({
-    name: nameSchema,
-    size: sizeSchema,
-    dataCenter: oneOf(DATA_CENTERS.map(({ id }) => id)),
-    type: z
-      .literal("STANDARD", "must be STANDARD: hosts offer one kind of storage")
-      .optional()
-      .meta({ description: "STANDARD, the only kind that there is." }),
-  })
-  .meta({ id: "CreateVolumeInput" });
+const volumeSchema = nestedAnswer({
+  id: z.string().meta({ example: "agv6w2qcg7ldkm" }),
+  ...nestedOutput(volumeFields),
+  type: z.enum([TYPE]),
+}).meta({ id: "Volume" });
 
-const volumeUpdateSchema = z
-  .strictObject({ name: nameSchema.optional(), size: sizeSchema.optional() })
-  .refine(({ name, size }) => name !== undefined || size !== undefined, "must have name or size")
-  .meta({ id: "UpdateVolumeInput" });
+const creationSchema = nestedBody({
+  ...nestedInput(volumeFields, "creation"),
+  type: z
+    .literal(TYPE, `must be ${TYPE}: hosts offer one kind of storage`)
+    .optional()
+    .meta({ description: `${TYPE}, the only kind that there is.` }),
+}).meta({ id: "CreateVolumeInput" });
 
-type Volume = Awaited<ReturnType<typeof requireVolume>>;
+const updateSchema = nestedBody(nestedInput(volumeFields, "update"))
+  .refine((body) => Object.keys(body).length > 0, "must have name or size")
+  .meta({ id: "UpdateVolumeInput", minProperties: 1 });
 
-function showVolume({ id, name, sizeGb, dataCenterId }: Volume) {
-  return { id, name, size: sizeGb, dataCenter: dataCenterId, type: "STANDARD" };
+const places = nestedNames(volumeFields);
+
+function showVolume(volume: Awaited<ReturnType<typeof requireVolume>>) {
+  return nest({ id: volume.id, ...toNested(volumeFields, volume), type: TYPE });
 }
-
-const places = { dataCenterId: "dataCenter" };
 
 export const volumeRoutes = [
   v2Route({
@@ -76,13 +73,14 @@ export const volumeRoutes = [
     id: "createVolume",
     summary: "Create a network volume",
     errors: CREATE,
-    body: volumeCreationSchema,
+    body: creationSchema,
     example: { name: "models", size: 50, dataCenter: "EU-RO-1" },
     answer: volumeSchema,
-    serve: async (request, { body: { name, size, dataCenter } }) =>
-      await withPlaces(places, async () =>
-        showVolume(await createVolume(request, { name, size, dataCenterId: dataCenter })),
-      ),
+    serve: async (request, { body }) =>
+      await withPlaces(places, async () => {
+        const sent = fromNested(volumeFields, body, "creation");
+        return showVolume(await createVolume(request, parseNested(volumeCreationSchema, sent, places)));
+      }),
   }),
   v2Route({
     on: "GET /network-volumes/{id}",
@@ -98,10 +96,13 @@ export const volumeRoutes = [
     id: "updateVolume",
     summary: "Rename a network volume or make it larger",
     errors: CHANGE,
-    body: volumeUpdateSchema,
+    body: updateSchema,
     example: { size: 100 },
     answer: volumeSchema,
-    serve: async (request, { params, body }) => showVolume(await changeVolume(request, params.id, body)),
+    serve: async (request, { params, body }) => {
+      const sent = fromNested(volumeFields, body, "update");
+      return showVolume(await changeVolume(request, params.id, parseNested(volumePatchSchema, sent, places)));
+    },
   }),
   v2Route({
     on: "DELETE /network-volumes/{id}",
@@ -113,14 +114,12 @@ export const volumeRoutes = [
   }),
 ];
 
-const registrySchema = z.object({ id: z.string(), name: z.string() }).meta({ id: "Registry" });
-const registryCreationSchema = z
-  .strictObject({
-    name: nameSchema.meta({ example: "ghcr" }),
-    username: z.string().min(1),
-    password: z.string().min(1).meta({ description: "Never shown again.", format: "password" }),
-  })
-  .meta({ id: "CreateRegistryInput" });
+const registrySchema = nestedAnswer({ id: z.string(), ...nestedOutput(registryAuthFields) }).meta({
+  id: "Registry",
+});
+const registryCreationSchema = nestedBody(nestedInput(registryAuthFields, "creation")).meta({
+  id: "CreateRegistryInput",
+});
 
 function showRegistry({ id, name }: { readonly id: string; readonly name: string }) {
   return { id, name };
@@ -149,7 +148,7 @@ export const registryRoutes = [
     example: { name: "ghcr", username: "acme", password: "secret" },
     answer: registrySchema,
     serve: async (request, { body }) =>
-      showRegistry(await createRegistryAuth(request, parseInput(registryAuthCreationSchema, body))),
+      showRegistry(await createRegistryAuth(request, parseNested(registryAuthCreationSchema, body, {}))),
   }),
   v2Route({
     on: "GET /registries/{id}",
