@@ -61,8 +61,8 @@ export const RANDOM_MUTANTS: readonly Mutant[] = [
     "R22",
     "this.#begin(place, refused.size === 0);",
     "this.#begin(place, refused.size !== 0);",
-    "workers/direct-load",
-    "workers/direct-refusals",
+    "workers/load-balancing-scaling",
+    "workers/load-balancing-errors",
   ),
   mutant(
     "R23",
@@ -91,7 +91,7 @@ export const RANDOM_MUTANTS: readonly Mutant[] = [
     "R28",
     "if (this.#closed.has(workerId) && !isHeld)",
     "if (!(this.#closed.has(workerId) && !isHeld))",
-    "workers/direct-affinity",
+    "workers/load-balancing-affinity",
     "workers/scaling",
   ),
   mutant(
@@ -100,7 +100,7 @@ export const RANDOM_MUTANTS: readonly Mutant[] = [
     "",
     "request-slots",
   ),
-  mutant("R30", "this.store.save(touched);", "", "workers/batch-survival"),
+  mutant("R30", "this.store.save(touched);", "", "workers/batch-recovery"),
   mutant(
     "R31",
     "if (now < batch.touchedAt + BATCH_RETENTION_MS || index.hasChanged(batch.number))",
@@ -118,11 +118,11 @@ export const RANDOM_MUTANTS: readonly Mutant[] = [
     "R33",
     "if (error !== undefined) this.#drop(socket, link",
     "if (!(error !== undefined)) this.#drop(socket, link",
-    "workers/direct-load",
+    "workers/load-balancing-scaling",
   ),
   mutant("R34", "if (chunks.error !== undefined)", "if (chunks.error === undefined)", "workers/stream"),
   mutant("R35", "dispatch.flush();", "", "workers/queue-flow"),
-  mutant("R36", "if (body === null ||", "if (body !== null ||", "workers/direct.test"),
+  mutant("R36", "if (body === null ||", "if (body !== null ||", "workers/load-balancing.test"),
   mutant(
     "R37",
     'if (end !== "sent" && end !== "stopped") source.cancel();',

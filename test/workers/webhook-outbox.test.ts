@@ -155,7 +155,7 @@ async function withPages(work: (pages: Pages) => void): Promise<void> {
 }
 
 test(
-  "every end is delivered or given up, and nothing is left behind",
+  "every end is delivered or dropped, and nothing is left behind",
   { timeout: 600_000 },
   async ({ expect }) => {
     await withPages(({ store, count, clear }) => {
@@ -228,7 +228,7 @@ test("page numbers continue after the last page that was closed", async ({ expec
   });
 });
 
-test("deliveries beyond the limit fail, say why, and can be redelivered", async ({ expect }) => {
+test("deliveries beyond the limit fail with a reason, and can be redelivered", async ({ expect }) => {
   await withPages(({ store }) => {
     const history = new History(store);
     history.outbox = new WebhookOutbox(store, 2);

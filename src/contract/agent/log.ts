@@ -114,6 +114,7 @@ export type LogQuery = z.infer<typeof logQuerySchema>;
 /** What the log stream of one worker shows. */
 export const workerLogQuerySchema = z.object({
   source: z.enum(LOG_SOURCES).optional(),
+  since: timeSchema.optional().meta({ description: "From this time on." }),
   tail: whole("a whole number")
     .pipe(z.number().int().max(LOG_TAIL_MAX, `must be at most ${LOG_TAIL_MAX}`))
     .default(LOG_TAIL_DEFAULT)
@@ -139,6 +140,18 @@ export const logPageSchema = z
   })
   .meta({ id: "LogPage" });
 export type LogPage = z.infer<typeof logPageSchema>;
+
+/** What the logs of a worker show to clients that take it for a pod. */
+export const podLogQuerySchema = workerLogQuerySchema.omit({ source: true }).extend({
+  type: z
+    .enum(["all", ...LOG_SOURCES])
+    .default("all")
+    .meta({ description: "The source of the lines." }),
+  stream: z
+    .enum(["true", "false"])
+    .default("false")
+    .meta({ description: "true: server-sent events, each `{source, line, ts}`, instead of the last lines." }),
+});
 
 /** The logs of a worker as a pod's. */
 export const podLogsSchema = z.object({ container: z.array(z.string()), system: z.array(z.string()) });

@@ -1,4 +1,4 @@
-/** How many of something there are: workers by what they do, jobs that wait, and how that went over a span of time. */
+/** Gauges of an endpoint: workers by what they do, queued and running jobs; and their levels over a span of time. */
 import type { FleetReport } from "../jobs/queue-reason.ts";
 
 export const GAUGES = [

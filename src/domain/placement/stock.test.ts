@@ -46,7 +46,7 @@ describe("the stock of a host", () => {
     ]);
   });
 
-  test("a place that nobody knows is the default one", ({ expect }) => {
+  test("an unknown data center is the default one", ({ expect }) => {
     expect(["US-KS-2", "us-ks-2", "cellar", undefined].map(resolveDataCenter)).toEqual([
       "US-KS-2",
       "EU-RO-1",

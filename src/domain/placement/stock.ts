@@ -17,7 +17,7 @@ export type GpuStock = {
   readonly free: number;
 };
 
-/** One present host, without what would tell whose it is. */
+/** One present host, without its owner. */
 export type HostStock = {
   readonly dataCenterId: string;
   readonly cpuCount: number;

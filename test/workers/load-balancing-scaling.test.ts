@@ -150,9 +150,7 @@ describe("rows", () => {
     expect(await alarmOf(endpointId)).toBe(alarm);
   });
 
-  test("are written by a lasting load as time goes by, however many requests there are", async ({
-    expect,
-  }) => {
+  test("are written by a constant load at intervals, however many requests there are", async ({ expect }) => {
     const rows: number[] = [];
     for (const perSecond of [1, 4]) {
       const { endpointId, serve } = await linked();
@@ -170,7 +168,7 @@ describe("rows", () => {
     expect(Math.max(...rows)).toBeLessThan(14);
   });
 
-  test("of a request that comes once in a while are those of a quiet time", async ({ expect }) => {
+  test("of a rare request are those of a quiet time", async ({ expect }) => {
     const { endpointId, serve } = await linked();
     await configure(endpointId, { workersMin: 0 });
     const once = async () => {
@@ -191,7 +189,7 @@ describe("rows", () => {
 });
 
 describe("workers", () => {
-  test("are as many as the requests that wait and those in flight ask for", async ({ expect }) => {
+  test("are as many as the waiting requests and those in flight need", async ({ expect }) => {
     const { endpointId, host, link, ask } = await linked();
     const replies = [ask(), ask(), ask()];
     const opened = [await link.open(), await link.open(), await link.open()];
@@ -241,7 +239,9 @@ describe("workers", () => {
     await host.until(0);
   });
 
-  test("stay for idleTimeout when the object dies after a request that no note has", async ({ expect }) => {
+  test("stay for idleTimeout when the object dies after a request that was not stored", async ({
+    expect,
+  }) => {
     const { endpointId, host, serve, workerId } = await linked();
     await configure(endpointId, { workersMin: 0 });
     await serve();
@@ -328,7 +328,7 @@ describe("a release", () => {
 });
 
 describe("a worker that was scaled down", () => {
-  test("comes back for a request that asks for it, and stays for idleTimeout", async ({ expect }) => {
+  test("is resumed for a request that names it, and stays for idleTimeout", async ({ expect }) => {
     const { endpointId, host, workerIds } = await linked(
       "workersMin: 2, workersMax: 2, flashBootType: FLASHBOOT",
     );
@@ -459,7 +459,7 @@ describe("requests", () => {
     expect(link.unread).toEqual([]);
   });
 
-  test("that no worker had are counted when they give up", async ({ expect }) => {
+  test("that no worker had are counted when their clients leave", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0, workersMax: 1`);
     const [leaving, patient] = [await openChannel(endpointId), await openChannel(endpointId)];
     leaving.close();
@@ -475,7 +475,7 @@ describe("requests", () => {
     });
   });
 
-  test("are remembered by an object that hibernates, and by one that dies up to the last note", async ({
+  test("are remembered by an object that hibernates, and up to the last checkpoint by one that dies", async ({
     expect,
   }) => {
     const { endpointId, serve } = await linked();
