@@ -7,8 +7,7 @@
  */
 import { Command } from "commander";
 import type { Cli } from "./core/cli.ts";
-import { appCommand, envCommand } from "./commands/app.ts";
-import { authCommand, loginCommand } from "./commands/login.ts";
+import { appCommand, authCommand, envCommand, loginCommand } from "./commands/account.ts";
 import { buildCommand, devCommand, initCommand } from "./commands/develop.ts";
 import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy.ts";
 import { addCompletion } from "./commands/completion.ts";

@@ -19,6 +19,10 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const COPIES = 2;
 const TEST_FILES = "{src,node-agent,cli,test}/**/*.test.ts";
 
+/** By Ctrl-C: no more tests run, and the copies are removed. */
+const interruption = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => interruption.abort());
+
 type Verdict = "killed" | "hung" | "error" | "survived" | "equivalent";
 type Place = { readonly path: string; readonly text: string; readonly start: number; readonly end: number };
 /** The files that a mutant's filter stands for, in one run. */
@@ -87,7 +91,7 @@ class Copy {
 
   #baselineOf(files: TestSet): Promise<Baseline> {
     const key = files.join(" ");
-    const baseline = this.#baselines.get(key) ?? runBaseline(this.#root, files);
+    const baseline = this.#baselines.get(key) ?? runBaseline(this.#root, files, interruption.signal);
     this.#baselines.set(key, baseline);
     return baseline;
   }
@@ -97,7 +101,7 @@ class Copy {
     const file = join(this.#root, path);
     writeFileSync(file, `${text.slice(0, start)}${mutant.replacement}${text.slice(end)}`);
     try {
-      return await failuresOf(this.#root, baseline);
+      return await failuresOf(this.#root, baseline, interruption.signal);
     } finally {
       writeFileSync(file, text);
     }
@@ -147,6 +151,7 @@ async function runMutants(mutants: readonly Mutant[]): Promise<void> {
   const work = async (root: string) => {
     const copy = new Copy(root, baselines);
     for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
+      if (interruption.signal.aborted) return;
       const startedAt = Date.now();
       const verdict = await copy.try(mutant).catch((error: unknown): Verdict => {
         console.error(`${mutant.id}: ${error instanceof Error ? error.message : String(error)}`);

@@ -103,7 +103,7 @@ function isLong(segment: string): boolean {
   return Buffer.byteLength(segment) > SEGMENT_MAX_BYTES;
 }
 
-/** Names come from the archive, and go into a message that users read. */
+/** Names are of the archive, and are put into a message that users read. */
 function quoted(path: string): string {
   const text = JSON.stringify(path.slice(0, QUOTED_MAX_LENGTH));
   return path.length > QUOTED_MAX_LENGTH ? `${text} …` : text;
