@@ -119,7 +119,6 @@ export const workerLogQuerySchema = z.object({
     .pipe(z.number().int().max(LOG_TAIL_MAX, `must be at most ${LOG_TAIL_MAX}`))
     .default(LOG_TAIL_DEFAULT)
     .meta({ type: "string", description: "Number of latest lines before the new ones." }),
-  since: timeSchema.optional().meta({ description: "Lines from this time on, in place of the latest." }),
 });
 
 export const logLineViewSchema = logLineSchema.omit({ seq: true }).extend({
