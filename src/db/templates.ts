@@ -8,6 +8,9 @@ import { changesBetween, recordReleases } from "./releases.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, registryAuth, template } from "./schema.ts";
 
+/** How long an inline template is kept whose endpoint could not be saved: a client that tries again takes it over. */
+export const ORPHAN_RETENTION_MS = 3_600_000;
+
 export type TemplateRecord = typeof template.$inferSelect;
 
 /** What a client decides about a template. */

@@ -10,6 +10,9 @@ import * as z from "zod";
 import { idSchema } from "./agent.ts";
 import { lenientList, dropItem } from "../lenient-list.ts";
 
+/** While a client follows the logs, lines that arrive this close together are sent together. */
+export const LOG_LIVE_DELAY_MS = 200;
+
 /** Unpacked size of a body of log lines, which is compressed with gzip. */
 export const LOG_UNPACKED_MAX_BYTES = 16_000_000;
 

@@ -1,11 +1,10 @@
 /** What endpoints of the calling account used, by hour, day or longer, and what that costs nominally. */
 import * as z from "zod";
 import { findGpuCard, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
-import { USAGE_RETENTION_MS } from "../../contract/limits.ts";
 import type { MetricsWindow } from "../../contract/metrics.ts";
 import type { ActivityReport } from "../../endpoint/messages.ts";
 import { logFailure } from "../../failure-log.ts";
-import { listUsage, type UsageRecord } from "../../db/usage.ts";
+import { listUsage, type UsageRecord, USAGE_RETENTION_MS } from "../../db/usage.ts";
 import { addGpuTimes, type GpuTime } from "../../domain/metrics/worker-usage.ts";
 import { gpuPrice, readGpuPrices, GPU_PRICE_PER_GB_HOUR, type GpuPrices } from "../catalog/prices.ts";
 import type { RequestContext } from "../context.ts";
