@@ -7,10 +7,10 @@
  */
 import { Command } from "commander";
 import type { Cli } from "./core/cli.ts";
-import { appCommand, envCommand } from "./commands/app.ts";
-import { authCommand, loginCommand } from "./commands/login.ts";
+import { appCommand, authCommand, envCommand, loginCommand } from "./commands/account.ts";
 import { buildCommand, devCommand, initCommand } from "./commands/develop.ts";
 import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy.ts";
+import { migrateCommand } from "./commands/migrate.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { EDGERUN_VERSION } from "../src/contract/version.ts";
 
@@ -37,6 +37,7 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   undeployCommand,
   envCommand,
   appCommand,
+  migrateCommand,
   loginCommand,
   authCommand,
 ];

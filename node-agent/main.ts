@@ -1,41 +1,16 @@
 import { DISK_RESERVE_DEFAULT_GB } from "./disk/disk-space.ts";
 import { errorMessage } from "../src/std/errors.ts";
 import { hostname } from "node:os";
-import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DATA_CENTERS } from "../src/catalog/data-centers.ts";
 import { hostCommands } from "./commands/host-commands.ts";
 import { checkedEdgeUrl } from "./edge/edge-url.ts";
-import { edgeOption, plainHttpOption, stateOption } from "./commands/options.ts";
+import { edgeOption, plainHttpOption, readPath, stateOption } from "./commands/options.ts";
 import { VOLUMES_DIRECTORY } from "./disk/volumes.ts";
 import { EXIT_FAILURE, Failure } from "../src/std/failure.ts";
 import { readAllowedNetwork } from "./runtime/network/firewall-rules.ts";
 import { type RunSettings, runAgent } from "./run.ts";
 import { AGENT_VERSION } from "../src/contract/agent/agent-version.ts";
-
-type RunFlags = {
-  edge: string;
-  allowPlainHttp: boolean;
-  joinToken?: string;
-  state: string;
-  runtime?: RunSettings["runtimeKind"];
-  pythonPackage?: string;
-  simulateGpus: boolean;
-  desktop: boolean;
-  name: string;
-  dataCenter?: string;
-  ephemeral: boolean;
-  diskReserveGb: number;
-  network?: string;
-  allowNetwork: string[];
-  allowOpenNetwork: boolean;
-  allowRegistry: string[];
-  allowOldRuntime: boolean;
-  volumes: string;
-  createVolumes: boolean;
-  metricsPort?: number;
-  metricsAddress: string;
-};
 
 const program = new Command("edgerun-agent")
   .description("Runs Edgerun workers on this machine.")
@@ -62,7 +37,9 @@ program
     new Option(
       "--python-package <directory>",
       "holds the package edgerun, for plain processes that bring no files of an app",
-    ).env("EDGERUN_PYTHON_PACKAGE"),
+    )
+      .env("EDGERUN_PYTHON_PACKAGE")
+      .argParser(readPath),
   )
   .option("--simulate-gpus", "offer GPUs of every tier that are not there", false)
   .option(
@@ -111,7 +88,8 @@ program
   .addOption(
     new Option("--volumes <directory>", "where network volumes are, each under its id")
       .default(VOLUMES_DIRECTORY)
-      .env("EDGERUN_VOLUMES"),
+      .env("EDGERUN_VOLUMES")
+      .argParser(readPath),
   )
   .option("--create-volumes", "make a network volume here when a worker wants one that is not there", false)
   .addOption(
@@ -121,37 +99,13 @@ program
     ).argParser(Number),
   )
   .option("--metrics-address <address>", "address of this machine at which they are served", "127.0.0.1")
-  .action(async (flags: RunFlags, command: Command) => {
+  .action(async (flags: RunSettings & { readonly allowPlainHttp: boolean }, command: Command) => {
     if (command.getOptionValueSource("joinToken") === "cli") {
       process.stderr.write(
         "warning: other users of this machine can see --join-token. Set EDGERUN_JOIN_TOKEN instead.\n",
       );
     }
-    process.exitCode = await runAgent({
-      edgeUrl: checkedEdgeUrl(flags.edge, flags.allowPlainHttp),
-      joinToken: flags.joinToken,
-      stateDir: resolve(flags.state),
-      runtimeKind: flags.runtime,
-      pythonPackage: flags.pythonPackage === undefined ? undefined : resolve(flags.pythonPackage),
-      simulateGpus: flags.simulateGpus,
-      isDesktop: flags.desktop,
-      name: flags.name,
-      dataCenterId: flags.dataCenter,
-      isEphemeral: flags.ephemeral,
-      diskReserveGb: flags.diskReserveGb,
-      allowsOldRuntime: flags.allowOldRuntime,
-      network: {
-        ...(flags.network !== undefined && { networkName: flags.network }),
-        allowedNetworks: flags.allowNetwork,
-        isOpenNetworkAllowed: flags.allowOpenNetwork,
-        allowedRegistries: flags.allowRegistry,
-      },
-      volumes: { directory: resolve(flags.volumes), createsMissing: flags.createVolumes },
-      metrics:
-        flags.metricsPort === undefined
-          ? undefined
-          : { address: flags.metricsAddress, port: flags.metricsPort },
-    });
+    process.exitCode = await runAgent({ ...flags, edge: checkedEdgeUrl(flags.edge, flags.allowPlainHttp) });
   });
 
 for (const command of hostCommands()) program.addCommand(command);

@@ -18,7 +18,7 @@ import { areOnOneDisk } from "./disk/disk-space.ts";
 import { dockerRoot } from "./runtime/daemon/docker-calls.ts";
 import { Desktop, readDesktopGpus } from "./runtime/docker/desktop.ts";
 import { DockerRuntime } from "./runtime/docker/docker-runtime.ts";
-import { chooseRuntime, createRuntime, type RuntimeSettings } from "./runtime/create-runtime.ts";
+import { chooseRuntime, createRuntime } from "./runtime/create-runtime.ts";
 import type { Runtime, RuntimeKind } from "./runtime/interface/runtime.ts";
 import {
   describeEscape,
@@ -29,30 +29,37 @@ import {
 import { StatusServer } from "./host/status-server.ts";
 import { StopRequest } from "./stop-request.ts";
 import { AGENT_VERSION } from "../src/contract/agent/agent-version.ts";
-import { Volumes, type VolumesSettings } from "./disk/volumes.ts";
+import { Volumes } from "./disk/volumes.ts";
 
+/** The options of `edgerun-agent run`; paths are absolute. */
 export type RunSettings = {
-  readonly edgeUrl: string;
-  readonly joinToken: string | undefined;
-  readonly stateDir: string;
-  readonly runtimeKind: RuntimeKind | undefined;
-  /** Holds the package `edgerun`; undefined: the interpreters have it themselves, or there are no live workers. */
-  readonly pythonPackage: string | undefined;
+  /** Checked, without a trailing slash. */
+  readonly edge: string;
+  readonly joinToken?: string;
+  /** The state directory. */
+  readonly state: string;
+  readonly runtime?: RuntimeKind;
+  /** Holds the package `edgerun`; absent: the interpreters have it themselves, or there are no live workers. */
+  readonly pythonPackage?: string;
   readonly simulateGpus: boolean;
   /** A developer's computer: containers share its GPUs, and Docker may run in a virtual machine. */
-  readonly isDesktop: boolean;
+  readonly desktop: boolean;
   readonly name: string;
-  readonly dataCenterId: string | undefined;
-  readonly isEphemeral: boolean;
+  readonly dataCenter?: string;
+  readonly ephemeral: boolean;
   readonly diskReserveGb: number;
+  /** Name of the workers' Docker network. */
+  readonly network?: string;
+  readonly allowNetwork: readonly string[];
+  readonly allowOpenNetwork: boolean;
+  readonly allowRegistry: readonly string[];
   /** Workers run also where images are known to get out of their containers. */
-  readonly allowsOldRuntime: boolean;
-  readonly network: Pick<
-    RuntimeSettings,
-    "networkName" | "allowedNetworks" | "isOpenNetworkAllowed" | "allowedRegistries"
-  >;
-  readonly volumes: VolumesSettings;
-  readonly metrics?: { readonly address: string; readonly port: number } | undefined;
+  readonly allowOldRuntime: boolean;
+  /** The directory of network volumes. */
+  readonly volumes: string;
+  readonly createVolumes: boolean;
+  readonly metricsPort?: number;
+  readonly metricsAddress: string;
 };
 
 /** It holds the host's token, inputs and results. */
@@ -66,14 +73,14 @@ const MEGABYTE = 1024 * 1024;
 /** Runs the agent until a stop is requested. Returns the exit code; throws with a message for users. */
 export async function runAgent(settings: RunSettings): Promise<number> {
   const log = createLog();
-  const stopRequest = new StopRequest(settings);
-  await mkdir(settings.stateDir, { recursive: true, mode: OWNER_ONLY });
-  await chmod(settings.stateDir, OWNER_ONLY); // an existing one keeps its mode
-  const { kind: runtimeKind, why } = await chooseRuntime(settings.runtimeKind);
+  const stopRequest = new StopRequest({ isEphemeral: settings.ephemeral });
+  await mkdir(settings.state, { recursive: true, mode: OWNER_ONLY });
+  await chmod(settings.state, OWNER_ONLY); // an existing one keeps its mode
+  const { kind: runtimeKind, why } = await chooseRuntime(settings.runtime);
   log.info("runtime_chosen", { runtime: runtimeKind, why });
-  const diskDirectory = (runtimeKind === "docker" ? await dockerRoot() : null) ?? settings.stateDir;
-  const volumes = new Volumes(settings.volumes);
-  const { simulateGpus, isDesktop, dataCenterId } = settings;
+  const diskDirectory = (runtimeKind === "docker" ? await dockerRoot() : null) ?? settings.state;
+  const volumes = new Volumes({ directory: settings.volumes, createsMissing: settings.createVolumes });
+  const { simulateGpus, desktop: isDesktop, dataCenter: dataCenterId } = settings;
   const simulatedPerTier = isDesktop ? DESKTOP_GPUS_PER_TIER : undefined;
   const facts = { runtimeKind, simulateGpus, simulatedPerTier, diskDirectory, dataCenterId, volumes };
   const read = (): Promise<Inventory> => readInventory(facts);
@@ -81,34 +88,38 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   const desktopGpus = isDesktop && runtimeKind === "docker" ? await readDesktopGpus() : [];
   const hasRealGpus = desktopGpus.length > 0 || inventory.gpus.some((gpu) => !gpu.isSimulated);
   const versions = runtimeKind === "docker" ? await readRuntimeVersions(hasRealGpus) : [];
-  requireIsolation(versions, settings.allowsOldRuntime, log);
+  requireIsolation(versions, settings.allowOldRuntime, log);
   const credential = await credentialOf(settings, inventory, log, stopRequest.signal);
   if (!credential) return 0;
   const runtime = createRuntime(runtimeKind, {
     hostId: credential.hostId,
-    stateDir: settings.stateDir,
+    stateDir: settings.state,
     hasRealGpus,
     clearsPreloads: escapesOf(versions).some(({ component }) => component === "NVIDIA Container Toolkit"),
     pythonPackage: settings.pythonPackage,
     volumes,
     log,
     diskReserveBytes: settings.diskReserveGb * GIGABYTE,
-    isStateBesideImages: await areOnOneDisk(diskDirectory, settings.stateDir),
+    isStateBesideImages: await areOnOneDisk(diskDirectory, settings.state),
     desktop: isDesktop ? new Desktop(desktopGpus) : undefined,
-    ...settings.network,
+    ...(settings.network !== undefined && { networkName: settings.network }),
+    allowedNetworks: settings.allowNetwork,
+    isOpenNetworkAllowed: settings.allowOpenNetwork,
+    allowedRegistries: settings.allowRegistry,
   });
+  const { metricsPort: port, metricsAddress: address } = settings;
   const agent = await Agent.start({
-    edgeUrl: settings.edgeUrl,
+    edgeUrl: settings.edge,
     hostToken: credential.hostToken,
-    stateDir: settings.stateDir,
+    stateDir: settings.state,
     runtime,
     inventory,
     readInventory: async () => withFreeable(await read(), await runtime.freeableBytes()),
     log,
-    metrics: settings.metrics,
+    metrics: port === undefined ? undefined : { address, port },
     onConnected: () => {
-      process.stdout.write(`connected ${settings.edgeUrl} as ${settings.name}\n`);
-      void removeJoinTokenFile(settings.stateDir);
+      process.stdout.write(`connected ${settings.edge} as ${settings.name}\n`);
+      void removeJoinTokenFile(settings.state);
     },
     onUnauthorized: () => stopRequest.request("unauthorized"),
   });
@@ -116,16 +127,16 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   const reason = await stopRequest.wait();
   await status?.close();
   // The work of a host that the edge no longer knows is lost.
-  await agent.stop({ removeWorkers: settings.isEphemeral || reason === "unauthorized" });
-  if (settings.isEphemeral) await removeOwnNetwork(runtime, settings, log);
+  await agent.stop({ removeWorkers: settings.ephemeral || reason === "unauthorized" });
+  if (settings.ephemeral) await removeOwnNetwork(runtime, settings, log);
   if (reason !== "unauthorized") return 0;
-  await setCredentialAside(settings.stateDir);
+  await setCredentialAside(settings.state);
   throw await unauthorizedError(settings);
 }
 
 /** A network that was named for this agent alone is not needed any longer. */
 async function removeOwnNetwork(runtime: Runtime, { network }: RunSettings, log: AgentLog): Promise<void> {
-  if (network.networkName === undefined || !(runtime instanceof DockerRuntime)) return;
+  if (network === undefined || !(runtime instanceof DockerRuntime)) return;
   await runtime.removeNetwork().catch((error: unknown) => {
     log.warn("network_not_removed", { reason: errorMessage(error) });
   });
@@ -153,18 +164,11 @@ async function serveStatus(
   agent: Agent,
   log: AgentLog,
 ): Promise<StatusServer | undefined> {
-  const { edgeUrl, name, stateDir } = settings;
-  const facts = {
-    version: AGENT_VERSION,
-    pid: process.pid,
-    edgeUrl,
-    hostId,
-    name,
-    runtime,
-    startedAt: Date.now(),
-  };
+  const { edge: edgeUrl, name, state } = settings;
+  const own = { version: AGENT_VERSION, pid: process.pid, startedAt: Date.now() };
+  const facts = { ...own, edgeUrl, hostId, name, runtime };
   try {
-    return await StatusServer.start(stateDir, () => ({ ...facts, ...agent.overview() }));
+    return await StatusServer.start(state, () => ({ ...facts, ...agent.overview() }));
   } catch (error) {
     log.warn("agent_status_silent", { detail: errorMessage(error) });
     return undefined;
@@ -177,9 +181,9 @@ async function credentialOf(
   log: AgentLog,
   signal: AbortSignal,
 ): Promise<HostCredential | undefined> {
-  const known = await loadCredential(settings.stateDir);
+  const known = await loadCredential(settings.state);
   if (known) return known;
-  const joinToken = settings.joinToken || (await readJoinTokenFile(settings.stateDir));
+  const joinToken = settings.joinToken || (await readJoinTokenFile(settings.state));
   if (!joinToken) {
     const message = "This host has not joined an edge yet.";
     const advice = "Create a join token there and pass it as EDGERUN_JOIN_TOKEN.";
@@ -188,8 +192,8 @@ async function credentialOf(
   const { name } = settings;
   const request = { joinToken, name, agentVersion: AGENT_VERSION, inventory };
   try {
-    const credential = await joinHost(settings.edgeUrl, request, { log, signal });
-    await saveCredential(settings.stateDir, credential);
+    const credential = await joinHost(settings.edge, request, { log, signal });
+    await saveCredential(settings.state, credential);
     log.info("host_joined", { hostId: credential.hostId });
     return credential;
   } catch (error) {
@@ -199,9 +203,9 @@ async function credentialOf(
 }
 
 /** With a join token, the supervisor of the agent may restart it, and it joins again. */
-async function unauthorizedError({ edgeUrl, stateDir, joinToken }: RunSettings): Promise<Error> {
-  const message = `The edge ${edgeUrl} does not accept this host's token any more: the host was removed there, or the edge's data is new. Its workers are removed.`;
-  if (joinToken || (await readJoinTokenFile(stateDir)))
+async function unauthorizedError({ edge, state, joinToken }: RunSettings): Promise<Error> {
+  const message = `The edge ${edge} does not accept this host's token any more: the host was removed there, or the edge's data is new. Its workers are removed.`;
+  if (joinToken || (await readJoinTokenFile(state)))
     return new Error(`${message} After a restart it joins again.`);
   const advice =
     "To join again, create a join token and pass it to the installation, or to edgerun-agent run as EDGERUN_JOIN_TOKEN.";

@@ -1,16 +1,23 @@
 /**
- * `npm run structure [tree]`: measures how the code is laid out: files, lines, folders, imports and retired words.
+ * `npm run structure -- [--time] [tree]`: measures how the code is laid out: files, lines, folders, imports, types of a
+ * job, files that a job passes, and retired words. `--time` also runs all tests and measures their processor time.
  * Takes the path of another checkout, so that two states can be compared.
  */
-import { globSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { parseSync } from "oxc-parser";
 import { findRetiredTerms } from "./check/glossary.ts";
 
 const AREAS = ["src", "node-agent", "cli"] as const;
 const SMALL_FILE_LINES = 40;
 const JOB_TYPES =
-  /^(Job|WorkOrder|Submission|Dispatched|Delivered|Stored|Queued|Arrived|Received|Waiting|Submitted|Claimed|Submit)(Job|Request|View|Reply|$)|Job$/;
+  /^(Job|WorkOrder|Submission|Dispatched|Delivered|Stored|Queued|Arrived|Received|Waiting|Submitted|Claimed|Submit)(Job|Request|View|Reply|$)|Job$|^AttemptReport$/;
+/** Follows one job through the code, a row of a table for each step. */
+const LIFE_OF_A_JOB = "docs/explanation/life-of-a-job.md";
+const OWN_TIMES = "/proc/self/stat";
+const CLOCK_TICKS_PER_SECOND = 100;
 
 type SourceFile = {
   readonly path: string;
@@ -19,7 +26,11 @@ type SourceFile = {
   readonly types: readonly string[];
 };
 
-const root = resolve(process.argv[2] ?? ".");
+const { values, positionals } = parseArgs({
+  options: { time: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const root = resolve(positionals[0] ?? ".");
 const files = new Map(productionFiles().map((path) => [path, readSource(path)]));
 const importers = countImporters();
 
@@ -43,14 +54,16 @@ print(
   cycles().length,
 );
 print("types of a job", jobTypes(), jobTypes().length);
+print("files that a job passes, from the client and back", [], filesOfAJob());
 print("retired words", [], findRetiredTerms(root).length);
+if (values.time) print("seconds of processor time of npm test", [], testSeconds());
 
 function print(what: string, details: readonly string[], figure: number): void {
   const listed = details.length === 0 ? "" : `  (${details.join(", ")})`;
   console.log(`${`${figure}`.padStart(7)}  ${what}${listed}`);
 }
 
-/** Tests, their support and type declarations apart. */
+/** Without tests, their support and type declarations. */
 function productionFiles(): readonly string[] {
   return globSync(`{${AREAS.join(",")}}/**/*.ts`, { cwd: root })
     .filter((path) => !/\.test\.ts$|\.d\.ts$|node_modules/.test(path))
@@ -137,6 +150,30 @@ function jobTypes(): readonly string[] {
   return [
     ...new Set([...files.values()].flatMap(({ types }) => types.filter((name) => JOB_TYPES.test(name)))),
   ].toSorted();
+}
+
+/** NaN where the tree has no such document. */
+function filesOfAJob(): number {
+  const path = join(root, LIFE_OF_A_JOB);
+  if (!existsSync(path)) return Number.NaN;
+  const steps = readFileSync(path, "utf8").matchAll(/^\| *\d+ *\| *`([^`]+)`/gm);
+  return new Set([...steps].map(([, file]) => file)).size;
+}
+
+/**
+ * User and system time of all tests and of what they start, as `time npm test` counts it on Linux: without containers,
+ * and without processes whose parent was killed. NaN where tests fail, or there is no /proc.
+ */
+function testSeconds(): number {
+  const bootstrap = join(root, "scripts/bootstrap.mjs");
+  const { status } = spawnSync(process.execPath, [bootstrap, "test"], {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+  });
+  if (status !== 0 || !existsSync(OWN_TIMES)) return Number.NaN;
+  // The name of the program comes second, in parentheses; cutime and cstime are the fields 16 and 17.
+  const fields = readFileSync(OWN_TIMES, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+  return Math.round((Number(fields[13]) + Number(fields[14])) / CLOCK_TICKS_PER_SECOND);
 }
 
 /** Tarjan's strongly connected components of more than one file. */

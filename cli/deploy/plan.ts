@@ -21,7 +21,7 @@ export type Plan = {
   readonly ofOtherType: readonly PresentEndpoint[];
 };
 
-/** An endpoint, with the build that its workers shall run; null for an image of one's own. */
+/** An endpoint, with the build that its workers shall run; null for a custom image. */
 export type DesiredEndpoint = { readonly input: EndpointInput; readonly buildId: string | null };
 
 /** Variables that the platform sets in templates; they stay unless the app has set them before. */

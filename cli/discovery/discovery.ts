@@ -74,7 +74,7 @@ function environmentFor(cli: Cli, interpreter: Interpreter): Record<string, stri
   return { ...Object.fromEntries(given), ...(paths.length > 0 ? { PYTHONPATH: paths.join(delimiter) } : {}) };
 }
 
-/** Throws a Failure when the report comes from an incompatible version of the package. */
+/** Throws a Failure when the report is of an incompatible version of the package. */
 export function parseReport<Schema extends z.ZodType>(
   schema: Schema,
   interpreter: string,

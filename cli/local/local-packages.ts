@@ -1,5 +1,5 @@
 /**
- * What the local edge runs on, and what is too large to come with the command: Miniflare with the Workers runtime, and
+ * What the local edge runs on, and what is too large to be part of the command: Miniflare with the Workers runtime, and
  * a newer Node where the computer's is too old. Fetched once per version into this user's cache,
  * and again when files are missing from it.
  */

@@ -77,7 +77,7 @@ async function sizeOf(directory: string): Promise<number> {
   return [...(await fileSizes(directory)).values()].reduce((sum, size) => sum + size, 0);
 }
 
-/** npm comes with most builds of Node, the one of the Python package among them; a distribution may have its own. */
+/** Most builds of Node include npm, the one of the Python package among them; a distribution may have its own. */
 async function npmCommand(): Promise<[string, ...string[]]> {
   const beside = dirname(process.execPath);
   for (const modules of ["../lib/node_modules", "node_modules"]) {

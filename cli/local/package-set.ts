@@ -1,4 +1,4 @@
-/** Packages of npm that come with the command as a list: package.json, and a lockfile for all platforms. */
+/** Packages of npm that the command lists: package.json, and a lockfile for all platforms. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -28,7 +28,7 @@ type PreviewDocument = {
   readonly warnings: readonly string[];
 };
 
-/** `ownUrls`: of endpoints that have a port of their own, by their names. */
+/** `ownUrls`: of endpoints with a separate port, by their names. */
 export function showPreview(
   cli: Cli,
   order: { readonly appName: string; readonly manifest: FlashManifest; readonly warnings: readonly string[] },

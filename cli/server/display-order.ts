@@ -3,12 +3,12 @@
  * call that begins in between are buffered until then, so that the lines of each call stay together.
  *
  * O1  Only the display waits.
- * O2  A call waits only for calls that had ended when it began; concurrent calls are shown as they come.
+ * O2  A call waits only for calls that had ended when it began; concurrent calls are shown as they arrive.
  * O3  Nothing is buffered once the command ends.
  */
 export class DisplayOrder {
   readonly #signal: AbortSignal;
-  /** Calls with output to come, in the order in which they began. */
+  /** Calls whose output is not complete, in the order in which they began. */
   readonly #calls = new Set<DisplayedCall>();
 
   constructor(signal: AbortSignal) {

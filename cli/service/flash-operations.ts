@@ -150,7 +150,7 @@ export const createAuthRequest = operation("mutation { createFlashAuthRequest { 
   createFlashAuthRequest: authRequestSchema,
 });
 
-/** Needs no key. The API key comes with APPROVED, once. */
+/** Needs no key. The first answer with APPROVED has the API key. */
 export const authRequestStatus = operation(
   "query ($id: String) { flashAuthRequestStatus(flashAuthRequestId: $id) { id status expiresAt apiKey } }",
   { flashAuthRequestStatus: authRequestSchema.extend({ apiKey: string.nullable() }) },

@@ -5,7 +5,7 @@
  *   <sha256>/artifact.tar.gz      the archive that they came in
  *   <sha256>/size                 bytes of both; its time is that of the last use
  *   <sha256>/boot                 of this host, while they may still be in its memory alone
- *   incoming/<sha256>             what has come of an archive until now
+ *   incoming/<sha256>             what was downloaded of an archive so far
  *   unpacking/<sha256>-<chance>/  becomes <sha256>/ when it is whole
  *
  * What is there under its digest is whole: it got the name at the end, in one step. Only what was not on the disk yet
@@ -30,7 +30,7 @@ const NO_LIMIT_MS = 0;
 /** The unpacked files of an app on this host, and the archive that they came in. */
 export type ArtifactPlace = { readonly appPath: string; readonly archivePath: string };
 
-/** What is kept: an app's files, or the beginning of an archive that has not come whole. */
+/** What is kept: an app's files, or the beginning of an archive whose download was interrupted. */
 export type StoredArtifact = {
   readonly sha256: string;
   readonly isComplete: boolean;

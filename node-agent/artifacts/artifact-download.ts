@@ -6,7 +6,7 @@ import type { Artifact } from "../../src/contract/agent/artifact.ts";
 import type { ArtifactBytes, EdgeClient, EdgeOutcome } from "../edge/edge-client.ts";
 import { formatProgress } from "../core/format.ts";
 
-/** The part of the edge that artifacts come from. */
+/** The call of the edge that downloads artifacts. */
 export type ArtifactSource = Pick<EdgeClient, "artifact">;
 
 /** What a runtime learns only after it was created. */
@@ -73,7 +73,7 @@ class Transfer {
     this.#bytes = start.bytes;
   }
 
-  /** The SHA-256 of what has come. */
+  /** The SHA-256 of what was received. */
   async run(): Promise<string> {
     while (this.#bytes < this.#artifact.sizeBytes) {
       const before = this.#bytes;
@@ -100,7 +100,7 @@ class Transfer {
       }
     } finally {
       clearTimeout(timer);
-      stalled.abort(); // hangs up where there is more to come
+      stalled.abort(); // closes a connection with more to read
     }
     return this.#bytes < this.#artifact.sizeBytes ? unreachable("the connection broke off") : null;
   }

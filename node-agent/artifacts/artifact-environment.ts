@@ -7,7 +7,7 @@ export type ArtifactView = {
 };
 
 /**
- * The worker's variables with those of its files. They come before whatever else Python imports, and Python writes
+ * The worker's variables with those of its files. They precede everything else that Python imports, and Python writes
  * nothing beside them; `imagePythonPath` is what the image has set.
  */
 export function artifactEnvironment(

@@ -1,11 +1,10 @@
 /** The commands that maintain a host. */
-import { resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { readArtifactUsage } from "../artifacts/artifact-directory.ts";
 import { checkHost, exitCodeOf, reportLines } from "../doctor/checks.ts";
 import { readFacts } from "../doctor/read-facts.ts";
 import { checkedEdgeUrl } from "../edge/edge-url.ts";
-import { edgeOption, plainHttpOption, stateOption } from "./options.ts";
+import { edgeOption, plainHttpOption, readPath, stateOption } from "./options.ts";
 import type { RuntimeKind } from "../runtime/interface/runtime.ts";
 import { PINNED_KEY } from "../host/agent-signature.ts";
 import { isConnected, statusLines, waitForAgent } from "./status.ts";
@@ -40,8 +39,7 @@ function doctorCommand(): Command {
     .addOption(new Option("--runtime <kind>", "what runs the workers").env("EDGERUN_RUNTIME"))
     .option("--json", "findings as JSON", false)
     .action(async (flags: Flags & { readonly runtime?: RuntimeKind; readonly json: boolean }) => {
-      const { edge: edgeUrl, allowPlainHttp, state, runtime: requestedRuntime } = flags;
-      const stateDir = resolve(state);
+      const { edge: edgeUrl, allowPlainHttp, state: stateDir, runtime: requestedRuntime } = flags;
       const findings = checkHost(await readFacts({ edgeUrl, allowPlainHttp, stateDir, requestedRuntime }));
       if (flags.json) say(JSON.stringify({ findings }, null, 2));
       else reportLines(findings).forEach(say);
@@ -56,7 +54,7 @@ function statusCommand(): Command {
     .option("--wait <seconds>", "how long to wait for an agent that has reached the edge", seconds, 0)
     .option("--json", "as JSON", false)
     .action(async (flags: Flags & { readonly wait: number; readonly json: boolean }) => {
-      const stateDir = resolve(flags.state);
+      const { state: stateDir } = flags;
       const status =
         (await waitForAgent(stateDir, flags.wait * SECOND_MS, isConnected)) ??
         (await waitForAgent(stateDir, 0, () => true));
@@ -83,7 +81,7 @@ function upgradeCommand(): Command {
       if (!agentPath.endsWith(".mjs")) throw new Error("This agent was not installed as one file.");
       process.exitCode = await upgrade({
         edgeUrl: checkedEdgeUrl(flags.edge, flags.allowPlainHttp),
-        stateDir: resolve(flags.state),
+        stateDir: flags.state,
         agentPath,
         connectLimitMs: flags.wait * SECOND_MS,
         trustedKey: flags.acceptKey ?? PINNED_KEY,
@@ -104,7 +102,7 @@ function uninstallCommand(): Command {
       const drainLimitMs = flags.now ? 0 : flags.wait * SECOND_MS;
       process.exitCode = await uninstall({
         edgeUrl: flags.edge === undefined ? undefined : checkedEdgeUrl(flags.edge, flags.allowPlainHttp),
-        stateDir: resolve(flags.state),
+        stateDir: flags.state,
         drainLimitMs,
         say,
       });
@@ -126,8 +124,8 @@ function networkCommand(): Command {
 
 function volumeCommand(): Command {
   const volume = new Command("volume").description("Network volumes on this host.");
-  const place = ["--volumes <directory>", "where they are", VOLUMES_DIRECTORY] as const;
-  const open = (directory: string) => new Volumes({ directory: resolve(directory), createsMissing: false });
+  const place = ["--volumes <directory>", "where they are", readPath, VOLUMES_DIRECTORY] as const;
+  const open = (directory: string) => new Volumes({ directory, createsMissing: false });
   volume
     .command("add <volumeId>")
     .description("Create a network volume on this host, as a directory that workers share.")

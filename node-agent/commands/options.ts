@@ -1,4 +1,5 @@
-/** Options that several commands have. Each may come from the environment, where a service has its settings. */
+/** Options that several commands have. Each may be set in the environment, where a service has its settings. */
+import { resolve } from "node:path";
 import { Option } from "commander";
 import { ALLOWS_PLAIN_HTTP_BY_DEFAULT } from "../edge/edge-url.ts";
 
@@ -15,5 +16,11 @@ export function plainHttpOption(): Option {
 export function stateOption(): Option {
   return new Option("--state <directory>", "where the agent keeps what it must remember")
     .env("EDGERUN_STATE")
+    .argParser(readPath)
     .default("/var/lib/edgerun-agent");
+}
+
+/** A path from where the command was started. */
+export function readPath(path: string): string {
+  return resolve(path);
 }

@@ -1,4 +1,4 @@
-/** Lets loops sleep until something has changed. Wakes all that wait. */
+/** Suspends loops until something has changed, then wakes all of them. */
 export class Notifier {
   #waiters = new Set<() => void>();
 

@@ -1,4 +1,4 @@
-/** Lets through so much for long, and a burst at once. Times are in ms. */
+/** Limits a rate: so much per second in the long term, and a burst at once. Times are in ms. */
 export class TokenBucket {
   readonly #perMs: number;
   readonly #burst: number;

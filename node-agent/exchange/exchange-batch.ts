@@ -1,7 +1,7 @@
 /**
  * What immediate exchanges bring to the edge: chunks of running handlers, and reports of ended attempts.
  *
- * C1  Chunks of an attempt go in one exchange at a time, so they stay in order. What comes meanwhile goes
+ * C1  Chunks of an attempt go in one exchange at a time, so they stay in order. What is added meanwhile goes
  *     together in the next one.
  * C2  A report goes with or after the last chunk of its attempt, so a completed job has all its chunks.
  * C3  What is not acknowledged is sent again; the edge recognizes by the numbers what it has already.

@@ -3,8 +3,8 @@
  *
  * A1  An attempt is in the ledger before anything else happens with it.
  * A2  It has one outcome: the first report wins, later results are dropped.
- * A3  Its chunks are numbered in the order in which they came, and kept until the edge has them. The last one
- *     is kept longer, as the mark of how far the numbers have come.
+ * A3  Its chunks are numbered in the order in which they arrived, and kept until the edge has them. The last one
+ *     is kept longer, as the mark of the highest number.
  * A4  It is kept until its report is acknowledged, or until the edge reports that it is not wanted.
  * A5  A journal that cannot be written, as on a full disk, refuses results, which workers send again, and nothing
  *     else: what is not written is known until this process ends, and then the edge detects the loss.
@@ -46,7 +46,7 @@ type Entry = {
   /** When the worker took the job and when it gave a result, by `performance.now()`. */
   startedAt: number | undefined;
   finishedAt: number | undefined;
-  /** Number of the last chunk that came, and of the last one that the edge has. */
+  /** Number of the last chunk that arrived, and of the last one that the edge has. */
   chunkCount: number;
   chunksReceived: number;
 };
@@ -174,10 +174,10 @@ export class AttemptLedger {
     if (isResult(outcome)) await writing;
     else await writing.catch((error: unknown) => this.#logWriteError(entry.record, error)); // A5
     entry.report = report;
-    entry.needsUpload = output !== null; // it is on the disk, and read when its turn comes
+    entry.needsUpload = output !== null; // it is on the disk, and read when it is uploaded
   }
 
-  /** Why this host could not keep the result of an open attempt; undefined when none came. */
+  /** Why this host could not keep the result of an open attempt; undefined when none arrived. */
   writeErrorOf(ref: AttemptRef): string | undefined {
     return this.#entries.get(keyOf(ref))?.writeError;
   }

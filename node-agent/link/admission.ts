@@ -6,7 +6,7 @@ export type Admission = { readonly host: string; readonly port: number; readonly
 export type AdmissionControl = {
   /** Workers of the endpoint that take requests now. */
   openWorkers(endpointId: string): readonly string[];
-  /** Null when the worker takes no requests. `turnOut`: ends the request at once, for the worker waits no longer. */
+  /** Null when the worker takes no requests. `evict`: ends the request at once, for the worker waits no longer. */
   admit(endpointId: string, workerId: string, evict: () => void): Admission | null;
   /** A connection to the worker's server has failed: its health is checked at once. */
   connectionFailed(endpointId: string, workerId: string): void;

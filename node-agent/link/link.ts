@@ -64,7 +64,7 @@ export class Link {
     this.#session.announceWorkers(workers);
   }
 
-  /** Takes no more requests, lets those that run end for so long, then closes. */
+  /** Takes no more requests, waits for those that run up to the limit, then closes. */
   async leave(graceMs: number): Promise<void> {
     this.#isLeaving = true;
     this.admissionChanged();

@@ -41,7 +41,7 @@ export class Links {
     this.#links.get(endpointId)?.admissionChanged();
   }
 
-  /** Lets requests that run end for so long. */
+  /** Waits for requests that run, up to the limit. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
     await Promise.all([...this.#links.values()].map((link) => link.leave(graceMs)));

@@ -37,7 +37,7 @@ export class EdgeRelay {
       pipeline(answer, response, () => {}); // cut off on one side, it is cut off on the other
     });
     onward.on("error", (error) => refuse(response, error));
-    onward.once("close", () => incoming.resume()); // the rest is not wanted, and what comes behind it is
+    onward.once("close", () => incoming.resume()); // the rest is not wanted, but the next request is
     response.once("close", () => onward.destroy());
     incoming.pipe(onward);
   }

@@ -45,7 +45,7 @@ export class PollQueue<Value> {
   readonly #onTimeout: (poll: Poll) => void;
   readonly #entries = new Map<Poll, { readonly value: Value; readonly timer: NodeJS.Timeout }>();
 
-  /** `answerHeld`: ends a poll whose hold is over; there is nothing for it. */
+  /** `onTimeout`: ends a poll whose hold is over; there is nothing for it. */
   constructor(onChange: () => void, onTimeout = (poll: Poll) => poll.end()) {
     this.#onChange = onChange;
     this.#onTimeout = onTimeout;

@@ -4,7 +4,7 @@ import { isLoopbackHost } from "../../src/net/public-host.ts";
 /** Where and as whom a worker reaches its agent. */
 export type AgentAccess = { readonly address: string; readonly port: number; readonly token: string };
 
-/** What of an assignment its variables come from. */
+/** The part of an assignment that its variables are made of. */
 export type AssignedVariables = Pick<Assignment, "workerId" | "endpointId" | "env">;
 
 /** Below 1 s the SDK's ping process dies; 4 s is what workers are used to. */

@@ -2,22 +2,35 @@
  * Undecided requests to log in. The id of a request carries all of it, signed under the key ring, so that opening one
  * needs no key and stores nothing: a row is written when a user decides.
  */
-import { FLASH_AUTH_RETENTION_MS, FLASH_AUTH_TTL_MS } from "../contract/flash/flash-limits.ts";
 import { Signer, type EncryptionEnv } from "./derived-keys.ts";
 import { hex } from "./digest.ts";
+
+/** How long a login in the browser waits for the user. */
+export const FLASH_AUTH_TTL_MS = 10 * 60_000;
+/** How long an expired login is remembered, so that its client learns what became of it. */
+export const FLASH_AUTH_RETENTION_MS = 3_600_000;
+
+/** What a client may say when it opens a request; neither text has a line break. */
+export type LoginWishes = {
+  /** Given back with the state of the request, so that the client knows who began the login: RFC 7636, S256. */
+  readonly codeChallenge?: string | undefined;
+  /** Name of the key that it gets. */
+  readonly keyName?: string | undefined;
+};
 
 export type LoginRequest = {
   /** Its holder gets the key. Its first characters are random, and the code that users compare. */
   readonly id: string;
   /** As the client names itself. */
   readonly client: string;
+  readonly wishes: LoginWishes;
   readonly createdAt: number;
   readonly expiresAt: number;
 };
 
 const signer = new Signer("edgerun flash login");
 
-/** Random part, expiry, client in UTF-8 and signature; both in hex. */
+/** Random part, expiry, lines of client, challenge and name of the key in UTF-8, and signature; both in hex. */
 const FORM = /^([A-Z2-7]{32}\.(\d{1,15})\.((?:[0-9a-f]{2})*))\.([0-9a-f]{32})$/;
 const RANDOM_LENGTH = 32;
 /** Base32 of RFC 4648: a user compares the first of them, in capitals. */
@@ -27,13 +40,17 @@ const SIGNATURE_BYTES = 16;
 /** A new request; none when no key ring is configured. */
 export async function newLoginRequest(
   env: EncryptionEnv,
-  client: string,
+  { client, wishes }: Pick<LoginRequest, "client" | "wishes">,
   now: number,
 ): Promise<LoginRequest | undefined> {
   const expiresAt = now + FLASH_AUTH_TTL_MS;
-  const payload = `${randomCode()}.${expiresAt}.${hex(new TextEncoder().encode(client))}`;
+  const { codeChallenge = "", keyName = "" } = wishes;
+  const lines = codeChallenge || keyName ? [client, codeChallenge, keyName].join("\n") : client;
+  const payload = `${randomCode()}.${expiresAt}.${hex(new TextEncoder().encode(lines))}`;
   const signature = await signer.sign(env, payload);
-  return signature && { id: `${payload}.${encodeSignature(signature)}`, client, createdAt: now, expiresAt };
+  if (!signature) return undefined;
+  const id = `${payload}.${encodeSignature(signature)}`;
+  return { id, client, wishes, createdAt: now, expiresAt };
 }
 
 /** The request of an id; none for one that the edge has not made, or that expired long ago. */
@@ -42,13 +59,14 @@ export async function readLoginRequest(
   id: string,
   now: number,
 ): Promise<LoginRequest | undefined> {
-  const [, payload = "", expiry = "", client = "", signed = ""] = FORM.exec(id) ?? [];
+  const [, payload = "", expiry = "", text = "", signed = ""] = FORM.exec(id) ?? [];
   const expiresAt = Number(expiry);
   if (expiresAt + FLASH_AUTH_RETENTION_MS < now) return undefined;
   if (!(await signer.verify(env, payload, encodeSignature, signed))) return undefined;
-  const bytes = client.match(/../g) ?? [];
-  const clientName = new TextDecoder().decode(Uint8Array.from(bytes, (byte) => Number.parseInt(byte, 16)));
-  return { id, client: clientName, createdAt: expiresAt - FLASH_AUTH_TTL_MS, expiresAt };
+  const bytes = Uint8Array.from(text.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
+  const [client = "", codeChallenge, keyName] = new TextDecoder().decode(bytes).split("\n");
+  const wishes = { codeChallenge: codeChallenge || undefined, keyName: keyName || undefined };
+  return { id, client, wishes, createdAt: expiresAt - FLASH_AUTH_TTL_MS, expiresAt };
 }
 
 /** 160 random bits: the number of symbols divides that of bytes, so each is as likely as any other. */

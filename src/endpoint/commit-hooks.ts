@@ -12,7 +12,7 @@ import type { QueueEffect } from "./queue/queue.ts";
  * The order of the hooks, the same at every moment:
  *
  * - `limits` come first: wake-up channels that outlast the object's memory count in them.
- * - `dispatch` claims jobs before `queue` gives up what the turn has orphaned, since a claim removes expired jobs.
+ * - `dispatch` claims jobs before `queue` deletes orphaned payloads, since a claim removes expired jobs.
  * - `scaling` decides on what `queue` and `loadBalancing` have counted; `metrics` show what it decided.
  * - `checkpoint` carries what `scaling` and `metrics` have noted in the same turn, and is read before them by `queue`.
  * - `batches` come after `queue`: whether a batch is over depends on the jobs that a sweep has just removed.
@@ -38,7 +38,7 @@ export type FeatureHooks = {
   readonly isInterrupted?: () => boolean;
   /** Fleet reported; the facts have it already. */
   readonly learn?: (news: FleetNews, now: number) => void;
-  /** The work of a turn is done: follows it up in memory. Also called while the object knows no endpoint. */
+  /** The work of a turn is done: follows it up in memory. Also called while the object is unconfigured. */
   readonly settle?: (now: number) => void;
   readonly jobSettled?: (seq: number, now: number) => void;
   readonly jobRequeued?: (seq: number) => void;

@@ -91,7 +91,7 @@ export type Vitals = {
   readonly awaitedRequests: number;
 };
 
-/** Opens the storage and builds what stands on it; no row is read yet. */
+/** Opens the storage and the features on it; no row is read yet. */
 export function openEndpoint(context: DurableObjectState, env: EndpointEnv, fleet: FleetCalls): Endpoint {
   const base = openBase(context, fleet, () => hooks.finishTurn(Date.now()));
   const queue = openQueue(context, env, base);

@@ -49,7 +49,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     if (hooks.isInterrupted) alarm.armBy(now);
   }
 
-  /** Calls a feature if the object knows its endpoint; else the caller configures the object and repeats the call. */
+  /** Calls a feature if the object is configured; else the caller configures the object and repeats the call. */
   async #whenConfigured<Outcome>(
     call: (endpoint: Endpoint) => Outcome | Promise<Outcome>,
   ): Promise<Outcome | Unconfigured> {
@@ -198,7 +198,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   }
 
   /**
-   * What Fleet knows of this endpoint's workers; the leased jobs of lost workers are rescued. Returns the revision in
+   * Takes Fleet's report of this endpoint's workers; the leased jobs of lost workers are rescued. Returns the revision in
    * effect, which is another one when this report is older.
    */
   async fleetReport(report: FleetReport): Promise<number> {

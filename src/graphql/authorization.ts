@@ -9,7 +9,10 @@ import { environmentAccessError } from "./environment-access.ts";
 import { managementSchema } from "./schema.ts";
 
 /** These contain no data of an account, and clients query them without a key. */
-const CATALOG_FIELDS = ["gpuTypes", "cpuFlavors", "dataCenters", "countryCodes", "serverlessGpuPools"];
+const CATALOG_FIELDS = [
+  ...["gpuTypes", "cpuFlavors", "dataCenters", "countryCodes", "serverlessGpuPools"],
+  ...["listings", "listing", "listingFromRepo", "allAiApiPublicConfigs"],
+];
 /** Getting a key cannot need one. */
 const LOGIN_FIELDS = ["createFlashAuthRequest", "flashAuthRequestStatus"];
 

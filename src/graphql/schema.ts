@@ -7,6 +7,7 @@ import { usageResolvers, usageSdl } from "./account/usage.ts";
 import { catalogResolvers } from "./compute/catalog-resolvers.ts";
 import { catalogSdl } from "./compute/catalog-schema.graphql.ts";
 import { hostResolvers, hostSdl } from "./compute/hosts.ts";
+import { hostedContentResolvers, hostedContentSdl } from "./compute/hosted-content.ts";
 import { podResolvers } from "./compute/pod-resolvers.ts";
 import { podSdl } from "./compute/pod-schema.graphql.ts";
 import type { GraphqlContext } from "./context.ts";
@@ -70,6 +71,7 @@ export const managementSchema = makeExecutableSchema({
     loginSdl,
     hostSdl,
     podSdl,
+    hostedContentSdl,
     templateSdl,
     volumeSdl,
     webhookSdl,
@@ -88,6 +90,7 @@ export const managementSchema = makeExecutableSchema({
     loginResolvers,
     hostResolvers,
     podResolvers,
+    hostedContentResolvers,
     templateResolvers,
     volumeResolvers,
     webhookResolvers,

@@ -159,7 +159,7 @@ describe("a carved member", () => {
     expect(carved(`{"${"x".repeat(300)}":1,"input":2}`)).toMatchObject({ carved: ["2"] });
   });
 
-  test("stands once in its object, and so does what leads to it", ({ expect }) => {
+  test("occurs once in its object, and so does what leads to it", ({ expect }) => {
     const read = (text: string) => () =>
       new JsonCarver(pathTree([["a", "b"], ["c"]])).scan(encoder.encode(text));
     expect(read('{"a":{"b":1,"x":2,"b":3}}')).toThrow(new JsonRepeatError("b", 19));
@@ -178,7 +178,7 @@ describe("a carved member", () => {
     });
   });
 
-  test("may nest as deeply as any other, wherever it stands", ({ expect }) => {
+  test("may nest as deeply as any other, wherever it is", ({ expect }) => {
     const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
     const body = (depth: number) => encoder.encode(`{"jobs":[{"input":${nested(depth)}}]}`);
     expect(carve(["jobs", EACH, "input"], body(JSON_DEPTH_MAX))).not.toBe("refused");

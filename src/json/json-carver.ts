@@ -2,23 +2,20 @@
  * Reads JSON text as it arrives and carves values out of it, without ever holding one whole.
  *
  * K1  Exactly what RFC 8259 allows passes, in well-formed UTF-8. No carved value is nested deeper than the reader
- *     wants, and neither is what is left, whatever stands around them.
+ *     wants, and neither is what is left, wherever they are.
  * K2  The pieces of a carved value, one after the other, are its text without the space around it.
- * K3  No member that is carved, or in which there are such, stands twice in one object.
+ * K3  No member that is carved, or in which there are such, occurs twice in one object.
  * K4  What is left, with its number in the place of every carved value, is the same JSON text otherwise.
  */
 import {
   CLOSE_LIST,
   CLOSE_OBJECT,
-  ContainerReader,
   JsonCountError,
   JsonDepthError,
   JsonRepeatError,
   JsonSyntaxError,
-  NumberReader,
-  StringReader,
   unexpected,
-  LiteralReader,
+  ValueReader,
 } from "./json-tokens.ts";
 
 /** Nesting of a payload of any size. JSON parsers of other languages support half of it. */
@@ -35,7 +32,7 @@ export type Piece = {
   readonly carved: number | null;
   /** The path of a carved value, by its index. */
   readonly path: number | null;
-  /** The first piece of a carved value, whose number stands here in what is left (K4). */
+  /** The first piece of a carved value, whose number is here in what is left (K4). */
   readonly isFirst: boolean;
   readonly from: number;
   readonly to: number;
@@ -63,8 +60,8 @@ export function pathTree(paths: readonly JsonPath[]): PathTree {
 }
 
 type ExpectedToken = "value" | "value or end" | "key" | "key or end" | "colon" | "comma or end";
-/** What comes next: a token, or the rest of one. */
-type Expected = ExpectedToken | "text" | "number" | "word" | "container";
+/** What comes next: a token, or the rest of a key or of a value into which no path leads. */
+type Expected = ExpectedToken | "rest";
 
 /** The most values that any message of ours holds. */
 const CARVED_MAX = 150_000;
@@ -73,28 +70,27 @@ export type CarverLimits = { readonly depthMax?: number; readonly carvedMax?: nu
 
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 const NOT_CARVED = { number: null, path: null };
-/** No member that anybody carves has a longer name, escapes included. */
+/** No member that is carved has a longer name, escapes included. */
 const KEY_MAX_BYTES = 256;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-const MINUS = 0x2d;
 const COLON = 0x3a;
-const OPEN_LIST = 0x5b;
-const OPEN_OBJECT = 0x7b;
+/** The byte that closes a container, by the one that opens it. */
+const CLOSERS: ReadonlyMap<number, number> = new Map([
+  [0x7b, CLOSE_OBJECT],
+  [0x5b, CLOSE_LIST],
+]);
 
 /** A container into which the paths lead: where they lead there, the byte that closes it, the places found so far. */
 type Followed = { readonly place: PathTree; readonly closer: number; readonly found: PathTree[] };
 
 export class JsonCarver {
-  readonly #string = new StringReader();
-  readonly #number = new NumberReader();
-  readonly #literal = new LiteralReader();
-  /** Reads all containers into which no path leads, in one go. */
-  readonly #container = new ContainerReader();
+  /** Reads keys, and in one go all values into which no path leads. */
+  readonly #reader: ValueReader;
   readonly #depthMax: number;
   readonly #carvedMax: number;
-  /** The open containers, the outermost first; those that `#container` reads do not count. */
+  /** The open containers, the outermost first; those that `#reader` reads do not count. */
   readonly #open: Followed[] = [];
   /** Where the paths lead at the next value; undefined where nothing is carved. */
   #place: PathTree | undefined;
@@ -112,6 +108,7 @@ export class JsonCarver {
   /** Carves at most `carvedMax` values at the paths, each of which may nest `depthMax` levels deep. */
   constructor(paths: PathTree, { depthMax = JSON_DEPTH_MAX, carvedMax = CARVED_MAX }: CarverLimits = {}) {
     this.#place = paths;
+    this.#reader = new ValueReader(depthMax);
     this.#depthMax = depthMax;
     this.#carvedMax = carvedMax;
   }
@@ -123,7 +120,8 @@ export class JsonCarver {
     try {
       for (let at = 0; at < bytes.length;) at = this.#read(bytes, at);
     } catch (error) {
-      throw error instanceof JsonSyntaxError ? error.movedBy(this.#offset) : error;
+      if (error instanceof JsonSyntaxError) error.moveBy(this.#offset);
+      throw error;
     }
     this.#cut(bytes.length);
     this.#offset += bytes.length;
@@ -132,29 +130,20 @@ export class JsonCarver {
 
   /** There is no more. Throws JsonSyntaxError when something is missing. */
   end(): void {
-    if (this.#expected === "number" && this.#number.isWhole) this.#expected = "comma or end";
+    if (this.#expected === "rest" && this.#reader.isWholeNumber) this.#expected = "comma or end";
     if (this.#expected !== "comma or end" || this.#open.length > 0)
       throw new JsonSyntaxError("an unexpected end", this.#offset);
   }
 
   #read(bytes: Uint8Array, at: number): number {
-    switch (this.#expected) {
-      case "text":
-        return this.#readString(bytes, at);
-      case "number":
-        return this.#readNumber(bytes, at);
-      case "word":
-        return this.#readLiteral(bytes, at);
-      case "container":
-        return this.#readContainer(bytes, at);
-      case "value":
-      case "value or end":
-      case "key":
-      case "key or end":
-      case "colon":
-      case "comma or end":
-        return this.#readToken(bytes, at, this.#expected);
-    }
+    if (this.#expected !== "rest") return this.#readToken(bytes, at, this.#expected);
+    const end = this.#reader.read(bytes, at);
+    if (this.#isKey) this.#keepKey(bytes.subarray(at, end));
+    if (this.#reader.isOpen) return end;
+    if (!this.#isKey) return this.#endValue(end);
+    this.#expected = "colon";
+    this.#place = this.#follow(readKey(this.#keyBytes) ?? "", at);
+    return end;
   }
 
   // Tokens
@@ -186,7 +175,15 @@ export class JsonCarver {
 
   #beginKey(byte: number, at: number): number {
     if (byte !== QUOTE) throw unexpected(at);
-    return this.#beginString(at, true);
+    this.#keyBytes = NO_BYTES;
+    return this.#beginRest(byte, at, true);
+  }
+
+  #beginRest(first: number, at: number, isKey: boolean): number {
+    this.#reader.begin(first, at, this.#carving ? 0 : this.#open.length); // K1
+    this.#isKey = isKey;
+    this.#expected = "rest";
+    return at + 1;
   }
 
   #readSeparator(byte: number, at: number): number {
@@ -200,67 +197,21 @@ export class JsonCarver {
   #beginValue(byte: number, at: number): number {
     const around = this.#open.at(-1);
     if (around?.closer === CLOSE_LIST) this.#place = around.place.next.get(EACH);
-    if (typeof this.#place?.path === "number") this.#beginCarving(at, this.#place.path);
-    if (byte === QUOTE) return this.#beginString(at, false);
-    if (byte === OPEN_OBJECT) return this.#enter(CLOSE_OBJECT, at);
-    if (byte === OPEN_LIST) return this.#enter(CLOSE_LIST, at);
-    if (byte === MINUS || (byte >= 0x30 && byte <= 0x39)) {
-      this.#number.begin(byte);
-      this.#expected = "number";
-    } else {
-      if (!this.#literal.begin(byte)) throw unexpected(at);
-      this.#expected = "word";
+    const place = this.#place;
+    if (typeof place?.path === "number") this.#beginCarving(at, place.path);
+    const closer = CLOSERS.get(byte);
+    if (!place || this.#carving || closer === undefined || !leadsInto(place, closer)) {
+      return this.#beginRest(byte, at, false);
     }
+    if (this.#open.length >= this.#depthMax) throw new JsonDepthError(this.#depthMax, at);
+    this.#open.push({ place, closer, found: [] });
+    this.#expected = closer === CLOSE_OBJECT ? "key or end" : "value or end";
     return at + 1;
   }
 
   #endValue(end: number): number {
     this.#expected = "comma or end";
     if (this.#carving) this.#endCarving(end);
-    return end;
-  }
-
-  #readNumber(bytes: Uint8Array, at: number): number {
-    const end = this.#number.read(bytes, at);
-    if (end === bytes.length) return end;
-    if (!this.#number.isWhole) throw unexpected(end);
-    return this.#endValue(end);
-  }
-
-  #readLiteral(bytes: Uint8Array, at: number): number {
-    const end = this.#literal.read(bytes, at);
-    return this.#literal.isWhole ? this.#endValue(end) : end;
-  }
-
-  #readContainer(bytes: Uint8Array, at: number): number {
-    const end = this.#readNested(bytes, at);
-    return this.#container.isOpen ? end : this.#endValue(end);
-  }
-
-  /** The limit that is named is that of the whole text (K1), not what is left of it at this place. */
-  #readNested(bytes: Uint8Array, at: number): number {
-    try {
-      return this.#container.read(bytes, at);
-    } catch (error) {
-      throw error instanceof JsonDepthError ? new JsonDepthError(this.#depthMax, error.offset) : error;
-    }
-  }
-
-  #beginString(at: number, isKey: boolean): number {
-    this.#string.begin();
-    this.#isKey = isKey;
-    this.#keyBytes = NO_BYTES;
-    this.#expected = "text";
-    return at + 1;
-  }
-
-  #readString(bytes: Uint8Array, at: number): number {
-    const end = this.#string.read(bytes, at);
-    if (this.#isKey) this.#keepKey(bytes.subarray(at, end));
-    if (this.#string.isOpen) return end;
-    if (!this.#isKey) return this.#endValue(end);
-    this.#expected = "colon";
-    this.#place = this.#follow(readKey(this.#keyBytes) ?? "", at);
     return end;
   }
 
@@ -277,22 +228,6 @@ export class JsonCarver {
   #keepKey(chunk: Uint8Array): void {
     const buffered = this.#keyBytes;
     this.#keyBytes = buffered.length === 0 ? chunk.slice(0, KEY_MAX_BYTES + 1) : joined(buffered, chunk);
-  }
-
-  // Containers
-
-  #enter(closer: number, at: number): number {
-    const depthMax = this.#carving ? this.#depthMax : this.#depthMax - this.#open.length; // K1
-    if (depthMax <= 0) throw new JsonDepthError(this.#depthMax, at);
-    const place = this.#place;
-    if (place && !this.#carving && leadsInto(place, closer)) {
-      this.#open.push({ place, closer, found: [] });
-      this.#expected = closer === CLOSE_OBJECT ? "key or end" : "value or end";
-    } else {
-      this.#container.begin(closer, depthMax);
-      this.#expected = "container";
-    }
-    return at + 1;
   }
 
   #leave(at: number): number {

@@ -1,21 +1,27 @@
 /**
- * Readers for parts of JSON text whose content does not matter; each continues where a chunk ended. They are tables of
- * rules, because these parts are most of the bytes.
+ * Reads the parts of JSON text whose content does not matter, and continues where a chunk ended. It is a table of rules,
+ * because these parts are most of the bytes.
  */
 
 export class JsonSyntaxError extends Error {
-  readonly offset: number;
   readonly #what: string;
+  #offset: number;
 
   constructor(what: string, offset: number) {
     super(`${what} at byte ${offset}`);
     this.name = "JsonSyntaxError";
-    this.offset = offset;
     this.#what = what;
+    this.#offset = offset;
   }
 
-  movedBy(offset: number): JsonSyntaxError {
-    return new JsonSyntaxError(this.#what, this.offset + offset);
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /** The text was read in chunks, and this one begins so many bytes later. */
+  moveBy(bytes: number): void {
+    this.#offset += bytes;
+    this.message = `${this.#what} at byte ${this.#offset}`;
   }
 }
 
@@ -28,10 +34,6 @@ export class JsonDepthError extends JsonSyntaxError {
     this.name = "JsonDepthError";
     this.depthMax = depthMax;
   }
-
-  override movedBy(offset: number): JsonDepthError {
-    return new JsonDepthError(this.depthMax, this.offset + offset);
-  }
 }
 
 /** Valid JSON so far, but a member to be cut out occurs twice in one object: which one counts is undefined. */
@@ -43,10 +45,6 @@ export class JsonRepeatError extends JsonSyntaxError {
     this.name = "JsonRepeatError";
     this.member = member;
   }
-
-  override movedBy(offset: number): JsonRepeatError {
-    return new JsonRepeatError(this.member, this.offset + offset);
-  }
 }
 
 /** JSON as far as it was read, with more values to cut out than are accepted. */
@@ -57,10 +55,6 @@ export class JsonCountError extends JsonSyntaxError {
     super(`more than ${countMax} values`, offset);
     this.name = "JsonCountError";
     this.countMax = countMax;
-  }
-
-  override movedBy(offset: number): JsonCountError {
-    return new JsonCountError(this.countMax, this.offset + offset);
   }
 }
 
@@ -75,7 +69,7 @@ function tableOf(stateCount: number, rules: readonly Rule[]): Uint8Array {
   return table;
 }
 
-// Text
+// Strings
 
 const CLOSED = 1;
 const PLAIN = 2;
@@ -127,36 +121,6 @@ const STRING_RULES: readonly Rule[] = [
   [AFTER_F0, 0x90, 0xbf, TAIL_2],
   [AFTER_F4, 0x80, 0x8f, TAIL_2],
 ];
-const STRING = tableOf(STRING_STATES, STRING_RULES);
-
-/** Text behind its first quote. */
-export class StringReader {
-  #state = PLAIN;
-
-  begin(): void {
-    this.#state = PLAIN;
-  }
-
-  /** The closing quote is still to come. */
-  get isOpen(): boolean {
-    return this.#state !== CLOSED;
-  }
-
-  /** Reads to behind the closing quote, or to the end of `bytes`; returns where it stopped. */
-  read(bytes: Uint8Array, from: number): number {
-    let state = this.#state;
-    let at = from;
-    for (; at < bytes.length && state !== CLOSED; at += 1) {
-      const byte = bytes[at] ?? 0;
-      const next = STRING[state * 256 + byte] ?? NOWHERE;
-      if (next === NOWHERE) throw new JsonSyntaxError(whatIsWrong(state, byte), at);
-      state = next;
-    }
-    this.#state = state;
-    return at;
-  }
-}
-
 function whatIsWrong(state: number, byte: number): string {
   if (state === PLAIN && byte < 0x20) return "a control character in a text";
   return state === PLAIN || state >= TAIL_1 ? "text that is not UTF-8" : "a wrong escape";
@@ -172,7 +136,6 @@ const AFTER_MINUS = 5;
 const AFTER_POINT = 6;
 const AFTER_E = 7;
 const AFTER_SIGN = 8;
-const WHOLE_MAX = EXPONENT;
 
 const E_SIGNS = [codeOf("e"), codeOf("E")];
 
@@ -187,63 +150,8 @@ const NUMBER_RULES: readonly Rule[] = [
   ...["+", "-"].map((sign): Rule => [AFTER_E, codeOf(sign), codeOf(sign), AFTER_SIGN]),
   ...[AFTER_E, AFTER_SIGN, EXPONENT].map((from): Rule => [from, codeOf("0"), codeOf("9"), EXPONENT]),
 ];
-const NUMBER = tableOf(NUMBER_STATES, NUMBER_RULES);
-
-/** A number after its first byte. A number has no end mark, so the reader stops before the first byte outside it. */
-export class NumberReader {
-  #state = ZERO;
-
-  begin(first: number): void {
-    this.#state = first === codeOf("-") ? AFTER_MINUS : first === codeOf("0") ? ZERO : DIGITS;
-  }
-
-  /** What was read is a number, if no more of it comes. */
-  get isWhole(): boolean {
-    return this.#state <= WHOLE_MAX;
-  }
-
-  /** Reads as far as the number goes; returns where it stopped. */
-  read(bytes: Uint8Array, from: number): number {
-    let state = this.#state;
-    let at = from;
-    for (; at < bytes.length; at += 1) {
-      const next = NUMBER[state * 256 + (bytes[at] ?? 0)] ?? NOWHERE;
-      if (next === NOWHERE) break;
-      state = next;
-    }
-    this.#state = state;
-    return at;
-  }
-}
-
-// Words
 
 const LITERALS = ["true", "false", "null"];
-
-/** true, false or null behind its first byte. */
-export class LiteralReader {
-  #rest = "";
-
-  /** False when no word begins so. */
-  begin(first: number): boolean {
-    this.#rest = LITERALS.find((word) => codeOf(word) === first)?.slice(1) ?? "";
-    return this.#rest !== "";
-  }
-
-  get isWhole(): boolean {
-    return this.#rest === "";
-  }
-
-  /** Reads to the end of the word or of `bytes`; returns where it stopped. */
-  read(bytes: Uint8Array, from: number): number {
-    let at = from;
-    for (; at < bytes.length && !this.isWhole; at += 1) {
-      if (bytes[at] !== codeOf(this.#rest)) throw unexpected(at);
-      this.#rest = this.#rest.slice(1);
-    }
-    return at;
-  }
-}
 
 // Objects and lists
 
@@ -255,22 +163,21 @@ const VALUE_OR_END = 2;
 const KEY = 3;
 const KEY_OR_END = 4;
 const COLON = 5;
-const AFTER_VALUE = 6;
 /** From here on the states of the parts: two kinds of strings, which continue differently, numbers and literals. */
-const IN_KEY = 6;
+const IN_KEY = COLON;
 const IN_STRING = IN_KEY + STRING_STATES;
 const IN_NUMBER = IN_STRING + STRING_STATES;
-const IN_WORD = IN_NUMBER + NUMBER_STATES;
-const LITERAL_STATES = LITERALS.reduce((sum, word) => sum + word.length - 1, 0);
-/** Not states but what to do: open, close, or go on behind a comma. */
-const FIRST_ACTION = IN_WORD + LITERAL_STATES + 1;
-const OPEN_OBJECT = FIRST_ACTION;
-const OPEN_LIST = FIRST_ACTION + 1;
-const END_OBJECT = FIRST_ACTION + 2;
-const END_LIST = FIRST_ACTION + 3;
-const NEXT = FIRST_ACTION + 4;
+const IN_LITERAL = IN_NUMBER + NUMBER_STATES;
+const LITERAL_STATES = LITERALS.reduce((sum, literal) => sum + literal.length - 1, 0);
+/** The last state; what is above it is an action: open, close, or go on behind a comma. */
+const AFTER_VALUE = IN_LITERAL + LITERAL_STATES + 1;
+const OPEN_OBJECT = AFTER_VALUE + 1;
+const OPEN_LIST = AFTER_VALUE + 2;
+const END_OBJECT = AFTER_VALUE + 3;
+const END_LIST = AFTER_VALUE + 4;
+const NEXT = AFTER_VALUE + 5;
 
-const CONTAINER = tableOf(FIRST_ACTION, [
+const VALUES = tableOf(AFTER_VALUE + 1, [
   ...[VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, AFTER_VALUE].flatMap((state) => spaces(state, state)),
   ...[VALUE, VALUE_OR_END].flatMap((state): Rule[] => [
     [state, codeOf("{"), codeOf("{"), OPEN_OBJECT],
@@ -289,7 +196,7 @@ const CONTAINER = tableOf(FIRST_ACTION, [
   ...moved(STRING_RULES, IN_STRING, AFTER_VALUE),
   ...moved(NUMBER_RULES, IN_NUMBER),
   ...[ZERO, DIGITS, FRACTION, EXPONENT].flatMap((state) => afterValue(IN_NUMBER + state)),
-  ...wordRules(),
+  ...literalRules(),
 ]);
 
 function spaces(from: number, to: number): Rule[] {
@@ -315,52 +222,74 @@ function moved(rules: readonly Rule[], by: number, closed?: number): Rule[] {
   ]);
 }
 
-function wordRules(): Rule[] {
-  let state = IN_WORD;
-  return LITERALS.flatMap((word) =>
-    word.split("").flatMap((sign, index): Rule[] => {
+function literalRules(): Rule[] {
+  let state = IN_LITERAL;
+  return LITERALS.flatMap((literal) =>
+    literal.split("").flatMap((sign, index): Rule[] => {
       const code = codeOf(sign);
       if (index === 0) {
         state += 1;
         return [VALUE, VALUE_OR_END].map((from): Rule => [from, code, code, state]);
       }
       const from = state;
-      if (index < word.length - 1) state += 1;
-      return [[from, code, code, index < word.length - 1 ? state : AFTER_VALUE]];
+      if (index < literal.length - 1) state += 1;
+      return [[from, code, code, index < literal.length - 1 ? state : AFTER_VALUE]];
     }),
   );
 }
 
-/** An object or a list behind its first byte, with all that is in it. */
-export class ContainerReader {
+/** A value, with all that is in it. */
+export class ValueReader {
+  readonly #depthMax: number;
   #state = VALUE;
   /** The bytes that close the open containers, the outermost first. */
   #closers = new Uint8Array(16);
   #depth = 0;
-  #depthMax = 0;
+  /** Containers around the value. */
+  #outside = 0;
 
-  /** `closer` is the byte that closes it; together with what is in it, it may nest `depthMax` levels deep. */
-  begin(closer: number, depthMax: number): void {
-    this.#closers[0] = closer;
-    this.#depth = 1;
+  /** A value and the containers around it that count may nest `depthMax` levels deep. */
+  constructor(depthMax: number) {
     this.#depthMax = depthMax;
-    this.#state = closer === CLOSE_OBJECT ? KEY_OR_END : VALUE_OR_END;
   }
 
-  /** Its last byte is still to come. */
+  /** A value begins with the byte `first` at `at`, inside so many containers. */
+  begin(first: number, at: number, outside: number): void {
+    this.#outside = outside;
+    this.#depth = outside;
+    const next = nextOf(VALUE, first, at);
+    this.#state = next <= AFTER_VALUE ? next : this.#act(next, at);
+  }
+
+  /** More of it is to come, or may come: a number has no end mark. */
   get isOpen(): boolean {
-    return this.#depth > 0;
+    return this.#depth > this.#outside || this.#state !== AFTER_VALUE;
+  }
+
+  /** What was read is a number, if no more of it comes. */
+  get isWholeNumber(): boolean {
+    const isWhole = this.#state > IN_NUMBER && this.#state <= IN_NUMBER + EXPONENT;
+    return isWhole && this.#depth === this.#outside;
   }
 
   /** Reads to behind its last byte, or to the end of `bytes`; returns where it stopped. */
   read(bytes: Uint8Array, from: number): number {
     let state = this.#state;
     let at = from;
-    for (; at < bytes.length && this.#depth > 0; at += 1) {
-      const byte = bytes[at] ?? 0;
-      const next = CONTAINER[state * 256 + byte] ?? NOWHERE;
-      if (next === NOWHERE) throw new JsonSyntaxError(whatIsWrongInside(state, byte), at);
-      state = next < FIRST_ACTION ? next : this.#act(next, at);
+    for (; at < bytes.length; at += 1) {
+      const next = nextOf(state, bytes[at] ?? 0, at);
+      const before = state;
+      state = next;
+      if (next < AFTER_VALUE) continue;
+      if (this.#depth > this.#outside) {
+        if (next > AFTER_VALUE) state = this.#act(next, at);
+        if (this.#depth > this.#outside) continue;
+      } else if (isInNumber(before)) {
+        state = AFTER_VALUE; // the byte behind a number is not part of it
+        break;
+      }
+      at += 1;
+      break;
     }
     this.#state = state;
     return at;
@@ -382,8 +311,8 @@ export class ContainerReader {
   }
 
   #open(closer: number, state: number, at: number): number {
-    if (this.#depth === this.#depthMax) throw new JsonDepthError(this.#depthMax, at);
-    if (this.#depth === this.#closers.length) this.#closers = doubled(this.#closers);
+    if (this.#depth >= this.#depthMax) throw new JsonDepthError(this.#depthMax, at);
+    if (this.#depth >= this.#closers.length) this.#closers = doubled(this.#closers);
     this.#closers[this.#depth] = closer;
     this.#depth += 1;
     return state;
@@ -396,8 +325,18 @@ export class ContainerReader {
   }
 }
 
+function isInNumber(state: number): boolean {
+  return state > IN_NUMBER && state < IN_LITERAL;
+}
+
+function nextOf(state: number, byte: number, at: number): number {
+  const next = VALUES[state * 256 + byte] ?? NOWHERE;
+  if (next === NOWHERE) throw new JsonSyntaxError(whatIsWrongInside(state, byte), at);
+  return next;
+}
+
 function whatIsWrongInside(state: number, byte: number): string {
-  if (state > IN_NUMBER || state <= AFTER_VALUE) return UNEXPECTED;
+  if (state <= IN_KEY || state > IN_NUMBER) return UNEXPECTED;
   return whatIsWrong(state > IN_STRING ? state - IN_STRING : state - IN_KEY, byte);
 }
 

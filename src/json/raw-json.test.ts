@@ -8,7 +8,7 @@ const encoder = new TextEncoder();
 const cut = (json: string, path: JsonPath) => cutJson(encoder.encode(json), cutsAt(path));
 
 describe("a value that is cut out", () => {
-  test("stands in its place as the text that was sent", ({ expect }) => {
+  test("is in its place as the text that was sent", ({ expect }) => {
     const sent = '{"seed":18446744073709551615,"cfg":7.0,"x":1e400,"z":-0,"s":"\\ud800\\/é"}';
     const body = cut(`{"held":[{"progress":${sent}},{}],"n":7.0}`, ["held", EACH, "progress"]);
     expect(body).toMatchObject({
@@ -31,7 +31,7 @@ describe("a value that is cut out", () => {
     );
   });
 
-  test("stands there once", ({ expect }) => {
+  test("occurs once", ({ expect }) => {
     expect(() => cut('{"a":1,"a":2}', ["a"])).toThrow(JsonSyntaxError);
     expect(cut('{"b":1,"b":2}', ["a"])).toEqual({ b: 2 });
   });
@@ -49,7 +49,7 @@ describe("a value that is cut out", () => {
   });
 });
 
-test("elements of a list are texts of their own", ({ expect }) => {
+test("elements of a list are separate texts", ({ expect }) => {
   const elements = (json: string) => [...elementsOf(json)];
   expect(elements(' [ 1.0 , "[,]" ,{"a" : 2},[] ] ')).toEqual(["1.0", '"[,]"', '{"a" : 2}', "[]"]);
   expect(elements(" [ ] ")).toEqual([]);

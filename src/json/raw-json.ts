@@ -52,7 +52,7 @@ export function cutsAt(...paths: readonly JsonPath[]): PathTree {
 }
 
 /**
- * Reads a JSON text and leaves the values at the paths as they are: each stands in the result as a JsonText.
+ * Reads a JSON text and leaves the values at the paths as they are: each is in the result as a RawJson.
  * Throws JsonSyntaxError.
  */
 export function cutJson(bytes: Uint8Array, paths: PathTree, limits?: CarverLimits): unknown {
@@ -103,7 +103,7 @@ const OPEN_LIST = 0x5b;
 const BACKSLASH = 0x5c;
 const OPEN_OBJECT = 0x7b;
 
-/** The most elements of a list that anybody reads one by one. */
+/** The most elements of a list that are read one by one. */
 const ELEMENTS_MAX = 100_000;
 const SLICE_CHARACTERS = 64 * 1024;
 

@@ -73,7 +73,7 @@ describe("requests", () => {
     expect(told.coldStartTime).toMatchObject({ count: 0, p50: null });
   });
 
-  test("are counted by minutes and hours, and older ones leave the window", async ({ expect }) => {
+  test("are counted by minutes and hours, and leave the window when they are older", async ({ expect }) => {
     const { endpointId, runJob } = await warmEndpoint();
     await runJob(0, 10);
     passTime(10 * MINUTE);
@@ -104,7 +104,7 @@ describe("requests", () => {
     expect(await requestsOf(endpointId)).toMatchObject({ requests: 4, cancelled: 3, expired: 1 });
   });
 
-  test("of a window that there is not are refused", async ({ expect }) => {
+  test("of an unknown window are rejected", async ({ expect }) => {
     const endpointId = await createEndpoint();
     expect(await call("GET", `/v2/${endpointId}/metrics/requests?window=2h`)).toMatchObject({
       status: 400,
@@ -132,7 +132,7 @@ describe("requests", () => {
   });
 });
 
-describe("an object that forgets", () => {
+describe("an object that loses its memory", () => {
   test.for([
     ["is evicted", evict],
     ["is killed", kill],
@@ -174,7 +174,7 @@ describe("an object that forgets", () => {
     ]);
   });
 
-  test("counts a job that waits in its minute, however often it forgets it", async ({ expect }) => {
+  test("counts a waiting job in its minute, however often it loses its memory", async ({ expect }) => {
     const endpointId = await createEndpoint("workersMin: 0, workersMax: 0");
     passTime(5 * MINUTE);
     await call("POST", `/v2/${endpointId}/run`, { input: 1 });
@@ -189,7 +189,7 @@ describe("an object that forgets", () => {
     expect(levels).toEqual([0, 1, 1, 1, 1]);
   });
 
-  test("keeps what it did over hours, whenever it forgets", async ({ expect }) => {
+  test("keeps its activity over hours, whenever it loses its memory", async ({ expect }) => {
     const { endpointId, runJob } = await warmEndpoint();
     for (let count = 0; count < 12; count += 1) {
       await runJob(50, 500);

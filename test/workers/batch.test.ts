@@ -89,7 +89,7 @@ describe("a draft", () => {
 });
 
 describe("a started batch", () => {
-  test("shows its progress and hands out results in the order of its requests", async ({ expect }) => {
+  test("shows its progress, and its results in the order of its requests", async ({ expect }) => {
     const { client, agent, workerId, endpointId, take } = await warmBatchClient(api);
     const id = await client.create([]);
     await client.post(`${id}/requests`, { requests: [{ input: "a" }, { input: "b" }, { input: "c" }] });
@@ -127,7 +127,7 @@ describe("a started batch", () => {
     expect(await client.summaryOf(id)).toBe("FINALIZED 3 0 2 1");
   });
 
-  test("keeps the order of its requests and sends low priority ones to the other lane", async ({
+  test("keeps the order of its requests, and queues low-priority ones with that priority", async ({
     expect,
   }) => {
     const { client, take } = await warmBatchClient(api);
@@ -148,7 +148,7 @@ describe("a started batch", () => {
     );
   });
 
-  test("is its own jobs only, whatever else is queued between", async ({ expect }) => {
+  test("consists of its jobs alone, whatever else is queued in between", async ({ expect }) => {
     const { client, take } = await warmBatchClient(api);
     const one = await client.start(inputs(2));
     await client.call("POST", "run", { input: "alone" });
@@ -163,7 +163,7 @@ describe("a started batch", () => {
     });
   });
 
-  test("options of a request reach the worker, large inputs and outputs go by way of R2", async ({
+  test("options of a request reach the worker, and large inputs and outputs pass through R2", async ({
     expect,
   }) => {
     const { client, agent, endpointId, take } = await warmBatchClient(api);
@@ -177,7 +177,7 @@ describe("a started batch", () => {
     expect(requests.map(({ output }) => output)).toEqual([`${large}0`, `${large}1`]);
   });
 
-  test("a page is as long as it was asked to be", async ({ expect }) => {
+  test("a page has as many requests as were requested", async ({ expect }) => {
     const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const id = await client.start(inputs(130));
     const page = await client.requests(id, "?limit=120");
@@ -244,7 +244,7 @@ describe("cancelling", () => {
     expect([status, body["error"]]).toEqual([400, expect.stringContaining("CANCELLED")]);
   });
 
-  test("what waits is cancelled, what runs may finish, and then the batch is cancelled", async ({
+  test("queued jobs are cancelled, running ones may finish, and then the batch is cancelled", async ({
     expect,
   }) => {
     const { client, agent, endpointId, take } = await warmBatchClient(api);
@@ -271,7 +271,7 @@ describe("cancelling", () => {
 });
 
 describe("limits", () => {
-  test("ten batches may be at work; one that has ended makes room", async ({ expect }) => {
+  test("ten batches may be active; one that has ended does not count", async ({ expect }) => {
     const { client, agent, endpointId, take } = await warmBatchClient(api);
     const first = await client.start(inputs(1));
     for (let more = 0; more < 9; more += 1) await client.create([]);
@@ -303,7 +303,7 @@ describe("limits", () => {
     expect((await client.call("GET", "batch")).body).toMatchObject({ total: 0 });
   });
 
-  test("a batch holds 5000 requests, however they come", async ({ expect }) => {
+  test("a batch has at most 5000 requests, in however many calls they arrive", async ({ expect }) => {
     const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const id = await client.create(inputs(4_999));
     const append = (requests: unknown) => client.call("POST", `batch/${id}/requests`, { requests });
@@ -315,7 +315,7 @@ describe("limits", () => {
     expect((await append(inputs(1))).body).toMatchObject({ requestTotal: 5_000 });
   });
 
-  test("a body above 10 MiB is refused", async ({ expect }) => {
+  test("a body above 10 MiB is rejected", async ({ expect }) => {
     const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const just = JSON.stringify([{ input: "x".repeat(10 * 1024 * 1024 - 20) }]);
     expect((await client.call("POST", "batch", just)).status).toBe(200);
@@ -325,7 +325,7 @@ describe("limits", () => {
     });
   });
 
-  test("other endpoints and other ids know nothing of a batch", async ({ expect }) => {
+  test("a batch is not found under another endpoint or another id", async ({ expect }) => {
     const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const other = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const id = await client.create([]);

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { FLASH_AUTH_RETENTION_MS, FLASH_AUTH_TTL_MS } from "../../src/contract/flash/flash-limits.ts";
+import { FLASH_AUTH_TTL_MS, FLASH_AUTH_RETENTION_MS } from "../../src/auth/login-request.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { removeOldAuthRequests } from "../../src/db/flash/auth-requests.ts";
 import { apiKey, flashAuthRequest } from "../../src/db/schema.ts";
@@ -44,6 +44,25 @@ const withKey = (key: string, query: string): Promise<Answer> =>
   post(`/?api_key=${key}`, JSON.stringify({ query }));
 
 describe("a login", () => {
+  test("gives back the challenge of its client, and names the key as the client has asked", async ({
+    expect,
+  }) => {
+    const codeChallenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+    const open = (challenge: string) =>
+      ask(`mutation { createFlashAuthRequest(codeChallenge: "${challenge}", codeChallengeMethod: "S256",
+        apiKeyName: "tools") { id codeChallenge codeChallengeMethod } }`);
+    const { id, ...shown } = (await open(codeChallenge)).data.createFlashAuthRequest;
+    const challenged = { codeChallenge, codeChallengeMethod: "S256" };
+    expect(shown).toEqual(challenged);
+    await withKey(user.key, decide(id, true));
+    const state = await look(id, "status client codeChallenge codeChallengeMethod");
+    expect(state).toEqual({ status: "APPROVED", client: "flash/1.0 on laptop", ...challenged });
+    expect((await user.send("{ myself { apiKeys { name } } }")).data.myself.apiKeys).toContainEqual({
+      name: "tools",
+    });
+    expect(codeOf(await open("short"))).toBe("INVALID_INPUT");
+  });
+
   test("begins pending, names its client and expiry, and cannot be guessed", async ({ expect }) => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const first = await opened();

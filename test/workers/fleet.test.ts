@@ -24,7 +24,9 @@ async function untilAssigned({ agent }: TestHost, count: number): Promise<readon
   return until(look, `the host shall have ${count} workers`);
 }
 
-test("an endpoint gets its workers even when Fleet wakes with a clock that is behind", async ({ fleet }) => {
+test("an endpoint gets its workers even when the clock of Fleet is behind after a restart", async ({
+  fleet,
+}) => {
   const endpoint = await fleet.endpoint("workersMin: 1");
   const host = await fleet.host();
   const [workerId = ""] = await host.untilReady(endpoint, 1);
@@ -61,7 +63,7 @@ describe("a host", () => {
     expect(jobs).toMatchObject([{ workerId, input: 1 }]);
   });
 
-  test("gets no jobs for workers of other hosts or invented ones", async ({ expect, fleet }) => {
+  test("gets no jobs for workers of other hosts or unknown workers", async ({ expect, fleet }) => {
     const endpoint = await fleet.endpoint("workersMin: 1");
     const workerId = await (await fleet.host()).agent.bringUpWorker(endpoint.id);
     const liar = await fleet.host({ name: "liar" });
@@ -97,7 +99,7 @@ describe("a host", () => {
   );
 });
 
-test("a job waits for a host, then for a GPU, then for what its worker says of itself", async ({
+test("a job waits for a host, then for a GPU, then for what its worker reports", async ({
   expect,
   fleet,
 }) => {
@@ -137,7 +139,10 @@ describe("workers come and go with work", () => {
     await host.untilReady(endpoint, 0);
   });
 
-  test("workersMin are there without work, and leave with it", async ({ expect, fleet }) => {
+  test("workersMin workers exist without work, and leave one by one when it is lowered", async ({
+    expect,
+    fleet,
+  }) => {
     const endpoint = await fleet.endpoint("workersMin: 2, workersMax: 3");
     const host = await fleet.host();
     const assignments = await untilAssigned(host, 2);
@@ -152,7 +157,7 @@ describe("workers come and go with work", () => {
     }
   });
 
-  test("a removed worker stays removed before its agent knows it, and is forgotten once its agent does", async ({
+  test("a removed worker stays removed until its agent has applied that, and is then forgotten", async ({
     expect,
     fleet,
   }) => {
@@ -190,7 +195,7 @@ describe("workers come and go with work", () => {
   });
 });
 
-test("the worker of a host that falls silent is placed elsewhere, and its job runs again there", async ({
+test("the worker of a silent host is placed elsewhere, and its job runs again there", async ({
   expect,
   fleet,
 }) => {

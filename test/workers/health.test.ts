@@ -10,7 +10,7 @@ type Usage = { queueDepth: number; operations: Record<string, { requests: number
 const usageOf = async (endpoint: TestEndpoint) => (await endpoint.health())["usage"] as Usage;
 const metricsOf = async (endpoint: TestEndpoint) => (await endpoint.get("metrics")).body;
 
-test("a fresh endpoint has all counters at zero, and the base limits", async ({ expect, fleet }) => {
+test("a new endpoint has all counters at zero, and the base limits", async ({ expect, fleet }) => {
   const endpoint = await fleet.endpoint("workersMax: 0");
   const base = LIMITED_OPERATIONS.map((operation) => {
     const { requests, concurrent } = RATE_LIMITS[operation];

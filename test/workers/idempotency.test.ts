@@ -25,9 +25,7 @@ test("the same key gives the same job, sent one after the other or all at once",
   expect(body["jobs"]).toMatchObject({ inQueue: 2 });
 });
 
-test("a runsync sent again waits for the job that is under way, also after an eviction", async ({
-  expect,
-}) => {
+test("a repeated runsync waits for the running job, also after an eviction", async ({ expect }) => {
   const endpointId = await createEndpoint();
   const agent = await ScriptedAgent.join(api);
   const first = submit(endpointId, "runsync", "key");

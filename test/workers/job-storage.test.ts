@@ -69,7 +69,7 @@ describe("above the limit", () => {
     ["a batch", "batch", [{ input: LARGE }]],
     ["a batch of small inputs", "batch", inputs(5_000).map(() => ({ input: "x".repeat(60) }))],
   ];
-  test.for(operations)("%s is refused and leaves nothing", async ([, path, body], { expect }) => {
+  test.for(operations)("%s is rejected and leaves nothing", async ([, path, body], { expect }) => {
     const { endpointId } = await fullEndpoint();
     const before = { keys: await payloadKeys(endpointId), ...(await storedBytes(endpointId)) };
     const refused = await call("POST", `/v2/${endpointId}/${path}`, body);
@@ -82,7 +82,7 @@ describe("above the limit", () => {
     expect({ keys: await payloadKeys(endpointId), ...(await storedBytes(endpointId)) }).toEqual(before);
   });
 
-  test("clients of OpenAI get the error in their shape", async ({ expect }) => {
+  test("clients of OpenAI get the error in their format", async ({ expect }) => {
     const { endpointId } = await fullEndpoint();
     const body = { model: "m", messages: [{ role: "user", content: LARGE }] };
     const refused = await call("POST", `/v2/${endpointId}/openai/v1/chat/completions`, body);
@@ -100,7 +100,7 @@ describe("above the limit", () => {
     expect(await client.post(`${id}/finalize`)).toMatchObject({ status: "FINALIZED", requestTotal: 2 });
   });
 
-  test("what is small is taken, a known key is answered, and results are", async ({ expect }) => {
+  test("small inputs, known idempotency keys and results are accepted", async ({ expect }) => {
     const { endpointId, agent, take, first } = await fullEndpoint();
     expect((await run(endpointId, 1)).status).toBe(200);
     const again = await run(endpointId, LARGE, { "Idempotency-Key": "first" });
@@ -123,7 +123,7 @@ describe("above the limit", () => {
     expect(second).toMatchObject({ id: first, attempt: 2, input: LARGE });
   });
 
-  test("submissions are taken again when results have been removed", async ({ expect }) => {
+  test("submissions are accepted again when results have been removed", async ({ expect }) => {
     const { endpointId, agent, take } = await fullEndpoint();
     for (const job of await take(2)) await agent.complete(endpointId, job, 1);
     expect((await run(endpointId, LARGE)).status).toBe(429);
@@ -134,7 +134,7 @@ describe("above the limit", () => {
 });
 
 describe("far above the limit", () => {
-  test("jobs wait, say why, and run as soon as a result has been removed", async ({ expect }) => {
+  test("jobs wait with a reason, and run as soon as a result has been removed", async ({ expect }) => {
     limitStorage("0.002");
     const { endpointId, agent, workerId, take } = await readyEndpoint();
     await Promise.all([1, 2, 3].map((input) => run(endpointId, input)));

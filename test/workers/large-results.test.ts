@@ -39,7 +39,7 @@ function reportOf({ id, attempt, workerId }: DispatchedJob): ExchangeRequest["re
 }
 
 describe("an uploaded result", () => {
-  test("is the output of its job, and goes with it", async ({ expect }) => {
+  test("is the output of its job, and is removed with it", async ({ expect }) => {
     const { endpointId, agent, job, status } = await takenJob();
     expect(await agent.upload(endpointId, job, RESULT)).toEqual(ACCEPTED);
     expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
@@ -52,7 +52,7 @@ describe("an uploaded result", () => {
     await bucketIsEmpty(endpointId);
   });
 
-  test("is sent byte by byte as it came", async ({ expect }) => {
+  test("is sent byte by byte as it arrived", async ({ expect }) => {
     const { endpointId, agent, job } = await takenJob();
     await agent.upload(endpointId, job, ` ${RESULT}\n`);
     await agent.report(endpointId, reportOf(job));
@@ -103,7 +103,7 @@ describe("an uploaded result", () => {
     await bucketIsEmpty(endpointId);
   });
 
-  test("that was removed in the meantime is no broken answer", async ({ expect }) => {
+  test("that was removed in the meantime does not break the answer", async ({ expect }) => {
     const { endpointId, agent, job, status } = await takenJob();
     await agent.upload(endpointId, job, RESULT);
     await agent.report(endpointId, reportOf(job));
@@ -112,7 +112,7 @@ describe("an uploaded result", () => {
   });
 });
 
-describe("an upload is refused", () => {
+describe("an upload is rejected", () => {
   test("when the attempt is another host's, unknown, or not the current one", async ({ expect }) => {
     const { endpointId, agent, job } = await takenJob();
     const other = await ScriptedAgent.join(api);
@@ -165,7 +165,7 @@ describe("a result that was uploaded and never reported is removed", () => {
     expect(await agent.report(endpointId, reportOf(job))).toBe("refused");
   });
 
-  test("when the worker is lost, and the next attempt has a place of its own", async ({ expect }) => {
+  test("when the worker is lost, and the next attempt has another key", async ({ expect }) => {
     const { endpointId, agent, job, take, status } = await takenJob();
     await agent.upload(endpointId, job, RESULT);
     const { id: jobId, attempt, workerId } = job;
@@ -191,7 +191,7 @@ describe("a result that was uploaded and never reported is removed", () => {
 });
 
 describe("an exchange", () => {
-  test("is refused when it is larger than agents send, before it is read", async ({ expect }) => {
+  test("is rejected when it is larger than agents send, before it is read", async ({ expect }) => {
     const { endpointId, agent, job } = await takenJob();
     const output = "x".repeat(EXCHANGE_BODY_MAX_BYTES);
     await expect(agent.complete(endpointId, job, output)).rejects.toThrow("answered 413");

@@ -30,7 +30,7 @@ async function crowdedQueue() {
   return { client, take, positionOf, lowIds: await idsOf(lows), normalIds: await idsOf(normals) };
 }
 
-test("every twentieth claim is a low-priority job, whether jobs go one by one or many at a time", async ({
+test("every twentieth claim is a low-priority job, whether jobs are claimed one by one or many at a time", async ({
   expect,
 }) => {
   const { take, lowIds } = await crowdedQueue();
@@ -39,7 +39,7 @@ test("every twentieth claim is a low-priority job, whether jobs go one by one or
   expect(lowIds.map((id) => taken.indexOf(id) + 1)).toEqual([LOW_PRIORITY_EVERY, 2 * LOW_PRIORITY_EVERY]);
 });
 
-test("a waiting job's position is the turn in which it goes", async ({ expect }) => {
+test("a queued job's position is the number of the claim that takes it", async ({ expect }) => {
   const { take, positionOf, lowIds, normalIds } = await crowdedQueue();
   await take(3);
   expect(await Promise.all(lowIds.map(positionOf))).toEqual([17, 37]);
@@ -50,7 +50,7 @@ test("a waiting job's position is the turn in which it goes", async ({ expect })
   expect(await positionOf(lowIds[1])).toBe(20);
 });
 
-test("an eviction forgets at most whose turn it is", async ({ expect }) => {
+test("an eviction loses at most the count of normal jobs in a row", async ({ expect }) => {
   const { client, take, positionOf, lowIds } = await crowdedQueue();
   await take(3);
   await evict(client.endpointId);

@@ -139,7 +139,7 @@ function numbersOf(migrations: readonly string[]): readonly number[] {
 }
 
 describe("an endpoint's object", () => {
-  test.each(numbersOf(ENDPOINT_MIGRATIONS))("of migration %i wakes with all its jobs", async (count) => {
+  test.each(numbersOf(ENDPOINT_MIGRATIONS))("of migration %i starts with all its jobs", async (count) => {
     const endpointId = crypto.randomUUID().replaceAll("-", "").slice(0, 14);
     const stub = endpointObject(endpointId);
     const rows = endpointRows(endpointId);
@@ -216,7 +216,7 @@ const OLD_CHECKPOINT = {
   purges: [],
 };
 
-describe("what an endpoint's object keeps in R2 is counted once, by its rows", () => {
+describe("the bytes of an endpoint in R2 are counted once, by its rows", () => {
   const checkpoints: readonly [string, Rows][] = [
     ["without a checkpoint", []],
     ["with one", [[1, "fact", { name: "checkpoint", json: JSON.stringify(OLD_CHECKPOINT) }]]],
@@ -269,7 +269,7 @@ test("facts keep their values under new names, and an unwritten claim still runs
 
 describe("a Fleet object", () => {
   test.each(numbersOf(FLEET_MIGRATIONS))(
-    "of migration %i wakes with its hosts and workers",
+    "of migration %i starts with its hosts and workers",
     async (count) => {
       const stub = env.FLEET.getByName(`old-${count}`);
       await reborn(stub, FLEET_MIGRATIONS, count, fleetRows(count));

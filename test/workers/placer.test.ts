@@ -94,7 +94,7 @@ test("the placement failure of a deleted endpoint is forgotten, and so is the en
   });
 });
 
-test("what a host says of the workers of another host is ignored", async ({ expect }) => {
+test("reports of a host about workers of another host are ignored", async ({ expect }) => {
   await inFleet((state) => {
     const { store, sync, want, letGo, only } = openFleet(state);
     const liar = {
@@ -116,7 +116,7 @@ test("what a host says of the workers of another host is ignored", async ({ expe
   });
 });
 
-test("a newer version comes after endpoints without workers, and gets the place that its own worker gives up", async ({
+test("a newer version is placed after endpoints without workers, where its evicted worker was", async ({
   expect,
 }) => {
   await inFleet((state) => {

@@ -4,7 +4,7 @@ import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 
 const api = new EdgeClient();
-const { call, createEndpoint, signInAsNewAccount } = api;
+const { call, createEndpoint, openEvents, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 
@@ -25,6 +25,28 @@ test("a worker that is there shows its last lines to clients that know its id al
     container: ["hello", "world"],
     system: ["The container was started."],
   });
+  expect((await call("GET", `${path}?type=system&tail=1`)).body).toEqual({
+    container: [],
+    system: ["The container was started."],
+  });
+  expect(await call("GET", `${path}?type=none`)).toMatchObject({ status: 400 });
   await signInAsNewAccount();
   expect(await call("GET", path)).toMatchObject({ status: 404, body: { code: "pod_not_found" } });
+});
+
+test("with stream=true the lines of a worker come as events", async ({ expect }) => {
+  const endpointId = await createEndpoint("workersMin: 1");
+  const agent = await ScriptedAgent.join(api);
+  const workerId = await agent.bringUpWorker(endpointId);
+  const seq = Date.now() * 1_000;
+  const lines: LogLine[] = [
+    { seq, source: "system", line: "The container was started." },
+    { seq: seq + 1_000, source: "container", line: "hello" },
+  ];
+  await agent.sendLogs([{ endpointId, workerId, lines }]);
+  await using events = await openEvents(`/v1/pod/${workerId}/logs?stream=true&type=all&tail=5`);
+  expect([await events.next(), await events.next()]).toMatchObject([
+    { data: { source: "system", line: "The container was started." } },
+    { data: { source: "container", line: "hello" } },
+  ]);
 });

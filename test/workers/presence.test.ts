@@ -52,7 +52,7 @@ describe("a host's presence", () => {
   });
 
   test.for(["hibernates before", "hibernates after", "is awake"])(
-    "that ends lets the host be lost soon, whatever its sync promised, when Fleet %s",
+    "that ends makes the host lost soon, whatever its sync announced, when Fleet %s",
     async (moment, { expect, fleet }) => {
       const { endpoint, agent, waiting } = await busyHost(fleet, "only");
       const presence = await agent.openPresence("only");
@@ -76,7 +76,7 @@ describe("a host's presence", () => {
     },
   );
 
-  test("is given up at once when Fleet notices its silence late", async ({ expect, fleet }) => {
+  test("makes the host lost at once when Fleet notices its silence late", async ({ expect, fleet }) => {
     const { endpoint, agent, waiting } = await busyHost(fleet, "late");
     const other = await fleet.host({ name: "other" });
     await other.agent.sync({ holdMs: AGENT_HOLD_MAX_MS, appliedRevision: 0 });

@@ -34,7 +34,7 @@ type Started = {
 const refOf = (job: DispatchedJob) => ({ jobId: job.id, attempt: job.attempt, workerId: job.workerId });
 
 describe("attempts", () => {
-  test("times are those that the object saw, to the millisecond", async ({ expect }) => {
+  test("times are those of the object's clock, to the millisecond", async ({ expect }) => {
     const endpointId = await createEndpoint();
     const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
     const agent = await ScriptedAgent.join(api);
@@ -60,7 +60,7 @@ describe("attempts", () => {
     },
   );
 
-  test("a lost worker's job is given out once more, then it fails and says why", async ({ expect }) => {
+  test("a lost worker's job is dispatched once more, then it fails with the reason", async ({ expect }) => {
     const { endpointId, agent, job, status, take } = await startedJob();
     await agent.report(endpointId, { kind: "lost", ...refOf(job), reason: "exited with code 1." });
     expect(await status()).toMatchObject({ status: "IN_QUEUE", retries: 1 });
@@ -74,7 +74,7 @@ describe("attempts", () => {
     });
   });
 
-  test("a result of a replaced attempt is refused, and the job completes once", async ({ expect }) => {
+  test("a result of a replaced attempt is rejected, and the job completes once", async ({ expect }) => {
     const { endpointId, agent, job, status, take } = await startedJob();
     await agent.report(endpointId, { kind: "lost", ...refOf(job), reason: "gone." });
     const second = await take();
@@ -84,14 +84,16 @@ describe("attempts", () => {
     expect(await status()).toMatchObject({ status: "COMPLETED", output: "good" });
   });
 
-  test("another host cannot report what is not leased to it", async ({ expect }) => {
+  test("a host cannot report jobs that are not leased to it", async ({ expect }) => {
     const { endpointId, job, status } = await startedJob();
     const stranger = await ScriptedAgent.join(api, "stranger");
     expect(await stranger.complete(endpointId, job, "forged")).toBe("refused");
     expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
   });
 
-  test("a job that never arrived goes back at the agent's next call, without blame", async ({ expect }) => {
+  test("an undelivered job is queued again at the agent's next call, and does not count as lost", async ({
+    expect,
+  }) => {
     const { endpointId, agent, workerId, status } = await startedJob();
     // The reply with the job was lost: the agent's next call does not list it.
     const { jobs } = await agent.exchange(endpointId, { held: [], slots: [{ workerId, free: 1 }] });
@@ -99,7 +101,7 @@ describe("attempts", () => {
     expect(await status()).not.toHaveProperty("retries");
   });
 
-  test("a job that goes back is queued and not passed over after a loss of memory", async ({ expect }) => {
+  test("a job that is queued again is not passed over after a loss of memory", async ({ expect }) => {
     const { endpointId, agent, workerId, status } = await startedJob();
     await agent.exchange(endpointId, { held: [] });
     expect(await status()).toMatchObject({ status: "IN_QUEUE" });
@@ -116,7 +118,7 @@ describe("attempts", () => {
     expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
   });
 
-  test("a call that was overtaken by a newer one takes no job away", async ({ expect }) => {
+  test("a call that a newer one has overtaken returns no job to the queue", async ({ expect }) => {
     const { endpointId, agent, status } = await startedJob();
     await agent.exchange(endpointId, { turn: 7 });
     await agent.exchange(endpointId, { turn: 2, held: [] });
@@ -140,7 +142,7 @@ describe("attempts", () => {
     expect(await status()).toMatchObject({ status: "IN_QUEUE" });
   });
 
-  test("a held job keeps its lease as long as its agent lists it, also over an eviction", async ({
+  test("a running job keeps its lease as long as its agent lists it, also over an eviction", async ({
     expect,
   }) => {
     const { endpointId, agent, job, status } = await startedJob({ executionTimeout: 3_600_000 });
@@ -189,7 +191,7 @@ describe("deadlines", () => {
     expect(await agent.complete(endpointId, job, 1)).toBe("refused");
   });
 
-  test("a result that comes after the cancel is refused, and the job stays cancelled", async ({ expect }) => {
+  test("a result after the cancellation is rejected, and the job stays cancelled", async ({ expect }) => {
     const { endpointId, agent, job, status } = await startedJob();
     await call("POST", `/v2/${endpointId}/cancel/${job.id}`);
     expect(await agent.complete(endpointId, job, "too late")).toBe("refused");
@@ -221,7 +223,7 @@ describe("deadlines", () => {
     });
   });
 
-  test("an expired job is never given out", async ({ expect }) => {
+  test("an expired job is never dispatched", async ({ expect }) => {
     const { endpointId, agent, workerId, job } = await startedJob();
     await agent.complete(endpointId, job, 1);
     await call("POST", `/v2/${endpointId}/run`, { input: "old", policy: { ttl: 10_000 } });
@@ -261,7 +263,7 @@ async function runSql(endpointId: string, text: string): Promise<unknown[]> {
   return runInDurableObject(endpointObject(endpointId), (_, state) => state.storage.sql.exec(text).toArray());
 }
 
-test("large inputs and results travel through R2 and go with their job", async ({ expect }) => {
+test("large inputs and results pass through R2 and are removed with their job", async ({ expect }) => {
   const { env } = await import("cloudflare:workers");
   const endpointId = await createEndpoint();
   const large = "é".repeat(400_000);

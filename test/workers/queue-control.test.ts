@@ -57,7 +57,7 @@ describe("retry", () => {
     expect((await post(`retry/${job.id}`)).status).toBe(200);
   });
 
-  test("refuses a job that has not failed, and says in which state it is", async ({ expect }) => {
+  test("rejects a job that has not failed, with its state", async ({ expect }) => {
     const { endpointId, agent, job, run, post } = await readyEndpoint();
     const queued = await run(1);
     expect(await post(`retry/${queued}`)).toMatchObject({
@@ -80,7 +80,9 @@ describe("retry", () => {
 });
 
 describe("purge-queue", () => {
-  test("cancels what waits, in all lanes and however it came there, and nothing else", async ({ expect }) => {
+  test("cancels queued jobs of both priorities, first attempts and later ones, and nothing else", async ({
+    expect,
+  }) => {
     const { endpointId, agent, workerId, job, run, post, get } = await readyEndpoint();
     await agent.report(endpointId, { kind: "lost", jobId: job.id, attempt: 1, workerId, reason: "gone." });
     const running = await agent.take(endpointId, workerId);
@@ -105,7 +107,7 @@ describe("purge-queue", () => {
     expect(await get(`status/${job.id}`)).toMatchObject({ status: "CANCELLED" });
   });
 
-  test("holds over an eviction, and the rows go when their time is over", async ({ expect }) => {
+  test("outlasts an eviction, and the rows are removed when their retention is over", async ({ expect }) => {
     const { endpointId, agent, job, run, post, get } = await readyEndpoint();
     await agent.complete(endpointId, job, 1);
     const ids = await Promise.all(Array.from({ length: 20 }, (_, n) => run(n)));
@@ -138,7 +140,7 @@ describe("purge-queue", () => {
 });
 
 describe("requests", () => {
-  test("lists the newest first, in pages, with what is known of each", async ({ expect }) => {
+  test("lists the newest jobs first, in pages, with all members of each", async ({ expect }) => {
     const { endpointId, agent, first, job, run, get } = await readyEndpoint();
     passTime(10);
     await agent.complete(endpointId, job, 1);

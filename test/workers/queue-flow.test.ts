@@ -7,7 +7,7 @@ const { call, createEndpoint, signInAsNewAccount } = api;
 
 beforeEach(signInAsNewAccount);
 
-describe("the way of a job", () => {
+describe("the life of a job", () => {
   test("run queues a job, an agent takes it, status shows its result", async ({ expect }) => {
     const endpointId = await createEndpoint();
     const submitted = await call("POST", `/v2/${endpointId}/run`, { input: { a: 1 } });

@@ -622,7 +622,7 @@ const commands = fc.commands(
 );
 
 test(
-  "the object does what the model does, whatever is forgotten in between",
+  "the object does what the model does, with losses of memory in between",
   { timeout: 86_400_000 },
   async () => {
     const beginAt = Date.now();

@@ -175,7 +175,7 @@ const situations: Record<
   ],
 };
 
-test("there is a test for each reason", ({ expect }) => {
+test("each reason has a test", ({ expect }) => {
   expect(Object.keys(situations).toSorted()).toEqual([...QUEUE_REASONS].toSorted());
 });
 

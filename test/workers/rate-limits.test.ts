@@ -49,7 +49,6 @@ async function endpointWithJob() {
 describe("requests per window", () => {
   test.for([
     ["run", 1_000, 100, "POST", "run"],
-    ["status", 2_000, 200, "GET", "status/"],
     ["cancel", 100, 10, "POST", "cancel/"],
     ["retry", 100, 10, "POST", "retry/"],
     ["purge-queue", 2, 1, "POST", "purge-queue"],
@@ -87,16 +86,17 @@ describe("requests per window", () => {
     },
   );
 
-  test("requests that are refused for what they say count as well", async ({ expect }) => {
+  test("requests that are rejected for their content count as well", async ({ expect }) => {
     const { endpointId } = await endpointWithJob();
     passTime(WINDOW_PASSED_MS);
-    const first = await call("POST", `/v2/${endpointId}/run`, "{");
-    expect([first.status, first.headers.get("RateLimit")]).toEqual([400, `"run";r=999;t=10`]);
-    const good = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
-    expect([good.status, good.headers.get("RateLimit")]).toEqual([200, `"run";r=998;t=10`]);
+    const post = (body: unknown) => call("POST", `/v2/${endpointId}/batch`, body);
+    const first = await post("{");
+    expect([first.status, first.headers.get("RateLimit")]).toEqual([400, `"batch";r=99;t=10`]);
+    const good = await post([{ input: 1 }]);
+    expect([good.status, good.headers.get("RateLimit")]).toEqual([200, `"batch";r=98;t=10`]);
     const before = await rowsWritten(endpointId);
-    await callTimes(998, 100, () => call("POST", `/v2/${endpointId}/run`, "{"));
-    const refused = await call("POST", `/v2/${endpointId}/run`, "{");
+    await callTimes(98, 20, () => post("{"));
+    const refused = await post("{");
     expect([refused.status, refused.headers.get("Retry-After")]).toEqual([429, "10"]);
     expect(await rowsWritten(endpointId)).toBe(before);
   });
@@ -113,7 +113,7 @@ describe("requests per window", () => {
     expect([refused.status, refused.headers.get("RateLimit")]).toEqual([400, `"${name}";r=${left};t=10`]);
   });
 
-  test("runsync has a window of its own beside that of run", async ({ expect }) => {
+  test("runsync and run have separate windows", async ({ expect }) => {
     const { endpointId } = await endpointWithJob();
     const request = {
       isSync: true,
@@ -141,7 +141,7 @@ describe("requests per window", () => {
     expect(reply.headers.get("RateLimit")).toMatch(/^"status";r=1998;t=/);
   });
 
-  test("requests spread over the window come back as they were made", async ({ expect }) => {
+  test("requests spread over the window are admitted again as they leave it", async ({ expect }) => {
     const { endpointId } = await endpointWithJob();
     const purge = () => call("POST", `/v2/${endpointId}/purge-queue`);
     await purge();
@@ -157,7 +157,7 @@ describe("requests per window", () => {
     expect((await purge()).status).toBe(429);
   });
 
-  test("another endpoint has its own windows, and its first call counts once", async ({ expect }) => {
+  test("each endpoint has separate windows, and its first call counts once", async ({ expect }) => {
     const [one, other] = await Promise.all([endpointWithJob(), endpointWithJob()]);
     await callTimes(2, 1, () => call("POST", `/v2/${one.endpointId}/purge-queue`));
     expect((await call("POST", `/v2/${one.endpointId}/purge-queue`)).status).toBe(429);
@@ -165,9 +165,7 @@ describe("requests per window", () => {
     expect([reply.status, reply.headers.get("RateLimit")]).toEqual([200, expect.stringContaining("r=1;")]);
   });
 
-  test("an input too large for the object is not left in storage when its job is refused", async ({
-    expect,
-  }) => {
+  test("an input in R2 is deleted when its job is rejected", async ({ expect }) => {
     const { endpointId } = await endpointWithJob();
     await configure(endpointId, { queueDepthMax: 1 });
     const { env } = await import("cloudflare:workers");
@@ -251,9 +249,7 @@ describe("requests in progress", () => {
     }
   }
 
-  test("as many waits as may be, wherever they wait; a client that hangs up gives its slot back", async ({
-    expect,
-  }) => {
+  test("waits count wherever they wait; a client that hangs up frees its slot", async ({ expect }) => {
     const { endpointId, agent, job, clients, look } = await crowdedEndpoint();
     while ((await look()).status !== 429) await scheduler.wait(5);
     const refused = await look();
@@ -293,7 +289,7 @@ describe("requests in progress", () => {
     expect(after.status).toBe(200);
   });
 
-  test("waits that end free their slots, and a wait is one request however often it looks", async ({
+  test("waits that end free their slots, and a wait is one request however often it polls", async ({
     expect,
   }) => {
     const { endpointId, jobId } = await endpointWithJob();
@@ -306,7 +302,7 @@ describe("requests in progress", () => {
     expect((await usageOf(endpointId)).status).toEqual({ requests: 20, concurrent: 0 });
   });
 
-  test("runsync waits in its own slots, not in those of status", async ({ expect }) => {
+  test("runsync takes its own slots, not those of status", async ({ expect }) => {
     const { endpointId, jobId } = await endpointWithJob();
     const replies = Array.from({ length: 20 }, () =>
       call("POST", `/v2/${endpointId}/runsync?wait=60000`, { input: 1 }),

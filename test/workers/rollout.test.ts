@@ -72,7 +72,7 @@ describe("a rollout that evicts a worker", () => {
   });
 });
 
-test("a rollout that stalls remembers since when", ({ expect }) => {
+test("a rollout remembers since when it is stalled", ({ expect }) => {
   const rollout = startedRollout();
   const report = reportOf([]);
   const stalledSince = () => rollout.describe(report, 2, NOW + 60_000)?.stalledSince;

@@ -33,7 +33,7 @@ async function openBusy(fleet: FleetHarness, settings: string, workers: number) 
 }
 
 describe("scale-out", () => {
-  test("QUEUE_DELAY: a burst brings one worker at once, and doubles them with every delay up to workersMax", async ({
+  test("QUEUE_DELAY: a burst adds one worker at once, and doubles them with every delay up to workersMax", async ({
     expect,
     fleet,
   }) => {
@@ -50,7 +50,7 @@ describe("scale-out", () => {
     expect(await untilWorkers(5)).toEqual(before);
   });
 
-  test("REQUEST_COUNT: a burst brings a worker for every scalerValue jobs at once", async ({ fleet }) => {
+  test("REQUEST_COUNT: a burst adds a worker for every scalerValue jobs at once", async ({ fleet }) => {
     const settings = 'workersMax: 5, scalerType: "REQUEST_COUNT", scalerValue: 4';
     const { endpoint, untilWorkers } = await open(fleet, settings);
     await endpoint.submitMany(9);
@@ -59,7 +59,7 @@ describe("scale-out", () => {
     await untilWorkers(5);
   });
 
-  test("low-priority jobs bring no worker, however many and however old", async ({ expect, fleet }) => {
+  test("low-priority jobs add no worker, however many and however old", async ({ expect, fleet }) => {
     for (const scalerType of ["QUEUE_DELAY", "REQUEST_COUNT"]) {
       const settings = `workersMax: 5, scalerType: "${scalerType}", scalerValue: 1`;
       const { endpoint, untilWorkers } = await open(fleet, settings);
@@ -73,7 +73,7 @@ describe("scale-out", () => {
     }
   });
 
-  test("a worker that takes eight jobs at once is not asked for eight times", async ({ expect, fleet }) => {
+  test("a worker that takes eight jobs at once is requested once for them", async ({ expect, fleet }) => {
     const { endpoint, host, untilWorkers } = await open(fleet, "workersMax: 5, idleTimeout: 60");
     await endpoint.submitMany(1);
     const [first = ""] = await untilWorkers(1);
@@ -135,7 +135,7 @@ describe("scale-in", () => {
     expect(await host.offer([busy])).toHaveLength(1);
   });
 
-  test("a lower workersMax takes the free workers first, and the busy one after its job", async ({
+  test("a lower workersMax removes the free workers first, and the busy one after its job", async ({
     expect,
     fleet,
   }) => {

@@ -13,7 +13,7 @@ function withoutCredit(budget = new WindowBudget(Infinity)): SocketBacklog {
   return new SocketBacklog(() => undefined, budget, 0);
 }
 
-test("one message may wait whatever its size, a second one only within the limit", ({ expect }) => {
+test("one message may wait whatever its size, another only within the limit", ({ expect }) => {
   const backlog = withoutCredit();
   expect(backlog.add(message(WEBSOCKET_BACKLOG_MAX_BYTES + 1))).toBe(true);
   expect(backlog.add(message(1))).toBe(false);

@@ -55,7 +55,7 @@ async function usedMs(endpoint: TestEndpoint): Promise<number> {
   return (await hoursOf(endpoint)).reduce((sum, { workerMs }) => sum + workerMs, 0);
 }
 
-describe("a worker that an endpoint with FLASHBOOT lets go", () => {
+describe("a scaled-down worker of an endpoint with FLASHBOOT", () => {
   test("is kept on standby, counts as no worker, and runs the next job", async ({ expect, fleet }) => {
     const { endpoint, host, workerId } = await openStandby(fleet);
     expect(await host.sync()).toMatchObject([{ workerId, mode: "standby" }]);
@@ -77,7 +77,7 @@ describe("a worker that an endpoint with FLASHBOOT lets go", () => {
     }
   });
 
-  test("says worker_starting until it is there again, and its second start is in the timeline", async ({
+  test("is reported as worker_starting until it is ready again, and its second start is in the timeline", async ({
     expect,
     fleet,
   }) => {
@@ -117,7 +117,7 @@ describe("a worker that an endpoint with FLASHBOOT lets go", () => {
     expect(await host.work(endpoint)).not.toBe(workerId);
   });
 
-  test("goes after a time, though nothing happens", async ({ expect, fleet }) => {
+  test("is removed after a time, though nothing happens", async ({ expect, fleet }) => {
     const { endpoint, host } = await openStandby(fleet);
     passTime(FLASHBOOT_RETENTION_MS - 1);
     await host.sync();
@@ -139,13 +139,13 @@ describe("a worker that an endpoint with FLASHBOOT lets go", () => {
     await untilModes(host);
   });
 
-  test.for(["cordoned", "drained"])("goes when its host is %s", async (change, { fleet }) => {
+  test.for(["cordoned", "drained"])("is removed when its host is %s", async (change, { fleet }) => {
     const { host } = await openStandby(fleet);
     await fleet.updateHost(host, `${change}: true`);
     await untilModes(host);
   });
 
-  test("goes when the agent of its host is too old for the edge", async ({ expect, fleet }) => {
+  test("is removed when the agent of its host is too old for the edge", async ({ expect, fleet }) => {
     const { agent, inventory } = (await openStandby(fleet)).host;
     expect((await agent.sync({ agentVersion: "0.0.1", inventory })).assignments).toEqual([]);
   });
@@ -167,10 +167,7 @@ describe("a worker that an endpoint with FLASHBOOT lets go", () => {
     expect(await usedMs(endpoint)).toBe(17 * SECOND);
   });
 
-  test("is no worker of an endpoint that waits for one: its usage is asked for", async ({
-    expect,
-    fleet,
-  }) => {
+  test("does not count as a worker of an endpoint that waits for one", async ({ expect, fleet }) => {
     const { endpoint } = await openStandby(fleet);
     passTime(3_600 * SECOND); // its host is silent, and so nothing is revived there
     await endpoint.submit();
@@ -235,7 +232,7 @@ test("an endpoint has no more standby workers than workersMax, and those run aga
   await untilModes(host, "standby");
 });
 
-describe("a worker on standby that is asked for by name", () => {
+describe("a worker on standby that a request names", () => {
   /** What the endpoint tells Fleet that it wants. */
   const want = async (
     { id }: TestEndpoint,
@@ -256,16 +253,13 @@ describe("a worker on standby that is asked for by name", () => {
     expect(await host.sync()).toEqual(assignments);
   });
 
-  test("stays when it has been revived less often than was said", async ({ expect, fleet }) => {
+  test("is not resumed in another epoch than its present one", async ({ expect, fleet }) => {
     const { endpoint, host, earlier, later } = await openTwo(fleet);
     await want(endpoint, { resume: [`${earlier}/1`] });
     expect(await running(host)).toBe(later);
   });
 
-  test("waits while workersMax others run, and comes when one of them has left", async ({
-    expect,
-    fleet,
-  }) => {
+  test("waits while workersMax others run, and runs when one of them has left", async ({ expect, fleet }) => {
     const { endpoint, host, earlier, later } = await openTwo(fleet);
     await want(endpoint, {});
     expect(await running(host)).toBe(later);
@@ -275,7 +269,7 @@ describe("a worker on standby that is asked for by name", () => {
     expect(await running(host)).toBe(earlier);
   });
 
-  test("comes when its host does", async ({ expect, fleet }) => {
+  test("runs when its host is present", async ({ expect, fleet }) => {
     const { endpoint, host, earlier } = await openTwo(fleet);
     passTime(60 * SECOND); // its host is silent, but not given up yet
     await want(endpoint, { desired: 0, resume: [earlier] });

@@ -31,7 +31,7 @@ async function startedJob() {
 const chunk = (id: number, output: unknown) => ({ event: "message", id: `${id}`, data: { output } });
 
 describe("an event stream", () => {
-  test("sends what there is, what comes, and the final status", async ({ expect }) => {
+  test("sends present chunks, later ones, and the final status", async ({ expect }) => {
     const { endpointId, agent, job, listen, yields } = await startedJob();
     await yields(1, "a", "line 1\nline 2");
     await using events = await listen();
@@ -60,7 +60,7 @@ describe("an event stream", () => {
     expect(await late.next()).toMatchObject({ event: "status", data: { status: "COMPLETED" } });
   });
 
-  test("and polls do not take each other's chunks", async ({ expect }) => {
+  test("and polls do not drain each other's chunks", async ({ expect }) => {
     const { listen, yields, path } = await startedJob();
     await yields(1, "a");
     await using events = await listen();
@@ -115,7 +115,7 @@ describe("an event stream", () => {
     expect(unknown).toMatchObject({ status: 404, body: { code: "job_not_found" } });
   });
 
-  test("shows by a comment that it is alive when nothing comes for 15 s", async ({ expect }) => {
+  test("sends a comment when nothing was sent for 15 s", async ({ expect }) => {
     const { endpointId, listen } = await startedJob();
     await using events = await listen();
     await events.comment();
@@ -127,7 +127,7 @@ describe("an event stream", () => {
     vi.useRealTimers();
   });
 
-  test("leaves nothing behind when its client goes", async ({ expect }) => {
+  test("leaves nothing behind when its client leaves", async ({ expect }) => {
     const { endpointId, listen, yields } = await startedJob();
     await yields(1, "a");
     {

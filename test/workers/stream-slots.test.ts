@@ -31,7 +31,7 @@ async function crowdedStream() {
   return { endpointId, agent, job, path, crowd, isFull, untilOnChannels };
 }
 
-test("polls and event streams keep their slots while they wait, and one slot each", async ({ expect }) => {
+test("polls and event streams keep one slot each while they wait", async ({ expect }) => {
   const { endpointId, agent, job, path, crowd, isFull, untilOnChannels } = await crowdedStream();
   await using events = await openEvents(path);
   const polls = [1, 2, 3].map(() => call("GET", `${path}?wait=60000`));
@@ -58,7 +58,7 @@ test("polls and event streams keep their slots while they wait, and one slot eac
   expect(await isFull()).toBe(false);
 });
 
-test("an event stream whose client goes gives its slot back", async ({ expect }) => {
+test("an event stream frees its slot when its client leaves", async ({ expect }) => {
   const { path, crowd, isFull, untilOnChannels } = await crowdedStream();
   const streams = await Promise.all([1, 2, 3, 4].map(() => openEvents(path)));
   await untilOnChannels(WAITING);

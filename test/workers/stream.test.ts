@@ -52,7 +52,7 @@ describe("a stream that is drained by polls", () => {
     expect(await drain()).toEqual({ status: "IN_QUEUE", stream: [] });
   });
 
-  test("gives each chunk once, in order, as it was yielded", async ({ expect }) => {
+  test("returns each chunk once, in order, as it was yielded", async ({ expect }) => {
     const { endpointId, agent, job, drain } = await startedJob();
     const values = ["a", { token: "é", n: 1.5 }, null, [1, [2]], 0, false];
     expect(await agent.stream(endpointId, job, 1, values)).toBe(6);
@@ -61,7 +61,7 @@ describe("a stream that is drained by polls", () => {
     expect(await drain("", "POST")).toEqual({ status: "IN_PROGRESS", stream: outputs("b") });
   });
 
-  test("the first reply with a final status holds all that is left, the next one nothing", async ({
+  test("the first reply with a final status has all remaining chunks, the next one none", async ({
     expect,
   }) => {
     const { endpointId, agent, job, drain, yields } = await startedJob();
@@ -88,7 +88,7 @@ describe("a stream that is drained by polls", () => {
     expect((await call("GET", path)).body).toEqual({ status: "CANCELLED", stream: [] });
   });
 
-  test("an unknown job is not found, and a wait out of range is refused", async ({ expect }) => {
+  test("an unknown job is not found, and a wait out of range is rejected", async ({ expect }) => {
     const { endpointId, job } = await startedJob();
     const unknown = await call("GET", `/v2/${endpointId}/stream/nonsense`);
     expect(unknown).toMatchObject({ status: 404, body: { code: "job_not_found" } });
@@ -107,7 +107,7 @@ describe("a stream call with nothing to send", () => {
     expect(await waiting).toEqual({ status: "IN_PROGRESS", stream: outputs("b") });
   });
 
-  test("waits outside, and is woken by a chunk after the object was evicted", async ({ expect }) => {
+  test("waits on a channel, and is woken by a chunk after the object was evicted", async ({ expect }) => {
     const { endpointId, drain, yields } = await startedJob();
     await yields(1, "a");
     await drain();
@@ -126,7 +126,7 @@ describe("a stream call with nothing to send", () => {
     expect(await waiting).toEqual({ status: "COMPLETED", stream: [] });
   });
 
-  test("ends with the job as it stands when the wait is over", async ({ expect }) => {
+  test("ends with the state of the job when the wait is over", async ({ expect }) => {
     const { drain } = await startedJob();
     expect(await drain("?wait=1000")).toEqual({ status: "IN_PROGRESS", stream: [] });
   });
@@ -151,7 +151,7 @@ describe("evicted in the middle", () => {
 });
 
 describe("chunks of an agent", () => {
-  test("that come again are taken once", async ({ expect }) => {
+  test("that arrive again are stored once", async ({ expect }) => {
     const { endpointId, drain, yields } = await startedJob();
     expect(await yields(1, "a", "b")).toBe(2);
     expect(await yields(1, "a", "b")).toBe(2);
@@ -160,7 +160,7 @@ describe("chunks of an agent", () => {
     expect((await drain())["stream"]).toEqual(outputs("a", "b", "c"));
   });
 
-  test("that leave a gap are not taken; the acknowledgement says where to continue", async ({ expect }) => {
+  test("after a gap are not stored; the acknowledgement names where to continue", async ({ expect }) => {
     const { drain, yields } = await startedJob();
     await yields(1, "a");
     expect(await yields(3, "c")).toBe(1);
@@ -168,7 +168,7 @@ describe("chunks of an agent", () => {
     expect((await drain())["stream"]).toEqual(outputs("a", "b", "c"));
   });
 
-  test("of a replaced attempt are refused, and its handler is stopped", async ({ expect }) => {
+  test("of a replaced attempt are dropped, and its handler is stopped", async ({ expect }) => {
     const { endpointId, agent, job, workerId, drain, yields } = await startedJob();
     await yields(1, "old 1", "old 2");
     expect((await drain())["stream"]).toEqual(outputs("old 1", "old 2"));
@@ -189,7 +189,7 @@ describe("chunks of an agent", () => {
     expect(await drain()).toEqual({ status: "COMPLETED", stream: outputs("new 3") });
   });
 
-  test("of a host that does not hold the job are refused", async ({ expect }) => {
+  test("of a host without the job are dropped", async ({ expect }) => {
     const { endpointId, agent, job, drain } = await startedJob();
     const stranger = await ScriptedAgent.join(api, "stranger");
     await stranger.stream(endpointId, job, 1, ["forged"]);
@@ -197,7 +197,7 @@ describe("chunks of an agent", () => {
     expect(await drain()).toEqual({ status: "COMPLETED", stream: [] });
   });
 
-  test("above what is kept of a job fail it, say so and stop its handler", async ({ expect }) => {
+  test("above the limit of a job fail it with that reason and stop its handler", async ({ expect }) => {
     const { endpointId, agent, job, drain } = await startedJob();
     const megabyte = "x".repeat(CHUNK_MAX_BYTES - 2);
     const quarter = Array.from({ length: STREAM_MAX_BYTES / CHUNK_MAX_BYTES / 4 }, () => megabyte);

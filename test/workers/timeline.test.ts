@@ -130,7 +130,7 @@ describe("a timeline", () => {
     expect(await timeline()).toEqual([{ event: "submitted", at: 0 }, taken, started]);
   });
 
-  test("keeps every attempt, and says why a job was queued again", async ({ expect }) => {
+  test("has every attempt, and why a job was queued again", async ({ expect }) => {
     const { endpointId, jobId, agent, job, workerId, timeline } = await takenJob();
     const taken = (attempt: number, at: number) => ({
       event: "taken",
@@ -167,9 +167,7 @@ describe("a timeline", () => {
     ]);
   });
 
-  test("believes no host that its handler began before the claim or ends in the future", async ({
-    expect,
-  }) => {
+  test("bounds the times that a host reports by the claim and the present", async ({ expect }) => {
     const { endpointId, agent, job, timeline } = await takenJob();
     passTime(100);
     const held = [{ ...refOf(job), ago: { handlerStarted: 86_400_000, handlerFinished: 0 } }];

@@ -119,7 +119,7 @@ describe("usage", () => {
     expect(after?.workerMs).toBeGreaterThanOrEqual(before[0]?.workerMs ?? 0);
   });
 
-  test("of a host that is lost ends when it is given up, and a late word of it changes nothing", async ({
+  test("of a lost host ends when the host is declared lost, and a late report of it changes nothing", async ({
     expect,
   }) => {
     const { endpointId, agent, workerId } = await workingEndpoint();
@@ -173,7 +173,7 @@ describe("usage", () => {
     expect((await call("GET", `/v1/billing/endpoints?endpointId=${endpointId}`)).body).toEqual([]);
   });
 
-  test("of a span that makes no sense is refused with the name of the field", async ({ expect }) => {
+  test("of an invalid span is rejected with the name of the field", async ({ expect }) => {
     const refused = await call("GET", "/v1/billing/endpoints?startTime=yesterday");
     expect(refused.status).toBe(400);
     expect(JSON.stringify(refused.body)).toContain("from");

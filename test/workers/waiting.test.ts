@@ -18,7 +18,7 @@ async function readyEndpoint() {
 beforeEach(signInAsNewAccount);
 
 describe("waits outlast the object's memory", () => {
-  test("a parked agent gets the next job after the object was evicted", async ({ expect }) => {
+  test("a waiting agent gets the next job after the object was evicted", async ({ expect }) => {
     const { endpointId, agent, workerId, job } = await readyEndpoint();
     await agent.complete(endpointId, job, 1);
     const waiting = agent.take(endpointId, workerId, 30_000);
@@ -28,7 +28,9 @@ describe("waits outlast the object's memory", () => {
     expect((await waiting).input).toBe("second");
   });
 
-  test("a parked runsync client and a parked agent: evicted, and the job still flows", async ({ expect }) => {
+  test("the job of a waiting runsync client reaches a waiting agent after an eviction", async ({
+    expect,
+  }) => {
     const { endpointId, agent, job } = await readyEndpoint();
     const client = call("GET", `/v2/${endpointId}/status/${job.id}?wait=30000`);
     const parked = agent.exchange(endpointId, { holdMs: 30_000 });
@@ -40,7 +42,7 @@ describe("waits outlast the object's memory", () => {
     expect(await parked).toMatchObject({ jobs: [], stops: [] });
   });
 
-  test("cancel rings a parked agent after an eviction", async ({ expect }) => {
+  test("cancel notifies a waiting agent after an eviction", async ({ expect }) => {
     const { endpointId, agent, job } = await readyEndpoint();
     const parked = agent.exchange(endpointId, { holdMs: 30_000 });
     await channelOf(endpointId, "agent");
@@ -51,7 +53,7 @@ describe("waits outlast the object's memory", () => {
 });
 
 describe("waits end", () => {
-  test("a wait that ends first answers with the job as it stands", async ({ expect }) => {
+  test("a wait that ends first answers with the present state of the job", async ({ expect }) => {
     const endpointId = await createEndpoint("workersMax: 0");
     const reply = await call("POST", `/v2/${endpointId}/runsync?wait=1000`, { input: 1 });
     expect(reply).toMatchObject({ status: 200, body: { status: "IN_QUEUE" } });
@@ -64,7 +66,7 @@ describe("waits end", () => {
     });
   });
 
-  test("a newer hold of an agent sends the older one home at once", async ({ expect }) => {
+  test("a newer wait of an agent ends the older one at once", async ({ expect }) => {
     const { endpointId, agent, workerId, job } = await readyEndpoint();
     await agent.complete(endpointId, job, 1);
     const older = agent.exchange(endpointId, { slots: [{ workerId, free: 1 }], holdMs: 30_000 });
@@ -79,7 +81,7 @@ describe("waits end", () => {
     expect((await newer).jobs).toMatchObject([{ input: "next" }]);
   });
 
-  test("a report that came with a hold is acknowledged with the next job, or soon without one", async ({
+  test("a report of a waiting call is acknowledged with the next job, or soon without one", async ({
     expect,
   }) => {
     const { endpointId, agent, workerId, job } = await readyEndpoint();
@@ -99,7 +101,7 @@ describe("waits end", () => {
     expect(last).toMatchObject({ acks: [{ jobId: jobs[0]?.id, outcome: "accepted" }], jobs: [] });
   });
 
-  test("many waiting clients all get their own result", async ({ expect }) => {
+  test("many waiting clients each get the result of their job", async ({ expect }) => {
     const { endpointId, agent, workerId, job } = await readyEndpoint();
     await agent.complete(endpointId, job, 0);
     const replies = Array.from({ length: 20 }, (_, n) =>

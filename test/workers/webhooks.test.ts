@@ -189,7 +189,7 @@ describe("the content of webhooks", () => {
     expect(JSON.parse(got?.body ?? "")).toEqual({ ...(await reply).body, input: 1, webhook: target.webhook });
   });
 
-  test("payloads that lie in the bucket, in full and with their length", async ({ expect }) => {
+  test("payloads in R2, complete and with their length", async ({ expect }) => {
     const place = await Place.open();
     const target = webhookTarget();
     const input = { text: "ä".repeat(300_000) };
@@ -295,7 +295,7 @@ describe("receivers that fail", () => {
     expect(await receivedFor(`${target.key}-redirected`, 0)).toEqual([]);
   });
 
-  test("connections that break say so", async ({ expect }) => {
+  test("broken connections are reported as such", async ({ expect }) => {
     const place = await Place.open();
     const target = webhookTarget("reset,200");
     const id = await place.complete(target);
@@ -311,7 +311,7 @@ describe("receivers that fail", () => {
     ]);
   });
 
-  test("those that hang leave room for the others", async ({ expect }) => {
+  test("receivers that hang do not delay others", async ({ expect }) => {
     const place = await Place.open();
     const hanging = webhookTarget("hang", "127.0.0.2");
     const good = webhookTarget();
@@ -325,8 +325,8 @@ describe("receivers that fail", () => {
   });
 });
 
-describe("nothing is lost with memory", () => {
-  test("a call that was under way is made again, under the same id", async ({ expect }) => {
+describe("deliveries outlast the object's memory", () => {
+  test("an interrupted call is repeated, under the same id", async ({ expect }) => {
     const place = await Place.open();
     await place.alarmAfter(3 * SECOND); // that of the configuration rings first
     const target = webhookTarget("hang,200");
@@ -340,7 +340,9 @@ describe("nothing is lost with memory", () => {
     expect(await place.log(id)).toMatchObject({ state: "delivered", attempts: [{ statusCode: 200 }] });
   });
 
-  test("the next attempt stands as it was planned, and what is over stays over", async ({ expect }) => {
+  test("the next attempt is made as planned, and completed deliveries are not repeated", async ({
+    expect,
+  }) => {
     const place = await Place.open();
     const [failing, good] = [webhookTarget("500,200"), webhookTarget()];
     const [id, other] = [await place.complete(failing), await place.complete(good)];
@@ -374,7 +376,7 @@ describe("nothing is lost with memory", () => {
     expect(await hanging.received(2)).toHaveLength(2);
   });
 
-  test("an object from before the secrets gets them when the first webhook comes", async ({ expect }) => {
+  test("an object without secrets gets them with the first webhook", async ({ expect }) => {
     const place = await Place.open();
     await runInDurableObject(endpointObject(place.endpointId), (_, { storage }) => {
       storage.sql.exec("DELETE FROM fact WHERE name = 'webhook_secrets'");
@@ -410,7 +412,7 @@ describe("retry", () => {
     expect(await place.log(id)).toMatchObject({ state: "delivered", attempts: [{ statusCode: 200 }] });
   });
 
-  test("the outcome of a call for the earlier end counts for nothing", async ({ expect }) => {
+  test("the outcome of a call for the earlier end is ignored", async ({ expect }) => {
     const place = await Place.open();
     const target = webhookTarget("slow-500,slow");
     const id = await place.fail(target);
@@ -470,7 +472,7 @@ describe("redelivery", () => {
     expect((await place.log(ids[69] ?? "")).attempts).toHaveLength(1);
   });
 
-  test("is refused, with a reason, where there is nothing to send again", async ({ expect }) => {
+  test("is rejected, with a reason, where there is nothing to send again", async ({ expect }) => {
     const place = await Place.open();
     const without = await place.submit({});
     const waiting = await place.submit({ webhook: webhookTarget().webhook });
@@ -557,7 +559,7 @@ describe("addresses", () => {
     return response.text();
   }
 
-  test("that are not public are refused at submission, under the name that was used", async ({ expect }) => {
+  test("that are not public are rejected at submission, with the name of the member", async ({ expect }) => {
     const endpointId = await createEndpoint();
     const replies = [
       await submitInProduction(endpointId, { input: 1, webhook: "http://127.0.0.1:9/" }),
@@ -569,7 +571,7 @@ describe("addresses", () => {
     ]);
   });
 
-  test("are judged again before each call", async ({ expect }) => {
+  test("are checked again before each call", async ({ expect }) => {
     const place = await Place.open();
     const target = webhookTarget();
     const id = await place.submit({ webhook: target.webhook });
@@ -585,7 +587,7 @@ describe("addresses", () => {
   });
 });
 
-test("the log goes with the job", async ({ expect }) => {
+test("the log is removed with the job", async ({ expect }) => {
   const place = await Place.open();
   const target = webhookTarget();
   const id = await place.complete(target);

@@ -60,7 +60,7 @@ function fileState(found: BigIntStats, now: number): State {
   return { key: isFresh(found, now) ? `${key} fresh` : key };
 }
 
-/** Only the names of modules and directories count, since other files come and go. */
+/** Only the names of modules and directories count, since other files are created and deleted often. */
 async function directoryState(
   path: string,
   found: BigIntStats,

@@ -108,7 +108,7 @@ async function answerOf(response: Response, { line }: CallContext, startedAt: nu
   return passedOn(response);
 }
 
-/** Whether the error comes from the service instead of a worker; routes may answer with the same status. */
+/** Whether the error is one of the service instead of a worker; routes may answer with the same status. */
 async function isServiceError(response: Response): Promise<boolean> {
   if (STATUS_OF_SERVICE[response.status] === undefined) return false;
   const { code } = parseErrorBody(await response.clone().text());

@@ -17,8 +17,8 @@ export type ComponentVersion = {
   /** As the component reports it, such as 1.1.5+ds1. */
   readonly version: string;
   /**
-   * The changes that its distribution lists for this package; null where they cannot be read, undefined where it
-   * comes from its makers, whose versions need no such list.
+   * The changes that its distribution lists for this package; null where they cannot be read, undefined where its
+   * makers have built it, whose versions need no such list.
    */
   readonly changelog: string | null | undefined;
 };
@@ -119,7 +119,7 @@ export async function readRuntimeVersions(hasRealGpus: boolean): Promise<readonl
 async function readComponents(): Promise<readonly ComponentVersion[]> {
   const answer: unknown = await new Dockerode({ timeout: LIMIT_MS }).version().catch(() => ({}));
   const { Platform, Components = [] } = versionSchema.catch({}).parse(answer);
-  // Builds of Docker's own come with runc and containerd of their makers.
+  // Docker's own builds include runc and containerd of their makers.
   const isOfMakers = Platform?.Name.startsWith("Docker Engine") ?? false;
   const found = Components.flatMap(({ Name, Version }) => {
     const entry = COMPONENTS.get(Name);

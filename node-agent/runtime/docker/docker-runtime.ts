@@ -1,35 +1,25 @@
-import { ignoreFailure } from "../../../src/std/errors.ts";
 import Dockerode from "dockerode";
 import { availableParallelism } from "node:os";
-import { setTimeout as delay } from "node:timers/promises";
 import { ArtifactStore, type ArtifactStoreOptions } from "../../artifacts/artifact-store.ts";
 import type { AgentLog } from "../../core/log.ts";
 import type { Volumes } from "../../disk/volumes.ts";
 import { ContainerExits } from "./container-exits.ts";
-import { textOfLog, ContainerOutput, sinceOf } from "./container-output.ts";
 import {
   artifactsOfContainers,
-  containerName,
   containerOptions,
   type ContainerSettings,
   type HostShare,
   overriddenVariables,
-  ownerOfLabels,
 } from "./container-options.ts";
 import type { Desktop } from "./desktop.ts";
 import type { DiskSpace } from "../../disk/disk-space.ts";
 import { DiskWatch } from "./disk-watch.ts";
-import { HOST_LABEL, ignoring, inspect, listContainers, withTimeLimit } from "../daemon/docker-calls.ts";
-import {
-  isConflict,
-  isGoneOrConflict,
-  isNotFound,
-  isQuotaUnsupported,
-  startFailure,
-} from "../daemon/docker-errors.ts";
+import { WorkerContainers } from "./worker-containers.ts";
+import { withTimeLimit } from "../daemon/docker-calls.ts";
+import { isQuotaUnsupported, startFailure } from "../daemon/docker-errors.ts";
 import { DockerImages, type ImageOptions } from "../images/docker-images.ts";
 import { GuardedNetwork } from "../network/guarded-network.ts";
-import { lastLinesOf, type OutputReader } from "../interface/output.ts";
+import type { OutputReader } from "../interface/output.ts";
 import { socketsOfNetwork } from "../interface/sockets.ts";
 import {
   type CacheOptions,
@@ -49,10 +39,6 @@ import { KeyedMutex } from "../../../src/std/keyed-mutex.ts";
 /** Time for Docker's daemon to answer a call that is not a stream. */
 const DOCKER_CALL_LIMIT_MS = 60_000;
 
-/** Pause before a log stream that broke off is opened again. */
-const OUTPUT_RETRY_MS = 200;
-/** How long a removal by another call is awaited before this one tries again. */
-const REMOVAL_WAIT_MS = 1_000;
 /** Docker's own name server inside of each container. */
 const DOCKER_RESOLVER = "127.0.0.11";
 const NETWORK_NAME = "edgerun-workers";
@@ -102,6 +88,7 @@ export class DockerRuntime implements Runtime {
   /** For those that take as long as they take: events, pulls, waits. */
   readonly #streams: Dockerode;
   readonly #settings: ContainerSettings;
+  readonly #containers: WorkerContainers;
   readonly #network: GuardedNetwork;
   readonly #disk: DiskWatch;
   readonly #volumes: Volumes | undefined;
@@ -117,6 +104,7 @@ export class DockerRuntime implements Runtime {
   constructor(options: DockerRuntimeOptions) {
     this.#streams = options.docker ?? new Dockerode();
     this.#docker = withTimeLimit(this.#streams, options.callLimitMs ?? DOCKER_CALL_LIMIT_MS);
+    this.#containers = new WorkerContainers(this.#docker, this.#streams, options.hostId);
     this.#settings = {
       hostId: options.hostId,
       hasRealGpus: options.hasRealGpus,
@@ -167,7 +155,7 @@ export class DockerRuntime implements Runtime {
   }
 
   async locateServer(workerId: string, ports: ServerPorts): Promise<ServerPorts & { readonly host: string }> {
-    const container = await this.#inspectOwn(workerId);
+    const container = await this.#containers.find(workerId);
     const published = container && this.#desktop?.publishedServer(container, ports);
     if (published) return published;
     const host = container?.NetworkSettings.Networks[this.#settings.networkName]?.IPAddress;
@@ -176,7 +164,7 @@ export class DockerRuntime implements Runtime {
   }
 
   async listening(workerId: string): Promise<readonly ListeningSocket[] | null> {
-    const container = await this.#inspectOwn(workerId);
+    const container = await this.#containers.find(workerId);
     if (!container?.State.Running) return null;
     const sockets = await socketsOfNetwork(container.State.Pid);
     return sockets && sockets.filter(({ address }) => address !== DOCKER_RESOLVER);
@@ -206,7 +194,7 @@ export class DockerRuntime implements Runtime {
   }
 
   #createArtifactStore(options: ArtifactOptions, log: AgentLog | undefined): ArtifactStore {
-    const usedByWorkers = async () => artifactsOfContainers(await this.#ownContainers());
+    const usedByWorkers = async () => artifactsOfContainers(await this.#containers.all());
     return new ArtifactStore({ disk: this.#images.disk, ...options, log, usedByWorkers });
   }
 
@@ -221,7 +209,7 @@ export class DockerRuntime implements Runtime {
   }
 
   async imageDigest(workerId: string): Promise<string | null> {
-    const container = await this.#inspectOwn(workerId);
+    const container = await this.#containers.find(workerId);
     return container && this.#images.digestOf(container);
   }
 
@@ -233,15 +221,15 @@ export class DockerRuntime implements Runtime {
 
   async #startIfAbsent(spec: WorkerSpec): Promise<void> {
     try {
-      const found = await this.#inspectOwn(spec.workerId);
+      const found = await this.#containers.find(spec.workerId);
       if (found?.State.Running) return;
-      if (found) await this.#removeContainer(spec.workerId);
+      if (found) await this.#containers.removeFound(spec.workerId);
       await this.#network.ensure();
       this.#disk.start();
       await this.#create(spec);
-      await this.#container(spec.workerId).start();
+      await this.#containers.get(spec.workerId).start();
     } catch (error) {
-      await this.#removeOwnIfNotRunning(spec.workerId);
+      await this.#containers.removeUnlessRunning(spec.workerId);
       throw new Error(startFailure(spec.workerId, spec.imageName, error), { cause: error });
     }
   }
@@ -276,155 +264,39 @@ export class DockerRuntime implements Runtime {
       : null;
   }
 
-  async #removeOwnIfNotRunning(workerId: string): Promise<void> {
-    const found = await this.#inspectOwn(workerId).catch(() => null);
-    if (found && !found.State.Running) await this.#removeContainer(workerId);
-  }
-
   // Freezing
 
   freeze(workerId: string): Promise<void> {
-    return this.#mutex.run(workerId, async () => {
-      if (!(await this.#isFrozen(workerId))) await this.#container(workerId).pause();
-    });
+    return this.#mutex.run(workerId, () => this.#containers.setFrozen(workerId, true));
   }
 
   thaw(workerId: string): Promise<void> {
-    return this.#mutex.run(workerId, async () => {
-      if (await this.#isFrozen(workerId)) await this.#container(workerId).unpause();
-    });
-  }
-
-  async #isFrozen(workerId: string): Promise<boolean> {
-    const found = await this.#inspectOwn(workerId);
-    if (!found?.State.Running) throw new Error(`The container of worker ${workerId} does not run.`);
-    return found.State.Paused;
+    return this.#mutex.run(workerId, () => this.#containers.setFrozen(workerId, false));
   }
 
   // Stopping
 
   async stop(workerId: string, graceMs: number): Promise<void> {
     await this.#mutex.settled(workerId); // a start under way must not outlive this call
-    if ((await this.#inspectOwn(workerId)) === null) return;
-    if (graceMs > 0) {
-      await this.#signal(workerId, "SIGTERM");
-      if (await this.#endsWithin(workerId, graceMs)) return;
-    }
-    await this.#signal(workerId, "SIGKILL");
-    await ignoring(isNotFound, this.#container(workerId).wait());
-  }
-
-  async #signal(workerId: string, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
-    await ignoring(isGoneOrConflict, this.#container(workerId).kill({ signal }));
-  }
-
-  async #endsWithin(workerId: string, graceMs: number): Promise<boolean> {
-    const abortSignal = AbortSignal.timeout(graceMs);
-    try {
-      const container = this.#streams.getContainer(containerName(workerId));
-      await container.wait({ condition: "not-running", abortSignal });
-      return true;
-    } catch (error) {
-      if (abortSignal.aborted) return false;
-      if (isNotFound(error)) return true;
-      throw error;
-    }
+    await this.#containers.stop(workerId, graceMs);
   }
 
   remove(workerId: string): Promise<void> {
-    return this.#mutex.run(workerId, async () => {
-      if (await this.#inspectOwn(workerId)) await this.#removeContainer(workerId);
-    });
-  }
-
-  /** Tries again while another call removes the container: a wait that begins just after a removal never ends. */
-  async #removeContainer(workerId: string): Promise<void> {
-    while (!(await this.#tryRemove(workerId))) {
-      const abortSignal = AbortSignal.timeout(REMOVAL_WAIT_MS);
-      const container = this.#streams.getContainer(containerName(workerId));
-      const isOver = (error: unknown) => abortSignal.aborted || isNotFound(error);
-      await ignoring(isOver, container.wait({ condition: "removed", abortSignal }));
-    }
-  }
-
-  /** Removes the container; false when another call does so at this moment. */
-  async #tryRemove(workerId: string): Promise<boolean> {
-    try {
-      await this.#container(workerId).remove({ force: true, v: true });
-      return true;
-    } catch (error) {
-      if (isNotFound(error)) return true;
-      if (isConflict(error)) return false;
-      throw error;
-    }
+    return this.#mutex.run(workerId, () => this.#containers.remove(workerId));
   }
 
   // Looking
 
-  async list(): Promise<readonly FoundWorker[]> {
-    const containers = await this.#ownContainers();
-    const found = await Promise.all(
-      containers.filter(({ State }) => State !== "removing").map((container) => this.#foundWorker(container)),
-    );
-    return found.filter((worker) => worker !== null);
+  list(): Promise<readonly FoundWorker[]> {
+    return this.#containers.list();
   }
 
-  #ownContainers(): Promise<Dockerode.ContainerInfo[]> {
-    return listContainers(this.#docker, this.#settings.hostId);
+  lastLines(workerId: string, count: number): Promise<readonly string[]> {
+    return this.#containers.lastLines(workerId, count);
   }
 
-  async #foundWorker(container: Dockerode.ContainerInfo): Promise<FoundWorker | null> {
-    const owner = ownerOfLabels(container.Labels);
-    if (owner === null) return null;
-    const state = await inspect(this.#docker.getContainer(container.Id));
-    if (state === null) return null;
-    const { Running, Paused, Status, ExitCode } = state.State;
-    const hasRun = Status !== "created";
-    const exitCode = !Running && hasRun ? ExitCode : null;
-    return { ...owner, isRunning: Running, isFrozen: Paused, exitCode };
-  }
-
-  async lastLines(workerId: string, count: number): Promise<readonly string[]> {
-    if ((await this.#inspectOwn(workerId)) === null || count <= 0) return [];
-    const log = this.#container(workerId).logs({ stdout: true, stderr: true, tail: count, follow: false });
-    const bytes = await ignoring(isGoneOrConflict, log);
-    return bytes ? lastLinesOf(textOfLog(bytes), count) : [];
-  }
-
-  async output(workerId: string, reader: OutputReader): Promise<void> {
-    const output = new ContainerOutput(reader);
-    for (;;) {
-      const wasRunning = (await this.#inspectOwn(workerId).catch(() => undefined))?.State.Running !== false;
-      const isWhole = await this.#readOutput(workerId, output, reader.signal);
-      // The stream of a container may end before its last lines: only one that began after the end has all.
-      if (reader.signal.aborted || isWhole === "gone" || (isWhole && !wasRunning)) return;
-      output.reopened();
-      if (!isWhole)
-        await delay(OUTPUT_RETRY_MS, undefined, { signal: reader.signal, ref: false }).catch(ignoreFailure);
-    }
-  }
-
-  /** Whether the stream came to its end. */
-  async #readOutput(
-    workerId: string,
-    output: ContainerOutput,
-    abortSignal: AbortSignal,
-  ): Promise<boolean | "gone"> {
-    const since = sinceOf(output.position);
-    try {
-      const stream = await this.#streams.getContainer(containerName(workerId)).logs({
-        stdout: true,
-        stderr: true,
-        timestamps: true,
-        follow: true,
-        abortSignal,
-        ...(since !== undefined && { since }),
-      });
-      for await (const chunk of stream) output.take(chunk as Buffer);
-      return true;
-    } catch (error) {
-      return isNotFound(error) ? "gone" : false;
-    }
+  output(workerId: string, reader: OutputReader): Promise<void> {
+    return this.#containers.output(workerId, reader);
   }
 
   /** Also reports workers that ended before and whose containers are still there, once per watch. */
@@ -452,15 +324,5 @@ export class DockerRuntime implements Runtime {
   /** Takes the workers' network and its rules from the host. Fails while containers use it. */
   removeNetwork(): Promise<void> {
     return this.#network.remove();
-  }
-
-  #container(workerId: string): Dockerode.Container {
-    return this.#docker.getContainer(containerName(workerId));
-  }
-
-  /** The worker's container; null when it does not exist or belongs to another host's agent. */
-  async #inspectOwn(workerId: string): Promise<Dockerode.ContainerInspectInfo | null> {
-    const found = await inspect(this.#container(workerId));
-    return found?.Config.Labels[HOST_LABEL] === this.#settings.hostId ? found : null;
   }
 }

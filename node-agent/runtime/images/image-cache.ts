@@ -1,8 +1,8 @@
 /**
  * The images that the agent has pulled to this host. They stay for later starts, and go when the disk gets full.
  *
- * I1  What the agent has not pulled is its owner's, and is never removed. A name that has come to mean another
- *     image than the one the agent pulled is the owner's, too.
+ * I1  What the agent has not pulled is its owner's, and is never removed. A name that now means another image
+ *     than the one the agent pulled is the owner's, too.
  * I2  An image that a container has, running or not, or that an assigned worker may ask for, is never removed.
  * I3  Of the others the longest unused goes first (disk-space.ts).
  */
@@ -123,7 +123,7 @@ export class ImageCache implements EvictionSource {
     try {
       await docker.getImage(item.name).remove();
     } catch (error) {
-      if (isConflict(error)) return false; // it has just come into use
+      if (isConflict(error)) return false; // it is in use since a moment ago
       if (!isNotFound(error)) throw error;
     }
     cachedImages.remove(item);

@@ -10,7 +10,7 @@ export type ImageRequest = Pick<WorkerSpec, "imageName" | "registryAuth"> & {
 };
 
 export type PullOptions = {
-  /** Calls the pull off. */
+  /** Aborts the pull. */
   readonly signal: AbortSignal;
   /** Time without any progress after which the pull is given up. */
   readonly stallMs: number;

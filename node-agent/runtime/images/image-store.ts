@@ -69,7 +69,7 @@ export class ImageStore {
     this.#disk = disk;
   }
 
-  /** Gets an image onto this host unless it is there already; ends early when called off. */
+  /** Gets an image onto this host unless it is there already; ends early when aborted. */
   async ensure(
     request: StoreRequest,
     onProgress: (detail: string) => void,

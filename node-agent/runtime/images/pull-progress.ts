@@ -75,7 +75,7 @@ function advance(layer: Layer, status: string, detail: PullMessage["progressDeta
     layer.totalBytes = detail.total ?? layer.totalBytes;
   }
   if (FINISHED.has(status) || LOADED.has(status)) {
-    layer.totalBytes ??= detail.total ?? 0; // so small that its download was never spoken of, or here before
+    layer.totalBytes ??= detail.total ?? 0; // so small that its download was never reported, or here before
     layer.loadedBytes = layer.totalBytes;
   }
   layer.isFinished ||= FINISHED.has(status);

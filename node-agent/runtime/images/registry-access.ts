@@ -1,5 +1,5 @@
 /**
- * Which registries this host asks for images. The name comes from a template, and Docker asks from within the owner's
+ * Which registries this host asks for images. The name is of a template, and Docker asks from within the owner's
  * network.
  *
  * G1  A registry on a network that is not the Internet is used only where the owner has allowed it, whether the name

@@ -93,7 +93,7 @@ export interface Runtime {
   readonly kind: RuntimeKind;
   /** Host name or address under which a worker reaches a server of the agent. */
   agentAddress(): Promise<string>;
-  /** Lets workers reach the server of the agent that listens at this port of its address. */
+  /** Opens this port of the agent's address to workers. */
   admit(port: number): Promise<void>;
   /** Ports for a worker's server: those wanted, or others where workers share the ports of the host. */
   portsFor(requested: ServerPorts): Promise<ServerPorts>;
@@ -119,9 +119,9 @@ export interface Runtime {
   imageDigest(workerId: string): Promise<string | null>;
   /** Creates and starts the worker. Throws with a clear message when the runtime refuses. */
   start(spec: WorkerSpec): Promise<void>;
-  /** Holds everything that runs for the worker. Throws when the worker does not run; no-op for a frozen one. */
+  /** Suspends everything that runs for the worker. Throws when the worker does not run; no-op for a frozen one. */
   freeze(workerId: string): Promise<void>;
-  /** Lets a frozen worker continue. Throws when the worker does not run; no-op for one that is not frozen. */
+  /** Resumes a frozen worker. Throws when the worker does not run; no-op for one that is not frozen. */
   thaw(workerId: string): Promise<void>;
   /** SIGTERM, then SIGKILL after the grace (0: at once). Resolves when the worker has ended. */
   stop(workerId: string, graceMs: number): Promise<void>;

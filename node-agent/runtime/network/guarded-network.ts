@@ -53,7 +53,7 @@ export class GuardedNetwork {
     return this.#network.gatewayAddress();
   }
 
-  /** Lets workers reach the agent at this port, and looks after the rules from now on. */
+  /** Opens this port of the agent to workers, and checks the rules regularly from now on. */
   async admit(port: number): Promise<void> {
     this.#listener = { gateway: await this.#network.gatewayAddress(), port };
     this.#timer ??= setInterval(() => void this.#check(), CHECK_INTERVAL_MS).unref();

@@ -1,5 +1,5 @@
 /**
- * What comes before a start of a worker: that it is known what to start, that nothing speaks against it, and that
+ * What precedes a start of a worker: that it is known what to start, that no problem prevents it, and that
  * its image, and the files of its app, are on this host.
  */
 import type { Assignment } from "../../../src/contract/agent/agent.ts";
@@ -52,14 +52,14 @@ export class Preparation {
     const { startTimes } = status;
     for (let failures = 1; await this.untilStartable(signal); failures += 1) {
       this.#isRenewed = false;
-      const calledOff = new AbortController();
+      const aborting = new AbortController();
       const preparing = container.prepare(({ what, detail }) => {
         if (what === "image") this.#recordPullStart();
         this.#pulling(detail);
-      }, calledOff.signal);
+      }, aborting.signal);
       const outcome = await this.#unlessDrained(preparing, signal);
-      calledOff.abort();
-      if (outcome === "called_off") return false;
+      aborting.abort();
+      if (outcome === "aborted") return false;
       if (outcome.kind === "prepared") {
         if (startTimes.has("pullStarted")) {
           startTimes.record("pullEnded");
@@ -79,7 +79,7 @@ export class Preparation {
     return false;
   }
 
-  /** Waits until it is known what to start and nothing speaks against it. False when the worker should not start. */
+  /** Waits until it is known what to start and no problem prevents it. False when the worker should not start. */
   async untilStartable(signal: AbortSignal): Promise<boolean> {
     const { container, status, notifier, isDraining } = this.#options;
     while (!isDraining() && !signal.aborted) {
@@ -126,8 +126,8 @@ export class Preparation {
     if (!container.isStarted && !isDraining()) status.setState("pulling", detail);
   }
 
-  /** The caller need not wait until work that was called off has ended. */
-  async #unlessDrained<T>(work: Promise<T>, signal: AbortSignal): Promise<T | "called_off"> {
+  /** The caller need not wait until aborted work has ended. */
+  async #unlessDrained<T>(work: Promise<T>, signal: AbortSignal): Promise<T | "aborted"> {
     const { notifier, isDraining } = this.#options;
     let isOver = false;
     void work.finally(() => {
@@ -135,7 +135,7 @@ export class Preparation {
       notifier.notify();
     });
     while (!isOver) {
-      if (isDraining() || signal.aborted) return "called_off";
+      if (isDraining() || signal.aborted) return "aborted";
       await notifier.wait(null);
     }
     return work;

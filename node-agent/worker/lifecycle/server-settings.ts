@@ -27,7 +27,7 @@ export function readServerSettings(env: Readonly<Record<string, string>>): ReadS
   return { kind: "settings", settings: { port, healthPort, healthPath } };
 }
 
-/** Why no container can be started of an assignment; undefined when nothing speaks against it. */
+/** Why no container can be started of an assignment; undefined when one can. */
 export function serverProblem({ type, env }: Pick<Assignment, "type" | "env">): string | undefined {
   const read = type === "LB" ? readServerSettings(env) : undefined;
   return read?.kind === "problem" ? read.problem : undefined;

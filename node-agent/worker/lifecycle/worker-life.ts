@@ -70,7 +70,7 @@ export type Recreation = "refresh" | "hard_stop" | "new_code";
 export type RecreationFacts = {
   /** Its handler has asked for a new container. */
   readonly isRefreshing: boolean;
-  /** Nothing comes after it. */
+  /** No container follows it. */
   readonly isDraining: boolean;
   readonly wasReady: boolean;
   readonly exitCode: number | null;

@@ -49,7 +49,7 @@ export class WorkerStatus {
     this.#onChange(true); // the text that follows may be outdated by the next start
   }
 
-  /** What failed before is no reason for what comes. */
+  /** Earlier failures do not count any more. */
   resetFailures(): void {
     this.#failing = null;
   }

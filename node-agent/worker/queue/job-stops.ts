@@ -19,7 +19,7 @@ export type JobStopsOptions = {
  */
 const NO_JOB = JSON.stringify({ jobsToStop: ["none"] });
 
-/** Tells the handlers of one worker to stop, through its stop polls. */
+/** Stops the handlers of one worker, through its stop polls. */
 export class JobStops {
   readonly #options: JobStopsOptions;
   readonly #polls = new PollQueue<null>(

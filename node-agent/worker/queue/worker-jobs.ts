@@ -213,7 +213,7 @@ export class WorkerJobs {
     return this.#refOf(jobId) !== undefined;
   }
 
-  /** Takes a body posted to job-done. Resolves when it is safe to tell the worker that it arrived. */
+  /** Takes a body posted to job-done. Resolves when it is safe to acknowledge it to the worker. */
   async result(jobId: string, body: ReceivedBody): Promise<void> {
     const { ledger, log } = this.#options;
     const ref = this.#refOf(jobId);
@@ -258,7 +258,7 @@ export class WorkerJobs {
       const take = this.#takes.shift();
       if (!take) break;
       const jobs = this.#nextJobs(take.value);
-      // This comes first: the worker may print before this process continues, and that output is of these jobs.
+      // This precedes the reply: the worker may print before this process continues, and that output is of these jobs.
       this.#options.onChange();
       void this.#deliverInto(take.poll, jobs);
     }

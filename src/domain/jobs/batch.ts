@@ -6,7 +6,7 @@
  *     |               +----> cancelling (cancel)
  *     +--------------------------> cancelled
  *
- * B1  The requests of a draft lie in packs. Starting turns packs into jobs, in bounded steps: what is still in
+ * B1  The requests of a draft are in packs. Starting turns packs into jobs, in bounded steps: what is still in
  *     a pack is still to be done, so a step is never done twice and none is forgotten.
  * B2  A batch is the ranges of its jobs in the queue, in the order of its requests. Jobs do not know it.
  * B3  Completed jobs are counted when their rows are removed; a job that has no row and is not counted has failed.

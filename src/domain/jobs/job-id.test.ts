@@ -20,7 +20,7 @@ test("an id read back is the id that was written, and safe in a URL path", () =>
   );
 });
 
-test("text that is no id is refused", ({ expect }) => {
+test("text that is no id is rejected", ({ expect }) => {
   for (const text of ["", "hello", "00000000-0000-0000-0000-000000000000", `sync-${"0".repeat(40)}-s0`]) {
     expect(decodeJobId(text)).toBeUndefined();
   }

@@ -65,7 +65,7 @@ describe("whatever happens to a job", () => {
     );
   });
 
-  test("moments stand in the states that have them, and nowhere else", () => {
+  test("times are set in the states that have them, and nowhere else", () => {
     everyStep(({ after }) => {
       const isEnded = isFinal(after.state);
       const hasWorker = after.workerId !== null && after.startedAt !== null;
@@ -78,7 +78,7 @@ describe("whatever happens to a job", () => {
     });
   });
 
-  test("between two retries a job is given out at most twice for lost workers", () => {
+  test("between two retries a job is dispatched at most twice after lost workers", () => {
     everyStep(({ after }) => after.rescues <= 1);
   });
 });
@@ -86,7 +86,7 @@ describe("whatever happens to a job", () => {
 describe("transitions", () => {
   const running = freshJob({ state: "running", attempt: 1, startedAt: 5, workerId: "w", hostId: "h" });
 
-  test("a retried job is as if submitted now, with its old output gone", ({ expect }) => {
+  test("a retried job is as if submitted now, without its old output", ({ expect }) => {
     const failed = freshJob({
       state: "failed",
       attempt: 2,
@@ -133,7 +133,7 @@ describe("transitions", () => {
     expect(retentionOf(true, 900_000)).toBe(300_000);
   });
 
-  test("a new life begins now, and ends seven days after the submission at the latest", ({ expect }) => {
+  test("a new ttl begins now, and ends seven days after the submission at the latest", ({ expect }) => {
     expect(newExpiry({ createdAt: 5 }, 10_000, 100)).toBe(10_100);
     expect(newExpiry({ createdAt: 5 }, 604_800_000, 100)).toBe(604_800_005);
   });

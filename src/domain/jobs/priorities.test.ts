@@ -21,7 +21,7 @@ function claimAll(queued: Record<Priority, number>, normalsInARow: number, limit
 const queued = fc.record({ normal: fc.nat(100), low: fc.nat(10) });
 const normalsInARow = fc.nat(LOW_PRIORITY_EVERY - 1);
 
-test("while both lanes wait, every twentieth claim is the low priority's", ({ expect }) => {
+test("while jobs of both priorities wait, every twentieth claim takes a low-priority one", ({ expect }) => {
   const order = claimAll({ normal: 100, low: 3 }, 0, 1);
   const turns = order.flatMap((priority, index) => (priority === "low" ? index + 1 : []));
   expect(turns).toEqual([20, 40, 60]);

@@ -4,7 +4,7 @@ import { NO_REPORT, type WorkerSnapshot, explainAbsence } from "./queue-reason.t
 
 const worker = (state: WorkerState): WorkerSnapshot => ({ workerId: "w", hostId: "h", state, detail: null });
 
-test("a request that waits is told of workers and health checks, never of jobs", ({ expect }) => {
+test("the reason of a waiting request names workers and health checks, never jobs", ({ expect }) => {
   const states: WorkerState[] = ["pulling", "starting", "ready", "unhealthy", "crash_looping", "stopping"];
   const told = states.map((state) => explainAbsence({ ...NO_REPORT, workers: [worker(state)] }, 1));
   for (const detail of [...told, explainAbsence(NO_REPORT, 0), explainAbsence(NO_REPORT, 1)]) {

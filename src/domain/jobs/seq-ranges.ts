@@ -18,7 +18,7 @@ export function countSeqs(ranges: SeqRanges): number {
   return ranges.reduce((total, [, count]) => total + count, 0);
 }
 
-/** Whose a sequence number is, among owners whose ranges do not overlap. */
+/** Finds the owner of a sequence number, among owners whose ranges do not overlap. */
 export class SeqOwners<Owner> {
   readonly #runs: { readonly from: number; readonly end: number; readonly owner: Owner }[];
 

@@ -60,7 +60,7 @@ describe("the start of a worker", () => {
     ]);
   });
 
-  test("is not told of after the claim, but what is far later was another start", ({ expect }) => {
+  test("is not shown after the claim, but a much later one is another start", ({ expect }) => {
     expect(namesOf(running, { ...NO_START, containerStartedAt: 150, readyAt: 230 })).toEqual([
       ["submitted", 100],
       ["container_started", 150],
@@ -105,7 +105,7 @@ describe("the cold start of a request that came at 100", () => {
   });
 });
 
-test("what others know of a job stands at its time", ({ expect }) => {
+test("events from elsewhere are sorted by their time", ({ expect }) => {
   const done = jobWith({ ...running, state: "completed", finishedAt: 300 });
   const beside = [{ event: "webhook_attempted", at: 350, statusCode: 200 } as const];
   expect(timelineOf(done, UNKNOWN_TIMES, beside).map(({ event }) => event)).toEqual([

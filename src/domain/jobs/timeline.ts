@@ -1,7 +1,7 @@
 /**
  * The timeline of a job: what happened to it and when, in ms of the edge's clock.
  *
- * Most of it follows from the members of the job. The rest, which is the attempts that are over, stands in
+ * Most of it follows from the members of the job. The rest, which is the attempts that are over, is in
  * its trace and is written along with what ends an attempt, so a timeline costs no row.
  */
 import type { TimelineEvent } from "../../contract/job.ts";
@@ -16,7 +16,7 @@ export type WorkerStart = {
   readonly readyAt: number | null;
 };
 
-/** What agents tell of an attempt; null for what is not known. */
+/** What agents report of an attempt; null for unknown times. */
 export type AttemptTimes = {
   readonly handlerStartedAt: number | null;
   readonly handlerFinishedAt: number | null;

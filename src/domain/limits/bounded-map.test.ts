@@ -24,7 +24,7 @@ test("what weighs more takes the room of many, and what weighs too much finds no
   expect([map.get("b"), map.get("c"), map.get("d")]).toEqual([undefined, undefined, undefined]);
 });
 
-test("what was removed or replaced weighs nothing any more", ({ expect }) => {
+test("removed and replaced entries weigh nothing", ({ expect }) => {
   const map = new BoundedMap<string>(10, (text) => text.length);
   map.set("a", "aaaaa");
   map.set("a", "aa");

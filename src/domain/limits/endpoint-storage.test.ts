@@ -17,7 +17,7 @@ const use = (databaseBytes: number, storedBytes = 0, runningJobs = 0) => ({
 });
 
 describe("a submission", () => {
-  test("is refused when it would exceed the limit, and not before", ({ expect }) => {
+  test("is rejected when it would exceed the limit, and not before", ({ expect }) => {
     expect(findExceeded(use(1 * GB, 8 * GB), GB, 10 * GB)).toBeUndefined();
     expect(findExceeded(use(1 * GB, 8 * GB), GB + 1, 10 * GB)).toEqual({
       measure: "storage",
@@ -26,7 +26,7 @@ describe("a submission", () => {
     });
   });
 
-  test("is refused when half of what the platform gives to a database is full", ({ expect }) => {
+  test("is rejected when half of the platform's limit of a database is used", ({ expect }) => {
     const half = OBJECT_DATABASE_MAX_BYTES / 2;
     expect(findExceeded(use(half), 1, 50 * GB)).toBeUndefined();
     expect(findExceeded(use(half + 1), 1, 50 * GB)).toEqual({
@@ -38,12 +38,12 @@ describe("a submission", () => {
 });
 
 describe("queued jobs", () => {
-  test("are handed out until what is kept is half again above the limit", ({ expect }) => {
+  test("are dispatched until stored data exceeds the limit by half", ({ expect }) => {
     expect(jobsToRun(use(0, 15 * GB), 10 * GB)).toBeGreaterThan(0);
     expect(jobsToRun(use(0, 15 * GB + 1), 10 * GB)).toBe(0);
   });
 
-  test("are handed out as far as the database has space for all results", ({ expect }) => {
+  test("are dispatched as far as the database has space for all results", ({ expect }) => {
     const freeFor = 3;
     const databaseBytes = OBJECT_DATABASE_MAX_BYTES * 0.75 - freeFor * RUNNING_JOB_RESERVE_BYTES;
     expect(jobsToRun(use(databaseBytes, 0, 1), 50 * GB)).toBe(freeFor - 1);
@@ -67,7 +67,7 @@ property.prop([fc.nat(20 * GB), fc.nat(60 * GB), fc.nat(100_000), fc.integer({ m
   },
 );
 
-test("the database is looked at in each turn when it is nearly full", ({ expect }) => {
+test("the size of the database is read in each turn when it is nearly full", ({ expect }) => {
   expect(turnsUntilFull(0, 50 * GB)).toBeGreaterThan(10);
   expect(turnsUntilFull(5 * GB, 50 * GB)).toBe(1);
   expect(turnsUntilFull(9 * GB, 50 * GB)).toBe(1);

@@ -4,7 +4,7 @@
  * S1  A submission is rejected when it would put both together above the limit, or the database above its own.
  * S2  A result is never rejected: the job has run. So jobs stay queued while stored data exceeds a limit by half,
  *     or while running jobs may still fill the database that far. Jobs start again once results have been removed.
- * S3  What jobs yield meanwhile is kept up to the last tenth of the database.
+ * S3  Chunks that jobs yield meanwhile are stored up to the last tenth of the database.
  */
 
 /** The platform refuses further writes into the database of an object of this size. */
@@ -59,7 +59,7 @@ export function isFullForChunks({ databaseBytes }: StorageUse, limitBytes: numbe
   return databaseBytes > databaseLimit(limitBytes) * CHUNKS_SHARE;
 }
 
-/** For how many turns the size of the database needs no look, at least one. */
+/** For how many turns the size of the database need not be read again, at least one. */
 export function turnsUntilFull(databaseBytes: number, limitBytes: number): number {
   return Math.max(1, Math.floor((databaseLimit(limitBytes) - databaseBytes) / TURN_BYTES));
 }

@@ -30,7 +30,7 @@ test("never more than the limit in any window of ten seconds", () => {
   );
 });
 
-test("a request is refused only if the limit was used up within a window and one bucket", () => {
+test("a request is rejected only if the limit was used up within a window and one bucket", () => {
   fc.assert(
     fc.property(arrivals, limit, (moments, most) => {
       const window = new RateWindow();
@@ -58,7 +58,7 @@ test("a crowd is admitted up to the limit exactly, and remaining counts down to 
   ]);
 });
 
-test("refused requests do not count: with and without them the same is admitted", () => {
+test("rejected requests do not count: with and without them the same is admitted", () => {
   fc.assert(
     fc.property(arrivals, limit, fc.integer({ min: 1, max: 5 }), (moments, most, repeats) => {
       const [calm, pressed] = [new RateWindow(), new RateWindow()];
@@ -72,7 +72,7 @@ test("refused requests do not count: with and without them the same is admitted"
   );
 });
 
-test("after retryAfterMs a request is admitted when nobody else came, also under a lowered limit", () => {
+test("after retryAfterMs a request is admitted if no other was made, also under a lowered limit", () => {
   fc.assert(
     fc.property(arrivals, limit, limit, (moments, most, lowered) => {
       const window = new RateWindow();
@@ -110,7 +110,7 @@ test("the limits are those of the service", ({ expect }) => {
   ]);
 });
 
-test("the base holds until the workers stand for more, and both limits grow alike", ({ expect }) => {
+test("the base limit applies until the workers allow more, and both limits grow alike", ({ expect }) => {
   expect(effectiveLimit("runsync", 0)).toEqual({ requests: 2_000, concurrent: 400 });
   expect(effectiveLimit("runsync", 5)).toEqual({ requests: 2_000, concurrent: 400 });
   expect(effectiveLimit("runsync", 6)).toEqual({ requests: 2_400, concurrent: 480 });
@@ -122,7 +122,7 @@ test("purge-queue stays as it is, however many workers run", ({ expect }) => {
   expect(effectiveLimit("purge-queue", 1_000)).toEqual({ requests: 2, concurrent: null });
 });
 
-test("no limit falls when a worker comes", ({ expect }) => {
+test("no limit falls when a worker is added", ({ expect }) => {
   for (const operation of Object.keys(RATE_LIMITS) as LimitedOperation[]) {
     for (let workers = 0; workers < 20; workers += 1) {
       const [before, after] = [effectiveLimit(operation, workers), effectiveLimit(operation, workers + 1)];

@@ -46,12 +46,12 @@ export function viewLine(line: WorkerLogLine): LogLineView {
   return { id: writePosition(line), at: Math.floor(seq / SEQ_PER_MS), ...rest };
 }
 
-/** What an object holds: JSON texts of lines, in the order of time. */
+/** The content of an object: JSON texts of lines, in the order of time. */
 export type LogPiece = { readonly first: number; readonly last: number; readonly lines: readonly string[] };
 
 /**
- * Lines as the objects that keep them: their lines lie no further apart than an object's may, and have no more than
- * LOG_BATCH_MAX_BYTES characters of text, or are a single one.
+ * Splits lines into objects. The lines of one object span at most SPAN_MAX and have at most LOG_BATCH_MAX_BYTES
+ * characters of text, or are a single one.
  */
 export function* splitIntoPieces(lines: readonly LogLine[]): Generator<LogPiece> {
   let piece: { first: number; last: number; lines: string[] } | undefined;

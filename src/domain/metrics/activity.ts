@@ -75,12 +75,12 @@ export class Activity {
 /** A part of what is known: minutes, or hours. Parts do not overlap; between them nothing happened. */
 export type ActivitySegment = { readonly activity: Activity; readonly lengthMs: number };
 
-/** Where spans of equal length lie. */
+/** Spans of equal length, one after the other. */
 export type Grid = { readonly from: number; readonly stepMs: number; readonly count: number };
 
 /**
- * What happened in each span of a grid, of which every part lies in one. The last span is over at `now` or holds
- * it; `present` are the levels that hold now.
+ * The activity of each span of a grid; every segment lies within one span. The last span ends at `now` or contains
+ * it; `present` are the levels of now.
  */
 export function spansOf(
   segments: readonly ActivitySegment[],

@@ -22,7 +22,7 @@ describe("the levels that jobs made", () => {
     expect(gaugesOfJobs([], now, 100)).toEqual([{ at: 100, gauges: now }]);
   });
 
-  test("rise when jobs come and are taken, and fall when these end", ({ expect }) => {
+  test("rise when jobs are queued and claimed, and fall when these end", ({ expect }) => {
     const steps = stepsOf(
       [span(200, 210, 250), span(205, 210, 240), span(300, 300, 310, "v")],
       present({ idle: 2 }),
@@ -49,7 +49,7 @@ describe("the levels that jobs made", () => {
     ]);
   });
 
-  test("tell since when jobs wait that nobody has taken", ({ expect }) => {
+  test("show since when unclaimed jobs wait", ({ expect }) => {
     const spans = [{ ...span(400, null, null), count: 7 }];
     expect(stepsOf(spans, present({ queued: 9 }))).toEqual([
       { at: 100, queued: 2, running: 0, busy: 0, idle: 0 },

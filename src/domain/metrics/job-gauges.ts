@@ -1,4 +1,4 @@
-/** How jobs moved the levels of their endpoint, found from what their rows say: for an object that forgot it. */
+/** How jobs changed the gauges of their endpoint, derived from their rows: for an object that has lost its memory. */
 import type { Gauges } from "./gauges.ts";
 
 /** The times of a job, or of several that wait since about the same time. */

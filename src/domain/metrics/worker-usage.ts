@@ -1,4 +1,4 @@
-/** How long workers were there, hour by hour: from their placement until their room was free again. */
+/** How long workers existed, hour by hour: from their placement until their capacity was free again. */
 
 /** GPUs of one model that a worker has. */
 export type UsedGpus = { readonly model: string; readonly tier: string | null; readonly count: number };

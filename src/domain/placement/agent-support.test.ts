@@ -12,7 +12,7 @@ test.for([
   expect(ageOfAgent(version)).toBe(age);
 });
 
-test("an old agent is told what to run, a current one nothing", ({ expect }) => {
+test("the owner of an old agent gets a notice with a command, that of a current one none", ({ expect }) => {
   expect(noticeFor(AGENT_VERSION)).toBeUndefined();
   expect(noticeFor("0.1.0")).toMatchObject({
     kind: "outdated",

@@ -63,7 +63,7 @@ describe("a release of three workers that may be five", () => {
   });
 });
 
-test("of an endpoint that nobody wants all workers go", ({ expect }) => {
+test("of an endpoint without desired workers all are removed", ({ expect }) => {
   const worker = { version: 1, isReady: true, isRetired: false, isDrained: false };
   const all = ["1", "2"].map((workerId) => ({ ...worker, workerId }));
   expect(planWorkers(all, undefined)).toMatchObject({ retire: ["1", "2"], add: 0 });
@@ -90,12 +90,12 @@ test("who has fewest workers comes first, and of equals who has waited longest",
   expect(turnsOf([need("a", 1, { since: 7 }), need("b", 1, { since: 6 })], 1)).toBe("b");
 });
 
-test("everybody's minimum comes before anybody's extra workers", ({ expect }) => {
+test("the minimum of every endpoint is placed before extra workers of any", ({ expect }) => {
   const needs = [need("a", 4), need("b", 4, { has: 3, least: 4 }), need("c", 2, { least: 2 })];
   expect(turnsOf(needs, 9)).toBe("ccbaaaa");
 });
 
-test("an endpoint for which nothing fits keeps nobody else waiting", ({ expect }) => {
+test("an endpoint that fits nowhere delays no other", ({ expect }) => {
   const given: string[] = [];
   serveFairly([need("a", 3, { least: 3 }), need("b", 2)], ({ endpointId }) => {
     given.push(endpointId);
@@ -104,9 +104,7 @@ test("an endpoint for which nothing fits keeps nobody else waiting", ({ expect }
   expect(given).toEqual(["a", "b", "b"]);
 });
 
-test("nobody gets more than is desired, and no two of those who wait differ by more than one", ({
-  expect,
-}) => {
+test("no endpoint gets more than is desired, and no two that wait differ by more than one", ({ expect }) => {
   const needs = fc
     .array(fc.nat(8), { minLength: 1, maxLength: 6 })
     .map((demands) => demands.map((desired, index) => need(String(index), desired)));

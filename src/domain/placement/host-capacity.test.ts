@@ -8,7 +8,7 @@ const gpu = (isSimulated: boolean): Gpu => {
 const size = { cpuMilli: 2_000, memoryMb: 8_000, diskMb: 5_000 };
 const limits = { cpuMilli: 2_000, memoryMb: 8_000 };
 
-test("a worker may use what Fleet has set apart for it", ({ expect }) => {
+test("a worker may use what Fleet has allocated to it", ({ expect }) => {
   expect(limitsOf({ gpuIndexes: [0], size }, [gpu(false)])).toEqual(limits);
   expect(limitsOf({ gpuIndexes: [], size }, [])).toEqual(limits);
 });
@@ -18,7 +18,9 @@ test("a share of GPUs that are not there limits nobody, but a CPU instance keeps
   expect(limitsOf({ gpuIndexes: [], size }, [gpu(true)])).toEqual(limits);
 });
 
-test("who asked for nothing, or was placed before sizes were noted, has no limit", ({ expect }) => {
+test("a worker that requested no size, or was placed before sizes were stored, has no limit", ({
+  expect,
+}) => {
   expect(limitsOf({ gpuIndexes: [], size: { ...size, cpuMilli: 0, memoryMb: 0 } }, [])).toBeUndefined();
   expect(limitsOf({ gpuIndexes: [0], size: null }, [gpu(false)])).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-/** Whether a host has room for a worker, and what is in the way if it has not. */
+/** Whether a worker fits a host, and what prevents it if not. */
 import type { Gpu } from "../../contract/agent/agent.ts";
 import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
@@ -17,12 +17,12 @@ export type Requirement = Pick<
   | "minCudaVersion"
 >;
 
-/** One of the ways in which an endpoint's worker can be had. */
+/** One of the sets of resources with which a worker of the endpoint can run. */
 export type ResourceRequest =
   | { readonly kind: "gpu"; readonly tier: string }
   | { readonly kind: "cpu"; readonly cpuMilli: number; readonly memoryMb: number };
 
-/** What is in the way, the more of it is right the later in this list. */
+/** What prevents a fit; later in this list, more of the host is right. */
 export const MISFITS = [
   "no_gpu",
   "few_gpus",

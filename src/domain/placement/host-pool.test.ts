@@ -202,7 +202,7 @@ describe("among hosts with room", () => {
 });
 
 describe("a host", () => {
-  test("that simulates GPUs is as large, and where, anybody asks for", ({ expect }) => {
+  test("that simulates GPUs fits any size and location", ({ expect }) => {
     const simulated = host("laptop", ["ADA_24"], { cpuCount: 2, memoryMb: 1_000, diskMb: 1, diskFreeMb: 1 });
     const gpus = simulated.gpus.map((each) => ({ ...each, isSimulated: true }));
     const required = { ...GPU, containerDiskInGb: 500, locations: ["US"] };
@@ -211,7 +211,7 @@ describe("a host", () => {
     expect(poolOf([{ ...simulated, gpus }]).allocate({ ...CPU, instanceIds: ["cpu5c-32-64"] })).toBeDefined();
   });
 
-  test("whose disk others have filled takes no worker, whatever was promised", ({ expect }) => {
+  test("whose disk other programs have filled takes no worker, whatever is allocated", ({ expect }) => {
     const required = { ...GPU, containerDiskInGb: 50 };
     expect(poolOf([host("a", ["ADA_24"], { diskFreeMb: 50_000 })]).allocate(required)).toBeDefined();
     expect(poolOf([host("a", ["ADA_24"], { diskFreeMb: 49_999 })]).allocate(required)).toBeUndefined();
@@ -229,7 +229,7 @@ describe("a host", () => {
     expect(fill(pool, tiny, 2)).toHaveLength(1);
   });
 
-  test("gets its room back when a worker leaves", ({ expect }) => {
+  test("has free capacity again when a worker leaves", ({ expect }) => {
     const pool = poolOf([host("a", ["ADA_24"])]);
     expect(fill(pool, GPU)).toHaveLength(1);
     pool.upsert(host("a", ["ADA_24"]), []);

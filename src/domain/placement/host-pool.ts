@@ -144,7 +144,7 @@ function isSameHost(a: CandidateHost, b: CandidateHost): boolean {
   return a.gpus === b.gpus && a.isCordoned === b.isCordoned && a.isDrained === b.isDrained;
 }
 
-/** A host that takes no new workers stands on no shelf. */
+/** A host that takes no new workers is in no index. */
 function positionsOf(capacity: HostCapacity): readonly (readonly [string, number])[] {
   const { gpus, isCordoned, isDrained } = capacity.host;
   if (isCordoned || isDrained) return [];

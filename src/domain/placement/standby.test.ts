@@ -104,7 +104,7 @@ describe("the standby workers of a host", () => {
     );
   });
 
-  test("are in nobody's way: as many workers find capacity as without them", ({ expect }) => {
+  test("take no capacity: as many workers are placed as without them", ({ expect }) => {
     const desired = { gpuTiers: ["ADA_24"], excludedGpuModels: [], locations: [], containerDiskInGb: 5 };
     fc.assert(
       fc.property(
@@ -182,7 +182,7 @@ describe("epochs", () => {
     expect(epochs.map(workerOfEpoch)).toEqual(["w1", "w1", "w1"]);
   });
 
-  test("that are over concern nobody", ({ expect }) => {
+  test("that have ended match no worker", ({ expect }) => {
     const workers = [{ workerId: "a", revivals: 1 }, { workerId: "b" }];
     expect(workersIn(["a", "b", "c"], workers)).toEqual(["b", "c"]);
     expect(workersIn(["a/1"], workers)).toEqual(["a"]);

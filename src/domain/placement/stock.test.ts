@@ -16,6 +16,7 @@ const host = (free: number, total = free, more: Partial<HostStock> = {}): HostSt
   dataCenterId: "EU-RO-1",
   cpuCount: 16,
   memoryMb: 64_000,
+  cudaVersion: "12.8",
   gpus: [{ model: "NVIDIA L4", tier: "AMPERE_24", isSimulated: false, total, free }],
   ...more,
 });
@@ -45,7 +46,7 @@ describe("the stock of a host", () => {
     ]);
   });
 
-  test("a place that nobody knows is the default one", ({ expect }) => {
+  test("an unknown data center is the default one", ({ expect }) => {
     expect(["US-KS-2", "us-ks-2", "cellar", undefined].map(resolveDataCenter)).toEqual([
       "US-KS-2",
       "EU-RO-1",

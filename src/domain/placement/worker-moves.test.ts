@@ -19,7 +19,7 @@ const failing = (times: number, since = 0): FailingWorker => ({
 });
 
 describe("a worker that fails", () => {
-  test("is left where it is for its first failures", ({ expect }) => {
+  test("stays on its host for its first failures", ({ expect }) => {
     expect(shouldMove(failing(4), MINUTE)).toBe(false);
     expect(shouldMove({ ...failing(4), failing: null }, MINUTE)).toBe(false);
   });
@@ -34,7 +34,7 @@ describe("a worker that fails", () => {
     expect(shouldMove(failing(1), 10 * MINUTE)).toBe(false);
   });
 
-  test("does not move while it runs, or when it goes anyway", ({ expect }) => {
+  test("does not move while it runs, or when it is being removed", ({ expect }) => {
     expect(shouldMove({ ...failing(9), state: "ready" }, MINUTE)).toBe(false);
     expect(shouldMove({ ...failing(9), state: "stopping" }, MINUTE)).toBe(false);
   });

@@ -18,7 +18,7 @@ function tenant(workerId: string, gpuIndexes: number[], isOutdated = true): Tena
   return { workerId, gpuIndexes, size, isOutdated };
 }
 
-test("each outdated worker that makes room by leaving is named, and nobody else", ({ expect }) => {
+test("each outdated worker whose removal frees a place is named, and no other", ({ expect }) => {
   const full = { host: host("a", 3), tenants: [tenant("1", [0]), tenant("2", [1]), tenant("3", [2], false)] };
   expect(findEvictionSets(desired(), [full])).toEqual([["1"], ["2"]]);
 });

@@ -26,12 +26,14 @@ function plan(workers: readonly RolloutWorker[], step: Partial<RolloutSnapshot> 
 const idOf = ({ workerId }: RolloutWorker) => workerId;
 
 describe("with room for one more", () => {
-  test("nobody goes before a new worker is ready", ({ expect }) => {
+  test("no worker is removed before a new one is ready", ({ expect }) => {
     const step = plan([worker(), worker(), worker(), starting()]);
     expect(step).toMatchObject({ leaving: [], draining: [], onHold: [] });
   });
 
-  test("for each that is ready one goes: who has no job, of several who was free longest", ({ expect }) => {
+  test("for each ready worker one is removed: one without jobs, of several the longest free", ({
+    expect,
+  }) => {
     const [late, early] = [worker({ freeSinceAt: 9_000 }), worker({ freeSinceAt: 8_000 })];
     expect(plan([busy(), late, early, ready()]).leaving).toEqual([idOf(early)]);
   });
@@ -45,19 +47,21 @@ describe("with room for one more", () => {
     expect(step.either).toEqual({ count: 1, among: new Set(old.map(idOf)) });
   });
 
-  test("who was told to finish is not changed for another that is as busy", ({ expect }) => {
+  test("a draining worker is not exchanged for another that is as busy", ({ expect }) => {
     const chosen = busy({ isDraining: true });
     expect(plan([busy(), busy(), chosen, ready()]).draining).toEqual([idOf(chosen)]);
   });
 
-  test("one that never was ready goes at once, and one that fails with a job goes after it", ({ expect }) => {
+  test("one that was never ready is removed at once, and one that fails with a job after that job", ({
+    expect,
+  }) => {
     const never = worker({ isReady: false });
     const failing = busy({ isReady: false });
     const step = plan([worker(), never, failing]);
     expect(step).toMatchObject({ leaving: [idOf(never)], draining: [idOf(failing)] });
   });
 
-  test("of two older releases the oldest goes first", ({ expect }) => {
+  test("of two older versions the oldest is removed first", ({ expect }) => {
     const older = worker({ version: 0 });
     expect(plan([worker(), worker(), older, ready()]).leaving).toEqual([idOf(older)]);
   });
@@ -66,7 +70,7 @@ describe("with room for one more", () => {
 describe("without room", () => {
   const three = () => [busy(), worker(), busy()] as const;
 
-  test("one whose leaving helps makes room, who is free first", ({ expect }) => {
+  test("one whose removal frees a place is evicted, the first to be free", ({ expect }) => {
     const [a, b, c] = three();
     const evictionSets = [a, b, c].map((one) => [idOf(one)]);
     expect(plan([a, b, c], { evictionSets: evictionSets })).toMatchObject({
@@ -79,7 +83,7 @@ describe("without room", () => {
     });
   });
 
-  test("nobody goes when that would not help, when room is on its way, or while a new worker starts", ({
+  test("no worker is evicted when that would not help, when capacity is coming, or while a new worker starts", ({
     expect,
   }) => {
     const [a, b, c] = three();
@@ -90,7 +94,7 @@ describe("without room", () => {
     expect(plan([a, b, c, starting()], { evictionSets: evictionSets })).toMatchObject(unnamed);
   });
 
-  test("two that must go together go when both have no job", ({ expect }) => {
+  test("two that must be evicted together are evicted when both have no job", ({ expect }) => {
     const [a, b, c] = three();
     const evictionSets = [[idOf(a), idOf(b)]];
     expect(plan([a, b, c], { evictionSets: evictionSets })).toMatchObject({
@@ -112,13 +116,15 @@ test("held workers stay and get no jobs", ({ expect }) => {
   });
 });
 
-test("when no workers are allowed all go, the busy ones after their jobs", ({ expect }) => {
+test("when no workers are allowed all are removed, the busy ones after their jobs", ({ expect }) => {
   const [idle, working, coming] = [worker(), busy(), starting()];
   const step = plan([idle, working, coming], { desired: 0, workersMax: 0 });
   expect(step).toMatchObject({ leaving: [idOf(idle), idOf(coming)], draining: [idOf(working)] });
 });
 
-test("the scaler counts who serves, and all of the new release once no older one is kept", ({ expect }) => {
+test("the scaler counts serving workers, and all of the new version once no older one is retained", ({
+  expect,
+}) => {
   const [old, next, last] = [worker(), ready(), starting()];
   expect(plan([old, next, last], { desired: 2 }).rest).toEqual([old, next]);
   expect(plan([old, next, last], { desired: 1 }).rest).toEqual([next]);

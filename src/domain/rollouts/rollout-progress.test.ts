@@ -11,7 +11,7 @@ const worker = (version: number, state: WorkerState, detail: string | null = nul
 };
 const reportOf = (...workers: FleetReport["workers"]): FleetReport => ({ ...NO_REPORT, workers });
 
-test("while all workers are of one release there is nothing to tell; who is stopping does not count", ({
+test("while all workers have one version there is no progress to report; stopping ones do not count", ({
   expect,
 }) => {
   const report = reportOf(worker(3, "ready"), worker(2, "stopping"));
@@ -19,7 +19,7 @@ test("while all workers are of one release there is nothing to tell; who is stop
   expect(describeRollout(NO_REPORT, 3, clock, SINCE)).toBeNull();
 });
 
-test("who is on standby is no worker of a release, and hides nothing", ({ expect }) => {
+test("a worker on standby counts for no version, and hides nothing", ({ expect }) => {
   const shortage = { reason: "no_matching_gpu", detail: "No host has a free GPU." } as const;
   const rolling = reportOf(worker(2, "ready"), worker(3, "standby"));
   const report = { ...rolling, rollShortage: { shortage, roomBy: [] } };
@@ -28,7 +28,7 @@ test("who is on standby is no worker of a release, and hides nothing", ({ expect
   expect(describeRollout(reportOf(worker(3, "ready"), worker(2, "standby")), 3, clock, SINCE)).toBeNull();
 });
 
-test("workers are counted by release, and what is waited for is told", ({ expect }) => {
+test("workers are counted by version, and the reason of the wait is named", ({ expect }) => {
   const report = reportOf(
     worker(1, "ready"),
     worker(2, "ready"),
@@ -47,7 +47,7 @@ test("workers are counted by release, and what is waited for is told", ({ expect
   });
 });
 
-test("a release that nobody comes up for is stalled when a start would have taken too long", ({ expect }) => {
+test("a rollout without ready workers is stalled after the limit of a start", ({ expect }) => {
   const report = reportOf(worker(1, "ready"), worker(2, "pulling", "No such image."));
   const at = SINCE + WORKER_START_LIMIT_MS;
   expect(describeRollout(report, 2, clock, at - 1)?.stalledSince).toBeNull();
@@ -55,7 +55,7 @@ test("a release that nobody comes up for is stalled when a start would have take
   expect(describeRollout(report, 2, clock, at)).toMatchObject(late);
 });
 
-describe("what keeps the first workers from coming up", () => {
+describe("the obstacle of the first workers", () => {
   const shortage = { reason: "no_host", detail: "No host is connected." } as const;
   const failing = worker(3, "crash_looping", "ImportError");
   test.for<[string, FleetReport, string | null]>([

@@ -103,7 +103,7 @@ describe("the demand", () => {
     );
   });
 
-  test("asks for the first worker at once, whatever scalerValue is", ({ expect }) => {
+  test("requests the first worker at once, whatever scalerValue is", ({ expect }) => {
     const first = { normalQueued: 1, normalRunning: 0, running: 0, oldestQueuedAt: NOW, jobsPerWorker: 1 };
     const limits = { workersMin: 0, workersMax: 3, scalerValue: 60 };
     for (const scalerType of ["QUEUE_DELAY", "REQUEST_COUNT"] as const) {

@@ -45,7 +45,7 @@ export function newDelivery(job: Pick<Delivery, "seq" | "end" | "host">, now: nu
   return { ...job, attempts: [], left: WEBHOOK_ATTEMPTS, nextAt: now };
 }
 
-/** A delivery for which there is no room: it has failed before its first attempt, and can be redelivered. */
+/** A delivery above the limit of pending ones: it has failed before its first attempt, and can be redelivered. */
 export function droppedDelivery(job: Pick<Delivery, "seq" | "end" | "host">, now: number): Delivery {
   const error = "Too many webhooks of this endpoint wait for their receivers; this one was not sent.";
   return { ...job, attempts: [{ at: now, durationMs: 0, error }], left: 0, nextAt: null };

@@ -3,7 +3,7 @@
  *
  * T1  Never more than WEBHOOK_CALLS_MAX calls at once, and never more than WEBHOOK_CALLS_PER_HOST of one host.
  * T2  A host whose last answer was slow, or did not come, is suspect: one call at a time, and no more than
- *     WEBHOOK_SUSPECT_CALLS of all suspects together. So receivers that hang leave room for the others.
+ *     WEBHOOK_SUSPECT_CALLS of all suspects together. So receivers that hang do not delay the others.
  * T3  Hosts take turns; one with many deliveries does not keep one with few waiting.
  */
 

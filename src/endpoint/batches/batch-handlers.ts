@@ -108,7 +108,7 @@ export class BatchHandlers {
     const untilAt = Date.now() + WORK_FOR_MS;
     while (index.atWork && Date.now() < untilAt) {
       if (!(await commit.run(() => work.step(Date.now())))) return;
-      await scheduler.wait(0); // a commit on a fast disk lets no other event in
+      await scheduler.wait(0); // a commit on a fast disk does not yield to other events
     }
   }
 

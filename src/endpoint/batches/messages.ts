@@ -1,4 +1,4 @@
-/** Calls of the Endpoint object about batches, and what they come to. */
+/** Calls of the Endpoint object about batches, and their outcomes. */
 import type { BatchPage, BatchStatus, BatchSummary } from "../../contract/batch.ts";
 import type { WireStatus } from "../../contract/job.ts";
 import type { BatchPack } from "../../domain/jobs/batch.ts";

@@ -1,4 +1,4 @@
-/** What an endpoint's object knows of its endpoint: configuration, workers, and how busy it is. */
+/** The facts of an endpoint in the memory of its object: configuration, workers, and how busy it is. */
 import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
@@ -6,7 +6,7 @@ import { openSlots, acceptsJobs, type OfferedSlot } from "../../domain/scaling/o
 import { NO_REPORT, type FleetReport, type WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
 import type { Fact, FactStore } from "./fact-store.ts";
 
-/** The object is hot, and lets calls wait inside it, for this long after the last work. */
+/** For this long after the last work the object is hot, and calls may wait inside it. */
 const HOT_FOR_MS = 2_000;
 /** Workers that are remembered as absent, because their agents may still offer slots of them. */
 const ABSENT_WORKERS_MAX = 1_000;

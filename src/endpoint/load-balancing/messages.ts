@@ -1,4 +1,4 @@
-/** Calls of the Endpoint object about load-balanced requests, and what they come to. */
+/** Calls of the Endpoint object about load-balanced requests, and their outcomes. */
 import type { ResetReason } from "../../link/link-messages.ts";
 import type { Unconfigured } from "../messages.ts";
 

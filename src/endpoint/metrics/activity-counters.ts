@@ -5,7 +5,7 @@
  *     each job that ended after a checkpoint again after a loss of memory: counts and times are always exact.
  * B2  Gauges are in the checkpoint too, and the ledger finds how jobs have changed them since. Of workers, a loss of
  *     memory loses what changed within ACTIVITY_CHECKPOINT_MS of a checkpoint, since later changes are written in
- *     their own turn. They are then taken to be those that the object knows when it wakes.
+ *     their own turn. They are then assumed to have been those of the moment when the object wakes.
  * B3  Minutes of one page become a row when the page is over, and hours are made of them.
  * B4  Load-balanced requests leave no rows. They are written in the first turn ACTIVITY_CHECKPOINT_MS after the first
  *     of them, or when the request tracker reports that they are quiet. An object that dies loses what was not written;
@@ -48,7 +48,7 @@ export class ActivityCounters {
   #checkpointedAt = 0;
   /** The workers differ from those in the checkpoint. */
   #hasNewWorkers = false;
-  /** Jobs since the checkpoint, until the object knows its gauges. */
+  /** Jobs since the checkpoint, until the gauges of the present are known. */
   #found: JobSpan[] = [];
   /** Counts of this turn, until its time is known. */
   #pending = { requests: 0, retried: 0, expired: 0, cancelled: 0 };
@@ -77,7 +77,7 @@ export class ActivityCounters {
     this.#found.push({ queuedAt, startedAt, finishedAt, workerId, count }); // a job is large
   }
 
-  /** The gauges as the object knows them when it wakes (B2). */
+  /** Takes over the gauges of the moment when the object wakes (B2). */
   resume(present: Gauges, now: number): void {
     const first = this.#found.reduce((earliest, { queuedAt }) => Math.min(earliest, queuedAt), now);
     const since = this.#checkpointedAt === 0 ? first : this.#checkpointedAt;

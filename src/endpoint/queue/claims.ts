@@ -321,7 +321,7 @@ export class Claims {
     const end = last ? last.seq + 1 : tail;
     this.#bounds[priority] = { head, tail: end };
     const passed = this.#recoverHead(priority, unwritten);
-    const claimed = passed.filter(({ job }) => job.attempt > 0); // others were cancelled, as the checkpoint knows
+    const claimed = passed.filter(({ job }) => job.attempt > 0); // others were cancelled, and the checkpoint has counted that
     return { priority, added: { from: tail, end }, storedTotal: last?.storedTotal, passed, claimed };
   }
 

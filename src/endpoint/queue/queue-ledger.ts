@@ -40,7 +40,7 @@ type Counts = {
 /** What the activity counters have in a checkpoint. */
 export type ActivityCheckpoint = {
   readonly at: number;
-  /** Hours before this are in rows of their own. */
+  /** Hours before this have a row each. */
   readonly foldedUntil: number;
   readonly levels: Gauges;
   readonly minutes: readonly ActivityRecord[];
@@ -274,7 +274,7 @@ export class QueueLedger {
     return true;
   }
 
-  /** Reports the added jobs to the counters. Of the never-claimed ones only the first is read: it stands for all. */
+  /** Reports the added jobs to the counters. Of the never-claimed ones only the first is read, as a sample of all. */
   #countAdded({ priority, added, passed }: PriorityRecovery): void {
     const gone = passed.filter(({ seq }) => seq >= added.from);
     for (const { job } of gone) this.#counters.submittedAt(job.createdAt, 1);

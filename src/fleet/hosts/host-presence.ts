@@ -1,6 +1,6 @@
 import type { HostTelemetry } from "../../contract/agent/telemetry.ts";
 
-/** When each host was last heard and how much of it is in use. In memory only: the next sync brings it again. */
+/** When each host last called, and how much of it is in use. In memory only: the next sync reports it again. */
 
 /** Silence beyond the promised next sync after which a host is lost. */
 export const HOST_GRACE_MS = 8_000;

@@ -1,15 +1,16 @@
 /** Pods, for which clients take workers: `/v1/pods`, and the logs of a worker at `/v1/pod/{podId}/logs`. */
 import * as z from "zod";
-import { LOG_AHEAD_MAX_MS, logRetentionDays } from "../../management/logs/log-retention.ts";
 import { missingEndpointAccess } from "../../auth/access.ts";
-import { LOG_TAIL_DEFAULT, podLogsSchema, type LogSource, type PodLogs } from "../../contract/agent/log.ts";
+import { podLogQuerySchema, podLogsSchema, type LogSource, type PodLogs } from "../../contract/agent/log.ts";
 import { podCreateSchema, podSchema } from "../../contract/rest/rest-pod.ts";
 import { listOwnEndpoints } from "../../management/endpoints/endpoints.ts";
-import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
 import { noCapacity, podNotFound } from "../../management/catalog/absent-pods.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { listWorkers } from "../../management/endpoints/worker-pods.ts";
+import { parseInput } from "../../management/input-schemas.ts";
 import { findLines } from "../../management/logs/log-reader.ts";
+import { followLogs, latestLines } from "../queue/streams/log-events.ts";
+import { workerSearch } from "../queue/streams/logs.ts";
 import { withPost, type OnRequest, type Route } from "../route.ts";
 import type { RestApi, RestContext } from "./context.ts";
 import { readLooseInput } from "./input.ts";
@@ -47,14 +48,15 @@ export const podRoutes: readonly Route<RestApi>[] = [
   absent("POST /pods/{podId}/stop", "stopPod", "Stop a pod", podSchema),
   absent("POST /pods/{podId}/reset", "resetPod", "Reset a pod", podSchema),
   absent("POST /pods/{podId}/restart", "restartPod", "Restart a pod", podSchema),
-  restRoute({
+  {
     on: "GET /pod/{podId}/logs",
     id: "getPodLogs",
-    summary: "Get the last lines of a worker's logs",
+    summary: "Get the last lines of a worker's logs, or follow them",
+    query: podLogQuerySchema,
     answer: podLogsSchema,
-    errors: FIND,
-    serve: async (request, { params }) => await lastLogs(request, params.podId),
-  }),
+    errors: [400, 404, 429],
+    serve: podLogs,
+  },
 ];
 
 async function refuseCreation(context: RestContext): Promise<Response> {
@@ -66,15 +68,25 @@ function refusePod(context: RestContext): Response {
   throw podNotFound(context.req.param("podId") ?? "");
 }
 
-/** The last log lines of an existing worker, by source. */
-async function lastLogs(request: RequestContext, workerId: string): Promise<PodLogs> {
+/** The last log lines of an existing worker by source, or all from then on. */
+async function podLogs(context: RestContext): Promise<Response> {
+  const request = context.get("request");
+  const workerId = context.req.param("podId") ?? "";
+  const { stream, type, ...query } = parseInput(podLogQuerySchema, context.req.query());
   const endpointId = await endpointOf(request, workerId);
   if (endpointId === undefined) throw podNotFound(workerId);
-  const [container, system] = await Promise.all([
-    lastLines(request, endpointId, workerId, "container"),
-    lastLines(request, endpointId, workerId, "system"),
-  ]);
-  return { container, system };
+  const owner = { accountId: request.principal.accountId, endpointId };
+  const search = (source?: LogSource) => workerSearch(request.env, owner, workerId, { ...query, source });
+  if (stream === "true") return await followLogs(context, search(type === "all" ? undefined : type), "plain");
+
+  const stored = async (source: LogSource) =>
+    type === "all" || type === source ? (await findLines(request.env.LOGS, search(source))).lines : [];
+  const [container, system] = await Promise.all([stored("container"), stored("system")]);
+  const lines = [...container, ...system];
+  const shown =
+    lines.length > 0 ? lines : await latestLines(context, search(type === "all" ? undefined : type));
+  const of = (source: LogSource) => shown.filter((line) => line.source === source).map(({ line }) => line);
+  return context.json({ container: of("container"), system: of("system") } satisfies PodLogs);
 }
 
 /** The endpoint of a worker, if the caller may read it. */
@@ -83,20 +95,4 @@ async function endpointOf(request: RequestContext, workerId: string): Promise<st
   const readable = ids.filter((id) => missingEndpointAccess(request.principal, id, "read") === undefined);
   const workers = await listWorkers(request, readable);
   return workers.find((worker) => worker.workerId === workerId)?.endpointId;
-}
-
-async function lastLines(
-  { env, principal: { accountId }, now }: RequestContext,
-  endpointId: string,
-  workerId: string,
-  source: LogSource,
-): Promise<string[]> {
-  const { lines } = await findLines(env.LOGS, {
-    owner: { accountId, endpointId },
-    filter: { workerId, source },
-    from: (now - logRetentionDays(env) * DAY_MS) * SEQ_PER_MS,
-    before: { seq: (now + LOG_AHEAD_MAX_MS) * SEQ_PER_MS, source, workerId },
-    limit: LOG_TAIL_DEFAULT,
-  });
-  return lines.map(({ line }) => line);
 }

@@ -75,6 +75,7 @@ export const catalogResolvers = {
     listed: async ({ id }: DataCenter, _args: unknown, context: CatalogContext) =>
       (await listedDataCenterIds(context)).has(id),
     storageSupport: () => true,
+    s3apiEnabled: () => false,
     globalNetwork: () => false,
     compliance: () => [],
     gpuAvailability: async ({ id }: DataCenter, { input }: Arguments, context: CatalogContext) => {

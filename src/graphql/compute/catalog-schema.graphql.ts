@@ -195,6 +195,8 @@ export const catalogSdl = /* GraphQL */ `
     listed: Boolean
     "Whether network volumes can be there."
     storageSupport: Boolean
+    "Always false: files of network volumes are reached by workers alone."
+    s3apiEnabled: Boolean
     globalNetwork: Boolean
     compliance: [Compliance]
     "Stock of every card in this data center."

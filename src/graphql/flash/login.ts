@@ -5,13 +5,14 @@ import {
   decideLogin,
   decisionSchema,
   fetchKey,
+  type Login,
+  loginWishesSchema,
   openLogin,
   requireLogin,
   statusOf,
-  type FlashAuthRecord,
 } from "../../management/flash/login.ts";
 import { idSchema } from "../../management/input-schemas.ts";
-import { withArguments, withInput, withoutArguments } from "../context.ts";
+import { withArguments, withInput } from "../context.ts";
 
 export const loginSdl = /* GraphQL */ `
   type Query {
@@ -21,7 +22,13 @@ export const loginSdl = /* GraphQL */ `
 
   type Mutation {
     "Opens a login for a client, which sends its user to /flash/login?request=<id>; needs no key."
-    createFlashAuthRequest: FlashAuthRequest
+    createFlashAuthRequest(
+      "Given back with the state, so that the client knows which login is its own: RFC 7636, method S256."
+      codeChallenge: String
+      codeChallengeMethod: String
+      "Name of the key that the client gets."
+      apiKeyName: String
+    ): FlashAuthRequest
     "Approves a login, whose client then gets a new key with the permissions of this one, or denies it."
     approveFlashAuthRequest(input: ApproveFlashAuthRequestInput): FlashAuthRequest
   }
@@ -34,6 +41,10 @@ export const loginSdl = /* GraphQL */ `
     expiresAt: DateTime
     "How the client identifies itself: its User-Agent."
     client: String
+    "As it was sent when the login was opened; null for none."
+    codeChallenge: String
+    "S256; null without a challenge."
+    codeChallengeMethod: String
     "Of an approved login, shown once: from then on it is CONSUMED."
     apiKey: String
   }
@@ -46,7 +57,9 @@ export const loginSdl = /* GraphQL */ `
 
 const statusSchema = z.object({ flashAuthRequestId: idSchema });
 
-type LoginView = Pick<FlashAuthRecord, "id" | "expiresAt" | "client"> & {
+type LoginView = Pick<Login, "id" | "expiresAt" | "client"> & {
+  readonly codeChallenge: string | null;
+  readonly codeChallengeMethod: string | null;
   readonly status: AuthRequestStatus;
   /** Called only when it is selected, since the key can be fetched once. */
   readonly apiKey?: () => Promise<string | null>;
@@ -63,14 +76,18 @@ export const loginResolvers = {
     ),
   },
   Mutation: {
-    createFlashAuthRequest: withoutArguments(async (context) => toView(await openLogin(context), context)),
+    createFlashAuthRequest: withArguments(loginWishesSchema, async (context, wishes) =>
+      toView(await openLogin(context, wishes), context),
+    ),
     approveFlashAuthRequest: withInput(decisionSchema, async (context, decision) =>
       toView(await decideLogin(context, decision), context),
     ),
   },
 };
 
-function toView(request: FlashAuthRecord, { now }: RequestContext): LoginView {
-  const { id, expiresAt, client } = request;
-  return { id, expiresAt, client, status: statusOf(request, now) };
+function toView(request: Login, { now }: RequestContext): LoginView {
+  const { id, expiresAt, client, wishes } = request;
+  const codeChallenge = wishes.codeChallenge ?? null;
+  const codeChallengeMethod = codeChallenge === null ? null : "S256";
+  return { id, expiresAt, client, codeChallenge, codeChallengeMethod, status: statusOf(request, now) };
 }

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { sha256Schema } from "../../contract/agent/artifact.ts";
 import { flashNameSchema } from "../../contract/flash/flash-names.ts";
 import { flashManifestSchema, type FlashManifest } from "../../contract/flash/flash-manifest.ts";
+import { listedManifestSchema, readListedManifest } from "../../contract/flash/listed-manifest.ts";
 import {
   ARTIFACT_MAX_BYTES,
   LIVE_LEASE_SECONDS,
@@ -37,11 +38,19 @@ export const uploadAnnouncementSchema = z.object({
 });
 export type UploadAnnouncement = z.output<typeof uploadAnnouncementSchema>;
 
+/** Read again in the stored form, since what it keeps must be valid there. */
+const listedFormSchema = listedManifestSchema.transform(readListedManifest).pipe(flashManifestSchema);
+
+function hasListedResources(sent: unknown): boolean {
+  return typeof sent === "object" && sent !== null && "resources" in sent && Array.isArray(sent.resources);
+}
+
 /** Endpoints are called by the names of resources, so these are as narrow as theirs. */
 const manifestSchema = z.unknown().transform((sent, context): FlashManifest => {
-  const parsed = flashManifestSchema.safeParse(sent);
+  const schema = hasListedResources(sent) ? listedFormSchema : flashManifestSchema;
+  const parsed = schema.safeParse(sent);
   // Some clients write null for what they do not say.
-  const read = parsed.success ? parsed : flashManifestSchema.safeParse(withoutNulls(sent));
+  const read = parsed.success ? parsed : schema.safeParse(withoutNulls(sent));
   if (!read.success) {
     context.issues.push(
       ...((parsed.error ?? read.error).issues.map((issue) => ({ ...issue, input: sent })) as []),

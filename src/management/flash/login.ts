@@ -10,9 +10,13 @@
  */
 import * as z from "zod";
 import { open, seal, type SealedPlace } from "../../auth/envelope.ts";
-import { newLoginRequest, readLoginRequest, type LoginRequest } from "../../auth/login-request.ts";
+import {
+  newLoginRequest,
+  readLoginRequest,
+  type LoginRequest,
+  type LoginWishes,
+} from "../../auth/login-request.ts";
 import type { AuthRequestStatus } from "../../contract/flash/flash-names.ts";
-import { FLASH_AUTH_CLIENT_MAX_CHARACTERS } from "../../contract/flash/flash-limits.ts";
 import type { ApiKeyRecord } from "../../db/credentials/api-keys.ts";
 import {
   approveIfPending,
@@ -25,9 +29,12 @@ import { logFailure } from "../../failure-log.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { openingKeys, requireSealingKeys } from "../secrets/sealing-keys.ts";
-import { idSchema } from "../input-schemas.ts";
+import { idSchema, nameSchema, oneOf, optional, optionalNonEmpty, stringSchema } from "../input-schemas.ts";
 import { issueToken, requireOwnKey } from "../accounts/api-keys.ts";
 import { ServiceError } from "../../contract/errors.ts";
+
+/** Length to which the name that a client gives itself is cut. */
+const FLASH_AUTH_CLIENT_MAX_CHARACTERS = 200;
 
 export type { FlashAuthRecord };
 
@@ -39,26 +46,41 @@ export const decisionSchema = z.object({
 });
 export type Decision = z.output<typeof decisionSchema>;
 
+export const loginWishesSchema = z.object({
+  codeChallenge: optionalNonEmpty(
+    stringSchema.regex(/^[\w-]{43}$/, "must be a SHA-256 in base64url, of 43 characters"),
+  ),
+  codeChallengeMethod: optional(oneOf(["S256"])),
+  apiKeyName: optionalNonEmpty(nameSchema),
+});
+
+/** A request with what its client has said when it opened it. */
+export type Login = FlashAuthRecord & { readonly wishes: LoginWishes };
+
 /** Opens a request for the client that asks. */
-export async function openLogin({ env, now, userAgent = "" }: RequestContext): Promise<FlashAuthRecord> {
+export async function openLogin(
+  { env, now, userAgent = "" }: RequestContext,
+  { codeChallenge, apiKeyName: keyName }: z.output<typeof loginWishesSchema>,
+): Promise<Login> {
   requireSealingKeys(env); // without one it could not be approved
-  const request = await newLoginRequest(env, userAgent.slice(0, FLASH_AUTH_CLIENT_MAX_CHARACTERS), now);
+  const client = userAgent.slice(0, FLASH_AUTH_CLIENT_MAX_CHARACTERS);
+  const request = await newLoginRequest(env, { client, wishes: { codeChallenge, keyName } }, now);
   if (request === undefined) throw new ServiceError("not_configured", "Logins cannot be signed.");
   return undecided(request);
 }
 
 /** A request, for any caller that knows its id. */
-export async function requireLogin({ env, db, now }: RequestContext, id: string): Promise<FlashAuthRecord> {
+export async function requireLogin({ env, db, now }: RequestContext, id: string): Promise<Login> {
   requireSealingKeys(env);
   const request = await readLoginRequest(env, id, now);
-  if (request !== undefined) return (await findAuthRequest(db, id)) ?? undecided(request);
+  if (request !== undefined) return { ...undecided(request), ...(await findAuthRequest(db, id)) };
   throw new ServiceError(
     "invalid_input",
     "flashAuthRequestId: there is no such login, or it expired long ago. Run flash login again.",
   );
 }
 
-function undecided(request: LoginRequest): FlashAuthRecord {
+function undecided(request: LoginRequest): Login {
   return { ...request, accountId: null, status: "PENDING", sealedKey: null };
 }
 
@@ -85,28 +107,30 @@ export async function fetchKey(
 export async function decideLogin(
   context: RequestContext,
   { flashAuthRequestId, isApproved }: Decision,
-): Promise<FlashAuthRecord> {
+): Promise<Login> {
   return await retryOnConflict(async () => {
     const own = await requireOwnKey(context);
     const request = await requireLogin(context, flashAuthRequestId);
     requirePending(request, context.now);
-    return isApproved
+    const decided = isApproved
       ? await approve(context, own, request)
       : await denyIfPending(context.db, authorOf(context), request);
+    return decided && { ...request, ...decided };
   });
 }
 
 async function approve(
   context: RequestContext,
   own: ApiKeyRecord,
-  request: FlashAuthRecord,
+  request: Login,
 ): Promise<FlashAuthRecord | undefined> {
   const keys = requireSealingKeys(context.env);
   await requireQuota(context, "apiKey");
   const { token, stored } = await issueToken();
   const sealedKey = await seal(keys, placeOf(own.accountId, request.id), token);
   const { permissions, expiresAt } = own; // L2
-  const name = `flash login ${new Date(context.now).toISOString().slice(0, DATE_LENGTH)}`;
+  const date = new Date(context.now).toISOString().slice(0, DATE_LENGTH);
+  const name = request.wishes.keyName ?? `flash login ${date}`;
   const values = { ...stored, name, permissions, expiresAt };
   return await approveIfPending(context.db, authorOf(context), { request, own, values, sealedKey });
 }

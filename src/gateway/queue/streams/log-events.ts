@@ -9,7 +9,7 @@ import { LogProgress } from "../../../domain/logs/log-progress.ts";
 import { logFailure } from "../../../failure-log.ts";
 import { findLines, type LogSearch } from "../../../management/logs/log-reader.ts";
 import { endpointObject } from "../../../management/objects.ts";
-import type { QueueContext } from "../context.ts";
+import type { Env } from "../../../env.ts";
 import { LiveLines } from "./live-lines.ts";
 import { LOG_PAGE_MAX } from "../../../contract/agent/log.ts";
 import { LOG_PAGE_MAX_BYTES } from "../../../domain/logs/log-collector.ts";
@@ -17,19 +17,31 @@ import { LOG_PAGE_MAX_BYTES } from "../../../domain/logs/log-collector.ts";
 /** whole: all members of a line. plain: `{source, line, ts}`. */
 export type LineShape = "whole" | "plain";
 
+/** What of a request its stream needs. */
+export type LogFollower = {
+  readonly env: Env;
+  readonly req: {
+    readonly raw: Request;
+    readonly path: string;
+    readonly header: (name: string) => string | undefined;
+  };
+  readonly executionCtx: Pick<ExecutionContext, "waitUntil">;
+};
+
 type StoredLines = { readonly lines: readonly WorkerLogLine[]; readonly progress: LogProgress };
 
 /** Pages of missed lines that a client gets that reconnects after a long time. */
 const MISSED_PAGES_MAX = 10;
+/** Agents repeat what is not stored within their next exchange. */
+const LATEST_WAIT_MS = 2_000;
 
 /** The last lines and all later ones, or all after `Last-Event-ID`. Ends when the client goes. */
 export async function followLogs(
-  context: QueueContext,
+  context: LogFollower,
   search: LogSearch,
   shape: LineShape,
 ): Promise<Response> {
-  const { endpointId } = context.get("endpoint");
-  const live = await LiveLines.open(endpointObject(context.env, endpointId), context.req.raw.signal);
+  const live = await openLive(context, search);
   try {
     const stored = await readStored(context, search);
     const { readable, writable } = new IdentityTransformStream();
@@ -46,7 +58,25 @@ export async function followLogs(
   }
 }
 
-async function readStored(context: QueueContext, search: LogSearch): Promise<StoredLines> {
+/** Lines that are not stored yet, as those of a worker that has just started; none when none come within a moment. */
+export async function latestLines(
+  context: Pick<LogFollower, "env" | "req">,
+  search: LogSearch,
+): Promise<readonly WorkerLogLine[]> {
+  const live = await openLive(context, search);
+  try {
+    const lines = (await live.next(Date.now() + LATEST_WAIT_MS)) ?? [];
+    return lines.filter((line) => matchesFilter(line, search.filter)).slice(-search.limit);
+  } finally {
+    live.end();
+  }
+}
+
+async function openLive({ env, req }: Pick<LogFollower, "env" | "req">, { owner }: LogSearch) {
+  return await LiveLines.open(endpointObject(env, owner.endpointId), req.raw.signal);
+}
+
+async function readStored(context: LogFollower, search: LogSearch): Promise<StoredLines> {
   const bucket = context.env.LOGS;
   const progress = LogProgress.read(context.req.header("Last-Event-ID") ?? "");
   if (progress) {

@@ -1,7 +1,14 @@
 /** The logs of an endpoint. */
+import type * as z from "zod";
+import type { Env } from "../../../env.ts";
 import { LOG_AHEAD_MAX_MS, logRetentionDays } from "../../../management/logs/log-retention.ts";
-import { logQuerySchema, workerLogQuerySchema, type LogPage } from "../../../contract/agent/log.ts";
-import { DAY_MS, SEQ_PER_MS } from "../../../domain/logs/log-key.ts";
+import {
+  LOG_PAGE_MAX,
+  logQuerySchema,
+  workerLogQuerySchema,
+  type LogPage,
+} from "../../../contract/agent/log.ts";
+import { DAY_MS, SEQ_PER_MS, type LogOwner } from "../../../domain/logs/log-key.ts";
 import {
   readPosition,
   viewLine,
@@ -27,7 +34,7 @@ export async function logs(context: QueueContext): Promise<Response> {
   if (position === undefined)
     throw new ServiceError("invalid_input", "cursor: must be one that a page returned");
   const before = { ...position, seq: Math.min(position.seq, latest().seq) };
-  const search = { ...searchOf(context, filter), limit, before };
+  const search = { ...searchOf(context.env, ownerOf(context), filter), limit, before };
   if (since !== undefined) search.from = Math.max(search.from, since * SEQ_PER_MS);
   if (wantsEvents(context)) return await followLogs(context, search, "whole");
   const found = await findLines(context.env.LOGS, search);
@@ -37,19 +44,40 @@ export async function logs(context: QueueContext): Promise<Response> {
   } satisfies LogPage);
 }
 
-/** `GET /v2/serverless/<endpoint>/workers/<worker>/logs?source=&tail=`: the lines of one worker as events. */
+/**
+ * `GET /v2/serverless/<endpoint>/workers/<worker>/logs?source=&tail=&since=`: the lines of one worker as events. A time
+ * as `Last-Event-ID` is as good as `since`.
+ */
 export async function workerLogs(context: QueueContext): Promise<Response> {
-  const { source, tail } = readQuery(context, workerLogQuerySchema);
+  const query = readQuery(context, workerLogQuerySchema);
   const workerId = context.req.param("workerId") ?? "";
-  const filter = { workerId, ...(source !== undefined && { source }) };
-  return await followLogs(context, { ...searchOf(context, filter), limit: tail, before: latest() }, "plain");
+  const resumedAt = Date.parse(context.req.header("Last-Event-ID") ?? "");
+  const since = Number.isNaN(resumedAt) ? query.since : resumedAt;
+  const search = workerSearch(context.env, ownerOf(context), workerId, { ...query, since });
+  return await followLogs(context, search, "plain");
+}
+
+/** Searches the last lines of a worker. */
+export function workerSearch(
+  env: Env,
+  owner: LogOwner,
+  workerId: string,
+  { source, tail, since }: z.output<typeof workerLogQuerySchema>,
+): LogSearch {
+  const search = searchOf(env, owner, { workerId, ...(source !== undefined && { source }) });
+  const from = since === undefined ? search.from : Math.max(search.from, since * SEQ_PER_MS);
+  return { ...search, from, limit: since === undefined ? tail : LOG_PAGE_MAX, before: latest() };
 }
 
 /** Searches the stored lines that match a filter. */
-export function searchOf(context: QueueContext, filter: LogFilter) {
+function searchOf(env: Env, owner: LogOwner, filter: LogFilter) {
+  const from = (Date.now() - logRetentionDays(env) * DAY_MS) * SEQ_PER_MS;
+  return { owner, filter, from } satisfies Partial<LogSearch>;
+}
+
+function ownerOf(context: QueueContext): LogOwner {
   const { accountId, endpointId } = context.get("endpoint");
-  const from = (Date.now() - logRetentionDays(context.env) * DAY_MS) * SEQ_PER_MS;
-  return { owner: { accountId, endpointId }, filter, from } satisfies Partial<LogSearch>;
+  return { accountId, endpointId };
 }
 
 /** The position after all lines until then; a host's clock may be a little ahead. */

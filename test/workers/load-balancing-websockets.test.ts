@@ -85,7 +85,7 @@ const closeOf = async (link: ScriptedLink) =>
 const inFlight = async (endpointId: string) => (await endpointObject(endpointId).vitals()).requestsInFlight;
 
 describe("a WebSocket", () => {
-  test("is open when its worker has said so, with the worker's head", async ({ expect }) => {
+  test("is open when its worker has accepted it, with the worker's head", async ({ expect }) => {
     const { endpointId, link, workerId } = await linkedEndpoint(api);
     const response = upgrade(endpointId);
     const { stream, head, workerId: asked } = await link.open();
@@ -102,7 +102,7 @@ describe("a WebSocket", () => {
     webSocket?.close();
   });
 
-  test("that its worker does not want is answered like a request", async ({ expect }) => {
+  test("that its worker declines is answered like a request", async ({ expect }) => {
     const { endpointId, link } = await linkedEndpoint(api);
     const response = upgrade(endpointId);
     const { stream } = await link.open();
@@ -306,7 +306,7 @@ describe("a WebSocket whose object loses its memory", () => {
     expect(await inFlight(endpointId)).toBe(0);
   });
 
-  test("does not forget the credit that its agent has left", async ({ expect }) => {
+  test("remembers the credit that its agent has left", async ({ expect }) => {
     const { endpointId, link, stream, client } = await opened();
     client.socket.send(bytesOf(LINK_WINDOW_BYTES - 10));
     await link.next(FRAME.BINARY);

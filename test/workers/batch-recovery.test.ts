@@ -75,8 +75,8 @@ describe("an eviction", () => {
   });
 });
 
-describe("what happens to jobs happens to those of a batch", () => {
-  test("purge-queue takes what waits, also what was about to start", async ({ expect }) => {
+describe("jobs of a batch are treated like others", () => {
+  test("purge-queue cancels queued requests, also those about to start", async ({ expect }) => {
     const { client, agent, endpointId, take } = await warmBatchClient(api);
     const whole = await client.start(inputs(3));
     const [running] = await take(1);
@@ -95,7 +95,7 @@ describe("what happens to jobs happens to those of a batch", () => {
     expect(await client.summaryOf(whole)).toBe("FINALIZED 3 0 1 2");
   });
 
-  test("what expires has failed, before and after its row is removed", async ({ expect }) => {
+  test("an expired job counts as failed, before and after its row is removed", async ({ expect }) => {
     const { client, agent, endpointId, take } = await warmBatchClient(api);
     const id = await client.start(inputs(3).map((each) => ({ ...each, policy: { ttl: 60_000 } })));
     const [done] = await take(2); // one ends, one runs on, one waits
@@ -140,7 +140,7 @@ describe("what happens to jobs happens to those of a batch", () => {
     expect(await client.summaryOf(id)).toBe("FINALIZED 1 0 0 0");
   });
 
-  test("one that comes back to the queue of a cancelled batch may run, or be cancelled as well", async ({
+  test("a job that is queued again in a cancelled batch may run, or be cancelled as well", async ({
     expect,
   }) => {
     const { client, agent, workerId, endpointId, take } = await warmBatchClient(api);
@@ -154,7 +154,7 @@ describe("what happens to jobs happens to those of a batch", () => {
     expect(await client.status(job.id)).toBe("CANCELLED");
   });
 
-  test("a deleted endpoint takes its batches and their payloads along", async ({ expect }) => {
+  test("batches and their payloads are deleted with their endpoint", async ({ expect }) => {
     const client = await BatchClient.onFreshEndpoint(api, "workersMin: 0, workersMax: 0");
     const { endpointId } = client;
     await client.create([{ input: "x".repeat(300_000) }]);
@@ -166,7 +166,7 @@ describe("what happens to jobs happens to those of a batch", () => {
 });
 
 describe("what a batch costs", () => {
-  test("payloads of removed and dropped requests go from R2", async ({ expect }) => {
+  test("payloads of removed requests are deleted from R2", async ({ expect }) => {
     const client = await BatchClient.onFreshEndpoint(api, "workersMax: 0");
     const large = { input: "x".repeat(300_000) };
     const id = await client.create([large, { input: 1 }, large]);

@@ -5,7 +5,7 @@ import { env, exports } from "cloudflare:workers";
 import { beforeEach, afterEach, describe, test, vi } from "vitest";
 import { FRAME } from "../../src/link/link-frame.ts";
 import type { RequestHead } from "../../src/link/link-messages.ts";
-import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../src/contract/limits.ts";
+import { DIRECT_WAIT_MS, DIRECT_STRICT_WAIT_MS } from "../../src/gateway/load-balancing/affinity.ts";
 import { DIRECT_REQUESTS_MAX } from "../../src/endpoint/load-balancing/forward-handlers.ts";
 import { findAnyEndpoint } from "../../src/management/endpoints/endpoint-directory.ts";
 import { WorkerSearch } from "../../src/gateway/load-balancing/worker-search.ts";
@@ -119,7 +119,7 @@ describe("a request", () => {
     expect((await reader?.read())?.done).toBe(true);
   });
 
-  test("asks no database once its key and its endpoint are known", async ({ expect }) => {
+  test("reads no database once its key and its endpoint are cached", async ({ expect }) => {
     const { endpointId, link } = await linkedEndpoint(api);
     let questions = 0;
     const bindings = withMeantimeBefore(1, async () => (questions += 1));
@@ -333,7 +333,7 @@ describe("a WebSocket", () => {
     expect(text((await link.next(FRAME.CLOSE)).payload)).toContain("enough");
   });
 
-  test("that the worker does not want ends with the worker's own answer", async ({ expect }) => {
+  test("that the worker declines gets the answer of the worker", async ({ expect }) => {
     const { endpointId, link } = await linkedEndpoint(api);
     const asked = ask(`http://edge/lb/${endpointId}/`, { headers: UPGRADE });
     const { stream } = await link.open();
@@ -373,7 +373,7 @@ test("another account's endpoint is not found", async ({ expect }) => {
   expect(link.unread).toEqual([]);
 });
 
-test("an empty object gets its endpoint from the first request", async () => {
+test("an unconfigured object gets its configuration with the first request", async () => {
   const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
   await kill(endpointId);
   const context = createExecutionContext();

@@ -46,7 +46,7 @@ describe("a request that no worker takes", () => {
     });
   });
 
-  test("is rung for when a worker takes requests", async ({ expect }) => {
+  test("is notified when a worker takes requests", async ({ expect }) => {
     const { endpointId, link, workerId } = await linkedEndpoint(api);
     link.ready();
     await link.heard();
@@ -57,7 +57,7 @@ describe("a request that no worker takes", () => {
     expect(await waitingIn(endpointId)).toBe(0);
   });
 
-  test("is rung for at once when a worker came meanwhile", async ({ expect }) => {
+  test("is notified at once when a worker became ready meanwhile", async ({ expect }) => {
     const { endpointId } = await linkedEndpoint(api);
     expect(await (await waitOnChannel(endpointId)).rung).toBe("look");
     expect(await waitingIn(endpointId)).toBe(0);
@@ -73,7 +73,7 @@ describe("a request that no worker takes", () => {
     expect(await waitingIn(endpointId)).toBe(0);
   });
 
-  test("waits on, and is counted, when the object loses its memory", async ({ expect }) => {
+  test("continues to wait, and is counted, when the object loses its memory", async ({ expect }) => {
     const { endpointId, link, workerId } = await linkedEndpoint(api);
     link.ready();
     await link.heard();
@@ -84,7 +84,7 @@ describe("a request that no worker takes", () => {
     expect(await channel.rung).toBe("look");
   });
 
-  test("may not wait beside too many others", async ({ expect }) => {
+  test("is rejected when too many others wait", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
     await configureBy(endpointId);
     const channels = await runInDurableObject(endpointObject(endpointId), (object) =>
@@ -114,19 +114,20 @@ describe("a request for a certain worker", () => {
     }
   });
 
-  test("goes to another one if that is all right", async ({ expect }) => {
+  test("goes to another one if its worker was only preferred", async ({ expect }) => {
     const { endpointId, link, workerId } = await linkedEndpoint(api);
     const reply = direct(endpointId, { affinity: { mode: "soft", workerId: "gone" } });
     link.answer((await link.open()).stream, "");
     expect(await reply).toMatchObject({ kind: "answer", workerId });
   });
 
-  test("waits for it while it takes none, and is rung for it alone", async ({ expect }) => {
+  test("waits while that one takes none, and is notified for that one alone", async ({ expect }) => {
     const { endpointId, link, workerId, other } = await linkedPair(api);
     link.ready(other);
     await link.heard();
     const affinity = { mode: "strict", workerId } as const;
-    expect((await direct(endpointId, { affinity })).kind).toBe("wait");
+    const detail = `Worker ${workerId} takes no requests yet.`;
+    expect(await direct(endpointId, { affinity })).toEqual({ kind: "wait", detail });
     const channel = await waitOnChannel(endpointId, affinity);
     link.ready();
     link.ready(other);
@@ -134,6 +135,17 @@ describe("a request for a certain worker", () => {
     expect(await waitingIn(endpointId)).toBe(1);
     link.ready(other, workerId);
     expect(await channel.rung).toBe("look");
+  });
+
+  test("hears that it leaves after the requests that it has", async ({ expect }) => {
+    const { endpointId, link, workerId, direct: call } = await linkedEndpoint(api);
+    const reply = call();
+    const { stream } = await link.open();
+    await configure(endpointId, { workersMin: 0, workersMax: 0 });
+    const detail = `Worker ${workerId} takes no more requests.`;
+    expect(await call({ affinity: { mode: "strict", workerId } })).toEqual({ kind: "wait", detail });
+    link.answer(stream, "");
+    expect((await reply).kind).toBe("answer");
   });
 
   test("gets an error when its worker is removed, even while it waits", async ({ expect }) => {
@@ -193,7 +205,7 @@ describe("requests of an endpoint", () => {
     expect(liar.unread).toEqual([]);
   });
 
-  test("do not go to workers that were sent away", async ({ expect }) => {
+  test("do not go to workers that are leaving", async ({ expect }) => {
     const { endpointId, link } = await linkedEndpoint(api);
     await configure(endpointId, { workersMin: 0, workersMax: 0 });
     expect((await direct(endpointId)).kind).toBe("wait");

@@ -132,7 +132,7 @@ describe.for(Object.entries(KINDS) as [QuotaKind, (typeof KINDS)[QuotaKind]][])(
   });
 });
 
-test("REST says so as well, and not as something to try again", async ({ expect }) => {
+test("REST reports it as well, and as not retryable", async ({ expect }) => {
   const client = await freshClient();
   await savedVolume(client);
   await fill(client.accountId, KINDS.networkVolume, quotaOf("networkVolume"));

@@ -55,7 +55,7 @@ test("status, status text and all headers but those of the connection arrive as 
   expect(await response.text()).toBe("hello");
 });
 
-test("below a path of the API's host an answer speaks for nothing but its endpoint", async () => {
+test("below a path of the API's host an answer affects its endpoint alone", async () => {
   const headers: [string, string][] = [
     ["Set-Cookie", "a=1; Domain=example.com; Path=/; Secure"],
     ["Set-Cookie", "b=2; path=/lb/abc/x"],
@@ -144,7 +144,7 @@ test.for([
   expect((await open(head, bytesOf("7 bytes"))).status).toBe(200);
 });
 
-test("each piece of a stream comes alone, before the next one is there", async () => {
+test("each piece of a stream is delivered before the next one exists", async () => {
   const { body, writer } = written();
   const response = await open({}, body);
   const reader = response.body?.getReader();
@@ -179,7 +179,7 @@ test("a client that does not read a response to its end stops it", async () => {
   await expect(writer.write(bytesOf("x"))).rejects.toThrow(/./);
 });
 
-test("a worker that falls silent is given up, and its answer broken off", async () => {
+test("a silent worker is declared lost, and its answer is broken off", async () => {
   const { body } = written();
   const { readable, writable } = new IdentityTransformStream();
   const reasons: string[] = [];
@@ -189,7 +189,7 @@ test("a worker that falls silent is given up, and its answer broken off", async 
   expect(reasons).toEqual(["timeout"]);
 });
 
-test("a client that reads nothing for long is no silence of the worker", async () => {
+test("a client that does not read for long does not make its worker count as silent", async () => {
   vi.useFakeTimers();
   const { body, writer } = written();
   const { readable, writable } = new IdentityTransformStream();

@@ -1,11 +1,15 @@
 import { test } from "vitest";
-import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../src/contract/limits.ts";
 import { ServiceError } from "../../src/contract/errors.ts";
-import { waitLimitMs, readAffinity } from "../../src/gateway/load-balancing/affinity.ts";
+import {
+  waitLimitMs,
+  readAffinity,
+  DIRECT_WAIT_MS,
+  DIRECT_STRICT_WAIT_MS,
+} from "../../src/gateway/load-balancing/affinity.ts";
 
 const read = (value: string) => readAffinity(new Headers({ "X-Runpod-Worker-Id": value }));
 
-test("a worker is asked for softly, strictly, or to be woken", ({ expect }) => {
+test("a worker can be preferred, required, or required and resumed", ({ expect }) => {
   expect(readAffinity(new Headers())).toBeNull();
   expect(read("")).toBeNull();
   expect(read("w-1")).toEqual({ mode: "soft", workerId: "w-1" });
@@ -13,7 +17,7 @@ test("a worker is asked for softly, strictly, or to be woken", ({ expect }) => {
   expect(read("strict-resume w-1")).toEqual({ mode: "resume", workerId: "w-1" });
 });
 
-test("anything else is refused by the name of the header", ({ expect }) => {
+test("any other value is rejected, with the name of the header", ({ expect }) => {
   for (const value of ["strict", "strict-resume ", "a b", "strict a b", "w/1", "STRICT w", "x".repeat(129)]) {
     expect(() => read(value), value).toThrow(ServiceError);
     expect(() => read(value), value).toThrow("X-Runpod-Worker-Id");

@@ -1,7 +1,8 @@
-/** `flash app` and `flash env`. */
+/** `flash app`, `flash env`, `flash login` and `flash auth`: what an account has on the service. */
 import { Command, Option } from "commander";
 import type { Cli } from "../core/cli.ts";
 import { appNameOf, checkedName } from "../project/project.ts";
+import { readSeconds } from "./options.ts";
 
 const apps = async () => await import("../apps/apps.ts");
 
@@ -76,4 +77,38 @@ export function envCommand(cli: Cli): Command {
 
 function appOption(): Option {
   return new Option("-a, --app <name>", "app (default: name of this directory)");
+}
+
+const DEFAULT_TIMEOUT_SECONDS = 600;
+
+type LoginFlags = {
+  readonly url?: string;
+  readonly open: boolean;
+  readonly timeout: number;
+  readonly insecure?: boolean;
+};
+
+export function loginCommand(cli: Cli): Command {
+  return new Command("login")
+    .description("Log in with your browser, and store the API key on this computer.")
+    .option("--url <url>", "URL of the service")
+    .option("--no-open", "only print the URL of the page")
+    .option("--timeout <seconds>", "how long to wait for you", readSeconds, DEFAULT_TIMEOUT_SECONDS)
+    .option("-y, --yes", "replace a stored key without asking")
+    .action(async ({ url, open, timeout }: LoginFlags) => {
+      const { logIn } = await import("../configuration/login.ts");
+      await logIn(cli, { url, opensBrowser: open, timeoutSeconds: timeout });
+    });
+}
+
+export function authCommand(cli: Cli): Command {
+  const auth = new Command("auth").description("Show the credentials that commands use.");
+  auth
+    .command("token")
+    .description("Print the API key, for use as $(flash auth token).")
+    .action(async () => {
+      const { printToken } = await import("../configuration/login.ts");
+      await printToken(cli);
+    });
+  return auth;
 }

@@ -40,7 +40,7 @@ test("an unknown endpoint is not found, by its path and by its host", async () =
   }
 });
 
-test("a missing or wrong key gets the error shape that clients of such endpoints know", async () => {
+test("a missing or wrong key gets the error format of load-balanced endpoints", async () => {
   for (const authorization of ["", "Bearer wrong"]) {
     const { status, body } = await ask("http://abc.localhost/", {
       headers: { Authorization: authorization },
@@ -51,7 +51,7 @@ test("a missing or wrong key gets the error shape that clients of such endpoints
   }
 });
 
-test("a key that may only read an endpoint has none of its workers work", async () => {
+test("a key that may only read an endpoint reaches none of its workers", async () => {
   const endpointId = await createEndpoint(LB);
   const { accountId = "" } = await ownEndpoint(endpointId);
   const key = await keyWith(accountId, { graphql: "none", endpoints: { [endpointId]: "read" } });
@@ -63,7 +63,7 @@ test("a key that may only read an endpoint has none of its workers work", async 
   expect((await call("GET", `/v2/${endpointId}/health`, undefined, headers)).status).toBe(200);
 });
 
-test("an endpoint with a queue is no load-balanced one", async () => {
+test("an endpoint with a queue is not reached as a load-balanced one", async () => {
   const endpointId = await createEndpoint();
   expect(await ask(`http://edge/lb/${endpointId}/run`, { method: "POST", body: "{}" })).toMatchObject({
     status: 400,
@@ -73,7 +73,7 @@ test("an endpoint with a queue is no load-balanced one", async () => {
 
 const FOR_BOTH = ["GET health", "GET metrics", "GET metrics/requests", "GET metrics/workers", "GET logs"];
 
-test("a load-balanced endpoint has the operations that need no queue, and refuses each of the others", async () => {
+test("a load-balanced endpoint has the operations that need no queue, and rejects each of the others", async () => {
   const endpointId = await createEndpoint(LB);
   const outcomes: Record<string, string> = {};
   // OpenAI's routes are those of both kinds.
@@ -95,7 +95,7 @@ test("a load-balanced endpoint has the operations that need no queue, and refuse
   expect(outcomes).toEqual(Object.fromEntries(expected));
 });
 
-test("a body that says it is too long is refused before it is sent", async () => {
+test("a body announced as too long is rejected before it is sent", async () => {
   const endpointId = await createEndpoint(LB);
   const body = new Uint8Array(DIRECT_BODY_MAX_BYTES + 1);
   expect(await ask(`http://edge/lb/${endpointId}/`, { method: "POST", body })).toMatchObject({

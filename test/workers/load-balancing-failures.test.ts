@@ -1,7 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { FLAG_END, FRAME, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
-import { AGENT_HOLD_MAX_MS, DIRECT_BODY_MAX_BYTES, LINK_SILENCE_MS } from "../../src/contract/limits.ts";
+import { LINK_SILENCE_MS } from "../../src/link/link-messages.ts";
+import { AGENT_HOLD_MAX_MS, DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { EdgeClient } from "./edge-client.ts";
 import {
   answered,
@@ -128,14 +129,14 @@ describe("an abort", () => {
 });
 
 describe("back-pressure", () => {
-  test("lets a reader that does not read bound what the agent may send", async ({ expect }) => {
+  test("a client that does not read bounds what the agent may send", async ({ expect }) => {
     const { link, stream, body } = await begun();
     const sent = await link.flood(stream, DIRECT_BODY_MAX_BYTES, 300);
     expect(sent).toBeLessThanOrEqual(4_000_000);
     void body.cancel();
   });
 
-  test("gives credit as the reader takes", async ({ expect }) => {
+  test("gives the agent credit as the client reads", async ({ expect }) => {
     const { link, stream, body } = await begun();
     const read = readAll(body);
     expect(await link.flood(stream, 5_000_000)).toBe(5_000_000);
@@ -143,7 +144,7 @@ describe("back-pressure", () => {
     expect((await read).byteLength).toBe(5_000_000);
   });
 
-  test("lets an agent that gives no credit bound what the client may send", async ({ expect }) => {
+  test("an agent that gives no credit bounds what the client may send", async ({ expect }) => {
     const { endpointId, link, direct: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     void call({ requestId: "one", body });
@@ -161,7 +162,7 @@ describe("back-pressure", () => {
     expect(await written).toBeLessThanOrEqual(4_000_000); // what pipes on the way hold
   });
 
-  test("of one request holds up no other", async ({ expect }) => {
+  test("of one request delays no other", async ({ expect }) => {
     const { endpointId, link, stream } = await begun();
     await link.flood(stream, DIRECT_BODY_MAX_BYTES, 300);
     const other = direct(endpointId);
@@ -212,7 +213,7 @@ describe("a body above the limit", () => {
 });
 
 describe("a link that closes", () => {
-  test("ends requests that have no answer yet, and says whose they were", async ({ expect }) => {
+  test("ends requests that have no answer yet, and names their worker and host", async ({ expect }) => {
     const { agent, workerId, link, direct: call } = await linkedEndpoint(api);
     const reply = call();
     await link.open();
@@ -269,7 +270,7 @@ describe("a link that closes", () => {
 });
 
 describe("a link that is silent", () => {
-  test("is given up after a while, with the requests on it", async ({ expect }) => {
+  test("is closed after a while, and its requests fail", async ({ expect }) => {
     const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint(api);
     const workers = [{ workerId, endpointId, revision: 1, state: "ready" as const }];
     const { revision } = await agent.sync({ workers });
@@ -285,7 +286,7 @@ describe("a link that is silent", () => {
     await parked;
   });
 
-  test("is not given up while it sends heartbeats, nor when it was silent before the request", async ({
+  test("stays open while it sends heartbeats, and if it was silent only before the request", async ({
     expect,
   }) => {
     const { endpointId, link, direct: call } = await linkedEndpoint(api);
@@ -331,7 +332,7 @@ describe("a worker", () => {
     expect(await reply).toMatchObject({ kind: "wait" });
   });
 
-  test("that gives its request back, though its agent says that it is ready, does not get it again", async ({
+  test("that returns its request does not get it again, though its agent reports it as ready", async ({
     expect,
   }) => {
     const { link, workerId, other, direct: call } = await linkedPair(api);
@@ -358,7 +359,9 @@ describe("a worker", () => {
     expect(await next).toMatchObject({ kind: "answer", workerId: second.workerId });
   });
 
-  test("that gives back a body that it has not read lets another one have all of it", async ({ expect }) => {
+  test("that returns a request without having read its body leaves all of it to another one", async ({
+    expect,
+  }) => {
     const { link, direct: call } = await linkedPair(api);
     const body = new WrittenBody();
     const reply = call({ body });
@@ -462,7 +465,7 @@ describe("an agent that breaks the protocol loses its link, and its requests end
     expect((await next).kind).toBe("answer");
   });
 
-  test("but a stream that it alone knows is only reset", async ({ expect }) => {
+  test("a stream that only the agent knows is reset", async ({ expect }) => {
     const { link, direct: call } = await linkedEndpoint(api);
     const reply = call();
     const { stream } = await link.open();

@@ -29,7 +29,7 @@ describe("a request", () => {
     expect(text(await readAll(answer.body))).toBe("done");
   });
 
-  test("brings a small body along in the message that opens it", async ({ expect }) => {
+  test("carries a small body in the message that opens it", async ({ expect }) => {
     const { link, direct } = await linkedEndpoint(api);
     const reply = direct({ body: bytes("hello") });
     const { stream, hasBody } = await link.open();

@@ -10,6 +10,7 @@ import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { answered, direct, headOf, json, ScriptedLink, untilReady } from "./link-client.ts";
 import { alarmOf, configure, endpointObject, evict, fireAlarm, kill, passTime } from "./object.ts";
+import { notYet, until } from "./support/until.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, graphql, signInAsNewAccount } = api;
@@ -45,7 +46,10 @@ class LinkedHost {
 
   static async join(endpointId: string): Promise<LinkedHost> {
     const agent = await ScriptedAgent.join(api);
-    while ((await agent.sync({ inventory })).assignments.length === 0) await scheduler.wait(5);
+    await until(
+      async () => (await agent.sync({ inventory })).assignments.length > 0,
+      "the host has a worker",
+    );
     return new LinkedHost(agent, new ScriptedLink(await agent.openLink(endpointId)), endpointId);
   }
 
@@ -64,15 +68,16 @@ class LinkedHost {
 
   /** Resolves with the workers that shall run once there are so many, and they take requests. */
   async until(count: number): Promise<string[]> {
-    for (;;) {
+    const look = async () => {
       const assignments = await this.sync();
       const running = assignments.filter(({ mode }) => mode === undefined);
       const workerIds = running.map(({ workerId }) => workerId);
       this.link.ready(...workerIds);
       const { idle = 0, running: busy = 0 } = await workersOf(this.endpointId);
-      if (workerIds.length === count && idle + busy === count) return workerIds;
-      await scheduler.wait(5);
-    }
+      const isThere = workerIds.length === count && idle + busy === count;
+      return isThere ? workerIds : notYet({ workerIds, idle, busy });
+    };
+    return until(look, `${count} workers take requests`);
   }
 }
 
@@ -117,11 +122,11 @@ async function linked(settings = "workersMin: 1, workersMax: 3") {
 
 /** Resolves once the object has no request and has looked at that. */
 async function untilNone(endpointId: string): Promise<void> {
-  for (;;) {
+  const look = async () => {
     const { inProgress, inQueue } = (await jobsOf(endpointId)) as Record<string, number>;
-    if (inProgress === 0 && inQueue === 0) break;
-    await scheduler.wait(1);
-  }
+    return (inProgress === 0 && inQueue === 0) || notYet({ inProgress, inQueue });
+  };
+  await until(look, "the endpoint has no request");
   await endpointObject(endpointId).learnWebhookSecrets([]); // a turn that changes nothing: those before it are over
 }
 
@@ -150,9 +155,7 @@ describe("rows", () => {
     expect(await alarmOf(endpointId)).toBe(alarm);
   });
 
-  test("are written by a lasting load as time goes by, however many requests there are", async ({
-    expect,
-  }) => {
+  test("are written by a constant load at intervals, however many requests there are", async ({ expect }) => {
     const rows: number[] = [];
     for (const perSecond of [1, 4]) {
       const { endpointId, serve } = await linked();
@@ -170,7 +173,7 @@ describe("rows", () => {
     expect(Math.max(...rows)).toBeLessThan(14);
   });
 
-  test("of a request that comes once in a while are those of a quiet time", async ({ expect }) => {
+  test("of a rare request are those of a quiet time", async ({ expect }) => {
     const { endpointId, serve } = await linked();
     await configure(endpointId, { workersMin: 0 });
     const once = async () => {
@@ -191,7 +194,7 @@ describe("rows", () => {
 });
 
 describe("workers", () => {
-  test("are as many as the requests that wait and those in flight ask for", async ({ expect }) => {
+  test("are as many as the waiting requests and those in flight need", async ({ expect }) => {
     const { endpointId, host, link, ask } = await linked();
     const replies = [ask(), ask(), ask()];
     const opened = [await link.open(), await link.open(), await link.open()];
@@ -241,7 +244,9 @@ describe("workers", () => {
     await host.until(0);
   });
 
-  test("stay for idleTimeout when the object dies after a request that no note has", async ({ expect }) => {
+  test("stay for idleTimeout when the object dies after a request that was not stored", async ({
+    expect,
+  }) => {
     const { endpointId, host, serve, workerId } = await linked();
     await configure(endpointId, { workersMin: 0 });
     await serve();
@@ -303,15 +308,14 @@ describe("a release", () => {
     await release(endpointId);
     const idle = workerIds.find((workerId) => workerId !== busy);
     // One new worker beside two, for which the idle one goes; then another, for which the busy one shall.
-    for (;;) {
+    await until(async () => {
       const assignments = await host.sync();
       link.ready(...assignments.map(({ workerId }) => workerId));
       const old = assignments.filter(({ revision }) => revision === 1).map(({ workerId }) => workerId);
-      expect(old).toContain(busy);
+      if (!old.includes(busy)) throw new Error("The busy worker is gone.");
       const newer = assignments.filter(({ revision }) => revision === 2);
-      if (!old.includes(idle ?? "") && newer.length === 2) break;
-      await scheduler.wait(5);
-    }
+      return (!old.includes(idle ?? "") && newer.length === 2) || notYet(assignments);
+    }, "the idle worker is replaced");
     expect((await health(endpointId))["release"]).toMatchObject({ from: 1, to: 2, outdated: 1 });
 
     const later = ask();
@@ -328,7 +332,7 @@ describe("a release", () => {
 });
 
 describe("a worker that was scaled down", () => {
-  test("comes back for a request that asks for it, and stays for idleTimeout", async ({ expect }) => {
+  test("is resumed for a request that names it, and stays for idleTimeout", async ({ expect }) => {
     const { endpointId, host, workerIds } = await linked(
       "workersMin: 2, workersMax: 2, flashBootType: FLASHBOOT",
     );
@@ -342,7 +346,10 @@ describe("a worker that was scaled down", () => {
     }
     const [earlier = ""] = frozen; // a request for any worker gets the other
     const affinity: Affinity = { mode: "resume", workerId: earlier };
-    while ((await direct(endpointId, { affinity })).kind !== "wait") await scheduler.wait(5);
+    await until(
+      async () => (await direct(endpointId, { affinity })).kind === "wait",
+      "a request waits for it",
+    );
     const channel = await openChannel(endpointId, `resume:${earlier}`);
     expect(await host.until(1)).toEqual([earlier]);
     await untilReady(endpointId, earlier);
@@ -459,11 +466,11 @@ describe("requests", () => {
     expect(link.unread).toEqual([]);
   });
 
-  test("that no worker had are counted when they give up", async ({ expect }) => {
+  test("that no worker had are counted when their clients leave", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0, workersMax: 1`);
     const [leaving, patient] = [await openChannel(endpointId), await openChannel(endpointId)];
     leaving.close();
-    while ((await levelsOf(endpointId)).queued > 1) await scheduler.wait(1);
+    await until(async () => (await levelsOf(endpointId)).queued <= 1, "one request has left");
     passTime(120_000);
     patient.close();
     await untilNone(endpointId);
@@ -475,7 +482,7 @@ describe("requests", () => {
     });
   });
 
-  test("are remembered by an object that hibernates, and by one that dies up to the last note", async ({
+  test("are remembered by an object that hibernates, and up to the last checkpoint by one that dies", async ({
     expect,
   }) => {
     const { endpointId, serve } = await linked();
@@ -508,7 +515,7 @@ describe("requests", () => {
     await agent.sync({ appliedRevision: revision, workers: [worker] });
     link.ready(workerId);
     await untilReady(endpointId, workerId);
-    while ((await workersOf(endpointId))["idle"] !== 1) await scheduler.wait(5);
+    await until(async () => (await workersOf(endpointId))["idle"] === 1, "the worker is idle");
     const reply = direct(endpointId, { receivedAt });
     const { stream } = await link.open();
     link.send({ type: FRAME.HEAD, stream, flags: FLAG_END, payload: '{"status":500}' });
