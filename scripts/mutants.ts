@@ -28,7 +28,7 @@ type Place = { readonly path: string; readonly text: string; readonly start: num
 /** The files that a mutant's filter stands for, in one run. */
 type TestSet = readonly string[];
 
-/** Finds the snippet, whatever blanks it is broken by. Throws where it does not occur exactly once. */
+/** Finds the snippet, whatever whitespace it contains. Throws if it does not occur exactly once. */
 function placeOf(root: string, { id, snippet }: Mutant): Place {
   const tokens = withoutBlanks(snippet).characters;
   const paths = globSync("{src,node-agent}/**/*.ts", { cwd: root }).filter(
@@ -51,13 +51,13 @@ function placesIn(path: string, text: string, tokens: string): Place[] {
   return places;
 }
 
-/** A text without its blanks, and where each character stands in it. */
+/** A text without its whitespace, and the offset of each character. */
 function withoutBlanks(text: string): { readonly characters: string; readonly offsets: readonly number[] } {
   const offsets = [...text.matchAll(/\S/g)].map(({ index }) => index);
   return { characters: text.replaceAll(/\s/g, ""), offsets };
 }
 
-/** The test files of each filter of the mutant. Throws where one has none. */
+/** The test files of each filter of the mutant. Throws if a filter has none. */
 function testSetsOf(root: string, { id, tests }: Mutant): readonly TestSet[] {
   if (tests.length === 0) throw new Error(`${id}: no tests`);
   const paths = globSync(TEST_FILES, { cwd: root });
