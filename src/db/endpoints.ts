@@ -2,9 +2,10 @@ import { and, asc, eq, exists, notExists, sql, type SQL } from "drizzle-orm";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import { readGpuIds } from "../catalog/gpu-selection.ts";
 import { isWithinQuota } from "./quotas.ts";
-import { changedFields, auditIfChanged, type Author, type AuditSubject, writeAudited } from "./audit-log.ts";
+import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
 import { isOneOf, rowIf, type Database, isOwn } from "./database.ts";
 import { takesEndpoints } from "./flash/environments.ts";
+import { changesBetween, recordReleases } from "./releases.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, endpointRemoval, networkVolume, splitList, template } from "./schema.ts";
 import {
@@ -183,16 +184,16 @@ export async function insertEndpointIfAllowed(
     updatedAt: now,
   };
   const condition = and(isWithinQuota("endpoint", accountId), hasNeeds(accountId, values.templateId, needs));
-  return await writeAudited(
-    db,
-    author,
+  const [[inserted]] = await db.batch([
     db
       .insert(endpoint)
       .select(rowIf(endpoint, record, condition))
       .onConflictDoNothing()
       .returning(),
-    subjectOf(record),
-  );
+    auditIfChanged(db, author, subjectOf(record)),
+    ...recordReleases(db, author, eq(endpoint.id, record.id), []),
+  ]);
+  return inserted;
 }
 
 export type EndpointChange = EndpointNeeds & {
@@ -232,10 +233,20 @@ export async function updateEndpointIfUnchanged(
     .returning();
   const fields = changedFields(read, values);
   const audit = auditIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
+  const isUpdated = and(
+    isOwn(endpoint, author.accountId, read.id),
+    eq(endpoint.version, read.version + 1),
+    eq(endpoint.updatedAt, author.now),
+  );
+  const changes = [
+    ...changesBetween(read, values),
+    ...(templateChange ? changesBetween(templateChange.read, templateChange.values, "template.") : []),
+  ];
   const [[updated]] = await db.batch([
     update,
     ...(fields.length === 0 ? [] : [audit]),
     ...(templateChange ? changeTemplateAsWell(db, author, templateChange) : []),
+    ...(isNewVersion ? recordReleases(db, author, isUpdated, changes) : []),
   ]);
   return updated;
 }
