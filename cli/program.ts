@@ -10,6 +10,7 @@ import type { Cli } from "./core/cli.ts";
 import { appCommand, authCommand, envCommand, loginCommand } from "./commands/account.ts";
 import { buildCommand, devCommand, initCommand } from "./commands/develop.ts";
 import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy.ts";
+import { migrateCommand } from "./commands/migrate.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { EDGERUN_VERSION } from "../src/contract/version.ts";
 
@@ -36,6 +37,7 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   undeployCommand,
   envCommand,
   appCommand,
+  migrateCommand,
   loginCommand,
   authCommand,
 ];

@@ -56,7 +56,7 @@ function readPackages(path) {
   }
 }
 
-/** Compares what npm says it installed with the lockfile; times of files would lie after a git checkout. */
+/** Compares what npm says it installed with the lockfile; file times are wrong after a git checkout. */
 function isInstalled() {
   const locked = readPackages(join(ROOT, "package-lock.json"));
   const present = readPackages(join(ROOT, "node_modules", ".package-lock.json"));
@@ -81,9 +81,9 @@ function allowedScripts() {
 }
 
 function install() {
-  console.log("Installing dependencies from package-lock.json (once; about half a minute) ...");
+  console.log("Installing dependencies from package-lock.json (once; about a minute) ...");
   const begun = Date.now();
-  // Packages run nothing while they are installed, but for those that allowScripts names: older npms do not know it.
+  // No install script runs except those that allowScripts names; older versions of npm do not know that setting.
   const isLaidOut = runNpm("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error");
   if (!isLaidOut || !runNpm("rebuild", "--ignore-scripts=false", "--loglevel=error", ...allowedScripts())) {
     fail(
@@ -126,7 +126,7 @@ function run(command, args) {
       ...process.env,
       PATH: BIN + delimiter + process.env.PATH,
       EDGERUN_LIFELINE: isService ? "3" : "",
-      // What Node has compiled once, the next start of it need not: edge and agent start in half the time.
+      // Node reuses what it has compiled once: edge and agent start in half the time.
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? COMPILED,
     },
     // A service gets its own process group, so that Ctrl+C reaches it once and by us alone, and a pipe

@@ -1,4 +1,4 @@
-/** What a release says of the packages in it: that none has a known fault, and which they are. */
+/** What a release states about the packages in it: that none has a known vulnerability, and which they are. */
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import * as z from "zod";
@@ -14,13 +14,13 @@ const auditSchema = z.object({
   ),
 });
 
-/** Says what was found. `unknown`: nobody could be asked, as without a network or behind a mirror. */
+/** `unknown`: the registry could not be asked, as without a network or behind a mirror. */
 export type Audit =
   | { readonly kind: "clean" }
   | { readonly kind: "faulty"; readonly packages: readonly string[] }
   | { readonly kind: "unknown"; readonly detail: string };
 
-/** Asks the registry for advisories on the locked packages. Serious ones count, of all that is shipped. */
+/** Asks the registry for advisories on the locked packages; only serious ones on shipped packages count. */
 export async function auditPackages(root: string): Promise<Audit> {
   return readAudit(await runNpm(root, ["audit", "--omit=dev", "--json"]));
 }
@@ -38,7 +38,7 @@ export function readAudit(text: string): Audit {
   return { kind: "faulty", packages };
 }
 
-/** Writes the bill of materials, as CycloneDX, of all locked packages: some that build are shipped within bundles. */
+/** Writes the bill of materials of all locked packages, as CycloneDX: bundles include some build dependencies. */
 export async function writeBillOfMaterials(root: string, path: string): Promise<void> {
   const text = await runNpm(root, ["sbom", "--sbom-format=cyclonedx", "--package-lock-only"]);
   const bill = z.object({ bomFormat: z.literal("CycloneDX"), components: z.array(z.unknown()).min(1) });
@@ -46,7 +46,7 @@ export async function writeBillOfMaterials(root: string, path: string): Promise<
   await writeFile(path, text);
 }
 
-/** What npm prints, however it ends: with advisories it ends with 1. */
+/** What npm prints, whatever its exit code: with advisories it is 1. */
 async function runNpm(root: string, args: readonly string[]): Promise<string> {
   const own = process.env["npm_execpath"];
   const [command, all] = own === undefined ? ["npm", args] : [process.execPath, [own, ...args]];

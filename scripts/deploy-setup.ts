@@ -1,12 +1,12 @@
-/** What must be there on Cloudflare before the first deployment, derived from what wrangler.toml binds. */
+/** What must exist on Cloudflare before the first deployment, derived from the bindings in wrangler.toml. */
 
-/** Tables of wrangler.toml, as far as they name something that is created beforehand. */
+/** The tables of wrangler.toml that name something to be created beforehand. */
 export type BoundResources = {
   readonly d1_databases?: readonly { readonly database_name?: string | undefined }[];
   readonly r2_buckets?: readonly { readonly bucket_name?: string | undefined }[];
 };
 
-/** Commands that create what the tables of wrangler.toml bind; `wrangler deploy` brings all else with the script. */
+/** Commands that create what wrangler.toml binds; `wrangler deploy` creates everything else. */
 export function creatingCommands({ d1_databases = [], r2_buckets = [] }: BoundResources): readonly string[] {
   const databases = unique(d1_databases.map((database) => database.database_name));
   const buckets = unique(r2_buckets.map((bucket) => bucket.bucket_name));

@@ -23,7 +23,7 @@ const SIGNING_KEY = signingKeyPath(ROOT);
 const KEY_COPY = join(ROOT, ".edgerun/deployed-encryption-keys");
 const UNSET_DATABASE = "00000000-0000-0000-0000-000000000000";
 
-/** A secret is not shown here, so one that is too short is refused by the edge; a variable is seen before. */
+/** Checks a variable before it is deployed. A secret cannot be read here; the edge rejects one that is too short. */
 function refuseShortRootKey(environment: readonly string[]): void {
   const env = environment.length > 0 ? { env: PRODUCTION } : {};
   const { ROOT_API_KEY: key } = unstable_readConfig({ config: CONFIG, ...env }).vars;
@@ -127,21 +127,21 @@ function readSecretNames(json: string): readonly string[] | undefined {
   }
 }
 
-/** Rules of a firewall or of Access on one's own domain do not hold on workers.dev. */
+/** Firewall and Access rules of your own domain do not apply on workers.dev. */
 function warnOfSecondEntrance(environment: readonly string[]): void {
   const env = environment.length > 0 ? { env: PRODUCTION } : {};
   const { route, routes = [], workers_dev: hasWorkersDev } = unstable_readConfig({ config: CONFIG, ...env });
   if (hasWorkersDev === false || (route === undefined && routes.length === 0)) return;
   console.warn(
-    "\nThe edge is reachable by its address on workers.dev too, past the rules of your own domain. " +
-      "If that is not wanted, set workers_dev = false in wrangler.toml.",
+    "\nThe edge is also reachable at its workers.dev URL, which bypasses the rules of your own domain. " +
+      "To prevent that, set workers_dev = false in wrangler.toml.",
   );
 }
 
 const { dryRun, newAgentKey } = new Command("npm run deploy --")
   .description("Applies the database migrations on Cloudflare and deploys the edge.")
   .option("--dry-run", "build only, offline; shows what would be uploaded", false)
-  .option("--new-agent-key", "sign agents with a new key from now on, which the old one signs", false)
+  .option("--new-agent-key", "sign agents with a new key, which the old one signs", false)
   .allowExcessArguments(false)
   .parse()
   .opts<{ dryRun: boolean; newAgentKey: boolean }>();

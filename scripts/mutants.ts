@@ -19,12 +19,16 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const COPIES = 2;
 const TEST_FILES = "{src,node-agent,cli,test}/**/*.test.ts";
 
+/** By Ctrl-C: no more tests run, and the copies are removed. */
+const interruption = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => interruption.abort());
+
 type Verdict = "killed" | "hung" | "error" | "survived" | "equivalent";
 type Place = { readonly path: string; readonly text: string; readonly start: number; readonly end: number };
 /** The files that a mutant's filter stands for, in one run. */
 type TestSet = readonly string[];
 
-/** Finds the snippet, whatever blanks it is broken by. Throws where it does not occur exactly once. */
+/** Finds the snippet, whatever whitespace it contains. Throws if it does not occur exactly once. */
 function placeOf(root: string, { id, snippet }: Mutant): Place {
   const tokens = withoutBlanks(snippet).characters;
   const paths = globSync("{src,node-agent}/**/*.ts", { cwd: root }).filter(
@@ -47,13 +51,13 @@ function placesIn(path: string, text: string, tokens: string): Place[] {
   return places;
 }
 
-/** A text without its blanks, and where each character stands in it. */
+/** A text without its whitespace, and the offset of each character. */
 function withoutBlanks(text: string): { readonly characters: string; readonly offsets: readonly number[] } {
   const offsets = [...text.matchAll(/\S/g)].map(({ index }) => index);
   return { characters: text.replaceAll(/\s/g, ""), offsets };
 }
 
-/** The test files of each filter of the mutant. Throws where one has none. */
+/** The test files of each filter of the mutant. Throws if a filter has none. */
 function testSetsOf(root: string, { id, tests }: Mutant): readonly TestSet[] {
   if (tests.length === 0) throw new Error(`${id}: no tests`);
   const paths = globSync(TEST_FILES, { cwd: root });
@@ -87,7 +91,7 @@ class Copy {
 
   #baselineOf(files: TestSet): Promise<Baseline> {
     const key = files.join(" ");
-    const baseline = this.#baselines.get(key) ?? runBaseline(this.#root, files);
+    const baseline = this.#baselines.get(key) ?? runBaseline(this.#root, files, interruption.signal);
     this.#baselines.set(key, baseline);
     return baseline;
   }
@@ -97,7 +101,7 @@ class Copy {
     const file = join(this.#root, path);
     writeFileSync(file, `${text.slice(0, start)}${mutant.replacement}${text.slice(end)}`);
     try {
-      return await failuresOf(this.#root, baseline);
+      return await failuresOf(this.#root, baseline, interruption.signal);
     } finally {
       writeFileSync(file, text);
     }
@@ -147,6 +151,7 @@ async function runMutants(mutants: readonly Mutant[]): Promise<void> {
   const work = async (root: string) => {
     const copy = new Copy(root, baselines);
     for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
+      if (interruption.signal.aborted) return;
       const startedAt = Date.now();
       const verdict = await copy.try(mutant).catch((error: unknown): Verdict => {
         console.error(`${mutant.id}: ${error instanceof Error ? error.message : String(error)}`);

@@ -41,13 +41,13 @@ async function main(): Promise<number> {
     return isWell || !options.isOnce ? 0 : 1;
   } catch (error) {
     if (!edgerun.isStopping) throw error;
-    return options.isOnce ? 1 : 0; // what failed, failed because it was being stopped
+    return options.isOnce ? 1 : 0; // it failed because it was being stopped
   } finally {
     await edgerun.stop();
   }
 }
 
-process.stdout.on("error", () => {}); // nobody reads any more; the lifeline tells us why
+process.stdout.on("error", () => {}); // the reader has gone; the lifeline tells us why
 try {
   process.exitCode = await main();
 } catch (error) {

@@ -63,7 +63,7 @@ function print(what: string, details: readonly string[], figure: number): void {
   console.log(`${`${figure}`.padStart(7)}  ${what}${listed}`);
 }
 
-/** Tests, their support and type declarations apart. */
+/** Without tests, their support and type declarations. */
 function productionFiles(): readonly string[] {
   return globSync(`{${AREAS.join(",")}}/**/*.ts`, { cwd: root })
     .filter((path) => !/\.test\.ts$|\.d\.ts$|node_modules/.test(path))

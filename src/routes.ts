@@ -11,6 +11,7 @@ import { loadBalancingRoutes, routingPath } from "./gateway/load-balancing/route
 import { packageRoutes } from "./gateway/packages/routes.ts";
 import { scrape } from "./gateway/prometheus/scrape.ts";
 import { restRoutes } from "./gateway/rest/routes.ts";
+import { restV2Routes } from "./gateway/rest-v2/routes.ts";
 import { queueRoutes } from "./gateway/queue/routes.ts";
 import { graphqlRoutes } from "./graphql/routes.ts";
 import { schemaPageRoutes } from "./graphql/schema-page.ts";
@@ -19,6 +20,8 @@ export function edgeRoutes(): Hono<{ Bindings: Env }> {
   const routes = new Hono<{ Bindings: Env }>({ getPath: routingPath });
   routes.route("/", homeRoutes());
   routes.get("/metrics", scrape);
+  routes.get("/v2/openapi.json", openApi);
+  routes.route("/v2", restV2Routes());
   routes.route("/v2", queueRoutes());
   routes.route("/lb", loadBalancingRoutes());
   routes.get("/openapi.json", openApi);

@@ -23,9 +23,9 @@ export type AgentSettings = {
   readonly desktopNetwork?: string | undefined;
 };
 
-/** What plain processes run the code of apps with. */
+/** The Python with which plain processes run the code of apps. */
 export type WorkerPython = {
-  /** Undefined: FLASH_PYTHON of the environment, else what the PATH has. */
+  /** Undefined: FLASH_PYTHON of the environment, else the one on the PATH. */
   readonly interpreter?: string | undefined;
   /** Holds the package `edgerun`. */
   readonly packageDirectory: string;

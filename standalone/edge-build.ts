@@ -12,7 +12,7 @@ export type EdgeBuild = {
   readonly directory: string;
   readonly workerOptions: WorkerOptions;
   readonly migrations: readonly Migration[];
-  /** Script of the Worker that applies them. */
+  /** Script of the Worker that applies the migrations. */
   readonly migrator: string;
 };
 

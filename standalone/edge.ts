@@ -21,9 +21,9 @@ export type EdgeSettings = {
   readonly packages: string;
   readonly persistenceDirectory: string;
   readonly logPath: string;
-  /** 0: one that is free. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Where DevTools may look into it; undefined: nowhere. */
+  /** Port at which DevTools may inspect it; undefined: none. */
   readonly inspectorPort?: number | undefined;
   /** Secrets and variables that `wrangler secret put` would set in production. */
   readonly bindings: Readonly<Record<string, string>>;
@@ -96,7 +96,7 @@ function createMiniflare(
     ...workerOptions,
     name: "edgerun",
     modulesRoot: directory,
-    // Bypasses Miniflare's entry script, which takes as long for a request as all of ours.
+    // Bypasses Miniflare's entry script, which takes as long for a request as our whole script.
     unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
     modules: [{ type: "ESModule" as const, path: join(directory, "index.js") }],
     // It listens on loopback: a request with another host name came through a proxy, which decides about HTTPS.
@@ -126,7 +126,7 @@ function createMiniflare(
       if (log.writable) log.write(`${new Date(timestamp).toISOString()} ${level} ${message}\n`);
     },
     resourcePersistencePath: settings.persistenceDirectory,
-    // A request to Miniflare's own port runs the maintenance; a stranger's request there does nothing else.
+    // A request to Miniflare's own port runs the maintenance; another program's request there does nothing else.
     unsafeTriggerHandlers: true,
     workers: [worker, migration],
   });

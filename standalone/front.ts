@@ -46,12 +46,12 @@ export async function openFront(
 function join(client: Socket, runtime: Socket, answerAfterEndMs: number): void {
   let patience: NodeJS.Timeout | undefined;
   runtime.pipe(client);
-  // Its end is kept back: a connection that was shut down in order cannot be reset any more.
+  // Its end is not passed on: a connection that was shut down in order can no longer be reset.
   client.pipe(runtime, { end: false });
   client.once("end", () => {
     patience = setTimeout(() => runtime.resetAndDestroy(), answerAfterEndMs);
   });
-  // What ends one side before its end breaks the other off. An error is followed by "close".
+  // A side that closes without an end resets the other. An error is followed by "close".
   for (const socket of [client, runtime]) socket.on("error", () => {});
   client.once("close", () => void (runtime.readableEnded || runtime.resetAndDestroy()));
   runtime.once("close", () => {

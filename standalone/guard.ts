@@ -23,7 +23,7 @@ export class Guard {
       detached: true,
       stdio: ["pipe", "ignore", "ignore"],
     });
-    this.#child.stdin.on("error", () => {}); // a killed guard: nothing to be done, nothing lost yet
+    this.#child.stdin.on("error", () => {}); // the guard was killed: nothing can be done, and nothing is lost yet
     this.#child.unref();
   }
 
@@ -39,7 +39,7 @@ export class Guard {
     this.#send();
   }
 
-  /** Ends the guard after all processes ended in good order. */
+  /** Ends the guard after all processes have ended by themselves. */
   dismiss(): void {
     this.#guarded.clear();
     this.#send();

@@ -1,4 +1,4 @@
-/** An edge and one agent on this computer, on one state directory, kept running until they are to stop. */
+/** An edge and one agent on this computer, on one state directory, kept running until they are stopped. */
 import { AGENT_END_LIMIT_MS, type AgentSettings, startAgent } from "./agent.ts";
 import { type EdgeSettings, startEdge } from "./edge.ts";
 import { Guard } from "./guard.ts";
@@ -6,7 +6,7 @@ import { createJoinToken, managementApi } from "./management-api.ts";
 import { supervise, type Supervisor, type SupervisedProcess } from "./supervised-process.ts";
 import type { StateDirectory } from "./state-directory.ts";
 
-/** After the agent: it still talks to the edge while it removes its workers. */
+/** Stops after the agent, which still talks to the edge while it removes its workers. */
 const EDGE_KILL_GRACE_MS = 0;
 const AGENT_NAME = "local";
 
@@ -23,7 +23,7 @@ export class Installation {
   readonly #settings: InstallationSettings;
   readonly #stopped = new AbortController();
   #guard: Guard | undefined;
-  /** In the order of their start; stopped in the reverse one. */
+  /** In the order of their start; stopped in reverse order. */
   readonly #supervisors: Supervisor[] = [];
   #stopping: Promise<void> | undefined;
   #url = "";
@@ -71,7 +71,7 @@ export class Installation {
     const api = managementApi(this.#url, apiKey);
     const place = { stateDirectory: state.file("agent"), logPath: state.file("agent.log") };
     const edgeUrl = this.#url;
-    // A token for each start of the agent: one that lost its state joins again.
+    // A new token for each start of the agent, since an agent that lost its state joins again.
     await this.#supervise("agent", AGENT_END_LIMIT_MS, async () =>
       startAgent({ ...settings, ...place, edgeUrl, joinToken: await createJoinToken(api, AGENT_NAME) }),
     );

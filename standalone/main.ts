@@ -60,7 +60,7 @@ async function main(): Promise<number> {
   const settings = standaloneSettingsSchema.parse(JSON.parse(process.argv[2] ?? ""));
   const { promise: stopRequested, resolve: ask } = Promise.withResolvers<void>();
   process.stdin.on("end", ask).on("close", ask).on("error", ask).resume();
-  process.stdout.on("error", () => {}); // the reader has gone, and the input ends with it
+  process.stdout.on("error", () => {}); // the reader has gone, so the input ends too
   // The terminal sends them to all processes; the command that started this one decides when it ends.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   const state = new StateDirectory(settings.stateDirectory);

@@ -61,6 +61,6 @@ export async function endSessions(api: ManagementApi): Promise<void> {
   const ended = sessions.map(({ id }) =>
     api.query("mutation ($id: String) { deleteFlashEnvironment(flashEnvironmentId: $id) }", { id }),
   );
-  // Where the maintenance of the edge was quicker, it has gone; and each ends with its lease.
+  // The maintenance of the edge may have removed it already; and each ends with its lease.
   await Promise.allSettled(ended);
 }

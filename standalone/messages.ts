@@ -15,7 +15,7 @@ export const standaloneSettingsSchema = z.object({
   python: text.optional(),
   /** Workers share this computer's GPUs, on a Docker network of this name, which is removed at the end. */
   desktopNetwork: text.optional(),
-  /** The port of an earlier start, whose address other programs know; undefined: any free port. */
+  /** The port of an earlier start, whose URL other programs know; undefined: any free port. */
   port: z.number().int().optional(),
 });
 export type StandaloneSettings = z.infer<typeof standaloneSettingsSchema>;

@@ -12,14 +12,14 @@ type MigratableStatement = {
   all(): Promise<{ results: Record<string, unknown>[] }>;
 };
 
-// The same table, with the same names in it, that `wrangler d1 migrations apply` keeps.
+// The table that `wrangler d1 migrations apply` uses, with the same names in it.
 const CREATE_TABLE = `CREATE TABLE IF NOT EXISTS d1_migrations(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT UNIQUE,
   applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL
 )`;
 
-/** Applies what is missing, each migration whole or not at all. Returns the names of those applied. */
+/** Applies the missing migrations, each completely or not at all. Returns the names of those applied. */
 export async function applyMigrations(
   database: MigratableDatabase,
   migrations: readonly Migration[],

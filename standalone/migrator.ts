@@ -6,7 +6,7 @@ import { applyMigrations, type MigratableDatabase, type Migration } from "./migr
 
 type Env = {
   readonly DB: MigratableDatabase;
-  /** Only the process that started the runtime knows it; all users of this computer reach the port. */
+  /** Known only to the process that started the runtime; all users of this computer can reach the port. */
   readonly KEY: string;
 };
 

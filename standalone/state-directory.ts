@@ -53,7 +53,7 @@ export class StateDirectory {
   constructor(path: string) {
     this.#path = path;
     makeUsable(path);
-    chmodSync(path, OWNER_ONLY); // one that was there keeps its mode
+    chmodSync(path, OWNER_ONLY); // an existing directory keeps its mode
   }
 
   get path(): string {

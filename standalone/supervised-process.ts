@@ -57,7 +57,7 @@ export async function supervise({ name, start, onStarted, notify }: SupervisorOp
       const reason = await child.ended;
       if (stopping.signal.aborted) return;
       if (Date.now() - startedAt > STEADY_MS) ends = 0;
-      notify(`${name}: ended by itself (${reason}); starting it again`); // K1
+      notify(`${name}: ended unexpectedly (${reason}); starting it again`); // K1
       ends = await startAgain(ends);
     }
   }
@@ -70,7 +70,7 @@ export async function supervise({ name, start, onStarted, notify }: SupervisorOp
       stopping.abort();
       await child.stop();
       await loop;
-      await child.stop(); // of a start that was under way
+      await child.stop(); // of a start that was in progress
     },
   };
 }

@@ -17,7 +17,7 @@ export function makeUsable(path: string): void {
   throw unusable(
     path,
     foreign === "." ? "you have no permission to write there" : `${foreign} in it belongs to another user`,
-    `If you have started it as root before, make it yours: sudo chown -R "$(id -un)" ${path}`,
+    `If you started it as root before, take ownership: sudo chown -R "$(id -un)" ${path}`,
   );
 }
 
@@ -35,7 +35,7 @@ function isUsable(path: string): boolean {
     accessSync(path, USABLE);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT"; // it was removed meanwhile
+    return (error as NodeJS.ErrnoException).code === "ENOENT"; // it has been removed
   }
 }
 

@@ -1,6 +1,6 @@
 /** Output of workers of live endpoints, shown with the calls that it belongs to. */
 import { setTimeout as delay } from "node:timers/promises";
-import { LOG_LIVE_DELAY_MS } from "../../src/contract/limits.ts";
+import { LOG_LIVE_DELAY_MS } from "../../src/contract/agent/log.ts";
 import type { CallLine } from "../server/requests/served-app.ts";
 import type { Service } from "../service/service.ts";
 import { followEndpointLog, type LogLine } from "./endpoint-log.ts";

@@ -36,6 +36,8 @@ export interface Terminal {
   confirm(question: string): Promise<boolean>;
   /** A string, which `--yes` does not answer; `advice` is shown where there is no terminal. */
   askText(question: string, advice?: string): Promise<string>;
+  /** A string that is not shown as it is typed; undefined where there is no terminal. */
+  askSecret(question: string): Promise<string | undefined>;
   askMany<Value extends string>(
     question: string,
     choices: readonly { readonly value: Value; readonly label: string }[],

@@ -128,6 +128,11 @@ export class ConsoleTerminal implements Terminal {
     return await this.#prompter().text(question, advice);
   }
 
+  async askSecret(question: string): Promise<string | undefined> {
+    const prompter = this.#prompter();
+    return prompter.isPossible ? await prompter.secret(question) : undefined;
+  }
+
   async askMany<Value extends string>(
     question: string,
     choices: readonly { readonly value: Value; readonly label: string }[],

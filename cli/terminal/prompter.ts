@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { type CANCEL_SYMBOL, confirm, isCancel, multiselect, text } from "@clack/prompts";
+import { type CANCEL_SYMBOL, confirm, isCancel, multiselect, password, text } from "@clack/prompts";
 import { Failure } from "../../src/std/failure.ts";
 import { Interruption } from "../core/interruption.ts";
 import { isInteractive } from "../core/palette.ts";
@@ -32,6 +32,10 @@ export class Prompter {
 
   async text(question: string, advice = "Run it in a terminal: --yes does not answer it."): Promise<string> {
     return answered(await text(this.#common(question, advice)));
+  }
+
+  async secret(question: string): Promise<string> {
+    return answered(await password(this.#common(question, "Run it in a terminal.")));
   }
 
   async many<Value extends string>(

@@ -9,7 +9,6 @@
  */
 import { errorMessage } from "../../src/std/errors.ts";
 import type { Artifact } from "../../src/contract/agent/artifact.ts";
-import { ARTIFACT_DISK_FACTOR, ARTIFACT_STALL_MS } from "../../src/contract/flash/flash-limits.ts";
 import { KeyedMutex } from "../../src/std/keyed-mutex.ts";
 import { type AgentLog, SILENT_LOG } from "../core/log.ts";
 import { type SharedOptions, SharedWork, PULL_PROGRESS_MS } from "../core/shared-work.ts";
@@ -17,6 +16,11 @@ import { type DiskSpace, type EvictionSource, isNoSpace, type Removable } from "
 import { type ArtifactPlace, ArtifactDirectory, type StoredArtifact } from "./artifact-directory.ts";
 import { type ArtifactSourceOptions, download, DownloadError } from "./artifact-download.ts";
 import { ArchiveError } from "./unpacking.ts";
+
+/** Time without a byte after which the download of an artifact continues with another call. */
+const ARTIFACT_STALL_MS = 30_000;
+/** Free disk that a host requires before a download, as a multiple of the packed artifact. */
+const ARTIFACT_DISK_FACTOR = 4;
 
 export type ArtifactStoreOptions = {
   readonly stateDirectory: string;

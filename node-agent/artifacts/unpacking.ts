@@ -5,8 +5,7 @@ import { Transform, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { ReadEntry, Unpack } from "tar";
-import { ARTIFACT_UNPACKED_MAX_BYTES } from "../../src/contract/flash/flash-limits.ts";
-import { ArchiveGuard } from "./archive-guard.ts";
+import { ArchiveGuard, ARTIFACT_UNPACKED_MAX_BYTES } from "./archive-guard.ts";
 
 /** Headers, padding, and what follows the end. */
 const STREAM_MAX_BYTES = 2 * ARTIFACT_UNPACKED_MAX_BYTES;

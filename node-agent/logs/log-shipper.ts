@@ -5,7 +5,7 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { LogReply, LogRequest } from "../../src/contract/agent/log.ts";
-import { LOG_LIVE_DELAY_MS } from "../../src/contract/limits.ts";
+import { LOG_LIVE_DELAY_MS } from "../../src/contract/agent/log.ts";
 import type { EdgeOutcome } from "../edge/edge-client.ts";
 import { type EdgeContext, reportFailedCall } from "../edge/edge-context.ts";
 import { Backoff } from "../core/backoff.ts";

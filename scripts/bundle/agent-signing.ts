@@ -1,4 +1,4 @@
-/** The key with which an installation signs its agent; made by its first deployment and kept where that was made. */
+/** The key with which an installation signs its agent; created by the first deployment, on the machine that deploys. */
 import {
   createHash,
   createPrivateKey,
@@ -25,7 +25,7 @@ const storedSchema = z.object({
 });
 type Stored = z.infer<typeof storedSchema>;
 
-/** Where the key of an installation is kept. */
+/** Where the key of an installation is stored. */
 export function signingKeyPath(root: string): string {
   return join(root, ".edgerun/agent-signing-key");
 }
@@ -39,19 +39,19 @@ export class AgentSigner {
     this.#links = links;
   }
 
-  /** The key of this file; undefined where there is none yet. Throws where it cannot be read. */
+  /** The key in this file; undefined if the file does not exist. Throws if it cannot be read. */
   static read(path: string): AgentSigner | undefined {
     try {
       return new AgentSigner(storedSchema.parse(JSON.parse(readFileSync(path, "utf8"))));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw new Error(`${path} is not a key for signing the agent. Bring it back from a copy.`, {
+      throw new Error(`${path} is not a key for signing the agent. Restore it from a copy.`, {
         cause: error,
       });
     }
   }
 
-  /** Makes another key and keeps it in the file, signed by the one before where there is one. */
+  /** Creates a key and stores it in the file, signed by the previous key if there is one. */
   static async make(path: string, before?: AgentSigner): Promise<AgentSigner> {
     const { privateKey } = generateKeyPairSync("ed25519");
     const to = publicText(privateKey);

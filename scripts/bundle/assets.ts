@@ -19,10 +19,10 @@ const AGENT_HASH = `${AGENT}.sha256`;
 const AGENT_SIGNATURE = `${AGENT}${SIGNATURE_SUFFIX}`;
 const EXPLORER_FILES = ["swagger-ui-bundle.js", "swagger-ui.css", "LICENSE", "NOTICE"];
 
-/** All that the files are made of, and what they are made by. */
+/** The sources of the files, and the scripts that build them. */
 const SOURCES = ["console/**/*", "node-agent/**/*", "src/contract/**/*", "scripts/*.ts", "package-lock.json"];
 
-/** The packages come later; see packages.ts. */
+/** The packages are built later; see packages.ts. */
 const PACKAGES = "packages";
 const OWN_FILES = ["*", `!(${PACKAGES}|${PACKAGES}.*)/**/*`];
 
@@ -36,7 +36,7 @@ export async function buildAssets(root: string, signer?: AgentSigner): Promise<v
   const target = join(root, "dist/assets");
   const key = signer?.publicKey ?? "unsigned";
   const state = () => `${key} ${digestOf(root, SOURCES)} ${digestOf(target, OWN_FILES)}\n`;
-  // Beside the directory, for all that is in it is served. The agent takes half a second to bundle.
+  // Beside the directory, since everything in it is served. The agent takes half a second to bundle.
   const stampPath = `${target}.built`;
   if ((await readFile(stampPath, "utf8").catch(() => "")) === state()) return;
   await layOutAssets(root, target, signer);

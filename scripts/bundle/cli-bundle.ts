@@ -9,7 +9,7 @@ import { build } from "esbuild";
 import { nodeProgram, REQUIRE } from "./node-program.ts";
 import { layOutStandalone } from "./standalone-bundle.ts";
 
-/** The oldest Node that the command is for. */
+/** The oldest Node that the command supports. */
 const NODE_MIN = "20.19";
 const FILE_NAME = "flash.mjs";
 const SKELETON = "cli/configuration/skeleton";
@@ -24,7 +24,7 @@ export async function layOutCli(root: string, directory: string): Promise<void> 
   await mkdir(dirname(directory), { recursive: true });
   const fresh = await mkdtemp(`${directory}-`);
   await layOut(root, fresh);
-  // A command may run from there at this moment; its files are gone for no longer than two renames take.
+  // A command may be running from there; its files are missing only between two renames.
   const stale = `${fresh}-stale`;
   if (existsSync(directory)) await rename(directory, stale);
   await rename(fresh, directory);
@@ -44,10 +44,10 @@ async function layOut(root: string, directory: string): Promise<void> {
     });
 }
 
-/** In parts: a command loads what it needs. All stand in one directory, since they look for files beside them. */
+/** In parts: a command loads what it needs. All are in one directory, since they look for files beside them. */
 async function bundleCli(root: string, directory: string): Promise<void> {
   await build({
-    // Its lines stay too: people are asked to report them.
+    // Its lines stay too: users are asked to report them.
     ...nodeProgram(root, NODE_MIN),
     entryPoints: { flash: join(root, "cli/main.ts") },
     outdir: directory,

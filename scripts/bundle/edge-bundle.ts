@@ -9,7 +9,7 @@ import { Failure } from "../../src/std/failure.ts";
 
 /** Where a state directory has the Worker script. */
 export const BUNDLE_FOLDER = "edge-bundle";
-/** All that the built edge is made of. */
+/** The sources of the built edge. */
 const SOURCES = [
   "src/**/*",
   "drizzle/*.sql",
@@ -21,14 +21,14 @@ const SOURCES = [
 /** Lies beside the script, and names the sources that it was built from. */
 const STAMP_FILE = "built-from";
 
-/** Set in the environment of wrangler where it shall not build the files that the edge serves. */
+/** Set in the environment of wrangler when it must not build the files that the edge serves. */
 export const ASSETS_ARE_BUILT = "EDGERUN_ASSETS_ARE_BUILT";
 
 const QUIET = { WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true", CI: "1" };
 
 type BuildFailure = Error & { readonly stdout: string; readonly stderr: string };
 
-/** Makes sure that the directory holds the Worker script of the sources as they are now; says so when it builds. */
+/** Makes sure that the directory holds the Worker script of the current sources; reports when it builds. */
 export async function ensureEdgeBundle(
   root: string,
   directory: string,
@@ -45,9 +45,9 @@ export async function ensureEdgeBundle(
   await writeFile(stampPath, sources);
 }
 
-/** What the runtime has to be told of the script in that directory; the assets are those of the sources. */
+/** The runtime's configuration for the script in that directory; the assets are those of the sources. */
 export async function edgeBuild(root: string, directory: string): Promise<EdgeBuild> {
-  // Takes a second to load, which a start with a built edge does without.
+  // Takes a second to load, which a start with a built edge saves.
   const { unstable_getMiniflareWorkerOptions } = await import("wrangler");
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(root, "wrangler.toml"));
   const { rootPath: _, ...options } = workerOptions as EdgeBuild["workerOptions"] & { rootPath?: string };
@@ -84,7 +84,7 @@ export function fingerprintOf(root: string): string {
   return digestOf(root, SOURCES);
 }
 
-/** Builds the Worker script exactly as a deployment would, without talking to anybody. */
+/** Builds the Worker script exactly as a deployment would, offline. */
 async function buildEdgeBundle(root: string, directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");

@@ -4,7 +4,7 @@ import type { BuildOptions, Plugin } from "esbuild";
 /** What dockerode loads for Docker over SSH and for BuildKit sessions, neither of which is used here. */
 const EXTRAS = /^(ssh2|cpu-features|@grpc\/grpc-js|@grpc\/proto-loader|protobufjs)$/;
 
-/** CommonJS packages within ask for built-in modules by `require`. */
+/** Bundled CommonJS packages load built-in modules with `require`. */
 export const REQUIRE =
   'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);';
 
@@ -25,7 +25,7 @@ export function nodeProgram(root: string, node: string) {
     platform: "node",
     format: "esm",
     target: `node${node}`,
-    // Names stay, so that a stack trace says something.
+    // Names stay, so that stack traces are readable.
     minifySyntax: true,
     plugins: [withoutDockerExtras],
     banner: { js: REQUIRE },

@@ -15,10 +15,10 @@ import { layOutCli } from "./cli-bundle.ts";
 import { layOutNpmPackage, packNpmPackage, TARBALL_FILE } from "./npm-package.ts";
 import { buildPythonWheel, WHEEL_FILE } from "./python-wheel.ts";
 
-/** Cloudflare takes no larger file. */
+/** The largest file that Cloudflare accepts. */
 const FILE_BYTES_MAX = 25 * 1024 ** 2;
 
-/** All that the packages are made of, and what they are made by. */
+/** The sources of the packages, and the scripts that build them. */
 const SOURCES = [
   "{cli,standalone,src,console,node-agent}/**/*",
   "sdk/python/{pyproject.toml,README.md,src/**/*.{py,typed}}",
@@ -71,12 +71,12 @@ async function measure(path: string): Promise<{ sha256: string; bytes: number }>
   return { sha256: createHash("sha256").update(content).digest("hex"), bytes: content.length };
 }
 
-/** A reader sees the old directory, the new one, or for the time of two renames none. */
+/** A reader sees the old directory or the new one; between the two renames, none. */
 async function replace(fresh: string, target: string): Promise<void> {
   const stale = `${fresh}-stale`;
   await mkdir(dirname(target), { recursive: true });
   await rename(target, stale).catch(() => undefined);
   await rename(fresh, target).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOTEMPTY") throw error; // another process was quicker
+    if (error.code !== "ENOTEMPTY") throw error; // another process was faster
   });
 }

@@ -4,7 +4,7 @@
  *   standalone.mjs, guard-main.mjs   the program, and the guard that it starts
  *   edge/                            the built Worker script, migrations, and the files that it serves, the agent
  *                                    among them
- *   packages/                        what is fetched once on the person's computer: package.json and lockfile
+ *   packages/                        what is fetched once on the user's computer: package.json and lockfile
  */
 import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rename, rm } from "node:fs/promises";
@@ -44,15 +44,15 @@ async function layOutEdge(built: string, assets: string, directory: string): Pro
   await writeEdgeBuild({ ...others, directory, workerOptions: placed });
 }
 
-/** The packages are made of this edge, so it cannot hold them. */
+/** The packages contain this edge, so it cannot contain them. */
 function isOfLocalEdge(path: string): boolean {
   return !path.endsWith(".part") && !path.endsWith("/assets/packages");
 }
 
-/** The directory of the edge of the sources as they are now. */
+/** The directory of the edge of the current sources. */
 export async function builtEdge(root: string): Promise<string> {
   const directory = join(root, EDGES, fingerprintOf(root).slice(0, 16));
-  // Builds nothing where there is one, but sees to the assets, which are of other sources.
+  // Builds no script if there is one, but updates the assets, which have other sources.
   if (existsSync(directory)) {
     await ensureEdgeBundle(root, directory, () => {});
     return directory;
@@ -63,7 +63,7 @@ export async function builtEdge(root: string): Promise<string> {
     await ensureEdgeBundle(root, fresh, () => {});
     await rename(fresh, directory);
   } catch (error) {
-    if (!existsSync(directory)) throw error; // another process was quicker
+    if (!existsSync(directory)) throw error; // another process was faster
   } finally {
     await rm(fresh, { recursive: true, force: true });
   }

@@ -11,7 +11,7 @@ import { parseSync } from "oxc-parser";
 const GLOSSARY = fileURLToPath(new URL("../../docs/glossary.md", import.meta.url));
 const CODE = /\.(ts|mts|mjs|js|py)$/;
 const READ = /\.(ts|mts|mjs|js|py|md|sh|toml|yml|yaml|html|css)$/;
-/** The list itself, files of other authors, and history. */
+/** The list itself, files of third parties, and history. */
 const EXEMPT = /^docs\/glossary\.md$|^CHANGELOG\.md$|^drizzle\/|^test\/clients\/|^scripts\/check\/glossary/;
 
 export type RetiredTerm = { readonly path: string; readonly line: number; readonly word: string };

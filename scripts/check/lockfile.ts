@@ -14,7 +14,7 @@ async function readJson<T>(path: string): Promise<T> {
   return JSON.parse(await readFile(path, "utf8")) as T;
 }
 
-/** Says whether `npm ci` will accept the lockfile on a fresh clone, also one of another platform. */
+/** Whether `npm ci` will accept the lockfile in a fresh clone, also on another platform. */
 export async function lockfileIsWhole(root: string): Promise<StepOutcome> {
   const manifest = await readJson<Package>(join(root, "package.json"));
   const { packages } = await readJson<{ packages: Packages }>(join(root, "package-lock.json"));
@@ -40,7 +40,7 @@ export async function lockfileIsWhole(root: string): Promise<StepOutcome> {
   };
 }
 
-/** npm leaves out, without a word, the optional packages that a registry does not have. */
+/** npm silently leaves out optional packages that a registry does not have. */
 function missingOptionals(packages: Packages): readonly string[] {
   return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies)

@@ -11,7 +11,7 @@ import { check } from "recheck";
 import type { StepOutcome } from "./step.ts";
 
 const SOURCES = "{src,node-agent,cli,standalone,console,scripts}/**/*.{ts,js,mjs}";
-/** Of the search for a proof, for one pattern. All there are need a fiftieth of it. */
+/** Limit of the search for a proof, per pattern. All present ones need a fiftieth of it. */
 const PROOF_LIMIT_MS = 60_000;
 /** Whether a repetition is bounded by ten or by a thousand is the same to a proof of linear time. */
 const AUTOMATON = { checker: "automaton", timeout: PROOF_LIMIT_MS } as const;
@@ -25,7 +25,7 @@ export async function patternsAreLinear(root: string): Promise<StepOutcome> {
   const issues: string[] = [];
   for (const path of paths.toSorted()) {
     const { literals, constructed } = patternsOf(path, await readFile(join(root, path), "utf8"));
-    issues.push(...constructed.map((place) => `${place}  made at run time, so that nobody can check it`));
+    issues.push(...constructed.map((place) => `${place}  built at run time, so it cannot be checked`));
     for (const { source, flags, place } of literals) {
       const known = patterns.get(`/${source}/${flags}`);
       if (known) known.places.push(place);
@@ -40,7 +40,7 @@ export async function patternsAreLinear(root: string): Promise<StepOutcome> {
   return { kind: "failed", output: ["Not proven to take linear time:", ...issues].join("\n") };
 }
 
-/** Why a pattern is refused; undefined when it is proven to be linear. */
+/** Why a pattern is rejected; undefined when it is proven to be linear. */
 export async function issueOf({
   source,
   flags,
@@ -53,7 +53,7 @@ export async function issueOf({
 
 type Literal = { readonly source: string; readonly flags: string; readonly place: string };
 
-/** The literals of a file, and the places where it makes patterns of text. */
+/** The literals of a file, and the places where it builds patterns from strings. */
 export function patternsOf(path: string, text: string): { literals: Literal[]; constructed: string[] } {
   const literals: Literal[] = [];
   const constructed: string[] = [];

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 
-/** What a step of the check says: one word or two for its line, and all the rest only when it failed. */
+/** What a step of the check reports: a word or two for its line, and its output only if it failed. */
 export type StepOutcome =
   | { readonly kind: "passed"; readonly remark?: string }
   | { readonly kind: "failed"; readonly output: string };

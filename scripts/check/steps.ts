@@ -7,7 +7,7 @@ import { patternsAreLinear } from "./patterns.ts";
 import { runTool, type Step, type StepOutcome } from "./step.ts";
 import { findRetiredTerms } from "./glossary.ts";
 
-/** All that must hold before a change is shared, cheapest first. */
+/** Everything that must hold before a change is shared, cheapest first. */
 export function checkSteps(root: string): readonly Step[] {
   const knip = (...args: string[]) => runTool(root, "knip/bin/knip.js", ["--no-progress", ...args]);
   return [
@@ -18,7 +18,7 @@ export function checkSteps(root: string): readonly Step[] {
     { name: "glossary", run: async () => usesNoRetiredTerms(root) },
     ...typedLayers(root).map((layer) => ({
       name: `types ${layer}`,
-      // Each checker of a step works out for itself what the layers share: one is done with a third of the work.
+      // Each checker of a step checks again what the layers share, so one checker does a third of the work.
       run: () => runTool(root, "typescript/bin/tsc", ["-p", join(root, layer), "--checkers", "1"]),
     })),
     { name: "dead code", run: () => knip() },

@@ -61,7 +61,7 @@ async function importRootFileSystem(): Promise<void> {
     input: bootstrap.stdout,
   });
   await Promise.all([bootstrapped, imported]);
-  // Only a whole file system gets the name that Dockerfiles ask for.
+  // Only a complete file system gets the name that Dockerfiles use.
   await execa("docker", ["tag", unfinished, PYTHON_IMAGE]);
   await execa("docker", ["rmi", unfinished]);
 }
@@ -77,7 +77,7 @@ function bootstrapArguments(): string[] {
     // Like the public image: `python` exists, and pip may install for all.
     "--customize-hook=ln -s python3 $1/usr/bin/python",
     "--customize-hook=rm $1/usr/lib/python3.11/EXTERNALLY-MANAGED",
-    // What the host trusts the image trusts, so that pip works behind a proxy with its own certificate.
+    // The image trusts what the host trusts, so that pip works behind a proxy with its own certificate.
     `--customize-hook=copy-in ${HOST_CERTIFICATES} /etc/ssl/certs/`,
     "bookworm",
     "-",

@@ -10,7 +10,7 @@ import { finishImage, labelsOf, tarOf, withScratchFolder } from "./image-import.
 
 const REPOSITORY = "edgerun/static-files";
 const SITE = fileURLToPath(new URL("../../examples/static-files/site", import.meta.url));
-/** Takes the place of its shell, so that it gets the signal that ends the container. */
+/** Replaces its shell, so that it gets the signal that ends the container. */
 const COMMAND = "exec httpd -f -p $PORT -h /site";
 
 /** Makes sure that an image with the files as they are in this clone exists. */
@@ -39,7 +39,7 @@ async function layOut(root: string, scratch: string): Promise<void> {
   await copyFile(busybox, join(root, "bin/busybox"));
   for (const command of ["sh", "httpd"]) await symlink("busybox", join(root, "bin", command));
   await cp(SITE, join(root, "site"), { recursive: true });
-  // Who accepts gzip gets these instead.
+  // Clients that accept gzip get these instead.
   for (const name of await files()) {
     await writeFile(join(root, "site", `${name}.gz`), gzipSync(await readFile(join(SITE, name))));
   }

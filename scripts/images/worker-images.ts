@@ -13,7 +13,7 @@ const WORKER_IMAGES = {
 
 type WorkerExample = keyof typeof WORKER_IMAGES;
 
-/** Builds the image of one example; quick when nothing changed, for Docker keeps the layers. */
+/** Builds the image of one example; fast when nothing changed, since Docker caches the layers. */
 export async function ensureWorkerImage(
   example: WorkerExample,
   say: (line: string) => void,

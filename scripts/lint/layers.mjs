@@ -214,6 +214,8 @@ const LAYERS = {
     "cli/build",
   ],
   "cli/apps": ["cli/core", "cli/terminal", "cli/project", "cli/service", "cli/configuration", "cli/deploy"],
+  // Secret references are read by the rules of the edge that fills them.
+  "cli/migrate": [...PURE, "cli/core", "cli/service", "cli/configuration"],
   "cli/local": [
     ...SHARED,
     "cli/core",
@@ -286,6 +288,7 @@ const LAYERS = {
     "type:cli/apps",
     "type:cli/build",
     "type:cli/deploy",
+    "type:cli/migrate",
   ],
   cli: [...SHARED, "cli/core", "cli/terminal", "cli/commands"],
 

@@ -29,7 +29,7 @@ const noOpenTables = {
         if (!isInModule(node)) return;
         for (const { id, init } of node.declarations) {
           if (init?.type !== "ObjectExpression" || !isOpenRecord(id.typeAnnotation?.typeAnnotation)) continue;
-          const message = "Texts are looked up in a Map: an object also has `constructor` and `__proto__`.";
+          const message = "Look strings up in a Map: an object also has `constructor` and `__proto__`.";
           context.report({ node: id, message });
         }
       },

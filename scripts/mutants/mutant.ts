@@ -19,5 +19,5 @@ export const mutant = (id: string, snippet: string, replacement: string, ...test
 /** A mutant that no test can notice, and why. */
 export const equivalent = (why: string, entry: Mutant): Mutant => ({ ...entry, equivalent: why });
 
-/** A mutant that no test can notice otherwise than by not ending. */
+/** A mutant that a test can notice only by hanging. */
 export const hanging = (why: string, entry: Mutant): Mutant => ({ ...entry, hangs: why });

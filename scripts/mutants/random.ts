@@ -91,8 +91,7 @@ export const RANDOM_MUTANTS: readonly Mutant[] = [
     "R28",
     "if (this.#closed.has(workerId) && !isHeld)",
     "if (!(this.#closed.has(workerId) && !isHeld))",
-    "workers/load-balancing-affinity",
-    "workers/scaling",
+    "workers/load-balancing-waiting",
   ),
   mutant(
     "R29",
@@ -111,8 +110,7 @@ export const RANDOM_MUTANTS: readonly Mutant[] = [
     "R32",
     "#runningIn[priorityOf(lease.seq)] += 1;",
     "#runningIn[priorityOf(lease.seq)] += 2;",
-    "queue-model",
-    "workers/low-priority",
+    "workers/claims",
   ),
   mutant(
     "R33",

@@ -32,9 +32,13 @@ const reportSchema = z.object({
 });
 
 /** Runs the files without a mutant. Throws where a test fails, none passes, or the run exceeds its limit. */
-export async function runBaseline(root: string, files: readonly string[]): Promise<Baseline> {
+export async function runBaseline(
+  root: string,
+  files: readonly string[],
+  signal: AbortSignal,
+): Promise<Baseline> {
   const startedAt = Date.now();
-  const run = await runTests(root, files, BASELINE_LIMIT_S);
+  const run = await runTests(root, files, BASELINE_LIMIT_S, signal);
   const names = files.join(" ");
   if (run === "hung") throw new Error(`${names}: no end after ${BASELINE_LIMIT_S} s without a mutant`);
   const failed = run.tests.filter(({ status }) => status === "failed").map(({ name }) => name);
@@ -48,8 +52,9 @@ export async function runBaseline(root: string, files: readonly string[]): Promi
 export async function failuresOf(
   root: string,
   { files, passed, seconds }: Baseline,
+  signal: AbortSignal,
 ): Promise<"killed" | "hung" | "error" | "survived"> {
-  const run = await runTests(root, files, 3 * seconds + EXTRA_S);
+  const run = await runTests(root, files, 3 * seconds + EXTRA_S, signal);
   if (run === "hung") return "hung";
   const failed = run.tests.filter(({ name, status }) => status === "failed" && passed.has(name));
   if (failed.some(({ messages }) => !messages.some(isTimeout))) return "killed";
@@ -63,11 +68,16 @@ function isTimeout(message: string): boolean {
 
 type Run = { readonly exitCode: number | null; readonly tests: readonly TestResult[] };
 
-async function runTests(root: string, files: readonly string[], limitS: number): Promise<Run | "hung"> {
+async function runTests(
+  root: string,
+  files: readonly string[],
+  limitS: number,
+  signal: AbortSignal,
+): Promise<Run | "hung"> {
   const directory = await mkdtemp(join(tmpdir(), "edgerun-mutant-run-"));
   const report = join(directory, "report.json");
   try {
-    const exitCode = await runVitest(root, files, report, limitS);
+    const exitCode = await runVitest(root, files, report, limitS, signal);
     if (exitCode === "hung") return "hung";
     const text = await readFile(report, "utf8").catch(() => '{"testResults":[]}');
     return { exitCode, tests: readReport(root, JSON.parse(text)) };
@@ -81,7 +91,9 @@ async function runVitest(
   files: readonly string[],
   report: string,
   limitS: number,
+  signal: AbortSignal,
 ): Promise<number | null | "hung"> {
+  signal.throwIfAborted();
   const limits = ["--bail", "1", "--testTimeout", String(TEST_LIMIT_S * 1_000), "--maxWorkers", "2"];
   const reporter = ["--reporter", "json", "--outputFile", report];
   const projects = [...new Set(files.map(projectOf))].flatMap((project) => ["--project", project]);
@@ -91,9 +103,11 @@ async function runVitest(
     { cwd: root, stdio: "ignore", detached: true },
   );
   const ended = once(child, "exit").then(([code]): number | null => (typeof code === "number" ? code : null));
-  const exitCode = await Promise.race([ended, delay(limitS * 1_000, "hung" as const, { ref: false })]);
+  const late = delay(limitS * 1_000, "hung" as const, { ref: false, signal }).catch(() => "hung" as const);
+  const exitCode = await Promise.race([ended, late]);
   if (exitCode === "hung" && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
   await ended;
+  signal.throwIfAborted();
   return exitCode;
 }
 

@@ -35,7 +35,7 @@ export function printOutcome(outcome: ExampleOutcome, say: (line: string) => voi
   say(outcomeLine(outcome));
 }
 
-/** Tells all that one needs to go on: addresses, key, and commands to copy. */
+/** What a user needs next: URLs, key, and commands to copy. */
 export function bannerLines(facts: BannerFacts): readonly string[] {
   const directory = relative(process.cwd(), facts.stateDirectory) || facts.stateDirectory;
   return [

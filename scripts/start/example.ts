@@ -97,7 +97,7 @@ async function call(caller: Caller, method: "GET" | "POST", path: string, body?:
   return JSON.parse(text) as JobView;
 }
 
-/** Runs the job that shows that everything works; says why when it waits or does not complete in time. */
+/** Runs the job that shows that everything works; reports why it waits, or does not complete in time. */
 export async function runExampleJob(
   endpointId: string,
   target: { readonly url: string; readonly apiKey: string },

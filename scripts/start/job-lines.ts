@@ -1,4 +1,4 @@
-/** One line for each job that the agent of `npm start` has run, as its log tells. */
+/** One line for each job that the agent of `npm start` has run, read from its log. */
 import { closeSync, openSync, readSync, statSync, watch } from "node:fs";
 import * as z from "zod";
 
@@ -13,7 +13,7 @@ const eventSchema = z.object({
   outcome: z.string().optional(),
 });
 
-/** Turns lines of the agent's log into lines for people; keeps when jobs that still run were received. */
+/** Turns lines of the agent's log into lines for users; remembers when running jobs were received. */
 export class JobLines {
   readonly #receivedAt = new Map<string, number>();
 
@@ -34,7 +34,7 @@ export class JobLines {
   }
 }
 
-/** Says a line for each job that ends from now on, until the signal is aborted. */
+/** Prints a line for each job that ends from now on, until the signal is aborted. */
 export function followJobs(logPath: string, say: (line: string) => void, signal: AbortSignal): void {
   const lines = new JobLines();
   let position = statSync(logPath).size;

@@ -134,7 +134,7 @@ export class LocalEdgerun {
   }
 }
 
-/** Docker when a daemon answers, else plain processes; what was asked for by name must be there. */
+/** Docker if a daemon answers, else plain processes. An explicitly requested Docker must be there. */
 async function chooseRuntime(requested: RuntimeKind | undefined): Promise<RuntimeKind> {
   if (requested === "process") return "process";
   if (await dockerAnswers()) return "docker";

@@ -15,7 +15,7 @@ export type StartOptions = {
   readonly isQuiet: boolean;
   /** Webhooks may have addresses of this machine and of private networks. */
   readonly allowsPrivateWebhooks: boolean;
-  /** Where DevTools may look into the edge; undefined: nowhere. */
+  /** Port at which DevTools may inspect the edge; undefined: none. */
   readonly inspectorPort: number | undefined;
   /** Undefined: docker when a daemon answers, else process. */
   readonly runtime: RuntimeKind | undefined;
@@ -45,17 +45,17 @@ export function parseOptions(argv: readonly string[]): StartOptions {
   const flags = new Command("npm start --")
     .description("Starts Edgerun on this machine: the edge, one agent, and an example endpoint.")
     .option("--port <number>", "port of the edge on 127.0.0.1", parsePort, 8787)
-    .option("--state <directory>", "where data, key and logs are kept", ".edgerun")
+    .option("--state <directory>", "where data, key and logs are stored", ".edgerun")
     .option(
       "--api-key <key>",
-      "API key to accept, of at least 32 characters (default: generated once, kept in the state directory)",
+      "API key to accept, of at least 32 characters (default: generated once, stored in the state directory)",
     )
     .option("--no-agent", "run the edge only; no example either")
     .option("--no-example", "create no example endpoint")
     .option("--once", "stop after the example job; exit code 0 only if it completed", false)
     .option("--quiet", "print no line for each job", false)
     .option("--allow-private-webhooks", "webhooks may have addresses of this machine and its networks", false)
-    .option("--inspect <port>", "let DevTools look into the edge, at this port of 127.0.0.1", parsePort)
+    .option("--inspect <port>", "let DevTools inspect the edge, at this port of 127.0.0.1", parsePort)
     .addOption(
       new Option("--runtime <kind>", "how workers run (default: docker if a daemon answers)").choices([
         "docker",

@@ -2,9 +2,13 @@
  * Undecided requests to log in. The id of a request carries all of it, signed under the key ring, so that opening one
  * needs no key and stores nothing: a row is written when a user decides.
  */
-import { FLASH_AUTH_RETENTION_MS, FLASH_AUTH_TTL_MS } from "../contract/flash/flash-limits.ts";
 import { Signer, type EncryptionEnv } from "./derived-keys.ts";
 import { hex } from "./digest.ts";
+
+/** How long a login in the browser waits for the user. */
+export const FLASH_AUTH_TTL_MS = 10 * 60_000;
+/** How long an expired login is remembered, so that its client learns what became of it. */
+export const FLASH_AUTH_RETENTION_MS = 3_600_000;
 
 /** What a client may say when it opens a request; neither text has a line break. */
 export type LoginWishes = {

@@ -81,6 +81,8 @@ const MANAGEMENT_ERRORS = {
   limit_reached: { status: 400 },
   no_capacity: { status: 503 },
   not_supported: { status: 400 },
+  /** An operation of the API that this version does not have. */
+  not_implemented: { status: 501 },
   unavailable: { status: 503 },
 } as const satisfies Record<string, ErrorRow>;
 
@@ -89,16 +91,19 @@ const STATUS_TITLES = {
   401: "Unauthorized",
   403: "Forbidden",
   404: "Not Found",
+  405: "Method Not Allowed",
   409: "Conflict",
   413: "Payload Too Large",
   429: "Too Many Requests",
+  422: "Unprocessable Content",
   500: "Internal Server Error",
+  501: "Not Implemented",
   502: "Bad Gateway",
   503: "Service Unavailable",
   524: "A Timeout Occurred",
 } as const;
 
-type ErrorStatus = keyof typeof STATUS_TITLES;
+export type ErrorStatus = keyof typeof STATUS_TITLES;
 export type QueueErrorCode = keyof typeof QUEUE_ERRORS;
 export type ErrorCode = QueueErrorCode | keyof typeof MANAGEMENT_ERRORS;
 
@@ -123,6 +128,10 @@ export type ErrorDetails = {
   readonly workerId?: string | null;
   /** The member of an OpenAI request that is wrong. */
   readonly param?: string;
+  /** What a schema finds wrong with the request, one text for each field. */
+  readonly issues?: readonly string[];
+  /** The methods that the path has. */
+  readonly allow?: readonly string[];
 };
 
 /** An error for the caller to read, thrown anywhere and rendered once per protocol; any other exception is a bug. */
@@ -169,6 +178,42 @@ export type DirectErrorBody = Immutable<z.infer<typeof directErrorBodySchema>>;
 export function errorBody(code: QueueErrorCode, message: string): ErrorBody {
   const detail = cutMessage(message);
   return { error: detail, code, title: STATUS_TITLES[ERRORS[code].status], detail };
+}
+
+/** An error body of REST v2: a problem of RFC 9457. */
+export const problemSchema = z
+  .object({
+    title: z.string(),
+    status: z.int().meta({ description: "The HTTP status.", example: 404 }),
+    detail: z.string().meta({ description: "What happened and what to do." }),
+    errors: z.array(z.string()).optional().meta({ description: "What is wrong, field by field." }),
+    code: z
+      .string()
+      .meta({ description: "The same in one word, for programs.", example: "template_not_found" }),
+  })
+  .meta({ id: "Problem" });
+export type Problem = z.infer<typeof problemSchema>;
+
+/** Statuses of REST v2 where they are not those of the other APIs. */
+const PROBLEM_STATUS: Partial<Record<ErrorCode, ErrorStatus>> = {
+  insufficient_permission: 403,
+  method_not_allowed: 405,
+};
+
+/** The body of an error in REST v2. A request that a schema refuses is 422, one that breaks a rule 400. */
+export function problem({
+  code,
+  message,
+  details: { issues },
+}: Pick<ServiceError, "code" | "message" | "details">): Problem {
+  const status = issues ? 422 : (PROBLEM_STATUS[code] ?? ERRORS[code].rest ?? ERRORS[code].status);
+  return {
+    title: STATUS_TITLES[status],
+    status,
+    detail: message,
+    ...(issues && { errors: [...issues] }),
+    code,
+  };
 }
 
 /** Error messages are cut to this: they may repeat what the caller sent. */

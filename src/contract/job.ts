@@ -3,15 +3,11 @@ import * as z from "zod";
 import { jsonValueSchema, rawJsonSchema } from "../json/raw-json.ts";
 import type { Immutable } from "./immutable.ts";
 import { LIMITED_OPERATIONS } from "./rate-limits.ts";
-import {
-  EXECUTION_TIMEOUT_MAX_MS,
-  EXECUTION_TIMEOUT_MIN_MS,
-  TTL_DEFAULT_MS,
-  TTL_MAX_MS,
-  TTL_MIN_MS,
-  WAIT_MAX_MS,
-  WAIT_MIN_MS,
-} from "./limits.ts";
+import { EXECUTION_TIMEOUT_MAX_MS, EXECUTION_TIMEOUT_MIN_MS, TTL_DEFAULT_MS, TTL_MAX_MS } from "./limits.ts";
+
+const TTL_MIN_MS = 10_000;
+const WAIT_MIN_MS = 1_000;
+const WAIT_MAX_MS = 5 * 60_000;
 
 /** Longest webhook address, s3Config member. */
 const OPTION_MAX_LENGTH = 4_096;

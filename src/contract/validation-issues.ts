@@ -10,19 +10,23 @@ import { ServiceError } from "./errors.ts";
 const ISSUES_MAX = 50;
 
 /** The error that names all invalid fields: `requests[3].policy.ttl: must be at least 10000; name: must not be empty`. */
-export function invalidInput(error: z.ZodError): ServiceError {
-  return new ServiceError("invalid_input", formatIssues(error));
+export function invalidInput(error: Invalid): ServiceError {
+  const issues = describeIssues(error);
+  return new ServiceError("invalid_input", issues.join("; "), { issues });
 }
 
 type Invalid = { readonly issues: readonly Pick<z.core.$ZodIssue, "path" | "message">[] };
 
 /** `within`: the path or name of the validated value; empty where it is the whole body. */
-export function formatIssues({ issues }: Invalid, within = ""): string {
-  const described = issues.slice(0, ISSUES_MAX).map(({ path, message }) => {
+export function formatIssues(invalid: Invalid, within = ""): string {
+  return describeIssues(invalid, within).join("; ");
+}
+
+function describeIssues({ issues }: Invalid, within = ""): string[] {
+  return issues.slice(0, ISSUES_MAX).map(({ path, message }) => {
     const place = within === "" ? toDotPath(path) : toDotPath([within, ...path]);
     return `${place === "" ? "body" : place}: ${message}`;
   });
-  return described.join("; ");
 }
 
 const NAMES: ReadonlyMap<string, string> = new Map(

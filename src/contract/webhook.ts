@@ -2,6 +2,8 @@
 import * as z from "zod";
 import type { Immutable } from "./immutable.ts";
 
+export const WEBHOOK_TIMEOUT_MS = 10_000;
+
 /** A secret with which calls are signed: `whsec_` and base64, as Standard Webhooks has it. */
 export type WebhookSecret = {
   readonly secret: string;

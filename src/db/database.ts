@@ -2,6 +2,9 @@ import { sql, getTableColumns, type Column, type SQL } from "drizzle-orm";
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 
+/** Rows that one task of one maintenance run removes at most. */
+export const MAINTENANCE_ROWS_MAX = 500;
+
 export type Database = DrizzleD1Database;
 
 /** Gives typed access to D1; costs nothing, so open one wherever it is needed. */

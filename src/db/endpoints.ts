@@ -5,6 +5,7 @@ import { isWithinQuota } from "./quotas.ts";
 import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
 import { isOneOf, rowIf, type Database } from "./database.ts";
 import { takesEndpoints } from "./flash/environments.ts";
+import { changesBetween, recordReleases } from "./releases.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, endpointRemoval, networkVolume, splitList, template } from "./schema.ts";
 import {
@@ -186,6 +187,7 @@ export async function insertEndpointIfAllowed(
       .onConflictDoNothing()
       .returning(),
     auditIfChanged(db, author, subjectOf(record)),
+    ...recordReleases(db, author, eq(endpoint.id, record.id), []),
   ]);
   return inserted;
 }
@@ -227,10 +229,20 @@ export async function updateEndpointIfUnchanged(
     .returning();
   const fields = changedFields(read, values);
   const audit = auditIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
+  const isUpdated = and(
+    isOwn(author.accountId, read.id),
+    eq(endpoint.version, read.version + 1),
+    eq(endpoint.updatedAt, author.now),
+  );
+  const changes = [
+    ...changesBetween(read, values),
+    ...(templateChange ? changesBetween(templateChange.read, templateChange.values, "template.") : []),
+  ];
   const [[updated]] = await db.batch([
     update,
     ...(fields.length === 0 ? [] : [audit]),
     ...(templateChange ? changeTemplateAsWell(db, author, templateChange) : []),
+    ...(isNewVersion ? recordReleases(db, author, isUpdated, changes) : []),
   ]);
   return updated;
 }

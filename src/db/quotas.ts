@@ -1,6 +1,5 @@
 /** How much of each kind an account may have, so that its lists and what is done for all of them stay bounded. */
 import { sql, type SQL } from "drizzle-orm";
-import { FLASH_APPS_MAX, FLASH_UPLOADS_MAX } from "../contract/flash/flash-limits.ts";
 import type { Database } from "./database.ts";
 import {
   apiKey,
@@ -18,6 +17,9 @@ import {
 const API_KEYS_MAX = 5_000;
 
 const ENDPOINTS_MAX = 1_000;
+const FLASH_APPS_MAX = 500;
+/** Artifacts of an account that were announced and are not yet builds. */
+const FLASH_UPLOADS_MAX = 500;
 const TEMPLATES_MAX = 2_000;
 const SECRETS_MAX = 2_000;
 const REGISTRY_AUTHS_MAX = 500;

@@ -87,6 +87,8 @@ export const template = sqliteTable(
     advancedStart: flag("advanced_start").notNull(),
     config: text("config", { mode: "json" }).$type<Json>(),
     category: text("category"),
+    /** Comma list; null for any. */
+    allowedCudaVersions: text("allowed_cuda_versions"),
     /** Came inline with an endpoint; goes with the last endpoint that uses it. */
     isBound: flag("is_bound").notNull(),
     /** Counts the writes, so that a change based on an older reading is noticed. */
@@ -153,6 +155,25 @@ export const endpoint = sqliteTable(
     check("endpoint_workers", sql`0 <= ${table.workersMin} AND ${table.workersMin} <= ${table.workersMax}`),
     check("endpoint_compute", sql`(${table.gpuIds} IS NULL) = (${table.instanceIds} <> '[]')`),
   ],
+);
+
+/** A setting that a release changed; null where there was or is none. */
+export type ReleaseChange = { readonly field: string; readonly old: Json; readonly new: Json };
+
+/** What made a version of an endpoint; goes with the endpoint. */
+export const endpointRelease = sqliteTable(
+  "endpoint_release",
+  {
+    endpointId: text("endpoint_id")
+      .notNull()
+      .references(() => endpoint.id, { onDelete: "cascade" }),
+    version: integer("version").notNull(),
+    accountId: accountId(),
+    apiKeyId: text("api_key_id").notNull(),
+    changes: text("changes", { mode: "json" }).$type<readonly ReleaseChange[]>().notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.endpointId, table.version] })],
 );
 
 export const flashApp = sqliteTable(

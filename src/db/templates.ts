@@ -4,8 +4,12 @@ import { isWithinQuota } from "./quotas.ts";
 import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
 import { isOneOf, rowIf, type Database } from "./database.ts";
 import { buildForNewVersion } from "./flash/builds.ts";
+import { changesBetween, recordReleases } from "./releases.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, registryAuth, template } from "./schema.ts";
+
+/** How long an inline template is kept whose endpoint could not be saved: a client that tries again takes it over. */
+export const ORPHAN_RETENTION_MS = 3_600_000;
 
 export type TemplateRecord = typeof template.$inferSelect;
 
@@ -134,10 +138,20 @@ export async function updateTemplateIfUnchanged(
   if (fields.length === 0) return (await update)[0];
 
   const audit = auditIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
+  if (!options.isNewVersion) return (await db.batch([update, audit]))[0][0];
+  const isChanged = and(
+    eq(endpoint.accountId, read.accountId),
+    eq(endpoint.templateId, read.id),
+    eq(endpoint.updatedAt, author.now),
+    sql`EXISTS (SELECT 1 FROM ${template} WHERE ${template.id} = ${read.id} AND ${template.revision} = ${read.revision + 1})`,
+  );
   // The new version comes first: both statements must meet the same guard.
-  const [updated] = options.isNewVersion
-    ? (await db.batch([bumpEndpointVersions(db, author, read, mayChange), update, audit]))[1]
-    : (await db.batch([update, audit]))[0];
+  const [, [updated]] = await db.batch([
+    bumpEndpointVersions(db, author, read, mayChange),
+    update,
+    audit,
+    ...recordReleases(db, author, isChanged, changesBetween(read, values, "template.")),
+  ]);
   return updated;
 }
 

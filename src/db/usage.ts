@@ -10,6 +10,8 @@ import type { GpuTime } from "../domain/metrics/worker-usage.ts";
 import type { Database } from "./database.ts";
 import { usageHour, usageProgress } from "./schema.ts";
 
+export const USAGE_RETENTION_MS = 400 * 86_400_000;
+
 /** Clocks of objects may differ: an hour is complete when it is over by this. */
 export const USAGE_CLOCK_TOLERANCE_MS = 120_000;
 

@@ -184,7 +184,12 @@ export type UsageReply = Unconfigured | { readonly kind: "usage"; readonly hours
 
 export type HealthReply =
   | Unconfigured
-  | { readonly kind: "health"; readonly health: HealthBody; readonly metrics: MetricsBody };
+  | {
+      readonly kind: "health";
+      readonly health: HealthBody;
+      readonly metrics: MetricsBody;
+      readonly busyWorkers: readonly string[];
+    };
 
 export type AttemptRef = { readonly jobId: string; readonly attempt: number };
 

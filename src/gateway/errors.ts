@@ -7,6 +7,7 @@ import {
   type ErrorDetails,
   ERRORS,
   isQueueErrorCode,
+  problem,
   type QueueErrorCode,
   ServiceError,
 } from "../contract/errors.ts";
@@ -76,6 +77,16 @@ export async function renderRestError(error: Error, context: Context): Promise<R
   return await send(context, { status, body, headers: detailHeaders(known) });
 }
 
+export async function renderProblem(error: Error, context: Context): Promise<Response> {
+  const known =
+    error instanceof ServiceError
+      ? error
+      : unexpected(error, context.req.path, "Internal server error. Please try again later.");
+  const body = problem(known);
+  const headers = { ...detailHeaders(known), "Content-Type": "application/problem+json" };
+  return await send(context, { status: body.status, body, headers });
+}
+
 /** For requests to load-balanced workers, whose clients may be those of OpenAI. */
 export async function renderLoadBalancingError(
   error: unknown,
@@ -130,9 +141,10 @@ function hasFlag(error: unknown, flag: "overloaded" | "durableObjectReset"): boo
 }
 
 function detailHeaders({
-  details: { retryAfterSeconds, workerId },
+  details: { retryAfterSeconds, workerId, allow },
 }: KnownError | ServiceError): Record<string, string> {
   return {
+    ...(allow && { Allow: allow.join(", ") }),
     ...(retryAfterSeconds !== undefined && { "Retry-After": `${retryAfterSeconds}` }),
     ...(workerId && { [AFFINITY_HEADER]: workerId }),
   };

@@ -7,7 +7,7 @@ import type * as z from "zod";
 import type { ZodOpenApiOperationObject } from "zod-openapi";
 
 /** Statuses of the errors that operations describe. */
-export type ErrorStatus = 400 | 401 | 404 | 409 | 413 | 429 | 500 | 502 | 503 | 504 | 524;
+export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 501 | 502 | 503 | 504 | 524;
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type OnRequest = `${Method} /${string}`;
@@ -42,12 +42,25 @@ export type Credential = "none" | "hostToken";
 
 export type Route<Api extends Env> = Operation & { readonly serve: Handler<Api> };
 
+type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParameterOf<Rest>
+  : never;
+
+/** What an operation reads of a request: parameters of the path, query and body. */
+export type Call<Path extends string, Query, Body> = {
+  readonly params: Readonly<Record<ParameterOf<Path>, string>>;
+  readonly query: z.output<Query>;
+  readonly body: z.output<Body>;
+};
+
 /** The operations of an API, and what they have in common. */
 export type Api = {
   /** Where it is mounted: `/v1`. */
   readonly prefix: string;
   readonly operations: readonly Operation[];
   readonly errorBody: z.ZodType;
+  /** Media type of errors; absent: application/json. */
+  readonly errorType?: string;
   readonly errors: readonly ErrorStatus[];
   readonly tag: string;
   /** Parameters of paths, by name; those of an operation win. */

@@ -2,6 +2,10 @@
 import * as z from "zod";
 import { idSchema } from "../contract/agent/agent.ts";
 
+/** Silence of a link that has requests: it gets no more while there are others; it is taken for lost. */
+export const LINK_SUSPECT_MS = 3_000;
+export const LINK_SILENCE_MS = 10_000;
+
 /** An agent that has requests sends a beat on its link this often. */
 export const LINK_BEAT_MS = 1_000;
 /** One message of a client's WebSocket. */

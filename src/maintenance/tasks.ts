@@ -2,8 +2,7 @@
  * Periodic maintenance. A task does a bounded piece of work and returns how much it did; the rest waits for the
  * next run. Runs may overlap and may be cut off anywhere, so tasks are idempotent.
  */
-import { FLASH_AUTH_RETENTION_MS } from "../contract/flash/flash-limits.ts";
-import { MAINTENANCE_ROWS_MAX, ORPHAN_RETENTION_MS, USAGE_RETENTION_MS } from "../contract/limits.ts";
+import { FLASH_AUTH_RETENTION_MS } from "../auth/login-request.ts";
 import { removeEndedApiKeys } from "../db/credentials/api-keys.ts";
 import { removeOldAuditEntries } from "../db/audit-log.ts";
 import type { Database } from "../db/database.ts";
@@ -13,8 +12,8 @@ import { removeOldAuthRequests } from "../db/flash/auth-requests.ts";
 import { listExpiredHosts, revokeHost } from "../db/hosts.ts";
 import { removeExpiredJoinTokens } from "../db/credentials/join-tokens.ts";
 import { removeOldLogDays } from "../db/log-days.ts";
-import { removeOrphanedTemplates } from "../db/templates.ts";
-import { removeOldUsage } from "../db/usage.ts";
+import { removeOrphanedTemplates, ORPHAN_RETENTION_MS } from "../db/templates.ts";
+import { removeOldUsage, USAGE_RETENTION_MS } from "../db/usage.ts";
 import { firstRetainedDay } from "../domain/logs/log-key.ts";
 import type { Env } from "../env.ts";
 import { resealOlder } from "../management/secrets/reseal.ts";
@@ -24,7 +23,7 @@ import { logRetentionDays, removeOldLogs } from "../management/logs/log-retentio
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
 import { fleetObject } from "../management/objects.ts";
 import { collectUsage } from "../management/accounts/usage-collection.ts";
-import { openDatabase } from "../db/database.ts";
+import { openDatabase, MAINTENANCE_ROWS_MAX } from "../db/database.ts";
 import { logFailure } from "../failure-log.ts";
 
 /** How long entries of the audit log are stored. */

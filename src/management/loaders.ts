@@ -13,12 +13,14 @@ import { findFlashBuilds, findFlashManifests, listFlashBuilds } from "../db/flas
 import { listFlashEnvironments } from "../db/flash/environments.ts";
 import { findNetworkVolumes } from "../db/network-volumes.ts";
 import { findTemplates, listUnboundTemplates } from "../db/templates.ts";
-import { FLASH_MANIFESTS_AT_ONCE } from "../contract/flash/flash-limits.ts";
 import type { RequestContext } from "./context.ts";
 import { listWorkers } from "./endpoints/worker-pods.ts";
 import { listOwnHosts } from "./hosts/hosts.ts";
 import { ServiceError } from "../contract/errors.ts";
 import { ensureWebhookSecrets } from "./secrets/webhook-secrets.ts";
+
+/** Manifests that one document may ask for: each may be as large as a body. */
+export const FLASH_MANIFESTS_AT_ONCE = 20;
 
 export type Loaders = ReturnType<typeof createLoaders>;
 

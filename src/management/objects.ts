@@ -6,6 +6,9 @@ import { logFailure } from "../failure-log.ts";
 import type { FleetObject } from "../fleet/fleet-object.ts";
 import type { RequestContext } from "./context.ts";
 
+/** Endpoint objects that one request of the management API calls at the same time. */
+export const ENDPOINT_CALLS_CONCURRENT_MAX = 20;
+
 /** The types that the platform generates for stubs lose unions of replies and what is readonly. */
 type StubOf<Class> = Omit<Class, "alarm" | "fetch" | `webSocket${string}`> & Pick<Fetcher, "fetch">;
 export type EndpointStub = StubOf<EndpointObject>;

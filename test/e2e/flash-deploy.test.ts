@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { beforeAll, inject, test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
-import { ARTIFACT_PART_BYTES } from "../../src/contract/flash/flash-limits.ts";
+import { ARTIFACT_PART_BYTES } from "../../src/management/flash/artifact-parts.ts";
 import { EdgeProxy } from "../cli/support/edge-proxy.ts";
 import { CommandFixture } from "../cli/support/flash-command.ts";
 import { CountingProxy } from "../support/counting-proxy.ts";

@@ -71,7 +71,7 @@ describe.for(runtimes)("with workers in the %s runtime", (runtime) => {
 
 function startedAgain(part: string): RegExp {
   return new RegExp(
-    String.raw`^${part}: ended by itself \(killed by SIGKILL\)[^]*^${part}: running again`,
+    String.raw`^${part}: ended unexpectedly \(killed by SIGKILL\)[^]*^${part}: running again`,
     "m",
   );
 }

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
-import { LINK_SILENCE_MS, LINK_SUSPECT_MS } from "../../src/contract/limits.ts";
+import { LINK_SUSPECT_MS, LINK_SILENCE_MS } from "../../src/link/link-messages.ts";
 import { DIRECT_APP_COMMAND } from "../support/direct-app.ts";
 import { DirectClient } from "../support/direct-client.ts";
 import { DirectLoad } from "../support/direct-load.ts";

@@ -1,6 +1,6 @@
 /** Webhooks of a whole Edgerun, to receivers of all kinds at once. */
 import { afterAll, beforeAll, test } from "vitest";
-import { WEBHOOK_TIMEOUT_MS } from "../../src/contract/limits.ts";
+import { WEBHOOK_TIMEOUT_MS } from "../../src/contract/webhook.ts";
 import { WEBHOOK_RETRY_MS } from "../../src/domain/webhooks/webhook-delivery.ts";
 import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createHelloEndpoint } from "../support/management-client.ts";

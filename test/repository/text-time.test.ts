@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const LENGTH = 32_768;
 const FULL_LENGTH = 1_048_576;
 /** At full length the units are tried that took longest at the short one. */
-const FULL_LENGTH_UNITS = 6;
+const FULL_LENGTH_UNITS = 2;
 /** Time of the processor, so that what else runs on the machine does not count. What is quadratic takes seconds. */
 const LIMIT_MS = 150;
 /** 1 MB is to take 100 ms at most; a machine that is three times slower keeps this. */

@@ -3,7 +3,7 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { AGENT_VERSION } from "../../src/contract/agent/agent-version.ts";
 import { hostReplySchema } from "../../src/contract/agent/agent.ts";
-import { HOSTS_MAX } from "../../src/contract/limits.ts";
+import { HOSTS_MAX } from "../../src/db/hosts.ts";
 import { maintain } from "../../src/maintenance/tasks.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";

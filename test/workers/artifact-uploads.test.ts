@@ -3,7 +3,8 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { AwsV4Signer } from "aws4fetch";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { ARTIFACT_MAX_BYTES, ARTIFACT_UPLOAD_TTL_MS } from "../../src/contract/flash/flash-limits.ts";
+import { ARTIFACT_UPLOAD_TTL_MS } from "../../src/management/flash/uploads.ts";
+import { ARTIFACT_MAX_BYTES } from "../../src/contract/flash/flash-limits.ts";
 import edge from "../../src/index.ts";
 import {
   archive,

@@ -176,6 +176,9 @@ class History {
     this.#expect([...this.claims.workers.counts.keys()].toSorted()).toEqual(
       leases.map(({ workerId }) => workerId).toSorted(),
     );
+    const runningIn = { normal: 0, low: 0 };
+    for (const seq of running.keys()) runningIn[priorityOf(seq)] += 1;
+    this.#expect(this.claims.runningIn).toEqual(runningIn);
     for (const [seq, expected] of this.jobs) {
       const row = this.#store.find(seq);
       const job = row && this.claims.asItStands(row).job;

@@ -52,6 +52,7 @@ const templateValues = (name: string): TemplateValues => ({
   advancedStart: false,
   config: { nested: [1, null] },
   category: null,
+  allowedCudaVersions: null,
 });
 
 const endpointValues = (templateId: string): EndpointValues => ({

@@ -20,15 +20,24 @@ export const DOCUMENT = JSON.parse(JSON.stringify(makeDocument({ isClosed: true 
 /** Ids of the operations whose answers were checked. */
 export const checkedOperations = new Set<string>();
 
+type DocumentedAnswer = { readonly status: number; readonly body: Json };
+
 /** Calls and throws when the status is not documented, or the body is not as the document says. */
-export async function documentedCall(
+export async function documentedCall(...call: Parameters<EdgeClient["call"]>): Promise<DocumentedAnswer> {
+  return await documentedCallOf(new EdgeClient(), ...call);
+}
+
+/** The same, as this client. */
+export async function documentedCallOf(
+  client: EdgeClient,
   ...[method, path, body, headers]: Parameters<EdgeClient["call"]>
-): Promise<{ readonly status: number; readonly body: Json }> {
+): Promise<DocumentedAnswer> {
   const operation = operationOf(method, path);
-  const answer = await new EdgeClient().call(method, path, body, headers);
+  const answer = await client.call(method, path, body, headers);
   const documented = operation.responses[`${answer.status}`];
   if (!documented) throw new Error(`${method} ${path} answered ${answer.status}, which is not documented`);
-  const schema = documented.content?.["application/json"]?.schema;
+  const mediaType = answer.headers.get("Content-Type")?.split(";")[0] ?? "";
+  const schema = documented.content?.[mediaType]?.schema;
   if (schema) check(`${method} ${path}`, schema, answer.body);
   else if (answer.body !== null) throw new Error(`${method} ${path} has an undocumented body`);
   checkedOperations.add(operation.operationId);

@@ -3,7 +3,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { environmentKey } from "../../src/auth/derived-keys.ts";
-import { FLASH_URL_CACHE_MS } from "../../src/contract/flash/flash-limits.ts";
+import { FLASH_URL_CACHE_MS } from "../../src/management/flash/qualified-names.ts";
 import edge from "../../src/index.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";

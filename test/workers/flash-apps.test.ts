@@ -1,7 +1,8 @@
 /** Apps, environments and the endpoints that they own. */
 import { env } from "cloudflare:workers";
 import { describe, test } from "vitest";
-import { FLASH_ENVIRONMENTS_MAX, FLASH_MANIFESTS_AT_ONCE } from "../../src/contract/flash/flash-limits.ts";
+import { FLASH_ENVIRONMENTS_MAX } from "../../src/db/flash/environments.ts";
+import { FLASH_MANIFESTS_AT_ONCE } from "../../src/management/loaders.ts";
 import { environmentKey } from "../../src/auth/derived-keys.ts";
 import {
   archive,

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { FLASH_AUTH_RETENTION_MS, FLASH_AUTH_TTL_MS } from "../../src/contract/flash/flash-limits.ts";
+import { FLASH_AUTH_TTL_MS, FLASH_AUTH_RETENTION_MS } from "../../src/auth/login-request.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { removeOldAuthRequests } from "../../src/db/flash/auth-requests.ts";
 import { apiKey, flashAuthRequest } from "../../src/db/schema.ts";

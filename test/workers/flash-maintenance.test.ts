@@ -1,8 +1,9 @@
 /** What maintenance does about builds that nothing uses, and uploads that became none. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, test, vi } from "vitest";
-import { ARTIFACT_UPLOAD_TTL_MS, FLASH_BUILDS_RETAINED } from "../../src/contract/flash/flash-limits.ts";
-import { ORPHAN_RETENTION_MS } from "../../src/contract/limits.ts";
+import { FLASH_BUILDS_RETAINED } from "../../src/management/flash/artifact-removal.ts";
+import { ARTIFACT_UPLOAD_TTL_MS } from "../../src/management/flash/uploads.ts";
+import { ORPHAN_RETENTION_MS } from "../../src/db/templates.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { findFlashBuild, insertFlashBuildIfStored } from "../../src/db/flash/builds.ts";
 import { MAINTENANCE_TASKS } from "../../src/maintenance/tasks.ts";

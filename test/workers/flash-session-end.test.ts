@@ -1,7 +1,7 @@
 /** The end of sessions that nobody renews: what maintenance does, and who is faster. */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, test, vi } from "vitest";
-import { ORPHAN_RETENTION_MS } from "../../src/contract/limits.ts";
+import { ORPHAN_RETENTION_MS } from "../../src/db/templates.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { closeIfLapsed, renewLeaseIfActive } from "../../src/db/flash/environments.ts";
 import { flashApp, flashEnvironment } from "../../src/db/schema.ts";

@@ -1,7 +1,7 @@
 /** Sessions of flash: environments with a lease, as clients make, renew and see them. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { FLASH_ENVIRONMENTS_MAX } from "../../src/contract/flash/flash-limits.ts";
+import { FLASH_ENVIRONMENTS_MAX } from "../../src/db/flash/environments.ts";
 import {
   ask,
   built,

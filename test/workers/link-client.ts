@@ -24,6 +24,7 @@ import type { ForwardCall, ForwardReply } from "../../src/endpoint/load-balancin
 import { ScriptedAgent } from "./agent-client.ts";
 import type { EdgeClient } from "./edge-client.ts";
 import { endpointObject } from "./object.ts";
+import { soon } from "./support/until.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -92,7 +93,8 @@ export class ScriptedLink {
     for (;;) {
       const frame = this.#frames.shift();
       if (frame) return frame;
-      await new Promise<void>((resolve) => (this.#waiting = resolve));
+      const came = new Promise<void>((resolve) => (this.#waiting = resolve));
+      await soon(came, "a frame comes");
     }
   }
 
@@ -242,7 +244,7 @@ export async function untilReady(endpointId: string, workerId: string): Promise<
   if (!channel) throw new Error("no wake-up channel");
   const rung = new Promise((resolve) => channel.addEventListener("message", resolve, { once: true }));
   channel.accept();
-  await rung;
+  await soon(rung, `worker ${workerId} takes requests`);
   channel.close();
 }
 

@@ -1,7 +1,11 @@
 import { test } from "vitest";
-import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../src/contract/limits.ts";
 import { ServiceError } from "../../src/contract/errors.ts";
-import { waitLimitMs, readAffinity } from "../../src/gateway/load-balancing/affinity.ts";
+import {
+  waitLimitMs,
+  readAffinity,
+  DIRECT_WAIT_MS,
+  DIRECT_STRICT_WAIT_MS,
+} from "../../src/gateway/load-balancing/affinity.ts";
 
 const read = (value: string) => readAffinity(new Headers({ "X-Runpod-Worker-Id": value }));
 

@@ -1,7 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { FLAG_END, FRAME, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
-import { AGENT_HOLD_MAX_MS, DIRECT_BODY_MAX_BYTES, LINK_SILENCE_MS } from "../../src/contract/limits.ts";
+import { LINK_SILENCE_MS } from "../../src/link/link-messages.ts";
+import { AGENT_HOLD_MAX_MS, DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { EdgeClient } from "./edge-client.ts";
 import {
   answered,

@@ -5,7 +5,7 @@ import { env, exports } from "cloudflare:workers";
 import { beforeEach, afterEach, describe, test, vi } from "vitest";
 import { FRAME } from "../../src/link/link-frame.ts";
 import type { RequestHead } from "../../src/link/link-messages.ts";
-import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../src/contract/limits.ts";
+import { DIRECT_WAIT_MS, DIRECT_STRICT_WAIT_MS } from "../../src/gateway/load-balancing/affinity.ts";
 import { DIRECT_REQUESTS_MAX } from "../../src/endpoint/load-balancing/forward-handlers.ts";
 import { findAnyEndpoint } from "../../src/management/endpoints/endpoint-directory.ts";
 import { WorkerSearch } from "../../src/gateway/load-balancing/worker-search.ts";

@@ -10,6 +10,7 @@ import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { answered, direct, headOf, json, ScriptedLink, untilReady } from "./link-client.ts";
 import { alarmOf, configure, endpointObject, evict, fireAlarm, kill, passTime } from "./object.ts";
+import { notYet, until } from "./support/until.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, graphql, signInAsNewAccount } = api;
@@ -45,7 +46,10 @@ class LinkedHost {
 
   static async join(endpointId: string): Promise<LinkedHost> {
     const agent = await ScriptedAgent.join(api);
-    while ((await agent.sync({ inventory })).assignments.length === 0) await scheduler.wait(5);
+    await until(
+      async () => (await agent.sync({ inventory })).assignments.length > 0,
+      "the host has a worker",
+    );
     return new LinkedHost(agent, new ScriptedLink(await agent.openLink(endpointId)), endpointId);
   }
 
@@ -64,15 +68,16 @@ class LinkedHost {
 
   /** Resolves with the workers that shall run once there are so many, and they take requests. */
   async until(count: number): Promise<string[]> {
-    for (;;) {
+    const look = async () => {
       const assignments = await this.sync();
       const running = assignments.filter(({ mode }) => mode === undefined);
       const workerIds = running.map(({ workerId }) => workerId);
       this.link.ready(...workerIds);
       const { idle = 0, running: busy = 0 } = await workersOf(this.endpointId);
-      if (workerIds.length === count && idle + busy === count) return workerIds;
-      await scheduler.wait(5);
-    }
+      const isThere = workerIds.length === count && idle + busy === count;
+      return isThere ? workerIds : notYet({ workerIds, idle, busy });
+    };
+    return until(look, `${count} workers take requests`);
   }
 }
 
@@ -117,11 +122,11 @@ async function linked(settings = "workersMin: 1, workersMax: 3") {
 
 /** Resolves once the object has no request and has looked at that. */
 async function untilNone(endpointId: string): Promise<void> {
-  for (;;) {
+  const look = async () => {
     const { inProgress, inQueue } = (await jobsOf(endpointId)) as Record<string, number>;
-    if (inProgress === 0 && inQueue === 0) break;
-    await scheduler.wait(1);
-  }
+    return (inProgress === 0 && inQueue === 0) || notYet({ inProgress, inQueue });
+  };
+  await until(look, "the endpoint has no request");
   await endpointObject(endpointId).learnWebhookSecrets([]); // a turn that changes nothing: those before it are over
 }
 
@@ -303,15 +308,14 @@ describe("a release", () => {
     await release(endpointId);
     const idle = workerIds.find((workerId) => workerId !== busy);
     // One new worker beside two, for which the idle one goes; then another, for which the busy one shall.
-    for (;;) {
+    await until(async () => {
       const assignments = await host.sync();
       link.ready(...assignments.map(({ workerId }) => workerId));
       const old = assignments.filter(({ revision }) => revision === 1).map(({ workerId }) => workerId);
-      expect(old).toContain(busy);
+      if (!old.includes(busy)) throw new Error("The busy worker is gone.");
       const newer = assignments.filter(({ revision }) => revision === 2);
-      if (!old.includes(idle ?? "") && newer.length === 2) break;
-      await scheduler.wait(5);
-    }
+      return (!old.includes(idle ?? "") && newer.length === 2) || notYet(assignments);
+    }, "the idle worker is replaced");
     expect((await health(endpointId))["release"]).toMatchObject({ from: 1, to: 2, outdated: 1 });
 
     const later = ask();
@@ -342,7 +346,10 @@ describe("a worker that was scaled down", () => {
     }
     const [earlier = ""] = frozen; // a request for any worker gets the other
     const affinity: Affinity = { mode: "resume", workerId: earlier };
-    while ((await direct(endpointId, { affinity })).kind !== "wait") await scheduler.wait(5);
+    await until(
+      async () => (await direct(endpointId, { affinity })).kind === "wait",
+      "a request waits for it",
+    );
     const channel = await openChannel(endpointId, `resume:${earlier}`);
     expect(await host.until(1)).toEqual([earlier]);
     await untilReady(endpointId, earlier);
@@ -463,7 +470,7 @@ describe("requests", () => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0, workersMax: 1`);
     const [leaving, patient] = [await openChannel(endpointId), await openChannel(endpointId)];
     leaving.close();
-    while ((await levelsOf(endpointId)).queued > 1) await scheduler.wait(1);
+    await until(async () => (await levelsOf(endpointId)).queued <= 1, "one request has left");
     passTime(120_000);
     patient.close();
     await untilNone(endpointId);
@@ -508,7 +515,7 @@ describe("requests", () => {
     await agent.sync({ appliedRevision: revision, workers: [worker] });
     link.ready(workerId);
     await untilReady(endpointId, workerId);
-    while ((await workersOf(endpointId))["idle"] !== 1) await scheduler.wait(5);
+    await until(async () => (await workersOf(endpointId))["idle"] === 1, "the worker is idle");
     const reply = direct(endpointId, { receivedAt });
     const { stream } = await link.open();
     link.send({ type: FRAME.HEAD, stream, flags: FLAG_END, payload: '{"status":500}' });

@@ -126,7 +126,8 @@ describe("a request for a certain worker", () => {
     link.ready(other);
     await link.heard();
     const affinity = { mode: "strict", workerId } as const;
-    expect((await direct(endpointId, { affinity })).kind).toBe("wait");
+    const detail = `Worker ${workerId} takes no requests yet.`;
+    expect(await direct(endpointId, { affinity })).toEqual({ kind: "wait", detail });
     const channel = await waitOnChannel(endpointId, affinity);
     link.ready();
     link.ready(other);
@@ -134,6 +135,17 @@ describe("a request for a certain worker", () => {
     expect(await waitingIn(endpointId)).toBe(1);
     link.ready(other, workerId);
     expect(await channel.rung).toBe("look");
+  });
+
+  test("hears that it leaves after the requests that it has", async ({ expect }) => {
+    const { endpointId, link, workerId, direct: call } = await linkedEndpoint(api);
+    const reply = call();
+    const { stream } = await link.open();
+    await configure(endpointId, { workersMin: 0, workersMax: 0 });
+    const detail = `Worker ${workerId} takes no more requests.`;
+    expect(await call({ affinity: { mode: "strict", workerId } })).toEqual({ kind: "wait", detail });
+    link.answer(stream, "");
+    expect((await reply).kind).toBe("answer");
   });
 
   test("gets an error when its worker is removed, even while it waits", async ({ expect }) => {

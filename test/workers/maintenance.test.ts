@@ -2,8 +2,7 @@ import { createExecutionContext, createScheduledController, waitOnExecutionConte
 import { env } from "cloudflare:workers";
 import { eq, inArray } from "drizzle-orm";
 import { beforeEach, test, vi } from "vitest";
-import { MAINTENANCE_ROWS_MAX } from "../../src/contract/limits.ts";
-import { openDatabase } from "../../src/db/database.ts";
+import { openDatabase, MAINTENANCE_ROWS_MAX } from "../../src/db/database.ts";
 import { apiKey, auditEntry, endpointRemoval, joinToken, template } from "../../src/db/schema.ts";
 import type { Env } from "../../src/env.ts";
 import worker from "../../src/index.ts";

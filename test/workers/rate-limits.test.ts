@@ -49,7 +49,6 @@ async function endpointWithJob() {
 describe("requests per window", () => {
   test.for([
     ["run", 1_000, 100, "POST", "run"],
-    ["status", 2_000, 200, "GET", "status/"],
     ["cancel", 100, 10, "POST", "cancel/"],
     ["retry", 100, 10, "POST", "retry/"],
     ["purge-queue", 2, 1, "POST", "purge-queue"],
@@ -90,13 +89,14 @@ describe("requests per window", () => {
   test("requests that are rejected for their content count as well", async ({ expect }) => {
     const { endpointId } = await endpointWithJob();
     passTime(WINDOW_PASSED_MS);
-    const first = await call("POST", `/v2/${endpointId}/run`, "{");
-    expect([first.status, first.headers.get("RateLimit")]).toEqual([400, `"run";r=999;t=10`]);
-    const good = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
-    expect([good.status, good.headers.get("RateLimit")]).toEqual([200, `"run";r=998;t=10`]);
+    const post = (body: unknown) => call("POST", `/v2/${endpointId}/batch`, body);
+    const first = await post("{");
+    expect([first.status, first.headers.get("RateLimit")]).toEqual([400, `"batch";r=99;t=10`]);
+    const good = await post([{ input: 1 }]);
+    expect([good.status, good.headers.get("RateLimit")]).toEqual([200, `"batch";r=98;t=10`]);
     const before = await rowsWritten(endpointId);
-    await callTimes(998, 100, () => call("POST", `/v2/${endpointId}/run`, "{"));
-    const refused = await call("POST", `/v2/${endpointId}/run`, "{");
+    await callTimes(98, 20, () => post("{"));
+    const refused = await post("{");
     expect([refused.status, refused.headers.get("Retry-After")]).toEqual([429, "10"]);
     expect(await rowsWritten(endpointId)).toBe(before);
   });

@@ -3,6 +3,7 @@ import { inject } from "vitest";
 import { Webhook } from "standardwebhooks";
 import type { Received } from "../support/webhook-receiver.ts";
 import type { EdgeClient } from "./edge-client.ts";
+import { soon } from "./support/until.ts";
 
 const SERVER = new URL(inject("webhookReceiver"));
 
@@ -24,7 +25,8 @@ export function webhookTarget(answers = "200", hostname = SERVER.hostname): Webh
 }
 
 export async function receivedFor(key: string, count: number): Promise<Received[]> {
-  const response = await fetch(`${SERVER.origin}/received/${key}?count=${count}`);
+  const received = fetch(`${SERVER.origin}/received/${key}?count=${count}`);
+  const response = await soon(received, `${count} calls have come`);
   return response.json();
 }
 

@@ -10,6 +10,9 @@ import * as z from "zod";
 import { idSchema } from "./agent.ts";
 import { lenientList, dropItem } from "../lenient-list.ts";
 
+/** While a client follows the logs, lines that arrive this close together are sent together. */
+export const LOG_LIVE_DELAY_MS = 200;
+
 /** Unpacked size of a body of log lines, which is compressed with gzip. */
 export const LOG_UNPACKED_MAX_BYTES = 16_000_000;
 
@@ -18,6 +21,7 @@ const LOG_PAGE_DEFAULT = 200;
 export const LOG_PAGE_MAX = 2_000;
 /** Number of latest lines that a reader gets when it names no time. */
 export const LOG_TAIL_DEFAULT = 100;
+const LOG_TAIL_MAX = 5_000;
 /** A longer line is cut and ends with a mark. */
 export const LOG_LINE_MAX_BYTES = 16 * 1024;
 /** Ids and search terms in lines and queries. */
@@ -115,9 +119,9 @@ export const workerLogQuerySchema = z.object({
   source: z.enum(LOG_SOURCES).optional(),
   since: timeSchema.optional().meta({ description: "From this time on." }),
   tail: whole("a whole number")
-    .pipe(z.number().int().max(LOG_PAGE_MAX, `must be at most ${LOG_PAGE_MAX}`))
+    .pipe(z.number().int().max(LOG_TAIL_MAX, `must be at most ${LOG_TAIL_MAX}`))
     .default(LOG_TAIL_DEFAULT)
-    .meta({ type: "string" }),
+    .meta({ type: "string", description: "Number of latest lines before the new ones." }),
 });
 
 export const logLineViewSchema = logLineSchema.omit({ seq: true }).extend({

@@ -1,10 +1,12 @@
 import { and, asc, eq, ne, notExists, sql, gt, lte, type SQL } from "drizzle-orm";
-import { FLASH_ENVIRONMENTS_MAX } from "../../contract/flash/flash-limits.ts";
 import { auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
 import { isOneOf, rowIf, type Database } from "../database.ts";
 import type { FlashAppRecord } from "./apps.ts";
 import { randomRowId } from "../row-id.ts";
 import { endpoint, flashApp, flashBuild, flashEnvironment } from "../schema.ts";
+
+/** Of one app. */
+export const FLASH_ENVIRONMENTS_MAX = 100;
 
 export type FlashEnvironmentRecord = typeof flashEnvironment.$inferSelect;
 

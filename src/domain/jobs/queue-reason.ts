@@ -79,10 +79,15 @@ export function explainStart(report: FleetReport, next = JOB_NEXT): Explanation 
 }
 
 export function explainFailure(report: FleetReport): Explanation | undefined {
-  const broken = report.workers.find(({ state }) => state === "crash_looping" || state === "unhealthy");
+  const broken = report.workers.find(isBroken);
   if (!broken) return undefined;
   const detail = broken.detail ?? "The worker keeps exiting. See its log.";
   return { reason: "worker_crash_looping", detail };
+}
+
+/** It keeps exiting, or fails its health check. */
+export function isBroken({ state }: Pick<WorkerSnapshot, "state">): boolean {
+  return state === "crash_looping" || state === "unhealthy";
 }
 
 const JOB_NEXT = "the job runs as soon as it is ready";

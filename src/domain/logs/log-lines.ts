@@ -50,7 +50,7 @@ export function viewLine(line: WorkerLogLine): LogLineView {
 export type LogPiece = { readonly first: number; readonly last: number; readonly lines: readonly string[] };
 
 /**
- * Splits lines into objects. The lines of one object span at most LOG_SPAN_MAX_MS and have at most LOG_BATCH_MAX_BYTES
+ * Splits lines into objects. The lines of one object span at most SPAN_MAX and have at most LOG_BATCH_MAX_BYTES
  * characters of text, or are a single one.
  */
 export function* splitIntoPieces(lines: readonly LogLine[]): Generator<LogPiece> {

@@ -1,5 +1,5 @@
 /** Gauges of an endpoint: workers by what they do, queued and running jobs; and their levels over a span of time. */
-import type { FleetReport } from "../jobs/queue-reason.ts";
+import { isBroken, type FleetReport } from "../jobs/queue-reason.ts";
 
 export const GAUGES = [
   "starting",
@@ -23,12 +23,13 @@ export const ZERO_GAUGES = gaugesBy(() => 0);
 /** What Fleet reports about workers; it does not split ready workers into busy and idle. */
 export type WorkerGauges = Readonly<Record<"starting" | "ready" | "throttled" | "unhealthy", number>>;
 
-export function workerGauges({ workers, missing }: FleetReport): WorkerGauges {
+export function workerGauges({ workers, missing }: Pick<FleetReport, "workers" | "missing">): WorkerGauges {
   const gauges = { starting: 0, ready: 0, throttled: missing, unhealthy: 0 };
-  for (const { state } of workers) {
+  for (const worker of workers) {
+    const { state } = worker;
     if (state === "ready") gauges.ready += 1;
     else if (state === "pulling" || state === "starting") gauges.starting += 1;
-    else if (state === "unhealthy" || state === "crash_looping") gauges.unhealthy += 1;
+    else if (isBroken(worker)) gauges.unhealthy += 1;
   }
   return gauges;
 }

@@ -16,6 +16,7 @@ const host = (free: number, total = free, more: Partial<HostStock> = {}): HostSt
   dataCenterId: "EU-RO-1",
   cpuCount: 16,
   memoryMb: 64_000,
+  cudaVersion: "12.8",
   gpus: [{ model: "NVIDIA L4", tier: "AMPERE_24", isSimulated: false, total, free }],
   ...more,
 });

@@ -22,6 +22,8 @@ export type HostStock = {
   readonly dataCenterId: string;
   readonly cpuCount: number;
   readonly memoryMb: number;
+  /** Of its driver; null where it has not reported one. */
+  readonly cudaVersion: string | null;
   readonly gpus: readonly GpuStock[];
 };
 
@@ -61,6 +63,7 @@ export function stockOfHost(
     readonly cpuCount: number;
     readonly memoryMb: number;
     readonly dataCenterId?: string | undefined;
+    readonly cudaVersion?: string | undefined;
   },
   takenGpus: ReadonlySet<number>,
 ): HostStock {
@@ -74,8 +77,8 @@ export function stockOfHost(
     const { name: model, tier, isSimulated } = first;
     return [{ model, tier, isSimulated, total: same.length, free }];
   });
-  const { cpuCount, memoryMb } = inventory;
-  return { dataCenterId: resolveDataCenter(inventory.dataCenterId), cpuCount, memoryMb, gpus };
+  const { cpuCount, memoryMb, cudaVersion = null } = inventory;
+  return { dataCenterId: resolveDataCenter(inventory.dataCenterId), cpuCount, memoryMb, cudaVersion, gpus };
 }
 
 /** The data center that a host names, or the one where hosts are that name none we know. */

@@ -1,6 +1,6 @@
 /** Progress of a rollout, and what delays it. */
 import type { RolloutBody } from "../../contract/job.ts";
-import type { FleetReport, WorkerSnapshot } from "../jobs/queue-reason.ts";
+import { isBroken, type FleetReport, type WorkerSnapshot } from "../jobs/queue-reason.ts";
 import { WORKER_START_LIMIT_MS } from "../../contract/agent/agent.ts";
 
 export type RolloutTimes = {
@@ -59,10 +59,6 @@ export function startObstacleOf(report: FleetReport, version: number): string | 
 /** One on standby is no worker of the endpoint until it is revived. */
 function isStaying({ state }: WorkerSnapshot): boolean {
   return state !== "stopping" && state !== "standby";
-}
-
-export function isBroken({ state }: WorkerSnapshot): boolean {
-  return state === "crash_looping" || state === "unhealthy";
 }
 
 /** What the rollout waits for, as far as it is known. */

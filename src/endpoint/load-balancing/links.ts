@@ -1,7 +1,13 @@
 /** The links of agents, the streams on them, and the workers that they report. */
-import { decodeJson, linkWorkersSchema, type ResetReason, type Reset } from "../../link/link-messages.ts";
+import {
+  decodeJson,
+  linkWorkersSchema,
+  type ResetReason,
+  type Reset,
+  LINK_SUSPECT_MS,
+  LINK_SILENCE_MS,
+} from "../../link/link-messages.ts";
 import { decodeFrames, encodeFrames, FRAME, type Frame } from "../../link/link-frame.ts";
-import { LINK_SILENCE_MS, LINK_SUSPECT_MS } from "../../contract/limits.ts";
 import { resetFrame, type Stream, type StreamFrame } from "./stream.ts";
 
 /** What the socket remembers while the object does not. */

@@ -51,7 +51,8 @@ export class MetricsHandlers {
   health(now: number): Configured<HealthReply> {
     const { facts, work } = this.#parts;
     const metrics = measureWorkers(facts.report, work.busy);
-    return { kind: "health", health: this.#reportHealth(metrics, now), metrics };
+    const busyWorkers = [...work.busy.keys()];
+    return { kind: "health", health: this.#reportHealth(metrics, now), metrics, busyWorkers };
   }
 
   activity(window: MetricsWindow, now: number): Configured<ActivityReply> {

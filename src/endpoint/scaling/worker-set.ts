@@ -1,8 +1,7 @@
 /** The workers of an endpoint that are not leaving, and since when each of them is free; and how many jobs workers take. */
 import { acceptsJobs } from "../../domain/scaling/open-slots.ts";
 import type { RolloutWorker } from "../../domain/rollouts/rollout-plan.ts";
-import { isBroken } from "../../domain/rollouts/rollout-progress.ts";
-import type { FleetReport, WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
+import { isBroken, type FleetReport, type WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
 import { epochOf } from "../../domain/placement/standby.ts";
 
 export type Terms = {

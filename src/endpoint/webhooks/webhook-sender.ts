@@ -2,7 +2,7 @@
  * Sends what is in the outbox. Calls run beside the turns of the object: a turn that ends a job starts the call,
  * and the output gate holds it until the job's end is durable. Interrupted calls are repeated by the alarm.
  */
-import { WEBHOOK_TIMEOUT_MS } from "../../contract/limits.ts";
+import { WEBHOOK_TIMEOUT_MS } from "../../contract/webhook.ts";
 import { webhookUrlIssue } from "../../domain/webhooks/webhook-url.ts";
 import { isExpired, isFinal } from "../../domain/jobs/job-machine.ts";
 import { webhookId, type Delivery, type WebhookAttempt } from "../../domain/webhooks/webhook-delivery.ts";

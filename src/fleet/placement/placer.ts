@@ -30,7 +30,6 @@ type PlacedNeed = Need &
 const NO_HOSTS: ReadonlySet<string> = new Set();
 
 type Shortfall = Rank & {
-  readonly accountId: string;
   readonly record: DesiredWorkersRecord;
   readonly failure: PlacementFailure;
   readonly missing: number;
@@ -93,7 +92,7 @@ export class Placer {
     if (endpointIds.size === 0 && changedHosts.size === 0 && this.#staleFailures.size === 0) return;
 
     for (const endpointId of this.#resuming.keys()) this.#resume(endpointId, now);
-    this.#moveFailing(endpointIds, now);
+    for (const endpointId of endpointIds) this.#moveFailing(endpointId, now);
     const settled = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
     const needs = [...settled, ...this.#shortfallNeeds(endpointIds, changedHosts, now)];
     const byAccount = Map.groupBy(needs, ({ record }) => record.config.accountId);
@@ -210,13 +209,12 @@ export class Placer {
     now: number,
   ): PlacedNeed[] {
     return [...this.#shortfalls].flatMap(([endpointId, shortfall]) => {
+      const among = changedHosts.get(shortfall.record.config.accountId);
       const isStale =
         this.#staleFailures.has(endpointId) && now - shortfall.foundAt >= PLACEMENT_FAILURE_CACHE_MS;
-      const isDue = changedHosts.has(shortfall.accountId) || isStale;
-      const record =
-        isDue && !settled.has(endpointId) ? this.#store.desiredWorkers.get(endpointId) : undefined;
-      const among = changedHosts.get(shortfall.accountId) ?? NO_HOSTS;
-      return record ? [{ ...needOf(record, shortfall), among }] : [];
+      const isDue = (among !== undefined || isStale) && !settled.has(endpointId);
+      const record = isDue ? this.#store.desiredWorkers.get(endpointId) : undefined;
+      return record ? [{ ...needOf(record, shortfall), among: among ?? NO_HOSTS }] : [];
     });
   }
 
@@ -253,11 +251,7 @@ export class Placer {
   }
 
   /** A worker that keeps failing is tried on another host, if one has capacity. */
-  #moveFailing(endpointIds: ReadonlySet<string>, now: number): void {
-    for (const endpointId of endpointIds) this.#moveFailingOf(endpointId, now);
-  }
-
-  #moveFailingOf(endpointId: string, now: number): void {
+  #moveFailing(endpointId: string, now: number): void {
     const record = this.#store.desiredWorkers.get(endpointId);
     if (!record || record.desired === 0) return;
     for (const worker of this.#store.workersOf(endpointId)) {
@@ -305,38 +299,25 @@ export class Placer {
 
   #recordShortfall(need: PlacedNeed, missing: number, pool: HostPool, now: number): void {
     const { endpointId, record, since, least, canWait } = need;
-    const { accountId } = record.config;
     const previous = this.#shortfalls.get(endpointId);
-    const evictionSets = evictionSetsOf(this.#store, record.config, pool);
-    if (JSON.stringify(previous?.evictionSets) !== JSON.stringify(evictionSets))
-      this.#changed.add(endpointId);
-    const isFresh =
-      previous &&
-      previous.record === record &&
+    const isCached =
+      previous?.record === record &&
       previous.generation === pool.generation &&
       now - previous.foundAt < PLACEMENT_FAILURE_CACHE_MS;
-    if (isFresh) {
-      this.#staleFailures.add(endpointId);
-      if (previous.missing !== missing) this.#changed.add(endpointId);
-      this.#shortfalls.set(endpointId, { ...previous, missing, least, canWait, evictionSets });
-      return;
-    }
-    const failure = explainPlacementFailure(record.config, pool.hosts);
-    const isSame = previous?.missing === missing && previous.failure.detail === failure.detail;
-    if (!isSame) this.#changed.add(endpointId);
-    this.#staleFailures.delete(endpointId);
-    const found = { foundAt: now, generation: pool.generation };
-    const rank = { least, canWait };
-    this.#shortfalls.set(endpointId, {
-      accountId,
-      record,
-      failure,
-      missing,
-      since,
-      evictionSets,
-      ...rank,
-      ...found,
-    });
+    const { failure, foundAt, generation } = isCached
+      ? previous
+      : {
+          failure: explainPlacementFailure(record.config, pool.hosts),
+          foundAt: now,
+          generation: pool.generation,
+        };
+    const evictionSets = evictionSetsOf(this.#store, record.config, pool);
+    const found = { record, failure, missing, since, evictionSets, foundAt, generation };
+    const shortfall = { ...found, least, canWait };
+    if (isCached) this.#staleFailures.add(endpointId);
+    else this.#staleFailures.delete(endpointId);
+    if (!previous || reportOf(previous) !== reportOf(shortfall)) this.#changed.add(endpointId);
+    this.#shortfalls.set(endpointId, shortfall);
   }
 
   #clearShortfall(endpointId: string): void {
@@ -360,14 +341,11 @@ function needOf(
   record: DesiredWorkersRecord,
   { missing, least, canWait, since }: Rank & Pick<Shortfall, "missing" | "since">,
 ): PlacedNeed {
-  const { endpointId } = record.config;
-  return {
-    endpointId,
-    has: record.desired - missing,
-    least,
-    canWait,
-    desired: record.desired,
-    since,
-    record,
-  };
+  const { desired, config } = record;
+  return { endpointId: config.endpointId, has: desired - missing, least, canWait, desired, since, record };
+}
+
+/** What the endpoint learns of it. */
+function reportOf({ missing, failure, evictionSets }: Shortfall): string {
+  return JSON.stringify([missing, failure.detail, evictionSets]);
 }

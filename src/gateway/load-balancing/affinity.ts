@@ -1,9 +1,12 @@
 /** The header with which a client requests the worker of an earlier answer. */
 import { idSchema } from "../../contract/agent/agent.ts";
-import { DIRECT_STRICT_WAIT_MS, DIRECT_WAIT_MS } from "../../contract/limits.ts";
 import type { Affinity } from "../../endpoint/load-balancing/messages.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { AFFINITY_HEADER } from "./headers.ts";
+
+/** How long a request waits for a worker, and one that asks for a certain worker. */
+export const DIRECT_WAIT_MS = 2 * 60_000;
+export const DIRECT_STRICT_WAIT_MS = 5 * 60_000;
 
 const MODES: ReadonlyMap<string, Affinity["mode"]> = new Map([
   ["strict", "strict"],

@@ -1,12 +1,14 @@
 /** A worker's answer as the client receives it. */
 import { ignoreFailure } from "../../std/errors.ts";
-import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
 import { responseHeadSchema, type ResponseHead, decodeJson } from "../../link/link-messages.ts";
 import type { ForwardReply } from "../../endpoint/load-balancing/messages.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { isolateHeaders } from "./origin-isolation.ts";
 import { AFFINITY_HEADER, fromByteString, endToEndHeaders } from "./headers.ts";
 import { copyStream, type Watch } from "./stream-copy.ts";
+
+/** Time until a worker begins its answer, and between two pieces of it. */
+export const DIRECT_TIME_LIMIT_MS = 5.5 * 60_000;
 
 export type WorkerAnswer = Extract<ForwardReply, { kind: "answer" }>;
 

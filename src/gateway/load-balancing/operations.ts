@@ -1,11 +1,8 @@
 /** Load-balanced endpoints: `/lb/{endpointId}/…`, where the routes are those of the workers. */
 import * as z from "zod";
-import {
-  DIRECT_BODY_MAX_BYTES,
-  DIRECT_STRICT_WAIT_MS,
-  DIRECT_TIME_LIMIT_MS,
-  DIRECT_WAIT_MS,
-} from "../../contract/limits.ts";
+import { DIRECT_WAIT_MS, DIRECT_STRICT_WAIT_MS } from "./affinity.ts";
+import { DIRECT_TIME_LIMIT_MS } from "./answer.ts";
+import { DIRECT_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import { directErrorBodySchema } from "../../contract/errors.ts";
 import { endpointParameter } from "../queue/route.ts";
 import type { Api, Operation } from "../route.ts";

@@ -2,11 +2,7 @@
 import { clientAddress } from "../../auth/client-address.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import {
-  DIRECT_BODY_MAX_BYTES,
-  DIRECT_INLINE_BODY_BYTES,
-  DIRECT_TIME_LIMIT_MS,
-} from "../../contract/limits.ts";
+import { DIRECT_BODY_MAX_BYTES, DIRECT_INLINE_BODY_BYTES } from "../../contract/limits.ts";
 import {
   DIRECT_HEADERS_MAX,
   DIRECT_TARGET_MAX_CHARACTERS,
@@ -18,7 +14,7 @@ import type { ForwardCall } from "../../endpoint/load-balancing/messages.ts";
 import type { Env } from "../../env.ts";
 import { type ErrorFormat, loadBalancingFormat, renderLoadBalancingError } from "../errors.ts";
 import { readAffinity } from "./affinity.ts";
-import { type ClientConnection, openAnswer } from "./answer.ts";
+import { type ClientConnection, openAnswer, DIRECT_TIME_LIMIT_MS } from "./answer.ts";
 import type { Place } from "./endpoint-url.ts";
 import { isUpgrade, requestHead } from "./request-head.ts";
 import { openUpgrade, requestUpgrade } from "./upgrade.ts";

@@ -1,7 +1,7 @@
 /** Finds a worker for one request: calls the object until there is one, or the time limit is over. */
 import { ignoreFailure } from "../../std/errors.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
-import { DIRECT_TIME_LIMIT_MS } from "../../contract/limits.ts";
+import { DIRECT_TIME_LIMIT_MS } from "./answer.ts";
 import type { ResetReason } from "../../link/link-messages.ts";
 import type { Affinity, NoWorker, ForwardFailure } from "../../endpoint/load-balancing/messages.ts";
 import type { Unconfigured } from "../../endpoint/messages.ts";

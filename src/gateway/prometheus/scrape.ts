@@ -8,13 +8,12 @@ import type { Context } from "hono";
 import { missingEndpointAccess, missingManagementAccess } from "../../auth/access.ts";
 import { authenticate, callerName, type Principal } from "../../auth/principal.ts";
 import { countRequest, networkOf } from "../../auth/request-rates.ts";
-import { ENDPOINT_CALLS_CONCURRENT_MAX } from "../../contract/limits.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { EXPOSITION_TYPE } from "../../domain/metrics/exposition.ts";
 import type { Env } from "../../env.ts";
 import type { EndpointSnapshot } from "../../fleet/fleet-snapshot.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { endpointObject, fleetObject } from "../../management/objects.ts";
+import { endpointObject, fleetObject, ENDPOINT_CALLS_CONCURRENT_MAX } from "../../management/objects.ts";
 import { exposeAccount, type MeasuredEndpoint } from "./families.ts";
 
 /** Endpoints whose objects one scrape calls; those with most workers first. */

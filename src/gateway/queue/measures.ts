@@ -69,10 +69,10 @@ export const measureRoutes: readonly QueueRoute[] = [
   }),
 ];
 
-/** Where other clients look for the logs of one worker: `/v2/serverless/{endpointId}/workers/{workerId}/logs`. */
+/** The logs of one worker, which are a part of REST v2: `/v2/serverless/{endpointId}/workers/{workerId}/logs`. */
 export const workerLogRoutes: readonly QueueRoute[] = [
   readingRoute("logs", {
-    on: "GET /{endpointId}/workers/{workerId}/logs",
+    on: "GET /serverless/{endpointId}/workers/{workerId}/logs",
     access: "read",
     id: "followWorkerLogs",
     summary: "Follow the logs of one worker",

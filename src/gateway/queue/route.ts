@@ -2,12 +2,13 @@
 import type { MiddlewareHandler } from "hono";
 import * as z from "zod";
 import { errorBodySchema } from "../../contract/errors.ts";
-import { IDEMPOTENCY_KEY_MAX_LENGTH } from "../../contract/limits.ts";
 import type { LimitedOperation } from "../../contract/rate-limits.ts";
 import type { Access } from "../../domain/accounts/permissions.ts";
 import type { Api, ErrorStatus, Route } from "../route.ts";
 import { limitedAs, requireQueue, requireWrite, type QueueApi } from "./context.ts";
 import { counted } from "./limits.ts";
+
+export const IDEMPOTENCY_KEY_MAX_LENGTH = 255;
 
 type Described = Route<QueueApi> & {
   /** Write access includes read access, which every operation needs. */

@@ -5,24 +5,19 @@ import { mount } from "../route.ts";
 import { batchRoutes } from "./batches/batch-routes.ts";
 import { type QueueApi, withEndpoint } from "./context.ts";
 import { jobRoutes } from "./jobs/job-routes.ts";
-import { measureRoutes, workerLogRoutes } from "./measures.ts";
+import { measureRoutes } from "./measures.ts";
 import { openaiApi, openaiRoutes } from "./openai/routes.ts";
 import { guardsOf, queueApi } from "./route.ts";
 
 /** For the OpenAPI document. */
 export const queueApis = [
   queueApi("Jobs", [...jobRoutes, ...measureRoutes]),
-  { ...queueApi("Jobs", workerLogRoutes), prefix: "/v2/serverless" },
   openaiApi,
   queueApi("Batches", batchRoutes),
 ];
 
 export function queueRoutes(): Hono<QueueApi> {
   const routes = new Hono<QueueApi>();
-  // Before the others, which would match it: no endpoint has the id serverless.
-  const workerLogs = new Hono<QueueApi>();
-  mount(workerLogs, workerLogRoutes, (route) => [withEndpoint, ...guardsOf(route)]);
-  routes.route("/serverless", workerLogs);
   // Errors of the key and the endpoint have the form of OpenAI here, too.
   routes.route("/:endpointId/openai", openaiRoutes());
 

@@ -6,19 +6,10 @@ import type { Handler } from "hono";
 import * as z from "zod";
 import { parseInput } from "../../management/input-schemas.ts";
 import type { RequestContext } from "../../management/context.ts";
-import type { ErrorStatus, OnRequest, Operation, Route } from "../route.ts";
+import type { Call, ErrorStatus, OnRequest, Operation, Route } from "../route.ts";
 import { changedJson, type RestApi, type RestContext } from "./context.ts";
 import { readInput } from "./input.ts";
 
-type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | ParameterOf<Rest>
-  : never;
-
-type Call<On extends string, Query, Body> = {
-  readonly params: Readonly<Record<ParameterOf<On>, string>>;
-  readonly query: z.output<Query>;
-  readonly body: z.output<Body>;
-};
 type Awaitable<Value> = Value | Promise<Value>;
 /** An answer without a schema has no body. */
 type AnswerOf<Answer> = Answer extends z.ZodType<object> ? z.input<Answer> & object : void;

@@ -1,5 +1,4 @@
 import type { EndpointRecord } from "../../management/endpoints/endpoints.ts";
-import { ARTIFACT_DOWNLOAD_TTL_MS } from "../../contract/flash/flash-limits.ts";
 import { liveToken, downloadToken } from "../../auth/derived-keys.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { createApp, deleteApp, requireAppByName, type FlashAppRecord } from "../../management/flash/apps.ts";
@@ -33,7 +32,7 @@ import {
   uploadAnnouncementSchema,
 } from "../../management/flash/flash-input.ts";
 import { renewLease } from "../../management/flash/sessions.ts";
-import { prepareUpload } from "../../management/flash/uploads.ts";
+import { prepareUpload, ARTIFACT_DOWNLOAD_TTL_MS } from "../../management/flash/uploads.ts";
 import { attachedIds, type NetworkVolumeRecord } from "../../management/endpoints/volumes.ts";
 import { withArguments, withInput, withoutArguments, type GraphqlContext } from "../context.ts";
 

@@ -48,13 +48,19 @@ export async function allAccounts(context: RequestContext): Promise<readonly Acc
   return await listAccounts(context.db);
 }
 
+/** The caller's own account. */
+export async function readAccount({ db, principal }: RequestContext): Promise<AccountRecord> {
+  const read = await findAccount(db, principal.accountId);
+  if (read === undefined) throw new Error("The account of a key is gone.");
+  return read;
+}
+
 /** Changes settings of the caller's own account. */
 export async function changeAccountSettings(
   context: RequestContext,
   { pubKey }: z.output<typeof accountSettingsSchema>,
 ): Promise<AccountRecord> {
-  const read = await findAccount(context.db, context.principal.accountId);
-  if (read === undefined) throw new Error("The account of a key is gone.");
+  const read = await readAccount(context);
   const settings = { pubKey: pubKey === undefined ? read.pubKey : pubKey };
   return await updateAccountSettings(context.db, authorOf(context), read, settings);
 }

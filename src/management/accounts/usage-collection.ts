@@ -3,7 +3,6 @@
  * them. Everything is a total of an hour (db/usage.ts, U1), so a run may be cut off anywhere, run twice, or be late
  * by as long as the objects remember.
  */
-import { ENDPOINT_CALLS_CONCURRENT_MAX } from "../../contract/limits.ts";
 import type { Database } from "../../db/database.ts";
 import {
   findUsageProgress,
@@ -19,7 +18,7 @@ import {
 import type { JobHour } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
 import { logFailure } from "../../failure-log.ts";
-import { endpointObject, fleetObject } from "../objects.ts";
+import { endpointObject, fleetObject, ENDPOINT_CALLS_CONCURRENT_MAX } from "../objects.ts";
 
 /** Objects of endpoints that one maintenance run asks for their usage. */
 const USAGE_CALLS_MAX = 100;

@@ -1,11 +1,10 @@
 /** What endpoints of the calling account used, by hour, day or longer, and what that costs nominally. */
 import * as z from "zod";
 import { findGpuCard, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
-import { USAGE_RETENTION_MS } from "../../contract/limits.ts";
 import type { MetricsWindow } from "../../contract/metrics.ts";
 import type { ActivityReport } from "../../endpoint/messages.ts";
 import { logFailure } from "../../failure-log.ts";
-import { listUsage, type UsageRecord } from "../../db/usage.ts";
+import { listUsage, type UsageRecord, USAGE_RETENTION_MS } from "../../db/usage.ts";
 import { addGpuTimes, type GpuTime } from "../../domain/metrics/worker-usage.ts";
 import { gpuPrice, readGpuPrices, GPU_PRICE_PER_GB_HOUR, type GpuPrices } from "../catalog/prices.ts";
 import type { RequestContext } from "../context.ts";
@@ -24,10 +23,13 @@ const moment = z
   .transform((text) => Date.parse(text))
   .refine((at) => Number.isFinite(at), "must be a time such as 2026-01-31T00:00:00Z");
 
+export const BUCKETS = ["hour", "day", "week", "month", "year"] as const;
+export type Bucket = (typeof BUCKETS)[number];
+
 export const usageSelectionSchema = z.object({
   from: moment.nullish(),
   to: moment.nullish(),
-  bucket: oneOf(["hour", "day", "week", "month", "year"]).nullish(),
+  bucket: oneOf(BUCKETS).nullish(),
   endpointId: stringSchema.nullish(),
 });
 export type UsageSelection = z.infer<typeof usageSelectionSchema>;
@@ -76,8 +78,6 @@ export async function reportUsage(context: RequestContext, selection: UsageSelec
   return [...spans.values()].map((group) => sumOf(group, bucket, prices));
 }
 
-type Bucket = NonNullable<UsageSelection["bucket"]>;
-
 function sumOf(rows: readonly UsageRecord[], bucket: Bucket, prices: GpuPrices): UsageSpan {
   const { endpointId = "", hour = 0 } = rows[0] ?? {};
   const total = (name: (typeof COUNTS)[number]) => rows.reduce((sum, row) => sum + row[name], 0);
@@ -106,21 +106,26 @@ function priceOf({ model, tier }: GpuTime, prices: GpuPrices): number {
   return prices[tier] ?? GPU_TIERS[tier as GpuTier].memoryGb * GPU_PRICE_PER_GB_HOUR;
 }
 
-/** Where the span of an hour begins, in UTC; weeks begin on Monday. */
-function spanOf(hour: number, bucket: Bucket): number {
-  const date = new Date(hour);
+/** Where the span of a moment begins, in UTC; weeks begin on Monday. */
+export function spanOf(at: number, bucket: Bucket): number {
+  return spanAfter(at, bucket, 0);
+}
+
+/** Where the span begins that lies `count` spans after that of a moment; before it, if `count` is negative. */
+export function spanAfter(at: number, bucket: Bucket, count: number): number {
+  const date = new Date(at);
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
   switch (bucket) {
     case "hour":
-      return hour;
+      return (Math.floor(at / HOUR_MS) + count) * HOUR_MS;
     case "day":
-      return Date.UTC(year, month, day);
+      return Date.UTC(year, month, day + count);
     case "week":
-      return Date.UTC(year, month, day - ((date.getUTCDay() + 6) % 7));
+      return Date.UTC(year, month, day - ((date.getUTCDay() + 6) % 7) + 7 * count);
     case "month":
-      return Date.UTC(year, month);
+      return Date.UTC(year, month + count);
     case "year":
-      return Date.UTC(year, 0);
+      return Date.UTC(year + count, 0);
   }
 }
 

@@ -4,7 +4,6 @@
  * A1  D1 is written first; saving or deleting again repairs an object that was not reached.
  * A2  The last sender has sent the newest state: after sending, D1 is read again until nothing changed.
  */
-import { ENDPOINT_CALLS_CONCURRENT_MAX } from "../../contract/limits.ts";
 import type { WebhookSecret } from "../../contract/webhook.ts";
 import {
   closeEndpointRemoval,
@@ -15,7 +14,7 @@ import {
 } from "../../db/endpoints.ts";
 import { findTemplates, type TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../context.ts";
-import { endpointObject } from "../objects.ts";
+import { endpointObject, ENDPOINT_CALLS_CONCURRENT_MAX } from "../objects.ts";
 import { logFailure } from "../../failure-log.ts";
 import { logRetentionDays, removeLogsOf } from "../logs/log-retention.ts";
 import { ServiceError } from "../../contract/errors.ts";

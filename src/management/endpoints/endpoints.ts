@@ -12,6 +12,7 @@ import {
   type EndpointValues,
 } from "../../db/endpoints.ts";
 import { deleteTemplateIfUnused, findTemplate } from "../../db/templates.ts";
+import { listReleases, type ReleaseRecord } from "../../db/releases.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
@@ -47,6 +48,14 @@ export async function listOwnEndpoints({
   principal,
 }: RequestContext): Promise<readonly EndpointRecord[]> {
   return await listEndpoints(db, principal.accountId);
+}
+
+/** The releases of an endpoint of the calling account, the newest first. */
+export async function listOwnReleases(
+  { db, principal }: RequestContext,
+  endpointId: string,
+): Promise<readonly ReleaseRecord[]> {
+  return await listReleases(db, principal.accountId, endpointId);
 }
 
 // Saving

@@ -8,7 +8,8 @@ import type { TemplateRecord } from "../../db/templates.ts";
 import type { WorkerView } from "../../fleet/messages.ts";
 import { cpuPrice, gpuPrice, readGpuPrices, roundPrice } from "../catalog/prices.ts";
 import type { RequestContext } from "../context.ts";
-import { fleetObject } from "../objects.ts";
+import { logFailure } from "../../failure-log.ts";
+import { endpointObject, fleetObject } from "../objects.ts";
 
 type PodStatus = "CREATED" | "RUNNING" | "RESTARTING" | "EXITED";
 
@@ -28,6 +29,20 @@ export async function listWorkers(
   endpointIds: readonly string[],
 ): Promise<WorkerView[]> {
   return await fleetObject(context.env).workersOf(endpointIds);
+}
+
+/** Ids of the workers of an endpoint that have a job or a request; none when its object cannot be reached. */
+export async function listBusyWorkers(
+  { env }: Pick<RequestContext, "env">,
+  endpointId: string,
+): Promise<ReadonlySet<string>> {
+  try {
+    const reply = await endpointObject(env, endpointId).health();
+    return new Set(reply.kind === "health" ? reply.busyWorkers : []);
+  } catch (cause) {
+    logFailure("metrics_not_read", { endpointId }, cause);
+    return new Set();
+  }
 }
 
 /** A worker as a pod. Values of variables stay out, since they may be secret. */
@@ -104,7 +119,7 @@ function runtimeOf({ gpuModels }: WorkerView, uptimeInSeconds: number) {
 }
 
 /** A container that is not up has not started, whatever it did before. */
-function startOf({ state, start }: WorkerView): number | null {
+export function startOf({ state, start }: WorkerView): number | null {
   if (state === "pulling" || state === "crash_looping" || state === "standby") return null;
   return start?.containerStartedAt ?? start?.readyAt ?? null;
 }

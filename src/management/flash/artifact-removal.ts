@@ -1,7 +1,7 @@
 /** Removing what lies in the bucket and is no longer needed. Objects go before their rows, so that none is forgotten. */
 import { ignoreFailure } from "../../std/errors.ts";
-import { ARTIFACTS_REMOVED_AT_ONCE, FLASH_BUILDS_RETAINED } from "../../contract/flash/flash-limits.ts";
-import { MAINTENANCE_ROWS_MAX, ORPHAN_RETENTION_MS } from "../../contract/limits.ts";
+import { ORPHAN_RETENTION_MS } from "../../db/templates.ts";
+import { MAINTENANCE_ROWS_MAX } from "../../db/database.ts";
 import type { Database } from "../../db/database.ts";
 import { listFlashBuilds, listSurplusFlashBuilds, removeFlashBuildsIfUnused } from "../../db/flash/builds.ts";
 import {
@@ -12,6 +12,12 @@ import {
 } from "../../db/flash/uploads.ts";
 import type { Env } from "../../env.ts";
 import type { RequestContext } from "../context.ts";
+
+/** Builds of an app that no environment uses: the newest are kept, so that a user can roll back. */
+export const FLASH_BUILDS_RETAINED = 20;
+
+/** Objects of uploads that ended which one maintenance run removes at most. */
+const ARTIFACTS_REMOVED_AT_ONCE = 100;
 
 type Place = { readonly env: Pick<Env, "ARTIFACTS">; readonly db: Database; readonly now: number };
 

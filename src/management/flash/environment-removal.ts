@@ -1,5 +1,5 @@
 /** Deleting an environment: first its endpoints, then itself. Cut off anywhere, it is finished by deleting again. */
-import { ENDPOINT_CALLS_CONCURRENT_MAX } from "../../contract/limits.ts";
+import { ENDPOINT_CALLS_CONCURRENT_MAX } from "../objects.ts";
 import { listEndpointsOfEnvironment, type EndpointRecord } from "../../db/endpoints.ts";
 import {
   closeFlashEnvironment,

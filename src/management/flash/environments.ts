@@ -8,8 +8,8 @@ import {
   insertFlashEnvironmentIfFree,
   hasEnvironmentQuotaLeft,
   type FlashEnvironmentRecord,
+  FLASH_ENVIRONMENTS_MAX,
 } from "../../db/flash/environments.ts";
-import { FLASH_ENVIRONMENTS_MAX } from "../../contract/flash/flash-limits.ts";
 import { isBuildOfEnvironment } from "../../db/flash/deployments.ts";
 import { makeFlashAppPermanent } from "../../db/flash/apps.ts";
 import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";

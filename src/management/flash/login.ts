@@ -17,7 +17,6 @@ import {
   type LoginWishes,
 } from "../../auth/login-request.ts";
 import type { AuthRequestStatus } from "../../contract/flash/flash-names.ts";
-import { FLASH_AUTH_CLIENT_MAX_CHARACTERS } from "../../contract/flash/flash-limits.ts";
 import type { ApiKeyRecord } from "../../db/credentials/api-keys.ts";
 import {
   approveIfPending,
@@ -33,6 +32,9 @@ import { openingKeys, requireSealingKeys } from "../secrets/sealing-keys.ts";
 import { idSchema, nameSchema, oneOf, optional, optionalNonEmpty, stringSchema } from "../input-schemas.ts";
 import { issueToken, requireOwnKey } from "../accounts/api-keys.ts";
 import { ServiceError } from "../../contract/errors.ts";
+
+/** Length to which the name that a client gives itself is cut. */
+const FLASH_AUTH_CLIENT_MAX_CHARACTERS = 200;
 
 export type { FlashAuthRecord };
 

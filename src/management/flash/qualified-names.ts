@@ -3,11 +3,13 @@ import { outsideEnvironment } from "../../auth/environment-principal.ts";
 import type { Principal } from "../../auth/principal.ts";
 import { countFailure, refuseExhausted } from "../../auth/request-rates.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { FLASH_URL_CACHE_MS } from "../../contract/flash/flash-limits.ts";
 import { openDatabase } from "../../db/database.ts";
 import { findEndpointByQualifiedName, type QualifiedEndpointName } from "../../db/flash/deployments.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import type { Env } from "../../env.ts";
+
+/** How long an edge location caches which endpoint an app calls by a name: each deployment may change it. */
+export const FLASH_URL_CACHE_MS = 5_000;
 
 type CachedEndpoint = {
   readonly environmentId: string;

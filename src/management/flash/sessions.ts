@@ -1,6 +1,5 @@
 /** Sessions: flash environments that end when their lease is not renewed. */
 import { ANONYMOUS } from "../../auth/principal.ts";
-import { LIVE_SESSIONS_ENDED_AT_ONCE } from "../../contract/flash/flash-limits.ts";
 import { deleteFlashAppIfEmpty, findFlashApp } from "../../db/flash/apps.ts";
 import {
   closeIfLapsed,
@@ -14,6 +13,9 @@ import { ServiceError } from "../../contract/errors.ts";
 import { removeEnvironment } from "./environment-removal.ts";
 import type { LeaseRenewal } from "./flash-input.ts";
 import { leaseLapsed, requireOpenEnvironment } from "./open-environment.ts";
+
+/** Sessions whose lease has lapsed which one maintenance run ends at most. */
+const LIVE_SESSIONS_ENDED_AT_ONCE = 20;
 
 /** The operation in the audit log when no caller requested it. */
 const LEASE_END = "end of a lease";

@@ -1,12 +1,7 @@
 /** Announcing the upload of an artifact. */
 import { generateCredential } from "../../auth/credential.ts";
 import { hashKey } from "../../auth/digest.ts";
-import {
-  ARTIFACT_UPLOAD_TTL_MS,
-  ARTIFACT_DOWNLOAD_TTL_MS,
-  ARTIFACT_STORAGE_DEFAULT_GB,
-  FLASH_BUILDS_RETAINED,
-} from "../../contract/flash/flash-limits.ts";
+import { FLASH_BUILDS_RETAINED } from "./artifact-removal.ts";
 import { findFlashBuildOf } from "../../db/flash/builds.ts";
 import type { FlashAppRecord } from "../../db/flash/apps.ts";
 import {
@@ -27,6 +22,15 @@ import { AwsClient } from "aws4fetch";
 import type { Env } from "../../env.ts";
 import { bytesOfVariable, inGigabytes } from "../../domain/limits/gigabytes.ts";
 import { ServiceError } from "../../contract/errors.ts";
+
+/** Artifacts of an account, in GB, unless ARTIFACT_STORAGE_GB is set; open uploads count in full. */
+const ARTIFACT_STORAGE_DEFAULT_GB = 200;
+
+/** For which the address of a stored artifact opens it. */
+export const ARTIFACT_DOWNLOAD_TTL_MS = 3_600_000;
+
+/** How long an upload may be resumed. */
+export const ARTIFACT_UPLOAD_TTL_MS = 86_400_000;
 
 export type PreparedUpload = {
   /** Empty when nothing needs to be sent. */

@@ -3,10 +3,16 @@ import { generateCredential, kindOfCredential, mayBeIssued } from "../../auth/cr
 import { hashKey } from "../../auth/digest.ts";
 import type { HostPrincipal } from "../../auth/host-principal.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { HOSTS_MAX } from "../../contract/limits.ts";
 import { findJoinToken, redeemJoinToken, type JoinTokenRecord } from "../../db/credentials/join-tokens.ts";
 import { openDatabase } from "../../db/database.ts";
-import { auditHostChange, countHosts, createHost, findOwnHost, revokeHost } from "../../db/hosts.ts";
+import {
+  auditHostChange,
+  countHosts,
+  createHost,
+  findOwnHost,
+  revokeHost,
+  HOSTS_MAX,
+} from "../../db/hosts.ts";
 import type { Env } from "../../env.ts";
 import { fleetObject } from "../objects.ts";
 

@@ -1,7 +1,7 @@
 /** What clients set of an endpoint. */
 import * as z from "zod";
-import { DATA_CENTERS } from "../../catalog/data-centers.ts";
 import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
+import { DATA_CENTERS } from "../../catalog/data-centers.ts";
 import { modelsOfGpuIds, readGpuIds, unknownExclusion } from "../../catalog/gpu-selection.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import {
@@ -31,6 +31,7 @@ import {
   stringSchema,
   wholeNumber,
 } from "../input-schemas.ts";
+import { commaList, commaListSchema, CUDA_VERSIONS, cudaVersionsField, joinList } from "./comma-list.ts";
 import { patchShape, restInput, restOutput, type Fields } from "./field.ts";
 import { environmentField, inlineTemplateSchema, templateSchema } from "./template.ts";
 import {
@@ -41,18 +42,8 @@ import {
   WORKERS_PER_ENDPOINT_MAX,
 } from "../../contract/endpoint.ts";
 
-/** A list of GPUs or places written as one text; naming all that there are takes a third of it. */
-const LIST_MAX_CHARACTERS = 4_096;
-
 const COUNTRIES = ["CZ", "FR", "GB", "NO", "RO", "US"];
 const DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d{1,3}$/;
-/** Clients refuse answers with any other version. */
-const CUDA_VERSIONS = ["11.8", ...Array.from({ length: 10 }, (_, minor) => `12.${minor}`), "13.0"];
-
-/** What objects keep in memory must not be as large as a body. */
-const commaListSchema = z
-  .string()
-  .max(LIST_MAX_CHARACTERS, `must have at most ${LIST_MAX_CHARACTERS} characters`);
 
 const gpuIdsSchema = commaListSchema.transform((gpuIds, context) => {
   const reading = readGpuIds(gpuIds);
@@ -73,19 +64,6 @@ const instanceIdSchema = z.string().superRefine((instanceId, context) => {
   const reading = readCpuInstance(instanceId);
   if (reading.kind === "refused") context.addIssue(reading.reason);
 });
-
-/** A comma list, stored without blanks; an empty one means "not set". */
-function commaList(isAllowed: (entry: string) => boolean, allowed: string) {
-  return commaListSchema.transform((list, context) => {
-    const entries = list
-      .split(",")
-      .map((entry) => entry.trim())
-      .filter((entry) => entry !== "");
-    const wrong = entries.find((entry) => !isAllowed(entry));
-    if (wrong !== undefined) context.addIssue(`'${wrong}' is not allowed. Allowed: ${allowed}`);
-    return entries.length === 0 ? null : entries.join(",");
-  });
-}
 
 const locationsSchema = commaList(
   (location) => COUNTRIES.includes(location) || DATA_CENTER.test(location),
@@ -126,6 +104,11 @@ const volumeIdsSchema = z.preprocess(
 type EndpointRow = typeof endpoint.$inferSelect;
 
 const SCALER_TYPES = ["QUEUE_DELAY", "REQUEST_COUNT"] as const;
+const FLASH_BOOT_TYPES = ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] as const;
+
+/** Types of endpoints as REST v2 calls them. */
+const NESTED_TYPES = ["QUEUE", "LOAD_BALANCER"] as const;
+type NestedType = (typeof NESTED_TYPES)[number];
 const workerCount = wholeNumber(0, WORKERS_PER_ENDPOINT_MAX);
 
 /** vCPUs of a CPU worker that asks for no number of them. */
@@ -139,11 +122,6 @@ export function cpuSizes(instanceIds: readonly string[]): {
   const parts = instanceIds.map((id) => id.split("-"));
   const vcpus = Number(parts[0]?.[1]);
   return { flavors: [...new Set(parts.map(([flavor = ""]) => flavor))], vcpus: vcpus || undefined };
-}
-
-/** A comma list; null stays null, which clears. */
-function joinList(values: readonly string[] | null | undefined): string | null | undefined {
-  return values ? values.join(",") : values;
 }
 
 /** The data centers of a country; one that is named stands for itself. */
@@ -165,6 +143,7 @@ export const endpointFields = {
       default: "my endpoint",
       output: z.string(),
     },
+    v2: { name: "name", input: restNameSchema.optional(), creation: restNameSchema, output: z.string() },
   },
   type: {
     type: "String",
@@ -172,6 +151,13 @@ export const endpointFields = {
     output: "QB, with a queue, or LB, load-balanced.",
     patch: optional(oneOf(["QB", "LB"])),
     rest: { output: z.enum(["QB", "LB"]) },
+    v2: {
+      name: "type",
+      creation: oneOf(NESTED_TYPES),
+      toPatch: (type: NestedType | undefined) => type && (type === "QUEUE" ? "QB" : "LB"),
+      output: z.enum(NESTED_TYPES),
+      toOutput: (type: EndpointRow["type"]) => (type === "QB" ? "QUEUE" : "LOAD_BALANCER"),
+    },
   },
   gpuIds: {
     type: "String",
@@ -192,6 +178,7 @@ export const endpointFields = {
     patch: optional(wholeNumber(0)),
     workerTrait: true,
     rest: { input: zeroIsAbsent(wholeNumber(1)), output: z.int() },
+    v2: { name: "gpu.count", input: wholeNumber(1).optional(), output: z.int() },
   },
   instanceIds: {
     type: "[String]",
@@ -222,6 +209,7 @@ export const endpointFields = {
     patch: optional(workerCount),
     default: 0,
     rest: { input: workerCount.nullish(), output: z.int() },
+    v2: { name: "workers.min", input: workerCount.optional(), output: z.int() },
   },
   workersMax: {
     type: "Int",
@@ -229,6 +217,7 @@ export const endpointFields = {
     patch: optional(workerCount),
     default: WORKERS_MAX_DEFAULT,
     rest: { input: workerCount.nullish(), output: z.int() },
+    v2: { name: "workers.max", input: workerCount.optional(), default: 3, output: z.int() },
   },
   workersPFBTarget: {
     type: "Int",
@@ -245,6 +234,12 @@ export const endpointFields = {
     column: "idleTimeoutSeconds",
     default: IDLE_TIMEOUT_DEFAULT_SECONDS,
     rest: { input: zeroIsAbsent(wholeNumber(1, IDLE_TIMEOUT_MAX_SECONDS)), output: z.int() },
+    v2: {
+      name: "workers.idleTimeout",
+      input: wholeNumber(1, IDLE_TIMEOUT_MAX_SECONDS).optional(),
+      default: 10,
+      output: z.int(),
+    },
   },
   scalerType: {
     type: "String",
@@ -268,6 +263,12 @@ export const endpointFields = {
     patch: executionTimeoutSchema,
     default: EXECUTION_TIMEOUT_DEFAULT_MS,
     rest: { input: wholeNumber(0).nullish(), output: z.int() },
+    v2: {
+      name: "timeout",
+      input: wholeNumber(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS).optional(),
+      default: 300_000,
+      output: z.int(),
+    },
   },
   queueDepthMax: {
     type: "Int",
@@ -280,7 +281,7 @@ export const endpointFields = {
     type: "FlashBootType",
     input:
       "FLASHBOOT keeps stopped workers prepared, so that a cold start costs little; another type replaces the workers. Null clears it.",
-    patch: clearable(oneOf(["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"])),
+    patch: clearable(oneOf(FLASH_BOOT_TYPES)),
     default: null,
     workerTrait: true,
     rest: {
@@ -289,6 +290,13 @@ export const endpointFields = {
       toPatch: (isOn: boolean | null | undefined) => (isOn == null ? undefined : isOn ? "FLASHBOOT" : "OFF"),
       output: z.boolean(),
       toOutput: (flashBootType: EndpointRow["flashBootType"]) => hasFlashBoot({ flashBootType }),
+    },
+    v2: {
+      name: "flashboot",
+      input: oneOf(FLASH_BOOT_TYPES).optional(),
+      default: "OFF",
+      output: z.enum(FLASH_BOOT_TYPES),
+      toOutput: (flashBootType: EndpointRow["flashBootType"]) => flashBootType ?? "OFF",
     },
   },
   locations: {
@@ -302,6 +310,13 @@ export const endpointFields = {
     rest: {
       name: "dataCenterIds",
       input: stringsSchema.nullish().meta({ example: ["EU-RO-1"] }),
+      toPatch: joinList,
+      output: z.array(z.string()),
+      toOutput: (locations: string | null) => splitList(locations).flatMap(dataCentersAt),
+    },
+    v2: {
+      name: "dataCenterIds",
+      input: stringsSchema.optional().meta({ example: ["EU-RO-1"] }),
       toPatch: joinList,
       output: z.array(z.string()),
       toOutput: (locations: string | null) => splitList(locations).flatMap(dataCentersAt),
@@ -328,13 +343,15 @@ export const endpointFields = {
         ids?.map((networkVolumeId) => ({ networkVolumeId })) ?? ids,
       output: z.array(z.string()),
     },
+    v2: {
+      name: "networkVolumes",
+      input: stringsSchema.optional(),
+      toPatch: (ids: readonly string[] | undefined) => ids?.map((networkVolumeId) => ({ networkVolumeId })),
+      output: z.array(z.string()),
+    },
   },
   allowedCudaVersions: {
-    type: "String",
-    input: "Comma list such as 12.8,13.0; empty means any.",
-    output: "Comma list; null means any.",
-    patch: clearable(commaList((version) => CUDA_VERSIONS.includes(version), CUDA_VERSIONS.join(", "))),
-    default: null,
+    ...cudaVersionsField,
     workerTrait: true,
     rest: {
       input: stringsSchema.nullish().meta({ example: ["12.8"] }),
@@ -342,6 +359,7 @@ export const endpointFields = {
       output: z.array(z.string()),
       toOutput: splitList,
     },
+    v2: { ...cudaVersionsField.v2, name: "gpu.allowedCudaVersions" },
   },
   minCudaVersion: {
     type: "String",
@@ -354,6 +372,7 @@ export const endpointFields = {
       output: z.string().optional(),
       toOutput: (version: string | null) => version ?? undefined,
     },
+    v2: { name: "gpu.minCudaVersion", input: stringSchema.optional(), output: z.string().nullable() },
   },
   env: {
     ...environmentField,

@@ -23,6 +23,8 @@ export type Field<Column extends string = string> = {
   readonly workerTrait?: true | ((stored: never) => unknown);
   /** Its form in REST v1; absent where REST does not have it. */
   readonly rest?: RestField;
+  /** Its form in REST v2, named by its place in bodies: `workers.min`. */
+  readonly v2?: RestField & { readonly name: string };
 };
 
 export type RestField = {
@@ -174,6 +176,61 @@ export function toRest(table: Fields, record: object): Readonly<Record<string, u
 /** Names of fields in REST by their names in patches, where they differ. */
 export function restNames(table: Fields): Readonly<Record<string, string>> {
   return collect(table, (name, { rest }) => [name, rest?.name]);
+}
+
+// REST v2
+
+/** Schemas by their place in a body. */
+export type NestedShape = Readonly<Record<string, z.ZodType>>;
+
+/** The members of a body by their place. */
+export function nestedInput(table: Fields, kind: BodyKind): NestedShape {
+  return collect(table, (name, { input: description, v2 }) => {
+    const schema = kind === "creation" ? (v2?.creation ?? v2?.input) : v2?.input;
+    return [v2?.name ?? name, description === undefined ? schema : schema?.meta({ description })];
+  });
+}
+
+/** The members of an answer by their place. */
+export function nestedOutput(table: Fields): NestedShape {
+  return collect(table, (name, { output: description, v2 }) => [
+    v2?.name ?? name,
+    description === undefined ? v2?.output : v2?.output?.meta({ description }),
+  ]);
+}
+
+/** What a nested body asks for, as the schema of the patch takes it. */
+export function fromNested(table: Fields, body: object, kind: BodyKind): Readonly<Record<string, unknown>> {
+  return collect(table, (name, { v2 }) => {
+    if (v2 === undefined) return [name, undefined];
+    const sent = valueAt(body, v2.name);
+    const value = kind === "creation" ? (sent ?? v2.default) : sent;
+    return [name, v2.toPatch === undefined ? value : apply(v2.toPatch, value)];
+  });
+}
+
+/** The values of an answer by their place. */
+export function toNested(table: Fields, record: object): Readonly<Record<string, unknown>> {
+  const values = new Map<string, unknown>(Object.entries(record));
+  return collect(table, (name, { column = name, v2 }) => {
+    const value = values.get(column);
+    return [v2?.name ?? name, v2?.output && (v2.toOutput === undefined ? value : apply(v2.toOutput, value))];
+  });
+}
+
+/** Places of fields in REST v2 by their names in patches. */
+export function nestedNames(table: Fields): Readonly<Record<string, string>> {
+  return collect(table, (name, { v2 }) => [name, v2?.name]);
+}
+
+function valueAt(body: object, place: string): unknown {
+  return place
+    .split(".")
+    .reduce<unknown>((value, name) => (isObject(value) ? Reflect.get(value, name) : undefined), body);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 /** The table determines what its functions take: each gets values of its own field only. */

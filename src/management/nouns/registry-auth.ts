@@ -18,6 +18,7 @@ export const registryAuthNameField = {
     input: "At most 191 characters; need not be unique.",
     patch: nameSchema,
     rest: { creation: restNameSchema.meta({ example: "ghcr" }), output: z.string() },
+    v2: { name: "name", creation: nameSchema.meta({ example: "ghcr" }), output: z.string() },
   },
 } satisfies Fields;
 
@@ -30,6 +31,7 @@ export const loginFields = {
       .max(USERNAME_MAX_CHARACTERS, `must have at most ${USERNAME_MAX_CHARACTERS} characters`)
       .refine((username) => !username.includes(":"), { error: "must not contain ':'" }),
     rest: { creation: restFilled },
+    v2: { name: "username", creation: restFilled },
   },
   password: {
     type: "String",
@@ -38,6 +40,7 @@ export const loginFields = {
       error: `must have at most ${PASSWORD_MAX_BYTES} bytes (UTF-8)`,
     }),
     rest: { creation: restFilled.meta({ format: "password" }) },
+    v2: { name: "password", creation: restFilled.meta({ format: "password" }) },
   },
 } satisfies Fields;
 

@@ -20,11 +20,18 @@ import {
   stringSchema,
   wholeNumber,
 } from "../input-schemas.ts";
+import { cudaVersionsField } from "./comma-list.ts";
 import { patchShape, restInput, restOutput, type Fields } from "./field.ts";
 import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
 
 const PORT_MAX = 65_535;
 const CATEGORIES = ["CPU", "GPU", "NVIDIA", "AMD"] as const;
+/** Typed clients of REST know no other ones. */
+const SHOWN_CATEGORIES = ["NVIDIA", "AMD", "CPU"] as const;
+
+function shownCategory(category: string | null): (typeof SHOWN_CATEGORIES)[number] {
+  return SHOWN_CATEGORIES.find((known) => known === category) ?? "NVIDIA";
+}
 
 export const mountPathSchema = z.string().regex(/^(\/.*)?$/, "must begin with /, such as /workspace");
 
@@ -61,12 +68,15 @@ export const environmentField = {
     Object.entries(toMap(env)).toSorted(([one], [other]) => (one < other ? -1 : 1)),
   rest: {
     input: restEnvironmentSchema.nullish(),
-    toPatch: (env: Readonly<Record<string, string>> | null | undefined) =>
-      env ? Object.entries(env).map(([key, value]) => ({ key, value })) : undefined,
+    toPatch: toVariables,
     output: z.record(z.string(), z.string()),
     toOutput: toMap,
   },
 };
+
+function toVariables(env: Readonly<Record<string, string>> | null | undefined) {
+  return env ? Object.entries(env).map(([key, value]) => ({ key, value })) : undefined;
+}
 
 /** The variables by name; the last of equal ones counts. */
 function toMap(env: readonly EnvironmentVariable[]): Record<string, string> {
@@ -88,6 +98,7 @@ const containerFields = {
       creation: restNameSchema.meta({ example: "sdxl" }),
       output: z.string(),
     },
+    v2: { name: "name", input: restNameSchema.optional(), creation: restNameSchema, output: z.string() },
   },
   imageName: {
     type: "String",
@@ -97,6 +108,7 @@ const containerFields = {
     patch: optional(processString.trim().min(1, "must not be empty")),
     workerTrait: true,
     rest: { input: blankIsAbsent(imageSchema), creation: imageSchema, output: z.string() },
+    v2: { name: "image", input: imageSchema.optional(), output: z.string() },
   },
   containerDiskInGb: {
     type: "Int",
@@ -104,6 +116,12 @@ const containerFields = {
     patch: optional(wholeNumber(1)),
     workerTrait: true,
     rest: { input: zeroIsAbsent(wholeNumber(1)), default: CONTAINER_DISK_DEFAULT_GB, output: z.int() },
+    v2: {
+      name: "disk",
+      input: wholeNumber(1).optional(),
+      default: CONTAINER_DISK_DEFAULT_GB,
+      output: z.int(),
+    },
   },
   dockerArgs: {
     type: "String",
@@ -112,8 +130,19 @@ const containerFields = {
     patch: optional(processString),
     default: "",
     workerTrait: true,
+    v2: { name: "args", input: stringSchema.optional(), output: z.string() },
   },
-  env: { ...environmentField, input: "At most 50 variables; they replace the present ones." },
+  env: {
+    ...environmentField,
+    input: "At most 50 variables; they replace the present ones.",
+    v2: {
+      name: "env",
+      input: restEnvironmentSchema.optional(),
+      toPatch: toVariables,
+      output: z.record(z.string(), z.string()),
+      toOutput: toMap,
+    },
+  },
   ports: {
     type: "String",
     input: "Comma list of <port>/<protocol>; protocols: http, tcp.",
@@ -124,6 +153,13 @@ const containerFields = {
     rest: {
       input: stringsSchema.nullish().meta({ example: ["8000/http"] }),
       toPatch: (ports: readonly string[] | null | undefined) => ports?.join(","),
+      output: z.array(z.string()),
+      toOutput: splitList,
+    },
+    v2: {
+      name: "ports",
+      input: stringsSchema.optional().meta({ example: ["8000/http"] }),
+      toPatch: (ports: readonly string[] | undefined) => ports?.join(","),
       output: z.array(z.string()),
       toOutput: splitList,
     },
@@ -148,6 +184,12 @@ const containerFields = {
       output: z.string(),
       toOutput: (id: string | null) => id ?? "",
     },
+    v2: {
+      name: "registry",
+      input: stringSchema.nullish().meta({ description: "A registry credential; null removes it." }),
+      toPatch: (id: string | null | undefined) => (id === null ? "" : id),
+      output: z.string().nullable(),
+    },
   },
   startSsh: {
     type: "Boolean",
@@ -155,6 +197,7 @@ const containerFields = {
     patch: optional(z.boolean()),
     default: false,
     workerTrait: true,
+    v2: { name: "startSsh", input: z.boolean().optional(), default: true, output: z.boolean() },
   },
   startJupyter: {
     type: "Boolean",
@@ -162,6 +205,7 @@ const containerFields = {
     patch: optional(z.boolean()),
     default: false,
     workerTrait: true,
+    v2: { name: "startJupyter", input: z.boolean().optional(), default: true, output: z.boolean() },
   },
   startScript: {
     type: "String",
@@ -197,6 +241,7 @@ export const templateFields = {
     patch: optional(wholeNumber(0)),
     workerTrait: true,
     rest: { input: wholeNumber(0).nullish(), default: 0, output: z.int() },
+    v2: { name: "mounts.persistent.size", input: wholeNumber(1), default: 0 },
   },
   volumeMountPath: {
     type: "String",
@@ -205,6 +250,7 @@ export const templateFields = {
     default: "",
     workerTrait: true,
     rest: { input: blankIsAbsent(stringSchema), default: "/workspace", output: z.string() },
+    v2: { name: "mounts.persistent.path", input: stringSchema },
   },
   portsConfig: {
     type: "[PortConfig]",
@@ -219,6 +265,7 @@ export const templateFields = {
     patch: optional(z.boolean()),
     default: false,
     rest: { creation: z.boolean().nullish(), output: z.boolean() },
+    v2: { name: "serverless", input: z.boolean().optional(), output: z.boolean() },
   },
   isPublic: {
     type: "Boolean",
@@ -226,6 +273,11 @@ export const templateFields = {
     patch: optional(z.boolean()),
     default: false,
     rest: { input: z.boolean().nullish(), output: z.boolean() },
+    v2: { name: "public", input: z.boolean().optional(), output: z.boolean() },
+  },
+  allowedCudaVersions: {
+    ...cudaVersionsField,
+    input: "Comma list such as 12.8,13.0; endpoints that REST v2 makes of the template get it.",
   },
   category: {
     type: "TemplateCategory",
@@ -234,9 +286,15 @@ export const templateFields = {
     default: null,
     rest: {
       input: oneOf(CATEGORIES).nullish(),
-      output: z.enum(["NVIDIA", "AMD", "CPU"]),
-      toOutput: (category: (typeof CATEGORIES)[number] | null) =>
-        category === null || category === "GPU" ? "NVIDIA" : category,
+      output: z.enum(SHOWN_CATEGORIES),
+      toOutput: shownCategory,
+    },
+    v2: {
+      name: "category",
+      input: oneOf(SHOWN_CATEGORIES).optional(),
+      default: "NVIDIA",
+      output: z.enum(SHOWN_CATEGORIES),
+      toOutput: shownCategory,
     },
   },
 } satisfies Fields<Column>;

@@ -28,6 +28,7 @@ export const changeableVolumeFields = {
       creation: restNameSchema.meta({ example: "models" }),
       output: z.string(),
     },
+    v2: { name: "name", input: nameSchema.optional(), creation: nameSchema, output: z.string() },
   },
   size: {
     type: "Int",
@@ -36,6 +37,7 @@ export const changeableVolumeFields = {
     patch: optional(sizeSchema),
     column: "sizeGb",
     rest: { input: sizeSchema.nullish(), creation: sizeSchema, output: z.int() },
+    v2: { name: "size", input: sizeSchema.optional(), creation: sizeSchema, output: z.int() },
   },
 } satisfies Fields<Column>;
 
@@ -46,6 +48,11 @@ export const volumeFields = {
     input: "One of the ids of dataCenters; fixed at creation.",
     patch: optionalNonEmpty(dataCenterSchema),
     rest: {
+      creation: dataCenterSchema.meta({ example: "EU-RO-1", enum: DATA_CENTER_IDS }),
+      output: z.string(),
+    },
+    v2: {
+      name: "dataCenter",
       creation: dataCenterSchema.meta({ example: "EU-RO-1", enum: DATA_CENTER_IDS }),
       output: z.string(),
     },

@@ -13,6 +13,9 @@ export function notYet(seen: unknown): NotYet {
   return new NotYet(seen);
 }
 
+/** No wait of a test is longer: what goes wrong is told, before the time of the test is over. */
+export const WAIT_LIMIT_MS = 20_000;
+
 /**
  * Looks again and again until a look answers something. A look that answers `undefined`, `null`, `false` or
  * `notYet(…)`, or in which an assertion fails, is repeated; another error ends the wait. The clock of a test that
@@ -21,7 +24,7 @@ export function notYet(seen: unknown): NotYet {
 export async function until<T>(
   look: () => T | Promise<T>,
   what: string,
-  withinMs = 60_000,
+  withinMs = WAIT_LIMIT_MS,
 ): Promise<Exclude<T, NotYet | undefined | null | false>> {
   const deadline = performance.now() + withinMs;
   for (;;) {
@@ -31,6 +34,17 @@ export async function until<T>(
       throw new Error(`Waited ${withinMs} ms until ${what}. Seen last: ${textOf(seen.seen)}`);
     }
     await scheduler.wait(5);
+  }
+}
+
+/** What a promise gives; throws when that takes too long. */
+export async function soon<T>(promise: Promise<T>, what: string, withinMs = WAIT_LIMIT_MS): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`Waited ${withinMs} ms until ${what}.`)), withinMs);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

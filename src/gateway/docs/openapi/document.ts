@@ -10,17 +10,20 @@ import { artifactApi } from "../../artifacts/routes.ts";
 import { loadBalancingApi } from "../../load-balancing/operations.ts";
 import { queueApis } from "../../queue/routes.ts";
 import { restApis } from "../../rest/routes.ts";
+import { restV2Apis } from "../../rest-v2/routes.ts";
 import type { Api, Operation } from "../../route.ts";
 import { pathsOf } from "./paths.ts";
 
 const MAX_AGE_SECONDS = 300;
 
-/** The document is expensive to make, and the same for all callers. */
-let json: string | undefined;
+/** Documents are expensive to make, and the same for all callers. */
+const cached = new Map<string, string>();
 
-/** `GET /openapi.json`: needs no key. */
+/** `GET /openapi.json`, and `/v2/openapi.json` with REST v2 alone: need no key. */
 export function openApi(context: Context): Response {
-  json ??= JSON.stringify(makeDocument());
+  const { path } = context.req;
+  const json = cached.get(path) ?? JSON.stringify(makeDocument({ isRestV2: path.startsWith("/v2/") }));
+  cached.set(path, json);
   return context.body(json, 200, {
     "Content-Type": "application/json",
     "Cache-Control": `public, max-age=${MAX_AGE_SECONDS}`,
@@ -32,7 +35,8 @@ Serverless GPU jobs on your own hosts.
 
 - **Queue API** \`/v2/{endpointId}/…\`: submit jobs, read them, stream what they yield; OpenAI's routes below \`/openai/v1\`.
 - **Load-balanced endpoints** \`/lb/{endpointId}/…\`: requests that are forwarded to a worker.
-- **REST** \`/v1/…\`: endpoints, templates, volumes, registry credentials.
+- **REST v2** \`/v2/serverless\`, \`/v2/templates\` …: endpoints, templates, volumes, registries, catalog, billing.
+- **REST v1** \`/v1/…\`: the same for clients of the older version.
 - **GraphQL** \`/graphql\`: the whole management API; see [its schema](/docs/graphql).
 - **Agent API** \`/agent/v1/…\`: for the agents of hosts.
 
@@ -61,6 +65,15 @@ const TAGS = [
   { name: "Metrics", description: "Metrics for monitoring." },
   { name: "Pods" },
   { name: "Billing" },
+  { name: "REST v2: account", description: "Public SSH keys." },
+  { name: "REST v2: endpoints", description: "Endpoints with their containers, workers and releases." },
+  { name: "REST v2: templates", description: "Settings of containers." },
+  { name: "REST v2: network volumes", description: "Storage that outlives workers." },
+  { name: "REST v2: registries", description: "Credentials for private images." },
+  { name: "REST v2: catalog", description: "What there is to run on, and where." },
+  { name: "REST v2: billing", description: "Usage at nominal prices." },
+  { name: "REST v2: pods", description: "Not offered yet." },
+  { name: "REST v2: clusters", description: "Not offered yet." },
   { name: "Hosts", description: "The machines that run your workers. They join with a join token." },
   { name: "Artifacts", description: "Upload and download of the packed files of flash apps." },
   { name: "agent", description: "For the agents of hosts, which authenticate with a host token." },
@@ -91,6 +104,7 @@ const ROOT = { prefix: "", errorBody: errorBodySchema, errors: [] };
 const APIS: readonly Api[] = [
   ...queueApis,
   loadBalancingApi,
+  ...restV2Apis,
   ...restApis,
   artifactApi,
   agentApi,
@@ -101,11 +115,12 @@ const APIS: readonly Api[] = [
     operations: [
       { ...documentOperation, on: "GET /openapi.json", id: "getDocument" },
       { ...documentOperation, on: "GET /v1/openapi.json", id: "getDocumentOfRest" },
+      { ...documentOperation, on: "GET /v2/openapi.json", id: "getDocumentOfRestV2" },
     ],
   },
 ];
 
-const description = (): ZodOpenApiObject => ({
+const description = (apis: readonly Api[]): ZodOpenApiObject => ({
   openapi: "3.1.0",
   info: {
     title: "Edgerun",
@@ -126,15 +141,15 @@ const description = (): ZodOpenApiObject => ({
       },
     },
   },
-  paths: Object.assign({}, ...APIS.map(pathsOf)),
+  paths: Object.assign({}, ...apis.map(pathsOf)),
 });
 
 /**
  * Makes the document. A published one lets answers gain members; with `isClosed` they have only the
  * described members, for tests of answers.
  */
-export function makeDocument({ isClosed = false } = {}): ReturnType<typeof createDocument> {
-  return createDocument(description(), {
+export function makeDocument({ isClosed = false, isRestV2 = false } = {}): ReturnType<typeof createDocument> {
+  return createDocument(description(isRestV2 ? restV2Apis : APIS), {
     allowEmptySchema: { custom: true },
     override: ({ jsonSchema, zodSchema, io }) => {
       const isObject = zodSchema._zod.def.type === "object";

@@ -10,11 +10,14 @@ import { splitRequest, type Api, type ErrorStatus, type OnRequest, type Operatio
 const ERRORS: Readonly<Record<ErrorStatus, string>> = {
   400: "The request is invalid; the message names the fields.",
   401: "The key is missing or wrong, or does not allow this.",
+  403: "The key does not allow this.",
   404: "The account has no such object.",
   409: "The state of the job does not allow this.",
   413: "The body is too large.",
+  422: "Fields of the request are invalid; `errors` names them.",
   429: "A limit is reached. Try again after Retry-After seconds.",
   500: "An internal error.",
+  501: "This version of Edgerun does not offer it.",
   502: "The worker broke off, refused the connection, or sent an invalid answer.",
   503: "Not possible now; try again later.",
   504: "The job exceeded its time limit.",
@@ -91,7 +94,7 @@ function errorResponses(api: Api, operation: Operation): ZodOpenApiResponsesObje
       `${status}`,
       {
         description: ERRORS[status],
-        content: { "application/json": { schema: api.errorBody } },
+        content: { [api.errorType ?? "application/json"]: { schema: api.errorBody } },
         ...(status === 429 && { headers: RETRY_AFTER }),
       },
     ]);

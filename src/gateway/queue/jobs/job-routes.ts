@@ -12,11 +12,11 @@ import {
   streamReplySchema,
   waitSchema,
 } from "../../../contract/job.ts";
-import { STREAM_HOLD_MS, WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
+import { WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
 import { webhookLogSchema } from "../../../contract/webhook.ts";
 import { withPost } from "../../route.ts";
 import { idempotencyHeaders, jobRoute, type QueueRoute } from "../route.ts";
-import { stream } from "../streams/stream.ts";
+import { stream, STREAM_HOLD_MS } from "../streams/stream.ts";
 import {
   cancel,
   purgeQueue,

@@ -2,7 +2,8 @@
 import { ignoreFailure } from "../../../std/errors.ts";
 import { ServiceError } from "../../../contract/errors.ts";
 import type { JobRequest } from "../../../contract/job.ts";
-import { IDEMPOTENCY_KEY_MAX_LENGTH, TTL_DEFAULT_MS } from "../../../contract/limits.ts";
+import { IDEMPOTENCY_KEY_MAX_LENGTH } from "../route.ts";
+import { TTL_DEFAULT_MS } from "../../../contract/limits.ts";
 import { webhookUrlIssue } from "../../../domain/webhooks/webhook-url.ts";
 import type { SlottedView, SubmitCall } from "../../../endpoint/messages.ts";
 import type { Env } from "../../../env.ts";

@@ -2,7 +2,12 @@
 import type * as z from "zod";
 import type { Env } from "../../../env.ts";
 import { LOG_AHEAD_MAX_MS, logRetentionDays } from "../../../management/logs/log-retention.ts";
-import { logQuerySchema, workerLogQuerySchema, type LogPage } from "../../../contract/agent/log.ts";
+import {
+  LOG_PAGE_MAX,
+  logQuerySchema,
+  workerLogQuerySchema,
+  type LogPage,
+} from "../../../contract/agent/log.ts";
 import { DAY_MS, SEQ_PER_MS, type LogOwner } from "../../../domain/logs/log-key.ts";
 import {
   readPosition,
@@ -39,11 +44,17 @@ export async function logs(context: QueueContext): Promise<Response> {
   } satisfies LogPage);
 }
 
-/** `GET /v2/serverless/<endpoint>/workers/<worker>/logs?source=&tail=&since=`: the lines of one worker as events. */
+/**
+ * `GET /v2/serverless/<endpoint>/workers/<worker>/logs?source=&tail=&since=`: the lines of one worker as events. A time
+ * as `Last-Event-ID` is as good as `since`.
+ */
 export async function workerLogs(context: QueueContext): Promise<Response> {
   const query = readQuery(context, workerLogQuerySchema);
   const workerId = context.req.param("workerId") ?? "";
-  return await followLogs(context, workerSearch(context.env, ownerOf(context), workerId, query), "plain");
+  const resumedAt = Date.parse(context.req.header("Last-Event-ID") ?? "");
+  const since = Number.isNaN(resumedAt) ? query.since : resumedAt;
+  const search = workerSearch(context.env, ownerOf(context), workerId, { ...query, since });
+  return await followLogs(context, search, "plain");
 }
 
 /** Searches the last lines of a worker. */
@@ -55,7 +66,7 @@ export function workerSearch(
 ): LogSearch {
   const search = searchOf(env, owner, { workerId, ...(source !== undefined && { source }) });
   const from = since === undefined ? search.from : Math.max(search.from, since * SEQ_PER_MS);
-  return { ...search, from, limit: tail, before: latest() };
+  return { ...search, from, limit: since === undefined ? tail : LOG_PAGE_MAX, before: latest() };
 }
 
 /** Searches the stored lines that match a filter. */

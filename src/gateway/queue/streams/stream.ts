@@ -1,4 +1,3 @@
-import { STREAM_HOLD_MS } from "../../../contract/limits.ts";
 import type { DrainReply, RateLimited, SlotRef, Unconfigured } from "../../../endpoint/messages.ts";
 import { awaitWakeUp } from "../../wake-up.ts";
 import { endpointObject } from "../../../management/objects.ts";
@@ -7,6 +6,12 @@ import { jobNotFound, readWait, type QueueContext } from "../context.ts";
 import { callWithinLimits, slotQuery } from "../limits.ts";
 import { streamEvents, wantsEvents } from "./stream-events.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
+
+/**
+ * How long a stream call stays open while there is nothing to send. Less than 10 s, after which the Python
+ * client gives up the call, and would lose the chunks of an answer that arrives at that moment.
+ */
+export const STREAM_HOLD_MS = 8_000;
 
 /**
  * `GET|POST /stream/<id>?wait=ms`: the chunks that no earlier call returned; waits until there are some, the job

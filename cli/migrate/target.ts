@@ -1,0 +1,150 @@
+/** The account that a migration writes to, by the management API. */
+import * as z from "zod";
+import { operation, type Service } from "../service/service.ts";
+import { sshKeyItem } from "./conversion.ts";
+import type { Item, Kind, Present } from "./plan.ts";
+
+/** Settings are compared, not used, so the document alone says which there are. */
+const named = z.looseObject({ id: z.string(), name: z.string() });
+const environment = z
+  .array(z.object({ key: z.string(), value: z.string() }))
+  .transform((env) => Object.fromEntries(env.map(({ key, value }) => [key, value])));
+
+const CONTAINER = "imageName containerDiskInGb dockerArgs ports containerRegistryAuthId env { key value }";
+
+const readAccount = operation(
+  `query { myself {
+    pubKey
+    secrets { id name }
+    containerRegistryCreds { id name }
+    networkVolumes { id name size dataCenterId }
+    podTemplates { id name ${CONTAINER} isServerless isPublic category startSsh startJupyter volumeInGb
+      volumeMountPath }
+    endpoints { id name type gpuIds gpuCount instanceIds workersMin workersMax idleTimeout scalerType scalerValue
+      executionTimeoutMs locations allowedCudaVersions minCudaVersion flashBootType networkVolumeId
+      networkVolumeIds { networkVolumeId } flashEnvironmentId env { key value } template { ${CONTAINER} } }
+  } }`,
+  {
+    myself: z.object({
+      pubKey: z.string().nullable(),
+      secrets: z.array(named),
+      containerRegistryCreds: z.array(named),
+      networkVolumes: z.array(named),
+      podTemplates: z.array(named.extend({ env: environment })),
+      endpoints: z.array(
+        named.extend({
+          flashBootType: z.string().nullable(),
+          networkVolumeId: z.string().nullable(),
+          networkVolumeIds: z.array(z.object({ networkVolumeId: z.string() })),
+          flashEnvironmentId: z.string().nullable(),
+          env: environment,
+          template: z.looseObject({ env: environment }).nullable(),
+        }),
+      ),
+    }),
+  },
+);
+
+type PresentEndpoint = z.output<typeof readAccount.schema>["myself"]["endpoints"][number];
+
+/** What the account has of each kind, with settings as items have them; without endpoints of flash apps. */
+export async function readTarget(service: Service): Promise<Readonly<Record<Kind, readonly Present[]>>> {
+  const { myself } = await service.query(readAccount);
+  const toPresent = ({ id, name, ...settings }: z.output<typeof named>): Present => ({ id, name, settings });
+  return {
+    "ssh-key": (myself.pubKey ?? "").split("\n").flatMap((line) => {
+      const item = sshKeyItem(line);
+      return item === undefined ? [] : { ...item, id: item.sourceId };
+    }),
+    secret: myself.secrets.map(toPresent),
+    registry: myself.containerRegistryCreds.map(toPresent),
+    volume: myself.networkVolumes.map(toPresent),
+    template: myself.podTemplates.map(toPresent),
+    endpoint: myself.endpoints
+      .filter(({ flashEnvironmentId }) => flashEnvironmentId === null)
+      .map((endpoint) => toPresent(flattened(endpoint))),
+  };
+}
+
+/** Its template's settings beside its own, of which its own win. */
+function flattened({
+  env,
+  template,
+  networkVolumeId,
+  networkVolumeIds,
+  flashBootType,
+  ...own
+}: PresentEndpoint) {
+  return {
+    ...template,
+    ...own,
+    flashBootType: flashBootType ?? "OFF",
+    networkVolumeIds: networkVolumeId
+      ? [networkVolumeId]
+      : networkVolumeIds.map((one) => one.networkVolumeId),
+    env: { ...template?.env, ...env },
+  };
+}
+
+/** What the old service does not tell: the value of a secret, or the login of a registry. */
+export type Credential =
+  | { readonly value: string }
+  | { readonly username: string; readonly password: string };
+
+/** The mutation by which an item is created, and the type of its input. */
+const CREATIONS = {
+  secret: ["SecretCreateInput", "secretCreate"],
+  registry: ["SaveRegistryAuthInput", "saveRegistryAuth"],
+  volume: ["CreateNetworkVolumeInput", "createNetworkVolume"],
+  template: ["SaveTemplateInput", "saveTemplate"],
+  endpoint: ["EndpointInput", "saveEndpoint"],
+} as const satisfies Record<Exclude<Kind, "ssh-key">, readonly [string, string]>;
+
+/** Creates an item whose references are ids of this account, and returns its id. Must not be run twice. */
+export async function createItem(service: Service, item: Item, credential?: Credential): Promise<string> {
+  if (item.kind === "ssh-key") return await addSshKey(service, item);
+  const [inputType, mutation] = CREATIONS[item.kind];
+  const creation = operation(
+    `mutation ($input: ${inputType}) { created: ${mutation}(input: $input) { id } }`,
+    { created: z.object({ id: z.string() }) },
+  );
+  const input = { name: item.name, description: item.description, ...credential, ...inputOf(item) };
+  return (await service.mutate(creation, { input })).created.id;
+}
+
+function inputOf({ kind, settings }: Item): Readonly<Record<string, unknown>> {
+  if (kind !== "template" && kind !== "endpoint") return settings;
+  const variables = Object.entries(settings.env ?? {}).map(([key, value]) => ({ key, value }));
+  if (kind === "template") return { ...settings, env: variables };
+  const {
+    imageName,
+    containerDiskInGb,
+    dockerArgs,
+    ports,
+    containerRegistryAuthId,
+    env: _,
+    ...own
+  } = settings;
+  return {
+    ...own,
+    networkVolumeIds: settings.networkVolumeIds?.map((networkVolumeId) => ({ networkVolumeId })),
+    template: { imageName, containerDiskInGb, dockerArgs, ports, containerRegistryAuthId, env: variables },
+  };
+}
+
+const readPublicKeys = operation("query { myself { pubKey } }", {
+  myself: z.object({ pubKey: z.string().nullable() }),
+});
+
+const writePublicKeys = operation(
+  "mutation ($input: UpdateUserSettingsInput) { updateUserSettings(input: $input) { id } }",
+  { updateUserSettings: z.object({ id: z.string() }) },
+);
+
+/** They are one text; a key that has been added meanwhile stays. */
+async function addSshKey(service: Service, { sourceId, description }: Item): Promise<string> {
+  const { pubKey } = (await service.query(readPublicKeys)).myself;
+  const lines = [pubKey ?? "", `${sourceId} ${description}`.trim()].filter((line) => line !== "");
+  await service.mutateIdempotent(writePublicKeys, { input: { pubKey: lines.join("\n\n") } });
+  return sourceId;
+}

@@ -1,0 +1,95 @@
+/** Releases of endpoints: what made each version, recorded in the transaction that makes it. */
+import { and, desc, eq, sql, type SQL } from "drizzle-orm";
+import type { Author } from "./audit-log.ts";
+import type { Database } from "./database.ts";
+import {
+  endpoint,
+  endpointRelease,
+  type EnvironmentVariable,
+  type Json,
+  type ReleaseChange,
+} from "./schema.ts";
+
+export type ReleaseRecord = typeof endpointRelease.$inferSelect;
+
+/** Older releases of an endpoint are forgotten. */
+const RELEASES_MAX = 100;
+/** A longer value is described by its length. */
+const VALUE_MAX_CHARACTERS = 1_000;
+
+/**
+ * Statements for the end of a batch that made a new version of the endpoints that match, or a new endpoint: each
+ * gets a release of its version, unless it has one.
+ */
+export function recordReleases(
+  db: Database,
+  author: Author,
+  ofEndpoints: SQL | undefined,
+  changes: readonly ReleaseChange[],
+) {
+  const release = db
+    .select({
+      endpointId: endpoint.id,
+      version: endpoint.version,
+      accountId: endpoint.accountId,
+      apiKeyId: sql<string>`${author.apiKeyId}`.as("api_key_id"),
+      changes: sql<readonly ReleaseChange[]>`${JSON.stringify(changes)}`.as("changes"),
+      createdAt: sql<number>`${author.now}`.as("created_at"),
+    })
+    .from(endpoint)
+    .where(ofEndpoints);
+  return [
+    db.insert(endpointRelease).select(release).onConflictDoNothing(),
+    db.delete(endpointRelease).where(
+      sql`EXISTS (SELECT 1 FROM ${endpoint} WHERE ${endpoint.id} = ${endpointRelease.endpointId}
+          AND ${endpointRelease.version} <= ${endpoint.version} - ${RELEASES_MAX} AND ${ofEndpoints})`,
+    ),
+  ] as const;
+}
+
+/** Releases of an endpoint of the account, the newest first. */
+export async function listReleases(
+  db: Database,
+  accountId: string,
+  endpointId: string,
+): Promise<ReleaseRecord[]> {
+  return await db
+    .select()
+    .from(endpointRelease)
+    .where(and(eq(endpointRelease.accountId, accountId), eq(endpointRelease.endpointId, endpointId)))
+    .orderBy(desc(endpointRelease.version));
+}
+
+/** What differs between two versions of a row; of variables of the environment the names only, since values may be secret. */
+export function changesBetween<Values extends object>(
+  before: Values,
+  after: Partial<Values>,
+  prefix = "",
+): ReleaseChange[] {
+  return Object.entries(after).flatMap(([field, value]: [string, unknown]) => {
+    const old: unknown = Reflect.get(before, field);
+    if (JSON.stringify(old) === JSON.stringify(value)) return [];
+    if (field === "env") return changedVariables(old as Variables, value as Variables, `${prefix}env`);
+    return [{ field: `${prefix}${field}`, old: shorten(old), new: shorten(value) }];
+  });
+}
+
+type Variables = readonly EnvironmentVariable[];
+const HIDDEN = "***";
+
+function changedVariables(before: Variables, after: Variables, prefix: string): ReleaseChange[] {
+  const old = new Map(before.map(({ key, value }) => [key, value]));
+  const now = new Map(after.map(({ key, value }) => [key, value]));
+  return [...new Set([...old.keys(), ...now.keys()])]
+    .filter((key) => old.get(key) !== now.get(key))
+    .map((key) => ({
+      field: `${prefix}.${key}`,
+      old: old.has(key) ? HIDDEN : null,
+      new: now.has(key) ? HIDDEN : null,
+    }));
+}
+
+function shorten(value: unknown): Json {
+  const { length } = JSON.stringify(value ?? null);
+  return length <= VALUE_MAX_CHARACTERS ? ((value ?? null) as Json) : `(${length} characters)`;
+}

@@ -1,0 +1,86 @@
+/**
+ * What this version does not have. Lists are empty; all else is 501, never 404, which clients take for "was deleted".
+ */
+import * as z from "zod";
+import { ServiceError } from "../../contract/errors.ts";
+import type { OnRequest } from "../route.ts";
+import { pageQuerySchema, pageSchema, pageShape } from "./page.ts";
+import { v2Route } from "./route.ts";
+
+const PODS =
+  "Pods are not offered by this version of Edgerun: it runs workers of endpoints only. See /v2/serverless.";
+const CLUSTERS = "Clusters are not offered by this version of Edgerun: it runs workers of endpoints only.";
+const BUILDS = "Builds from GitHub are not offered: build the image yourself and name it in the endpoint.";
+const DELEGATIONS =
+  "Delegated access to Amazon's registry is not offered. Create a registry credential at POST /v2/registries instead.";
+const GLOBAL_VOLUMES =
+  "Global volumes are not offered. Create a network volume at POST /v2/network-volumes instead.";
+
+function absent(reason: string, on: OnRequest, id: string, summary: string) {
+  return v2Route({
+    on,
+    id,
+    summary: `${summary}: not offered`,
+    errors: [501],
+    serve: () => {
+      throw new ServiceError("not_implemented", reason);
+    },
+  });
+}
+
+function emptyList(on: OnRequest, member: string, id: string, summary: string, query = pageQuerySchema) {
+  return v2Route({
+    on,
+    id,
+    summary: `${summary}: there are none`,
+    errors: [400, 422],
+    query,
+    answer: pageSchema(member, z.unknown()),
+    serve: () => ({ [member]: [], pagination: { hasNextPage: false, nextCursor: null } }),
+  });
+}
+
+const podQuerySchema = z.strictObject({
+  ...pageShape,
+  includeClusterPods: z.enum(["true", "false"]).optional(),
+});
+
+export const podRoutes = [
+  emptyList("GET /pods", "pods", "listContainerPods", "List pods", podQuerySchema),
+  absent(PODS, "POST /pods", "createContainerPod", "Create a pod"),
+  absent(PODS, "GET /pods/{id}", "getContainerPod", "Get a pod"),
+  absent(PODS, "PATCH /pods/{id}", "updateContainerPod", "Change a pod"),
+  absent(PODS, "DELETE /pods/{id}", "deleteContainerPod", "Delete a pod"),
+  absent(PODS, "POST /pods/{id}/action", "actOnContainerPod", "Start, stop or restart a pod"),
+  absent(PODS, "GET /pods/{id}/logs", "streamContainerPodLogs", "Stream the logs of a pod"),
+];
+
+export const clusterRoutes = [
+  emptyList("GET /clusters", "clusters", "listClusters", "List clusters"),
+  absent(CLUSTERS, "POST /clusters", "createCluster", "Create a cluster"),
+  absent(CLUSTERS, "GET /clusters/{id}", "getCluster", "Get a cluster"),
+  absent(CLUSTERS, "PATCH /clusters/{id}", "updateCluster", "Rename a cluster"),
+  absent(CLUSTERS, "DELETE /clusters/{id}", "deleteCluster", "Delete a cluster"),
+  absent(CLUSTERS, "GET /clusters/{id}/pods", "listClusterPods", "List the pods of a cluster"),
+];
+
+export const buildRoutes = [
+  emptyList("GET /serverless/{id}/builds", "builds", "listBuilds", "List builds from GitHub"),
+  absent(BUILDS, "GET /serverless/{id}/builds/{buildId}", "getBuild", "Get a build from GitHub"),
+];
+
+export const globalVolumeRoutes = [
+  emptyList("GET /global-volumes", "globalVolumes", "listGlobalVolumes", "List global volumes"),
+  absent(GLOBAL_VOLUMES, "POST /global-volumes", "createGlobalVolume", "Create a global volume"),
+];
+
+export const delegationRoutes = [
+  emptyList(
+    "GET /registries/delegations",
+    "delegations",
+    "listDelegations",
+    "List delegations of registries",
+  ),
+  absent(DELEGATIONS, "POST /registries/delegations", "createDelegation", "Delegate access to a registry"),
+  absent(DELEGATIONS, "DELETE /registries/delegations/{id}", "revokeDelegation", "Revoke a delegation"),
+];

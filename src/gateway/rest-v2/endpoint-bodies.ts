@@ -1,0 +1,215 @@
+/** Bodies of requests that create or change an endpoint, and the patches that they are. */
+import * as z from "zod";
+import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
+import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
+import { ServiceError } from "../../contract/errors.ts";
+import type { EndpointRecord } from "../../management/endpoints/endpoints.ts";
+import {
+  requireServerlessTemplate,
+  requireTemplate,
+  type TemplateRecord,
+} from "../../management/endpoints/templates.ts";
+import type { RequestContext } from "../../management/context.ts";
+import { oneOf, stringSchema, wholeNumber } from "../../management/input-schemas.ts";
+import { endpointFields, endpointPatchSchema, type EndpointPatch } from "../../management/nouns/endpoint.ts";
+import { fromNested, nestedInput, nestedNames } from "../../management/nouns/field.ts";
+import { inlineTemplateFields } from "../../management/nouns/template.ts";
+import { nestedBody } from "./nesting.ts";
+import { parseNested, type Places } from "./patch.ts";
+
+/** The settings of a container that an endpoint has. */
+const { imageName, containerDiskInGb, dockerArgs, env, ports, containerRegistryAuthId } =
+  inlineTemplateFields;
+export const container = { imageName, containerDiskInGb, dockerArgs, env, ports, containerRegistryAuthId };
+
+const containerPlaces = nestedNames(container);
+const places: Places = {
+  ...nestedNames(endpointFields),
+  gpuIds: "gpu",
+  instanceIds: "cpu",
+  scalerType: "scaling.type",
+  scalerValue: "scaling",
+};
+/** Where each field stands in a body. */
+export const endpointPlaces = { ...containerPlaces, ...places };
+
+const cpuSchema = z.strictObject({
+  id: oneOf(CPU_FLAVORS.map(({ id }) => id)),
+  vcpuCount: wholeNumber(1, 32),
+});
+
+export const scalingSchema = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("QUEUE_DELAY"),
+    queueDelay: wholeNumber(1).meta({ description: "Seconds that a job may wait." }),
+  }),
+  z.strictObject({
+    type: z.literal("REQUEST_COUNT"),
+    requestCount: wholeNumber(1).meta({ description: "Jobs or requests for each worker." }),
+  }),
+]);
+
+/** What is read together, by its place. */
+const combined = {
+  "gpu.pools": z.array(oneOf(GPU_TIER_NAMES)).min(1).optional().meta({
+    description: "Pools of cards in order of preference; a new endpoint that names none takes any.",
+  }),
+  "gpu.excludedTypes": z.array(stringSchema).optional().meta({
+    description: "Cards of these pools that are left out.",
+  }),
+  cpu: z.array(cpuSchema).min(1).optional().meta({ description: "Instead of gpu: sizes of a CPU worker." }),
+  templateId: stringSchema.min(1).optional().meta({
+    description: "A Serverless template whose container settings are copied; those of the body win.",
+  }),
+};
+
+const combinedSchema = z.object({
+  gpu: z
+    .object({
+      pools: combined["gpu.pools"],
+      excludedTypes: combined["gpu.excludedTypes"],
+      allowedCudaVersions: z.array(z.string()).optional(),
+      minCudaVersion: z.string().optional(),
+    })
+    .optional(),
+  cpu: combined.cpu,
+  templateId: combined.templateId,
+  scaling: scalingSchema.optional(),
+});
+type Combined = z.output<typeof combinedSchema>;
+
+export const creationSchema = nestedBody({
+  ...nestedInput(endpointFields, "creation"),
+  ...nestedInput(container, "creation"),
+  ...combined,
+  scaling: scalingSchema,
+}).meta({ id: "CreateServerlessInput" });
+
+export const updateSchema = nestedBody({
+  ...nestedInput(endpointFields, "update"),
+  ...nestedInput(container, "update"),
+  ...combined,
+  scaling: scalingSchema.optional(),
+}).meta({ id: "UpdateServerlessInput" });
+
+// Patches
+
+export async function creationPatch(request: RequestContext, body: object): Promise<EndpointPatch> {
+  const { templateId, ...read } = combinedSchema.parse(body);
+  const source = templateId === undefined ? undefined : await requireServerlessTemplate(request, templateId);
+  const sent = fromNested(container, body, source ? "update" : "creation");
+  if (!source && sent["imageName"] === undefined) throw missingImage();
+  if (!read.gpu && !read.cpu) {
+    throw new ServiceError("invalid_input", "gpu: must be sent, or cpu: an endpoint runs on GPUs or on CPUs");
+  }
+  return parseEndpoint({
+    ...fromNested(endpointFields, body, "creation"),
+    ...cudaVersionsOf(read, source),
+    ...computeOf(read, undefined),
+    ...scalerOf(read),
+    template: withSource(sent, source),
+  });
+}
+
+export async function updatePatch(
+  request: RequestContext,
+  stored: EndpointRecord,
+  body: object,
+): Promise<EndpointPatch> {
+  const { templateId, ...read } = combinedSchema.parse(body);
+  const sent = fromNested(container, body, "update");
+  const source =
+    templateId === undefined
+      ? await requireTemplate(request, stored.templateId)
+      : await requireServerlessTemplate(request, templateId);
+  const changesContainer = templateId !== undefined || Object.keys(sent).length > 0;
+  // A template of the endpoint alone takes the change; of any other one it gets a copy.
+  const isOwn = templateId === undefined && source.isBound;
+  return parseEndpoint({
+    ...fromNested(endpointFields, body, "update"),
+    ...computeOf(read, stored),
+    ...scalerOf(read),
+    ...(sent["env"] !== undefined && { env: [] }),
+    ...(changesContainer && {
+      template: isOwn ? sent : withSource(sent, source, templateId !== undefined),
+    }),
+  });
+}
+
+/** Those of the template, where the body of a GPU endpoint sets nothing about CUDA. */
+function cudaVersionsOf({ gpu }: Combined, source: TemplateRecord | undefined): object {
+  const isUnset = gpu && gpu.allowedCudaVersions === undefined && !gpu.minCudaVersion;
+  return isUnset && source?.allowedCudaVersions ? { allowedCudaVersions: source.allowedCudaVersions } : {};
+}
+
+function parseEndpoint(patch: object): EndpointPatch {
+  return parseNested(endpointPatchSchema, patch, places, containerPlaces);
+}
+
+/** Settings of a container over those of a template; variables are merged where `mergesEnv`, else replaced. */
+function withSource(
+  sent: Readonly<Record<string, unknown>>,
+  source: TemplateRecord | undefined,
+  mergesEnv = true,
+): object {
+  if (!source) return sent;
+  const variables = Array.isArray(sent["env"]) ? (sent["env"] as TemplateRecord["env"]) : undefined;
+  return {
+    imageName: source.imageName,
+    containerDiskInGb: source.containerDiskInGb,
+    dockerArgs: source.dockerArgs,
+    ports: source.ports,
+    containerRegistryAuthId: source.containerRegistryAuthId ?? "",
+    ...sent,
+    env: variables === undefined ? source.env : mergesEnv ? mergeVariables(source.env, variables) : variables,
+  };
+}
+
+/** GPUs or CPUs; which of them an endpoint has never changes. */
+function computeOf({ gpu, cpu }: Combined, stored: EndpointRecord | undefined): object {
+  if (gpu && cpu) throw new ServiceError("invalid_input", "cpu: must not be sent together with gpu");
+  const isCpu = stored ? stored.gpuIds === null : cpu !== undefined;
+  if (gpu && isCpu) throw new ServiceError("invalid_input", "gpu: is not possible for a CPU endpoint");
+  if (cpu && !isCpu) throw new ServiceError("invalid_input", "cpu: is not possible for a GPU endpoint");
+  if (cpu) return { instanceIds: cpu.map(instanceId) };
+  if (gpu?.allowedCudaVersions?.length && gpu.minCudaVersion) {
+    throw new ServiceError(
+      "invalid_input",
+      "gpu.minCudaVersion: must not be sent together with allowedCudaVersions",
+    );
+  }
+  if (gpu?.excludedTypes?.length && !gpu.pools && stored) {
+    throw new ServiceError("invalid_input", "gpu.excludedTypes: must be sent together with pools");
+  }
+  if (isCpu || (stored && !gpu?.pools)) return {};
+  return {
+    gpuIds: [...(gpu?.pools ?? GPU_TIER_NAMES), ...(gpu?.excludedTypes ?? []).map((id) => `-${id}`)].join(
+      ",",
+    ),
+  };
+}
+
+function instanceId({ id, vcpuCount }: z.output<typeof cpuSchema>): string {
+  const memoryGb = vcpuCount * (CPU_FLAVORS.find((flavor) => flavor.id === id)?.memoryGbPerVcpu ?? 0);
+  return `${id}-${vcpuCount}-${memoryGb}`;
+}
+
+function scalerOf({ scaling }: Combined): object {
+  if (!scaling) return {};
+  const scalerValue = scaling.type === "QUEUE_DELAY" ? scaling.queueDelay : scaling.requestCount;
+  return { scalerType: scaling.type, scalerValue };
+}
+
+function missingImage(): ServiceError {
+  const issue = "image: is required, unless templateId names a template";
+  return new ServiceError("invalid_input", issue, { issues: [issue] });
+}
+
+/** Variables of both; those of `over` win. */
+export function mergeVariables(
+  base: TemplateRecord["env"],
+  over: TemplateRecord["env"],
+): TemplateRecord["env"] {
+  const values = new Map([...base, ...over].map(({ key, value }) => [key, value]));
+  return [...values].map(([key, value]) => ({ key, value }));
+}

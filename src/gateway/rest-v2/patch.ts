@@ -1,0 +1,36 @@
+/** Patches made of bodies of REST v2, whose errors name the place in the body. */
+import type * as z from "zod";
+import { ServiceError } from "../../contract/errors.ts";
+import { invalidInput } from "../../contract/validation-issues.ts";
+
+/** Places in the body by fields of the patch: `workersMin` is `workers.min`. */
+export type Places = Readonly<Record<string, string>>;
+
+/** Validates a patch; `inTemplate` are the places of the fields of its template. */
+export function parseNested<Schema extends z.ZodType>(
+  schema: Schema,
+  patch: unknown,
+  places: Places,
+  inTemplate: Places = {},
+): z.output<Schema> {
+  const parsed = schema.safeParse(patch);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ path: [field = "", ...rest], message }) => {
+    const [name = "", ...below] = field === "template" ? rest : [field, ...rest];
+    const place = (field === "template" ? inTemplate : places)[String(name)] ?? name;
+    return { path: [...String(place).split("."), ...below], message };
+  });
+  throw invalidInput({ issues });
+}
+
+/** Runs a write; an error that begins with the name of a field begins with its place instead. */
+export async function withPlaces<Value>(places: Places, write: () => Promise<Value>): Promise<Value> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.details.issues !== undefined) throw error;
+    const [, field = "", rest] = /^(\w+)(: .*)$/s.exec(error.message) ?? [];
+    const place = places[field];
+    throw place === undefined ? error : new ServiceError(error.code, `${place}${rest}`, error.details);
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Routes of REST v2: each reads its query and its body by the schemas that describe it, calls a function of the
+ * management layer, and answers with what that returns. Unknown members of a body and unknown parameters are refused.
+ */
+import type { Handler } from "hono";
+import * as z from "zod";
+import { ServiceError } from "../../contract/errors.ts";
+import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { parseInput } from "../../management/input-schemas.ts";
+import type { RequestContext } from "../../management/context.ts";
+import { readJson } from "../body.ts";
+import type { RestApi, RestContext } from "../rest/context.ts";
+import type { Call, ErrorStatus, OnRequest, Operation, Route } from "../route.ts";
+
+type V2Operation<On extends OnRequest, Query, Body> = Omit<Operation, "on" | "query" | "body"> & {
+  readonly on: On;
+  readonly query?: Query;
+  readonly body?: Body;
+  /** An answer without a schema has no body. */
+  readonly serve: (request: RequestContext, call: Call<On, Query, Body>) => object | Promise<object | void>;
+};
+
+/** Errors of an operation that finds an object, and of those that write. */
+export const FIND: readonly ErrorStatus[] = [404];
+export const CREATE: readonly ErrorStatus[] = [400, 404, 413, 422, 503];
+export const CHANGE = CREATE;
+export const REMOVE: readonly ErrorStatus[] = [400, 404, 503];
+
+export function v2Route<
+  const On extends OnRequest,
+  Query extends z.ZodObject = z.ZodObject,
+  Body extends z.ZodType = z.ZodObject,
+>({ serve, ...operation }: V2Operation<On, Query, Body>): Route<RestApi> {
+  const { query = z.strictObject({}), body, answer } = operation;
+  const success = operation.on.startsWith("POST") ? 201 : 200;
+  const handler: Handler<RestApi> = async (context: RestContext) => {
+    const call = {
+      params: context.req.param(),
+      query: parseInput(query, context.req.query()),
+      body: body && parseInput(body, await readObject(context)),
+    };
+    const value = await serve(context.get("request"), call as Call<On, Query, Body>);
+    return answer === undefined ? context.body(null, 204) : context.json(value ?? {}, success);
+  };
+  return { ...(operation as Operation), status: answer === undefined ? 204 : success, serve: handler };
+}
+
+async function readObject(context: RestContext): Promise<Readonly<Record<string, unknown>>> {
+  const read = z
+    .record(z.string(), z.unknown())
+    .safeParse(await readJson(context.req.raw, CONTROL_BODY_MAX_BYTES));
+  if (read.success) return read.data;
+  throw new ServiceError("invalid_input", "body: must be a JSON object");
+}

@@ -1,0 +1,162 @@
+/** `flash migrate`, from a scripted old service to a real edge. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { inject, test } from "vitest";
+import { managementApi } from "../../standalone/management-api.ts";
+import type { EdgeAccess } from "../support/lone-edge.ts";
+import { newAccount } from "../support/shared-edge.ts";
+import { until } from "../support/until.ts";
+import { CommandFixture, type Run } from "./support/flash-command.ts";
+import { OLD_KEY, oldEndpoint, OldService } from "./support/old-service.ts";
+
+const bundle = inject("flashBundle");
+const ENDPOINTS = 200;
+const SECRETS =
+  "hf=hf_value_of_the_secret\nREGISTRY_DOCKER_HUB_USERNAME=robot\nREGISTRY_DOCKER_HUB_PASSWORD=pass word\n";
+
+type Item = {
+  kind: string;
+  name: string;
+  sourceId: string;
+  targetId: string | null;
+  action: string;
+  notes: string[];
+};
+
+/** A computer with the key of the old service and a login at a new account of the edge. */
+async function newComer(account: string, endpoints: readonly object[]) {
+  const edge = await newAccount(account);
+  const old = await OldService.open(endpoints);
+  const fixture = await CommandFixture.open(bundle, {
+    EDGERUN_URL: edge.baseUrl,
+    SVC_API_KEY: edge.apiKey,
+    RUNPOD_API_KEY: OLD_KEY,
+  });
+  await fixture.write("secrets.env", SECRETS);
+  const command = `flash migrate --from-url ${old.url}`;
+  return {
+    edge,
+    old,
+    fixture,
+    command,
+    run: async (options: string): Promise<Run> => await fixture.run(`${command} ${options}`),
+    record: join(fixture.home, ".config/edgerun/migration.json"),
+    async [Symbol.asyncDispose]() {
+      await fixture[Symbol.asyncDispose]();
+      await old[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function itemsOf({ stdout }: Run): readonly Item[] {
+  return (JSON.parse(stdout) as { items: Item[] }).items;
+}
+
+function actionsOf(run: Run, kind?: string): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const item of itemsOf(run).filter((one) => kind === undefined || one.kind === kind)) {
+    counts[item.action] = (counts[item.action] ?? 0) + 1;
+  }
+  return counts;
+}
+
+test("a dry run plans and writes nothing", async ({ expect }) => {
+  await using comer = await newComer("migrate-dry", [oldEndpoint(0), oldEndpoint(4)]);
+  comer.old.busy.add("/v2/templates");
+  const run = await comer.run("--json");
+  expect(run.stderr).not.toContain(OLD_KEY);
+  expect(run.exitCode).toBe(0);
+  expect(
+    itemsOf(run).map(({ kind, name, action, notes }) => [action, kind, name, ...notes]),
+  ).toMatchSnapshot();
+  expect(comer.old.requests.filter((line) => line.startsWith("/v2/templates"))).toHaveLength(2);
+  await expect(readFile(comer.record)).rejects.toThrow("ENOENT");
+  expect(actionsOf(await comer.run("--json"), "endpoint")).toEqual({ create: 2 });
+});
+
+test("applied once more it creates nothing, also when its record is lost", async ({ expect }) => {
+  await using comer = await newComer(
+    "migrate-twice",
+    [0, 1, 2, 3, 4].map((index) => oldEndpoint(index)),
+  );
+  const apply = "--apply --json --secrets-from secrets.env";
+  const first = await comer.run(apply);
+  expect(first.exitCode).toBe(0);
+  expect(actionsOf(first)).toEqual({ created: 11, refused: 2 });
+  expect(actionsOf(await comer.run(apply))).toEqual({ present: 11, refused: 2 });
+  await rm(comer.record);
+  expect(actionsOf(await comer.run(apply))).toEqual({ present: 11, refused: 2 });
+});
+
+test("what is there with other settings stays, and is reported", async ({ expect }) => {
+  await using comer = await newComer("migrate-differs", [oldEndpoint(0)]);
+  const [created] = itemsOf(await comer.run("--apply --json")).filter(({ kind }) => kind === "endpoint");
+  await query(
+    comer.edge,
+    "mutation ($id: String) { saveEndpoint(input: { id: $id, workersMax: 9 }) { id } }",
+    {
+      id: created?.targetId,
+    },
+  );
+  const [differing] = itemsOf(await comer.run("--apply --json")).filter(({ kind }) => kind === "endpoint");
+  expect(differing).toMatchObject({ action: "differs", targetId: created?.targetId });
+  expect(differing?.notes[0]).toContain("workersMax");
+});
+
+test("the key of Edgerun is not sent to the old service", async ({ expect }) => {
+  await using comer = await newComer("migrate-key", []);
+  const { exitCode } = await comer.fixture.run(`RUNPOD_API_KEY=$SVC_API_KEY ${comer.command}`);
+  expect(exitCode).toBe(1);
+  expect(comer.old.requests).toEqual([]);
+});
+
+test(`${ENDPOINTS} endpoints arrive once each although the command is killed again and again`, async ({
+  expect,
+}) => {
+  const endpoints = Array.from({ length: ENDPOINTS }, (_, index) => oldEndpoint(index));
+  await using comer = await newComer("migrate-killed", endpoints);
+  for (const recorded of [3, 50, 51, 120]) {
+    await killOnce(comer, recorded);
+  }
+  const last = await comer.run("--apply --json --secrets-from secrets.env");
+  expect(last.exitCode).toBe(0);
+  const migrated = itemsOf(last).filter(({ kind }) => kind === "endpoint");
+  expect(new Set(migrated.map(({ targetId }) => targetId)).size).toBe(ENDPOINTS);
+  const { myself } = await query(
+    comer.edge,
+    "query { myself { endpoints { id } secrets { id } podTemplates { id } } }",
+  );
+  expect(myself["endpoints"]).toHaveLength(ENDPOINTS);
+  expect(myself["secrets"]).toHaveLength(1);
+  expect(myself["podTemplates"]).toHaveLength(2);
+  expect(actionsOf(await comer.run("--json"), "endpoint")).toEqual({ present: ENDPOINTS });
+});
+
+/** Kills the command once its record has this many entries. */
+async function killOnce(
+  { fixture, command, record }: Awaited<ReturnType<typeof newComer>>,
+  recorded: number,
+) {
+  const [program = "", ...args] = `${command} --apply --secrets-from secrets.env`.split(" ");
+  const child = spawn(program, args, { cwd: fixture.project, env: fixture.environment, stdio: "ignore" });
+  const exit = once(child, "exit");
+  await until(
+    async () => {
+      const text = await readFile(record, "utf8").catch(() => "");
+      return (text.match(/": "/g)?.length ?? 0) >= recorded;
+    },
+    `${recorded} records`,
+    60_000,
+  );
+  child.kill("SIGKILL");
+  await exit;
+}
+
+async function query(edge: EdgeAccess, document: string, variables: object = {}) {
+  return await managementApi(edge.baseUrl, edge.apiKey).query<{ myself: Record<string, unknown[]> }>(
+    document,
+    variables as Record<string, unknown>,
+  );
+}

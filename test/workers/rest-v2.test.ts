@@ -1,0 +1,400 @@
+/** REST v2 as its clients speak it: every answer has the shape of our document, and of the service's. */
+import { expect, test } from "vitest";
+import { restV2Apis } from "../../src/gateway/rest-v2/routes.ts";
+import { ScriptedAgent } from "./agent-client.ts";
+import { freshAccount } from "./accounts.ts";
+import { checkedOperations, documentedCallOf } from "./documented-call.ts";
+import { EdgeClient } from "./edge-client.ts";
+import { checkHosted, HOSTED_OPERATIONS } from "./hosted-answers.ts";
+
+type Json = any; // oxlint-disable-line typescript/no-explicit-any -- answers are asserted, not typed
+
+type Answer = { readonly status: number; readonly body: Json };
+
+/** A client of a fresh account. */
+async function v2Client() {
+  const client = new EdgeClient((await freshAccount()).key);
+  const call = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+    const answer = await documentedCallOf(client, method, `/v2${path}`, body);
+    if (answer.status < 300) checkHosted(method, `/v2${path}`, answer.status, answer.body);
+    return answer;
+  };
+  const create = async (fields: object = {}): Promise<Json> => {
+    const base = { name: "sdxl", image: "acme/worker:1", type: "QUEUE", gpu: { pools: ["ADA_24"] } };
+    const scaling = { type: "QUEUE_DELAY", queueDelay: 4 };
+    const { status, body } = await call("POST", "/serverless", { ...base, scaling, ...fields });
+    expect({ status, body }).toMatchObject({ status: 201 });
+    return body;
+  };
+  return { client, call, create };
+}
+
+test("every operation of the service is one of ours", () => {
+  const own = restV2Apis.flatMap(({ operations }) => operations.map(({ on }) => on.replace(" /", " /v2/")));
+  const nameless = (operation: string) => operation.replaceAll(/\{\w+\}/g, "{}");
+  expect(own.map(nameless)).toEqual(expect.arrayContaining(HOSTED_OPERATIONS.map(nameless)));
+});
+
+test("an endpoint is created, read, listed, changed and deleted", async () => {
+  const { call, create } = await v2Client();
+  const created = await create({
+    gpu: {
+      pools: ["AMPERE_16", "ADA_24"],
+      excludedTypes: ["NVIDIA RTX A4000"],
+      count: 2,
+      minCudaVersion: "12.4",
+    },
+    env: { A: "1" },
+    ports: ["8000/http"],
+    disk: 20,
+    args: "python -u handler.py",
+    dataCenterIds: ["EU-RO-1", "US-KS-2"],
+    timeout: 60_000,
+    flashboot: "FLASHBOOT",
+    workers: { min: 0, max: 5, idleTimeout: 30 },
+  });
+  expect(created).toMatchObject({
+    name: "sdxl",
+    type: "QUEUE",
+    image: "acme/worker:1",
+    args: "python -u handler.py",
+    env: { A: "1" },
+    ports: ["8000/http"],
+    disk: 20,
+    registry: null,
+    gpu: {
+      pools: ["AMPERE_16", "ADA_24"],
+      excludedTypes: ["NVIDIA RTX A4000"],
+      count: 2,
+      allowedCudaVersions: [],
+      minCudaVersion: "12.4",
+    },
+    workers: { min: 0, max: 5, idleTimeout: 30 },
+    scaling: { type: "QUEUE_DELAY", queueDelay: 4 },
+    dataCenterIds: ["EU-RO-1", "US-KS-2"],
+    networkVolumes: [],
+    timeout: 60_000,
+    flashboot: "FLASHBOOT",
+    requestUrls: { run: `http://edge/v2/${created.id}/run` },
+  });
+  const path = `/serverless/${created.id}`;
+  expect((await call("GET", path)).body).toEqual(created);
+  expect((await call("GET", "/serverless")).body.endpoints).toEqual([created]);
+
+  const { body: changed } = await call("PATCH", path, { image: "acme/worker:2", workers: { max: 2 } });
+  expect(changed).toEqual({ ...created, image: "acme/worker:2", workers: { ...created.workers, max: 2 } });
+  const { body: replaced } = await call("PATCH", path, { env: { B: "2" }, gpu: { minCudaVersion: "" } });
+  expect(replaced).toMatchObject({ env: { B: "2" }, gpu: { ...created.gpu, minCudaVersion: null } });
+
+  expect(await call("DELETE", path)).toMatchObject({ status: 204, body: null });
+  expect(await call("GET", path)).toMatchObject({
+    status: 404,
+    body: { code: "endpoint_not_found", status: 404 },
+  });
+});
+
+test("what a new endpoint omits has the documented defaults", async () => {
+  const { create } = await v2Client();
+  expect(await create()).toMatchObject({
+    workers: { min: 0, max: 3, idleTimeout: 10 },
+    timeout: 300_000,
+    flashboot: "OFF",
+    dataCenterIds: [],
+    env: {},
+    args: "",
+  });
+});
+
+test("a CPU endpoint has sizes and no GPUs, and stays one", async () => {
+  const { call, create } = await v2Client();
+  const created = await create({ gpu: undefined, cpu: [{ id: "cpu5c", vcpuCount: 4 }] });
+  expect(created).toMatchObject({ cpu: [{ id: "cpu5c", vcpuCount: 4, memory: 8 }] });
+  expect(created).not.toHaveProperty("gpu");
+  const path = `/serverless/${created.id}`;
+  expect((await call("PATCH", path, { cpu: [{ id: "cpu3g", vcpuCount: 2 }] })).body.cpu).toEqual([
+    { id: "cpu3g", vcpuCount: 2, memory: 8 },
+  ]);
+  expect(await call("PATCH", path, { gpu: { pools: ["ADA_24"] } })).toMatchObject({ status: 400 });
+});
+
+test("a load-balanced endpoint says where its workers are reached", async () => {
+  const { create } = await v2Client();
+  const scaling = { type: "REQUEST_COUNT", requestCount: 8 };
+  const created = await create({ type: "LOAD_BALANCER", scaling, env: { HEALTH_CHECK_PATH: "/healthz" } });
+  const base = `http://edge/lb/${created.id}`;
+  expect(created).toMatchObject({ scaling, requestUrls: { base, health: `${base}/healthz` } });
+});
+
+test("settings of a template are copied: later changes of it do not reach the endpoint", async () => {
+  const { call, create } = await v2Client();
+  const settings = { name: "t", image: "acme/base:1", serverless: true, env: { A: "1", B: "1" }, disk: 30 };
+  const { body: template } = await call("POST", "/templates", settings);
+  const created = await create({ image: undefined, templateId: template.id, env: { B: "2" } });
+  expect(created).toMatchObject({ image: "acme/base:1", disk: 30, env: { A: "1", B: "2" } });
+
+  await call("PATCH", `/templates/${template.id}`, { image: "acme/base:2" });
+  const path = `/serverless/${created.id}`;
+  expect((await call("GET", path)).body.image).toBe("acme/base:1");
+  expect((await call("PATCH", path, { templateId: template.id })).body).toMatchObject({
+    image: "acme/base:2",
+    env: { A: "1", B: "1" },
+  });
+  expect((await call("DELETE", `/templates/${template.id}`)).status).toBe(204);
+});
+
+test("an endpoint that shares a template gets one of its own with its first change", async () => {
+  const { client, call } = await v2Client();
+  const { body: template } = await call("POST", "/templates", {
+    name: "shared",
+    image: "acme/s:1",
+    serverless: true,
+  });
+  const saved = await client.graphql<{ saveEndpoint: { id: string } }>(
+    `mutation { saveEndpoint(input: { name: "old", gpuIds: "ADA_24", templateId: "${template.id}" }) { id } }`,
+  );
+  const path = `/serverless/${saved.saveEndpoint.id}`;
+  expect((await call("PATCH", path, { env: { A: "1" } })).body).toMatchObject({
+    image: "acme/s:1",
+    env: { A: "1" },
+  });
+  expect((await call("GET", `/templates/${template.id}`)).body).toMatchObject({ env: {} });
+});
+
+test.for([
+  [{ type: undefined }, 422, "type: "],
+  [{ scaling: undefined }, 422, "scaling: "],
+  [{ image: undefined }, 422, "image: "],
+  [{ gpu: { pools: ["RTX"] } }, 422, "gpu.pools[0]: "],
+  [{ workers: { max: -1 } }, 422, "workers.max: "],
+  [{ workers: { most: 1 } }, 422, "workers: "],
+  [{ colour: "red" }, 422, "body: "],
+  [{ env: { "A=B": "1" } }, 422, "env"],
+  [{ timeout: 1 }, 422, "timeout: "],
+  [{ gpu: { minCudaVersion: "7.5" } }, 422, "gpu.minCudaVersion: "],
+  [{ dataCenterIds: ["MOON-1"] }, 422, "dataCenterIds: "],
+  [{ gpu: { excludedTypes: ["NVIDIA Nope"] } }, 422, "gpu: "],
+  [{ gpu: undefined }, 400, "gpu: "],
+  [{ cpu: [{ id: "cpu5c", vcpuCount: 2 }] }, 400, "cpu: "],
+  [{ workers: { min: 4, max: 2 } }, 400, "workers.min: "],
+  [{ type: "LOAD_BALANCER" }, 400, "scaling.type: "],
+  [{ gpu: { minCudaVersion: "12.4", allowedCudaVersions: ["12.8"] } }, 400, "gpu.minCudaVersion: "],
+  [{ networkVolumes: ["nobody"] }, 404, "networkVolumes: "],
+  [{ templateId: "nobody" }, 404, "templateId: "],
+] as const)("%j is refused with %i, by the name of the field", async ([fields, status, place]) => {
+  const { call } = await v2Client();
+  const base = { name: "x", image: "a:1", type: "QUEUE", gpu: { pools: ["ADA_24"] } };
+  const answer = await call("POST", "/serverless", {
+    ...base,
+    scaling: { type: "QUEUE_DELAY", queueDelay: 4 },
+    ...fields,
+  });
+  expect(answer).toMatchObject({ status, body: { status } });
+  const { errors = [answer.body.detail] } = answer.body;
+  const places = errors.map((text: string) => text.slice(0, place.length));
+  expect(places).toContain(place);
+  expect((await call("GET", "/serverless")).body.endpoints).toEqual([]);
+});
+
+test("workers are listed by what they do, and releases by what they changed", async () => {
+  const { client, call, create } = await v2Client();
+  const { id } = await create({ workers: { min: 1, max: 1 }, env: { TOKEN: "first" } });
+  const agent = await ScriptedAgent.join(client);
+  const workerId = await agent.bringUpWorker(id);
+  await client.call("POST", `/v2/${id}/run`, { input: 1 });
+  const workersOf = async () => (await call("GET", `/serverless/${id}/workers`)).body;
+  expect(await workersOf()).toMatchObject({
+    summary: { idle: 1, total: 1 },
+    workers: [{ id: workerId, status: "IDLE" }],
+  });
+  await agent.take(id, workerId);
+  expect(await workersOf()).toMatchObject({ workers: [{ status: "RUNNING", version: 1, isStale: false }] });
+
+  await call("PATCH", `/serverless/${id}`, { image: "acme/worker:2", env: { TOKEN: "second" } });
+  await call("PATCH", `/serverless/${id}`, { workers: { max: 3 } });
+  expect((await workersOf()).workers[0]).toMatchObject({ isStale: true, version: 1 });
+  const { body } = await call("GET", `/serverless/${id}/releases`);
+  expect(body).toMatchObject({ endpointVersion: 2, rollout: { inProgress: true } });
+  expect(body.releases.map(({ version }: Json) => version)).toEqual([2, 1]);
+  expect(body.releases[0].diff).toEqual([
+    { field: "template.imageName", old: "acme/worker:1", new: "acme/worker:2" },
+    { field: "template.env.TOKEN", old: "***", new: "***" },
+  ]);
+  expect(JSON.stringify(body)).not.toContain("second");
+});
+
+test("templates, network volumes, registries and keys live as their clients expect", async () => {
+  const { call } = await v2Client();
+  const { body: template } = await call("POST", "/templates", {
+    name: "pod",
+    image: "acme/pod:1",
+    mounts: { persistent: { size: 20, path: "/data" } },
+  });
+  expect(template).toMatchObject({
+    mounts: { persistent: { size: 20, path: "/data" } },
+    category: "NVIDIA",
+    startSsh: true,
+    startJupyter: true,
+    serverless: false,
+    allowedCudaVersions: [],
+  });
+  const { body: changed } = await call("PATCH", `/templates/${template.id}`, {
+    allowedCudaVersions: ["12.8"],
+    startSsh: false,
+  });
+  expect(changed).toMatchObject({ allowedCudaVersions: ["12.8"], startSsh: false, mounts: template.mounts });
+
+  const { body: volume } = await call("POST", "/network-volumes", {
+    name: "v",
+    size: 20,
+    dataCenter: "EU-RO-1",
+  });
+  expect(volume).toMatchObject({ type: "STANDARD", dataCenter: "EU-RO-1" });
+  expect((await call("PATCH", `/network-volumes/${volume.id}`, { size: 30 })).body).toMatchObject({
+    size: 30,
+  });
+  expect(await call("PATCH", `/network-volumes/${volume.id}`, { size: 10 })).toMatchObject({ status: 400 });
+  expect(await call("PATCH", `/network-volumes/${volume.id}`, {})).toMatchObject({ status: 422 });
+
+  expect((await call("GET", "/network-volumes")).body.networkVolumes).toEqual([{ ...volume, size: 30 }]);
+  expect((await call("GET", "/templates")).body.templates).toEqual([changed]);
+  const { body: registry } = await call("POST", "/registries", { name: "r", username: "u", password: "p" });
+  expect((await call("GET", `/registries/${registry.id}`)).body).toEqual({ id: registry.id, name: "r" });
+
+  const keys = ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExample me", "ssh-rsa AAAAB3NzaC1yc2E= you"];
+  expect((await call("PUT", "/account/ssh-keys", { keys })).body).toEqual({ keys });
+  expect((await call("GET", "/account/ssh-keys")).body).toEqual({ keys });
+  expect(await call("PUT", "/account/ssh-keys", { keys: ["not a key"] })).toMatchObject({ status: 422 });
+  expect((await call("PUT", "/account/ssh-keys", { keys: [] })).body).toEqual({ keys: [] });
+
+  for (const path of [
+    `/templates/${template.id}`,
+    `/network-volumes/${volume.id}`,
+    `/registries/${registry.id}`,
+  ]) {
+    expect((await call("GET", path)).status).toBe(200);
+    expect((await call("DELETE", path)).status).toBe(204);
+    expect((await call("GET", path)).status).toBe(404);
+  }
+});
+
+test("lists are read page by page", async () => {
+  const { call } = await v2Client();
+  for (const name of ["a", "b", "c"])
+    await call("POST", "/registries", { name, username: "u", password: "p" });
+  const { body: first } = await call("GET", "/registries?limit=2");
+  expect(first).toMatchObject({
+    registries: [{ name: "a" }, { name: "b" }],
+    pagination: { hasNextPage: true },
+  });
+  const { body: second } = await call("GET", `/registries?limit=2&cursor=${first.pagination.nextCursor}`);
+  expect(second).toMatchObject({
+    registries: [{ name: "c" }],
+    pagination: { hasNextPage: false, nextCursor: null },
+  });
+  expect(await call("GET", "/registries?cursor=nobody")).toMatchObject({ status: 400 });
+  expect(await call("GET", "/registries?limit=0")).toMatchObject({ status: 422 });
+});
+
+test("the catalog answers with and without availability", async () => {
+  const { call } = await v2Client();
+  const card = encodeURIComponent("NVIDIA GeForce RTX 4090");
+  expect((await call("GET", "/catalog/gpus")).body.gpus.length).toBeGreaterThan(20);
+  expect((await call("GET", `/catalog/gpus/${card}`)).body).toMatchObject({ pool: "ADA_24", memory: 24 });
+  const asked = `include=AVAILABILITY&product=SERVERLESS&count=1&cloud=SECURE`;
+  expect((await call("GET", `/catalog/gpus/${card}?${asked}`)).body).toHaveProperty("availability");
+  expect((await call("GET", `/catalog/gpus?${asked}&countryCodes=FR&minCudaVersion=12`)).body.gpus).toEqual(
+    [],
+  );
+  expect(
+    (await call("GET", "/catalog/cpus?include=AVAILABILITY&product=SERVERLESS&vcpuCount=4")).status,
+  ).toBe(200);
+  expect((await call("GET", "/catalog/cpus/cpu5c")).body).toMatchObject({ ramGbPerVcpu: 2 });
+  expect(
+    (await call("GET", "/catalog/datacenters?regions=EUROPE,ASIA&include=GPU_AVAILABILITY")).status,
+  ).toBe(200);
+  expect((await call("GET", "/catalog/datacenters/EU-RO-1?include=CPU_AVAILABILITY")).body).toMatchObject({
+    region: "EUROPE",
+  });
+  expect((await call("GET", "/catalog/templates?source=community")).body).toEqual({ templates: [] });
+});
+
+test.for([
+  ["/catalog/gpus?include=AVAILABILITY", 400],
+  ["/catalog/gpus?product=POD", 400],
+  ["/catalog/gpus?include=AVAILABILITY&product=POD&cudaVersions=12.8&minCudaVersion=12", 400],
+  ["/catalog/gpus?include=STOCK", 422],
+  ["/catalog/gpus?colour=red", 422],
+  ["/catalog/gpus/nobody", 404],
+  ["/catalog/cpus/nobody", 404],
+  ["/catalog/datacenters/nobody", 404],
+  ["/billing?lastN=3&startTime=2026-05-01T00:00:00Z", 400],
+  ["/billing?startTime=yesterday", 422],
+  ["/billing/serverless?bucketSize=minute", 422],
+] as const)("GET %s is refused with %i", async ([path, status]) => {
+  expect(await (await v2Client()).call("GET", path)).toMatchObject({ status, body: { status } });
+});
+
+test("bills have the documented totals, whether or not anything was used", async () => {
+  const { call } = await v2Client();
+  for (const noun of ["", "/serverless", "/pods", "/endpoints", "/network-volumes", "/clusters"]) {
+    const { body } = await call("GET", `/billing${noun}?lastN=3&bucketSize=month`);
+    expect(body).toMatchObject({ records: [], metadata: { recordCount: 0, totals: { totalAmount: 0 } } });
+    expect(
+      (await call("GET", `/billing${noun}?startTime=2026-05-01T00:00:00Z&endTime=2026-06-01T00:00:00Z`))
+        .status,
+    ).toBe(200);
+  }
+});
+
+test("what is not offered is 501, and lists of it are empty", async () => {
+  const { call } = await v2Client();
+  const absent = [
+    ["POST", "/pods"],
+    ["GET", "/pods/x"],
+    ["PATCH", "/pods/x"],
+    ["DELETE", "/pods/x"],
+    ["POST", "/pods/x/action"],
+    ["GET", "/pods/x/logs"],
+    ["POST", "/clusters"],
+    ["GET", "/clusters/x"],
+    ["PATCH", "/clusters/x"],
+    ["DELETE", "/clusters/x"],
+    ["GET", "/clusters/x/pods"],
+    ["POST", "/registries/delegations"],
+    ["DELETE", "/registries/delegations/x"],
+    ["GET", "/serverless/x/builds/y"],
+    ["POST", "/global-volumes"],
+  ] as const;
+  for (const [method, path] of absent) {
+    const body = method === "POST" || method === "PATCH" ? { name: "x" } : undefined;
+    expect(await call(method, path, body)).toMatchObject({ status: 501, body: { code: "not_implemented" } });
+  }
+  for (const path of [
+    "/pods",
+    "/clusters",
+    "/registries/delegations",
+    "/serverless/x/builds",
+    "/global-volumes",
+  ]) {
+    expect((await call("GET", path)).status).toBe(200);
+  }
+});
+
+test("other methods are 405 and other paths 404, as problems; a missing key is 401", async () => {
+  const { client } = await v2Client();
+  const wrong = await client.call("DELETE", "/v2/serverless");
+  expect(wrong).toMatchObject({ status: 405, body: { status: 405, title: "Method Not Allowed" } });
+  expect(wrong.headers.get("Allow")).toBe("GET, POST");
+  expect(wrong.headers.get("Content-Type")).toBe("application/problem+json");
+  expect(await client.call("GET", "/v2/templates/x/y")).toMatchObject({ status: 404, body: { status: 404 } });
+  expect(await new EdgeClient("wrong").call("GET", "/v2/templates")).toMatchObject({
+    status: 401,
+    body: { status: 401 },
+  });
+});
+
+test("every operation was tried here", async () => {
+  const ids = restV2Apis.flatMap(({ operations }) => operations.map(({ id }) => id));
+  // The logs of a worker are in openapi-answers.test.ts.
+  expect(ids.filter((id) => !checkedOperations.has(id))).toEqual(["followWorkerLogs"]);
+});
