@@ -74,7 +74,7 @@ describe("an archive", () => {
     ["the folder itself", "."],
     ["longer than a name may be", "x".repeat(256)],
     ["deeper than a path may be", "ab/".repeat(1_001)],
-  ] as const)("with an entry that is %s is refused", ([, name], { expect }) => {
+  ] as const)("with an entry that is %s is rejected", ([, name], { expect }) => {
     expect(issueOf(file(name))).toMatchSnapshot();
   });
 
@@ -102,7 +102,7 @@ describe("an archive", () => {
     }
   });
 
-  test.for(["CharacterDevice", "BlockDevice", "FIFO"])("with a %s is refused", (type, { expect }) => {
+  test.for(["CharacterDevice", "BlockDevice", "FIFO"])("with a %s is rejected", (type, { expect }) => {
     expect(issueOf({ path: "x", type, size: 0 })).toMatchSnapshot();
   });
 

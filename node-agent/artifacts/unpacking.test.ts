@@ -51,14 +51,14 @@ describe("unpacking", () => {
     ["a device", [{ path: "null", type: "CharacterDevice" }]],
     ["a pipe", [{ path: "pipe", type: "FIFO" }]],
   ];
-  test.for(hostile)("refuses %s, and writes nothing beside the folder", async ([, entries], { expect }) => {
+  test.for(hostile)("rejects %s, and writes nothing beside the folder", async ([, entries], { expect }) => {
     await expect(unpacked(archiveOf([{ path: "good", body: "1" }, ...entries]))).rejects.toThrow(
       ArchiveError,
     );
     expect((await readdir(scratch)).toSorted()).toEqual(["app", "archive"]);
   });
 
-  test("refuses files that say they are larger than all may be, before it writes them", async ({
+  test("rejects files that declare more than the limit of all files, before it writes them", async ({
     expect,
   }) => {
     const archive = archiveOf([{ path: "huge", body: "x", size: 20_000_000_000 }]);
@@ -74,7 +74,7 @@ describe("unpacking", () => {
       "broken off inside",
       gzipSync(Buffer.concat([headOf({ path: "a", size: 90_000 }), Buffer.alloc(1_024)])),
     ],
-  ] as const)("refuses what is %s", async ([, archive], { expect }) => {
+  ] as const)("rejects what is %s", async ([, archive], { expect }) => {
     await expect(unpacked(archive)).rejects.toThrowErrorMatchingSnapshot();
   });
 

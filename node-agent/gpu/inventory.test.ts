@@ -32,7 +32,7 @@ test("a host says where it is, if it was told", async ({ expect }) => {
   expect(inventorySchema.parse(inventory).dataCenterId).toBe("US-KS-2");
 });
 
-test("an inventory tells what the machine has, also before the state directory exists", async ({
+test("an inventory lists what the machine has, also before the state directory exists", async ({
   expect,
 }) => {
   const inventory = await readInventory({ runtimeKind: "docker", simulateGpus: false, diskDirectory });
@@ -44,7 +44,7 @@ test("an inventory tells what the machine has, also before the state directory e
   expect(inventory.diskFreeMb).toBeGreaterThan(0);
 });
 
-test("a host tells which volumes it has, unless it makes any", async ({ expect }) => {
+test("a host reports which volumes it has, unless it makes any", async ({ expect }) => {
   const request = { runtimeKind: "docker", simulateGpus: true, diskDirectory } as const;
   const volumes = (createsMissing: boolean) => new Volumes({ directory: diskDirectory, createsMissing });
   expect(await readInventory({ ...request, volumes: volumes(false) })).toMatchObject({

@@ -92,7 +92,7 @@ describe("readGpus", () => {
     expect(await readGpus("/nowhere/nvidia-smi")).toEqual({ kind: "absent" });
   });
 
-  test("asks for what it parses, and tells what a failing nvidia-smi printed", async ({ expect }) => {
+  test("asks for what it parses, and reports what a failing nvidia-smi printed", async ({ expect }) => {
     const directory = await mkdtemp(join(tmpdir(), "edgerun-gpu-"));
     const command = join(directory, "nvidia-smi");
     const script = (body: string) => writeFile(command, `#!/bin/sh\n${body}\n`, { mode: 0o755 });
@@ -184,7 +184,7 @@ describe("parseGpuTelemetry", () => {
     ]);
   });
 
-  test("a GPU that shares the memory of its host tells of none", ({ expect }) => {
+  test("a GPU that shares the memory of its host reports none", ({ expect }) => {
     expect(parseGpuTelemetry("0, 96, [N/A], [N/A], 61, 38.12\n")).toMatchObject([
       { utilizationPercent: 96, memoryUsedMb: null, memoryTotalMb: null, temperatureC: 61 },
     ]);

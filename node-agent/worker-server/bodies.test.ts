@@ -46,7 +46,7 @@ describe("bodies of workers", () => {
     expect(admitted).toEqual(["w/1", "other/1", "w/2"]);
   });
 
-  test("wait for the budget in their order, so that a large one comes at all", async ({ expect }) => {
+  test("wait for the budget in their order, so that a large one is read at all", async ({ expect }) => {
     const { reserve, admitted } = budget();
     const held = ["a", "b"].map((worker) => reserve(`${worker}/1`, 40));
     void reserve("large/1", 40);

@@ -146,7 +146,7 @@ export const MUTANTS: readonly Mutant[] = [
     "agent-delivery",
     "agent-jobs",
   ),
-  mutant("A2", "outcome.status === 404 && !this.#hasWorkers()", "outcome.status === 404", "edge-loops"),
+  mutant("A2", "isDeleted && !this.#hasWorkers()", "isDeleted", "edge-loops"),
   mutant(
     "A3",
     "entry.chunksReceived = span.first - 1;",
@@ -176,6 +176,6 @@ export const MUTANTS: readonly Mutant[] = [
     "exchange-plan",
     "agent-stream",
   ),
-  mutant("A11", "this.#hasNews = true; // the edge shall hear", "// the edge shall hear", "edge-loops"),
+  mutant("A11", "this.#hasNews = true; // the edge should learn", "// the edge should learn", "edge-loops"),
   ...RANDOM_MUTANTS,
 ];

@@ -11,7 +11,7 @@ export const FLASH_AUTH_TTL_MS = 10 * 60_000;
 export const FLASH_AUTH_RETENTION_MS = 3_600_000;
 
 /** What a client may say when it opens a request; neither text has a line break. */
-export type LoginWishes = {
+export type LoginOptions = {
   /** Given back with the state of the request, so that the client knows who began the login: RFC 7636, S256. */
   readonly codeChallenge?: string | undefined;
   /** Name of the key that it gets. */
@@ -23,7 +23,7 @@ export type LoginRequest = {
   readonly id: string;
   /** As the client names itself. */
   readonly client: string;
-  readonly wishes: LoginWishes;
+  readonly options: LoginOptions;
   readonly createdAt: number;
   readonly expiresAt: number;
 };
@@ -40,17 +40,17 @@ const SIGNATURE_BYTES = 16;
 /** A new request; none when no key ring is configured. */
 export async function newLoginRequest(
   env: EncryptionEnv,
-  { client, wishes }: Pick<LoginRequest, "client" | "wishes">,
+  { client, options }: Pick<LoginRequest, "client" | "options">,
   now: number,
 ): Promise<LoginRequest | undefined> {
   const expiresAt = now + FLASH_AUTH_TTL_MS;
-  const { codeChallenge = "", keyName = "" } = wishes;
+  const { codeChallenge = "", keyName = "" } = options;
   const lines = codeChallenge || keyName ? [client, codeChallenge, keyName].join("\n") : client;
   const payload = `${randomCode()}.${expiresAt}.${hex(new TextEncoder().encode(lines))}`;
   const signature = await signer.sign(env, payload);
   if (!signature) return undefined;
   const id = `${payload}.${encodeSignature(signature)}`;
-  return { id, client, wishes, createdAt: now, expiresAt };
+  return { id, client, options, createdAt: now, expiresAt };
 }
 
 /** The request of an id; none for one that the edge has not made, or that expired long ago. */
@@ -65,8 +65,8 @@ export async function readLoginRequest(
   if (!(await signer.verify(env, payload, encodeSignature, signed))) return undefined;
   const bytes = Uint8Array.from(text.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
   const [client = "", codeChallenge, keyName] = new TextDecoder().decode(bytes).split("\n");
-  const wishes = { codeChallenge: codeChallenge || undefined, keyName: keyName || undefined };
-  return { id, client, wishes, createdAt: expiresAt - FLASH_AUTH_TTL_MS, expiresAt };
+  const options = { codeChallenge: codeChallenge || undefined, keyName: keyName || undefined };
+  return { id, client, options, createdAt: expiresAt - FLASH_AUTH_TTL_MS, expiresAt };
 }
 
 /** 160 random bits: the number of symbols divides that of bytes, so each is as likely as any other. */

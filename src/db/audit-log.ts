@@ -1,5 +1,6 @@
 /** The audit log: every change of the management API is recorded in the transaction that makes it. */
 import { and, asc, desc, eq, inArray, lt, sql, type SQL } from "drizzle-orm";
+import type { RunnableQuery } from "drizzle-orm/runnable-query";
 import type { Database } from "./database.ts";
 import { apiKey, auditEntry } from "./schema.ts";
 
@@ -57,6 +58,17 @@ export function auditIfChanged(db: Database, author: Author, subject: AuditSubje
     .from(sql`(SELECT 1)`)
     .where(sql`changes() > 0`);
   return db.insert(auditEntry).select(entry);
+}
+
+/** Makes a write and records it if it changed a row; returns the first row that it returned. */
+export async function writeAudited<Row>(
+  db: Database,
+  author: Author,
+  write: RunnableQuery<Row[], "sqlite">,
+  subject: AuditSubject,
+): Promise<Row | undefined> {
+  const [[row]] = await db.batch([write, auditIfChanged(db, author, subject)]);
+  return row;
 }
 
 /** Names of the fields in which two versions of a row differ. */

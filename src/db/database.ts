@@ -1,4 +1,4 @@
-import { sql, getTableColumns, type Column, type SQL } from "drizzle-orm";
+import { and, eq, getTableColumns, sql, type Column, type SQL } from "drizzle-orm";
 import { drizzle, type DrizzleD1Database } from "drizzle-orm/d1";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 
@@ -10,6 +10,15 @@ export type Database = DrizzleD1Database;
 /** Gives typed access to D1; costs nothing, so open one wherever it is needed. */
 export function openDatabase(d1: D1Database): Database {
   return drizzle(d1);
+}
+
+/** Whether a row is the account's and has this id. */
+export function isOwn(
+  table: { readonly accountId: Column; readonly id: Column },
+  accountId: string,
+  id: string,
+): SQL | undefined {
+  return and(eq(table.accountId, accountId), eq(table.id, id));
 }
 
 /** Whether a column holds one of the values. They travel as one parameter, for D1 takes a hundred at most. */

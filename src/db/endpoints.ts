@@ -3,7 +3,7 @@ import type { EndpointConfig } from "../contract/endpoint.ts";
 import { readGpuIds } from "../catalog/gpu-selection.ts";
 import { isWithinQuota } from "./quotas.ts";
 import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
-import { isOneOf, rowIf, type Database } from "./database.ts";
+import { isOneOf, rowIf, type Database, isOwn } from "./database.ts";
 import { takesEndpoints } from "./flash/environments.ts";
 import { changesBetween, recordReleases } from "./releases.ts";
 import { randomRowId } from "./row-id.ts";
@@ -41,7 +41,7 @@ export async function findEndpointWithTemplate(
     .select({ endpoint, template })
     .from(endpoint)
     .innerJoin(template, isItsOwn)
-    .where(isOwn(accountId, endpointId))
+    .where(isOwn(endpoint, accountId, endpointId))
     .get();
 }
 
@@ -50,7 +50,11 @@ export async function findOwnEndpoint(
   accountId: string,
   endpointId: string,
 ): Promise<EndpointRecord | undefined> {
-  return await db.select().from(endpoint).where(isOwn(accountId, endpointId)).get();
+  return await db
+    .select()
+    .from(endpoint)
+    .where(isOwn(endpoint, accountId, endpointId))
+    .get();
 }
 
 /** Those of the ids that are endpoints of the account, in any order. */
@@ -219,7 +223,7 @@ export async function updateEndpointIfUnchanged(
     })
     .where(
       and(
-        isOwn(author.accountId, read.id),
+        isOwn(endpoint, author.accountId, read.id),
         eq(endpoint.revision, read.revision),
         hasNeeds(author.accountId, values.templateId, needs),
         isNameFree(values, read),
@@ -230,7 +234,7 @@ export async function updateEndpointIfUnchanged(
   const fields = changedFields(read, values);
   const audit = auditIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields });
   const isUpdated = and(
-    isOwn(author.accountId, read.id),
+    isOwn(endpoint, author.accountId, read.id),
     eq(endpoint.version, read.version + 1),
     eq(endpoint.updatedAt, author.now),
   );
@@ -270,7 +274,7 @@ export async function deleteEndpointIfUnchanged(
   author: Author,
   read: EndpointRecord,
 ): Promise<boolean> {
-  const isUnchanged = and(isOwn(author.accountId, read.id), eq(endpoint.revision, read.revision));
+  const isUnchanged = and(isOwn(endpoint, author.accountId, read.id), eq(endpoint.revision, read.revision));
   const removal = db
     .select({
       endpointId: endpoint.id,
@@ -354,10 +358,6 @@ function isNameFree({ flashEnvironmentId, name }: EndpointValues, { id }: Endpoi
   if (flashEnvironmentId === null) return undefined;
   return sql`NOT EXISTS (SELECT 1 FROM ${endpoint} AS other WHERE other.flash_environment_id = ${flashEnvironmentId}
     AND other.name = ${name} AND other.id <> ${id})`;
-}
-
-function isOwn(accountId: string, endpointId: string) {
-  return and(eq(endpoint.accountId, accountId), eq(endpoint.id, endpointId));
 }
 
 function subjectOf({ id, name }: EndpointRecord): AuditSubject {

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, isNull, lte, or, sql, type SQL } from "drizzle-orm";
 import { findApiKey, mayAddHosts } from "./credentials/api-keys.ts";
 import { auditIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
-import { rowIf, type Database } from "./database.ts";
+import { rowIf, type Database, isOwn } from "./database.ts";
 import { randomRowId } from "./row-id.ts";
 import { host } from "./schema.ts";
 
@@ -69,7 +69,11 @@ export async function findOwnHost(
   accountId: string,
   hostId: string,
 ): Promise<HostRecord | undefined> {
-  return await db.select().from(host).where(isOwn(accountId, hostId)).get();
+  return await db
+    .select()
+    .from(host)
+    .where(isOwn(host, accountId, hostId))
+    .get();
 }
 
 /** The hosts of the account that have not ended, the oldest first. */
@@ -94,7 +98,7 @@ export async function auditHostChange(
   const write = db
     .update(host)
     .set({ name: read.name })
-    .where(and(isOwn(author.accountId, read.id), isNull(host.revokedAt)))
+    .where(and(isOwn(host, author.accountId, read.id), isNull(host.revokedAt)))
     .returning({ id: host.id });
   const [written] = await db.batch([write, auditIfChanged(db, author, { ...subjectOf(read), fields })]);
   return written.length > 0;
@@ -105,7 +109,7 @@ export async function revokeHost(db: Database, author: Author, read: HostRecord)
   const write = db
     .update(host)
     .set({ revokedAt: author.now })
-    .where(and(isOwn(author.accountId, read.id), isNull(host.revokedAt)));
+    .where(and(isOwn(host, author.accountId, read.id), isNull(host.revokedAt)));
   await db.batch([write, auditIfChanged(db, author, subjectOf(read))]);
 }
 
@@ -128,10 +132,6 @@ export async function listExpiredHosts(db: Database, now: number, limit: number)
     .from(host)
     .where(and(isNull(host.revokedAt), lte(host.expiresAt, now)))
     .limit(limit);
-}
-
-function isOwn(accountId: string, hostId: string) {
-  return and(eq(host.accountId, accountId), eq(host.id, hostId));
 }
 
 function subjectOf({ id, name }: HostRecord): AuditSubject {

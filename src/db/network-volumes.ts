@@ -1,7 +1,7 @@
 import { and, asc, eq, lte, notExists, or, sql } from "drizzle-orm";
 import { isWithinQuota } from "./quotas.ts";
-import { changedFields, auditIfChanged, type AuditSubject, type Author } from "./audit-log.ts";
-import { isOneOf, rowIf, type Database } from "./database.ts";
+import { changedFields, auditIfChanged, type AuditSubject, type Author, writeAudited } from "./audit-log.ts";
+import { isOneOf, rowIf, type Database, isOwn } from "./database.ts";
 import type { EndpointRecord } from "./endpoints.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, networkVolume } from "./schema.ts";
@@ -16,7 +16,11 @@ export async function findNetworkVolume(
   accountId: string,
   volumeId: string,
 ): Promise<NetworkVolumeRecord | undefined> {
-  return await db.select().from(networkVolume).where(isOwn(accountId, volumeId)).get();
+  return await db
+    .select()
+    .from(networkVolume)
+    .where(isOwn(networkVolume, accountId, volumeId))
+    .get();
 }
 
 /** Those of the named volumes that are the account's, in no order. */
@@ -57,11 +61,7 @@ export async function insertNetworkVolumeWithinQuota(
   const { accountId, now } = author;
   const record = { ...values, accountId, id: randomRowId(), createdAt: now, updatedAt: now };
   const row = rowIf(networkVolume, record, isWithinQuota("networkVolume", accountId));
-  const [[inserted]] = await db.batch([
-    db.insert(networkVolume).select(row).returning(),
-    auditIfChanged(db, author, subjectOf(record)),
-  ]);
-  return inserted;
+  return await writeAudited(db, author, db.insert(networkVolume).select(row).returning(), subjectOf(record));
 }
 
 /** Renames or grows a volume; undefined when it is gone, or larger than that by now. */
@@ -76,7 +76,7 @@ export async function growNetworkVolume(
   const update = db
     .update(networkVolume)
     .set({ ...values, updatedAt: author.now })
-    .where(and(isOwn(author.accountId, read.id), lte(networkVolume.sizeGb, values.sizeGb)))
+    .where(and(isOwn(networkVolume, author.accountId, read.id), lte(networkVolume.sizeGb, values.sizeGb)))
     .returning();
   const [updated] = await db.batch([
     update,
@@ -97,14 +97,9 @@ export async function deleteNetworkVolumeIfUnused(
     .where(namesVolume(author.accountId, read.id));
   const deletion = db
     .delete(networkVolume)
-    .where(and(isOwn(author.accountId, read.id), notExists(users)))
+    .where(and(isOwn(networkVolume, author.accountId, read.id), notExists(users)))
     .returning({ id: networkVolume.id });
-  const [deleted] = await db.batch([deletion, auditIfChanged(db, author, subjectOf(read))]);
-  return deleted.length > 0;
-}
-
-function isOwn(accountId: string, volumeId: string) {
-  return and(eq(networkVolume.accountId, accountId), eq(networkVolume.id, volumeId));
+  return (await writeAudited(db, author, deletion, subjectOf(read))) !== undefined;
 }
 
 function namesVolume(accountId: string, volumeId: string) {

@@ -1,8 +1,8 @@
 import { and, asc, eq, exists, inArray, lt, ne, notExists, sql, type SQL } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { isWithinQuota } from "./quotas.ts";
-import { changedFields, auditIfChanged, type Author, type AuditSubject } from "./audit-log.ts";
-import { isOneOf, rowIf, type Database } from "./database.ts";
+import { changedFields, auditIfChanged, type Author, type AuditSubject, writeAudited } from "./audit-log.ts";
+import { isOneOf, rowIf, type Database, isOwn } from "./database.ts";
 import { buildForNewVersion } from "./flash/builds.ts";
 import { changesBetween, recordReleases } from "./releases.ts";
 import { randomRowId } from "./row-id.ts";
@@ -27,7 +27,7 @@ export async function findTemplate(
   return await db
     .select()
     .from(template)
-    .where(and(eq(template.accountId, accountId), eq(template.id, templateId)))
+    .where(isOwn(template, accountId, templateId))
     .get();
 }
 
@@ -103,7 +103,9 @@ export async function insertTemplateIfAllowed(
     createdAt: now,
     updatedAt: now,
   };
-  const [[inserted]] = await db.batch([
+  return await writeAudited(
+    db,
+    author,
     db
       .insert(template)
       .select(
@@ -111,9 +113,8 @@ export async function insertTemplateIfAllowed(
       )
       .onConflictDoNothing({ target: [template.accountId, template.name] })
       .returning(),
-    auditIfChanged(db, author, subjectOf(record)),
-  ]);
-  return inserted;
+    subjectOf(record),
+  );
 }
 
 /**
@@ -166,7 +167,7 @@ export function mayChangeTemplate(db: Database, { read, values }: TemplateChange
 
 /** Statements for the place right behind a write in the same batch: they change a template if that changed a row. */
 export function changeTemplateAsWell(db: Database, author: Author, { read, values }: TemplateChange) {
-  const isRead = and(eq(template.accountId, read.accountId), eq(template.id, read.id));
+  const isRead = isOwn(template, read.accountId, read.id);
   const update = db
     .update(template)
     .set({ ...values, revision: read.revision + 1, updatedAt: author.now })
@@ -241,8 +242,7 @@ export async function deleteTemplateIfUnused(
       ),
     )
     .returning({ id: template.id });
-  const [deleted] = await db.batch([deletion, auditIfChanged(db, author, subjectOf(read))]);
-  return deleted.length > 0;
+  return (await writeAudited(db, author, deletion, subjectOf(read))) !== undefined;
 }
 
 /**

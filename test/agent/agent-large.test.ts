@@ -92,7 +92,7 @@ describe("a large result", () => {
     expect(host.edge.reportsOf("stuck")).toEqual([]);
   });
 
-  test("that the edge refuses is dropped and not reported", async ({ expect }) => {
+  test("that the edge rejects is dropped and not reported", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();
     host.edge.behaviour.answerUpload = () => ({ outcome: "refused" });

@@ -29,13 +29,18 @@ function keptFile(host: AgentFixture, sha256: string, name: string): string {
   return join(host.stateDir, "artifacts", sha256, "app", name);
 }
 
+/** Whether the large file is there as it was packed; `toEqual` takes a second for as many bytes. */
+async function hasBulk(host: AgentFixture, { sha256 }: Artifact): Promise<boolean> {
+  return BULK.equals(await readFile(keptFile(host, sha256, "model/weights.bin")));
+}
+
 test("files of an app are downloaded once for several workers, and stay cached", async ({ expect }) => {
   await using host = await AgentFixture.start();
   const artifact = host.edge.artifacts.add(ARCHIVE);
   const workers = ["worker-1", "worker-2"].map((workerId) => assignment({ workerId, artifact }));
   host.edge.assign(...workers);
   for (const { workerId } of workers) await host.edge.worker(workerId, "ready");
-  expect(await readFile(keptFile(host, artifact.sha256, "model/weights.bin"))).toEqual(BULK);
+  expect(await hasBulk(host, artifact)).toBe(true);
   await host.stopAgent();
   await host.startAgent();
   host.edge.assign(...workers, assignment({ workerId: "worker-3", artifact }));
@@ -57,7 +62,7 @@ test("an interrupted download resumes where it stopped", async ({ expect }) => {
   expect(second).toBeLessThanOrEqual(1_000_000);
   expect(third).toBeGreaterThanOrEqual(second);
   expect(third).toBeLessThanOrEqual(second + 500_000);
-  expect(await readFile(keptFile(host, artifact.sha256, "model/weights.bin"))).toEqual(BULK);
+  expect(await hasBulk(host, artifact)).toBe(true);
 });
 
 test("an edge that knows no ranges sends all of it again", async ({ expect }) => {
@@ -66,7 +71,7 @@ test("an edge that knows no ranges sends all of it again", async ({ expect }) =>
   host.edge.artifacts.mishaps.push({ kind: "break", after: 1_000_000 }, { kind: "ignore_range" });
   await host.readyWorker({ artifact });
   expect(host.edge.artifacts.asked).toHaveLength(2);
-  expect(await readFile(keptFile(host, artifact.sha256, "model/weights.bin"))).toEqual(BULK);
+  expect(await hasBulk(host, artifact)).toBe(true);
 });
 
 test("bytes with another SHA-256 are discarded, and the worker reports that until the right ones arrive", async ({
@@ -126,7 +131,7 @@ test("an agent that is killed while it downloads leaves what came to the next on
   await host.edge.worker("worker-1", "ready");
   expect(host.edge.artifacts.asked).toEqual(["", "bytes=1000000-"]);
   expect(second.stderr).toContain("artifact_stored");
-  expect(await readFile(keptFile(host, artifact.sha256, "model/weights.bin"))).toEqual(BULK);
+  expect(await hasBulk(host, artifact)).toBe(true);
 });
 
 describe("the files that a host keeps", () => {

@@ -123,7 +123,7 @@ describe("a link", () => {
 });
 
 describe("an agent that stops", () => {
-  test("takes no more requests, and lets running ones end", async ({ expect }) => {
+  test("takes no more requests, and waits for running ones to end", async ({ expect }) => {
     const held: (() => void)[] = [];
     await using host = await LinkFixture.start((_, response) => {
       held.push(() => response.end("whole"));

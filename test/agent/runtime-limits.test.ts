@@ -148,7 +148,10 @@ describe.runIf(hasDocker)("a container", () => {
     expect(Id).toHaveLength(64);
   });
 
-  test("lets root give files away, become another user and end its processes", async ({ world, expect }) => {
+  test("allows root to give files away, become another user and end its processes", async ({
+    world,
+    expect,
+  }) => {
     const { reason, output } = await world.run(
       [
         "set -e",

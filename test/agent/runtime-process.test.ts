@@ -62,7 +62,7 @@ describe("process runtime, on its own", () => {
 
   const directoryOf = (workerId: string): string => join(fixture.stateDirectory, "workers", workerId);
 
-  test("a worker without a start command is refused with what to do", async ({ expect }) => {
+  test("a worker without a start command is rejected with what to do", async ({ expect }) => {
     await expect(fixture.runtime.start(workerSpec("", ""))).rejects.toThrow("dockerArgs");
   });
 
@@ -98,7 +98,7 @@ describe("process runtime, on its own", () => {
     await runtime.close();
   });
 
-  test("a command that does not exist is refused by name, and leaves nothing", async ({ expect }) => {
+  test("a command that does not exist is rejected by name, and leaves nothing", async ({ expect }) => {
     const spec = workerSpec("", "no-such-command");
     await expect(fixture.runtime.start(spec)).rejects.toThrow("no-such-command");
     expect(await fixture.traces(spec.workerId)).toEqual([]);

@@ -68,9 +68,7 @@ test("knows every operation of the queue API by its path", async ({ expect }) =>
   expect(await seen("GET", "/hello/requests?limit=1")).toMatchObject({ operation: "requests" });
 });
 
-test("an input that does not fit is refused with the field at fault, and nothing is called", async ({
-  expect,
-}) => {
+test("an invalid input is rejected with the field at fault, and nothing is called", async ({ expect }) => {
   await using served = await serve([hello, tick], {
     queue: () => {
       throw new Error("called");
@@ -262,7 +260,7 @@ test("an app that cannot be read at all is a failure, not a fault", async ({ exp
   expect(await served.call("GET", "/ping")).toMatchObject({ status: 200 });
 });
 
-test("a body above the limit is refused, whether its length is told or not", async ({ expect }) => {
+test("a body above the limit is rejected, whether its length is given or not", async ({ expect }) => {
   await using served = await serve([hello]);
   const url = `${served.server.url}/hello/run`;
   const told = httpRequest(url, { method: "POST", headers: { "Content-Length": 10_000_001 } });
@@ -441,7 +439,7 @@ test("a port that browsers refuse to call gives way to the next one that they do
   expect(await served.call("GET", "/ping")).toMatchObject({ status: 200 });
 });
 
-test("an address of another computer is refused in words", async ({ expect }) => {
+test("an address of another computer is rejected with a message", async ({ expect }) => {
   const failure = serve([tick], {}, { host: "192.0.2.1" });
   await expect(failure).rejects.toThrow("192.0.2.1");
 });

@@ -53,6 +53,25 @@ async function handedOver(endpointId: string, bindings: Env = env): Promise<Assi
   return assignments[0];
 }
 
+test("a live endpoint without a session takes calls with source, unless its template says how it starts", async ({
+  expect,
+}) => {
+  const saved = async (dockerArgs: string) => {
+    const { saveEndpoint } = await graphql<{ saveEndpoint: { id: string } }>(
+      `mutation { saveEndpoint(input: { name: "live-adder", instanceIds: ["cpu3c-1-2"], template: { dockerArgs: "${dockerArgs}",
+        imageName: "runpod/flash-cpu:py3.12-latest", env: [{ key: "FLASH_LIVE", value: "true" }] } }) { id } }`,
+    );
+    return await handedOver(saveEndpoint.id);
+  };
+  expect((await saved(""))?.env).toEqual({
+    FLASH_LIVE: "source",
+    FLASH_RESOURCE_NAME: "live-adder",
+    FLASH_ENDPOINT_TYPE: "qb",
+    FLASH_PYTHON_VERSION: "3.12",
+  });
+  expect((await saved("python mine.py"))?.env).toEqual({});
+});
+
 describe("a worker of a flash app", () => {
   test("gets the files of its build, and the names it goes by, over the agent's own call", async ({
     expect,

@@ -12,7 +12,7 @@ function message(status: string, id?: string, current?: number, total?: number):
 }
 
 describe("the progress of a pull", () => {
-  test("is told in layers and bytes, as the daemon comes to know them", ({ expect }) => {
+  test("is given in layers and bytes, as the daemon learns of them", ({ expect }) => {
     const progress = new PullProgress("team/model:1");
     const details = recorded.map((line) => {
       progress.take(line);
@@ -118,7 +118,7 @@ describe("pullFailure", () => {
 
   const registryAuth = { username: "ada", password: "s3cr3t/1", name: "team" };
 
-  test("names the credentials that were refused, and repeats nothing of them", ({ expect }) => {
+  test("names the credentials that were rejected, and repeats nothing of them", ({ expect }) => {
     const text =
       'Get "https://auth.example/token?account=ada&scope=x": denied: s3cr3t/1 and s3cr3t%2F1 are wrong';
     const { message, answer } = pullFailure({ imageName: "a/b", registryAuth }, new Error(text));

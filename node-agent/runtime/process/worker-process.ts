@@ -1,8 +1,9 @@
 import { errorCode, errorMessage } from "../../../src/std/errors.ts";
 import { parseJson } from "../../../src/std/json.ts";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { promisify } from "node:util";
 import { once } from "node:events";
-import { open, access, constants, readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { LIVE_VARIABLE } from "../../../src/contract/flash/flash-live.ts";
 import { artifactEnvironment } from "../../artifacts/artifact-environment.ts";
@@ -85,7 +86,7 @@ function environmentOf(
 
 /** It lacks the files that workers of deployed apps have, and an image that would bring the runtime is not used. */
 function isLive({ env }: WorkerSpec): boolean {
-  return env[LIVE_VARIABLE] === "true";
+  return env[LIVE_VARIABLE] !== undefined;
 }
 
 /** Nothing else of the agent's environment reaches a worker. */
@@ -126,6 +127,7 @@ function startFailure(command: string, error: unknown): string {
   return `The command "${command}" could not be started: ${errorMessage(error)}.`;
 }
 
+const PROBE_TIMEOUT_MS = 10_000;
 const VERSION = /^3\.\d{1,2}$/;
 
 /**
@@ -146,7 +148,7 @@ async function interpreter(
   if (env["FLASH_PYTHON"]) return env["FLASH_PYTHON"];
   const version = env["FLASH_PYTHON_VERSION"] ?? (await manifestVersion(appPath)) ?? "";
   const exact = `python${version}`;
-  return VERSION.test(version) && (await isOnPath(exact, env["PATH"] ?? "")) ? exact : "python3";
+  return VERSION.test(version) && (await isUsable(exact, env["PATH"])) ? exact : "python3";
 }
 
 async function manifestVersion(appPath: string | null): Promise<string | undefined> {
@@ -155,8 +157,11 @@ async function manifestVersion(appPath: string | null): Promise<string | undefin
   return flashManifestSchema.safeParse(parseJson(text)).data?.python_version;
 }
 
-async function isOnPath(name: string, path: string): Promise<boolean> {
-  const places = path.split(delimiter).filter((directory) => directory !== "");
-  const checks = places.map((directory) => access(join(directory, name), constants.X_OK));
-  return (await Promise.allSettled(checks)).some(({ status }) => status === "fulfilled");
+/** Version managers put commands on the PATH for versions that are switched off: these fail. */
+async function isUsable(interpreter: string, path = ""): Promise<boolean> {
+  const env = { PATH: path, HOME: process.env["HOME"] };
+  return await promisify(execFile)(interpreter, ["--version"], { env, timeout: PROBE_TIMEOUT_MS }).then(
+    () => true,
+    () => false,
+  );
 }

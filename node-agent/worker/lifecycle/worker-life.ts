@@ -87,6 +87,6 @@ export function recreationOf(end: LifeEnd | null, facts: RecreationFacts): Recre
   if (end === "hard_stop" || end === "refresh") return end;
   if (end !== "exited") return null;
   if (facts.isRefreshing) return "refresh";
-  const isLive = facts.env?.[LIVE_VARIABLE] === "true";
+  const isLive = facts.env?.[LIVE_VARIABLE] !== undefined;
   return isLive && facts.wasReady && facts.exitCode === LIVE_RESTART_EXIT_CODE ? "new_code" : null;
 }

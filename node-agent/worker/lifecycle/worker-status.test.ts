@@ -2,7 +2,7 @@ import { describe, test } from "vitest";
 import { StartTimes } from "./worker-status.ts";
 
 describe("the times of a start", () => {
-  test("have the start before the readiness, though the runtime tells of it later", ({ expect }) => {
+  test("have the start before the readiness, though the runtime reports it later", ({ expect }) => {
     const times = new StartTimes();
     times.restart();
     times.record("ready");

@@ -28,7 +28,7 @@ function placeAt(port: number, healthPort = port) {
 }
 
 describe("a look at a worker's health", () => {
-  test("asks for the path by GET, and tells the status", async ({ expect }) => {
+  test("asks for the path by GET, and returns the status", async ({ expect }) => {
     const asked: unknown[] = [];
     await using server = await serve((request, response) => {
       asked.push([request.method, request.url]);
@@ -64,7 +64,7 @@ describe("a look at a worker's health", () => {
     expect(HEALTH_BODY_MAX_BYTES).toBeLessThan(1_000_000);
   });
 
-  test("tells a closed port, and one that speaks no HTTP", async ({ expect }) => {
+  test("reports a closed port, and one that speaks no HTTP", async ({ expect }) => {
     const server = await listening(
       createSocketServer((socket) => socket.resume().end("SSH-2.0-OpenSSH_9.2\r\n")),
     );
@@ -73,7 +73,9 @@ describe("a look at a worker's health", () => {
     expect(await probeHealth(placeAt(server.port), never)).toEqual({ kind: "refused", port: server.port });
   });
 
-  test("tells a server that does not answer from an address that leads nowhere", async ({ expect }) => {
+  test("distinguishes a server that does not answer from an address that leads nowhere", async ({
+    expect,
+  }) => {
     const stopping = new AbortController();
     await using silent = await serve(() => stopping.abort());
     const asked = probeHealth(placeAt(silent.port), stopping.signal);

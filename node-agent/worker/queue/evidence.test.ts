@@ -34,7 +34,7 @@ describe("a job poll", () => {
     expect(endedByTake({ ...take, capacity: null }, [job("a", 900), job("b", 950)])).toEqual(["a", "b"]);
   });
 
-  test("that asks for more than fits beside the outstanding jobs tells how many ended", ({ expect }) => {
+  test("that asks for more than fits beside the outstanding jobs says how many ended", ({ expect }) => {
     const busy = { ...take, hasJobInProgress: true, capacity: 3 };
     expect(countEndedByTake({ ...busy, free: 2 }, 2)).toBe(1);
     expect(countEndedByTake({ ...busy, free: 1 }, 2)).toBe(0);

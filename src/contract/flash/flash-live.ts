@@ -9,8 +9,18 @@ import { sha256Schema } from "../agent/artifact.ts";
 export const LIVE_PREFIX = "live-";
 export const LIVE_PROTOCOL = 1;
 
-/** "true" in workers of sessions, set by the service alone. */
+/** "true" in workers of sessions, "source" in those that take calls with source; set by the service alone. */
 export const LIVE_VARIABLE = "FLASH_LIVE";
+
+const SOURCE_CALL_IMAGE = /(?:^|\/)flash(?:-lb)?(?:-cpu)?:py(3\.\d{1,2})-/;
+
+/**
+ * Live endpoints of clients that open no session: they name a runtime image such as runpod/flash-lb-cpu:py3.12-latest,
+ * and each call brings the source of its function. Gives the version of Python; undefined for any other image.
+ */
+export function sourceCallPython(imageName: string): string | undefined {
+  return SOURCE_CALL_IMAGE.exec(imageName)?.[1];
+}
 /** Its value opens LIVE_EXECUTE_PATH of load-balanced workers; also set by the service alone. */
 export const LIVE_TOKEN_VARIABLE = "FLASH_LIVE_TOKEN";
 export const LIVE_TOKEN_HEADER = "X-Flash-Live-Token";

@@ -2,8 +2,8 @@ import { and, desc, eq, exists, gt, inArray, isNull, lt, or, sql, type SQLWrappe
 import { alias } from "drizzle-orm/sqlite-core";
 import type { Permissions } from "../../domain/accounts/permissions.ts";
 import { isWithinQuota } from "../quotas.ts";
-import { changedFields, auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
-import { rowIf, type Database } from "../database.ts";
+import { changedFields, type AuditSubject, type Author, writeAudited } from "../audit-log.ts";
+import { rowIf, type Database, isOwn } from "../database.ts";
 import { randomRowId } from "../row-id.ts";
 import { account, apiKey } from "../schema.ts";
 
@@ -49,7 +49,7 @@ export async function findApiKey(
   return await db
     .select()
     .from(apiKey)
-    .where(and(eq(apiKey.accountId, accountId), eq(apiKey.id, apiKeyId)))
+    .where(isOwn(apiKey, accountId, apiKeyId))
     .get();
 }
 
@@ -75,11 +75,7 @@ export async function insertApiKeyIfAllowed(
 ): Promise<ApiKeyRecord | undefined> {
   const record = freshApiKey(author.accountId, values, author.now);
   const row = rowIf(apiKey, record, and(isWithinQuota("apiKey", author.accountId), stillAllows(db, own)));
-  const [[inserted]] = await db.batch([
-    db.insert(apiKey).select(row).returning(),
-    auditIfChanged(db, author, subjectOf(record)),
-  ]);
-  return inserted;
+  return await writeAudited(db, author, db.insert(apiKey).select(row).returning(), subjectOf(record));
 }
 
 /** The row of a new key, not yet written. */
@@ -105,15 +101,16 @@ export async function updateApiKeyIfUnchanged(
 ): Promise<ApiKeyRecord | undefined> {
   const fields = changedFields(read, values);
   if (fields.length === 0) return read;
-  const [[updated]] = await db.batch([
+  return await writeAudited(
+    db,
+    author,
     db
       .update(apiKey)
       .set(values)
       .where(and(isUnchanged(author, read), stillAllows(db, own)))
       .returning(),
-    auditIfChanged(db, author, { ...subjectOf({ ...read, ...values }), fields }),
-  ]);
-  return updated;
+    { ...subjectOf({ ...read, ...values }), fields },
+  );
 }
 
 /** Revokes a key if it and the author's own still are in force and allow what they were read to allow. */
@@ -123,15 +120,16 @@ export async function revokeApiKeyIfUnchanged(
   own: ApiKeyRecord,
   read: ApiKeyRecord,
 ): Promise<ApiKeyRecord | undefined> {
-  const [[revoked]] = await db.batch([
+  return await writeAudited(
+    db,
+    author,
     db
       .update(apiKey)
       .set({ revokedAt: author.now })
       .where(and(isUnchanged(author, read), stillAllows(db, own)))
       .returning(),
-    auditIfChanged(db, author, subjectOf(read)),
-  ]);
-  return revoked;
+    subjectOf(read),
+  );
 }
 
 function isUnchanged({ accountId }: Author, read: ApiKeyRecord) {

@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, notExists, sql } from "drizzle-orm";
 import { isWithinQuota } from "../quotas.ts";
-import { auditIfChanged, type Author, type AuditSubject } from "../audit-log.ts";
-import { rowIf, type Database } from "../database.ts";
+import { type Author, type AuditSubject, writeAudited } from "../audit-log.ts";
+import { rowIf, type Database, isOwn } from "../database.ts";
 import { registryAuth, template } from "../schema.ts";
 
 /** A registry credential without what it holds. */
@@ -30,7 +30,11 @@ export async function findRegistryAuth(
   accountId: string,
   registryAuthId: string,
 ): Promise<RegistryAuthRecord | undefined> {
-  return await db.select(publicColumns).from(registryAuth).where(isOwn({ accountId }, registryAuthId)).get();
+  return await db
+    .select(publicColumns)
+    .from(registryAuth)
+    .where(isOwn(registryAuth, accountId, registryAuthId))
+    .get();
 }
 
 /** Those of the credentials that there are, sealed. */
@@ -62,11 +66,12 @@ export async function insertRegistryAuthWithinQuota(
   const { accountId, now } = author;
   const record = { ...values, accountId, createdAt: now, updatedAt: now };
   const row = rowIf(registryAuth, record, isWithinQuota("registryAuth", accountId));
-  const [[inserted]] = await db.batch([
+  return await writeAudited(
+    db,
+    author,
     db.insert(registryAuth).select(row).returning(publicColumns),
-    auditIfChanged(db, author, subjectOf(record)),
-  ]);
-  return inserted;
+    subjectOf(record),
+  );
 }
 
 /** Replaces user name and password; returns undefined when the account has no credential with this id. */
@@ -76,15 +81,16 @@ export async function updateRegistryAuth(
   read: RegistryAuthRecord,
   sealedCredentials: string,
 ): Promise<RegistryAuthRecord | undefined> {
-  const [[updated]] = await db.batch([
+  return await writeAudited(
+    db,
+    author,
     db
       .update(registryAuth)
       .set({ sealedCredentials, updatedAt: author.now })
-      .where(isOwn(author, read.id))
+      .where(isOwn(registryAuth, author.accountId, read.id))
       .returning(publicColumns),
-    auditIfChanged(db, author, { ...subjectOf(read), fields: ["username", "password"] }),
-  ]);
-  return updated;
+    { ...subjectOf(read), fields: ["username", "password"] },
+  );
 }
 
 /** Deletes a credential unless a template names it; returns whether it did. */
@@ -97,14 +103,11 @@ export async function deleteRegistryAuthIfUnused(
     .select({ one: sql`1` })
     .from(template)
     .where(isUserOf(author.accountId, read.id));
-  const [deleted] = await db.batch([
-    db
-      .delete(registryAuth)
-      .where(and(isOwn(author, read.id), notExists(users)))
-      .returning({ id: registryAuth.id }),
-    auditIfChanged(db, author, subjectOf(read)),
-  ]);
-  return deleted.length > 0;
+  const deletion = db
+    .delete(registryAuth)
+    .where(and(isOwn(registryAuth, author.accountId, read.id), notExists(users)))
+    .returning({ id: registryAuth.id });
+  return (await writeAudited(db, author, deletion, subjectOf(read))) !== undefined;
 }
 
 /** Names of the templates that name a credential. */
@@ -119,10 +122,6 @@ export async function listTemplatesOfRegistryAuth(
     .where(isUserOf(accountId, registryAuthId))
     .orderBy(asc(template.name));
   return users.map(({ name }) => name);
-}
-
-function isOwn({ accountId }: { readonly accountId: string }, registryAuthId: string) {
-  return and(eq(registryAuth.accountId, accountId), eq(registryAuth.id, registryAuthId));
 }
 
 function isUserOf(accountId: string, registryAuthId: string) {

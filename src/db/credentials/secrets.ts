@@ -1,7 +1,7 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { isWithinQuota } from "../quotas.ts";
-import { auditIfChanged, type Author, type AuditSubject } from "../audit-log.ts";
-import { rowIf, type Database } from "../database.ts";
+import { type Author, type AuditSubject, writeAudited } from "../audit-log.ts";
+import { rowIf, type Database, isOwn } from "../database.ts";
 import { endpoint, secret, template, type EnvironmentVariable } from "../schema.ts";
 
 /** A secret without its value. */
@@ -47,15 +47,16 @@ export async function insertSecretIfNameFree(
 ): Promise<SecretRecord | undefined> {
   const { accountId, now } = author;
   const record = { ...values, accountId, createdAt: now, updatedAt: now };
-  const [[inserted]] = await db.batch([
+  return await writeAudited(
+    db,
+    author,
     db
       .insert(secret)
       .select(rowIf(secret, record, isWithinQuota("secret", accountId)))
       .onConflictDoNothing({ target: [secret.accountId, secret.name] })
       .returning(publicColumns),
-    auditIfChanged(db, author, subjectOf(record)),
-  ]);
-  return inserted;
+    subjectOf(record),
+  );
 }
 
 /** Changes the value or the description of a secret; returns undefined when the account has no secret with this id. */
@@ -66,24 +67,25 @@ export async function updateSecret(
   change: { readonly sealedValue: string } | { readonly description: string | null },
 ): Promise<SecretRecord | undefined> {
   const fields = "sealedValue" in change ? ["value"] : ["description"];
-  const [[updated]] = await db.batch([
+  return await writeAudited(
+    db,
+    author,
     db
       .update(secret)
       .set({ ...change, updatedAt: author.now })
-      .where(isOwn(author, read.id))
+      .where(isOwn(secret, author.accountId, read.id))
       .returning(publicColumns),
-    auditIfChanged(db, author, { ...subjectOf(read), fields }),
-  ]);
-  return updated;
+    { ...subjectOf(read), fields },
+  );
 }
 
 /** Returns whether there was a secret to delete. */
 export async function deleteSecret(db: Database, author: Author, read: SecretRecord): Promise<boolean> {
-  const [deleted] = await db.batch([
-    db.delete(secret).where(isOwn(author, read.id)).returning({ id: secret.id }),
-    auditIfChanged(db, author, subjectOf(read)),
-  ]);
-  return deleted.length > 0;
+  const deletion = db
+    .delete(secret)
+    .where(isOwn(secret, author.accountId, read.id))
+    .returning({ id: secret.id });
+  return (await writeAudited(db, author, deletion, subjectOf(read))) !== undefined;
 }
 
 export async function hasSecretNamed(db: Database, accountId: string, name: string): Promise<boolean> {
@@ -127,11 +129,11 @@ export async function findSecret(
   accountId: string,
   secretId: string,
 ): Promise<SecretRecord | undefined> {
-  return await db.select(publicColumns).from(secret).where(isOwn({ accountId }, secretId)).get();
-}
-
-function isOwn({ accountId }: { readonly accountId: string }, secretId: string) {
-  return and(eq(secret.accountId, accountId), eq(secret.id, secretId));
+  return await db
+    .select(publicColumns)
+    .from(secret)
+    .where(isOwn(secret, accountId, secretId))
+    .get();
 }
 
 function subjectOf({ id, name }: { readonly id: string; readonly name: string }): AuditSubject {

@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, lt, notExists, sql, type SQL } from "drizzle-orm";
 import { isWithinQuota } from "../quotas.ts";
-import { auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
-import { rowIf, type Database } from "../database.ts";
+import { type AuditSubject, type Author, writeAudited } from "../audit-log.ts";
+import { rowIf, type Database, isOwn } from "../database.ts";
 import { randomRowId } from "../row-id.ts";
 import { flashApp, flashBuild, flashEnvironment, flashUpload } from "../schema.ts";
 
@@ -15,7 +15,7 @@ export async function findFlashApp(
   return await db
     .select()
     .from(flashApp)
-    .where(and(eq(flashApp.accountId, accountId), eq(flashApp.id, appId)))
+    .where(isOwn(flashApp, accountId, appId))
     .get();
 }
 
@@ -48,15 +48,16 @@ export async function insertFlashAppIfFree(
 ): Promise<FlashAppRecord | undefined> {
   const { accountId, now } = author;
   const record = { ...values, id: randomRowId(), accountId, createdAt: now };
-  const [[inserted]] = await db.batch([
+  return await writeAudited(
+    db,
+    author,
     db
       .insert(flashApp)
       .select(rowIf(flashApp, record, isWithinQuota("flashApp", accountId)))
       .onConflictDoNothing({ target: [flashApp.accountId, flashApp.name] })
       .returning(),
-    auditIfChanged(db, author, subjectOf(record)),
-  ]);
-  return inserted;
+    subjectOf(record),
+  );
 }
 
 /** Makes an app permanent that was created for sessions; returns undefined when it is gone, or already permanent. */
@@ -68,10 +69,9 @@ export async function makeFlashAppPermanent(
   const update = db
     .update(flashApp)
     .set({ isForSessions: false })
-    .where(and(isOwn(author.accountId, read.id), eq(flashApp.isForSessions, true)))
+    .where(and(isOwn(flashApp, author.accountId, read.id), eq(flashApp.isForSessions, true)))
     .returning();
-  const audit = auditIfChanged(db, author, { ...subjectOf(read), fields: ["isForSessions"] });
-  return (await db.batch([update, audit]))[0][0];
+  return await writeAudited(db, author, update, { ...subjectOf(read), fields: ["isForSessions"] });
 }
 
 /** Deletes an app without environment, build or upload that is as permanent as it was read; returns whether it did. */
@@ -83,10 +83,9 @@ export async function deleteFlashAppIfEmpty(
   const isAsRead = eq(flashApp.isForSessions, read.isForSessions);
   const deletion = db
     .delete(flashApp)
-    .where(and(isOwn(author.accountId, read.id), isAsRead, isEmpty(db)))
+    .where(and(isOwn(flashApp, author.accountId, read.id), isAsRead, isEmpty(db)))
     .returning({ id: flashApp.id });
-  const [deleted] = await db.batch([deletion, auditIfChanged(db, author, subjectOf(read))]);
-  return deleted.length > 0;
+  return (await writeAudited(db, author, deletion, subjectOf(read))) !== undefined;
 }
 
 /** Deletes apps of all accounts that were created for sessions before and are empty; returns how many. */
@@ -110,10 +109,6 @@ function isEmpty(db: Database): SQL | undefined {
     ),
   );
   return and(...parts);
-}
-
-function isOwn(accountId: string, appId: string): SQL | undefined {
-  return and(eq(flashApp.accountId, accountId), eq(flashApp.id, appId));
 }
 
 function subjectOf({ id, name }: FlashAppRecord): AuditSubject {

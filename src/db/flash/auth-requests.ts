@@ -1,7 +1,7 @@
 /** Clients that wait for the approval of a user in the browser. */
 import { and, eq, gt, inArray, lt, sql } from "drizzle-orm";
 import { freshApiKey, stillAllows, type ApiKeyRecord, type NewApiKey } from "../credentials/api-keys.ts";
-import { auditIfChanged, type Author } from "../audit-log.ts";
+import { auditIfChanged, type Author, writeAudited } from "../audit-log.ts";
 import { isWithinQuota } from "../quotas.ts";
 import { rowIf, type Database } from "../database.ts";
 import { apiKey, flashAuthRequest } from "../schema.ts";
@@ -52,14 +52,15 @@ export async function denyIfPending(
   request: FlashAuthRecord,
 ): Promise<FlashAuthRecord | undefined> {
   const denied = { ...request, status: "DENIED", accountId: author.accountId } as const;
-  const [[inserted]] = await db.batch([
+  return await writeAudited(
+    db,
+    author,
     db
       .insert(flashAuthRequest)
       .select(rowIf(flashAuthRequest, denied, isUndecided(request)))
       .returning(),
-    auditIfChanged(db, author, { kind: "flash_auth_request", id: request.id, name: request.client }),
-  ]);
-  return inserted;
+    { kind: "flash_auth_request", id: request.id, name: request.client },
+  );
 }
 
 /** Takes the sealed key out of an approved request; true for one caller alone. */

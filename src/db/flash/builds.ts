@@ -11,7 +11,7 @@ import {
 } from "drizzle-orm";
 import type { FlashManifest } from "../../contract/flash/flash-manifest.ts";
 import { auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
-import { isOneOf, rowIf, type Database } from "../database.ts";
+import { isOneOf, rowIf, type Database, isOwn } from "../database.ts";
 import type { FlashUploadRecord } from "./uploads.ts";
 import { endpoint, flashBuild, flashEnvironment, flashUpload, type Json } from "../schema.ts";
 
@@ -148,7 +148,7 @@ export async function changeFlashManifest(
   const update = db
     .update(flashBuild)
     .set({ manifest: manifest as Json })
-    .where(and(eq(flashBuild.accountId, author.accountId), eq(flashBuild.id, buildId)))
+    .where(isOwn(flashBuild, author.accountId, buildId))
     .returning(shown);
   const audit = auditIfChanged(db, author, {
     kind: "flash_build",

@@ -2,7 +2,7 @@
 import { and, desc, eq, gt, isNotNull, isNull, or } from "drizzle-orm";
 import type { Artifact } from "../../contract/agent/artifact.ts";
 import { LIVE_PREFIX } from "../../contract/flash/flash-live.ts";
-import { isOneOf, type Database } from "../database.ts";
+import { isOneOf, type Database, isOwn } from "../database.ts";
 import { endpoint, flashApp, flashBuild, flashEnvironment, type Json } from "../schema.ts";
 
 export type DeployedEnvironment = {
@@ -28,7 +28,7 @@ export async function findDeployedEnvironment(
     })
     .from(flashEnvironment)
     .innerJoin(flashApp, eq(flashApp.id, flashEnvironment.appId))
-    .where(and(eq(flashEnvironment.accountId, accountId), eq(flashEnvironment.id, environmentId)))
+    .where(isOwn(flashEnvironment, accountId, environmentId))
     .get();
   if (found === undefined) return undefined;
   const { leaseExpiresAt, ...environment } = found;
@@ -44,7 +44,7 @@ export async function findDeployedBuild(
   return await db
     .select({ sha256: flashBuild.sha256, sizeBytes: flashBuild.sizeBytes, manifest: flashBuild.manifest })
     .from(flashBuild)
-    .where(and(eq(flashBuild.accountId, accountId), eq(flashBuild.id, buildId)))
+    .where(isOwn(flashBuild, accountId, buildId))
     .get();
 }
 

@@ -1,6 +1,6 @@
 import { and, asc, eq, ne, notExists, sql, gt, lte, type SQL } from "drizzle-orm";
-import { auditIfChanged, type AuditSubject, type Author } from "../audit-log.ts";
-import { isOneOf, rowIf, type Database } from "../database.ts";
+import { type AuditSubject, type Author, writeAudited } from "../audit-log.ts";
+import { isOneOf, rowIf, type Database, isOwn } from "../database.ts";
 import type { FlashAppRecord } from "./apps.ts";
 import { randomRowId } from "../row-id.ts";
 import { endpoint, flashApp, flashBuild, flashEnvironment } from "../schema.ts";
@@ -15,7 +15,11 @@ export async function findFlashEnvironment(
   accountId: string,
   environmentId: string,
 ): Promise<FlashEnvironmentRecord | undefined> {
-  return await db.select().from(flashEnvironment).where(isOwn(accountId, environmentId)).get();
+  return await db
+    .select()
+    .from(flashEnvironment)
+    .where(isOwn(flashEnvironment, accountId, environmentId))
+    .get();
 }
 
 /** The environment that an endpoint of the account belongs to. */
@@ -27,7 +31,7 @@ export async function findFlashEnvironmentOfEndpoint(
   const named = db
     .select({ id: endpoint.flashEnvironmentId })
     .from(endpoint)
-    .where(and(eq(endpoint.accountId, accountId), eq(endpoint.id, endpointId)));
+    .where(isOwn(endpoint, accountId, endpointId));
   return await db
     .select()
     .from(flashEnvironment)
@@ -89,15 +93,16 @@ export async function insertFlashEnvironmentIfFree(
     updatedAt: now,
   };
   const hasApp = sql`EXISTS (SELECT 1 FROM ${flashApp} WHERE ${flashApp.id} = ${app.id})`;
-  const [[inserted]] = await db.batch([
+  return await writeAudited(
+    db,
+    author,
     db
       .insert(flashEnvironment)
       .select(rowIf(flashEnvironment, record, and(hasApp, isWithinQuota(app.id))))
       .onConflictDoNothing({ target: [flashEnvironment.appId, flashEnvironment.name] })
       .returning(),
-    auditIfChanged(db, author, subjectOf(record)),
-  ]);
-  return inserted;
+    subjectOf(record),
+  );
 }
 
 /** Makes a build the active one; returns undefined when either is gone or the environment is being deleted. */
@@ -132,10 +137,15 @@ async function changeIfOpen(
   const update = db
     .update(flashEnvironment)
     .set({ ...change, updatedAt: author.now })
-    .where(and(isOwn(author.accountId, read.id), ne(flashEnvironment.state, "DELETING"), condition))
+    .where(
+      and(
+        isOwn(flashEnvironment, author.accountId, read.id),
+        ne(flashEnvironment.state, "DELETING"),
+        condition,
+      ),
+    )
     .returning();
-  const audit = auditIfChanged(db, author, { ...subjectOf(read), fields: Object.keys(change) });
-  return (await db.batch([update, audit]))[0][0];
+  return await writeAudited(db, author, update, { ...subjectOf(read), fields: Object.keys(change) });
 }
 
 /** From now on the environment takes no endpoint and no build any more. */
@@ -147,7 +157,7 @@ export async function closeFlashEnvironment(
   await db
     .update(flashEnvironment)
     .set({ state: "DELETING", updatedAt: author.now })
-    .where(isOwn(author.accountId, environmentId));
+    .where(isOwn(flashEnvironment, author.accountId, environmentId));
 }
 
 /** Deletes an environment that is being deleted and has no endpoint any more; returns whether it did. */
@@ -163,11 +173,14 @@ export async function deleteFlashEnvironmentIfEmpty(
   const deletion = db
     .delete(flashEnvironment)
     .where(
-      and(isOwn(author.accountId, read.id), eq(flashEnvironment.state, "DELETING"), notExists(endpoints)),
+      and(
+        isOwn(flashEnvironment, author.accountId, read.id),
+        eq(flashEnvironment.state, "DELETING"),
+        notExists(endpoints),
+      ),
     )
     .returning({ id: flashEnvironment.id });
-  const [deleted] = await db.batch([deletion, auditIfChanged(db, author, subjectOf(read))]);
-  return deleted.length > 0;
+  return (await writeAudited(db, author, deletion, subjectOf(read))) !== undefined;
 }
 
 /** For a write: whether the account has the environment at that moment and it takes endpoints. */
@@ -180,10 +193,6 @@ export function takesEndpoints(accountId: string, environmentId: string): SQL {
 function isWithinQuota(appId: string): SQL {
   const count = sql`(SELECT count(*) FROM ${flashEnvironment} WHERE ${flashEnvironment.appId} = ${appId})`;
   return sql`${count} < ${FLASH_ENVIRONMENTS_MAX}`;
-}
-
-function isOwn(accountId: string, environmentId: string) {
-  return and(eq(flashEnvironment.accountId, accountId), eq(flashEnvironment.id, environmentId));
 }
 
 function subjectOf({ id, name }: FlashEnvironmentRecord): AuditSubject {
@@ -200,12 +209,12 @@ export async function renewLeaseIfActive(
   environmentId: string,
   leaseExpiresAt: number,
 ): Promise<FlashEnvironmentRecord | undefined> {
-  const isOwn = and(eq(flashEnvironment.accountId, accountId), eq(flashEnvironment.id, environmentId));
+  const isIts = isOwn(flashEnvironment, accountId, environmentId);
   const isActive = and(ne(flashEnvironment.state, "DELETING"), gt(flashEnvironment.leaseExpiresAt, now));
   const [renewed] = await db
     .update(flashEnvironment)
     .set({ leaseExpiresAt })
-    .where(and(isOwn, isActive))
+    .where(and(isIts, isActive))
     .returning();
   return renewed;
 }

@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, isNull, lt, sql, type SQL } from "drizzle-orm";
 import { isWithinQuota } from "../quotas.ts";
-import { auditIfChanged, type Author } from "../audit-log.ts";
+import { type Author, writeAudited } from "../audit-log.ts";
 import { isOneOf, rowIf, type Database } from "../database.ts";
 import { flashApp, flashBuild, flashUpload, flashUploadPart } from "../schema.ts";
 
@@ -79,11 +79,11 @@ export async function insertFlashUploadWithinQuota(
     record,
     and(hasApp, isWithinQuota("flashUpload", record.accountId), hasStorage),
   );
-  const [[inserted]] = await db.batch([
-    db.insert(flashUpload).select(row).returning(),
-    auditIfChanged(db, author, { kind: "flash_upload", id: record.id, name: null }),
-  ]);
-  return inserted;
+  return await writeAudited(db, author, db.insert(flashUpload).select(row).returning(), {
+    kind: "flash_upload",
+    id: record.id,
+    name: null,
+  });
 }
 
 /** Gives an upload another token and a longer life; returns undefined when the upload is gone. */
@@ -98,8 +98,7 @@ export async function renewFlashUpload(
     .set(change)
     .where(and(eq(flashUpload.id, uploadId), gt(flashUpload.expiresAt, author.now)))
     .returning();
-  const audit = auditIfChanged(db, author, { kind: "flash_upload", id: uploadId, name: null });
-  return (await db.batch([update, audit]))[0][0];
+  return await writeAudited(db, author, update, { kind: "flash_upload", id: uploadId, name: null });
 }
 
 /** Notes the SHA-256 that was found while the artifact came; false when the upload is no longer there. */

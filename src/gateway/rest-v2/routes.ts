@@ -40,7 +40,7 @@ export const restV2Apis: readonly Api[] = [
   ...SUBJECTS.map(({ tag, routes }) => ({
     ...{ tag, prefix: "/v2", operations: routes },
     ...PROBLEMS,
-    errors: [401, 403, 500] as const,
+    errors: [401, 403, 422, 500] as const,
   })),
   {
     ...{ tag: "REST v2: endpoints", prefix: "/v2", operations: workerLogRoutes },

@@ -6,7 +6,7 @@ import {
   decisionSchema,
   fetchKey,
   type Login,
-  loginWishesSchema,
+  loginOptionsSchema,
   openLogin,
   requireLogin,
   statusOf,
@@ -76,8 +76,8 @@ export const loginResolvers = {
     ),
   },
   Mutation: {
-    createFlashAuthRequest: withArguments(loginWishesSchema, async (context, wishes) =>
-      toView(await openLogin(context, wishes), context),
+    createFlashAuthRequest: withArguments(loginOptionsSchema, async (context, options) =>
+      toView(await openLogin(context, options), context),
     ),
     approveFlashAuthRequest: withInput(decisionSchema, async (context, decision) =>
       toView(await decideLogin(context, decision), context),
@@ -86,8 +86,8 @@ export const loginResolvers = {
 };
 
 function toView(request: Login, { now }: RequestContext): LoginView {
-  const { id, expiresAt, client, wishes } = request;
-  const codeChallenge = wishes.codeChallenge ?? null;
+  const { id, expiresAt, client, options } = request;
+  const codeChallenge = options.codeChallenge ?? null;
   const codeChallengeMethod = codeChallenge === null ? null : "S256";
   return { id, expiresAt, client, codeChallenge, codeChallengeMethod, status: statusOf(request, now) };
 }

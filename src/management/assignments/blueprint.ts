@@ -73,7 +73,7 @@ async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
   const found = await findEndpointWithTemplate(database, accountId, endpointId);
   if (!found) return undefined;
   const { endpoint, template } = found; // of one release: a save between two reads would mix two
-  const flash = await findFlashSettings(database, endpoint);
+  const flash = await findFlashSettings(database, endpoint, template);
   const variables = lastOfEachKey([
     ...owned(flash.variables, "its flash environment"),
     ...owned(withoutLive(template.env), `template '${template.name}'`),

@@ -1,9 +1,10 @@
 /** What workers of an endpoint get because it belongs to a flash environment. */
 import type { Artifact } from "../../contract/agent/artifact.ts";
-import { LIVE_VARIABLE } from "../../contract/flash/flash-live.ts";
+import { LIVE_VARIABLE, sourceCallPython } from "../../contract/flash/flash-live.ts";
 import { flashManifestSchema, type ManifestResource } from "../../contract/flash/flash-manifest.ts";
 import type { Database } from "../../db/database.ts";
 import type { EndpointRecord } from "../../db/endpoints.ts";
+import type { TemplateRecord } from "../../db/templates.ts";
 import { findDeployedBuild, findDeployedEnvironment } from "../../db/flash/deployments.ts";
 import type { EnvironmentVariable, Json } from "../../db/schema.ts";
 
@@ -21,10 +22,14 @@ export type FlashSettings = {
 
 const NOTHING: FlashSettings = { variables: [] };
 
-/** Nothing for an endpoint of no environment, or of one that is gone. */
-export async function findFlashSettings(db: Database, endpoint: EndpointRecord): Promise<FlashSettings> {
+/** Nothing for an endpoint of no environment that is not live, or of an environment that is gone. */
+export async function findFlashSettings(
+  db: Database,
+  endpoint: EndpointRecord,
+  template: Pick<TemplateRecord, "imageName" | "dockerArgs">,
+): Promise<FlashSettings> {
   const { accountId, flashEnvironmentId, flashBuildId } = endpoint;
-  if (flashEnvironmentId === null) return NOTHING;
+  if (flashEnvironmentId === null) return sourceCallSettings(endpoint, template);
   const environment = await findDeployedEnvironment(db, accountId, flashEnvironmentId);
   if (environment === undefined) return NOTHING;
   const variables = [
@@ -43,6 +48,23 @@ export async function findFlashSettings(db: Database, endpoint: EndpointRecord):
     variables,
     ...(!resource?.client_mode && { artifact: { sha256, sizeBytes } }),
     ...callsOf(resource, environment.environmentId, endpoint.name),
+  };
+}
+
+/** With a start command of its own the image does something else. */
+function sourceCallSettings(
+  { name, type }: EndpointRecord,
+  { imageName, dockerArgs }: Pick<TemplateRecord, "imageName" | "dockerArgs">,
+): FlashSettings {
+  const pythonVersion = dockerArgs.trim() === "" ? sourceCallPython(imageName) : undefined;
+  if (pythonVersion === undefined) return NOTHING;
+  return {
+    variables: [
+      { key: LIVE_VARIABLE, value: "source" },
+      { key: "FLASH_RESOURCE_NAME", value: name },
+      { key: "FLASH_ENDPOINT_TYPE", value: type.toLowerCase() },
+      { key: "FLASH_PYTHON_VERSION", value: pythonVersion },
+    ],
   };
 }
 

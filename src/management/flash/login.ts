@@ -14,7 +14,7 @@ import {
   newLoginRequest,
   readLoginRequest,
   type LoginRequest,
-  type LoginWishes,
+  type LoginOptions,
 } from "../../auth/login-request.ts";
 import type { AuthRequestStatus } from "../../contract/flash/flash-names.ts";
 import type { ApiKeyRecord } from "../../db/credentials/api-keys.ts";
@@ -46,7 +46,7 @@ export const decisionSchema = z.object({
 });
 export type Decision = z.output<typeof decisionSchema>;
 
-export const loginWishesSchema = z.object({
+export const loginOptionsSchema = z.object({
   codeChallenge: optionalNonEmpty(
     stringSchema.regex(/^[\w-]{43}$/, "must be a SHA-256 in base64url, of 43 characters"),
   ),
@@ -55,16 +55,16 @@ export const loginWishesSchema = z.object({
 });
 
 /** A request with what its client has said when it opened it. */
-export type Login = FlashAuthRecord & { readonly wishes: LoginWishes };
+export type Login = FlashAuthRecord & { readonly options: LoginOptions };
 
 /** Opens a request for the client that asks. */
 export async function openLogin(
   { env, now, userAgent = "" }: RequestContext,
-  { codeChallenge, apiKeyName: keyName }: z.output<typeof loginWishesSchema>,
+  { codeChallenge, apiKeyName: keyName }: z.output<typeof loginOptionsSchema>,
 ): Promise<Login> {
   requireSealingKeys(env); // without one it could not be approved
   const client = userAgent.slice(0, FLASH_AUTH_CLIENT_MAX_CHARACTERS);
-  const request = await newLoginRequest(env, { client, wishes: { codeChallenge, keyName } }, now);
+  const request = await newLoginRequest(env, { client, options: { codeChallenge, keyName } }, now);
   if (request === undefined) throw new ServiceError("not_configured", "Logins cannot be signed.");
   return undecided(request);
 }
@@ -130,7 +130,7 @@ async function approve(
   const sealedKey = await seal(keys, placeOf(own.accountId, request.id), token);
   const { permissions, expiresAt } = own; // L2
   const date = new Date(context.now).toISOString().slice(0, DATE_LENGTH);
-  const name = request.wishes.keyName ?? `flash login ${date}`;
+  const name = request.options.keyName ?? `flash login ${date}`;
   const values = { ...stored, name, permissions, expiresAt };
   return await approveIfPending(context.db, authorOf(context), { request, own, values, sealedKey });
 }

@@ -48,7 +48,7 @@ class DeclaredEndpoint:
 
     @property
     def workers_min(self) -> int:
-        """Workers that stay when there is nothing to do."""
+        """Workers that stay while there are no jobs."""
         return self._settings.workers[0]
 
     @property

@@ -1,4 +1,4 @@
-"""The server of `flash dev` on this computer, for scripts that shall call functions as they are now."""
+"""The server of `flash dev` on this computer, for scripts that call functions in their current version."""
 
 from __future__ import annotations
 

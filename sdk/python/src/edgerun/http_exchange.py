@@ -25,7 +25,7 @@ BUSY = (429, 503)
 
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request; `body` is JSON. Sent without authorization where there is no key."""
+    """An HTTP request; `body` is JSON. Sent without authorization if there is no key."""
 
     method: str
     url: str

@@ -80,7 +80,7 @@ class LiveCall:
             )
 
     def note_taken(self) -> None:
-        """A worker has run it: what came along is there."""
+        """A worker has run it, so it has what came along with the call."""
         _taken.update((self.endpoint_name, sha256) for sha256 in self._sha256s())
 
     def _code(self) -> Mapping[str, Any]:

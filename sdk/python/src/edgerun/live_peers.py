@@ -35,7 +35,7 @@ def hold_token(token: str) -> None:
 
 
 def stored_token() -> str:
-    """The stored token; empty where there is none."""
+    """The stored token; empty if there is none."""
     return _token
 
 

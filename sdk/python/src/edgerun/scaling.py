@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 DEFAULT_WORKERS_MIN = 0
-"""Workers that stay when there is nothing to do."""
+"""Workers that stay while there are no jobs."""
 DEFAULT_WORKERS_MAX = 1
 """The default maximum number of workers of an endpoint."""
 WORKERS_MAX = 1000

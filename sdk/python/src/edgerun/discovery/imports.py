@@ -172,7 +172,7 @@ class Project:
         )
 
     def file_of(self, module: str) -> str | None:
-        """The file of a module or package, were it there; None where there is none on disk."""
+        """The file of a module or package; None if it is not on disk."""
         if module not in self._found:
             path = module.replace(".", "/")
             self._found[module] = next(filter(self._is_file, (f"{path}/__init__.py", f"{path}.py")), None)

@@ -22,7 +22,7 @@ _SDK_DIRECTORY = str(Path(__file__).parent.parent) + os.sep
 
 @dataclass(frozen=True)
 class Trial:
-    """What is being tried: the project, and what is known of its files already."""
+    """What an import tries: the project, and what is already known about its files."""
 
     root: Path
     files: frozenset[str]

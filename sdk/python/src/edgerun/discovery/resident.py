@@ -1,4 +1,4 @@
-"""Resident discovery: after a change of files it imports only what is affected."""
+"""Resident discovery: after files have changed, it imports only the affected ones."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Reading:
             self._reader.remember(imported, self._groups[imported.group], self._by_hand)
 
     def report(self) -> dict[str, Any]:
-        """The report of what is known now, in the shape of `liveReportSchema`."""
+        """The current report, in the shape of `liveReportSchema`."""
         notes = self._outline.notes.copy()
         known = list(self._reader.known_of(self._groups))
         for one in known:

@@ -69,7 +69,7 @@ class Parsed:
     """Of its bytes; empty when it could not be read."""
     source: Source | None
     error: Note | None
-    """Why there is no source."""
+    """Why the source could not be read."""
     declares: bool
     """It seems to import the SDK although it cannot be parsed."""
 

@@ -20,8 +20,11 @@ def main() -> int:
     """Serves until SIGTERM; returns the exit code, which is 1 when the worker cannot start."""
     log.write_lines_at_once()
     try:
-        if os.environ.get("FLASH_LIVE") == "true":
+        live = os.environ.get("FLASH_LIVE")
+        if live == "true":
             return _serve_live()
+        if live == "source":
+            return _serve_source_calls()
         application = current_application()
         prepare_imports(application)
         if application.is_load_balanced:
@@ -39,6 +42,12 @@ def _serve_live() -> int:
     from .live.worker import serve_live
 
     return serve_live(os.environ)
+
+
+def _serve_source_calls() -> int:
+    from .source_calls import serve_source_calls
+
+    return serve_source_calls(os.environ)
 
 
 def _serve_jobs(application: Application) -> None:

@@ -1,4 +1,4 @@
-"""Installs packages into a directory: by uv where it is there, else by pip."""
+"""Installs packages into a directory, with uv if it is installed, else with pip."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def _key(requirement: str) -> str:
-    """The normalised name in a requirement (PEP 503); empty where there is none, as in an option."""
+    """The normalised name in a requirement (PEP 503); empty if it has none, as an option does."""
     name = _NAME.match(requirement)
     return re.sub(r"[-_.]+", "-", name[0]).lower() if name else ""
 

@@ -11,7 +11,7 @@ from . import imports
 
 
 def stale_package(before: Path, after: Path | None) -> str | None:
-    """A package that was imported and is changed or removed now; None where there is none.
+    """A package that was imported and has since been changed or removed; None if there is none.
 
     A process cannot load compiled modules twice, and what others have of a package stays as it was.
     """

@@ -156,7 +156,7 @@ def _read_modules(value: Mapping[str, Any]) -> Mapping[str, str]:
     if len(modules) > _MODULES_MAX:
         raise Refused(f"The code has {len(modules)} files; it may have {_MODULES_MAX}.")
     for path, sha256 in modules.items():
-        _check_path(path)
+        check_path(path)
         if not _SHA256.fullmatch(sha256):
             raise Refused(f"The SHA-256 of {path} is {sha256!r:.100}, which is not valid.")
     directories = {path[: match.start()] for path in modules for match in re.finditer("/", path)}
@@ -166,7 +166,7 @@ def _read_modules(value: Mapping[str, Any]) -> Mapping[str, str]:
     return modules
 
 
-def _check_path(path: str) -> None:
+def check_path(path: str) -> None:
     """Files stay within their directory."""
     segments = path.split("/")
     is_plain = not re.search(r"[\x00-\x1f\x7f\\]", path) and all(_is_plain(segment) for segment in segments)
