@@ -123,7 +123,9 @@ async function request(
     if (response.ok) return parseJson(await response.text());
     const { status, headers } = response;
     const pauseSeconds =
-      status === 429 || status >= 500 ? Number(headers.get("Retry-After")) || 0 : undefined;
+      status === 429 || (status >= 500 && status !== 501)
+        ? Number(headers.get("Retry-After")) || 0
+        : undefined;
     throw new SourceFailure(`${place} answered with HTTP ${status}.`, pauseSeconds);
   } catch (error) {
     signal.throwIfAborted();
