@@ -23,9 +23,9 @@ const endpointQuerySchema = z.strictObject({
   endpointId: z.string().optional().meta({ description: "Only what this endpoint used." }),
 });
 
-const common = { answer: z.array(billingRecordSchema), errors: [400] as const };
+const answer = z.array(billingRecordSchema);
 const nothing = {
-  ...common,
+  answer,
   details: "Always empty: nothing is billed.",
   query: z.object(spanShape),
   serve: () => [],
@@ -33,7 +33,7 @@ const nothing = {
 
 export const billingRoutes = [
   restRoute({
-    ...common,
+    answer,
     on: "GET /billing/endpoints",
     id: "listEndpointBilling",
     summary: "Get the cost of endpoints",
