@@ -39,8 +39,8 @@ export function clearable<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess((value) => (value === "" ? null : value), schema.nullable().optional());
 }
 
-export const nameSchema = restNameSchema.regex(
-  /^[^\u0000-\u001f\u007f-\u009f]*$/,
+export const nameSchema = restNameSchema.refine(
+  (name) => !/\p{Cc}/u.test(name),
   "must have no control characters",
 );
 

@@ -9,6 +9,7 @@ import type { EdgeAccess } from "../support/lone-edge.ts";
 import { newAccount } from "../support/shared-edge.ts";
 import { until } from "../support/until.ts";
 import { CommandFixture, type Run } from "./support/flash-command.ts";
+import { ENTER, talk } from "./support/terminal-dialog.ts";
 import { OLD_KEY, oldEndpoint, OldService } from "./support/old-service.ts";
 
 const bundle = inject("flashBundle");
@@ -105,6 +106,23 @@ test("what is there with other settings stays, and is reported", async ({ expect
   const [differing] = itemsOf(await comer.run("--apply --json")).filter(({ kind }) => kind === "endpoint");
   expect(differing).toMatchObject({ action: "differs", targetId: created?.targetId });
   expect(differing?.notes[0]).toContain("workersMax");
+});
+
+test("at a terminal it asks for values, and does not show what is typed", async ({ expect }) => {
+  await using comer = await newComer("migrate-asked", []);
+  const { screen, exitCode } = await talk(comer.fixture, `${comer.command} --apply`, [
+    { see: "secret hf", type: `typed_value${ENTER}` },
+    { see: "secret unset", type: ENTER },
+    { see: "User name", type: `robot${ENTER}` },
+    { see: "Password", type: `typed_password${ENTER}` },
+  ]);
+  expect(exitCode).toBe(0);
+  expect(screen).not.toContain("typed_");
+  const { myself } = await query(
+    comer.edge,
+    "query { myself { secrets { name } containerRegistryCreds { name } } }",
+  );
+  expect(myself).toEqual({ secrets: [{ name: "hf" }], containerRegistryCreds: [{ name: "docker hub" }] });
 });
 
 test("the key of Edgerun is not sent to the old service", async ({ expect }) => {
