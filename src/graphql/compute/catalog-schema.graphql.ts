@@ -158,6 +158,8 @@ export const catalogSdl = /* GraphQL */ `
     dataCenterId: String
     "An instance such as cpu5c-4-8; the smallest of the flavor by default."
     instanceId: String
+    "Accepted and ignored: stock is that of Serverless workers."
+    isSls: Boolean
   }
   "A family of CPU instances; an instance is named <flavor>-<vcpu>-<memory in GB>."
   type CpuFlavor {
