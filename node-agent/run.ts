@@ -150,7 +150,7 @@ function requireIsolation(versions: readonly ComponentVersion[], isOldAllowed: b
   if (worst === undefined || isOldAllowed) return;
   const { text, fix } = describeEscape(worst);
   throw new Failure(
-    `${text}. ${fix} Where all images are your own, --allow-old-runtime (EDGERUN_ALLOW_OLD_RUNTIME=true) runs them all the same.`,
+    `${text}. ${fix} If you trust every image that runs here, allow this runtime with --allow-old-runtime (EDGERUN_ALLOW_OLD_RUNTIME=true).`,
     [],
     EXIT_FATAL,
   );

@@ -9,9 +9,16 @@ const identifier = z.string().min(1).max(1_000);
 const whole = z.int().nonnegative();
 const texts = z.array(text).max(LIST_MAX);
 
+/** Where the next page of a list begins; a service without pages sends nothing of it. */
+const paginationShape = {
+  pagination: z.object({ hasNextPage: z.boolean(), nextCursor: identifier.nullish() }).nullish(),
+};
+export type Page = z.output<z.ZodObject<typeof paginationShape>>;
+
 /** A list that the answer wraps in an object. */
 function listed<Name extends string, Schema extends z.ZodType>(name: Name, schema: Schema) {
-  return z.object({ [name]: z.array(schema).max(LIST_MAX) } as Record<Name, z.ZodArray<Schema>>);
+  const list = { [name]: z.array(schema).max(LIST_MAX) } as Record<Name, z.ZodArray<Schema>>;
+  return z.object({ ...paginationShape, ...list });
 }
 
 const containerShape = {

@@ -14,10 +14,13 @@ import {
   sshKeysSchema,
   templatesSchema,
   volumesSchema,
+  type Page,
 } from "./source-schemas.ts";
 
 const GRAPHQL_PATH = "/graphql";
 const ANSWER_LIMIT_MS = 60_000;
+/** A list with more pages is not that of an account. */
+const PAGES_MAX = 100;
 const RETRIES = { retries: 4, minTimeout: 1_000, maxTimeout: 10_000 };
 /** A service that wants a longer pause is asked another day. */
 const PAUSE_MAX_SECONDS = 120;
@@ -34,20 +37,28 @@ export type SourceAccount = Awaited<ReturnType<typeof readSource>>;
 /** One request at a time. Throws a Failure that names what could not be read. */
 export async function readSource(access: SourceAccess) {
   const { keys } = await read(access, "/v2/account/ssh-keys", sshKeysSchema);
-  const { registries } = await read(access, "/v2/registries", registriesSchema);
-  const { networkVolumes } = await read(access, "/v2/network-volumes", volumesSchema);
-  const { templates } = await read(access, "/v2/templates", templatesSchema);
-  const { endpoints } = await read(access, "/v2/serverless", endpointsSchema);
+  const registries = (await readPages(access, "/v2/registries", registriesSchema)).flatMap(
+    (page) => page.registries,
+  );
+  const networkVolumes = (await readPages(access, "/v2/network-volumes", volumesSchema)).flatMap(
+    (page) => page.networkVolumes,
+  );
+  const templates = (await readPages(access, "/v2/templates", templatesSchema)).flatMap(
+    (page) => page.templates,
+  );
+  const endpoints = (await readPages(access, "/v2/serverless", endpointsSchema)).flatMap(
+    (page) => page.endpoints,
+  );
   const { data } = await read(access, GRAPHQL_PATH, secretsSchema, myself("secrets { name description }"));
   /** What could not be read and cannot be migrated anyway. */
   const unread: string[] = [];
-  const noteRefusal = (error: unknown): undefined => {
+  const noteUnread = (error: unknown): undefined => {
     if (!(error instanceof SourceFailure) || error.isTemporary) throw error;
     unread.push(error.message);
   };
-  const delegations = await read(access, "/v2/registries/delegations", delegationsSchema).catch(noteRefusal);
+  const delegations = await read(access, "/v2/registries/delegations", delegationsSchema).catch(noteUnread);
   const members = myself("endpoints { id modelReferences compliance }");
-  const extras = await read(access, GRAPHQL_PATH, extrasSchema, members).catch(noteRefusal);
+  const extras = await read(access, GRAPHQL_PATH, extrasSchema, members).catch(noteUnread);
   return {
     sshKeys: keys,
     secrets: data.myself.secrets,
@@ -80,6 +91,24 @@ class SourceFailure extends Failure {
 /** A query of members of `myself`. */
 function myself(members: string): RequestInit {
   return { method: "POST", body: JSON.stringify({ query: `query { myself { ${members} } }` }) };
+}
+
+/** The pages of a list, one after the other. */
+async function readPages<Read extends Page>(
+  access: SourceAccess,
+  path: string,
+  schema: z.ZodType<Read>,
+): Promise<Read[]> {
+  const pages: Read[] = [];
+  let query = "";
+  while (pages.length < PAGES_MAX) {
+    const page = await read(access, `${path}${query}`, schema);
+    pages.push(page);
+    const { hasNextPage, nextCursor } = page.pagination ?? {};
+    if (!hasNextPage || !nextCursor) return pages;
+    query = `?${new URLSearchParams({ cursor: nextCursor }).toString()}`;
+  }
+  throw new SourceFailure(`${access.url}${path} has more than ${PAGES_MAX} pages.`);
 }
 
 async function read<Schema extends z.ZodType>(
@@ -123,7 +152,9 @@ async function request(
     if (response.ok) return parseJson(await response.text());
     const { status, headers } = response;
     const pauseSeconds =
-      status === 429 || status >= 500 ? Number(headers.get("Retry-After")) || 0 : undefined;
+      status === 429 || (status >= 500 && status !== 501)
+        ? Number(headers.get("Retry-After")) || 0
+        : undefined;
     throw new SourceFailure(`${place} answered with HTTP ${status}.`, pauseSeconds);
   } catch (error) {
     signal.throwIfAborted();

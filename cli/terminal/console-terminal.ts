@@ -130,7 +130,10 @@ export class ConsoleTerminal implements Terminal {
 
   async askSecret(question: string): Promise<string | undefined> {
     const prompter = this.#prompter();
-    return prompter.isPossible ? await prompter.secret(question) : undefined;
+    if (!prompter.isPossible) return undefined;
+    // A running step would draw over the question; its next update shows it again.
+    this.close();
+    return await prompter.secret(question);
   }
 
   async askMany<Value extends string>(

@@ -10,10 +10,10 @@ test("what a host keeps of apps is said by its builds and its size", ({ expect }
     {
       "check": "kept",
       "level": "ok",
-      "text": "files of 2 app builds, 40 MB; what nobody uses goes when the disk gets full",
+      "text": "files of 2 app builds, 40 MB; unused files are removed when the disk gets full",
     }
   `);
   expect(checkArtifacts({ artifacts: { count: 0, bytes: 0 } }).text).toMatchInlineSnapshot(
-    `"no files of apps; what nobody uses goes when the disk gets full"`,
+    `"no files of apps; unused files are removed when the disk gets full"`,
   );
 });

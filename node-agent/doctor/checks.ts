@@ -178,7 +178,7 @@ export function checkDisk({ diskFreeMb }: Pick<HostFacts, "diskFreeMb">): Findin
 
 export function checkArtifacts({ artifacts }: Pick<HostFacts, "artifacts">): Finding {
   const what = artifacts.bytes > 0 ? formatArtifactUsage(artifacts) : "no files of apps";
-  return ok("kept", `${what}; what nobody uses goes when the disk gets full`);
+  return ok("kept", `${what}; unused files are removed when the disk gets full`);
 }
 
 export function checkMemory({ memoryMb }: Pick<HostFacts, "memoryMb">): Finding {

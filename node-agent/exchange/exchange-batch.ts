@@ -57,7 +57,7 @@ export function acknowledgeChunks(
   for (const { jobId, attempt, received } of settled) ledger.acknowledgeChunks(jobId, attempt, received);
 }
 
-/** False when the edge answered, but not to all of the cargo. */
+/** False when the edge answered, but not to the whole batch. */
 export function isAcknowledged(
   { reports, chunks }: ExchangeBatch,
   { acks, chunkAcks }: Pick<ExchangeReply, "acks" | "chunkAcks">,

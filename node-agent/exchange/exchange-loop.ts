@@ -1,15 +1,16 @@
 /**
  * The conversation about the jobs of one endpoint that has a worker here.
  *
- * One holding turn is parked at the edge at all times; it brings jobs and stops. Chunks and reports go with the
- * next holding turn when free slots ask for a new one anyway, and in immediate turns beside it otherwise. Either
+ * One long-poll turn waits at the edge at all times; its reply brings jobs and stops. Chunks and reports go with the
+ * next long-poll turn when free slots ask for a new one anyway, and in immediate turns beside it otherwise. Either
  * offers the slots that became free since, so that a finished worker gets its next job in the same round trip.
  *
  * T1  A turn is open from before its request is built until its reply is applied, so `openTurns` is right.
  * T2  The jobs of a reply are stored in the same step in which its turn ends: no request can be built in between.
  *     A job that its worker cannot get any more is declined by not being listed: the edge queues it again.
  * T3  Reports and chunks are sent again until they are acknowledged (see exchange-batch.ts).
- * T4  No turn is sent while the conversation rests after a failure or after a hold that the edge did not hold.
+ * T4  No turn is sent while the conversation rests after a failure, or after the edge has answered
+ *     long-poll turns at once and without news.
  */
 import type { ExchangeReply, ExchangeRequest, RawExchangeReply } from "../../src/contract/agent/agent.ts";
 import type { AttemptLedger, ReceivedAttempt } from "../journal/attempt-ledger.ts";
@@ -66,7 +67,7 @@ export type ExchangeLoopOptions = EdgeContext & {
 type Turn = OpenTurn & {
   readonly sentAt: number;
   readonly batch: ExchangeBatch;
-  /** A newer holding turn has gone out: the edge answers this one at once. */
+  /** A newer long-poll turn has gone out: the edge answers this one at once. */
   isReplaced: boolean;
 };
 
@@ -76,14 +77,14 @@ const GATHER_MS = 0;
 const WITHDRAW_MS = 500;
 /** Chunks that a handler yields this close together share an exchange, and a row at the edge. */
 const CHUNK_GATHER_MS = 5;
-/** A hold without slots only brings stops; a job that ends sooner than this needs none. */
+/** A long-poll turn without slots only brings stops; a job that ends sooner than this needs none. */
 const STOPS_ONLY_AFTER_MS = 20;
 const PROGRESS_MS = 1_000;
 const IMMEDIATE_MAX = 4;
 /** A further immediate turn beside an open one goes this much later: what ends meanwhile shares it. */
 const SHARE_MS = 5;
 const OPEN_MAX = 16;
-/** A hold that returns without news before this was not held by the edge. A few in a row are chance. */
+/** The edge did not hold a long-poll turn that returns without news before this. A few in a row are chance. */
 const QUICK_REPLY_MS = 500;
 const QUICK_HOLDS_MAX = 3;
 

@@ -1,8 +1,8 @@
 /**
  * What an exchange sends, decided from the state of the host and the turns that are still open.
  *
- * X1  A slot is offered by one holding turn (the newest) or one immediate turn, never by both.
- *     The edge answers an older holding turn as soon as a newer one arrives, so the newest offers them all.
+ * X1  A slot is offered by one long-poll turn (the newest) or one immediate turn, never by both.
+ *     The edge answers an older long-poll turn as soon as a newer one arrives, so the newest offers them all.
  * X2  A large report travels alone.
  */
 import type { EncodedAttempt } from "../journal/attempt-ledger.ts";
@@ -24,7 +24,7 @@ export type OpenTurn = {
 
 const BATCH_MAX_COUNT = 1_000;
 
-/** Slots for a holding turn: all but those that an immediate turn offers at the moment. */
+/** Slots for a long-poll turn: all but those that an immediate turn offers at the moment. */
 export function longPollSlots(free: readonly Slot[], open: readonly OpenTurn[]): Slot[] {
   return subtract(
     free,
@@ -77,7 +77,7 @@ export function boundProgress(attempts: readonly EncodedAttempt[], turn: number)
 
 function subtract(free: readonly Slot[], turns: readonly OpenTurn[]): Slot[] {
   const offered = new Map<string, number>();
-  // Several holding turns offer the same slots: the newest counts.
+  // Several long-poll turns offer the same slots: the newest counts.
   const newestLongPoll = turns.findLast((turn) => turn.isLongPoll);
   for (const turn of turns) {
     if (turn.isLongPoll && turn !== newestLongPoll) continue;

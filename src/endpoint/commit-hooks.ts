@@ -94,7 +94,8 @@ export class CommitHooks {
 
   /**
    * Runs once per turn, in its commit: everything that follows from what the turn did. All `settle` hooks run before the
-   * effects are taken: claims that they make remove expired jobs, whose effects belong to this turn.
+   * effects are taken: claims that they make remove expired jobs, whose effects belong to this turn. So a job whose
+   * attempt ended may run again by the time that its effect is applied.
    */
   finishTurn(now: number): void {
     for (const feature of this.#features) feature.settle?.(now);

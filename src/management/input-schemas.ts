@@ -39,7 +39,10 @@ export function clearable<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess((value) => (value === "" ? null : value), schema.nullable().optional());
 }
 
-export const nameSchema = restNameSchema.regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, "must have no control characters");
+export const nameSchema = restNameSchema.refine(
+  (name) => !/\p{Cc}/u.test(name),
+  "must have no control characters",
+);
 
 /** Text for a process: in its arguments and variables NUL would be the end. */
 export const processString = stringSchema.refine((value) => !value.includes("\0"), "must not contain NUL");

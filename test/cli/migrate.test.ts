@@ -9,6 +9,7 @@ import type { EdgeAccess } from "../support/lone-edge.ts";
 import { newAccount } from "../support/shared-edge.ts";
 import { until } from "../support/until.ts";
 import { CommandFixture, type Run } from "./support/flash-command.ts";
+import { ENTER, talk } from "./support/terminal-dialog.ts";
 import { OLD_KEY, oldEndpoint, OldService } from "./support/old-service.ts";
 
 const bundle = inject("flashBundle");
@@ -24,6 +25,8 @@ type Item = {
   action: string;
   notes: string[];
 };
+
+type NewComer = Awaited<ReturnType<typeof newComer>>;
 
 /** A computer with the key of the old service and a login at a new account of the edge. */
 async function newComer(account: string, endpoints: readonly object[]) {
@@ -105,6 +108,23 @@ test("what is there with other settings stays, and is reported", async ({ expect
   expect(differing?.notes[0]).toContain("workersMax");
 });
 
+test("at a terminal it asks for values, and does not show what is typed", async ({ expect }) => {
+  await using comer = await newComer("migrate-asked", []);
+  const { screen, exitCode } = await talk(comer.fixture, `${comer.command} --apply`, [
+    { see: "secret hf", type: `typed_value${ENTER}` },
+    { see: "secret unset", type: ENTER },
+    { see: "User name", type: `robot${ENTER}` },
+    { see: "Password", type: `typed_password${ENTER}` },
+  ]);
+  expect(exitCode).toBe(0);
+  expect(screen).not.toContain("typed_");
+  const { myself } = await query(
+    comer.edge,
+    "query { myself { secrets { name } containerRegistryCreds { name } } }",
+  );
+  expect(myself).toEqual({ secrets: [{ name: "hf" }], containerRegistryCreds: [{ name: "docker hub" }] });
+});
+
 test("the key of Edgerun is not sent to the old service", async ({ expect }) => {
   await using comer = await newComer("migrate-key", []);
   const { exitCode } = await comer.fixture.run(`RUNPOD_API_KEY=$SVC_API_KEY ${comer.command}`);
@@ -112,46 +132,66 @@ test("the key of Edgerun is not sent to the old service", async ({ expect }) => 
   expect(comer.old.requests).toEqual([]);
 });
 
-test(`${ENDPOINTS} endpoints arrive once each although the command is killed again and again`, async ({
+test(`${ENDPOINTS} endpoints move to another account through REST v2, killed again and again`, async ({
   expect,
 }) => {
   const endpoints = Array.from({ length: ENDPOINTS }, (_, index) => oldEndpoint(index));
-  await using comer = await newComer("migrate-killed", endpoints);
-  for (const recorded of [3, 50, 51, 120]) {
-    await killOnce(comer, recorded);
+  await using comer = await newComer("migrate-first", endpoints);
+  expect((await comer.run("--apply --secrets-from secrets.env")).exitCode).toBe(0);
+  const second = await newAccount("migrate-second");
+  const environment = {
+    ...comer.fixture.environment,
+    RUNPOD_API_KEY: comer.edge.apiKey,
+    SVC_API_KEY: second.apiKey,
+  };
+  const command = `flash migrate --from-url ${second.baseUrl} --apply --json --secrets-from secrets.env`;
+  for (const recorded of [3, 50, 51, 120]) await killOnce(comer, { command, environment, recorded });
+  const keys = `RUNPOD_API_KEY=${comer.edge.apiKey} SVC_API_KEY=${second.apiKey}`;
+  const moved = await comer.fixture.run(`${keys} ${command}`);
+  expect(moved.exitCode).toBe(0);
+  expect(actionsOf(await comer.fixture.run(`${keys} ${command}`))).toEqual({ present: ENDPOINTS + 6 });
+  const idsAfter = new Map(itemsOf(moved).map(({ sourceId, targetId }) => [sourceId, targetId]));
+  for (const list of ["serverless", "templates", "network-volumes", "registries", "account/ssh-keys"]) {
+    expect(await listOf(second, list)).toEqual(await listOf(comer.edge, list, idsAfter));
   }
-  const last = await comer.run("--apply --json --secrets-from secrets.env");
-  expect(last.exitCode).toBe(0);
-  const migrated = itemsOf(last).filter(({ kind }) => kind === "endpoint");
-  expect(new Set(migrated.map(({ targetId }) => targetId)).size).toBe(ENDPOINTS);
-  const { myself } = await query(
-    comer.edge,
-    "query { myself { endpoints { id } secrets { id } podTemplates { id } } }",
-  );
-  expect(myself["endpoints"]).toHaveLength(ENDPOINTS);
-  expect(myself["secrets"]).toHaveLength(1);
-  expect(myself["podTemplates"]).toHaveLength(2);
-  expect(actionsOf(await comer.run("--json"), "endpoint")).toEqual({ present: ENDPOINTS });
 });
 
-/** Kills the command once its record has this many entries. */
-async function killOnce(
-  { fixture, command, record }: Awaited<ReturnType<typeof newComer>>,
-  recorded: number,
-) {
-  const [program = "", ...args] = `${command} --apply --secrets-from secrets.env`.split(" ");
-  const child = spawn(program, args, { cwd: fixture.project, env: fixture.environment, stdio: "ignore" });
+type Killed = {
+  readonly command: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly recorded: number;
+};
+
+/** Kills a move between accounts of one edge when this many of its items are recorded. */
+async function killOnce({ fixture, edge, record }: NewComer, { command, environment, recorded }: Killed) {
+  const [program = "", ...args] = command.split(" ");
+  const child = spawn(program, args, { cwd: fixture.project, env: environment, stdio: "ignore" });
   const exit = once(child, "exit");
   await until(
     async () => {
-      const text = await readFile(record, "utf8").catch(() => "");
-      return (text.match(/": "/g)?.length ?? 0) >= recorded;
+      const content = JSON.parse(await readFile(record, "utf8")) as Record<string, Record<string, object>>;
+      const kinds = Object.values(content[`${edge.baseUrl} ${edge.baseUrl}`] ?? {});
+      return kinds.reduce((sum, ids) => sum + Object.keys(ids).length, 0) >= recorded;
     },
     `${recorded} records`,
     60_000,
   );
   child.kill("SIGKILL");
   await exit;
+}
+
+/** A list of REST v2 without what is of each endpoint's own life, and with these ids for others. */
+async function listOf(
+  { baseUrl, apiKey }: EdgeAccess,
+  list: string,
+  ids: ReadonlyMap<string, string | null> = new Map(),
+): Promise<unknown> {
+  const headers = { Authorization: `Bearer ${apiKey}` };
+  const response = await fetch(`${baseUrl}/v2/${list}`, { headers });
+  return JSON.parse(await response.text(), (key, value: unknown) => {
+    if (key === "createdAt" || key === "requestUrls") return undefined;
+    return typeof value === "string" ? (ids.get(value) ?? value) : value;
+  });
 }
 
 async function query(edge: EdgeAccess, document: string, variables: object = {}) {

@@ -286,6 +286,18 @@ const ROWS: readonly (readonly [since: number, table: string, row: Record<string
   [5, "flash_upload_part", { upload_id: "fu1", number: 1, etag: "x" }],
   [5, "flash_auth_request", { id: "ABCDEFGH", status: "PENDING", created_at: 1, expires_at: 2 }],
   [9, "log_day", { account_id: "acme", day: "2026-11-23", taken_bytes: 1_000_000 }],
+  [
+    10,
+    "endpoint_release",
+    {
+      endpoint_id: "e1",
+      version: 2,
+      account_id: "acme",
+      api_key_id: "k1",
+      changes: '[{"field":"gpuCount","old":1,"new":2}]',
+      created_at: 1,
+    },
+  ],
 ];
 
 function endpointRow(id: string, values: Record<string, unknown>): Record<string, unknown> {
@@ -336,6 +348,7 @@ async function readAll(database: TestDatabase) {
     template: await db.select().from(schema.template),
     endpoint: await db.select().from(schema.endpoint).orderBy(schema.endpoint.id),
     endpointRemoval: await db.select().from(schema.endpointRemoval),
+    endpointRelease: await db.select().from(schema.endpointRelease),
     joinToken: await db.select().from(schema.joinToken),
     host: await db.select().from(schema.host),
     webhookSecret: await db.select().from(schema.webhookSecret),

@@ -130,8 +130,8 @@ describe("names", () => {
     expect(unknown).toEqual([]);
   });
 
-  /** Variables of runpodctl, and references to secrets. */
-  const FOREIGN = /^(?:RUNPOD_(?:API|GRAPHQL)_URL|SECRET_\w+)$/;
+  /** Variables of clients, and references to secrets. */
+  const FOREIGN = /^(?:RUNPOD_(?:API|GRAPHQL|HAPI|REST_API|CONSOLE|SERVERLESS_API)_URL|SECRET_\w+)$/;
 
   test("every variable and error code that a document names is in the code", ({ expect }) => {
     const list = ["ls-files", "-z", "*.ts", "*.mjs", "*.py", "*.toml", "*.sh"];

@@ -196,11 +196,11 @@ const MUTATIONS: Readonly<Record<string, (client: Client) => Promise<string> | s
   },
 };
 /**
- * These change nothing that is kept: pods and clusters are not offered, nor is the login in the browser. A renewed
- * lease is told by the session's end.
+ * These change nothing that is kept: pods, clusters and the repository of models are not offered, and a login stores
+ * nothing. The end of a session tells of its renewed lease.
  */
 const CHANGELESS =
-  /^(pod[A-Z]|deployCpuPod$|(create|delete)Cluster$|createFlashAuthRequest$|renewFlashEnvironmentLease$)/;
+  /^(pod[A-Z]|deployCpuPod$|(create|delete)Cluster$|createFlashAuthRequest$|renewFlashEnvironmentLease$|\w+ModelRepo(Upload)?$|(addModelTo|removeModelFrom)Repo$)/;
 
 const freshName = () => `n-${crypto.randomUUID()}`;
 

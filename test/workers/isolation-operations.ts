@@ -57,7 +57,7 @@ function http(
   method: string,
   pattern: string,
   operation: Omit<Operation, "call" | "name">,
-  body?: (mark: string) => unknown,
+  body?: (mark: string, ids: readonly string[]) => unknown,
 ): Operation {
   return {
     ...operation,
@@ -65,7 +65,7 @@ function http(
     call: (ids, mark) => {
       const rest = [...ids];
       const path = pattern.replaceAll("*", () => rest.shift() ?? "");
-      return { kind: "http", method, path, ...(body && { body: body(mark) }) };
+      return { kind: "http", method, path, ...(body && { body: body(mark, ids) }) };
     },
   };
 }
@@ -336,19 +336,47 @@ const QUEUE = [
 
 const REST = (
   [
-    ["endpoints", "endpoint"],
-    ["templates", "template"],
-    ["networkvolumes", "volume"],
-    ["containerregistryauth", "registry"],
+    ["/v1/endpoints", "endpoint"],
+    ["/v1/templates", "template"],
+    ["/v1/networkvolumes", "volume"],
+    ["/v1/containerregistryauth", "registry"],
+    ["/v2/serverless", "endpoint"],
+    ["/v2/templates", "template"],
+    ["/v2/network-volumes", "volume"],
+    ["/v2/registries", "registry"],
   ] as const
 ).flatMap(([path, noun]) => [
-  http("GET", `/v1/${path}`, { takes: [] }),
-  http("GET", `/v1/${path}/*`, { takes: [id(noun)] }),
-  http("DELETE", `/v1/${path}/*`, { takes: [id(noun)], removes: true }),
+  http("GET", path, { takes: [] }),
+  http("GET", `${path}/*`, { takes: [id(noun)] }),
+  http("DELETE", `${path}/*`, { takes: [id(noun)], removes: true }),
   ...(noun === "registry"
     ? []
-    : [http("PATCH", `/v1/${path}/*`, { takes: [id(noun)] }, (mark) => ({ name: mark }))]),
+    : [http("PATCH", `${path}/*`, { takes: [id(noun)] }, (mark) => ({ name: mark }))]),
 ]);
+
+const endpointV2 = (mark: string) => ({
+  ...{ name: mark, type: "QUEUE", gpu: { pools: ["AMPERE_16"] }, workers: { max: 0 } },
+  scaling: { type: "QUEUE_DELAY", queueDelay: 4 },
+});
+
+const REST_V2 = [
+  http("POST", "/v2/serverless", { takes: [id("template")], makes: "endpoint" }, (mark, [templateId]) => ({
+    ...endpointV2(mark),
+    templateId,
+  })),
+  http("POST", "/v2/serverless", { takes: [id("volume"), id("registry")] }, (mark, [volume, registry]) => ({
+    ...endpointV2(mark),
+    ...{ image: "w:1", networkVolumes: [volume], registry },
+  })),
+  http("PATCH", "/v2/serverless/*", { takes: [id("endpoint"), id("template")] }, (_, [, templateId]) => ({
+    templateId,
+  })),
+  http("GET", "/v2/serverless/*/workers", ENDPOINT),
+  http("GET", "/v2/serverless/*/releases", ENDPOINT),
+  http("GET", "/v2/catalog/templates?source=community", { takes: [] }),
+  http("GET", "/v2/account/ssh-keys", { takes: [] }),
+  http("GET", "/v2/billing/serverless", { takes: [] }),
+];
 
 export const OPERATIONS: readonly Operation[] = [
   ...TEMPLATES,
@@ -359,4 +387,5 @@ export const OPERATIONS: readonly Operation[] = [
   ...FLASH,
   ...QUEUE,
   ...REST,
+  ...REST_V2,
 ];

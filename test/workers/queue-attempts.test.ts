@@ -3,7 +3,7 @@ import type { DispatchedJob } from "../../src/contract/agent/agent.ts";
 import { LEASE_MS } from "../../src/endpoint/queue/queue.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
+import { endpointObject, evict, fireAlarm, passTime, untilHeld } from "./object.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, signInAsNewAccount } = api;
@@ -116,6 +116,32 @@ describe("attempts", () => {
     const { endpointId, agent, status } = await startedJob();
     await agent.exchange(endpointId, { held: [], openTurns: [1] });
     expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
+  });
+
+  describe("of a job that is queued again and claimed in one turn", () => {
+    test("take a slot of the same worker until they arrive", async ({ expect }) => {
+      const { endpointId, agent, workerId, status } = await startedJob();
+      await call("POST", `/v2/${endpointId}/run`, { input: 2 });
+      const slots = [{ workerId, free: 1 }];
+      const lost = await agent.exchange(endpointId, { held: [], slots });
+      expect(lost.jobs).toMatchObject([{ attempt: 2 }]);
+      const onItsWay = await agent.exchange(endpointId, { held: [], slots, openTurns: [2] });
+      expect(onItsWay.jobs).toEqual([]);
+      expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
+    });
+
+    test("take a slot of the call that waited for them until they arrive", async ({ expect }) => {
+      const { endpointId, agent, workerId, job, status } = await startedJob();
+      const slots = [{ workerId, free: 1 }];
+      const waiting = agent.exchange(endpointId, { slots, holdMs: 10_000 });
+      await untilHeld(endpointId);
+      await agent.report(endpointId, { kind: "lost", ...refOf(job), reason: "gone." });
+      expect((await waiting).jobs).toMatchObject([{ id: job.id, attempt: 2 }]);
+      await call("POST", `/v2/${endpointId}/run`, { input: 2 });
+      const onItsWay = await agent.exchange(endpointId, { held: [], slots, openTurns: [2] });
+      expect(onItsWay.jobs).toEqual([]);
+      expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
+    });
   });
 
   test("a call that a newer one has overtaken returns no job to the queue", async ({ expect }) => {

@@ -12,7 +12,7 @@ export const LIVE_PROTOCOL = 1;
 /** "true" in workers of sessions, "source" in those that take calls with source; set by the service alone. */
 export const LIVE_VARIABLE = "FLASH_LIVE";
 
-const SOURCE_CALL_IMAGE = /(?:^|\/)flash(?:-lb)?(?:-cpu)?:py(3\.\d{1,2})-/;
+const SOURCE_CALL_IMAGE = /(?:(?:^|\/)flash(?:-lb)?(?:-cpu)?|(?:^|\/)runpod\/queue(?:-gpu)?):py(3\.\d{1,2})-/;
 
 /**
  * Live endpoints of clients that open no session: they name a runtime image such as runpod/flash-lb-cpu:py3.12-latest,

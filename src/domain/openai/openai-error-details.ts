@@ -57,7 +57,7 @@ export const JOB_EXPIRED = jobError(
 export const WORKER_LOST = jobError(
   500,
   "worker_lost",
-  "The worker was lost while it answered. What it had sent cannot be gone on with: send the request again.",
+  "The worker was lost while it answered. Its partial answer cannot be continued: send the request again.",
 );
 
 export const NO_ANSWER = jobError(

@@ -51,7 +51,7 @@ function describeMisses(
   misses: readonly Miss[],
 ): string {
   const [first] = misses;
-  if (!first) return "There was no room a moment ago; it is looked for again.";
+  if (!first) return "No host had room a moment ago; Edgerun is looking for one again.";
   const hosts = [...new Set(misses.map(({ capacity }) => capacity))];
   switch (first.misfit) {
     case "no_gpu":

@@ -29,6 +29,7 @@ describe("the stock of a host", () => {
       dataCenterId: "US-KS-2",
       cpuCount: 8,
       memoryMb: 1,
+      cudaVersion: null,
       gpus: [
         { model: "NVIDIA L4", tier: "AMPERE_24", isSimulated: false, total: 2, free: 1 },
         { model: "NVIDIA A40", tier: "AMPERE_48", isSimulated: false, total: 1, free: 0 },

@@ -129,9 +129,10 @@ export class AgentHandlers {
     return streamed;
   }
 
+  /** Forgets an attempt that ended in this turn; one that has begun since is on its way, and that is kept. */
   forget(seq: number): void {
     this.#progress.delete(String(seq));
-    this.#parts.dispatch.arrived(seq);
+    if (!this.#parts.claims.running.has(seq)) this.#parts.dispatch.arrived(seq);
   }
 
   markStopPending(hostId: string): void {

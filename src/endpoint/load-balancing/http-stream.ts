@@ -130,7 +130,7 @@ export class HttpStream implements Stream {
 
   #takeData(payload: Uint8Array, flags: number): string | undefined {
     if (!this.#head) return "An answer begins with its head.";
-    if (this.#answer.isEnded) return "Nothing follows the end of an answer.";
+    if (this.#answer.isEnded) return "The answer has ended: no data may follow.";
     if (payload.byteLength > LINK_FRAME_MAX_BYTES) return "The frame is too large.";
     const outcome = this.#answer.take(payload);
     if (outcome === "beyond_credit") return "There was no credit for so many bytes.";
@@ -141,7 +141,8 @@ export class HttpStream implements Stream {
 
   #takeCredit(payload: Uint8Array): string | undefined {
     const bytes = decodeCredit(payload);
-    if (bytes === undefined || !this.#request.credited(bytes)) return "That is no credit.";
+    if (bytes === undefined || !this.#request.credited(bytes))
+      return "The credit is malformed, or larger than the window.";
     this.#source?.taken();
     return undefined;
   }

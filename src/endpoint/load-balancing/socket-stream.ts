@@ -119,7 +119,8 @@ export class SocketStream implements Stream {
 
   #takeCredit(payload: Uint8Array): string | undefined {
     const bytes = decodeCredit(payload);
-    if (bytes === undefined || !this.#toAgent.credited(bytes)) return "That is no credit.";
+    if (bytes === undefined || !this.#toAgent.credited(bytes))
+      return "The credit is malformed, or larger than the window.";
     this.#remember();
     this.#closeIfSent();
     return undefined;

@@ -348,7 +348,7 @@ export class Queue {
 
   #endLease(lease: Lease, now: number): void {
     const stored = this.get(lease.seq);
-    if (!stored) return this.#parts.claims.end(lease.seq); // or the alarm would ring for it for ever
+    if (!stored) return this.#parts.claims.end(lease.seq); // without this, the alarm would keep ringing for this lease
     if (lease.expiresAt <= now) this.#expireRunning(stored);
     else if (lease.timeoutAt <= now) this.apply(stored, { kind: "timeOut", attempt: lease.attempt }, now);
     else this.apply(stored, { kind: "rescue", attempt: lease.attempt, reason: SILENT_HOST }, now);

@@ -28,7 +28,7 @@ export function pageSchema(name: string, entry: z.ZodType): z.ZodObject {
 /** One page of entries in a lasting order; the cursor is the id of the last one. */
 export function pageOf<Entry extends { readonly id: string }>(
   all: readonly Entry[],
-  { limit = LIMIT_MAX, cursor }: PageQuery,
+  { limit = all.length, cursor }: PageQuery,
 ) {
   const start = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
   if (cursor !== undefined && start === 0) {

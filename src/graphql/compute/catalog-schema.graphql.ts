@@ -158,7 +158,7 @@ export const catalogSdl = /* GraphQL */ `
     dataCenterId: String
     "An instance such as cpu5c-4-8; the smallest of the flavor by default."
     instanceId: String
-    "Accepted and ignored: stock is that of Serverless workers."
+    "Accepted and ignored: all CPU sizes are for endpoints."
     isSls: Boolean
   }
   "A family of CPU instances; an instance is named <flavor>-<vcpu>-<memory in GB>."

@@ -49,6 +49,8 @@ export const endpointSdl = /* GraphQL */ `
     ${inputSdl(endpointFields)}
     "Refused unless it is empty: the code of a worker loads its model."
     modelReferences: [String]
+    "Refused unless it is empty: there are no volumes of object storage."
+    volumes: [JSON]
     "Accepted and ignored, as the fields below."
     bindEndpoint: Boolean
     hubReleaseId: String

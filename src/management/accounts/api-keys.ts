@@ -120,7 +120,7 @@ async function requireTouchableKey(
   if (found.isRoot) {
     throw new ServiceError(
       "not_supported",
-      "id: this is the operator's key of the environment, which opens the house when all else is lost; " +
+      "id: this is the operator's key of the environment, which gives access when every other key is lost; " +
         "it can be neither changed nor revoked here. Change or remove ROOT_API_KEY instead.",
     );
   }

@@ -70,15 +70,22 @@ const locationsSchema = commaList(
   `${COUNTRIES.join(", ")} and data center ids such as EU-RO-1`,
 );
 
-const modelReferencesSchema = z
-  .array(z.unknown())
-  .nullish()
-  .refine((references) => !references?.length, {
-    error:
-      "no model can be attached to an endpoint. Let its code load the model: from the image, from a network " +
-      "volume, or by a name in a variable such as MODEL_NAME in env",
-  })
-  .meta({ description: "Refused unless it is empty: the code of a worker loads its model." });
+/** What is not offered; clients send it empty where they do not use it. */
+function absent(error: string, description: string) {
+  const schema = z.array(z.unknown()).nullish();
+  return schema.refine((values) => !values?.length, { error }).meta({ description });
+}
+
+const modelReferencesSchema = absent(
+  "no model can be attached to an endpoint. Let its code load the model: from the image, from a network " +
+    "volume, or by a name in a variable such as MODEL_NAME in env",
+  "Refused unless it is empty: the code of a worker loads its model.",
+);
+
+const volumesSchema = absent(
+  "there are no volumes of object storage. Attach network volumes with networkVolumeIds, or read the bucket in the code",
+  "Refused unless it is empty: there are no volumes of object storage.",
+);
 
 const executionTimeoutSchema = z.preprocess(
   (timeout) => (timeout === null || timeout === 0 ? EXECUTION_TIMEOUT_DEFAULT_MS : timeout),
@@ -403,6 +410,7 @@ export const endpointPatchSchema = z
     ...patchShape(endpointFields),
     template: optional(inlineTemplateSchema),
     modelReferences: modelReferencesSchema,
+    volumes: volumesSchema,
   })
   .refine((patch) => patch.template === undefined || patch.templateId === undefined, {
     path: ["template"],

@@ -12,7 +12,7 @@ from edgerun.runtime.application import Application
 from edgerun.runtime.failures import JobFailure
 from edgerun.runtime.live.packages import Packages
 from edgerun.runtime.server.message import Request
-from edgerun.runtime.source_calls import SourceCalls, _CallService
+from edgerun.runtime.source_calls import SourceCalls, _CallService, client_packages
 
 
 @pytest.fixture
@@ -62,6 +62,40 @@ def test_local_modules_come_with_the_call(calls):
     assert value_of(calls.run(function(source, "shout", "hi", modules=modules))) == "HI"
     changed = {**modules, "helpers/text.py": "def loud(word):\n    return word + '!'"}
     assert value_of(calls.run(function(source, "shout", "hi", modules=changed))) == "hi!"
+
+
+def test_the_client_is_installed_where_a_whole_module_imports_it(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert client_packages("x = 1\nimport runpod\napp = runpod.App('a')") == ("runpod>=2.0.0rc1",)
+    assert client_packages("def f():\n    from runpod.apps import App") == ("runpod>=2.0.0rc1",)
+    assert client_packages("from runpod_flash import Endpoint\nname = 'import runpod'") == ()
+
+
+def test_a_handle_stands_for_its_function_and_a_decorator_of_the_user_stays(calls):
+    source = """
+import functools
+
+def doubled(function):
+    @functools.wraps(function)
+    def call(x):
+        return 2 * function(x)
+    return call
+
+class Handle:
+    def __init__(self, function):
+        self.__wrapped__ = function
+
+@Handle
+@doubled
+def handled(x):
+    return x
+
+@doubled
+def plain(x):
+    return x
+"""
+    assert value_of(calls.run(function(source, "handled", 3))) == 6
+    assert value_of(calls.run(function(source, "plain", 3))) == 6
 
 
 def test_a_failing_function_fails_the_job_with_its_traceback(calls):

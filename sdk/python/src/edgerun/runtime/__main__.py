@@ -55,7 +55,7 @@ def _serve_jobs(application: Application) -> None:
     from .queue_worker import QueueWorker
 
     agent = Agent(os.environ)
-    handler = getattr(load_handler_file(application), "handler", None)
+    handler = _handler_of(application)
     if not callable(handler):
         raise StartError(
             f"The handler file of {application.name!r} has no function 'handler'. Run `flash deploy` again."
@@ -63,9 +63,22 @@ def _serve_jobs(application: Application) -> None:
     QueueWorker(handler, agent, application).run(os.environ)
 
 
+def _handler_of(application: Application) -> object:
+    if application.is_listed:
+        from .handler import queue_handler
+
+        return queue_handler(application.name)
+    return getattr(load_handler_file(application), "handler", None)
+
+
 def _serve_requests(application: Application) -> None:
     from .server.worker import serve
 
+    if application.is_listed:
+        raise StartError(
+            f"The endpoint {application.name!r} is an API of an app with runpod_manifest.json, whose routes this "
+            "runtime does not know. Give it an image of its own that serves them, or declare it with edgerun."
+        )
     serve(application, os.environ)
 
 

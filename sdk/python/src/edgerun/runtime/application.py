@@ -14,6 +14,9 @@ from .failures import StartError
 
 DEFAULT_DIRECTORY = "/app"
 _MANIFEST_FILE = "flash_manifest.json"
+# Of clients that list the resources of an app; their packages lie in a directory of their own.
+_LISTED_MANIFEST_FILE = "runpod_manifest.json"
+_LISTED_PACKAGES = "env"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _ADVICE = "Run `flash deploy` again."
 
@@ -62,6 +65,16 @@ class Application:
         return text
 
     @property
+    def packages_directory(self) -> Path | None:
+        """Where its packages are, if not among its own files."""
+        return self.directory / _LISTED_PACKAGES if self.is_listed else None
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether its manifest lists resources: then it has no handler files."""
+        return self.resource.get("is_listed") is True
+
+    @property
     def functions(self) -> list[Mapping[str, Any]]:
         functions = self.resource.get("functions", [])
         return [one for one in functions if isinstance(one, dict)] if isinstance(functions, list) else []
@@ -78,7 +91,9 @@ def read_application(environment: Mapping[str, str], endpoint: str | None = None
         raise StartError(f"FLASH_RESOURCE_NAME is {name!r}, which is no name of an endpoint. {_ADVICE}")
     directory = Path(environment.get("FLASH_APP_DIRECTORY") or DEFAULT_DIRECTORY).resolve()
     path = Path(environment.get("FLASH_MANIFEST_PATH") or directory / _MANIFEST_FILE)
-    manifest = _read_manifest(path)
+    listed = directory / _LISTED_MANIFEST_FILE
+    is_listed = not path.exists() and listed.exists()
+    manifest = _read_listed(listed) if is_listed else _read_manifest(path)
     resource = _member(manifest, "resources", path).get(name)
     if not isinstance(resource, dict):
         known = ", ".join(_member(manifest, "resources", path)) or "none"
@@ -99,6 +114,23 @@ def read_application(environment: Mapping[str, str], endpoint: str | None = None
 def is_name(name: str) -> bool:
     """Whether endpoints may be called so."""
     return _NAME.fullmatch(name) is not None
+
+
+def _read_listed(path: Path) -> dict[str, Any]:
+    """In the form of the other manifest, as far as workers need it."""
+    manifest = _read_manifest(path)
+    found = manifest.get("resources")
+    resources = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return {"resources": {str(one.get("name")): _listed_resource(one) for one in resources}}
+
+
+def _listed_resource(resource: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "is_listed": True,
+        "is_load_balanced": resource.get("kind") == "api",
+        "max_concurrency": resource.get("maxConcurrency", 1),
+        "functions": [{"name": resource.get("qualname"), "module": resource.get("module")}],
+    }
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

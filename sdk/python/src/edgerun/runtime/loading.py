@@ -23,10 +23,12 @@ Loaded = TypeVar("Loaded")
 
 def prepare_imports(application: Application) -> None:
     """The app's files come first; no bytecode goes among them, for other workers share them."""
-    directory = str(application.directory)
-    if directory in sys.path:
-        sys.path.remove(directory)
-    sys.path.insert(0, directory)
+    for place in (application.packages_directory, application.directory):
+        if place is not None:
+            directory = str(place)
+            if directory in sys.path:
+                sys.path.remove(directory)
+            sys.path.insert(0, directory)
     if sys.pycache_prefix is None:
         sys.dont_write_bytecode = True
         os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
@@ -53,6 +55,8 @@ def load_function(application: Application, described: Mapping[str, Any]) -> Cal
     """The function that the manifest names. Raises StartError."""
     module_name, name = _module_of(application, described), str(described.get("name"))
     function: Callable[..., Any] | None = getattr(load_module(application, module_name), name, None)
+    if application.is_listed:
+        function = getattr(function, "__wrapped__", function)  # what its client has decorated
     if not callable(function):
         raise StartError(
             f"The module {module_name!r} has no function {name!r}: fix it and {application.again}."

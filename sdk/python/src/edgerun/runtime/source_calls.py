@@ -4,7 +4,7 @@ responses are the FunctionRequest and FunctionResponse of `runpod-flash`.
 
 S1  Arguments and results are pickles in base64, or JSON where the call says so.
 S2  An object of a class stays for the calls that name its instance, as long as its source is the same.
-S3  The endpoint's own key opens it: whoever may call the endpoint may run code on it.
+S3  The endpoint's own key opens it: every caller of the endpoint may run code on it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import asyncio
 import base64
 import contextlib
 import hashlib
+import importlib.util
 import inspect
 import io
 import json
 import linecache
 import os
 import pickle
+import re
 import sys
 import tempfile
 import threading
@@ -42,6 +44,9 @@ from .server.routes import Routes
 from .server.service import Service
 from .server.worker import health_path, serve_service
 
+_CLIENT_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+runpod\b", re.MULTILINE)
+# The first version that sends whole modules.
+_CLIENT_REQUIREMENT = "runpod>=2.0.0rc1"
 _EXECUTE_PATH = "/execute"
 _INSTANCES_MAX = 100
 _SHOWN_OUTPUT_MAX = 100_000
@@ -120,7 +125,7 @@ class SourceCalls:
             function_name=None,
             class_name=None,
             modules={},
-            dependencies=_texts(request, "dependencies"),
+            dependencies=(*_texts(request, "dependencies"), *client_packages(request[_source_key(request)])),
             system_dependencies=_texts(request, "system_dependencies"),
             accelerate_downloads=request.get("accelerate_downloads") is not False,
         )
@@ -219,6 +224,13 @@ def _source_key(request: Mapping[str, Any]) -> str:
     return "class_code" if request.get("execution_type") == "class" else "function_code"
 
 
+def client_packages(source: str) -> tuple[str, ...]:
+    """What a source imports although it lists no such dependency: the client itself, where it sends whole modules."""
+    if _CLIENT_IMPORT.search(source) is None or importlib.util.find_spec("runpod") is not None:
+        return ()
+    return (_CLIENT_REQUIREMENT,)
+
+
 def _defined(source: str, name: str) -> Any:
     """What the source defines under a name."""
     digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -228,7 +240,9 @@ def _defined(source: str, name: str) -> Any:
     exec(compile(source, file, "exec"), namespace)  # noqa: S102 -- that is what the worker is for
     if name not in namespace:
         raise Refused(f"The source of the call does not define {name!r}.")
-    return namespace[name]
+    found = namespace[name]
+    is_handle = not inspect.isroutine(found) and not inspect.isclass(found)
+    return getattr(found, "__wrapped__", found) if is_handle else found  # a handle of the client
 
 
 def _name(request: Mapping[str, Any], key: str) -> str:
