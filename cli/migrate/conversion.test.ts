@@ -36,8 +36,8 @@ function converted(changes: object) {
 }
 
 test("an endpoint keeps its settings under Edgerun's names", () => {
-  const { settings, notes, refusal } = converted({});
-  expect({ settings, notes, refusal }).toMatchSnapshot();
+  const { settings, notes, problem } = converted({});
+  expect({ settings, notes, problem }).toMatchSnapshot();
 });
 
 test.each([
@@ -50,7 +50,7 @@ test.each([
 ])("%j becomes %j", (changes, settings) => {
   const item = converted(changes);
   expect(item.settings).toMatchObject(settings);
-  expect(item.refusal).toBeUndefined();
+  expect(item.problem).toBeUndefined();
 });
 
 test.each([
@@ -60,7 +60,7 @@ test.each([
   [{ gpu: { pools: ["QUANTUM_9"] } }, "QUANTUM_9"],
   [{ gpu: null, cpu: [{ id: "cpu9x", vcpuCount: 2, memory: 4 }] }, "cpu9x"],
 ])("%j is refused, with a reason that names %s", (changes, reason) => {
-  expect(converted(changes).refusal).toContain(reason);
+  expect(converted(changes).problem).toContain(reason);
 });
 
 test.each([

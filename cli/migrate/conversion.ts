@@ -36,7 +36,7 @@ export function itemsOf(account: SourceAccount): readonly Item[] {
     ...account.registries.map(({ id, name }) => plainItem("registry", id, name)),
     ...account.delegations.map(({ id, repository }): Item => ({
       ...plainItem("registry", id, repository),
-      refusal: "delegated access to ECR is not offered: create a credential by hand",
+      problem: "delegated access to ECR is not offered: create a credential by hand",
     })),
     ...account.networkVolumes.map(volumeItem),
     ...account.templates.map(templateItem),
@@ -76,7 +76,7 @@ function volumeItem(volume: SourceVolume): Item {
     name,
     settings: { size: Math.min(size, VOLUME_MAX_GB), dataCenterId: dataCenter },
     notes: ["is created empty: copy its data", ...notes],
-    refusal: findDataCenter(dataCenter) === undefined ? `data center ${dataCenter} is unknown` : undefined,
+    problem: findDataCenter(dataCenter) === undefined ? `data center ${dataCenter} is unknown` : undefined,
   };
 }
 
@@ -101,7 +101,7 @@ function templateItem(template: SourceTemplate): Item {
       volumeMountPath: persistent?.path,
     },
     notes: [...notes, ...unknownMembers(mounts ?? {}, { persistent }).map((note) => `mounts.${note}`)],
-    refusal: image ? undefined : "it names no image",
+    problem: image ? undefined : "it names no image",
   };
 }
 
@@ -144,27 +144,27 @@ function endpointItem(endpoint: SourceEndpoint, extra: Extra | undefined): Item 
     name,
     settings,
     notes,
-    refusal: imageRefusal(endpoint) ?? compute.refusal,
+    problem: imageProblem(endpoint) ?? compute.problem,
   };
 }
 
-function imageRefusal({ image }: SourceEndpoint): string | undefined {
+function imageProblem({ image }: SourceEndpoint): string | undefined {
   if (!image) return "it names no image";
   if (FLASH_IMAGE.test(image)) return "it belongs to a Flash app: deploy that with `flash deploy`";
   return undefined;
 }
 
-type Compute = { readonly settings: Settings; readonly refusal?: string | undefined };
+type Compute = { readonly settings: Settings; readonly problem?: string | undefined };
 
 function computeOf({ gpu, cpu }: SourceEndpoint, notes: string[]): Compute {
   if (gpu) return gpuSettings(gpu, notes);
-  if (!cpu?.length) return { settings: {}, refusal: "it names neither GPUs nor CPUs" };
+  if (!cpu?.length) return { settings: {}, problem: "it names neither GPUs nor CPUs" };
   const instanceIds = cpu.map(({ id, vcpuCount, memory }) => `${id}-${vcpuCount}-${memory}`);
   const [refused] = instanceIds.flatMap((instanceId) => {
     const reading = readCpuInstance(instanceId);
     return reading.kind === "refused" ? [`cpu ${instanceId}: ${reading.reason}`] : [];
   });
-  return { settings: { instanceIds }, refusal: refused };
+  return { settings: { instanceIds }, problem: refused };
 }
 
 function gpuSettings(gpu: NonNullable<SourceEndpoint["gpu"]>, notes: string[]): Compute {
@@ -184,7 +184,7 @@ function gpuSettings(gpu: NonNullable<SourceEndpoint["gpu"]>, notes: string[]): 
   if (reading.kind === "selection") return { settings };
   return {
     settings,
-    refusal: reading.kind === "no-gpu" ? "it names no GPUs" : `GPU ${reading.token} is unknown`,
+    problem: reading.kind === "no-gpu" ? "it names no GPUs" : `GPU ${reading.token} is unknown`,
   };
 }
 

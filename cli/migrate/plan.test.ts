@@ -14,7 +14,7 @@ const decisionsOf = (items: readonly Item[], there: readonly Present[], recorded
   planItems(items, there, recorded).map(({ decision }) => ({ ...decision }));
 
 test("what is not there is created, and what was refused is not", () => {
-  const refused = { ...item("a", "one"), refusal: "why" };
+  const refused = { ...item("a", "one"), problem: "why" };
   expect(decisionsOf([refused, item("b", "two")], [present("x", "three")])).toEqual([
     { action: "refused", reason: "why" },
     { action: "create" },
@@ -63,7 +63,7 @@ test.each<[Settings, Readonly<Record<string, unknown>>, readonly string[]]>([
   );
 });
 
-test("references become ids of the new account, and a missing one is a refusal", () => {
+test("references become ids of the new account, and a missing one is reported", () => {
   const known = new Map([
     ["registry", new Map([["r", "R"]])],
     ["volume", new Map([["v", "V"]])],
@@ -71,8 +71,8 @@ test("references become ids of the new account, and a missing one is a refusal",
   const settings = { containerRegistryAuthId: "r", networkVolumeIds: ["v"] };
   expect(withReferences(item("a", "one", settings), known)).toMatchObject({
     settings: { containerRegistryAuthId: "R", networkVolumeIds: ["V"] },
-    refusal: undefined,
+    problem: undefined,
   });
   const lost = withReferences(item("a", "one", { networkVolumeIds: ["v", "w"] }), known);
-  expect(lost.refusal).toContain("volume w");
+  expect(lost.problem).toContain("volume w");
 });

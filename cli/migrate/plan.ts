@@ -24,7 +24,7 @@ export type Item = {
   /** What changes or is lost, for the report. */
   readonly notes: readonly string[];
   /** Why it cannot be migrated at all. */
-  readonly refusal?: string | undefined;
+  readonly problem?: string | undefined;
 };
 
 /** Something of the new account. */
@@ -72,7 +72,7 @@ export function planItems(
 }
 
 function decide(item: Item, counterpart: Present | undefined, recorded: Ids): Decision {
-  if (item.refusal !== undefined) return { action: "refused", reason: item.refusal };
+  if (item.problem !== undefined) return { action: "refused", reason: item.problem };
   if (counterpart === undefined) return { action: "create" };
   const { id } = counterpart;
   const settings = differences(item, counterpart);
@@ -117,6 +117,6 @@ export function withReferences(item: Item, known: KnownIds): Item {
     containerRegistryAuthId: registry && idOf("registry", registry),
     networkVolumeIds: volumes?.map((id) => idOf("volume", id)),
   };
-  const refusal = missing.length === 0 ? undefined : `needs ${missing.join(" and ")}, which is not migrated`;
-  return { ...item, settings, refusal: item.refusal ?? refusal };
+  const problem = missing.length === 0 ? undefined : `needs ${missing.join(" and ")}, which is not migrated`;
+  return { ...item, settings, problem: item.problem ?? problem };
 }

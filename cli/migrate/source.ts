@@ -52,13 +52,13 @@ export async function readSource(access: SourceAccess) {
   const { data } = await read(access, GRAPHQL_PATH, secretsSchema, myself("secrets { name description }"));
   /** What could not be read and cannot be migrated anyway. */
   const unread: string[] = [];
-  const noteRefusal = (error: unknown): undefined => {
+  const noteUnread = (error: unknown): undefined => {
     if (!(error instanceof SourceFailure) || error.isTemporary) throw error;
     unread.push(error.message);
   };
-  const delegations = await read(access, "/v2/registries/delegations", delegationsSchema).catch(noteRefusal);
+  const delegations = await read(access, "/v2/registries/delegations", delegationsSchema).catch(noteUnread);
   const members = myself("endpoints { id modelReferences compliance }");
-  const extras = await read(access, GRAPHQL_PATH, extrasSchema, members).catch(noteRefusal);
+  const extras = await read(access, GRAPHQL_PATH, extrasSchema, members).catch(noteUnread);
   return {
     sshKeys: keys,
     secrets: data.myself.secrets,

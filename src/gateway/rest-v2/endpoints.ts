@@ -19,7 +19,7 @@ import {
 import { endpointSchema, showAll, showOne } from "./endpoint-view.ts";
 import { pageOf, pageQuerySchema, pageSchema } from "./page.ts";
 import { withPlaces } from "./patch.ts";
-import { CHANGE, CREATE, FIND, REMOVE, v2Route } from "./route.ts";
+import { FIND, REMOVE, v2Route, WRITE } from "./route.ts";
 
 export const endpointRoutes = [
   v2Route({
@@ -39,7 +39,7 @@ export const endpointRoutes = [
     id: "createServerless",
     summary: "Create an endpoint",
     details: "Either gpu or cpu, and an image or a templateId.",
-    errors: CREATE,
+    errors: WRITE,
     body: creationSchema,
     example: {
       name: "sdxl",
@@ -69,7 +69,7 @@ export const endpointRoutes = [
     id: "updateServerless",
     summary: "Change an endpoint",
     details: "Omitted fields are left unchanged.",
-    errors: CHANGE,
+    errors: WRITE,
     body: updateSchema,
     example: { workers: { max: 5 } },
     answer: endpointSchema,

@@ -22,8 +22,7 @@ type V2Operation<On extends OnRequest, Query, Body> = Omit<Operation, "on" | "qu
 
 /** Errors of an operation that finds an object, and of those that write. */
 export const FIND: readonly ErrorStatus[] = [404];
-export const CREATE: readonly ErrorStatus[] = [400, 404, 413, 422, 503];
-export const CHANGE = CREATE;
+export const WRITE: readonly ErrorStatus[] = [400, 404, 413, 422, 503];
 export const REMOVE: readonly ErrorStatus[] = [400, 404, 503];
 
 export function v2Route<

@@ -25,7 +25,7 @@ import {
 import { nest, nestedAnswer, nestedBody } from "./nesting.ts";
 import { pageOf, pageQuerySchema, pageSchema } from "./page.ts";
 import { parseNested, withPlaces } from "./patch.ts";
-import { CHANGE, CREATE, FIND, REMOVE, v2Route } from "./route.ts";
+import { FIND, REMOVE, v2Route, WRITE } from "./route.ts";
 
 /** Hosts offer one kind of storage. */
 const TYPE = "STANDARD";
@@ -72,7 +72,7 @@ export const volumeRoutes = [
     on: "POST /network-volumes",
     id: "createVolume",
     summary: "Create a network volume",
-    errors: CREATE,
+    errors: WRITE,
     body: creationSchema,
     example: { name: "models", size: 50, dataCenter: "EU-RO-1" },
     answer: volumeSchema,
@@ -95,7 +95,7 @@ export const volumeRoutes = [
     on: "PATCH /network-volumes/{id}",
     id: "updateVolume",
     summary: "Rename a network volume or make it larger",
-    errors: CHANGE,
+    errors: WRITE,
     body: updateSchema,
     example: { size: 100 },
     answer: volumeSchema,
@@ -143,7 +143,7 @@ export const registryRoutes = [
     on: "POST /registries",
     id: "createRegistry",
     summary: "Create a registry credential",
-    errors: CREATE,
+    errors: WRITE,
     body: registryCreationSchema,
     example: { name: "ghcr", username: "acme", password: "secret" },
     answer: registrySchema,

@@ -21,7 +21,7 @@ import { templateFields, templatePatchSchema, type TemplatePatch } from "../../m
 import { nest, nestedAnswer, nestedBody } from "./nesting.ts";
 import { pageOf, pageQuerySchema, pageSchema } from "./page.ts";
 import { parseNested, withPlaces } from "./patch.ts";
-import { CHANGE, CREATE, FIND, REMOVE, v2Route } from "./route.ts";
+import { FIND, REMOVE, v2Route, WRITE } from "./route.ts";
 
 const places = nestedNames(templateFields);
 
@@ -60,7 +60,7 @@ export const templateRoutes = [
     on: "POST /templates",
     id: "createContainerTemplate",
     summary: "Create a template",
-    errors: CREATE,
+    errors: WRITE,
     body: creationSchema,
     example: { name: "sdxl", image: "ghcr.io/acme/worker:1.4", serverless: true },
     answer: answerSchema,
@@ -80,7 +80,7 @@ export const templateRoutes = [
     id: "updateContainerTemplate",
     summary: "Change a template",
     details: "Omitted fields are left unchanged. Endpoints that use the template get the change.",
-    errors: CHANGE,
+    errors: WRITE,
     body: updateSchema,
     example: { image: "ghcr.io/acme/worker:1.5" },
     answer: answerSchema,

@@ -4,7 +4,7 @@ responses are the FunctionRequest and FunctionResponse of `runpod-flash`.
 
 S1  Arguments and results are pickles in base64, or JSON where the call says so.
 S2  An object of a class stays for the calls that name its instance, as long as its source is the same.
-S3  The endpoint's own key opens it: whoever may call the endpoint may run code on it.
+S3  The endpoint's own key opens it: every caller of the endpoint may run code on it.
 """
 
 from __future__ import annotations
