@@ -3,6 +3,7 @@ import { chmod, copyFile, mkdir, readdir, rm, writeFile } from "node:fs/promises
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { MANIFEST_FILE, type FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
+import { filesOf } from "../core/files.ts";
 import { Failure } from "../../src/std/failure.ts";
 import { SDK_PACKAGE } from "../requirements/exclusions.ts";
 import type { ExecutionContext } from "../requirements/installer.ts";
@@ -10,7 +11,6 @@ import type { ProjectFile } from "./project-files.ts";
 import { flashNameSchema } from "../../src/contract/flash/flash-names.ts";
 import { handlerFileOf } from "../manifest/manifest.ts";
 import { sdkDirectory } from "../discovery/interpreter.ts";
-import { filesOf } from "./archive.ts";
 
 /** Throws a Failure where files of the project have names that the build uses for its own. */
 export function checkNamesFree(files: readonly ProjectFile[], generated: readonly GeneratedFile[]): void {
