@@ -2,6 +2,7 @@
 import { parseJson } from "../../src/std/json.ts";
 import pRetry, { AbortError } from "p-retry";
 import * as z from "zod";
+import { type Answer, postJson } from "./json-post.ts";
 import { isLoopback } from "./service-url.ts";
 import { Failure } from "../../src/std/failure.ts";
 import { hostname } from "node:os";
@@ -167,20 +168,21 @@ export class Service {
     return this.#read(answer, schema);
   }
 
-  /** Not with the key as ?api_key=: URLs end up in logs. */
   async #fetch(path: string, init: RequestInit): Promise<Response> {
-    const { url, apiKey } = this.#settings;
     const headers = new Headers(init.headers);
-    headers.set("User-Agent", CLIENT_NAME);
-    if (apiKey !== undefined) headers.set("Authorization", `Bearer ${apiKey}`);
-    return await fetch(`${url}${path}`, { ...NO_REDIRECT, ...init, headers });
+    for (const [name, value] of Object.entries(this.#ownHeaders())) headers.set(name, value);
+    return await fetch(`${this.url}${path}`, { ...NO_REDIRECT, ...init, headers });
   }
 
   async #send(body: string): Promise<Answer> {
-    const headers = { "Content-Type": "application/json" };
     const signal = withinMs(CALL_LIMIT_MS, this.#settings.signal);
-    const response = await this.#fetch("/graphql", { method: "POST", headers, body, signal });
-    return { isOk: response.ok, status: response.status, text: await response.text() };
+    return await postJson({ url: `${this.url}/graphql`, headers: this.#ownHeaders(), body, signal });
+  }
+
+  /** Not with the key as ?api_key=: URLs end up in logs. */
+  #ownHeaders(): Record<string, string> {
+    const authorization = this.apiKey === undefined ? {} : { Authorization: `Bearer ${this.apiKey}` };
+    return { "User-Agent": CLIENT_NAME, ...authorization };
   }
 
   #unreachable(error: unknown): Failure {
@@ -202,7 +204,7 @@ export class Service {
     for (const { message } of answer?.extensions.warnings ?? []) this.#settings.onWarning?.(message);
   }
 
-  #read<Schema extends z.ZodType>({ isOk, status, text }: Answer, schema: Schema): z.output<Schema> {
+  #read<Schema extends z.ZodType>({ status, text }: Answer, schema: Schema): z.output<Schema> {
     const answer = answerSchema.safeParse(parseJson(text));
     const [error] = answer.data?.errors ?? [];
     const { keySource } = this.#settings;
@@ -215,14 +217,12 @@ export class Service {
       throw new Outage(`The service at ${this.url} answered with HTTP ${status}.`);
     }
     const data = schema.safeParse(answer.data?.data);
-    if (isOk && data.success) return data.data;
+    if (status >= 200 && status < 300 && data.success) return data.data;
     throw new Failure(`The service at ${this.url} sent a response that this command does not understand.`, [
       `It answered with HTTP ${status}. Is this the URL of an Edgerun service, and do both have the same version?`,
     ]);
   }
 }
-
-type Answer = { readonly isOk: boolean; readonly status: number; readonly text: string };
 
 /** A temporary failure: retrying helps. */
 class Outage extends Failure {}
@@ -240,16 +240,19 @@ function serviceError(code: string, message: string, keySource: string | undefin
 
 /** The connection was refused. */
 function isRefused(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
+  const { code } = originOf(error) as NodeJS.ErrnoException;
+  return code === "ECONNREFUSED";
 }
 
-/** The message of the cause, since that of fetch is always "fetch failed". */
 function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  if (cause instanceof AggregateError) return causeOf(cause.errors[0]);
-  return cause instanceof Error ? cause.message : error.message;
+  const origin = originOf(error);
+  return origin instanceof AggregateError ? causeOf(origin.errors[0]) : origin.message;
+}
+
+/** The cause where there is one, since the message of fetch is always "fetch failed". */
+function originOf(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(String(error));
+  return error.cause instanceof Error ? error.cause : error;
 }
 
 /**

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { jsonValueSchema, rawJsonSchema } from "../json/raw-json.ts";
 import type { Immutable } from "./immutable.ts";
-import { LIMITED_OPERATIONS } from "./rate-limits.ts";
+import { LIMITED_OPERATIONS, type LimitedOperation } from "./rate-limits.ts";
 import { EXECUTION_TIMEOUT_MAX_MS, EXECUTION_TIMEOUT_MIN_MS, TTL_DEFAULT_MS, TTL_MAX_MS } from "./limits.ts";
 
 const TTL_MIN_MS = 10_000;
@@ -304,7 +304,10 @@ export const metricsSchema = z
   .meta({ id: "Metrics" });
 export type MetricsBody = Immutable<z.infer<typeof metricsSchema>>;
 
-const limitedOperationSchema = z.enum(LIMITED_OPERATIONS);
+function ofEachOperation<Schema extends z.ZodType>(schema: Schema) {
+  const members = LIMITED_OPERATIONS.map((operation) => [operation, schema]);
+  return z.object(Object.fromEntries(members) as Record<LimitedOperation, Schema>);
+}
 const operationLimitSchema = z.object({
   requests: z.int().meta({ description: "Requests within the window." }),
   concurrent: z.int().nullable().meta({ description: "In progress at the same time; null for no limit." }),
@@ -351,13 +354,13 @@ export const healthSchema = z
         windowMs: z.int().meta({ description: "Requests are counted over this long." }),
         runningWorkers: z.int().meta({ description: "They raise the limits of most operations." }),
         queueDepth: z.int().meta({ description: "Jobs that may wait." }),
-        operations: z.record(limitedOperationSchema, operationLimitSchema),
+        operations: ofEachOperation(operationLimitSchema),
       })
       .meta({ description: "What is admitted at most, in effect now." }),
     usage: z
       .object({
         queueDepth: z.int(),
-        operations: z.record(limitedOperationSchema, operationUsageSchema),
+        operations: ofEachOperation(operationUsageSchema),
       })
       .meta({ description: "What is used of it." }),
   })

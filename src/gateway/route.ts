@@ -28,6 +28,8 @@ export type Operation = {
   readonly example?: unknown;
   /** Schema of the successful answer; absent for one without a body. */
   readonly answer?: z.ZodType;
+  /** The success is a stream of server-sent events, or may be one in place of `answer`. */
+  readonly hasEvents?: true;
   readonly status?: 200 | 201 | 204;
   readonly answerHeaders?: z.ZodObject;
   /** Beside those of all operations of its API. */

@@ -158,6 +158,14 @@ describe("the PyPI package runpod", () => {
   });
 });
 
+test("version 2 of the PyPI package runpod finds what it expects, over REST v2", async ({ expect }) => {
+  const flags = ["--base-url", account.baseUrl, "--api-key", account.apiKey];
+  const newer = await ensureClientVenv("clients-v2");
+  const env = { HOME: join(folder, "python") };
+  const { all } = await execa(newer, [pathOf("clients/runpod_v2.py"), ...flags], { env, all: true });
+  expect(all).toContain("ok         all was called");
+});
+
 test("a GraphQL client tool reads the schema by introspection, and sends a document", async ({ expect }) => {
   const tool = join(dirname(python), "gql-cli");
   const flags = [`${account.baseUrl}/graphql`, "-H", `Authorization:Bearer ${account.apiKey}`];

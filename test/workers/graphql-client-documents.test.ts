@@ -171,7 +171,10 @@ describe("documents of flash, with variables", () => {
     const cpus = await ask(
       `query ($cpuFlavorInput: CpuFlavorInput, $specificsInput: SpecificsInput) { cpuFlavors(input: $cpuFlavorInput) {
         id specifics(input: $specificsInput) { stockStatus securePrice slsPrice } } }`,
-      { cpuFlavorInput: { id: "cpu3g" }, specificsInput: { dataCenterId: "", instanceId: "cpu3g-1-4" } },
+      {
+        cpuFlavorInput: { id: "cpu3g", isSls: true },
+        specificsInput: { dataCenterId: "", instanceId: "cpu3g-1-4", isSls: true },
+      },
     );
     expect(cpus.cpuFlavors).toHaveLength(1);
   });

@@ -56,7 +56,7 @@ test("logs of a worker need read, at the address where other clients look for th
     return response.status;
   };
   expect(await statusFor("none")).toBe(403);
-  expect(await statusFor("read")).toBe(200);
+  expect(await statusFor("read"), "allowed, and there is no worker w").toBe(404);
 });
 
 describe.each(Object.entries(NEEDED_ACCESS))("%s", (operation, needed) => {

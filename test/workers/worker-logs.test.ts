@@ -203,6 +203,21 @@ describe("more than a batch of one worker", () => {
 });
 
 describe("nobody", () => {
+  test("follows a worker that never was, but one that is gone while its lines are kept", async ({
+    expect,
+  }) => {
+    const { endpointId, agent, workerId, send } = await newWorker();
+    await send(printed(1_000, ["last words"]));
+    const pathOf = (id: string) => `/v2/serverless/${endpointId}/workers/${id}/logs`;
+    expect((await call("GET", pathOf("invented"))).body["code"]).toBe("not_found");
+    await graphql(
+      `mutation { saveEndpoint(input: { id: "${endpointId}", workersMin: 0, workersMax: 0 }) { id } }`,
+    );
+    await agent.sync();
+    await using events = await openEvents(pathOf(workerId));
+    expect((await events.next())?.data).toMatchObject({ line: "last words" });
+  });
+
   test("writes logs without a host token, or what is no lines", async ({ expect }) => {
     const { agent } = await newWorker();
     expect((await call("POST", "/agent/v1/logs", "x")).status).toBe(401);

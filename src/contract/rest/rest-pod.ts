@@ -113,18 +113,6 @@ export const podSchema = z
   .meta({ id: "Pod" });
 export type RestPod = z.infer<typeof podSchema>;
 
-/** Query of the billing lists. */
-export const billingQuerySchema = z.object({
-  bucketSize: z
-    .enum(["hour", "day", "week", "month", "year"])
-    .optional()
-    .meta({ description: "Length of one record." }),
-  startTime: z.string().optional().meta({ description: "ISO 8601." }),
-  endTime: z.string().optional().meta({ description: "ISO 8601." }),
-  grouping: z.string().optional().meta({ description: "`endpointId` (the default) or `gpuTypeId`." }),
-  endpointId: z.string().optional().meta({ description: "Only what this endpoint used." }),
-});
-
 export const billingRecordSchema = z
   .object({
     time: z.string().meta({ description: "Where the span begins, in UTC." }),

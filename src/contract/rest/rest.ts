@@ -59,11 +59,17 @@ export const warningsSchema = z
     description: "In the answer to a change: what was stored, but will not work as it is. Absent if nothing.",
   });
 
-/** A parameter of the query that is on or off; off when it is absent. */
-export const includeSchema = z
-  .preprocess((value) => value === "true" || value === "1", z.boolean())
+/** A parameter of the query that is on or off. Some clients write True. */
+export const switchSchema = z
+  .string()
+  .toLowerCase()
+  .refine((value) => ["true", "1", "false", "0", ""].includes(value), "must be true or false")
+  .transform((value) => value === "true" || value === "1")
   .optional()
-  .meta({ override: { type: "boolean", default: false } });
+  .meta({ override: { type: "boolean" } });
+
+/** One that is off when it is absent. */
+export const includeSchema = switchSchema.meta({ override: { type: "boolean", default: false } });
 
 /** Body of every answer of REST v1 that is an error; readers differ in which member they look at. */
 export const restErrorSchema = z

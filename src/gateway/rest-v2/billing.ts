@@ -13,7 +13,6 @@ import type { RequestContext } from "../../management/context.ts";
 import { oneOf } from "../../management/input-schemas.ts";
 import type { Route } from "../route.ts";
 import type { RestApi } from "../rest/context.ts";
-import { withPlaces } from "./patch.ts";
 import { v2Route } from "./route.ts";
 
 const WINDOW_DEFAULT_MS = 30 * 24 * 3_600_000;
@@ -145,8 +144,7 @@ async function usageOf(
     of,
   }: { readonly window: Window; readonly bucket: Bucket; readonly of: string | undefined },
 ): Promise<readonly UsageSpan[]> {
-  const places = { from: "startTime", to: "endTime", endpointId: "serverlessId" };
-  return await withPlaces(places, async () => reportUsage(request, { ...window, bucket, endpointId: of }));
+  return await reportUsage(request, { ...window, bucket, endpointId: of });
 }
 
 function billsRoute({ path, id, summary, amounts, of, load }: Bills): Route<RestApi> {

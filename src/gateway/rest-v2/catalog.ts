@@ -3,6 +3,7 @@ import * as z from "zod";
 import { CPU_FLAVOR_VCPUS_MAX, CPU_FLAVOR_VCPUS_MIN, type CpuFlavor } from "../../catalog/cpu-flavors.ts";
 import { DATA_CENTERS, findDataCenter, type DataCenter } from "../../catalog/data-centers.ts";
 import { ServiceError } from "../../contract/errors.ts";
+import { switchSchema } from "../../contract/rest/rest.ts";
 import type { StockStatus } from "../../domain/placement/stock.ts";
 import { cpuOffer, listCpuFlavors } from "../../management/catalog/cpu-flavors.ts";
 import { gpuOffer, largestCount, listGpus, type ListedGpu } from "../../management/catalog/gpu-types.ts";
@@ -79,9 +80,7 @@ const dataCentersQuerySchema = z.strictObject({
   regions: commaList(oneOf(REGIONS)),
   networkVolumeTypes: commaList(oneOf(["STANDARD", "HIGH_PERFORMANCE"])),
   compliance: commaList(z.string().max(100)),
-  globalNetwork: oneOf(["true", "false"])
-    .optional()
-    .meta({ override: { type: "boolean" } }),
+  globalNetwork: switchSchema,
 });
 
 /** Availability depends on the product, and the other parameters narrow it: none of them has a meaning alone. */
@@ -368,8 +367,7 @@ export const catalogRoutes = [
     serve: async (request, { query }) => {
       const { include, regions, networkVolumeTypes, compliance, globalNetwork } = query;
       // None has other storage, a certificate, or a network to other data centers.
-      const isEmpty =
-        networkVolumeTypes?.includes("HIGH_PERFORMANCE") || compliance?.length || globalNetwork === "true";
+      const isEmpty = networkVolumeTypes?.includes("HIGH_PERFORMANCE") || compliance?.length || globalNetwork;
       const found = isEmpty ? [] : DATA_CENTERS.filter(({ region }) => regions?.includes(region) ?? true);
       return { dataCenters: await Promise.all(found.map((one) => showDataCenter(request, one, include))) };
     },

@@ -1,48 +1,59 @@
 /** Usage of endpoints in the form of bills: `/v1/billing/endpoints`. */
 import * as z from "zod";
-import { billingQuerySchema, billingRecordSchema } from "../../contract/rest/rest-pod.ts";
-import { parseInput } from "../../management/input-schemas.ts";
-import { reportUsage, usageSelectionSchema, type UsageSpan } from "../../management/accounts/usage-report.ts";
-import type { Route } from "../route.ts";
-import type { RestApi, RestContext } from "./context.ts";
+import { billingRecordSchema } from "../../contract/rest/rest-pod.ts";
+import {
+  BUCKETS,
+  momentSchema,
+  reportUsage,
+  type UsageSpan,
+} from "../../management/accounts/usage-report.ts";
+import { oneOf } from "../../management/input-schemas.ts";
+import { restRoute } from "./route.ts";
 
-function billingRoute(
-  noun: string,
-  name: string,
-  details: string,
-  serve: Route<RestApi>["serve"],
-): Route<RestApi> {
-  return {
-    on: `GET /billing/${noun}`,
-    id: `list${name}Billing`,
-    summary: `Get the cost of ${noun}`,
-    details,
-    query: billingQuerySchema,
-    answer: z.array(billingRecordSchema),
-    serve,
-  };
-}
+const spanShape = {
+  bucketSize: oneOf(BUCKETS).optional().meta({ description: "Length of one record." }),
+  startTime: momentSchema.optional().meta({ description: "ISO 8601." }),
+  endTime: momentSchema.optional().meta({ description: "ISO 8601." }),
+};
 
-const NOTHING_BILLED = "Always empty: nothing is billed.";
-const nothing = (context: RestContext): Response => context.json([]);
+/** Filters that are not offered are refused: without them the sums would be others than those that were asked for. */
+const endpointQuerySchema = z.strictObject({
+  ...spanShape,
+  grouping: oneOf(["endpointId", "gpuTypeId"]).default("endpointId"),
+  endpointId: z.string().optional().meta({ description: "Only what this endpoint used." }),
+});
 
-export const billingRoutes: readonly Route<RestApi>[] = [
-  billingRoute(
-    "endpoints",
-    "Endpoint",
-    "Usage at nominal prices; by default for each day of the last week.",
-    billEndpoints,
-  ),
-  billingRoute("pods", "Pod", NOTHING_BILLED, nothing),
-  billingRoute("networkvolumes", "NetworkVolume", NOTHING_BILLED, nothing),
+const answer = z.array(billingRecordSchema);
+const nothing = {
+  answer,
+  details: "Always empty: nothing is billed.",
+  query: z.object(spanShape),
+  serve: () => [],
+};
+
+export const billingRoutes = [
+  restRoute({
+    answer,
+    on: "GET /billing/endpoints",
+    id: "listEndpointBilling",
+    summary: "Get the cost of endpoints",
+    details: "Usage at nominal prices; by default for each day of the last week.",
+    query: endpointQuerySchema,
+    serve: async (request, { query }) => {
+      const { bucketSize, startTime, endTime, grouping, endpointId } = query;
+      const selection = { bucket: bucketSize, from: startTime, to: endTime, endpointId };
+      const spans = await reportUsage(request, selection);
+      return grouping === "gpuTypeId" ? spans.flatMap(byGpu) : spans.map(byEndpoint);
+    },
+  }),
+  restRoute({ ...nothing, on: "GET /billing/pods", id: "listPodBilling", summary: "Get the cost of pods" }),
+  restRoute({
+    ...nothing,
+    on: "GET /billing/networkvolumes",
+    id: "listNetworkVolumeBilling",
+    summary: "Get the cost of networkvolumes",
+  }),
 ];
-
-async function billEndpoints(context: RestContext): Promise<Response> {
-  const { bucketSize, startTime, endTime, grouping, endpointId } = context.req.query();
-  const selection = { bucket: bucketSize, from: startTime, to: endTime, endpointId };
-  const spans = await reportUsage(context.get("request"), parseInput(usageSelectionSchema, selection));
-  return context.json(grouping === "gpuTypeId" ? spans.flatMap(byGpu) : spans.map(byEndpoint));
-}
 
 function byEndpoint({ from, endpointId, cost, workerMs }: UsageSpan) {
   return { time: timeOf(from), amount: dollars(cost), timeBilledMs: workerMs, endpointId };

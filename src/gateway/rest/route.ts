@@ -53,5 +53,14 @@ export function restRoute<
     const value = await serve(context.get("request"), call as Call<On, Query, Body>);
     return value ? changedJson(context, value) : context.body(null, 204);
   };
-  return { ...(operation as Operation), ...(answer === undefined && { status: 204 }), serve: handler };
+  const errors: readonly ErrorStatus[] = [
+    ...(operation.query ? [400 as const] : []),
+    ...(operation.errors ?? []),
+  ];
+  return {
+    ...(operation as Operation),
+    errors,
+    ...(answer === undefined && { status: 204 }),
+    serve: handler,
+  };
 }

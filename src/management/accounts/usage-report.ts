@@ -18,7 +18,8 @@ const USAGE_SPANS_MAX = 20_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-const moment = z
+/** A time, in milliseconds since 1970 once it is read. */
+export const momentSchema = z
   .string("must be a time such as 2026-01-31T00:00:00Z")
   .transform((text) => Date.parse(text))
   .refine((at) => Number.isFinite(at), "must be a time such as 2026-01-31T00:00:00Z");
@@ -27,8 +28,8 @@ export const BUCKETS = ["hour", "day", "week", "month", "year"] as const;
 export type Bucket = (typeof BUCKETS)[number];
 
 export const usageSelectionSchema = z.object({
-  from: moment.nullish(),
-  to: moment.nullish(),
+  from: momentSchema.nullish(),
+  to: momentSchema.nullish(),
   bucket: oneOf(BUCKETS).nullish(),
   endpointId: stringSchema.nullish(),
 });
@@ -70,7 +71,7 @@ export async function reportUsage(context: RequestContext, selection: UsageSelec
   if (rows.length > USAGE_SPANS_MAX) {
     throw new ServiceError(
       "invalid_input",
-      `from: the time has more than ${USAGE_SPANS_MAX} hours of endpoints; ask for less of it, or for one endpoint`,
+      `The time has more than ${USAGE_SPANS_MAX} hours of endpoints; ask for less of it, or for one endpoint`,
     );
   }
   const prices = readGpuPrices(env.GPU_PRICES);

@@ -63,8 +63,8 @@ const TAGS = [
   { name: "Network volumes", description: "Storage that outlives workers." },
   { name: "Registry credentials", description: "For private images." },
   { name: "Metrics", description: "Metrics for monitoring." },
-  { name: "Pods" },
-  { name: "Billing" },
+  { name: "Pods", description: "Not offered yet; workers are shown as pods." },
+  { name: "Billing", description: "Usage at nominal prices." },
   { name: "REST v2: account", description: "Public SSH keys." },
   { name: "REST v2: endpoints", description: "Endpoints with their containers, workers and releases." },
   { name: "REST v2: templates", description: "Settings of containers." },
@@ -77,7 +77,7 @@ const TAGS = [
   { name: "Hosts", description: "The machines that run your workers. They join with a join token." },
   { name: "Artifacts", description: "Upload and download of the packed files of flash apps." },
   { name: "agent", description: "For the agents of hosts, which authenticate with a host token." },
-  { name: "This document" },
+  { name: "This document", description: "The description of all operations." },
 ];
 
 const scrapeOperation: Operation = {

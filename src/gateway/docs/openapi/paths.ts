@@ -74,11 +74,16 @@ function bodyOf({ body, example }: Operation): ZodOpenApiOperationObject["reques
   return { required: true, content: { "application/json": media } };
 }
 
-function success({ answer, status = 200, answerHeaders }: Operation): ZodOpenApiResponsesObject {
+function success({ answer, hasEvents, status = 200, answerHeaders }: Operation): ZodOpenApiResponsesObject {
+  const content = {
+    ...(answer && { "application/json": { schema: answer } }),
+    ...(hasEvents && { "text/event-stream": { schema: z.string() } }),
+  };
+  const hasBody = Object.keys(content).length > 0;
   return {
     [`${status}`]: {
-      description: answer ? "Success." : "Success, without a body.",
-      ...(answer && { content: { "application/json": { schema: answer } } }),
+      description: hasBody ? "Success." : "Success, without a body.",
+      ...(hasBody && { content }),
       ...(answerHeaders && { headers: answerHeaders }),
     },
   };

@@ -86,6 +86,7 @@ const streamRoute = jobRoute("stream", {
       .meta({ description: "Id of the last event that the client has received." }),
   }),
   answer: streamReplySchema,
+  hasEvents: true,
   serve: stream,
 });
 

@@ -49,6 +49,7 @@ const call = {
     "load-balanced endpoint the worker answers itself.",
   headers: idempotencyHeaders,
   body: openaiRequestSchema,
+  hasEvents: true as const,
   errors: [413] as const,
 };
 

@@ -17,6 +17,7 @@ import {
   type LogPosition,
 } from "../../../domain/logs/log-lines.ts";
 import { findLines, type LogSearch } from "../../../management/logs/log-reader.ts";
+import { fleetObject } from "../../../management/objects.ts";
 import { ServiceError } from "../../../contract/errors.ts";
 import { type QueueContext, readQuery } from "../context.ts";
 import { followLogs } from "./log-events.ts";
@@ -53,8 +54,21 @@ export async function workerLogs(context: QueueContext): Promise<Response> {
   const workerId = context.req.param("workerId") ?? "";
   const resumedAt = Date.parse(context.req.header("Last-Event-ID") ?? "");
   const since = Number.isNaN(resumedAt) ? query.since : resumedAt;
-  const search = workerSearch(context.env, ownerOf(context), workerId, { ...query, since });
+  const owner = ownerOf(context);
+  await requireWorker(context.env, owner, workerId);
+  const search = workerSearch(context.env, owner, workerId, { ...query, since });
   return await followLogs(context, search, "plain");
+}
+
+/** Rejects a worker that neither runs nor left logs. A search that stopped before the end says nothing of it. */
+async function requireWorker(env: Env, owner: LogOwner, workerId: string): Promise<void> {
+  const workers = await fleetObject(env).workersOf([owner.endpointId]);
+  if (workers.some((worker) => worker.workerId === workerId)) return;
+  const search = { ...searchOf(env, owner, { workerId }), limit: 1, before: latest() };
+  const { lines, before } = await findLines(env.LOGS, search);
+  if (lines.length > 0 || before) return;
+  const message = `Endpoint ${owner.endpointId} has no worker ${workerId}, and no logs of it. Check the id; GET /v2/serverless/${owner.endpointId}/workers lists workers.`;
+  throw new ServiceError("not_found", message);
 }
 
 /** Searches the last lines of a worker. */
