@@ -1,4 +1,4 @@
-/** `npm run check`: format, lint, patterns, retired words, types, dead code, migrations, bundle. Prints output of failures only. */
+/** `npm run check`: format, lint, patterns, retired words, mutants, types, dead code, migrations, bundle. Prints output of failures only. */
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Step, StepOutcome } from "./check/step.ts";

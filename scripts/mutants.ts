@@ -6,67 +6,31 @@
  * may have been slow. The exit status is 1 unless all are killed but those that the list calls equivalent or hanging.
  */
 import { execFileSync } from "node:child_process";
-import { globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MUTANTS } from "./mutants/list.ts";
 import type { Mutant } from "./mutants/mutant.ts";
+import {
+  misplacedMutants,
+  placeOf,
+  readSources,
+  readTestPaths,
+  type TestSet,
+  testSetsOf,
+} from "./mutants/places.ts";
 import { type Baseline, failuresOf, runBaseline } from "./mutants/test-run.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const COPIES = 2;
-const TEST_FILES = "{src,node-agent,cli,test}/**/*.test.ts";
 
 /** By Ctrl-C: no more tests run, and the copies are removed. */
 const interruption = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => interruption.abort());
 
 type Verdict = "killed" | "hung" | "error" | "survived" | "equivalent";
-type Place = { readonly path: string; readonly text: string; readonly start: number; readonly end: number };
-/** The files that a mutant's filter stands for, in one run. */
-type TestSet = readonly string[];
-
-/** Finds the snippet, whatever whitespace it contains. Throws if it does not occur exactly once. */
-function placeOf(root: string, { id, snippet }: Mutant): Place {
-  const tokens = withoutBlanks(snippet).characters;
-  const paths = globSync("{src,node-agent}/**/*.ts", { cwd: root }).filter(
-    (path) => !path.endsWith(".test.ts"),
-  );
-  const places = paths.flatMap((path) => placesIn(path, readFileSync(join(root, path), "utf8"), tokens));
-  const [place] = places;
-  if (place !== undefined && places.length === 1) return place;
-  const where = places.map(({ path }) => path).join(", ") || "nowhere";
-  throw new Error(`${id}: the snippet occurs ${places.length} times (${where}): ${snippet}`);
-}
-
-function placesIn(path: string, text: string, tokens: string): Place[] {
-  const { characters, offsets } = withoutBlanks(text);
-  const places: Place[] = [];
-  for (let at = characters.indexOf(tokens); at >= 0; at = characters.indexOf(tokens, at + 1)) {
-    const start = offsets[at] ?? 0;
-    places.push({ path, text, start, end: (offsets[at + tokens.length - 1] ?? start) + 1 });
-  }
-  return places;
-}
-
-/** A text without its whitespace, and the offset of each character. */
-function withoutBlanks(text: string): { readonly characters: string; readonly offsets: readonly number[] } {
-  const offsets = [...text.matchAll(/\S/g)].map(({ index }) => index);
-  return { characters: text.replaceAll(/\s/g, ""), offsets };
-}
-
-/** The test files of each filter of the mutant. Throws if a filter has none. */
-function testSetsOf(root: string, { id, tests }: Mutant): readonly TestSet[] {
-  if (tests.length === 0) throw new Error(`${id}: no tests`);
-  const paths = globSync(TEST_FILES, { cwd: root });
-  return tests.map((filter) => {
-    const files = paths.filter((path) => filter !== "" && path.includes(filter));
-    if (files.length === 0) throw new Error(`${id}: no test file matches "${filter}"`);
-    return files.toSorted();
-  });
-}
 
 /** A copy of the last commit that shares the installed packages. Its test sets run once without any mutant. */
 class Copy {
@@ -80,7 +44,7 @@ class Copy {
 
   async try(mutant: Mutant): Promise<Verdict> {
     const found: Verdict[] = [];
-    for (const files of testSetsOf(this.#root, mutant)) {
+    for (const files of testSetsOf(readTestPaths(this.#root), mutant)) {
       const baseline = await this.#baselineOf(files);
       found.push(await this.#runWith(mutant, baseline));
       if (found.includes("killed")) return "killed";
@@ -97,7 +61,7 @@ class Copy {
   }
 
   async #runWith(mutant: Mutant, baseline: Baseline): Promise<Verdict> {
-    const { path, text, start, end } = placeOf(this.#root, mutant);
+    const { path, text, start, end } = placeOf(readSources(this.#root), mutant);
     const file = join(this.#root, path);
     writeFileSync(file, `${text.slice(0, start)}${mutant.replacement}${text.slice(end)}`);
     try {
@@ -127,21 +91,6 @@ function shareModules(from: string, to: string): void {
   mkdirSync(to);
   const shared = readdirSync(from).filter((name) => name === ".bin" || !name.startsWith("."));
   for (const name of shared) symlinkSync(join(from, name), join(to, name));
-}
-
-/** Prints every snippet that is not found once, and every filter without files. */
-function checkList(mutants: readonly Mutant[]): boolean {
-  const messages = mutants.flatMap((mutant) => {
-    try {
-      placeOf(ROOT, mutant);
-      testSetsOf(ROOT, mutant);
-      return [];
-    } catch (error) {
-      return [error instanceof Error ? error.message : String(error)];
-    }
-  });
-  for (const message of messages) console.error(message);
-  return messages.length === 0;
 }
 
 async function runMutants(mutants: readonly Mutant[]): Promise<void> {
@@ -177,5 +126,7 @@ const ids = args.filter((arg) => !arg.startsWith("--"));
 const unknown = ids.filter((id) => MUTANTS.every((mutant) => mutant.id !== id));
 const chosen = ids.length === 0 ? MUTANTS : MUTANTS.filter(({ id }) => ids.includes(id));
 if (unknown.length > 0) throw new Error(`the list has no mutant ${unknown.join(", ")}`);
-if (!checkList(chosen)) process.exitCode = 1;
+const misplaced = misplacedMutants(ROOT, chosen);
+for (const message of misplaced) console.error(message);
+if (misplaced.length > 0) process.exitCode = 1;
 else if (!args.includes("--list")) await runMutants(chosen);

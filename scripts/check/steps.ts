@@ -2,6 +2,8 @@ import { globSync } from "node:fs";
 import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { MUTANTS } from "../mutants/list.ts";
+import { misplacedMutants } from "../mutants/places.ts";
 import { lockfileIsWhole } from "./lockfile.ts";
 import { patternsAreLinear } from "./patterns.ts";
 import { runTool, type Step, type StepOutcome } from "./step.ts";
@@ -16,6 +18,7 @@ export function checkSteps(root: string): readonly Step[] {
     { name: "lint", run: () => runTool(root, "oxlint/bin/oxlint", [], countWarnings) },
     { name: "patterns", run: () => patternsAreLinear(root) },
     { name: "glossary", run: async () => usesNoRetiredTerms(root) },
+    { name: "mutants", run: async () => mutantsHavePlaces(root) },
     ...typedLayers(root).map((layer) => ({
       name: `types ${layer}`,
       // Each checker of a step checks again what the layers share, so one checker does a third of the work.
@@ -34,6 +37,13 @@ function usesNoRetiredTerms(root: string): StepOutcome {
   const lines = found.map(({ path, line, word }) => `${path}:${line}  ${word}`);
   const message = "These words are retired: docs/glossary.md has the words to use.";
   return { kind: "failed", output: [message, ...lines].join("\n") };
+}
+
+/** Each snippet of the list occurs exactly once, and each of its test files exists. */
+function mutantsHavePlaces(root: string): StepOutcome {
+  const misplaced = misplacedMutants(root, MUTANTS);
+  if (misplaced.length === 0) return { kind: "passed", remark: `${MUTANTS.length} mutants` };
+  return { kind: "failed", output: ["Repair scripts/mutants/:", ...misplaced].join("\n") };
 }
 
 /** Every folder with its own tsconfig is a layer with its own runtime. */

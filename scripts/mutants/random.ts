@@ -2,7 +2,7 @@ import { equivalent, hanging, type Mutant, mutant } from "./mutant.ts";
 
 /** 20 from `sample.ts 2026 20 src/domain`, and 20 from `sample.ts 2026 20 src/endpoint`, with their tests. */
 export const RANDOM_MUTANTS: readonly Mutant[] = [
-  mutant("R1", "count.initializing += 1;", "count.initializing += 2;", "domain/metrics/"),
+  mutant("R1", "gauges.starting += 1;", "gauges.starting += 2;", "domain/metrics/"),
   mutant("R2", "seq: Number(match[1]), source", "seq: Number(match[2]), source", "domain/logs/"),
   mutant("R3", "allowed.length > 0 &&", "allowed.length >= 0 &&", "domain/placement/"),
   mutant(

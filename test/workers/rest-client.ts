@@ -6,6 +6,7 @@ import { apiKey, auditEntry } from "../../src/db/schema.ts";
 import type { Permissions } from "../../src/domain/accounts/permissions.ts";
 import { freshAccount, type TestAccount } from "./accounts.ts";
 import { EdgeClient } from "./edge-client.ts";
+import { checkHosted } from "./hosted-answers.ts";
 
 type Json = any; // oxlint-disable-line typescript/no-explicit-any -- answers are asserted, not typed
 
@@ -23,8 +24,11 @@ export async function restClient(permissions?: Permissions): Promise<RestClient>
   const db = openDatabase(env.DB);
   if (permissions) await db.update(apiKey).set({ permissions }).where(eq(apiKey.hash, account.keyHash));
   const { call } = new EdgeClient(account.key);
-  const send = (method: string, path: string, body?: unknown): Promise<RestAnswer> =>
-    call(method, `/v1${path}`, body);
+  const send = async (method: string, path: string, body?: unknown): Promise<RestAnswer> => {
+    const answer = await call(method, `/v1${path}`, body);
+    if (answer.status < 300) checkHosted(method, `/v1${path}`, answer.status, answer.body);
+    return answer;
+  };
   const template = async (fields: object = {}): Promise<string> => {
     const name = `template ${crypto.randomUUID()}`;
     const saved = await send("POST", "/templates", { name, imageName: "w:1", isServerless: true, ...fields });
