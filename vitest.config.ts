@@ -30,6 +30,8 @@ export default defineConfig({
   test: {
     maxWorkers,
     sequence: { sequencer: LongestFirst },
+    // Of all projects, so that they share one edge; it starts when the first test asks for it.
+    globalSetup: ["./test/support/edge-setup.ts"],
     projects: [
       {
         test: {
@@ -105,7 +107,7 @@ export default defineConfig({
           name: "cli",
           include: ["test/cli/**/*.test.ts"],
           isolate: false,
-          globalSetup: ["./test/e2e/bundle-setup.ts", "./test/support/edge-setup.ts"],
+          globalSetup: ["./test/e2e/bundle-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -115,7 +117,7 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           isolate: false,
-          globalSetup: ["./test/e2e/bundle-setup.ts", "./test/support/edge-setup.ts"],
+          globalSetup: ["./test/e2e/bundle-setup.ts"],
           // Container tests that run beside five other files on two cores may need minutes.
           testTimeout: 300_000,
           hookTimeout: 300_000,

@@ -84,8 +84,6 @@ function templateItem(template: SourceTemplate): Item {
   const { id, name, image, mounts, allowedCudaVersions, category, startSsh, startJupyter } = template;
   const persistent = mounts?.persistent;
   const notes = unknownMembers(template, sourceTemplateSchema.shape);
-  if (allowedCudaVersions?.length)
-    notes.push("allowedCudaVersions: a template has none; endpoints keep theirs");
   return {
     kind: "template",
     sourceId: id,
@@ -97,6 +95,7 @@ function templateItem(template: SourceTemplate): Item {
       category,
       startSsh,
       startJupyter,
+      allowedCudaVersions: (allowedCudaVersions ?? []).join(","),
       volumeInGb: persistent?.size ?? 0,
       volumeMountPath: persistent?.path,
     },

@@ -19,7 +19,7 @@ const readAccount = operation(
     containerRegistryCreds { id name }
     networkVolumes { id name size dataCenterId }
     podTemplates { id name ${CONTAINER} isServerless isPublic category startSsh startJupyter volumeInGb
-      volumeMountPath }
+      volumeMountPath allowedCudaVersions }
     endpoints { id name type gpuIds gpuCount instanceIds workersMin workersMax idleTimeout scalerType scalerValue
       executionTimeoutMs locations allowedCudaVersions minCudaVersion flashBootType networkVolumeId
       networkVolumeIds { networkVolumeId } flashEnvironmentId env { key value } template { ${CONTAINER} } }

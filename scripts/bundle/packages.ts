@@ -31,7 +31,7 @@ const SOURCES = [
 export async function buildPackages(root: string, say: (line: string) => void = () => {}): Promise<void> {
   const target = join(root, "dist/assets/packages");
   const stampPath = join(root, "dist/packages.built");
-  const state = () => `${digestOf(root, SOURCES)} ${digestOf(target, ["**/*"])}\n`;
+  const state = () => `${packageFingerprint(root)} ${digestOf(target, ["**/*"])}\n`;
   if ((await readFile(stampPath, "utf8").catch(() => "")) === state()) return;
   say("Building the packages of flash ...");
   await mkdir(join(root, "dist"), { recursive: true });
@@ -43,6 +43,11 @@ export async function buildPackages(root: string, say: (line: string) => void = 
     await rm(stage, { recursive: true, force: true });
   }
   await writeFile(stampPath, state());
+}
+
+/** Differs whenever a source of the `flash` command or of the Python package differs. */
+export function packageFingerprint(root: string): string {
+  return digestOf(root, SOURCES);
 }
 
 async function layOutPackages(root: string, stage: string): Promise<void> {

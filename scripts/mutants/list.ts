@@ -113,6 +113,12 @@ export const MUTANTS: readonly Mutant[] = [
     "workers/release",
   ),
   mutant("E15", "(stalledSince ?? now)", "now", "workers/rollout", "workers/release"),
+  mutant(
+    "E16",
+    "if (!this.#parts.claims.running.has(seq)) this.#parts.dispatch.arrived(seq);",
+    "this.#parts.dispatch.arrived(seq);",
+    "workers/queue-attempts",
+  ),
 
   // The fleet
   mutant("F1", 'worker.retiredIn === null ? report.state : "stopping"', "report.state", "workers/fleet"),

@@ -118,7 +118,7 @@ describe("attempts", () => {
     expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
   });
 
-  describe("of a job that is queued again and claimed in one turn", () => {
+  describe("of jobs that are queued again and claimed in one turn", () => {
     test("take a slot of the same worker until they arrive", async ({ expect }) => {
       const { endpointId, agent, workerId, status } = await startedJob();
       await call("POST", `/v2/${endpointId}/run`, { input: 2 });
@@ -128,6 +128,16 @@ describe("attempts", () => {
       const onItsWay = await agent.exchange(endpointId, { held: [], slots, openTurns: [2] });
       expect(onItsWay.jobs).toEqual([]);
       expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
+    });
+
+    test("are queued once more when the reply with them is lost, whatever other reply is open", async ({
+      expect,
+    }) => {
+      const { endpointId, agent, workerId, job } = await startedJob();
+      const slots = [{ workerId, free: 1 }];
+      await agent.exchange(endpointId, { held: [], slots });
+      const { jobs } = await agent.exchange(endpointId, { held: [], slots, openTurns: [1] });
+      expect(jobs).toMatchObject([{ id: job.id, attempt: 3 }]);
     });
 
     test("take a slot of the call that waited for them until they arrive", async ({ expect }) => {

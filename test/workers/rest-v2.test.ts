@@ -126,7 +126,7 @@ test("a load-balanced endpoint says where its workers are reached", async () => 
 });
 
 test("settings of a template are copied: later changes of it do not reach the endpoint", async () => {
-  const { call, create } = await v2Client();
+  const { client, call, create } = await v2Client();
   const settings = { name: "t", image: "acme/base:1", serverless: true, env: { A: "1", B: "1" }, disk: 30 };
   const { body: template } = await call("POST", "/templates", settings);
   const created = await create({ image: undefined, templateId: template.id, env: { B: "2" } });
@@ -139,6 +139,12 @@ test("settings of a template are copied: later changes of it do not reach the en
     image: "acme/base:2",
     env: { A: "1", B: "1" },
   });
+  const { saveEndpoint } = await client.graphql<{ saveEndpoint: { id: string } }>(
+    `mutation { saveEndpoint(input: { id: "${created.id}", env: [{ key: "A", value: "own" }] }) { id } }`,
+  );
+  expect(
+    (await call("PATCH", `/serverless/${saveEndpoint.id}`, { templateId: template.id })).body.env,
+  ).toEqual(settings.env);
   expect((await call("DELETE", `/templates/${template.id}`)).status).toBe(204);
 });
 
@@ -160,6 +166,8 @@ test("an endpoint that shares a template gets one of its own with its first chan
   expect((await call("GET", `/templates/${template.id}`)).body).toMatchObject({ env: {} });
 });
 
+const CPU = { id: "cpu5c", vcpuCount: 2 };
+
 test.for([
   [{ type: undefined }, 422, "type: "],
   [{ scaling: undefined }, 422, "scaling: "],
@@ -172,7 +180,10 @@ test.for([
   [{ timeout: 1 }, 422, "timeout: "],
   [{ gpu: { minCudaVersion: "7.5" } }, 422, "gpu.minCudaVersion: "],
   [{ dataCenterIds: ["MOON-1"] }, 422, "dataCenterIds: "],
-  [{ gpu: { excludedTypes: ["NVIDIA Nope"] } }, 422, "gpu: "],
+  [{ gpu: { excludedTypes: ["NVIDIA Nope"] } }, 400, "gpu.excludedTypes: "],
+  [{ gpu: { pools: ["ADA_24"], excludedTypes: ["NVIDIA L40S"] } }, 400, "gpu.excludedTypes: "],
+  [{ gpu: { pools: ["ADA_24"], excludedTypes: ["NVIDIA GeForce RTX 4090"] } }, 400, "gpu.excludedTypes: "],
+  [{ gpu: undefined, cpu: [CPU, CPU] }, 422, "cpu: "],
   [{ gpu: undefined }, 400, "gpu: "],
   [{ cpu: [{ id: "cpu5c", vcpuCount: 2 }] }, 400, "cpu: "],
   [{ workers: { min: 4, max: 2 } }, 400, "workers.min: "],
@@ -291,6 +302,9 @@ test("lists are read page by page", async () => {
     registries: [{ name: "c" }],
     pagination: { hasNextPage: false, nextCursor: null },
   });
+  await call("DELETE", `/registries/${first.registries[1].id}`);
+  const { body: after } = await call("GET", `/registries?cursor=${first.pagination.nextCursor}`);
+  expect(after.registries).toEqual(second.registries);
   expect(await call("GET", "/registries?cursor=nobody")).toMatchObject({ status: 400 });
   expect(await call("GET", "/registries?limit=0")).toMatchObject({ status: 422 });
 });
@@ -347,7 +361,7 @@ test("bills have the documented totals, whether or not anything was used", async
 });
 
 test("what is not offered is 501, and lists of it are empty", async () => {
-  const { call } = await v2Client();
+  const { call, create } = await v2Client();
   const absent = [
     ["POST", "/pods"],
     ["GET", "/pods/x"],
@@ -369,15 +383,14 @@ test("what is not offered is 501, and lists of it are empty", async () => {
     const body = method === "POST" || method === "PATCH" ? { name: "x" } : undefined;
     expect(await call(method, path, body)).toMatchObject({ status: 501, body: { code: "not_implemented" } });
   }
-  for (const path of [
-    "/pods",
-    "/clusters",
-    "/registries/delegations",
-    "/serverless/x/builds",
-    "/global-volumes",
-  ]) {
+  const volume = { name: "fast", size: 20, dataCenter: "EU-RO-1", type: "HIGH_PERFORMANCE" };
+  expect(await call("POST", "/network-volumes", volume)).toMatchObject({ status: 501 });
+  expect(await call("GET", "/pods/x/logs?tail=10")).toMatchObject({ status: 501 });
+  const builds = `/serverless/${(await create()).id}/builds`;
+  for (const path of ["/pods", "/clusters", "/registries/delegations", builds, "/global-volumes"]) {
     expect((await call("GET", path)).status).toBe(200);
   }
+  expect((await call("GET", "/serverless/x/builds")).status).toBe(404);
 });
 
 test("other methods are 405 and other paths 404, as problems; a missing key is 401", async () => {

@@ -3,6 +3,7 @@
  */
 import * as z from "zod";
 import { ServiceError } from "../../contract/errors.ts";
+import { requireEndpoint } from "../../management/endpoints/endpoints.ts";
 import type { OnRequest } from "../route.ts";
 import { pageQuerySchema, pageSchema, pageShape } from "./page.ts";
 import { v2Route } from "./route.ts";
@@ -16,12 +17,15 @@ const DELEGATIONS =
 const GLOBAL_VOLUMES =
   "Global volumes are not offered. Create a network volume at POST /v2/network-volumes instead.";
 
+const NO_PAGE = { hasNextPage: false, nextCursor: null };
+
 function absent(reason: string, on: OnRequest, id: string, summary: string) {
   return v2Route({
     on,
     id,
     summary: `${summary}: not offered`,
     errors: [501],
+    query: z.looseObject({}),
     serve: () => {
       throw new ServiceError("not_implemented", reason);
     },
@@ -36,7 +40,7 @@ function emptyList(on: OnRequest, member: string, id: string, summary: string, q
     errors: [400, 422],
     query,
     answer: pageSchema(member, z.unknown()),
-    serve: () => ({ [member]: [], pagination: { hasNextPage: false, nextCursor: null } }),
+    serve: () => ({ [member]: [], pagination: NO_PAGE }),
   });
 }
 
@@ -65,7 +69,18 @@ export const clusterRoutes = [
 ];
 
 export const buildRoutes = [
-  emptyList("GET /serverless/{id}/builds", "builds", "listBuilds", "List builds from GitHub"),
+  v2Route({
+    on: "GET /serverless/{id}/builds",
+    id: "listBuilds",
+    summary: "List builds from GitHub: there are none",
+    errors: [400, 404],
+    query: pageQuerySchema,
+    answer: pageSchema("builds", z.unknown()),
+    serve: async (request, { params }) => {
+      await requireEndpoint(request, params.id);
+      return { builds: [], pagination: NO_PAGE };
+    },
+  }),
   absent(BUILDS, "GET /serverless/{id}/builds/{buildId}", "getBuild", "Get a build from GitHub"),
 ];
 

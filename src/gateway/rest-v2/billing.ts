@@ -17,6 +17,9 @@ import { v2Route } from "./route.ts";
 
 const WINDOW_DEFAULT_MS = 30 * 24 * 3_600_000;
 const BUCKETS_MAX = 10_000;
+/** Usage is kept for a shorter time. */
+const EARLIEST = Date.UTC(2000);
+const LATEST = Date.UTC(2100);
 
 const timeSchema = z.iso.datetime({ offset: true }).optional();
 const rangeShape = {
@@ -25,9 +28,9 @@ const rangeShape = {
   bucketSize: oneOf(BUCKETS).default("day"),
   lastN: z
     .string()
-    .regex(/^[1-9]\d{0,4}$/, "must be a whole number, at least 1")
+    .regex(/^\d{1,9}$/, "must be a whole number")
     .transform(Number)
-    .pipe(z.int().max(BUCKETS_MAX))
+    .pipe(z.int().min(1).max(BUCKETS_MAX))
     .optional()
     .meta({
       description: "The last buckets, in place of the times.",
@@ -43,10 +46,14 @@ function windowOf({ startTime, endTime, bucketSize, lastN }: Range, now: number)
     throw new ServiceError("invalid_input", "lastN: must not be sent together with startTime or endTime");
   }
   if (lastN !== undefined) {
-    return { from: spanAfter(now, bucketSize, 1 - lastN), to: spanAfter(now, bucketSize, 1) };
+    const from = Math.max(spanAfter(now, bucketSize, 1 - lastN), EARLIEST);
+    return { from, to: spanAfter(now, bucketSize, 1) };
   }
   const to = endTime === undefined ? now : Date.parse(endTime);
   const from = startTime === undefined ? to - WINDOW_DEFAULT_MS : Date.parse(startTime);
+  if (from < EARLIEST || to > LATEST) {
+    throw new ServiceError("invalid_input", "startTime: the time must lie between 2000 and 2100");
+  }
   if (from >= to) throw new ServiceError("invalid_input", "startTime: must be before endTime");
   return { from: spanOf(from, bucketSize), to: spanAfter(to - 1, bucketSize, 1) };
 }

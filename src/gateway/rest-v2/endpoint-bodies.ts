@@ -1,7 +1,7 @@
 /** Bodies of requests that create or change an endpoint, and the patches that they are. */
 import * as z from "zod";
 import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
-import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
+import { GPU_TIER_NAMES, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import type { EndpointRecord } from "../../management/endpoints/endpoints.ts";
 import {
@@ -33,6 +33,14 @@ const places: Places = {
 /** Where each field stands in a body. */
 export const endpointPlaces = { ...containerPlaces, ...places };
 
+/** A list in which nothing stands twice. */
+function distinct<Entry>(list: z.ZodType<Entry[]>) {
+  return list.refine(
+    (entries) => new Set(entries.map((entry) => JSON.stringify(entry))).size === entries.length,
+    "must not name anything twice",
+  );
+}
+
 const cpuSchema = z.strictObject({
   id: oneOf(CPU_FLAVORS.map(({ id }) => id)),
   vcpuCount: wholeNumber(1, 32),
@@ -54,10 +62,14 @@ const combined = {
   "gpu.pools": z.array(oneOf(GPU_TIER_NAMES)).min(1).optional().meta({
     description: "Pools of cards in order of preference; a new endpoint that names none takes any.",
   }),
-  "gpu.excludedTypes": z.array(stringSchema).optional().meta({
+  "gpu.excludedTypes": distinct(z.array(stringSchema)).optional().meta({
     description: "Cards of these pools that are left out.",
+    uniqueItems: true,
   }),
-  cpu: z.array(cpuSchema).min(1).optional().meta({ description: "Instead of gpu: sizes of a CPU worker." }),
+  cpu: distinct(z.array(cpuSchema).min(1)).optional().meta({
+    description: "Instead of gpu: sizes of a CPU worker.",
+    uniqueItems: true,
+  }),
   templateId: stringSchema.min(1).optional().meta({
     description: "A Serverless template whose container settings are copied; those of the body win.",
   }),
@@ -129,7 +141,8 @@ export async function updatePatch(
     ...fromNested(endpointFields, body, "update"),
     ...computeOf(read, stored),
     ...scalerOf(read),
-    ...(sent["env"] !== undefined && { env: [] }),
+    // Variables of the endpoint alone would win over those that the container gets.
+    ...((sent["env"] !== undefined || templateId !== undefined) && { env: [] }),
     ...(changesContainer && {
       template: isOwn ? sent : withSource(sent, source, templateId !== undefined),
     }),
@@ -182,11 +195,27 @@ function computeOf({ gpu, cpu }: Combined, stored: EndpointRecord | undefined): 
     throw new ServiceError("invalid_input", "gpu.excludedTypes: must be sent together with pools");
   }
   if (isCpu || (stored && !gpu?.pools)) return {};
+  requireExclusionsInPools(gpu?.pools ?? GPU_TIER_NAMES, gpu?.excludedTypes ?? []);
   return {
     gpuIds: [...(gpu?.pools ?? GPU_TIER_NAMES), ...(gpu?.excludedTypes ?? []).map((id) => `-${id}`)].join(
       ",",
     ),
   };
+}
+
+/** Each excluded card is of one of the pools, and one card at least is left. */
+function requireExclusionsInPools(pools: readonly GpuTier[], excluded: readonly string[]): void {
+  const cards: readonly string[] = pools.flatMap((pool) => [...GPU_TIERS[pool].models]);
+  const stranger = excluded.find((id) => !cards.includes(id));
+  if (stranger !== undefined) {
+    throw new ServiceError(
+      "invalid_input",
+      `gpu.excludedTypes: '${stranger}' is in none of the pools; their cards are ${cards.join(", ")}`,
+    );
+  }
+  if (cards.every((id) => excluded.includes(id))) {
+    throw new ServiceError("invalid_input", "gpu.excludedTypes: must leave at least one card of the pools");
+  }
 }
 
 function instanceId({ id, vcpuCount }: z.output<typeof cpuSchema>): string {

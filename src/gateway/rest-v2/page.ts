@@ -25,22 +25,27 @@ export function pageSchema(name: string, entry: z.ZodType): z.ZodObject {
   });
 }
 
-/** One page of entries in a lasting order; the cursor is the id of the last one. */
-export function pageOf<Entry extends { readonly id: string }>(
+/** One page of entries, the oldest first. The cursor is the place of the last one, which may have been deleted since. */
+export function pageOf<Entry extends { readonly id: string; readonly createdAt: number }>(
   all: readonly Entry[],
   { limit = all.length, cursor }: PageQuery,
 ) {
-  const start = cursor === undefined ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
-  if (cursor !== undefined && start === 0) {
-    throw new ServiceError(
-      "invalid_input",
-      "cursor: names nothing that is there; read the list from its beginning",
-    );
-  }
-  const entries = all.slice(start, start + limit);
-  const hasNextPage = start + limit < all.length;
-  return {
-    entries,
-    pagination: { hasNextPage, nextCursor: hasNextPage ? (entries.at(-1)?.id ?? null) : null },
-  };
+  const start = cursor === undefined ? 0 : all.findIndex((entry) => isBehind(entry, readCursor(cursor)));
+  const rest = start < 0 ? [] : all.slice(start);
+  const entries = rest.slice(0, limit);
+  const last = rest.length > limit ? entries.at(-1) : undefined;
+  const nextCursor = last ? `${last.createdAt}.${last.id}` : null;
+  return { entries, pagination: { hasNextPage: nextCursor !== null, nextCursor } };
+}
+
+type Position = { readonly id: string; readonly createdAt: number };
+
+function isBehind({ createdAt, id }: Position, place: Position): boolean {
+  return createdAt > place.createdAt || (createdAt === place.createdAt && id > place.id);
+}
+
+function readCursor(cursor: string): Position {
+  const [, createdAt = "", id = ""] = /^(\d{1,16})\.(.+)$/.exec(cursor) ?? [];
+  if (id !== "") return { createdAt: Number(createdAt), id };
+  throw new ServiceError("invalid_input", "cursor: must be one that a page returned");
 }

@@ -6,6 +6,7 @@ import type { Handler } from "hono";
 import * as z from "zod";
 import { ServiceError } from "../../contract/errors.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { invalidInput } from "../../contract/validation-issues.ts";
 import { parseInput } from "../../management/input-schemas.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { readJson } from "../body.ts";
@@ -35,13 +36,24 @@ export function v2Route<
   const handler: Handler<RestApi> = async (context: RestContext) => {
     const call = {
       params: context.req.param(),
-      query: parseInput(query, context.req.query()),
+      query: readQuery(query, context.req.query()),
       body: body && parseInput(body, await readObject(context)),
     };
     const value = await serve(context.get("request"), call as Call<On, Query, Body>);
     return answer === undefined ? context.body(null, 204) : context.json(value ?? {}, success);
   };
   return { ...(operation as Operation), status: answer === undefined ? 204 : success, serve: handler };
+}
+
+/** An unknown parameter is an issue of the query. */
+function readQuery<Query extends z.ZodObject>(schema: Query, sent: unknown): z.output<Query> {
+  const parsed = schema.safeParse(sent);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ path, message }) => ({
+    path: path.length === 0 ? ["query"] : path,
+    message,
+  }));
+  throw invalidInput({ issues });
 }
 
 async function readObject(context: RestContext): Promise<Readonly<Record<string, unknown>>> {

@@ -40,12 +40,12 @@ export const restV2Apis: readonly Api[] = [
   ...SUBJECTS.map(({ tag, routes }) => ({
     ...{ tag, prefix: "/v2", operations: routes },
     ...PROBLEMS,
-    errors: [401, 403, 422, 500] as const,
+    errors: [401, 422, 500] as const,
   })),
   {
     ...{ tag: "REST v2: endpoints", prefix: "/v2", operations: workerLogRoutes },
     ...PROBLEMS,
-    errors: [401, 403, 404, 422, 500],
+    errors: [401, 404, 422, 500],
   },
 ];
 

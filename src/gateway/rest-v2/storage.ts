@@ -1,5 +1,7 @@
 /** Network volumes and registry credentials: `/v2/network-volumes` and `/v2/registries`. */
 import * as z from "zod";
+import { ServiceError } from "../../contract/errors.ts";
+import { oneOf } from "../../management/input-schemas.ts";
 import {
   changeVolume,
   createVolume,
@@ -38,10 +40,11 @@ const volumeSchema = nestedAnswer({
 
 const creationSchema = nestedBody({
   ...nestedInput(volumeFields, "creation"),
-  type: z
-    .literal(TYPE, `must be ${TYPE}: hosts offer one kind of storage`)
+  type: oneOf([TYPE, "HIGH_PERFORMANCE"])
     .optional()
-    .meta({ description: `${TYPE}, the only kind that there is.` }),
+    .meta({
+      description: `${TYPE}, the only kind that there is; HIGH_PERFORMANCE is answered with 501.`,
+    }),
 }).meta({ id: "CreateVolumeInput" });
 
 const updateSchema = nestedBody(nestedInput(volumeFields, "update"))
@@ -57,7 +60,6 @@ function showVolume(volume: Awaited<ReturnType<typeof requireVolume>>) {
 export const volumeRoutes = [
   v2Route({
     on: "GET /network-volumes",
-
     id: "listVolumes",
     summary: "List network volumes",
     query: pageQuerySchema,
@@ -72,19 +74,21 @@ export const volumeRoutes = [
     on: "POST /network-volumes",
     id: "createVolume",
     summary: "Create a network volume",
-    errors: WRITE,
+    errors: [...WRITE, 501],
     body: creationSchema,
     example: { name: "models", size: 50, dataCenter: "EU-RO-1" },
     answer: volumeSchema,
     serve: async (request, { body }) =>
       await withPlaces(places, async () => {
+        if (body["type"] === "HIGH_PERFORMANCE") {
+          throw new ServiceError("not_implemented", `type: hosts offer one kind of storage, ${TYPE}`);
+        }
         const sent = fromNested(volumeFields, body, "creation");
         return showVolume(await createVolume(request, parseNested(volumeCreationSchema, sent, places)));
       }),
   }),
   v2Route({
     on: "GET /network-volumes/{id}",
-
     id: "getVolume",
     summary: "Get a network volume",
     errors: FIND,
@@ -128,7 +132,6 @@ function showRegistry({ id, name }: { readonly id: string; readonly name: string
 export const registryRoutes = [
   v2Route({
     on: "GET /registries",
-
     id: "listRegistries",
     summary: "List registry credentials",
     query: pageQuerySchema,
@@ -164,6 +167,7 @@ export const registryRoutes = [
     summary: "Delete a registry credential",
     details: "Refused while a template uses it.",
     errors: REMOVE,
-    serve: async (request, { params }) => await deleteRegistryAuth(request, params.id),
+    serve: async (request, { params }) =>
+      await withPlaces({ registryAuthId: "id" }, async () => deleteRegistryAuth(request, params.id)),
   }),
 ];

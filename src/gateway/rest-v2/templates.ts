@@ -17,7 +17,12 @@ import {
   nestedOutput,
   toNested,
 } from "../../management/nouns/field.ts";
-import { templateFields, templatePatchSchema, type TemplatePatch } from "../../management/nouns/template.ts";
+import {
+  imageSchema,
+  templateFields,
+  templatePatchSchema,
+  type TemplatePatch,
+} from "../../management/nouns/template.ts";
 import { nest, nestedAnswer, nestedBody } from "./nesting.ts";
 import { pageOf, pageQuerySchema, pageSchema } from "./page.ts";
 import { parseNested, withPlaces } from "./patch.ts";
@@ -28,7 +33,7 @@ const places = nestedNames(templateFields);
 const creation = nestedInput(templateFields, "creation");
 const creationSchema = nestedBody({
   ...creation,
-  image: creation["image"]?.nonoptional() ?? z.string(),
+  image: imageSchema,
 }).meta({
   id: "CreateTemplateInput",
 });

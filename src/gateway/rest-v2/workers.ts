@@ -71,7 +71,6 @@ type Shown = z.input<typeof workerSchema>;
 export const workerRoutes = [
   v2Route({
     on: "GET /serverless/{id}/workers",
-
     id: "listServerlessWorkers",
     summary: "List the workers of an endpoint",
     details: "Workers that stop or are on standby are not listed.",
@@ -99,7 +98,6 @@ export const workerRoutes = [
   }),
   v2Route({
     on: "GET /serverless/{id}/releases",
-
     id: "listServerlessReleases",
     summary: "List the releases of an endpoint",
     details:

@@ -63,11 +63,10 @@ export async function requireServerlessTemplate(
 ): Promise<TemplateRecord> {
   const template = await requireTemplate(context, templateId);
   if (template.isServerless) return template;
-  throw new ServiceError(
-    "invalid_input",
+  const issue =
     `templateId: template '${template.name}' is a Pod template; an endpoint needs a Serverless template: ` +
-      "save it with isServerless true and volumeInGb 0, or name another one",
-  );
+    "save it with isServerless true and volumeInGb 0, or name another one";
+  throw new ServiceError("invalid_input", issue, { issues: [issue] });
 }
 
 /** Templates of the calling account that it has made public. */

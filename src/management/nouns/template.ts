@@ -52,7 +52,7 @@ function isPortEntry(entry: string): boolean {
   return port !== undefined && Number(port) >= 1 && Number(port) <= PORT_MAX;
 }
 
-const imageSchema = stringSchema.trim().min(1, "must not be empty").meta({
+export const imageSchema = stringSchema.trim().min(1, "must not be empty").meta({
   description: "Container image with its tag; `latest` when it has none.",
   example: "ghcr.io/acme/worker:1.4",
 });
@@ -241,7 +241,7 @@ export const templateFields = {
     patch: optional(wholeNumber(0)),
     workerTrait: true,
     rest: { input: wholeNumber(0).nullish(), default: 0, output: z.int() },
-    v2: { name: "mounts.persistent.size", input: wholeNumber(1), default: 0 },
+    v2: { name: "mounts.persistent.size", input: wholeNumber(10), default: 0 },
   },
   volumeMountPath: {
     type: "String",

@@ -15,6 +15,8 @@ const dataCenterSchema = z
   .string()
   .refine((id) => findDataCenter(id) !== undefined, `must be one of ${DATA_CENTER_IDS.join(", ")}`);
 const sizeSchema = wholeNumber(1, SIZE_MAX_GB);
+/** Typed clients of REST v2 know no smaller ones. */
+const nestedSizeSchema = wholeNumber(10, SIZE_MAX_GB);
 
 type Column = keyof typeof networkVolume.$inferSelect;
 
@@ -37,7 +39,7 @@ export const changeableVolumeFields = {
     patch: optional(sizeSchema),
     column: "sizeGb",
     rest: { input: sizeSchema.nullish(), creation: sizeSchema, output: z.int() },
-    v2: { name: "size", input: sizeSchema.optional(), creation: sizeSchema, output: z.int() },
+    v2: { name: "size", input: nestedSizeSchema.optional(), creation: nestedSizeSchema, output: z.int() },
   },
 } satisfies Fields<Column>;
 

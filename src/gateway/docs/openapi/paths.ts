@@ -10,7 +10,7 @@ import { splitRequest, type Api, type ErrorStatus, type OnRequest, type Operatio
 const ERRORS: Readonly<Record<ErrorStatus, string>> = {
   400: "The request is invalid; the message names the fields.",
   401: "The key is missing or wrong, or does not allow this.",
-  403: "The key does not allow this.",
+  403: "The key does not allow this, or the request came over plain HTTP.",
   404: "The account has no such object.",
   409: "The state of the job does not allow this.",
   413: "The body is too large.",
@@ -91,8 +91,8 @@ function success({ answer, hasEvents, status = 200, answerHeaders }: Operation):
 
 function errorResponses(api: Api, operation: Operation): ZodOpenApiResponsesObject {
   const statuses = new Set([...api.errors, ...(operation.errors ?? [])]);
-  // A caller with a credential has a limit of requests; see rate-limits.ts.
-  if (statuses.has(401)) statuses.add(429);
+  // A caller with a credential has a limit of requests, and must not send it over plain HTTP.
+  if (statuses.has(401)) statuses.add(403).add(429);
   const entries = [...statuses]
     .toSorted((one, other) => one - other)
     .map((status) => [
