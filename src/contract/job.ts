@@ -192,7 +192,7 @@ const queueViewSchema = z
   .object({
     position: z.int().meta({ description: "Place in the queue: 1 for the job that goes next." }),
     reason: z.enum(QUEUE_REASONS),
-    detail: z.string().meta({ description: "The same for people." }),
+    detail: z.string().meta({ description: "The reason as a readable message." }),
   })
   .meta({ id: "QueuePlace", description: "Why the job waits." });
 export type QueueView = Immutable<z.infer<typeof queueViewSchema>>;

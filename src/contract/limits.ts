@@ -49,9 +49,9 @@ export const PRESENCE_SILENCE_MS = 10 * SECOND;
 
 // Load-balanced endpoints
 
-/** Of a request and of its answer. */
+/** The largest body of a load-balanced request, and of its response. */
 export const DIRECT_BODY_MAX_BYTES = 30 * MEGABYTE;
-/** Up to so much a request's body travels with its head. */
+/** The largest body that is sent together with its request's head. */
 export const DIRECT_INLINE_BODY_BYTES = 64 * 1024;
 
 // Endpoint settings

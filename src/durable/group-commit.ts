@@ -1,6 +1,6 @@
 /**
  * Group commit. Work that arrives while a commit is on its way to disk waits for it and is then done
- * together, in one turn and one commit. A lone caller waits for nobody.
+ * together, in one turn and one commit. A caller without others does not wait.
  *
  * Callers may answer as soon as their work is done: the output gate holds every answer until its commit
  * is durable.

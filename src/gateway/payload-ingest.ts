@@ -97,7 +97,7 @@ class RestOfBody {
     if (this.#sizeBytes > INLINE_PAYLOAD_MAX_BYTES) {
       throw new ServiceError(
         "payload_too_large",
-        `What stands beside input has more than ${INLINE_PAYLOAD_MAX_BYTES} bytes. Send data in input.`,
+        `The members beside input exceed ${INLINE_PAYLOAD_MAX_BYTES} bytes together. Send data in input.`,
       );
     }
     (carved === null ? this.#rest : (this.#values[carved] ??= new ByteBuffer())).add(chunk, from, to);

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { toDotPath } from "zod/v4/core";
+import { formatIssues } from "../contract/validation-issues.ts";
 
 /** Lists and objects within each other in the variables. */
 export const GRAPHQL_VARIABLES_DEPTH_MAX = 50;
@@ -33,8 +33,7 @@ export function readRequest(body: string): RequestReading {
   }
   const parsed = requestSchema.safeParse(json);
   if (parsed.success) return { kind: "request", request: parsed.data };
-  const issues = parsed.error.issues.map((issue) => `${toDotPath(issue.path) || "body"}: ${issue.message}`);
-  return { kind: "unreadable", message: issues.join("; ") };
+  return { kind: "unreadable", message: formatIssues(parsed.error) };
 }
 
 /** Level by level, since a function that calls itself is what such a value is meant to exhaust. */

@@ -55,7 +55,7 @@ export function requireStorable(values: object): void {
   const largest = sizes.toSorted((a, b) => b.bytes - a.bytes)[0]?.field ?? "";
   throw new ServiceError(
     "invalid_input",
-    `${largest}: makes the whole ${bytes} bytes large; at most ${ROW_MAX_BYTES} are kept`,
+    `${largest}: brings the object to ${bytes} bytes; at most ${ROW_MAX_BYTES} can be stored`,
   );
 }
 

@@ -37,7 +37,7 @@ export class LogProgress {
     return Math.max(this.#floor, Math.max(0, ...this.#seen.values()) - LATE_MAX);
   }
 
-  /** Those of the lines that are new to the reader, in the order of time; from now on he has them. */
+  /** The lines that are new to the reader, in the order of time; they count as read from now on. */
   take<Line extends WorkerLogLine>(lines: readonly Line[]): Line[] {
     return lines.toSorted(comparePositions).filter((line) => {
       const who = `${line.source}.${line.workerId}`;
