@@ -1,16 +1,14 @@
 /** Collects the files of an artifact: those of the app, generated handlers, and the Python package. */
-import { chmod, copyFile, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { execa } from "execa";
 import { MANIFEST_FILE, type FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
+import { filesOf } from "../core/files.ts";
 import { Failure } from "../../src/std/failure.ts";
 import { SDK_PACKAGE } from "../requirements/exclusions.ts";
-import type { ExecutionContext } from "../requirements/installer.ts";
 import type { ProjectFile } from "./project-files.ts";
 import { flashNameSchema } from "../../src/contract/flash/flash-names.ts";
 import { handlerFileOf } from "../manifest/manifest.ts";
 import { sdkDirectory } from "../discovery/interpreter.ts";
-import { filesOf } from "./archive.ts";
 
 /** Throws a Failure where files of the project have names that the build uses for its own. */
 export function checkNamesFree(files: readonly ProjectFile[], generated: readonly GeneratedFile[]): void {
@@ -47,33 +45,6 @@ export async function copyApp(
     await chmod(target, isExecutable ? 0o755 : 0o644);
   }
   return replaced.sort();
-}
-
-/** Writes handlers and checks that the interpreter can compile them. */
-export async function writeHandlers(
-  context: ExecutionContext,
-  python: string,
-  handlers: readonly GeneratedFile[],
-  into: string,
-): Promise<void> {
-  for (const { path, text } of handlers) await writeFile(join(into, path), text);
-  const script =
-    "import sys\nfor path in sys.argv[1:]: compile(open(path, encoding='utf-8').read(), path, 'exec')";
-  const { environment, signal } = context;
-  const result = await execa(python, ["-I", "-c", script, ...handlers.map(({ path }) => path)], {
-    cwd: into,
-    env: environment,
-    extendEnv: false,
-    cancelSignal: signal,
-    reject: false,
-  });
-  signal.throwIfAborted();
-  if (result.exitCode !== 0) {
-    throw new Failure(
-      `${python} cannot compile the generated handlers.`,
-      result.stderr.split("\n").slice(-5),
-    );
-  }
 }
 
 /** The top-level module that a file defines, if any. */

@@ -1,11 +1,12 @@
 /** Packs a directory reproducibly: the same files always give the same bytes. */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { readdir, rm, stat } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Pack } from "tar";
+import { filesOf } from "../core/files.ts";
 
 const LARGEST_SHOWN = 5;
 
@@ -75,20 +76,6 @@ function packOf(directory: string, onFile: (bytes: number) => void): Pack {
       onFile(stat.size);
     },
   });
-}
-
-/** Paths of all files within, with forward slashes, sorted. */
-export async function filesOf(directory: string): Promise<string[]> {
-  const found: string[] = [];
-  const enter = async (path: string): Promise<void> => {
-    for (const entry of await readdir(join(directory, path), { withFileTypes: true })) {
-      const inner = path === "" ? entry.name : `${path}/${entry.name}`;
-      if (entry.isDirectory()) await enter(inner);
-      else found.push(inner);
-    }
-  };
-  await enter("");
-  return found.sort();
 }
 
 async function sizesOf(directory: string, paths: readonly string[]): Promise<readonly number[]> {

@@ -19,7 +19,7 @@ import { choosePythonVersion } from "../manifest/python-version.ts";
 import { secondsSince } from "../core/format.ts";
 import { inStep } from "../core/terminal.ts";
 import { type Dependencies, installDependencies } from "../requirements/app-dependencies.ts";
-import { checkNamesFree, copyApp, writeHandlers, handlerFiles, copySdk } from "./app-files.ts";
+import { checkNamesFree, copyApp, handlerFiles, copySdk } from "./app-files.ts";
 import { type Archive, packDirectory } from "./archive.ts";
 import { endBuildDirectory, freshBuildDirectory, ignoreFlashDirectory } from "./build-directory.ts";
 import {
@@ -135,7 +135,7 @@ class Build {
       sdkVersion: report.sdkVersion,
     });
     const manifest = this.#manifest(report, target, { excluded, fingerprint });
-    await this.#writeContents(files, manifest, report);
+    await this.#writeContents(files, manifest);
     this.#warn(await importWarnings(report, this.#contents, this.#exclusions));
     const archive = await this.#pack(path);
     const artifact = { path, ...archive };
@@ -186,15 +186,11 @@ class Build {
   }
 
   /** Adds everything but the installed packages. */
-  async #writeContents(
-    files: readonly ProjectFile[],
-    manifest: FlashManifest,
-    report: DiscoveryReport,
-  ): Promise<void> {
+  async #writeContents(files: readonly ProjectFile[], manifest: FlashManifest): Promise<void> {
     const replaced = await copyApp(files, this.#contents, this.#cli.signal);
     this.#warn(replaced.map((name) => `${name} of the project replaces the installed package.`));
     await copySdk(this.#contents);
-    await writeHandlers(this.#cli, report.python.executable, handlerFiles(manifest), this.#contents);
+    for (const { path, text } of handlerFiles(manifest)) await writeFile(join(this.#contents, path), text);
     const json = manifestJson({ ...manifest, generated_at: NO_TIME });
     await writeFile(join(this.#contents, MANIFEST_FILE), json);
   }

@@ -14,6 +14,8 @@ import type { UpdateOptions } from "../deploy/update.ts";
 import { appNameOf } from "../project/project.ts";
 import type { UndeployOptions } from "../apps/undeploy.ts";
 
+type DeployFlags = DeployOptions & WaitFlags & { readonly preview?: boolean; readonly port: number };
+
 export function deployCommand(cli: Cli): Command {
   const command = new Command("deploy")
     .description("Build the app and deploy it, one endpoint for each configuration.")
@@ -35,13 +37,16 @@ export function deployCommand(cli: Cli): Command {
     .addOption(portOption("with --preview: port; the next free one when it is taken"))
     .option("-y, --yes", "do not ask")
     .option("--json", "print JSON")
-    .action(async (options: DeployOptions & WaitFlags & { readonly port: number }, command: Command) => {
-      const { deployApp, previewApp } = await import("../deploy/deploy.ts");
+    .action(async (options: DeployFlags, command: Command) => {
       const waitSeconds = waitLimitOf(options);
       if (options.preview === true) {
+        const { previewApp } = await import("../preview/preview.ts");
         const stored = await storedSettings(cli, command);
         await previewApp(cli, { ...options, waitSeconds, port: stored.port ?? options.port });
-      } else await deployApp(cli, { ...options, waitSeconds });
+      } else {
+        const { deployApp } = await import("../deploy/deploy.ts");
+        await deployApp(cli, { ...options, waitSeconds });
+      }
     });
 }
 

@@ -1,5 +1,6 @@
-/** Files that may not be there. */
-import { access, readFile } from "node:fs/promises";
+/** Files that may not be there, and files of a directory. */
+import { access, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 
 /** Undefined where there is no file. */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
@@ -15,4 +16,18 @@ export async function canAccess(path: string, mode?: number): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Paths of all files within, with forward slashes, sorted. */
+export async function filesOf(directory: string): Promise<string[]> {
+  const found: string[] = [];
+  const enter = async (path: string): Promise<void> => {
+    for (const entry of await readdir(join(directory, path), { withFileTypes: true })) {
+      const inner = path === "" ? entry.name : `${path}/${entry.name}`;
+      if (entry.isDirectory()) await enter(inner);
+      else found.push(inner);
+    }
+  };
+  await enter("");
+  return found.sort();
 }

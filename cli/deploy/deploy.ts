@@ -1,7 +1,6 @@
 /** `flash deploy`: builds the app, uploads it, and reconciles its endpoints. */
 import { buildApp, type BuildOptions } from "../build/build.ts";
 import type { Cli } from "../core/cli.ts";
-import { appNameOf } from "../project/project.ts";
 import { deployBuildToEnvironment } from "./deploy-build.ts";
 import { ensureTarget, openTarget } from "./target.ts";
 import { uploadWithProgress } from "./upload.ts";
@@ -10,7 +9,6 @@ export type DeployOptions = BuildOptions & {
   readonly env?: string;
   readonly app?: string;
   readonly prune?: boolean;
-  readonly preview?: boolean;
 };
 
 export async function deployApp(
@@ -31,17 +29,4 @@ export async function deployApp(
     startedAt,
     waitSeconds: options.waitSeconds,
   });
-}
-
-/** Deploys the same build to an edge on this computer; no service and no key are needed. */
-export async function previewApp(
-  cli: Cli,
-  options: DeployOptions & { readonly port: number; readonly waitSeconds: number },
-): Promise<void> {
-  const { openDocker } = await import("../preview/docker-access.ts");
-  const { runPreview } = await import("../preview/preview.ts");
-  const appName = await appNameOf(cli, options.app);
-  const docker = await openDocker(cli);
-  const { port, waitSeconds } = options;
-  await runPreview(cli, docker, { ...(await buildApp(cli, appName, options)), port, waitSeconds });
 }

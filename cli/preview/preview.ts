@@ -10,7 +10,7 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { BuildResult } from "../build/build.ts";
+import { buildApp, type BuildOptions, type BuildResult } from "../build/build.ts";
 import { findEnvironmentFile } from "../configuration/environment-file.ts";
 import { serviceAt } from "../configuration/settings.ts";
 import type { Cli } from "../core/cli.ts";
@@ -20,7 +20,7 @@ import { ensureTarget, findApp } from "../deploy/target.ts";
 import { uploadWithProgress } from "../deploy/upload.ts";
 import { awaitWorkers, type ReadyEndpoint, unreadyOf } from "../deploy/readiness.ts";
 import { openLocalEdge } from "../local/local-edge.ts";
-import { FLASH_DIRECTORY } from "../project/project.ts";
+import { appNameOf, FLASH_DIRECTORY } from "../project/project.ts";
 import { type LocalServer, startLocalServer } from "../server/local-server.ts";
 import { openCallLog } from "../server/terminal-call-log.ts";
 import { createSecret, deleteSecret, hostsPresent, listSecrets } from "../service/endpoint-operations.ts";
@@ -28,7 +28,7 @@ import { deleteEnvironment } from "../service/flash-operations.ts";
 import type { Service } from "../service/service.ts";
 import { secondsSince } from "../core/format.ts";
 import { inStep } from "../core/terminal.ts";
-import { type DockerAccess, removeAsRoot } from "./docker-access.ts";
+import { type DockerAccess, openDocker, removeAsRoot } from "./docker-access.ts";
 import { PreviewCalls } from "./preview-calls.ts";
 import { WorkerOutput } from "./worker-output.ts";
 import { prepareManifest, type PreparedManifest } from "./preview-manifest.ts";
@@ -41,15 +41,27 @@ const AGENT_POLL_MS = 200;
 /** Last lines of a worker that does not become ready. */
 const LINES_SHOWN = 20;
 
-export type PreviewOrder = Pick<BuildResult, "appName" | "manifest" | "artifact" | "warnings"> & {
+type PreviewOptions = BuildOptions & {
+  readonly app?: string;
   /** The first port that the local server tries. */
   readonly port: number;
   /** How long to wait for workers; 0 for not at all. */
   readonly waitSeconds: number;
 };
 
+type PreviewOrder = Pick<BuildResult, "appName" | "manifest" | "artifact" | "warnings"> &
+  Pick<PreviewOptions, "port" | "waitSeconds">;
+
+/** Builds the app and deploys it to an edge on this computer; no service and no key are needed. */
+export async function previewApp(cli: Cli, options: PreviewOptions): Promise<void> {
+  const appName = await appNameOf(cli, options.app);
+  const docker = await openDocker(cli);
+  const { port, waitSeconds } = options;
+  await runPreview(cli, docker, { ...(await buildApp(cli, appName, options)), port, waitSeconds });
+}
+
 /** Runs until Ctrl+C. Throws a Failure when a worker does not become ready. */
-export async function runPreview(cli: Cli, docker: DockerAccess, order: PreviewOrder): Promise<void> {
+async function runPreview(cli: Cli, docker: DockerAccess, order: PreviewOrder): Promise<void> {
   const prepared = prepareManifest(order.manifest, (await findEnvironmentFile(cli))?.entries ?? {});
   for (const secret of Object.values(prepared.secrets)) cli.hide?.(secret);
   const preview = new Preview(cli, docker, { ...order, ...prepared });

@@ -1,7 +1,7 @@
 /** Reduces an installation to what belongs in an artifact, reproducibly on every computer. */
 import { open, readFile, rm, writeFile } from "node:fs/promises";
 import { join, normalize, sep } from "node:path";
-import { filesOf } from "../build/archive.ts";
+import { filesOf } from "../core/files.ts";
 import type { Survey } from "./python-requirements.ts";
 
 /** Metadata of this computer or of the tool, which nothing needs at run time. */

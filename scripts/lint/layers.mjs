@@ -1,6 +1,7 @@
 /**
  * Which folder may import which. A file belongs to the longest of these folders that it lies in; imports within that
- * folder are free, and so are those of `src/std`. `type:` allows types alone. Imports of packages are restricted in .oxlintrc.json.
+ * folder are free, and so are those of `src/std`. `type:` allows types alone, `load:` types and `import()`. Without
+ * `type:` the table has no cycle. Imports of packages are restricted in .oxlintrc.json.
  */
 import { dirname, join, relative, sep } from "node:path";
 
@@ -27,7 +28,7 @@ const FEATURES = [
   "dispatch",
   "load-balancing",
 ];
-const EDGE = [...PURE, "src/durable", "src/db", "src/auth", "src"];
+const EDGE = [...PURE, "src/durable", "src/db", "src/auth", "type:src"];
 
 const DAEMON_LEAVES = [
   "node-agent/core",
@@ -59,9 +60,9 @@ const HOST_TOOLS = [
   "node-agent/runtime/docker",
 ];
 
-const LAYERS = {
+export const LAYERS = {
   "src/std": [],
-  "src/json": ["src/contract"],
+  "src/json": [],
   "src/net": [],
   "src/catalog": [],
   "src/contract": ["src/json", "src/net", "src/catalog"],
@@ -90,8 +91,8 @@ const LAYERS = {
   "src/management": [...EDGE, ...OBJECTS],
   "src/maintenance": [...EDGE, "src/management"],
   // D1 is read and written by management alone.
-  "src/graphql": [...PURE, "src/durable", "src/auth", "src", "src/management", ...OBJECTS],
-  "src/gateway": [...PURE, "src/durable", "src/auth", "src", "src/management", ...OBJECTS],
+  "src/graphql": [...PURE, "src/durable", "src/auth", "type:src", "src/management", ...OBJECTS],
+  "src/gateway": [...PURE, "src/durable", "src/auth", "type:src", "src/management", ...OBJECTS],
   src: [
     ...PURE,
     "src/endpoint",
@@ -189,7 +190,7 @@ const LAYERS = {
   "cli/project": [...SHARED, "cli/core", "standalone"],
   "cli/discovery": [...SHARED, "cli/core"],
   "cli/manifest": [...SHARED, "cli/core", "cli/discovery"],
-  "cli/requirements": [...SHARED, "cli/core", "cli/terminal", "cli/discovery", "cli/manifest", "cli/build"],
+  "cli/requirements": [...SHARED, "cli/core", "cli/terminal", "cli/discovery", "cli/manifest"],
   "cli/build": [
     ...SHARED,
     "cli/core",
@@ -285,10 +286,13 @@ const LAYERS = {
     ...SHARED,
     "cli/core",
     "cli/project",
-    "type:cli/apps",
-    "type:cli/build",
-    "type:cli/deploy",
-    "type:cli/migrate",
+    "load:cli/configuration",
+    "load:cli/build",
+    "load:cli/deploy",
+    "load:cli/apps",
+    "load:cli/migrate",
+    "load:cli/dev",
+    "load:cli/preview",
   ],
   cli: [...SHARED, "cli/core", "cli/terminal", "cli/commands"],
 
@@ -301,9 +305,14 @@ function layerOf(path) {
   return FOLDERS.find((folder) => path.startsWith(`${folder}/`));
 }
 
-function isOfTypes({ importKind, exportKind, specifiers = [] }) {
-  if (importKind === "type" || exportKind === "type") return true;
-  return specifiers.length > 0 && specifiers.every((specifier) => specifier.importKind === "type");
+/** The kinds of rows that allow an import, beside the one without a prefix. */
+function kindsOf({ type, importKind, exportKind, specifiers = [] }) {
+  if (type === "ImportExpression") return ["load:"];
+  const isOfTypes =
+    importKind === "type" ||
+    exportKind === "type" ||
+    (specifiers.length > 0 && specifiers.every((specifier) => specifier.importKind === "type"));
+  return isOfTypes ? ["type:", "load:"] : [];
 }
 
 /** The folder of an import that its own folder may not make; undefined for any other. */
@@ -313,8 +322,9 @@ function forbidden(file, node) {
   if (typeof specifier !== "string" || !specifier.startsWith(".") || from === undefined) return undefined;
   const target = join(dirname(file), specifier).split(sep).join("/");
   const to = layerOf(target) ?? target.split("/")[0];
-  if (to === from || to === STANDARD || LAYERS[from].includes(to)) return undefined;
-  return isOfTypes(node) && LAYERS[from].includes(`type:${to}`) ? undefined : { from, to };
+  if (to === from || to === STANDARD) return undefined;
+  const isAllowed = ["", ...kindsOf(node)].some((kind) => LAYERS[from].includes(`${kind}${to}`));
+  return isAllowed ? undefined : { from, to };
 }
 
 export const layers = {
@@ -326,6 +336,11 @@ export const layers = {
       const message = `${edge.from} does not import ${edge.to}: see scripts/lint/layers.mjs.`;
       context.report({ node: node.source, message });
     };
-    return { ImportDeclaration: check, ExportNamedDeclaration: check, ExportAllDeclaration: check };
+    return {
+      ImportDeclaration: check,
+      ImportExpression: check,
+      ExportNamedDeclaration: check,
+      ExportAllDeclaration: check,
+    };
   },
 };

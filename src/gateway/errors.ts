@@ -14,7 +14,7 @@ import {
 import type { RestError } from "../contract/rest/rest.ts";
 import { errorBodyOf, errorOfCode, type OpenaiErrorDetails } from "../domain/openai/openai-error-details.ts";
 import { discardBody } from "../durable/request-body.ts";
-import { logFailure } from "../failure-log.ts";
+import { logFailure } from "../management/failure-log.ts";
 import { AFFINITY_HEADER } from "./load-balancing/headers.ts";
 
 type ErrorAnswer = {

@@ -8,7 +8,7 @@ import type { GraphqlContext } from "./context.ts";
 import { exceededCost } from "./documents/cost.ts";
 import { exceededLimit, exceededTextLimit } from "./documents/limits.ts";
 import { DOCUMENT_RULES } from "./documents/id-variables.ts";
-import { logFailure } from "../failure-log.ts";
+import { logFailure } from "../management/failure-log.ts";
 import type { Warning } from "../management/context.ts";
 import type { GraphqlRequest } from "./request.ts";
 import { managementSchema } from "./schema.ts";

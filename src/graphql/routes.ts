@@ -10,7 +10,7 @@ import { discardBody, BROKEN_BODY, readWithin } from "../durable/request-body.ts
 import type { Env } from "../env.ts";
 import { missingKey } from "./authorization.ts";
 import { answerRequest, errorAnswer, unauthorizedAnswer, type GraphqlAnswer } from "./execution.ts";
-import { logFailure } from "../failure-log.ts";
+import { logFailure } from "../management/failure-log.ts";
 import { openContext } from "../management/context.ts";
 import { createLoaders } from "../management/loaders.ts";
 import { readRequest } from "./request.ts";

@@ -24,7 +24,7 @@ import { announceRemoval } from "../management/endpoints/endpoint-announcement.t
 import { fleetObject } from "../management/objects.ts";
 import { collectUsage } from "../management/accounts/usage-collection.ts";
 import { openDatabase, MAINTENANCE_ROWS_MAX } from "../db/database.ts";
-import { logFailure } from "../failure-log.ts";
+import { logFailure } from "../management/failure-log.ts";
 
 /** How long entries of the audit log are stored. */
 export const AUDIT_RETENTION_MS = 400 * 86_400_000;

@@ -2,7 +2,7 @@
 import { FLEET_NAME, endpointObjectName } from "../durable/ports.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { Env } from "../env.ts";
-import { logFailure } from "../failure-log.ts";
+import { logFailure } from "./failure-log.ts";
 import type { FleetObject } from "../fleet/fleet-object.ts";
 import type { RequestContext } from "./context.ts";
 

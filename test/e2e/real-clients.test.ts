@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { layOutJsExamples, layOutPythonExamples } from "../support/client-examples.ts";
 import { ensureClientVenv } from "../support/client-venv.ts";
 import { type AccountHost, startAccountHost } from "../support/account-host.ts";
+import { ensureMcpServer } from "../support/mcp-server.ts";
 import { createEndpoint, createHelloEndpoint } from "../support/management-client.ts";
 import { PythonPrograms } from "../support/python-programs.ts";
 import { QueueClient } from "../support/queue-client.ts";
@@ -164,6 +165,14 @@ test("version 2 of the PyPI package runpod finds what it expects, over REST v2",
   const env = { HOME: join(folder, "python") };
   const { all } = await execa(newer, [pathOf("clients/runpod_v2.py"), ...flags], { env, all: true });
   expect(all).toContain("ok         all was called");
+});
+
+test("the npm package @runpod/mcp-server finds what it expects with its tools", async ({ expect }) => {
+  const said = await runJs("clients/mcp-tools.mjs", endpoints.hello, {
+    "base-url": account.baseUrl,
+    server: await ensureMcpServer(),
+  });
+  expect(said).toContain("ok         all was called");
 });
 
 test("a GraphQL client tool reads the schema by introspection, and sends a document", async ({ expect }) => {

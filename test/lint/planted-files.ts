@@ -28,6 +28,15 @@ function mayImportType(path: string, from: string): PlantedFile {
   return { path, source, rule: undefined };
 }
 
+function loads(path: string, from: string): PlantedFile {
+  return { ...mayLoad(path, from), rule: LAYERS };
+}
+
+function mayLoad(path: string, from: string): PlantedFile {
+  const source = `export const load = async (): Promise<unknown> => await import("${from}");\n`;
+  return { path, source, rule: undefined };
+}
+
 function breaks(rule: string, path: string, source: string): PlantedFile {
   return { path, source, rule };
 }
@@ -93,6 +102,8 @@ const FORBIDDEN_IMPORTS: readonly PlantedFile[] = [
   imports("cli/imports-gateway.ts", "../src/gateway/thing.ts"),
   imports("cli/imports-docker.ts", "dockerode"),
   imports("cli/deploy/imports-agent.ts", "../../node-agent/thing.ts"),
+  loads("cli/deploy/loads-preview.ts", "../preview/thing.ts"),
+  loads("cli/commands/loads-server.ts", "../server/thing.ts"),
   imports("cli/service/imports-configuration.ts", "../configuration/thing.ts"),
   imports("cli/server/imports-deploy.ts", "../deploy/thing.ts"),
   imports("cli/build/imports-dev.ts", "../dev/thing.ts"),
@@ -135,6 +146,7 @@ const ALLOWED_IMPORTS: readonly PlantedFile[] = [
   mayImport("node-agent/host/allowed-processes.ts", "node:child_process"),
   mayImport("cli/allowed-contract.ts", "../src/contract/thing.ts"),
   mayImportType("cli/commands/allowed-type.ts", "../deploy/thing.ts"),
+  mayLoad("cli/commands/allowed-load.ts", "../deploy/thing.ts"),
   mayImport("cli/local/allowed-messages.ts", "../../standalone/messages.ts"),
   mayImport("standalone/allowed-contract.ts", "../src/contract/thing.ts"),
   mayImport("cli/preview/allowed-docker.ts", "dockerode"),

@@ -54,12 +54,12 @@ async function ensureUv(): Promise<void> {
   });
 }
 
-/** Makes a folder below .venv/ unless it was made for the same, while others that need it wait. */
-async function makeOnce(
+/** Makes a folder below .venv/ unless it was made for the same, while others that need it wait; answers its path. */
+export async function makeOnce(
   name: string,
   wanted: string,
   make: (folder: string) => Promise<void>,
-): Promise<void> {
+): Promise<string> {
   const folder = join(FOLDER, name);
   const marker = join(folder, "made-for.txt");
   await inTurn(`venv-${name}`, async () => {
@@ -67,6 +67,7 @@ async function makeOnce(
     await make(folder);
     await writeFile(marker, wanted);
   });
+  return folder;
 }
 
 /** uv does not read what pip is told of the index that this computer uses. */

@@ -17,7 +17,7 @@ import {
 } from "../../db/usage.ts";
 import type { JobHour } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { endpointObject, fleetObject, ENDPOINT_CALLS_CONCURRENT_MAX } from "../objects.ts";
 
 /** Objects of endpoints that one maintenance run asks for their usage. */

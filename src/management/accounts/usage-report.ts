@@ -3,7 +3,7 @@ import * as z from "zod";
 import { findGpuCard, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
 import type { MetricsWindow } from "../../contract/metrics.ts";
 import type { ActivityReport } from "../../endpoint/messages.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { listUsage, type UsageRecord, USAGE_RETENTION_MS } from "../../db/usage.ts";
 import { addGpuTimes, type GpuTime } from "../../domain/metrics/worker-usage.ts";
 import { gpuPrice, readGpuPrices, GPU_PRICE_PER_GB_HOUR, type GpuPrices } from "../catalog/prices.ts";

@@ -15,7 +15,7 @@ import {
 import { describeIssues } from "../../contract/lenient-list.ts";
 import type { AssignedWorker } from "../../fleet/messages.ts";
 import type { Env } from "../../env.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { findBlueprint, type Blueprint, type RawVariable } from "./blueprint.ts";
 import { CallVariables, type Called } from "./call-variables.ts";
 import { OpenedSecrets } from "./opened-secrets.ts";

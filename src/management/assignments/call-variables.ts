@@ -3,7 +3,7 @@ import { liveToken, environmentKey } from "../../auth/derived-keys.ts";
 import type { Assignment } from "../../contract/agent/agent.ts";
 import { LIVE_TOKEN_VARIABLE } from "../../contract/flash/flash-live.ts";
 import type { Env } from "../../env.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import type { Blueprint } from "./blueprint.ts";
 
 export type Called = { readonly env: Assignment["env"]; readonly masked: readonly string[] };

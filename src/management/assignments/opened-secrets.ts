@@ -6,7 +6,7 @@ import { findSealedRegistryAuths } from "../../db/credentials/registry-auths.ts"
 import { findSealedSecrets } from "../../db/credentials/secrets.ts";
 import type { RegistryLogin } from "../../domain/accounts/secret-reference.ts";
 import type { Env } from "../../env.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { openingKeys } from "../secrets/sealing-keys.ts";
 
 type SecretRefs = { readonly names: readonly string[]; readonly registryAuthIds: readonly string[] };

@@ -1,6 +1,6 @@
 /** The stock of the fleet, cached by each edge location. */
 import type { HostStock } from "../../domain/placement/stock.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { fleetObject } from "../objects.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import type { RequestContext } from "../context.ts";

@@ -15,7 +15,7 @@ import {
 import { findTemplates, type TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../context.ts";
 import { endpointObject, ENDPOINT_CALLS_CONCURRENT_MAX } from "../objects.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { logRetentionDays, removeLogsOf } from "../logs/log-retention.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { collectJobsOf, USAGE_REACH_MS } from "../accounts/usage-collection.ts";

@@ -8,7 +8,7 @@ import type { TemplateRecord } from "../../db/templates.ts";
 import type { WorkerView } from "../../fleet/messages.ts";
 import { cpuPrice, gpuPrice, readGpuPrices, roundPrice } from "../catalog/prices.ts";
 import type { RequestContext } from "../context.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { endpointObject, fleetObject } from "../objects.ts";
 
 type PodStatus = "CREATED" | "RUNNING" | "RESTARTING" | "EXITED";

@@ -6,7 +6,7 @@ import {
   deleteFlashEnvironmentIfEmpty,
   type FlashEnvironmentRecord,
 } from "../../db/flash/environments.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { deleteEndpoint } from "../endpoints/endpoints.ts";
 import { ServiceError, hasErrorCode } from "../../contract/errors.ts";

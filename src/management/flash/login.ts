@@ -25,7 +25,7 @@ import {
   findAuthRequest,
   type FlashAuthRecord,
 } from "../../db/flash/auth-requests.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { openingKeys, requireSealingKeys } from "../secrets/sealing-keys.ts";

@@ -7,7 +7,7 @@ import {
   renewLeaseIfActive,
   type FlashEnvironmentRecord,
 } from "../../db/flash/environments.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { removeEnvironment } from "./environment-removal.ts";

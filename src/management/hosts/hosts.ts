@@ -13,7 +13,7 @@ import {
   revokeHost,
   type HostRecord,
 } from "../../db/hosts.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import type { HostView } from "../../fleet/messages.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { fleetObject } from "../objects.ts";

@@ -10,7 +10,7 @@ import {
   type SealedRow,
 } from "../../db/credentials/sealed-values.ts";
 import type { Env } from "../../env.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { PLAIN_FORM } from "./webhook-secrets.ts";
 import { requireSealingKeys } from "./sealing-keys.ts";
 

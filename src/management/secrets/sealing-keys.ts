@@ -1,7 +1,7 @@
 import type { SealingKeys } from "../../auth/envelope.ts";
 import { readEncryptionKeys, type EncryptionKey } from "../../auth/encryption-keys.ts";
 import type { Env } from "../../env.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { ServiceError } from "../../contract/errors.ts";
 
 const HOW_TO_MAKE_ONE = 'echo "k1:$(openssl rand -base64 32)" | npx wrangler secret put ENCRYPTION_KEYS';

@@ -13,7 +13,7 @@ import {
   type StoredWebhookSecret,
 } from "../../db/credentials/webhook-secrets.ts";
 import type { Env } from "../../env.ts";
-import { logFailure } from "../../failure-log.ts";
+import { logFailure } from "../failure-log.ts";
 import { openingKeys } from "./sealing-keys.ts";
 import { ServiceError } from "../../contract/errors.ts";
 

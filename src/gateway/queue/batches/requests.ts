@@ -7,7 +7,7 @@ import { batchPageSchema, type BatchRequestRow } from "../../../contract/batch.t
 import type { BatchRequestsReply, BatchRequestView } from "../../../endpoint/batches/messages.ts";
 import type { RateLimited, Unconfigured } from "../../../endpoint/messages.ts";
 import { openPayload } from "../../../durable/stored-payload.ts";
-import { logFailure } from "../../../failure-log.ts";
+import { logFailure } from "../../../management/failure-log.ts";
 import { spliceJson } from "../../spliced-json.ts";
 import { type QueueContext, readQuery } from "../context.ts";
 import { callWithinLimits } from "../limits.ts";

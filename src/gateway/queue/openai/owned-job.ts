@@ -2,7 +2,7 @@
  * A job that belongs to one request. The client has no id to read it by later, so the job is cancelled when the client
  * goes before the answer is complete.
  */
-import { logFailure } from "../../../failure-log.ts";
+import { logFailure } from "../../../management/failure-log.ts";
 import { callEndpoint } from "../../../management/endpoints/endpoint-directory.ts";
 import type { QueueContext } from "../context.ts";
 

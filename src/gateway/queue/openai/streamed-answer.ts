@@ -11,7 +11,7 @@ import {
   WORKER_LOST,
   type OpenaiErrorDetails,
 } from "../../../domain/openai/openai-error-details.ts";
-import { logFailure } from "../../../failure-log.ts";
+import { logFailure } from "../../../management/failure-log.ts";
 import type { QueueContext } from "../context.ts";
 import { EVENT_HEADERS, EventWriter } from "../streams/stream-events.ts";
 import type { SlottedView } from "../../../endpoint/messages.ts";

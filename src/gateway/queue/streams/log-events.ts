@@ -6,7 +6,7 @@ import { EVENT_HEADERS, EventWriter, HEARTBEAT, STREAM_HEARTBEAT_MS } from "./st
 import { SEQ_PER_MS } from "../../../domain/logs/log-key.ts";
 import { matchesFilter, viewLine, type WorkerLogLine } from "../../../domain/logs/log-lines.ts";
 import { LogProgress } from "../../../domain/logs/log-progress.ts";
-import { logFailure } from "../../../failure-log.ts";
+import { logFailure } from "../../../management/failure-log.ts";
 import { findLines, type LogSearch } from "../../../management/logs/log-reader.ts";
 import { endpointObject } from "../../../management/objects.ts";
 import type { Env } from "../../../env.ts";

@@ -5,7 +5,7 @@
 import { ignoreFailure } from "../../../std/errors.ts";
 import { errorBody } from "../../../contract/errors.ts";
 import { bytesOnOneLine, onOneLine } from "../../../domain/openai/openai-frames.ts";
-import { logFailure } from "../../../failure-log.ts";
+import { logFailure } from "../../../management/failure-log.ts";
 import { readBytes } from "../../../durable/request-body.ts";
 import { jobNotFound, type QueueContext } from "../context.ts";
 import { jobBody } from "../jobs/job-answer.ts";
