@@ -1,6 +1,7 @@
 /**
  * The fields of a noun that clients set, in one table per noun. From the table come the inputs and types of GraphQL,
- * the schemas of REST v1 and their mapping, patches, stored values, defaults, and whether a change replaces workers.
+ * the schemas of REST v1 and v2 and their mapping, patches, stored values, defaults, and whether a change replaces
+ * workers.
  */
 import type * as z from "zod";
 
