@@ -8,6 +8,15 @@ export type DataCenter = {
   readonly region: "NORTH_AMERICA" | "EUROPE" | "ASIA" | "OCEANIA";
 };
 
+/** Typed clients of REST v1 refuse an answer that names one of these. */
+const UNKNOWN_TO_TYPED_CLIENTS: ReadonlySet<string> = new Set([
+  "US-MD-1",
+  "US-MO-1",
+  "US-MO-2",
+  "US-NC-2",
+  "US-NE-1",
+]);
+
 /** Where a host is that does not say where it is. */
 export const DEFAULT_DATA_CENTER_ID = "EU-RO-1";
 
@@ -55,4 +64,11 @@ const byId = new Map(DATA_CENTERS.map((dataCenter) => [dataCenter.id, dataCenter
 
 export function findDataCenter(id: string): DataCenter | undefined {
   return byId.get(id);
+}
+
+/** Those of a country that all clients know. */
+export function dataCentersOf(countryCode: string): readonly DataCenter[] {
+  return DATA_CENTERS.filter(
+    (dataCenter) => dataCenter.countryCode === countryCode && !UNKNOWN_TO_TYPED_CLIENTS.has(dataCenter.id),
+  );
 }

@@ -68,7 +68,7 @@ def endpoints():
     taken = refusal(api.create_template, "of-sdk-2", "acme/worker:1", is_serverless=True)
     check("a name is given once", "already" in taken, True)
 
-    made = api.create_endpoint("of-sdk-2", template["id"], gpu_ids="ADA_24,-NVIDIA L4", workers_max=2)
+    made = api.create_endpoint("of-sdk-2", template["id"], gpu_ids="AMPERE_24,-NVIDIA L4", workers_max=2)
     check("an endpoint", [made["workers"]["max"], made["gpu"]["excludedTypes"]], [2, ["NVIDIA L4"]])
     check("is listed", any(each["id"] == made["id"] for each in api.get_endpoints()), True)
     check("gets a template", api.update_endpoint_template(made["id"], template["id"])["id"], made["id"])

@@ -1,7 +1,7 @@
 /** What clients set of an endpoint. */
 import * as z from "zod";
 import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
-import { DATA_CENTERS } from "../../catalog/data-centers.ts";
+import { dataCentersOf } from "../../catalog/data-centers.ts";
 import { modelsOfGpuIds, readGpuIds, unknownExclusion } from "../../catalog/gpu-selection.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import {
@@ -134,7 +134,7 @@ export function cpuSizes(instanceIds: readonly string[]): {
 /** The data centers of a country; one that is named stands for itself. */
 function dataCentersAt(location: string): readonly string[] {
   if (DATA_CENTER.test(location)) return [location];
-  return DATA_CENTERS.filter(({ countryCode }) => countryCode === location).map(({ id }) => id);
+  return dataCentersOf(location).map(({ id }) => id);
 }
 
 const orEmpty = (stored: string | null): string => stored ?? "";
