@@ -23,6 +23,9 @@ darkness.addEventListener("change", followColours);
 followColours();
 
 const AGENT_TAG = "agent";
+const isOfAgents = (tags) => tags.includes(AGENT_TAG);
+/** Swagger UI stops in the middle of a document that has these beside the queue API. */
+const isOfRestV2 = (tags) => tags.some((tag) => tag.startsWith("REST v2"));
 
 /** The document with the operations, and their tags, of which `isIncluded` holds. */
 function withOperations(whole, isIncluded) {
@@ -59,29 +62,26 @@ function explore(selector, spec, settings) {
 const whole = await (await fetch("/openapi.json")).json();
 const loaded = explore(
   "#explorer",
-  withOperations(whole, (tags) => !tags.includes(AGENT_TAG)),
+  withOperations(whole, (tags) => !isOfAgents(tags) && !isOfRestV2(tags)),
   {
     deepLinking: true,
     filter: true,
   },
 );
 
+const loadedRestV2 = explore("#rest-v2-explorer", withOperations(whole, isOfRestV2), {});
+
 const forAgents = document.querySelector("#agent-operations");
 forAgents.addEventListener(
   "toggle",
-  () =>
-    void explore(
-      "#agent-explorer",
-      withOperations(whole, (tags) => tags.includes(AGENT_TAG)),
-      {},
-    ),
+  () => void explore("#agent-explorer", withOperations(whole, isOfAgents), {}),
   { once: true },
 );
 
 async function authorize() {
-  const explorer = await loaded; // a key that comes before the document would be forgotten
+  const explorers = await Promise.all([loaded, loadedRestV2]); // a key that comes before them would be forgotten
   const field = document.querySelector("#key");
-  explorer.preauthorizeApiKey("apiKey", field.value.trim());
+  for (const explorer of explorers) explorer.preauthorizeApiKey("apiKey", field.value.trim());
   field.value = "";
   document.querySelector("#authorized").textContent = "Calls of this page carry the key until it is closed.";
 }

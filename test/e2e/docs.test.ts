@@ -70,6 +70,13 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
     const templates = await execute(page.locator("#operations-Templates-listTemplates"));
     expect(templates).toMatchObject({ status: 200, body: [{ name: "docs" }] });
 
+    await page.locator("#rest-v2-operations > summary").click();
+    const endpoint = page.locator("#operations-REST_v2_endpoints-getServerless");
+    expect(await execute(endpoint, { id: endpointId })).toMatchObject({
+      status: 200,
+      body: { id: endpointId },
+    });
+
     const job = await execute(page.locator("#operations-Jobs-runJob"), { endpointId });
     expect(job).toMatchObject({ status: 200, body: { status: "IN_QUEUE", id: expect.any(String) } });
 
@@ -95,6 +102,7 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
   test("what only agents of hosts call is apart, and shown when it is opened", async ({ expect }) => {
     const { page, notes } = await openedPage("/docs");
     await page.locator("#operations-Jobs-runJob").waitFor();
+    await page.locator("#operations-This_document-getDocumentOfRestV2").waitFor();
     expect(await page.locator("[id^=operations-agent]").count()).toBe(0);
     await page.getByText("For agents of hosts alone").click();
     await page.locator("#operations-agent-joinHost").waitFor();

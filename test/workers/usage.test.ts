@@ -176,7 +176,7 @@ describe("usage", () => {
   test("of an invalid span is rejected with the name of the field", async ({ expect }) => {
     const refused = await call("GET", "/v1/billing/endpoints?startTime=yesterday");
     expect(refused.status).toBe(400);
-    expect(JSON.stringify(refused.body)).toContain("from");
+    expect(JSON.stringify(refused.body)).toContain("startTime");
   });
 
   test("of long ago is removed", async ({ expect }) => {

@@ -22,15 +22,15 @@ import { workerRoutes } from "./workers.ts";
 type Subject = { readonly tag: string; readonly routes: readonly Route<RestApi>[] };
 
 const SUBJECTS: readonly Subject[] = [
-  { tag: "REST v2: account", routes: accountRoutes },
-  { tag: "REST v2: endpoints", routes: [...endpointRoutes, ...workerRoutes, ...buildRoutes] },
-  { tag: "REST v2: templates", routes: templateRoutes },
-  { tag: "REST v2: network volumes", routes: [...volumeRoutes, ...globalVolumeRoutes] },
-  { tag: "REST v2: registries", routes: [...delegationRoutes, ...registryRoutes] },
-  { tag: "REST v2: catalog", routes: [...catalogRoutes, ...publicTemplateRoutes] },
-  { tag: "REST v2: billing", routes: billingRoutes },
-  { tag: "REST v2: pods", routes: podRoutes },
-  { tag: "REST v2: clusters", routes: clusterRoutes },
+  { tag: "REST v2 account", routes: accountRoutes },
+  { tag: "REST v2 endpoints", routes: [...endpointRoutes, ...workerRoutes, ...buildRoutes] },
+  { tag: "REST v2 templates", routes: templateRoutes },
+  { tag: "REST v2 network volumes", routes: [...volumeRoutes, ...globalVolumeRoutes] },
+  { tag: "REST v2 registries", routes: [...delegationRoutes, ...registryRoutes] },
+  { tag: "REST v2 catalog", routes: [...catalogRoutes, ...publicTemplateRoutes] },
+  { tag: "REST v2 billing", routes: billingRoutes },
+  { tag: "REST v2 pods", routes: podRoutes },
+  { tag: "REST v2 clusters", routes: clusterRoutes },
 ];
 const ROUTES = SUBJECTS.flatMap(({ routes }) => routes);
 
@@ -43,7 +43,7 @@ export const restV2Apis: readonly Api[] = [
     errors: [401, 422, 500] as const,
   })),
   {
-    ...{ tag: "REST v2: endpoints", prefix: "/v2", operations: workerLogRoutes },
+    ...{ tag: "REST v2 endpoints", prefix: "/v2", operations: workerLogRoutes },
     ...PROBLEMS,
     errors: [401, 404, 422, 500],
   },
