@@ -14,8 +14,12 @@ export type ReleaseRecord = typeof endpointRelease.$inferSelect;
 
 /** Older releases of an endpoint are forgotten. */
 const RELEASES_MAX = 100;
-/** A longer value is described by its length. */
-const VALUE_MAX_CHARACTERS = 1_000;
+/**
+ * A longer value is described by its length, and a longer name of a variable is cut: one change of a template is
+ * recorded for each of its endpoints.
+ */
+const VALUE_MAX_CHARACTERS = 200;
+const NAME_MAX_CHARACTERS = 100;
 
 /**
  * Statements for the end of a batch that made a new version of the endpoints that match, or a new endpoint: each
@@ -83,7 +87,7 @@ function changedVariables(before: Variables, after: Variables, prefix: string): 
   return [...new Set([...old.keys(), ...now.keys()])]
     .filter((key) => old.get(key) !== now.get(key))
     .map((key) => ({
-      field: `${prefix}.${key}`,
+      field: `${prefix}.${key.slice(0, NAME_MAX_CHARACTERS)}`,
       old: old.has(key) ? HIDDEN : null,
       new: now.has(key) ? HIDDEN : null,
     }));

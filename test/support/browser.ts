@@ -1,7 +1,7 @@
 /**
  * A real browser for tests: Chromium as the machine has it.
  *
- * Without one, tests in the browser are skipped aloud; with REQUIRE_BROWSER=1 they fail instead.
+ * Without one, tests in the browser are skipped with a warning; with REQUIRE_BROWSER=1 they fail instead.
  */
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";

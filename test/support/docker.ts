@@ -1,7 +1,7 @@
 /**
  * Docker for tests: whether there is one, and an image that needs no registry.
  *
- * Without a daemon, container tests are skipped aloud; with REQUIRE_DOCKER=1 they fail instead.
+ * Without a daemon, container tests are skipped with a warning; with REQUIRE_DOCKER=1 they fail instead.
  */
 import { execFile } from "node:child_process";
 import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";

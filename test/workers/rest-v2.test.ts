@@ -231,6 +231,13 @@ test("workers are listed by what they do, and releases by what they changed", as
     { field: "template.env.TOKEN", old: "***", new: "***" },
   ]);
   expect(JSON.stringify(body)).not.toContain("second");
+
+  await call("PATCH", `/serverless/${id}`, {
+    args: "x".repeat(100_000),
+    env: { ["N".repeat(100_000)]: "v" },
+  });
+  const { body: large } = await call("GET", `/serverless/${id}/releases`);
+  expect(JSON.stringify(large.releases[0]).length).toBeLessThan(1_000);
 });
 
 test("templates, network volumes, registries and keys live as their clients expect", async () => {

@@ -291,7 +291,7 @@ export class ProcessRuntime implements Runtime {
     };
     this.#watches.add(follow);
     for (const worker of this.#workers.values()) follow(worker);
-    void this.#adoptAll().catch(ignoreFailure); // `list` fails aloud on the same ground
+    void this.#adoptAll().catch(ignoreFailure); // `list` reports the same failure
     return () => void this.#watches.delete(follow);
   }
 
@@ -368,7 +368,7 @@ export class ProcessRuntime implements Runtime {
     const processes = processesOf(worker);
     const exit = { exitCode: ending.exitCode, reason: exitReason(ending) };
     worker.record = { ...worker.record, exit };
-    await killAll(processes).catch(ignoreFailure); // P1; what does not end makes remove fail aloud
+    await killAll(processes).catch(ignoreFailure); // P1; a process that does not end makes remove fail
     await writeRecord(worker.directory.path, worker.record).catch(ignoreFailure); // removed already
     worker.settle({ workerId, ...exit });
   }

@@ -30,8 +30,8 @@ export function pageOf<Entry extends { readonly id: string; readonly createdAt: 
   all: readonly Entry[],
   { limit = all.length, cursor }: PageQuery,
 ) {
-  const start = cursor === undefined ? 0 : all.findIndex((entry) => isBehind(entry, readCursor(cursor)));
-  const rest = start < 0 ? [] : all.slice(start);
+  const place = cursor === undefined ? undefined : readCursor(cursor);
+  const rest = place ? all.filter((entry) => isBehind(entry, place)) : all;
   const entries = rest.slice(0, limit);
   const last = rest.length > limit ? entries.at(-1) : undefined;
   const nextCursor = last ? `${last.createdAt}.${last.id}` : null;
