@@ -228,7 +228,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
         ...(standbyAt !== null && { mode: "standby" as const }),
         limits: limitsOf({ gpuIndexes, size }, gpus),
       }));
-    return { kind: "assignments", revision: this.#store.hosts.get(hostId)?.revision ?? 0, workers };
+    const revision = this.#store.hosts.get(hostId)?.revision ?? 0;
+    return { kind: "assignments", revision, workers, podVolumes: [] };
   }
 
   /** Sends reports to endpoints; the alarm tries again those that are unreachable. */

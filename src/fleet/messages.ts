@@ -1,6 +1,8 @@
 /** RPC messages of the Fleet object. */
-import type { Inventory, WorkerReport, WorkerState } from "../contract/agent/agent.ts";
+import type { Inventory, PublishedPort, WorkerReport, WorkerState } from "../contract/agent/agent.ts";
 import type { HostTelemetry } from "../contract/agent/telemetry.ts";
+import type { PodConfig } from "../contract/pod.ts";
+import type { PlacementFailure } from "../domain/placement/host-pool.ts";
 import type { GpuStock } from "../domain/placement/stock.ts";
 import type { WorkerLimits } from "../domain/placement/host-capacity.ts";
 import type { WorkerStart } from "../domain/jobs/timeline.ts";
@@ -27,6 +29,8 @@ export type AssignedWorker = {
   readonly gpuIndexes: readonly number[];
   /** Absent for one that runs. */
   readonly mode?: "standby";
+  /** It is a pod, whose id its `workerId` and `endpointId` are. */
+  readonly isPod?: true;
   /** Absent for a worker that may use the whole host. */
   readonly limits?: WorkerLimits | undefined;
 };
@@ -35,6 +39,8 @@ export type AssignmentsReply = {
   readonly kind: "assignments";
   readonly revision: number;
   readonly workers: readonly AssignedWorker[];
+  /** Pods whose volumes the host keeps. */
+  readonly podVolumes: readonly string[];
 };
 
 export type FleetSyncReply =
@@ -43,6 +49,57 @@ export type FleetSyncReply =
   | { readonly kind: "quiet" }
   /** The host was removed. */
   | { readonly kind: "removed" };
+
+// Pods
+
+/** Why a pod is stopped. */
+export type StopReason = "stopped" | "stop_time" | "preempted" | "host_removed";
+
+/** A pod as Fleet knows it. */
+export type PodView = {
+  readonly podId: string;
+  readonly accountId: string;
+  readonly version: number;
+  readonly desired: "running" | "stopped";
+  /** Null while it shall run. */
+  readonly stopReason: StopReason | null;
+  /** Since when its desired state is this. */
+  readonly changedAt: number;
+  /** The host that runs it, or has its volume; null for none. */
+  readonly host: PodHost | null;
+  /** Its container; null while it has no place. */
+  readonly worker: WorkerView | null;
+  readonly ports: readonly PublishedPort[];
+  readonly cpuPercent: number | null;
+  readonly memoryPercent: number | null;
+  /** Why it shall run and has no place. */
+  readonly waiting: PlacementFailure | null;
+};
+
+export type PodHost = {
+  readonly hostId: string;
+  readonly name: string;
+  readonly isPresent: boolean;
+  readonly lastSeenAt: number | null;
+  readonly publicAddress: string | null;
+  readonly dataCenterId: string;
+};
+
+/** `start`, `restart`, `edit` and `stop` take a pod from any state; what is already so stays as it is. */
+export type PodChange =
+  | { readonly kind: "start"; readonly config: PodConfig }
+  | { readonly kind: "edit"; readonly config: PodConfig }
+  | { readonly kind: "restart"; readonly config: PodConfig }
+  | { readonly kind: "stop" }
+  | { readonly kind: "terminate" };
+
+export type PodOutcome =
+  | { readonly kind: "done"; readonly pod: PodView }
+  /** Nothing was changed. `failure` is the true reason. */
+  | { readonly kind: "no_capacity"; readonly failure: PlacementFailure }
+  /** Nothing was changed: its volume is on a host that is away, drained or has no capacity. */
+  | { readonly kind: "volume_elsewhere"; readonly host: PodHost; readonly failure: PlacementFailure }
+  | { readonly kind: "not_found" };
 
 export type WorkerOfEndpoint = { readonly workerId: string; readonly endpointId: string };
 

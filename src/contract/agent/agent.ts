@@ -35,6 +35,8 @@ export const INVENTORY_MAX_CHARACTERS = 64_000;
 export const AGENT_VERSION_MAX_CHARACTERS = 64;
 /** Workers of one host, standby workers included; a sync lists them all. */
 export const HOST_WORKERS_MAX = 1_000;
+/** Pods that have a volume on one host. */
+export const POD_VOLUMES_MAX = 10_000;
 /** A container that did not take its first job poll within this time has failed to start. */
 export const WORKER_START_LIMIT_MS = 7 * 60_000;
 /** Errors of a handler are cut to this length, in characters. */
@@ -86,6 +88,10 @@ const wholeInventorySchema = z.object({
   networkVolumeIds: z.array(id).max(1_000).optional(),
   /** Its workers can be frozen and resumed. Absent from older agents, which cannot. */
   canFreeze: z.boolean().optional(),
+  /** It runs pods. Absent from older agents, which do not. */
+  canRunPods: z.boolean().optional(),
+  /** IP address or host name under which clients reach published ports of pods; absent: none are published. */
+  publicAddress: z.string().max(253).optional(),
 });
 export const inventorySchema = wholeInventorySchema.refine(
   (inventory) => JSON.stringify(inventory).length <= INVENTORY_MAX_CHARACTERS,
@@ -138,6 +144,30 @@ export type WorkerState = (typeof WORKER_STATES)[number];
 
 const detailString = z.string().overwrite((value) => value.slice(0, DETAIL_MAX_LENGTH));
 
+/** Ports of one pod. */
+export const POD_PORTS_MAX = 32;
+/** From 70000 on, a number is no port but stands for one that is the same inside and outside. */
+export const POD_SYMMETRIC_PORT_MIN = 70_000;
+export const POD_SYMMETRIC_PORT_MAX = 79_999;
+const portNumber = z.int().min(1).max(65_535);
+
+/** A port of a pod as it is reached: `public` is a port of its host, for TCP ports where the host has an address. */
+export const publishedPortSchema = z.object({
+  private: portNumber,
+  public: portNumber,
+  protocol: z.enum(["tcp", "http"]),
+});
+export type PublishedPort = z.infer<typeof publishedPortSchema>;
+
+/** What a pod's container shows. */
+const podReportSchema = z.object({
+  ports: z.array(publishedPortSchema).max(POD_PORTS_MAX),
+  /** Use of the container's CPU and memory limits. */
+  cpuPercent: z.number().nonnegative().optional(),
+  memoryPercent: z.number().nonnegative().optional(),
+});
+export type PodReport = z.infer<typeof podReportSchema>;
+
 export const workerReportSchema = z.object({
   workerId: id,
   endpointId: id,
@@ -156,6 +186,8 @@ export const workerReportSchema = z.object({
     .partial()
     .optional()
     .catch(undefined),
+  /** Of a pod whose container runs. */
+  container: podReportSchema.optional().catch(undefined),
 });
 export type WorkerReport = z.infer<typeof workerReportSchema>;
 
@@ -191,13 +223,32 @@ export const PRESENCE_REPLACED = "replaced";
 
 export const PROBLEM_MAX_LENGTH = 2_000;
 
+/** What a worker does: takes jobs, serves requests, or runs a pod. */
+const workerTypeSchema = z.enum(["QB", "LB", "POD"]);
+
+/** What only pods have. */
+export const assignedPodSchema = z.object({
+  /** GB of the volume on this host; 0 for none. It stays until no sync names the pod any more. */
+  volumeInGb: count,
+  /** Where the container finds that volume, or the network volume; empty for none. */
+  volumeMountPath: z.string(),
+  /**
+   * Ports that its programs listen on. A TCP port above 70000 stands for any port that has the same number inside and
+   * outside.
+   */
+  ports: z
+    .array(z.object({ port: z.int().min(1).max(POD_SYMMETRIC_PORT_MAX), protocol: z.enum(["tcp", "http"]) }))
+    .max(POD_PORTS_MAX),
+});
+export type AssignedPod = z.infer<typeof assignedPodSchema>;
+
 /** "This host shall run this worker": everything that the agent needs to run it, secrets resolved. */
 export const assignmentSchema = z.object({
   workerId: id,
   endpointId: id,
   /** Version of the endpoint; workers of older versions are replaced. */
   revision: count,
-  type: z.enum(["QB", "LB"]),
+  type: workerTypeSchema,
   imageName: z.string(),
   /** Start arguments: passed to the image, or the command itself in the process runtime. */
   dockerArgs: z.string(),
@@ -238,6 +289,8 @@ export const assignmentSchema = z.object({
   artifact: artifactSchema.optional(),
   /** Values of secrets, which must not appear in logs. Absent from older edges. */
   masked: z.array(z.string()).optional(),
+  /** Of a worker of type POD. */
+  pod: assignedPodSchema.optional(),
 });
 export type Assignment = z.infer<typeof assignmentSchema>;
 
@@ -245,7 +298,7 @@ const assignmentRef = z.object({
   workerId: id,
   endpointId: id,
   revision: count,
-  type: z.enum(["QB", "LB"]).catch("QB"),
+  type: workerTypeSchema.catch("QB"),
   mode: z.enum(["run", "standby"]).optional().catch(undefined),
 });
 
@@ -291,6 +344,11 @@ export type AgentNotice = z.infer<typeof agentNoticeSchema>;
 export const syncReplySchema = z.object({
   revision: count,
   assignments: lenientList(assignmentSchema, unreadableAssignment),
+  /**
+   * Pods whose volumes stay on this host, whether they run or are stopped; those of all others are removed. Absent
+   * from older edges: nothing is removed.
+   */
+  podVolumes: z.array(id).max(POD_VOLUMES_MAX).optional(),
   /** Absent when there is no notice, and from older edges. */
   notice: agentNoticeSchema.optional().catch(undefined),
 });
