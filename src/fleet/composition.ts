@@ -3,6 +3,12 @@ import type { ObjectDatabase } from "../durable/sql.ts";
 import { FleetStore } from "./fleet-store.ts";
 import { HostPools, HostRevisions } from "./hosts/host-pools.ts";
 import { HostPresence, TelemetryCache } from "./hosts/host-presence.ts";
+import { PodPlacer } from "./pods/pod-placer.ts";
+import { PodStore } from "./pods/pod-store.ts";
+import { PodWorkers } from "./pods/pod-workers.ts";
+import { Pods } from "./pods/pods.ts";
+import { Preemptor } from "./pods/preemptor.ts";
+import { PromisedPlaces } from "./pods/promised-places.ts";
 import { Placer } from "./placement/placer.ts";
 import { Standbys } from "./placement/standbys.ts";
 import { UsageStore, WorkerUsage } from "./worker-usage.ts";
@@ -11,12 +17,19 @@ export type FleetParts = ReturnType<typeof fleetParts>;
 
 export function fleetParts(database: ObjectDatabase) {
   const store = new FleetStore(database);
-  const pools = new HostPools(store);
+  const podStore = new PodStore(database);
+  const promised = new PromisedPlaces();
+  const pools = new HostPools(store, podStore, promised);
   const revisions = new HostRevisions(store);
-  const usage = new WorkerUsage(store, new UsageStore(database));
+  const usage = new WorkerUsage(store, podStore, new UsageStore(database));
   const standbys = new Standbys(store, pools, revisions, usage);
-  const placer = new Placer(store, pools, revisions, standbys);
   const telemetry = new TelemetryCache();
   const presence = new HostPresence();
-  return { store, presence, pools, revisions, standbys, placer, telemetry, usage };
+  const base = { store, podStore, promised, pools, revisions, usage, standbys, telemetry, presence };
+  const podWorkers = new PodWorkers(base);
+  const preemptor = new Preemptor({ ...base, podWorkers });
+  const podPlacer = new PodPlacer({ ...base, podWorkers, preemptor });
+  const placer = new Placer({ ...base, podPlacer, preemptor });
+  const pods = new Pods({ ...base, podWorkers, podPlacer });
+  return { ...base, podPlacer, placer, pods };
 }

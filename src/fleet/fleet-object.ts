@@ -8,6 +8,7 @@ import { GroupCommit } from "../durable/group-commit.ts";
 import type { HostStock } from "../domain/placement/stock.ts";
 import type { EndpointPort, DesiredWorkersUpdate } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
+import type { PodConfig } from "../contract/pod.ts";
 import type { FleetReport } from "../domain/jobs/queue-reason.ts";
 import { takeFleetSnapshot, type FleetSnapshot, reportedWorkers, viewWorkers } from "./fleet-snapshot.ts";
 import { fleetParts, type FleetParts } from "./composition.ts";
@@ -19,6 +20,10 @@ import type {
   FleetSyncReply,
   HostChange,
   HostView,
+  PodChangeCall,
+  PodOutcome,
+  PodRef,
+  PodView,
   WorkerView,
   SyncCall,
   UsageCall,
@@ -63,8 +68,10 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
 
   async #wake(): Promise<void> {
     this.#store.load();
+    this.#parts.podStore.load();
     this.#registry.recover(Date.now(), (hostId) => this.#channels.find(hostTag(hostId))[0]?.waiter);
     this.#parts.placer.reviewAll();
+    this.#parts.podPlacer.reviewAll();
     await this.#alarm.load();
   }
 
@@ -90,6 +97,34 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** A secret or registry credential of the account has changed. */
   async renewAssignments(accountId: string): Promise<void> {
     await this.#commit.run(() => this.#registry.renewAssignments(accountId));
+  }
+
+  // Pods
+
+  /** Makes a pod, which has a place at once or has been promised one; nothing is kept of one that has neither. */
+  async createPod(config: PodConfig): Promise<PodOutcome> {
+    return this.#commit.run(() => {
+      this.#plan(); // those that wait come first
+      return this.#parts.pods.create(config, Date.now());
+    });
+  }
+
+  /** Starts, restarts, edits, stops or terminates a pod of the account. */
+  async changePod(call: PodChangeCall): Promise<PodOutcome> {
+    return this.#commit.run(() => {
+      this.#plan();
+      return this.#parts.pods.change(call, Date.now());
+    });
+  }
+
+  /** Pods of an account, the oldest first; without `podIds` all. */
+  async podsOf(accountId: string, podIds?: readonly string[]): Promise<PodView[]> {
+    return this.#parts.pods.viewsOf(accountId, podIds, Date.now());
+  }
+
+  /** A page of the pods of all accounts, in the order of their ids; `after` is the last id of the page before. */
+  async podIds(after: string, limit: number): Promise<PodRef[]> {
+    return this.#parts.podStore.page(after, limit);
   }
 
   // Read API
@@ -187,7 +222,10 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
 
   override async alarm(): Promise<void> {
     this.#alarm.fired();
-    await this.#commit.run(() => this.#registry.removeLost(Date.now()));
+    await this.#commit.run(() => {
+      this.#registry.removeLost(Date.now());
+      this.#parts.pods.passTime(Date.now());
+    });
   }
 
   /** Runs once per turn: places workers, notifies hosts and endpoints of changes. */
@@ -198,8 +236,10 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     for (const hostId of revisions.takeChanged()) this.#channels.notifyAll(hostTag(hostId));
     const hasUnsent = this.#store.unsent.size > 0;
     if (hasUnsent) this.ctx.waitUntil(this.#sendReports());
-    // A host with workers that is not present is lost already.
-    if (this.#store.workers.size > 0) this.#alarm.armBy(presence.earliestDueAt ?? now);
+    const lossAt = presence.earliestDueAt ?? (this.#registry.hasLostWorkers(now) ? now : null);
+    if (this.#store.workers.size > 0 && lossAt !== null) this.#alarm.armBy(lossAt);
+    const { nextTime } = this.#parts.podStore;
+    if (nextTime !== null) this.#alarm.armBy(nextTime);
     if (hasUnsent) this.#alarm.armBy(now + REPORT_AGAIN_MS);
     const { nextExpiryAt } = this.#parts.standbys;
     if (nextExpiryAt !== null) this.#alarm.armBy(nextExpiryAt);
@@ -220,16 +260,18 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     const workers = this.#store
       .workersOn(hostId)
       .filter((worker) => worker.retiredIn === null)
-      .map(({ workerId, endpointId, version, gpuIndexes, size, standbyAt }) => ({
+      .map(({ workerId, endpointId, version, gpuIndexes, size, standbyAt, isPod }) => ({
         workerId,
         endpointId,
         version,
         gpuIndexes,
         ...(standbyAt !== null && { mode: "standby" as const }),
+        ...(isPod && { isPod: true as const }),
         limits: limitsOf({ gpuIndexes, size }, gpus),
       }));
     const revision = this.#store.hosts.get(hostId)?.revision ?? 0;
-    return { kind: "assignments", revision, workers, podVolumes: [] };
+    const podVolumes = this.#parts.podStore.withVolumeOn(hostId).map(({ config }) => config.podId);
+    return { kind: "assignments", revision, workers, podVolumes };
   }
 
   /** Sends reports to endpoints; the alarm tries again those that are unreachable. */

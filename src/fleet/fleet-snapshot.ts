@@ -83,7 +83,7 @@ export function viewWorkers(store: FleetStore, endpointIds: readonly string[]): 
   return [...new Set(endpointIds)]
     .flatMap((endpointId) => store.workersOf(endpointId))
     .toSorted((a, b) => a.createdAt - b.createdAt || a.workerId.localeCompare(b.workerId))
-    .map((worker) => viewOf(store, worker));
+    .map((worker) => viewOfWorker(store, worker));
 }
 
 /** The workers of an endpoint, as reported to its object. */
@@ -100,7 +100,7 @@ export function stateOf({ state, standbyAt, retiredIn }: WorkerRecord): WorkerRe
   return standbyAt !== null && retiredIn === null ? "standby" : state;
 }
 
-function viewOf(store: FleetStore, worker: WorkerRecord): WorkerView {
+export function viewOfWorker(store: FleetStore, worker: WorkerRecord): WorkerView {
   const { workerId, endpointId, hostId, version, imageDigest, createdAt, start, gpuIndexes } = worker;
   const state = stateOf(worker);
   const detail = detailWithMoves(worker);

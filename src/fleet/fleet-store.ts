@@ -19,6 +19,8 @@ export type HostRecord = {
   /** Loses its present workers as well. */
   readonly isDrained: boolean;
   readonly removedAt: number | null;
+  /** Since when a host that has pods has been lost; null for one that is there, or has none. */
+  readonly awaySince: number | null;
 };
 
 export type WorkerRecord = {
@@ -43,6 +45,8 @@ export type WorkerRecord = {
   /** As last reported by its agent; not stored. */
   readonly failing: Failing | null;
   readonly moves: Moves | null;
+  /** It is the container of a pod: both its own id and that of its endpoint are the id of the pod. */
+  readonly isPod: boolean;
 };
 
 export type DesiredWorkersRecord = { readonly desired: number; readonly config: EndpointConfig };
@@ -79,7 +83,7 @@ export class FleetStore {
   #readHosts(): HostRecord[] {
     const rows = this.#database.all<HostRow>`
       SELECT host_id AS hostId, account_id AS accountId, name, agent_version AS agentVersion, inventory, revision,
-             cordoned AS isCordoned, drained AS isDrained, removed_at AS removedAt
+             cordoned AS isCordoned, drained AS isDrained, removed_at AS removedAt, away_since AS awaySince
         FROM host`;
     return rows.map(toHost);
   }
@@ -88,7 +92,8 @@ export class FleetStore {
     const rows = this.#database.all<WorkerRow>`
       SELECT worker_id AS workerId, endpoint_id AS endpointId, host_id AS hostId, version,
              gpu_indexes AS gpuIndexes, state, detail, created_at AS createdAt, retired_in AS retiredIn, start, size,
-             standby_at AS standbyAt, revivals, revived_at AS revivedAt, image_digest AS imageDigest, moves
+             standby_at AS standbyAt, revivals, revived_at AS revivedAt, image_digest AS imageDigest, moves,
+             is_pod AS isPod
         FROM worker`;
     return rows.map(toWorker);
   }
@@ -97,9 +102,10 @@ export class FleetStore {
     this.hosts.set(host.hostId, host);
     this.#database.run`
       INSERT OR REPLACE INTO host
-        (host_id, account_id, agent_version, inventory, revision, name, cordoned, drained, removed_at)
+        (host_id, account_id, agent_version, inventory, revision, name, cordoned, drained, removed_at, away_since)
       VALUES (${host.hostId}, ${host.accountId}, ${host.agentVersion}, ${JSON.stringify(host.inventory)},
-              ${host.revision}, ${host.name}, ${host.isCordoned}, ${host.isDrained}, ${host.removedAt})`;
+              ${host.revision}, ${host.name}, ${host.isCordoned}, ${host.isDrained}, ${host.removedAt},
+              ${host.awaySince})`;
   }
 
   removeHost(hostId: string): void {
@@ -113,12 +119,12 @@ export class FleetStore {
     this.#database.run`
       INSERT OR REPLACE INTO worker
         (worker_id, endpoint_id, host_id, version, gpu_indexes, state, detail, created_at, retired_in,
-         start, size, standby_at, revivals, revived_at, image_digest, moves)
+         start, size, standby_at, revivals, revived_at, image_digest, moves, is_pod)
       VALUES (${worker.workerId}, ${worker.endpointId}, ${worker.hostId}, ${worker.version},
               ${JSON.stringify(worker.gpuIndexes)}, ${worker.state}, ${worker.detail}, ${worker.createdAt},
               ${worker.retiredIn}, ${start && JSON.stringify(start)}, ${size && JSON.stringify(size)},
               ${worker.standbyAt}, ${worker.revivals}, ${worker.revivedAt}, ${worker.imageDigest},
-              ${moves && JSON.stringify(moves)})`;
+              ${moves && JSON.stringify(moves)}, ${worker.isPod})`;
   }
 
   /** Updates only what is not stored. */
@@ -147,7 +153,7 @@ export class FleetStore {
     { workerId, endpointId }: Pick<WorkerRecord, "workerId" | "endpointId">,
   ): boolean {
     const worker = this.workers.get(workerId);
-    if (worker) return worker.hostId === hostId && worker.endpointId === endpointId;
+    if (worker?.hostId === hostId) return worker.endpointId === endpointId;
     const gone = this.#database.all`
       SELECT worker_id FROM gone_worker
        WHERE worker_id = ${workerId} AND endpoint_id = ${endpointId} AND host_id = ${hostId}`;
@@ -200,7 +206,7 @@ export class FleetStore {
     return [...this.#byHost.keys()];
   }
 
-  /** Neither the endpoint nor the host of a worker ever changes. */
+  /** Neither the endpoint nor the host of a worker changes as long as it has a row. */
   #remember(worker: WorkerRecord): void {
     this.workers.set(worker.workerId, worker);
     if (worker.standbyAt !== null && worker.retiredIn === null) this.standbys.set(worker.workerId, worker);
@@ -228,8 +234,10 @@ type HostRow = Omit<HostRecord, "inventory" | "isCordoned" | "isDrained"> &
   Readonly<Record<"inventory", string> & Record<"isCordoned" | "isDrained", number>>;
 
 /** A worker whose lists and records are JSON. */
-type WorkerRow = Omit<WorkerRecord, "gpuIndexes" | "start" | "size" | "moves" | "failing"> &
-  Readonly<Record<"gpuIndexes", string> & Record<"start" | "size" | "moves", string | null>>;
+type WorkerRow = Omit<WorkerRecord, "gpuIndexes" | "start" | "size" | "moves" | "failing" | "isPod"> &
+  Readonly<
+    Record<"gpuIndexes", string> & Record<"start" | "size" | "moves", string | null> & Record<"isPod", number>
+  >;
 
 function toHost(row: HostRow): HostRecord {
   return {
@@ -248,6 +256,7 @@ function toWorker(row: WorkerRow): WorkerRecord {
     size: parse<Size>(row.size),
     failing: null,
     moves: parse<Moves>(row.moves),
+    isPod: row.isPod !== 0,
   };
 }
 

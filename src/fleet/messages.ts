@@ -4,6 +4,7 @@ import type { HostTelemetry } from "../contract/agent/telemetry.ts";
 import type { PodConfig } from "../contract/pod.ts";
 import type { PlacementFailure } from "../domain/placement/host-pool.ts";
 import type { GpuStock } from "../domain/placement/stock.ts";
+import type { StopReason } from "../domain/pods/pod-life.ts";
 import type { WorkerLimits } from "../domain/placement/host-capacity.ts";
 import type { WorkerStart } from "../domain/jobs/timeline.ts";
 import type { SeenTelemetry } from "./hosts/host-presence.ts";
@@ -52,9 +53,6 @@ export type FleetSyncReply =
 
 // Pods
 
-/** Why a pod is stopped. */
-export type StopReason = "stopped" | "stop_time" | "preempted" | "host_removed";
-
 /** A pod as Fleet knows it. */
 export type PodView = {
   readonly podId: string;
@@ -80,18 +78,32 @@ export type PodHost = {
   readonly hostId: string;
   readonly name: string;
   readonly isPresent: boolean;
+  /** It gets no new pods. One that has its volume there stays until its owner stops it; others move. */
+  readonly isDrained: boolean;
   readonly lastSeenAt: number | null;
   readonly publicAddress: string | null;
   readonly dataCenterId: string;
 };
 
-/** `start`, `restart`, `edit` and `stop` take a pod from any state; what is already so stays as it is. */
+/**
+ * `start`, `restart`, `edit` and `stop` take a pod from any state; what is already so stays as it is. An edit leaves a
+ * stopped pod stopped; one whose configuration has the version that the pod has (of its name, its bid, its times)
+ * leaves its container alone.
+ */
 export type PodChange =
   | { readonly kind: "start"; readonly config: PodConfig }
   | { readonly kind: "edit"; readonly config: PodConfig }
   | { readonly kind: "restart"; readonly config: PodConfig }
   | { readonly kind: "stop" }
   | { readonly kind: "terminate" };
+
+export type PodChangeCall = {
+  readonly podId: string;
+  readonly accountId: string;
+  readonly change: PodChange;
+};
+
+export type PodRef = { readonly podId: string; readonly accountId: string };
 
 export type PodOutcome =
   | { readonly kind: "done"; readonly pod: PodView }

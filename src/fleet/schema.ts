@@ -69,4 +69,22 @@ export const FLEET_MIGRATIONS = [
    ) STRICT, WITHOUT ROWID;`,
   `ALTER TABLE wish RENAME COLUMN wanted TO desired;
    ALTER TABLE wish RENAME TO desired_workers;`,
+  `-- Pods: whether each shall run, why not and since when, and the host that has its volume.
+   CREATE TABLE pod (
+     pod_id         TEXT PRIMARY KEY,
+     config         TEXT    NOT NULL,
+     -- Of its container.
+     version        INTEGER NOT NULL,
+     desired        TEXT    NOT NULL,
+     stop_reason    TEXT,
+     created_at     INTEGER NOT NULL,
+     changed_at     INTEGER NOT NULL,
+     volume_host_id TEXT,
+     -- Published ports of its container, as JSON.
+     ports          TEXT    NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   -- The worker is the container of a pod, whose id its id is.
+   ALTER TABLE worker ADD COLUMN is_pod INTEGER NOT NULL DEFAULT 0;
+   -- Since when a host that has pods has been lost.
+   ALTER TABLE host ADD COLUMN away_since INTEGER;`,
 ] as const;

@@ -2,10 +2,11 @@
 import type { UsedGpus, WorkerHour, WorkerLifetime } from "../domain/metrics/worker-usage.ts";
 import { workerHours } from "../domain/metrics/worker-usage.ts";
 import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
+import type { PodStore } from "./pods/pod-store.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
 
 export type EndpointHour = WorkerHour & {
-  /** Empty when Fleet no longer knows the endpoint. */
+  /** Of the endpoint, or of the pod whose id is in its place; empty when Fleet no longer knows it. */
   readonly name: string;
 };
 
@@ -13,10 +14,12 @@ const HOUR_MS = 3_600_000;
 
 export class WorkerUsage {
   readonly #store: FleetStore;
+  readonly #pods: PodStore;
   readonly #ended: UsageStore;
 
-  constructor(store: FleetStore, ended: UsageStore) {
+  constructor(store: FleetStore, pods: PodStore, ended: UsageStore) {
     this.#store = store;
+    this.#pods = pods;
     this.#ended = ended;
   }
 
@@ -37,7 +40,7 @@ export class WorkerUsage {
     const waiting = until > now ? this.#waiting(now) : [];
     return [...workerHours(lifetimes, since, end), ...waiting].map((hour) => ({
       ...hour,
-      name: this.#store.desiredWorkers.get(hour.endpointId)?.config.name ?? "",
+      name: this.#nameOf(hour.endpointId),
     }));
   }
 
@@ -49,6 +52,10 @@ export class WorkerUsage {
   /** Workers that ended before this time are recorded elsewhere. */
   forgetBefore(before: number): void {
     this.#ended.forgetBefore(before);
+  }
+
+  #nameOf(id: string): string {
+    return (this.#store.desiredWorkers.get(id) ?? this.#pods.get(id))?.config.name ?? "";
   }
 
   #waiting(at: number): WorkerHour[] {

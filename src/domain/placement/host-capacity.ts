@@ -2,7 +2,7 @@
 import type { Gpu } from "../../contract/agent/agent.ts";
 import { findDataCenter } from "../../catalog/data-centers.ts";
 import { resolveDataCenter } from "./stock.ts";
-import { HOST_WORKERS_MAX } from "../../contract/agent/agent.ts";
+import { HOST_WORKERS_MAX, POD_VOLUMES_MAX } from "../../contract/agent/agent.ts";
 
 /** What a worker takes of its host beside GPUs. */
 export type Size = {
@@ -34,6 +34,11 @@ export type CandidateHost = {
   readonly dataCenterId?: string | undefined;
   readonly cudaVersion?: string | undefined;
   readonly networkVolumeIds?: readonly string[] | undefined;
+  readonly canRunPods?: boolean | undefined;
+  /** Clients reach published ports of pods. */
+  readonly hasPublicAddress?: boolean | undefined;
+  /** Volumes of pods on the host, whether these run or not. */
+  readonly podVolumes?: { readonly count: number; readonly diskMb: number } | undefined;
   readonly isCordoned: boolean;
   readonly isDrained: boolean;
 };
@@ -78,9 +83,13 @@ export class HostCapacity {
     return this.#workers >= HOST_WORKERS_MAX;
   }
 
+  get isFullOfVolumes(): boolean {
+    return (this.host.podVolumes?.count ?? 0) >= POD_VOLUMES_MAX;
+  }
+
   get free(): Size {
     const { cpuMilli, memoryMb, diskMb } = this.total;
-    const promised = diskMb - this.#taken.diskMb;
+    const promised = diskMb - this.#taken.diskMb - (this.host.podVolumes?.diskMb ?? 0);
     return {
       cpuMilli: cpuMilli - this.#taken.cpuMilli,
       memoryMb: memoryMb - this.#taken.memoryMb,
@@ -89,9 +98,14 @@ export class HostCapacity {
     };
   }
 
-  /** GPUs without a standby worker come first. */
-  gpusOf(tier: string, excludedModels: readonly string[]): readonly Gpu[] {
-    const gpus = this.host.gpus.filter((gpu) => gpu.tier === tier && !excludedModels.includes(gpu.name));
+  /** GPUs without a standby worker come first. A simulated GPU stands for any model of its tier. */
+  gpusOf(
+    { tier, model }: { readonly tier: string; readonly model?: string },
+    excludedModels: readonly string[],
+  ): readonly Gpu[] {
+    const gpus = this.host.gpus
+      .filter((gpu) => gpu.tier === tier && !excludedModels.includes(gpu.name))
+      .filter((gpu) => model === undefined || gpu.name === model || gpu.isSimulated);
     if (this.#standbyGpus.size === 0) return gpus;
     return gpus.toSorted(
       (a, b) => Number(this.#standbyGpus.has(a.index)) - Number(this.#standbyGpus.has(b.index)),

@@ -1,6 +1,7 @@
 /** Whether a worker fits a host, and what prevents it if not. */
 import type { Gpu } from "../../contract/agent/agent.ts";
 import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
+import { findGpuCard } from "../../catalog/gpu-cards.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import type { HostCapacity, Size } from "./host-capacity.ts";
 
@@ -15,17 +16,36 @@ export type Requirement = Pick<
   | "networkVolumeIds"
   | "allowedCudaVersions"
   | "minCudaVersion"
->;
+> & {
+  /** Only pods have these. */
+  readonly pod?: PodRequirement | undefined;
+};
+
+export type PodRequirement = {
+  /** Models of GPUs in order of preference, in place of tiers. */
+  readonly gpuModels: readonly string[];
+  /** What it needs where the share that goes with its GPUs is less. */
+  readonly minMemoryMb: number;
+  readonly minCpuMilli: number;
+  /** Disk of a volume that is not on its host yet. */
+  readonly newVolumeMb: number;
+  /** The only host that will do, such as the one that has its volume; null for any. */
+  readonly hostId: string | null;
+  readonly needsPublicAddress: boolean;
+};
 
 /** One of the sets of resources with which a worker of the endpoint can run. */
 export type ResourceRequest =
-  | { readonly kind: "gpu"; readonly tier: string }
+  | { readonly kind: "gpu"; readonly tier: string; readonly model?: string }
   | { readonly kind: "cpu"; readonly cpuMilli: number; readonly memoryMb: number };
 
 /** What prevents a fit; later in this list, more of the host is right. */
 export const MISFITS = [
+  "other_host",
   "no_gpu",
   "few_gpus",
+  "no_pods",
+  "no_address",
   "location",
   "cuda",
   "volume",
@@ -43,8 +63,15 @@ export type Fit =
 
 const MEGABYTES_PER_GB = 1_000;
 
-/** The ways in which an endpoint's worker can be had, in order of preference. */
-export function resourceRequests({ gpuTiers, instanceIds = [] }: Requirement): readonly ResourceRequest[] {
+/** The ways in which a worker can be had, in order of preference. Of a model that is no card of a tier there are none. */
+export function resourceRequests({
+  gpuTiers,
+  instanceIds = [],
+  pod,
+}: Requirement): readonly ResourceRequest[] {
+  if (pod && pod.gpuModels.length > 0) {
+    return pod.gpuModels.map((model) => ({ kind: "gpu", tier: findGpuCard(model)?.tier ?? "", model }));
+  }
   if (gpuTiers.length > 0) return gpuTiers.map((tier) => ({ kind: "gpu", tier }));
   const sizes = instanceIds.flatMap((id): ResourceRequest[] => {
     const reading = readCpuInstance(id);
@@ -55,15 +82,21 @@ export function resourceRequests({ gpuTiers, instanceIds = [] }: Requirement): r
   return sizes.length > 0 ? sizes : [{ kind: "cpu", cpuMilli: 0, memoryMb: 0 }];
 }
 
-/** MB of disk that a worker of the endpoint may fill. */
-export function diskOf({ containerDiskInGb = 0 }: Requirement): number {
-  return containerDiskInGb * MEGABYTES_PER_GB;
+/** Whether it asks for GPUs. */
+export function needsGpus({ gpuTiers, pod }: Requirement): boolean {
+  return gpuTiers.length > 0 || (pod?.gpuModels.length ?? 0) > 0;
+}
+
+/** MB of disk that a worker may fill. */
+export function diskOf({ containerDiskInGb = 0, pod }: Requirement): number {
+  return containerDiskInGb * MEGABYTES_PER_GB + (pod?.newVolumeMb ?? 0);
 }
 
 export function fitOf(capacity: HostCapacity, requirement: Requirement, request: ResourceRequest): Fit {
-  const gpus = request.kind === "gpu" ? capacity.gpusOf(request.tier, requirement.excludedGpuModels) : [];
+  const gpus = request.kind === "gpu" ? capacity.gpusOf(request, requirement.excludedGpuModels) : [];
   const size = sizeOf(capacity, requirement, request);
-  const misfit = permanentMisfit(capacity, requirement, { request, gpus, size }) ?? temporaryMisfit(capacity);
+  const misfit =
+    permanentMisfit(capacity, requirement, { request, gpus, size }) ?? temporaryMisfit(capacity, requirement);
   if (misfit) return { kind: "misfit", misfit };
 
   const count = request.kind === "gpu" ? requirement.gpuCount : 0;
@@ -82,8 +115,12 @@ function permanentMisfit(
   requirement: Requirement,
   { request, gpus, size }: Need,
 ): Misfit | undefined {
+  const { pod } = requirement;
+  if (pod && pod.hostId !== null && pod.hostId !== capacity.host.hostId) return "other_host";
   if (request.kind === "gpu" && gpus.length === 0) return "no_gpu";
   if (request.kind === "gpu" && gpus.length < requirement.gpuCount) return "few_gpus";
+  if (pod && !capacity.host.canRunPods) return "no_pods";
+  if (pod?.needsPublicAddress && !capacity.host.hasPublicAddress) return "no_address";
   if (!capacity.isIn(requirement.locations)) return "location";
   if (request.kind === "gpu" && !hasCuda(capacity.host.cudaVersion, requirement)) return "cuda";
   if (!hasVolume(capacity.host.networkVolumeIds, requirement.networkVolumeIds)) return "volume";
@@ -91,15 +128,21 @@ function permanentMisfit(
   return size.diskMb > capacity.total.diskMb ? "disk" : undefined;
 }
 
-function temporaryMisfit({ host, isFull }: HostCapacity): Misfit | undefined {
-  if (host.isDrained) return "drained";
-  if (host.isCordoned) return "cordoned";
-  return isFull ? "taken" : undefined;
+function temporaryMisfit(capacity: HostCapacity, { pod }: Requirement): Misfit | undefined {
+  if (capacity.host.isDrained) return "drained";
+  if (capacity.host.isCordoned) return "cordoned";
+  const needsVolume = pod !== undefined && pod.newVolumeMb > 0;
+  return capacity.isFull || (needsVolume && capacity.isFullOfVolumes) ? "taken" : undefined;
 }
 
 function sizeOf(capacity: HostCapacity, requirement: Requirement, request: ResourceRequest): Size {
   const { cpuMilli, memoryMb } = request.kind === "cpu" ? request : capacity.shareOf(requirement.gpuCount);
-  return { cpuMilli, memoryMb, diskMb: diskOf(requirement) };
+  const { minCpuMilli = 0, minMemoryMb = 0 } = requirement.pod ?? {};
+  return {
+    cpuMilli: Math.max(cpuMilli, minCpuMilli),
+    memoryMb: Math.max(memoryMb, minMemoryMb),
+    diskMb: diskOf(requirement),
+  };
 }
 
 function contains(free: Size, size: Size): boolean {

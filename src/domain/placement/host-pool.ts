@@ -65,18 +65,13 @@ export class HostPool {
     among?: ReadonlySet<string>,
     except?: ReadonlySet<string>,
   ): Place | undefined {
-    for (const request of resourceRequests(requirement)) {
-      let second: Found | undefined;
-      for (const capacity of among ? this.#named(among) : this.#candidates(requirement, request)) {
-        if (except?.has(capacity.host.hostId)) continue;
-        const fit = fitOf(capacity, requirement, request);
-        if (fit.kind === "misfit") continue;
-        if (!capacity.wouldEvict(fit.gpuIndexes)) return this.#allocate({ capacity, ...fit });
-        second ??= { capacity, ...fit };
-      }
-      if (second) return this.#allocate(second);
-    }
-    return undefined;
+    const found = this.#find(requirement, among, except);
+    return found && this.#allocate(found);
+  }
+
+  /** Whether such a worker fits one of the hosts now. */
+  fits(requirement: Requirement, except?: ReadonlySet<string>): boolean {
+    return this.#find(requirement, undefined, except) !== undefined;
   }
 
   /** Allocates the capacity that a standby worker had before, if it is still free. */
@@ -89,6 +84,27 @@ export class HostPool {
 
   capacityOf(hostId: string): HostCapacity | undefined {
     return this.#hosts.get(hostId);
+  }
+
+  #find(
+    requirement: Requirement,
+    among?: ReadonlySet<string>,
+    except?: ReadonlySet<string>,
+  ): Found | undefined {
+    const hostId = requirement.pod?.hostId ?? null;
+    const named = hostId === null ? among : new Set([hostId]);
+    for (const request of resourceRequests(requirement)) {
+      let second: Found | undefined;
+      for (const capacity of named ? this.#named(named) : this.#candidates(requirement, request)) {
+        if (except?.has(capacity.host.hostId)) continue;
+        const fit = fitOf(capacity, requirement, request);
+        if (fit.kind === "misfit") continue;
+        if (!capacity.wouldEvict(fit.gpuIndexes)) return { capacity, ...fit };
+        second ??= { capacity, ...fit };
+      }
+      if (second) return second;
+    }
+    return undefined;
   }
 
   #allocate({ capacity, gpuIndexes, size }: Found): Place {
@@ -134,6 +150,17 @@ export class HostPool {
     this.#indexes.set(key, index);
     return index;
   }
+}
+
+/** Where on this host such a worker fits, in the first way that does. */
+export function findPlaceOn(capacity: HostCapacity, requirement: Requirement): Place | undefined {
+  for (const request of resourceRequests(requirement)) {
+    const fit = fitOf(capacity, requirement, request);
+    if (fit.kind === "fits") {
+      return { hostId: capacity.host.hostId, gpuIndexes: fit.gpuIndexes, size: fit.size };
+    }
+  }
+  return undefined;
 }
 
 const WITHOUT_GPUS = "without GPUs";

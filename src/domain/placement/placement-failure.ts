@@ -1,9 +1,11 @@
 /** Why a wanted worker has no place: what was looked for, and how near the nearest host comes. */
+import type { Gpu } from "../../contract/agent/agent.ts";
 import type { HostCapacity } from "./host-capacity.ts";
 import {
   resourceRequests,
   diskOf,
   fitOf,
+  needsGpus,
   MISFITS,
   type ResourceRequest,
   type Misfit,
@@ -23,7 +25,8 @@ export function explainPlacementFailure(
 ): PlacementFailure {
   if (capacities.length === 0) return { reason: "no_host", detail: NO_HOST };
   const nearest = nearestMisses(requirement, capacities);
-  const reason = requirement.gpuTiers.length > 0 ? "no_matching_gpu" : "no_host";
+  const isAway = nearest.some(({ misfit }) => misfit === "other_host");
+  const reason = needsGpus(requirement) && !isAway ? "no_matching_gpu" : "no_host";
   return { reason, detail: describeMisses(requirement, capacities, nearest) };
 }
 
@@ -54,6 +57,12 @@ function describeMisses(
   if (!first) return "No host had room a moment ago; Edgerun is looking for one again.";
   const hosts = [...new Set(misses.map(({ capacity }) => capacity))];
   switch (first.misfit) {
+    case "other_host":
+      return AWAY;
+    case "no_pods":
+      return `${nameHosts(hosts)} ${hosts.length === 1 ? "has an agent that runs" : "have agents that run"} no pods. ${UPGRADE}`;
+    case "no_address":
+      return `${nameHosts(hosts)} ${has(hosts)} no public address. ${PUBLISH}`;
     case "no_gpu":
       return describeNoGpu(requirement, capacities);
     case "few_gpus":
@@ -76,33 +85,38 @@ function describeMisses(
   }
 }
 
+const AWAY =
+  "The host that the pod is on, or that has its volume, is not connected. Start its agent, or make another pod.";
+const UPGRADE = "On a host with Docker, run: sudo edgerun-agent upgrade";
+const PUBLISH = "Ask for none (supportPublicIp), or give a host one.";
 const MOVE = "Allow one of these places in locations, or join a host there.";
 const RELAX = "Allow another version, or update the driver.";
 const ATTACH = "Use another volume, or join a host that has it.";
 
-function describeNoGpu(
-  { gpuTiers, excludedGpuModels }: Requirement,
-  capacities: readonly HostCapacity[],
-): string {
+function describeNoGpu(requirement: Requirement, capacities: readonly HostCapacity[]): string {
+  const { excludedGpuModels, pod } = requirement;
   const gpus = capacities.flatMap(({ host }) => host.gpus);
-  const offered = [...new Set(gpus.flatMap(({ tier }) => tier ?? []))].toSorted();
+  const offered = [
+    ...new Set(gpus.flatMap(({ name, tier }) => (tier === null ? [] : pod ? name : tier))),
+  ].toSorted();
   const hosts = capacities.length === 1 ? "the connected host" : `the ${capacities.length} connected hosts`;
   const without = excludedGpuModels.length > 0 ? ` without ${list(excludedGpuModels, "and")}` : "";
   const offer = offered.length > 0 ? offered.join(", ") : "no GPU of a known tier";
+  const advice = pod ? "Name a model that is there" : "Add a tier that is there to gpuIds";
   return (
-    `The endpoint asks for ${gpuTiers.join(", ")}${without}, and ${hosts} can give ${offer}. ` +
-    "Add a tier that is there to gpuIds, or join a host that has one of these."
+    `${asksFor(requirement)} ${gpuNames(requirement).join(", ")}${without}, and ${hosts} can give ${offer}. ` +
+    `${advice}, or join a host that has one of these.`
   );
 }
 
 function describeFewGpus(requirement: Requirement, hosts: readonly HostCapacity[]): string {
   const most = Math.max(
     ...hosts.flatMap((capacity) =>
-      requirement.gpuTiers.map((tier) => countGpus(capacity, requirement, tier)),
+      resourceRequests(requirement).map((request) => gpusFor(capacity, requirement, request).length),
     ),
   );
   return (
-    `The endpoint asks for ${requirement.gpuCount} GPUs of ${list(requirement.gpuTiers, "or")} on one host; ` +
+    `${asksFor(requirement)} ${requirement.gpuCount} GPUs of ${list(gpuNames(requirement), "or")} on one host; ` +
     `no host has more than ${most}. Lower gpuCount, or join a larger host.`
   );
 }
@@ -115,16 +129,15 @@ function describeTaken(requirement: Requirement, hosts: readonly HostCapacity[],
     const free = `at most ${round(vcpus)} vCPUs and ${gb(memory)} of memory free`;
     return `${nameHosts(hosts)} ${has(hosts)} ${free}; ${describeResources(request)} are asked for. ${wait}`;
   }
-  const tiers = requirement.gpuTiers.filter((tier) =>
-    hosts.some((capacity) => countGpus(capacity, requirement, tier) > 0),
+  const requests = resourceRequests(requirement).filter((each) =>
+    hosts.some((capacity) => gpusFor(capacity, requirement, each).length > 0),
   );
-  const gpus = hosts.flatMap((capacity) =>
-    tiers.flatMap((tier) =>
-      capacity.gpusOf(tier, requirement.excludedGpuModels).map((gpu) => ({ capacity, gpu })),
-    ),
-  );
+  const gpus = hosts.flatMap((capacity) => {
+    const usable = new Set(requests.flatMap((each) => gpusFor(capacity, requirement, each)));
+    return [...usable].map((gpu) => ({ capacity, gpu }));
+  });
   const free = gpus.filter(({ capacity, gpu }) => capacity.isFree(gpu)).length;
-  const subject = `${nameHosts(hosts)} ${has(hosts)} ${list(tiers, "and")}`;
+  const subject = `${nameHosts(hosts)} ${has(hosts)} ${list(requests.flatMap(gpuName), "and")}`;
   if (free === 0) {
     const all = gpus.length === 1 ? "the only GPU is" : `all ${gpus.length} GPUs are`;
     return `${subject}, but ${all} taken. ${wait}`;
@@ -148,8 +161,21 @@ function has(hosts: readonly HostCapacity[]): string {
   return hosts.length === 1 ? "has" : "have";
 }
 
-function having({ gpuTiers }: Requirement): string {
-  return gpuTiers.length > 0 ? `with ${list(gpuTiers, "or")} ` : "";
+function having(requirement: Requirement): string {
+  return needsGpus(requirement) ? `with ${list(gpuNames(requirement), "or")} ` : "";
+}
+
+function asksFor({ pod }: Requirement): string {
+  return `The ${pod ? "pod" : "endpoint"} asks for`;
+}
+
+/** The tiers or models of the GPUs that it asks for. */
+function gpuNames(requirement: Requirement): readonly string[] {
+  return resourceRequests(requirement).flatMap(gpuName);
+}
+
+function gpuName(request: ResourceRequest): readonly string[] {
+  return request.kind === "gpu" ? [request.model ?? request.tier] : [];
 }
 
 function describeLocations(hosts: readonly HostCapacity[]): string {
@@ -197,8 +223,12 @@ function describeMostDisk(hosts: readonly HostCapacity[]): string {
   return `${nameHosts([most])} has ${gb(Math.max(0, most.free.diskMb))} of disk free${others}`;
 }
 
-function countGpus(capacity: HostCapacity, { excludedGpuModels }: Requirement, tier: string): number {
-  return capacity.gpusOf(tier, excludedGpuModels).length;
+function gpusFor(
+  capacity: HostCapacity,
+  { excludedGpuModels }: Requirement,
+  request: ResourceRequest,
+): readonly Gpu[] {
+  return request.kind === "gpu" ? capacity.gpusOf(request, excludedGpuModels) : [];
 }
 
 function gb(megabytes: number): string {

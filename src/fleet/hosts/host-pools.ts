@@ -1,11 +1,15 @@
 /** Capacity of the present hosts of each account, in step with the store; and the revisions of hosts. */
-import type { CandidateHost } from "../../domain/placement/host-capacity.ts";
+import { type CandidateHost, HostCapacity } from "../../domain/placement/host-capacity.ts";
 import { HostPool } from "../../domain/placement/host-pool.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
 import type { FleetStore, HostRecord } from "../fleet-store.ts";
+import type { PodStore } from "../pods/pod-store.ts";
+import type { PromisedPlaces } from "../pods/promised-places.ts";
 
 export class HostPools {
   readonly #store: FleetStore;
+  readonly #pods: PodStore;
+  readonly #promised: PromisedPlaces;
   readonly #pools = new Map<string, HostPool>();
   /** Hosts in a pool, by account. */
   readonly #accounts = new Map<string, string>();
@@ -13,8 +17,10 @@ export class HostPools {
   readonly #diskFreeMb = new Map<string, number>();
   #stale = new Set<string>();
 
-  constructor(store: FleetStore) {
+  constructor(store: FleetStore, pods: PodStore, promised: PromisedPlaces) {
     this.#store = store;
+    this.#pods = pods;
+    this.#promised = promised;
   }
 
   /** Workers are placed on the host from now on. */
@@ -61,7 +67,7 @@ export class HostPools {
       changed.set(accountId, (changed.get(accountId) ?? new Set<string>()).add(hostId));
       const host = this.#store.hosts.get(hostId);
       if (host && host.removedAt === null && isPresent(hostId)) {
-        this.of(accountId).upsert(this.#candidate(host), this.#store.workersOn(hostId));
+        this.of(accountId).upsert(this.#candidate(host), this.#allocationsOn(hostId));
       } else {
         this.of(accountId).remove(hostId);
         this.#accounts.delete(hostId);
@@ -71,6 +77,25 @@ export class HostPools {
     return changed;
   }
 
+  /** Updates the pool of one present host at once; that is no news for those that wait for capacity. */
+  renew(hostId: string): void {
+    const host = this.#store.hosts.get(hostId);
+    if (!host || !this.of(host.accountId).capacityOf(hostId)) return;
+    this.of(host.accountId).upsert(this.#candidate(host), this.#allocationsOn(hostId));
+  }
+
+  /** What a present host has without this worker; undefined for one that is absent. */
+  capacityWithout(hostId: string, workerId: string): HostCapacity | undefined {
+    const host = this.#store.hosts.get(hostId);
+    const current = host && this.of(host.accountId).capacityOf(hostId);
+    const others = this.#store.workersOn(hostId).filter((worker) => worker.workerId !== workerId);
+    return current && new HostCapacity(current.host, [...others, ...this.#promised.on(hostId)]);
+  }
+
+  #allocationsOn(hostId: string) {
+    return [...this.#store.workersOn(hostId), ...this.#promised.on(hostId)];
+  }
+
   #candidate(host: HostRecord): CandidateHost {
     const { hostId, name, inventory, isCordoned } = host;
     const { gpus, cpuCount, memoryMb, dataCenterId, cudaVersion, networkVolumeIds } = inventory;
@@ -78,7 +103,10 @@ export class HostPools {
     const diskFreeMb = this.#diskFreeMb.get(hostId) ?? diskMb;
     const size = { cpuCount, memoryMb, diskMb, diskFreeMb };
     const place = { dataCenterId, cudaVersion, networkVolumeIds };
-    return { hostId, name, gpus, ...size, ...place, isCordoned, isDrained: isDraining(host) };
+    const { canRunPods, publicAddress } = inventory;
+    const podVolumes = this.#pods.volumesOn(hostId);
+    const pods = { canRunPods, hasPublicAddress: publicAddress !== undefined, podVolumes };
+    return { hostId, name, gpus, ...size, ...place, ...pods, isCordoned, isDrained: isDraining(host) };
   }
 }
 

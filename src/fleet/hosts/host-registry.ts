@@ -25,12 +25,13 @@ export class HostRegistry {
   /** To be called once, when the store is loaded; a host with workers gets time to return. */
   recover(now: number, heardOf: (hostId: string) => Heard | undefined): void {
     const { store } = this.#parts;
-    for (const { hostId, removedAt } of store.hosts.values()) {
+    for (const { hostId, removedAt, awaySince } of store.hosts.values()) {
       if (removedAt !== null && now - removedAt > HOST_TOMBSTONE_MS) store.removeHost(hostId);
       if (removedAt !== null) continue;
       const heard = heardOf(hostId);
+      const mayReturn = awaySince === null && store.countWorkersOn(hostId) > 0;
       if (heard) this.#heard(hostId, heard);
-      else if (store.countWorkersOn(hostId) > 0) this.#heard(hostId, { at: now, holdMs: 0 });
+      else if (mayReturn) this.#heard(hostId, { at: now, holdMs: 0 });
     }
   }
 
@@ -53,20 +54,35 @@ export class HostRegistry {
 
   /** Lost hosts get no more workers. */
   expelSilent(now: number): void {
-    for (const hostId of this.#parts.presence.takeLost(now)) this.#parts.pools.expel(hostId);
+    const { store, presence, pools } = this.#parts;
+    for (const hostId of presence.takeLost(now)) {
+      pools.expel(hostId);
+      const host = store.hosts.get(hostId);
+      if (host && this.#hasPods(hostId))
+        store.saveHost({ ...host, awaySince: presence.heardAt(hostId) ?? now });
+    }
   }
 
-  /** Removes the workers of lost hosts. */
+  /** Removes the workers of lost hosts. Their pods stay, unless they stop anyway. */
   removeLost(now: number): void {
     const { store, presence, revisions } = this.#parts;
     this.expelSilent(now);
     for (const hostId of store.busyHosts()) {
       if (presence.isPresent(hostId, now)) continue;
-      for (const worker of store.workersOn(hostId)) this.#remove(worker);
-      revisions.touch(hostId);
-      presence.forget(hostId);
+      const lost = store.workersOn(hostId).filter(endsWithHost);
+      for (const worker of lost) this.#remove(worker);
+      if (lost.length > 0) revisions.touch(hostId);
+      if (!this.#hasPods(hostId)) presence.forget(hostId);
     }
     revisions.endStep();
+  }
+
+  /** Whether a lost host has workers that `removeLost` would remove. */
+  hasLostWorkers(now: number): boolean {
+    const { store, presence } = this.#parts;
+    return store
+      .busyHosts()
+      .some((hostId) => !presence.isPresent(hostId, now) && store.workersOn(hostId).some(endsWithHost));
   }
 
   /** The hosts of the account shall fetch their assignments again: a secret in them has changed. */
@@ -81,7 +97,13 @@ export class HostRegistry {
   /** Cordons or drains a host, which may not have called yet. */
   change({ hostId, accountId, name, cordoned, drained }: HostChange): void {
     const { store, pools } = this.#parts;
-    const defaults = { agentVersion: "", inventory: NOTHING, revision: 1, removedAt: null };
+    const defaults = {
+      agentVersion: "",
+      inventory: NOTHING,
+      revision: 1,
+      removedAt: null,
+      awaySince: null,
+    };
     const stored = store.hosts.get(hostId) ?? {
       ...defaults,
       hostId,
@@ -108,7 +130,8 @@ export class HostRegistry {
     const host = store.hosts.get(hostId);
     if (!host) return;
     for (const worker of store.workersOn(hostId)) this.#remove(worker);
-    store.saveHost({ ...host, inventory: NOTHING, removedAt: now }); // remembered until the object starts again
+    this.#parts.pods.hostRemoved(hostId, now);
+    store.saveHost({ ...host, inventory: NOTHING, removedAt: now, awaySince: null }); // remembered until the object starts again
     pools.expel(hostId);
     presence.forget(hostId);
     this.#parts.telemetry.forget(hostId);
@@ -145,8 +168,8 @@ export class HostRegistry {
 
   #record(call: SyncCall, stored: HostRecord | undefined): HostRecord {
     const { hostId, accountId, name, agentVersion } = call;
-    const hasWorkers = this.#parts.store.countWorkersOn(hostId) > 0;
-    const diskFreeMb = (hasWorkers ? stored : call)?.inventory.diskFreeMb ?? call.inventory.diskFreeMb;
+    const isInUse = this.#parts.store.countWorkersOn(hostId) > 0 || this.#hasPods(hostId);
+    const diskFreeMb = (isInUse ? stored : call)?.inventory.diskFreeMb ?? call.inventory.diskFreeMb;
     // An equal inventory stays the same object, by which others see that nothing has changed.
     const isEqual = stored && sameInventory(stored.inventory, call.inventory);
     return {
@@ -159,7 +182,24 @@ export class HostRegistry {
       isCordoned: stored?.isCordoned ?? false,
       isDrained: stored?.isDrained ?? false,
       removedAt: null,
+      awaySince: null,
     };
+  }
+
+  #hasPods(hostId: string): boolean {
+    const { store, podStore } = this.#parts;
+    return podStore.withVolumeOn(hostId).length > 0 || store.workersOn(hostId).some(({ isPod }) => isPod);
+  }
+
+  /** What shall be there has to be looked at again. */
+  #review({ endpointId, isPod }: WorkerRecord): void {
+    if (isPod) this.#parts.podPlacer.review(endpointId);
+    else this.#parts.placer.review(endpointId);
+  }
+
+  /** Its endpoint is told; nobody waits for news of a pod. */
+  #announce({ endpointId, isPod }: WorkerRecord): void {
+    if (!isPod) this.#parts.store.addUnsent(endpointId);
   }
 
   #heard(hostId: string, heard: Heard): void {
@@ -168,16 +208,17 @@ export class HostRegistry {
   }
 
   #reviewWorkersOn(hostId: string): void {
-    const { store, placer } = this.#parts;
-    for (const { endpointId } of store.workersOn(hostId)) placer.review(endpointId);
+    for (const worker of this.#parts.store.workersOn(hostId)) this.#review(worker);
   }
 
   #applyWorkerReports(call: SyncCall, now: number): void {
     const reported = new Map(call.workers.map((report) => [report.workerId, report]));
     for (const worker of this.#parts.store.workersOn(call.hostId)) {
       const report = reported.get(worker.workerId);
-      if (report) this.#applyReport(worker, report, now);
-      else if (worker.retiredIn !== null && call.appliedRevision >= worker.retiredIn) this.#remove(worker);
+      const isCurrent = report && (!worker.isPod || this.#parts.pods.applyReport(worker, report));
+      if (isCurrent) this.#applyReport(worker, report, now);
+      else if (!report && worker.retiredIn !== null && call.appliedRevision >= worker.retiredIn)
+        this.#remove(worker);
     }
   }
 
@@ -196,25 +237,30 @@ export class HostRegistry {
     const reported = { ...worker, state, detail, start, imageDigest, failing };
     if (isStored) store.rememberWorker(reported);
     else store.saveWorker(reported);
-    if (worker.failing !== failing) placer.review(worker.endpointId);
-    if (!isSame) store.addUnsent(worker.endpointId);
-    if (worker.state !== state) placer.reviewRollout(worker.endpointId);
+    if (worker.failing !== failing) this.#review(worker);
+    if (!isSame) this.#announce(worker);
+    if (worker.state !== state && !worker.isPod) placer.reviewRollout(worker.endpointId);
   }
 
   #remove(worker: WorkerRecord): void {
-    const { store, pools, placer, usage } = this.#parts;
+    const { store, pools, usage } = this.#parts;
     const now = Date.now();
     usage.ended(worker, now);
     store.removeWorker(worker.workerId, now);
-    store.addUnsent(worker.endpointId);
+    this.#announce(worker);
     pools.changed(worker.hostId);
-    placer.review(worker.endpointId);
+    this.#review(worker);
   }
 
   #takenGpus(hostId: string): ReadonlySet<number> {
     const workers = this.#parts.store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null);
     return new Set(workers.flatMap(({ gpuIndexes }) => gpuIndexes));
   }
+}
+
+/** All but a pod that shall run: its host may return. */
+function endsWithHost({ isPod, retiredIn }: WorkerRecord): boolean {
+  return !isPod || retiredIn !== null;
 }
 
 /** The previous record unless the worker has failed again, or does not fail any more. */
@@ -233,6 +279,7 @@ function isSame(a: HostRecord, b: HostRecord): boolean {
     a.name === b.name &&
     a.isCordoned === b.isCordoned &&
     a.isDrained === b.isDrained &&
+    a.awaySince === b.awaySince &&
     sameInventory(a.inventory, b.inventory)
   );
 }

@@ -14,6 +14,9 @@ import { epochOf, workerOfEpoch } from "../../domain/placement/standby.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
 import type { FleetStore, DesiredWorkersRecord, WorkerRecord } from "../fleet-store.ts";
 import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
+import type { PodPlacer } from "../pods/pod-placer.ts";
+import type { Preemptor } from "../pods/preemptor.ts";
+import { isFreeBeside, type PromisedPlaces } from "../pods/promised-places.ts";
 import { evictionSetsOf } from "./eviction-sets.ts";
 import type { Standbys } from "./standbys.ts";
 
@@ -47,11 +50,24 @@ type PlacementStatus = {
   readonly rollShortage?: RolloutObstacle;
 };
 
+type PlacerParts = {
+  readonly store: FleetStore;
+  readonly pools: HostPools;
+  readonly revisions: HostRevisions;
+  readonly standbys: Standbys;
+  readonly promised: PromisedPlaces;
+  readonly podPlacer: PodPlacer;
+  readonly preemptor: Preemptor;
+};
+
 export class Placer {
   readonly #store: FleetStore;
   readonly #pools: HostPools;
   readonly #revisions: HostRevisions;
   readonly #standbys: Standbys;
+  readonly #promised: PromisedPlaces;
+  readonly #podPlacer: PodPlacer;
+  readonly #preemptor: Preemptor;
   readonly #shortfalls = new Map<string, Shortfall>();
   /** Endpoints whose placement failure may have other reasons by now. */
   readonly #staleFailures = new Set<string>();
@@ -60,11 +76,14 @@ export class Placer {
   #stale = new Set<string>();
   #changed = new Set<string>();
 
-  constructor(store: FleetStore, pools: HostPools, revisions: HostRevisions, standbys: Standbys) {
-    this.#store = store;
-    this.#pools = pools;
-    this.#revisions = revisions;
-    this.#standbys = standbys;
+  constructor(parts: PlacerParts) {
+    this.#store = parts.store;
+    this.#pools = parts.pools;
+    this.#revisions = parts.revisions;
+    this.#standbys = parts.standbys;
+    this.#promised = parts.promised;
+    this.#podPlacer = parts.podPlacer;
+    this.#preemptor = parts.preemptor;
   }
 
   /** The desired workers of the endpoint, or one of its workers, have changed. */
@@ -81,7 +100,9 @@ export class Placer {
   /** To be called once, when the store is loaded. */
   reviewAll(): void {
     for (const endpointId of this.#store.desiredWorkers.keys()) this.#stale.add(endpointId);
-    for (const { endpointId } of this.#store.workers.values()) this.#stale.add(endpointId);
+    for (const { endpointId, isPod } of this.#store.workers.values()) {
+      if (!isPod) this.#stale.add(endpointId);
+    }
   }
 
   /** Brings the workers in step with the desired numbers. Without a change it does nothing. */
@@ -89,14 +110,17 @@ export class Placer {
     const changedHosts = this.#pools.refresh(isPresent);
     const endpointIds = new Set([...this.#stale, ...this.#standbys.expired(now)]);
     this.#stale = new Set();
-    if (endpointIds.size === 0 && changedHosts.size === 0 && this.#staleFailures.size === 0) return;
+    const hasChanged = endpointIds.size > 0 || changedHosts.size > 0 || this.#staleFailures.size > 0;
+    if (!hasChanged && !this.#podPlacer.isDue && !this.#standbys.areToRecheck) return;
 
+    this.#podPlacer.plan("reserved", changedHosts, now);
     for (const endpointId of this.#resuming.keys()) this.#resume(endpointId, now);
     for (const endpointId of endpointIds) this.#moveFailing(endpointId, now);
     const settled = [...endpointIds].flatMap((endpointId) => this.#settle(endpointId, now) ?? []);
     const needs = [...settled, ...this.#shortfallNeeds(endpointIds, changedHosts, now)];
     const byAccount = Map.groupBy(needs, ({ record }) => record.config.accountId);
     for (const [accountId, ofAccount] of byAccount) this.#placeAll(accountId, ofAccount, now);
+    this.#podPlacer.plan("interruptible", changedHosts, now);
     for (const worker of this.#standbys.evicted(changedHosts)) this.#retire(worker);
     this.#revisions.endStep();
   }
@@ -230,7 +254,9 @@ export class Placer {
       const need = byEndpoint.get(endpointId);
       if (!need) return false;
       const isRevived = this.#standbys.revive(endpointId, pool, now);
-      const found = isRevived ? undefined : pool.allocate(need.record.config, need.among);
+      const found = isRevived
+        ? undefined
+        : (this.#takePromised(need.record, pool) ?? pool.allocate(need.record.config, need.among));
       if (found) this.#add(need.record, found, now);
       else if (!isRevived) return false;
       this.#changed.add(endpointId);
@@ -243,11 +269,50 @@ export class Placer {
         place,
       );
     }
+    for (const { endpointId } of needs) this.#releaseSurplus(endpointId, missing.get(endpointId) ?? 0);
+    if (this.#preemptor.canPreempt(accountId)) this.#makePlaces(needs, missing, now);
     for (const need of needs) {
       const count = missing.get(need.endpointId) ?? 0;
       if (count > 0) this.#recordShortfall(need, count, pool, now);
       else this.#clearShortfall(need.endpointId);
     }
+  }
+
+  /** Interruptible pods give way to workers; not to those of a new version while older ones do the work. */
+  #makePlaces(needs: readonly PlacedNeed[], missing: ReadonlyMap<string, number>, now: number): void {
+    const short = needs
+      .filter(({ canWait }) => !canWait)
+      .map((need) => {
+        const promised = this.#promised.of(need.endpointId).length;
+        return { ...need, has: need.desired - (missing.get(need.endpointId) ?? 0) + promised };
+      });
+    serveFairly(short, ({ endpointId }) => {
+      const config = this.#store.desiredWorkers.get(endpointId)?.config;
+      if (!config) return false;
+      return this.#preemptor.makePlace({ promisedTo: endpointId, config, requirement: config }, now);
+    });
+  }
+
+  /** More than it lacks, and those for an older version. */
+  #releaseSurplus(endpointId: string, missing: number): void {
+    const version = this.#store.desiredWorkers.get(endpointId)?.config.version;
+    const places = this.#promised.of(endpointId);
+    const current = places.filter((place) => place.version === version).slice(0, missing);
+    if (current.length < places.length)
+      this.#preemptor.release(places.filter((place) => !current.includes(place)));
+  }
+
+  /** A place that was promised to the endpoint and is free by now. */
+  #takePromised({ config }: DesiredWorkersRecord, pool: HostPool): Place | undefined {
+    const place = this.#promised
+      .of(config.endpointId)
+      .find(
+        (promise) =>
+          promise.version === config.version &&
+          isFreeBeside(pool.capacityOf(promise.hostId), this.#store.workersOn(promise.hostId), promise),
+      );
+    if (place) this.#promised.remove(place);
+    return place;
   }
 
   /** A worker that keeps failing is tried on another host, if one has capacity. */
@@ -292,6 +357,7 @@ export class Placer {
       imageDigest: null,
       failing: null,
       moves,
+      isPod: false,
     });
     this.#standbys.recheck(hostId);
     this.#revisions.touch(hostId);
@@ -321,6 +387,7 @@ export class Placer {
   }
 
   #clearShortfall(endpointId: string): void {
+    this.#releaseSurplus(endpointId, 0);
     this.#staleFailures.delete(endpointId);
     if (this.#shortfalls.delete(endpointId)) this.#changed.add(endpointId);
   }

@@ -82,6 +82,11 @@ export class Standbys {
     this.#toRecheck.add(hostId);
   }
 
+  /** Some host may have less capacity for them. */
+  get areToRecheck(): boolean {
+    return this.#toRecheck.size > 0;
+  }
+
   /** Standby workers whose hosts have no capacity left; `changed`: hosts by account that may have less of it. */
   evicted(changed: ReadonlyMap<string, ReadonlySet<string>>): readonly WorkerRecord[] {
     const hostIds = new Set([...this.#toRecheck, ...[...changed.values()].flatMap((ids) => [...ids])]);

@@ -35,7 +35,8 @@ export async function sync(context: AgentContext): Promise<Response> {
   const { origin } = new URL(context.req.url);
   const assignments = await resolveAssignments(context.env, accountId, assigned.workers, origin);
   const notice = noticeFor(request.agentVersion);
-  const reply = { revision: assigned.revision, assignments, ...(notice && { notice }) };
+  const { revision, podVolumes } = assigned;
+  const reply = { revision, assignments, podVolumes: [...podVolumes], ...(notice && { notice }) };
   return context.json(reply satisfies SyncReply);
 }
 

@@ -1,0 +1,153 @@
+/** The containers of pods, which are workers: rows, capacity and assignments are changed together. */
+import type { Place } from "../../domain/placement/host-pool.ts";
+import { isDraining } from "../../domain/placement/agent-support.ts";
+import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
+import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
+import type { HostPresence } from "../hosts/host-presence.ts";
+import type { Standbys } from "../placement/standbys.ts";
+import type { WorkerUsage } from "../worker-usage.ts";
+import { isFreeBeside, type PromisedPlaces } from "./promised-places.ts";
+import type { PodRecord } from "./pod-store.ts";
+
+export type PodWorkersParts = {
+  readonly store: FleetStore;
+  readonly pools: HostPools;
+  readonly promised: PromisedPlaces;
+  readonly presence: HostPresence;
+  readonly revisions: HostRevisions;
+  readonly standbys: Standbys;
+  readonly usage: WorkerUsage;
+};
+
+export class PodWorkers {
+  readonly #parts: PodWorkersParts;
+
+  constructor(parts: PodWorkersParts) {
+    this.#parts = parts;
+  }
+
+  /** The container of the pod, also one that stops. */
+  of(podId: string): WorkerRecord | undefined {
+    const worker = this.#parts.store.workers.get(podId);
+    return worker?.isPod ? worker : undefined;
+  }
+
+  /** One that does not stop. */
+  activeOf(podId: string): WorkerRecord | undefined {
+    const worker = this.of(podId);
+    return worker?.retiredIn === null ? worker : undefined;
+  }
+
+  /** Starts the container of a pod that has none. `pod` knows the host of its volume. */
+  add(pod: PodRecord, place: Place, now: number): void {
+    const { podId } = pod.config;
+    const { hostId, gpuIndexes, size } = place;
+    this.#save({
+      workerId: podId,
+      endpointId: podId,
+      hostId,
+      version: pod.version,
+      gpuIndexes,
+      state: "starting",
+      detail: null,
+      createdAt: now,
+      retiredIn: null,
+      start: null,
+      size,
+      standbyAt: null,
+      revivals: 0,
+      revivedAt: null,
+      imageDigest: null,
+      failing: null,
+      moves: null,
+      isPod: true,
+    });
+  }
+
+  /** Its host ends the container and starts one of the pod's version in the same place. */
+  rerun(worker: WorkerRecord, { version }: PodRecord): void {
+    if (worker.version === version && worker.retiredIn === null) return;
+    this.#save({ ...anew(worker), version });
+  }
+
+  /** The same in another place on its host; what it leaves is kept free until the host runs the new version. */
+  resize(worker: WorkerRecord, { version, config }: PodRecord, place: Place, now: number): void {
+    const { usage, promised } = this.#parts;
+    usage.ended(worker, now);
+    promised.add({ ...differenceOf(worker, place), promisedTo: leftBy(config.podId), version });
+    this.#save({ ...anew(worker), version, gpuIndexes: place.gpuIndexes, size: place.size, createdAt: now });
+  }
+
+  /** The host runs the present version of the pod, or no version of it. */
+  hasLeft(podId: string): void {
+    for (const place of this.#parts.promised.of(leftBy(podId))) {
+      this.#parts.promised.remove(place);
+      this.#parts.pools.changed(place.hostId);
+    }
+  }
+
+  /** Its capacity is free when its agent lists it no more; at once where there is no agent. */
+  end(podId: string, now: number): void {
+    const { store, pools, presence, revisions, usage } = this.#parts;
+    const worker = this.of(podId);
+    if (!worker) return;
+    const { hostId } = worker;
+    if (!presence.isPresent(hostId, now)) {
+      usage.ended(worker, now);
+      store.removeWorker(podId, now);
+      pools.changed(hostId);
+      revisions.touch(hostId);
+      this.hasLeft(podId);
+    } else if (worker.retiredIn === null) {
+      store.saveWorker({ ...worker, state: "stopping", detail: null, retiredIn: revisions.touch(hostId) });
+      pools.changed(hostId);
+    }
+  }
+
+  /** Whether a container that stops can be followed by another in its place: nobody else has been promised that. */
+  canFollow({ workerId, hostId, gpuIndexes, size }: WorkerRecord): boolean {
+    const { store, pools, promised } = this.#parts;
+    const host = store.hosts.get(hostId);
+    const staying = store
+      .workersOn(hostId)
+      .filter((other) => other.retiredIn === null && other.workerId !== workerId);
+    const place = { hostId, gpuIndexes, size: size ?? NOTHING };
+    const isOpen = host !== undefined && !isDraining(host);
+    return (
+      isOpen &&
+      isFreeBeside(pools.of(host.accountId).capacityOf(hostId), [...staying, ...promised.on(hostId)], place)
+    );
+  }
+
+  #save(worker: WorkerRecord): void {
+    const { store, pools, revisions, standbys } = this.#parts;
+    store.saveWorker(worker);
+    pools.renew(worker.hostId);
+    standbys.recheck(worker.hostId);
+    revisions.touch(worker.hostId);
+  }
+}
+
+const NOTHING = { cpuMilli: 0, memoryMb: 0, diskMb: 0 };
+
+function anew(worker: WorkerRecord): WorkerRecord {
+  return { ...worker, state: "starting", detail: null, retiredIn: null, start: null, failing: null };
+}
+
+/** What a worker has beside the other place on its host. */
+function differenceOf({ hostId, gpuIndexes, size }: WorkerRecord, place: Place): Place {
+  const { cpuMilli, memoryMb, diskMb } = size ?? NOTHING;
+  return {
+    hostId,
+    gpuIndexes: gpuIndexes.filter((index) => !place.gpuIndexes.includes(index)),
+    size: {
+      cpuMilli: Math.max(0, cpuMilli - place.size.cpuMilli),
+      memoryMb: Math.max(0, memoryMb - place.size.memoryMb),
+      diskMb: Math.max(0, diskMb - place.size.diskMb),
+    },
+  };
+}
+
+function leftBy(podId: string): string {
+  return `left by ${podId}`;
+}

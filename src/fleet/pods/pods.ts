@@ -1,0 +1,242 @@
+/** The pods of a fleet: what their owners, time and hosts do to them. */
+import type { WorkerReport } from "../../contract/agent/agent.ts";
+import type { PodConfig } from "../../contract/pod.ts";
+import { explainPlacementFailure } from "../../domain/placement/placement-failure.ts";
+import { findPlaceOn, type PlacementFailure } from "../../domain/placement/host-pool.ts";
+import { isDraining } from "../../domain/placement/agent-support.ts";
+import { changePod, dueChange, newPod, type StopReason } from "../../domain/pods/pod-life.ts";
+import { needsSamePlace, requirementOf, volumeMbOf } from "../../domain/pods/pod-requirement.ts";
+import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
+import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
+import type { HostPresence } from "../hosts/host-presence.ts";
+import type { PodChangeCall, PodOutcome, PodView } from "../messages.ts";
+import type { PodPlacer } from "./pod-placer.ts";
+import type { PodRecord, PodStore } from "./pod-store.ts";
+import { viewOfHost, viewOfPod, type PodUse } from "./pod-view.ts";
+import type { PodWorkers } from "./pod-workers.ts";
+
+type PodsParts = {
+  readonly store: FleetStore;
+  readonly podStore: PodStore;
+  readonly pools: HostPools;
+  readonly presence: HostPresence;
+  readonly revisions: HostRevisions;
+  readonly podWorkers: PodWorkers;
+  readonly podPlacer: PodPlacer;
+};
+
+export class Pods {
+  readonly #parts: PodsParts;
+  /** Of containers, as last reported; not stored. */
+  readonly #use = new Map<string, PodUse>();
+
+  constructor(parts: PodsParts) {
+    this.#parts = parts;
+  }
+
+  // Owners
+
+  /** A pod that is there already stays as it is. Nothing is kept of one that has no place and cannot be given one. */
+  create(config: PodConfig, now: number): PodOutcome {
+    const present = this.#parts.podStore.get(config.podId);
+    if (present) return present.config.accountId === config.accountId ? this.#done(present, now) : NOT_FOUND;
+    return this.#startAnew({ ...newPod(config, now), ports: [] }, now);
+  }
+
+  change({ podId, accountId, change }: PodChangeCall, now: number): PodOutcome {
+    const pod = this.#parts.podStore.get(podId);
+    if (pod?.config.accountId !== accountId) return NOT_FOUND;
+    if (change.kind === "terminate") return this.#terminate(pod, now);
+    if (change.kind === "stop") return this.#done(this.#stop(pod, "stopped", now), now);
+    const next = changePod(pod, change, now);
+    return next === pod ? this.#done(pod, now) : this.#follow(pod, { ...pod, ...next }, now);
+  }
+
+  /** The pods of an account, or those of them that are named, the oldest first. */
+  viewsOf(accountId: string, podIds: readonly string[] | undefined, now: number): PodView[] {
+    const { podStore } = this.#parts;
+    const pods = podIds
+      ? [...new Set(podIds)].flatMap((podId) => podStore.get(podId) ?? [])
+      : podStore.ofAccount(accountId);
+    return pods
+      .filter(({ config }) => config.accountId === accountId)
+      .toSorted((a, b) => a.createdAt - b.createdAt || (a.config.podId < b.config.podId ? -1 : 1))
+      .map((pod) => this.#view(pod, now));
+  }
+
+  // Hosts and time
+
+  /** What an agent says of the container of a pod. False: it speaks of a version that is no longer wanted. */
+  applyReport(worker: WorkerRecord, report: WorkerReport): boolean {
+    const { podStore, podWorkers } = this.#parts;
+    const { workerId: podId, version, retiredIn } = worker;
+    if (retiredIn !== null) return true;
+    if (report.revision !== version) return false;
+    podWorkers.hasLeft(podId);
+    const { ports = [], ...use } = report.container ?? {};
+    this.#use.set(podId, use);
+    const pod = podStore.get(podId);
+    if (pod && JSON.stringify(pod.ports) !== JSON.stringify(ports)) podStore.save({ ...pod, ports });
+    return true;
+  }
+
+  /** Stops and terminates those whose time has come. */
+  passTime(now: number): void {
+    const { podStore, revisions } = this.#parts;
+    if ((podStore.nextTime ?? Infinity) > now) return;
+    for (const pod of [...podStore.all()]) {
+      const due = dueChange(pod, now);
+      if (due === "terminate") this.#terminate(pod, now);
+      if (due === "stop") this.#stop(pod, "stop_time", now);
+    }
+    revisions.endStep();
+  }
+
+  /** Its containers are gone already; so are the volumes on it. */
+  hostRemoved(hostId: string, now: number): void {
+    const { podStore, podPlacer } = this.#parts;
+    for (const pod of podStore.withVolumeOn(hostId)) {
+      podStore.save({ ...pod, ...changePod(pod, { kind: "volume_lost" }, now), ports: [] });
+      podPlacer.review(pod.config.podId);
+    }
+  }
+
+  /** Makes it run, or keep running, as it shall be; or leaves the pod as it was. */
+  #follow(pod: PodRecord, next: PodRecord, now: number): PodOutcome {
+    const { podWorkers, podStore, podPlacer, revisions } = this.#parts;
+    const { podId } = pod.config;
+    const worker = podWorkers.of(podId);
+    const isAnother = next.version !== pod.version;
+    const keepsPlace = !isAnother || needsSamePlace(pod.config, next.config);
+    if (next.desired === "stopped") return this.#editStopped(pod, next, now);
+    if (!worker || (pod.desired === "running" && worker.retiredIn !== null)) {
+      if (pod.desired === "stopped") return this.#startAnew(next, now);
+      if (!keepsPlace) podPlacer.forgetPromise(podId);
+      podStore.save(next);
+      podPlacer.review(podId);
+      return this.#done(next, now);
+    }
+    if (pod.desired === "stopped" && (pod.stopReason === "preempted" || this.#isDraining(worker)))
+      return this.#startAnew(next, now);
+    const isSame = keepsPlace && worker.version === pod.version;
+    const hasPlace = worker.retiredIn === null || podWorkers.canFollow(worker);
+    if (!isSame || !hasPlace) return this.#resize(pod, next, worker, now);
+    podStore.save(isAnother ? { ...next, ports: [] } : next);
+    podWorkers.rerun(worker, next);
+    revisions.endStep();
+    podPlacer.review(podId);
+    return this.#done(next, now);
+  }
+
+  /** Places a pod that has no container, or whose last one leaves its place to others. */
+  #startAnew(pod: PodRecord, now: number): PodOutcome {
+    const { podStore, podWorkers, podPlacer, revisions } = this.#parts;
+    const { podId } = pod.config;
+    const failure = podPlacer.start(pod, now);
+    if (failure) return this.#failed(pod, failure, now);
+    if (!podWorkers.activeOf(podId)) podStore.save(pod);
+    podPlacer.review(podId);
+    revisions.endStep();
+    return this.#done(podStore.get(podId) ?? pod, now);
+  }
+
+  /** Another size, on the host where its container and its volume are. */
+  #resize(pod: PodRecord, next: PodRecord, worker: WorkerRecord, now: number): PodOutcome {
+    const { pools, podStore, podWorkers, podPlacer, revisions } = this.#parts;
+    const { hostId } = worker;
+    const { podId, accountId } = next.config;
+    const newVolumeMb = this.#newVolumeMb(pod, next);
+    const requirement = requirementOf(next.config, { hostId, newVolumeMb });
+    const capacity = pools.capacityWithout(hostId, podId);
+    const place = capacity && findPlaceOn(capacity, requirement);
+    if (!place)
+      return this.#failed(pod, explainPlacementFailure(requirement, pools.of(accountId).hosts), now);
+    const placed = { ...next, ...changePod(next, { kind: "placed", hostId }, now), ports: [] };
+    const size = { ...place.size, diskMb: place.size.diskMb - newVolumeMb };
+    podStore.save(placed);
+    podWorkers.resize(worker, placed, { ...place, size }, now);
+    pools.changed(hostId);
+    revisions.endStep();
+    podPlacer.review(podId);
+    return this.#done(placed, now);
+  }
+
+  /** Its volume must fit its host; all else is found out when it starts. */
+  #editStopped(pod: PodRecord, next: PodRecord, now: number): PodOutcome {
+    const { pools, podStore, revisions } = this.#parts;
+    const hostId = pod.volumeHostId;
+    if (hostId !== null) {
+      const { accountId } = pod.config;
+      const pool = pools.of(accountId);
+      const newVolumeMb = this.#newVolumeMb(pod, next);
+      const freeMb = pool.capacityOf(hostId)?.free.diskMb ?? 0;
+      if (newVolumeMb > 0 && freeMb < newVolumeMb) {
+        const requirement = requirementOf(next.config, { hostId, newVolumeMb });
+        return this.#failed(pod, explainPlacementFailure(requirement, pool.hosts), now);
+      }
+      pools.changed(hostId);
+      if (next.volumeHostId === null) revisions.touch(hostId);
+      revisions.endStep();
+    }
+    podStore.save(next);
+    return this.#done(next, now);
+  }
+
+  #stop(pod: PodRecord, reason: StopReason, now: number): PodRecord {
+    const { podStore, podWorkers, podPlacer, revisions } = this.#parts;
+    const { podId } = pod.config;
+    if (pod.desired === "stopped") return pod;
+    const stopped = { ...pod, ...changePod(pod, { kind: "stop", reason }, now), ports: [] };
+    podStore.save(stopped);
+    podWorkers.end(podId, now);
+    podPlacer.review(podId);
+    this.#use.delete(podId);
+    revisions.endStep();
+    return stopped;
+  }
+
+  /** Its container stops, its volume goes with the next sync of the host. */
+  #terminate(pod: PodRecord, now: number): PodOutcome {
+    const { podStore, podWorkers, podPlacer, pools, revisions } = this.#parts;
+    const { podId } = pod.config;
+    podStore.remove(podId);
+    podWorkers.end(podId, now);
+    podWorkers.hasLeft(podId);
+    podPlacer.review(podId);
+    this.#use.delete(podId);
+    if (pod.volumeHostId !== null) {
+      pools.changed(pod.volumeHostId);
+      revisions.touch(pod.volumeHostId);
+    }
+    revisions.endStep();
+    return this.#done(
+      { ...pod, ...changePod(pod, { kind: "stop", reason: "stopped" }, now), ports: [] },
+      now,
+    );
+  }
+
+  #newVolumeMb(pod: PodRecord, next: PodRecord): number {
+    const presentMb = pod.volumeHostId === null ? 0 : volumeMbOf(pod.config);
+    return Math.max(0, volumeMbOf(next.config) - presentMb);
+  }
+
+  #isDraining({ hostId }: WorkerRecord): boolean {
+    const host = this.#parts.store.hosts.get(hostId);
+    return host !== undefined && isDraining(host);
+  }
+
+  #failed(pod: PodRecord, failure: PlacementFailure, now: number): PodOutcome {
+    const host = pod.volumeHostId === null ? null : viewOfHost(this.#parts, pod.volumeHostId, now);
+    return host ? { kind: "volume_elsewhere", host, failure } : { kind: "no_capacity", failure };
+  }
+
+  #done(pod: PodRecord, now: number): PodOutcome {
+    return { kind: "done", pod: this.#view(pod, now) };
+  }
+
+  #view(pod: PodRecord, now: number): PodView {
+    return viewOfPod(this.#parts, pod, { use: this.#use.get(pod.config.podId) ?? {}, now });
+  }
+}
+
+const NOT_FOUND: PodOutcome = { kind: "not_found" };

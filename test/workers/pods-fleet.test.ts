@@ -1,0 +1,370 @@
+/** Pods in the Fleet object: their places, their lives, and what becomes of them when hosts come and go. */
+import { evictDurableObject } from "cloudflare:test";
+import { afterEach, beforeEach, describe, test, vi } from "vitest";
+import { HOST_GRACE_MS } from "../../src/fleet/hosts/host-presence.ts";
+import { passTime } from "./object.ts";
+import { CARD, inventoryOf, podConfig, PodFleet } from "./pod-hosts.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+const STOP = { kind: "stop" } as const;
+const start = (podId: string, settings = {}) =>
+  ({ kind: "start", config: podConfig(podId, settings) }) as const;
+
+describe("a pod", () => {
+  test("runs, stops, starts in another version, and is gone when it is terminated", async ({ expect }) => {
+    const fleet = new PodFleet();
+    const host = await fleet.host("h");
+    const created = await fleet.create("p");
+    expect(created).toMatchObject({
+      kind: "done",
+      pod: { version: 1, desired: "running", waiting: null, host: { hostId: "h", isPresent: true } },
+    });
+    expect(created.kind === "done" && created.pod.worker).toMatchObject({
+      gpuModels: [CARD],
+      state: "starting",
+    });
+
+    host.ports.set("p", [{ private: 22, public: 40_022, protocol: "tcp" }]);
+    await host.sync();
+    expect(host.containers.get("p")).toEqual({ version: 1, gpuIndexes: [0] });
+    expect(await fleet.view("p")).toMatchObject({
+      worker: { state: "ready" },
+      ports: [{ private: 22, public: 40_022, protocol: "tcp" }],
+      cpuPercent: 50,
+      memoryPercent: null,
+    });
+
+    expect(await fleet.change("p", STOP)).toMatchObject({
+      pod: { desired: "stopped", stopReason: "stopped", ports: [], worker: { state: "stopping" } },
+    });
+    await host.sync();
+    expect(host.containers.size).toBe(0);
+    expect(await fleet.view("p")).toMatchObject({ worker: null, host: null });
+
+    expect(await fleet.change("p", start("p"))).toMatchObject({ pod: { version: 2, stopReason: null } });
+    await host.sync();
+    expect(host.containers.get("p")).toMatchObject({ version: 2 });
+    await fleet.change("p", { kind: "terminate" });
+    expect(await fleet.view("p")).toBeUndefined();
+    await host.sync();
+    expect(host.containers.size).toBe(0);
+    expect(await fleet.object.podIds("", 10)).toEqual([]);
+  });
+
+  test("of another account is not found", async ({ expect }) => {
+    const fleet = new PodFleet();
+    await fleet.host("h");
+    await fleet.create("p");
+    const call = { podId: "p", accountId: "other", change: STOP };
+    expect(await fleet.object.changePod(call)).toEqual({ kind: "not_found" });
+    expect(await fleet.object.podsOf("other", ["p"])).toEqual([]);
+  });
+
+  test("for which there is no capacity is not kept, and the reason is said", async ({ expect }) => {
+    const fleet = new PodFleet();
+    await fleet.host("h", inventoryOf(1));
+    await fleet.create("p");
+    for (const [settings, detail] of [
+      [{}, /only GPU is taken/],
+      [{ gpuModels: ["NVIDIA L4"] }, /NVIDIA L4.*can give NVIDIA GeForce RTX 4090/],
+      [{ gpuModels: [], minMemoryMb: 100_000 }, /64 GB of memory/],
+      [{ gpuModels: [], needsPublicAddress: true }, /public address/],
+    ] as const) {
+      expect(await fleet.create("q", settings)).toMatchObject({
+        kind: "no_capacity",
+        failure: { detail: expect.stringMatching(detail) },
+      });
+    }
+    expect(await fleet.view("q")).toBeUndefined();
+  });
+
+  test("gets none of a host whose agent runs no pods", async ({ expect }) => {
+    const fleet = new PodFleet();
+    await fleet.host("h", inventoryOf(1, { canRunPods: false }));
+    expect(await fleet.create("p")).toMatchObject({
+      kind: "no_capacity",
+      failure: { detail: expect.stringMatching(/no pods/) },
+    });
+  });
+
+  test("takes the first of its models that there is", async ({ expect }) => {
+    const fleet = new PodFleet();
+    const l4 = { name: "NVIDIA L4", tier: "AMPERE_24", memoryMb: 24_000, isSimulated: false, index: 0 };
+    await fleet.host("l4", inventoryOf(0, { gpus: [l4] }));
+    const models = { gpuModels: [CARD, "NVIDIA L4"] };
+    expect(await fleet.create("p", models)).toMatchObject({ pod: { worker: { gpuModels: ["NVIDIA L4"] } } });
+    await fleet.host("h");
+    expect(await fleet.create("q", models)).toMatchObject({ pod: { worker: { gpuModels: [CARD] } } });
+  });
+
+  test("that is started while its container still stops keeps its place", async ({ expect }) => {
+    const fleet = new PodFleet();
+    const host = await fleet.host("h", inventoryOf(1));
+    await fleet.create("p");
+    await host.sync();
+    host.holdsStops = true;
+    await fleet.change("p", STOP);
+    await host.sync();
+    expect(await fleet.create("q")).toMatchObject({ kind: "no_capacity" });
+    expect(await fleet.change("p", start("p"))).toMatchObject({
+      pod: { version: 2, desired: "running", waiting: null },
+    });
+    await host.sync();
+    // The host still reports the container of the older version.
+    expect(await fleet.view("p")).toMatchObject({ version: 2, worker: { state: "starting" } });
+    host.holdsStops = false;
+    await host.sync();
+    expect(await fleet.view("p")).toMatchObject({ worker: { state: "ready", version: 2 } });
+  });
+
+  test("is stopped and terminated when its time has come, once", async ({ expect }) => {
+    const fleet = new PodFleet();
+    const host = await fleet.host("h");
+    const now = Date.now();
+    const times = { stopAt: now + 10_000, terminateAt: now + 60_000 };
+    await fleet.create("p", times);
+    await host.sync();
+    passTime(10_000);
+    await host.sync();
+    await fleet.fireAlarm();
+    expect(await fleet.view("p")).toMatchObject({ desired: "stopped", stopReason: "stop_time" });
+    await host.sync();
+    await fleet.change("p", start("p", times));
+    await fleet.fireAlarm();
+    expect(await fleet.view("p")).toMatchObject({ desired: "running" });
+    passTime(50_000);
+    await host.sync();
+    await fleet.fireAlarm();
+    expect(await fleet.view("p")).toBeUndefined();
+    expect(await fleet.alarm()).not.toBe(now + 60_000);
+  });
+});
+
+describe("an edit", () => {
+  test("of another size is placed on the same host, or changes nothing", async ({ expect }) => {
+    const fleet = new PodFleet();
+    const host = await fleet.host("h", inventoryOf(3));
+    await fleet.create("p", { volumeInGb: 20 });
+    await fleet.create("q");
+    await host.sync();
+    const edit = (settings: object) =>
+      fleet.change("p", { kind: "edit", config: podConfig("p", { volumeInGb: 20, ...settings }) });
+    expect(await edit({ version: 2, gpuCount: 3 })).toMatchObject({
+      kind: "volume_elsewhere",
+      host: { hostId: "h" },
+    });
+    expect(await fleet.view("p")).toMatchObject({ version: 1 });
+    expect(await edit({ version: 2, gpuCount: 2 })).toMatchObject({ kind: "done", pod: { version: 2 } });
+    await host.sync();
+    expect(host.containers.get("p")).toEqual({ version: 2, gpuIndexes: [0, 2] });
+  });
+
+  test("that gives GPUs up keeps them until the new version runs", async ({ expect }) => {
+    const fleet = new PodFleet();
+    const host = await fleet.host("h", inventoryOf(2));
+    await fleet.create("p", { gpuCount: 2 });
+    await host.sync();
+    host.holdsStops = true;
+    await fleet.change("p", { kind: "edit", config: podConfig("p", { version: 2 }) });
+    await host.sync();
+    expect(await fleet.create("q")).toMatchObject({ kind: "no_capacity" });
+    host.holdsStops = false;
+    await host.sync();
+    expect(await fleet.create("q")).toMatchObject({ kind: "done" });
+  });
+
+  test("of its name leaves its container alone", async ({ expect }) => {
+    const fleet = new PodFleet();
+    await fleet.host("h");
+    await fleet.create("p");
+    const config = podConfig("p", { name: "renamed" });
+    expect(await fleet.change("p", { kind: "edit", config })).toMatchObject({ pod: { version: 1 } });
+    const restart = { kind: "restart", config } as const;
+    expect(await fleet.change("p", restart)).toMatchObject({ pod: { version: 2 } });
+  });
+});
+
+describe("a volume", () => {
+  test("stays on its host, keeps its disk, and binds its pod to that host", async ({ expect }) => {
+    const fleet = new PodFleet();
+    const host = await fleet.host("h", inventoryOf(1));
+    await fleet.create("p", { volumeInGb: 150 });
+    await host.sync();
+    await fleet.change("p", STOP);
+    await host.sync();
+    expect(host.podVolumes).toEqual(["p"]);
+    expect(await fleet.view("p")).toMatchObject({ worker: null, host: { hostId: "h" } });
+    expect(await fleet.create("big", { volumeInGb: 50 })).toMatchObject({
+      kind: "no_capacity",
+      failure: { detail: expect.stringMatching(/disk/) },
+    });
+    await fleet.create("q");
+    await fleet.host("other");
+    expect(await fleet.change("p", start("p", { volumeInGb: 150 }))).toMatchObject({
+      kind: "volume_elsewhere",
+      host: { hostId: "h" },
+      failure: { detail: expect.stringMatching(/taken/) },
+    });
+    expect(await fleet.view("p")).toMatchObject({ desired: "stopped" });
+    await fleet.change("q", { kind: "terminate" });
+    await host.sync();
+    expect(await fleet.change("p", start("p", { volumeInGb: 150 }))).toMatchObject({
+      pod: { worker: { hostId: "h" } },
+    });
+    await fleet.change("p", { kind: "terminate" });
+    await host.sync();
+    expect(host.podVolumes).toEqual([]);
+  });
+});
+
+describe("interruptible pods give way", () => {
+  const spot = (bidPerGpu: number) => ({ isInterruptible: true, bidPerGpu });
+
+  test("to a reserved one, the lowest bid first and then the youngest, no more than needed", async ({
+    expect,
+  }) => {
+    const fleet = new PodFleet();
+    const host = await fleet.host("h", inventoryOf(3));
+    for (const [podId, bid] of [
+      ["dear", 0.3],
+      ["old", 0.2],
+      ["young", 0.2],
+    ] as const) {
+      await fleet.create(podId, spot(bid));
+      passTime(1_000);
+    }
+    await host.sync();
+    host.holdsStops = true;
+    const before = await fleet.create("p");
+    expect(before).toMatchObject({
+      kind: "done",
+      pod: { worker: null, waiting: { detail: expect.stringMatching(/host h/) } },
+    });
+    await host.sync();
+    await host.sync();
+    const states = async () =>
+      Promise.all(["dear", "old", "young"].map(async (podId) => (await fleet.view(podId))?.stopReason));
+    expect(await states()).toEqual([null, null, "preempted"]);
+    // Nobody else gets what it waits for, not even the pod that gave way.
+    expect(await fleet.create("other", spot(9))).toMatchObject({ kind: "no_capacity" });
+    expect(await fleet.change("young", start("young", spot(9)))).toMatchObject({ kind: "no_capacity" });
+    host.holdsStops = false;
+    await host.sync();
+    expect(await fleet.view("p")).toMatchObject({ waiting: null, worker: { hostId: "h" } });
+    expect(await states()).toEqual([null, null, "preempted"]);
+  });
+
+  test("never to each other", async ({ expect }) => {
+    const fleet = new PodFleet();
+    await fleet.host("h", inventoryOf(1));
+    await fleet.create("p", spot(0.1));
+    expect(await fleet.create("q", spot(0.9))).toMatchObject({ kind: "no_capacity" });
+  });
+
+  test("once, although Fleet forgets what it promised", async ({ expect }) => {
+    const fleet = new PodFleet();
+    const host = await fleet.host("h", inventoryOf(2));
+    await fleet.create("a", spot(0.1));
+    await fleet.create("b", spot(0.2));
+    await host.sync();
+    host.holdsStops = true;
+    await fleet.create("p");
+    await host.sync();
+    await evictDurableObject(fleet.object);
+    await host.sync();
+    expect(await fleet.view("a")).toMatchObject({ stopReason: "preempted" });
+    expect(await fleet.view("b")).toMatchObject({ desired: "running" });
+    host.holdsStops = false;
+    await host.sync();
+    expect(await fleet.whereabouts("p")).toMatch(/^h /);
+    expect(await fleet.view("b")).toMatchObject({ desired: "running" });
+  });
+});
+
+describe("a host that is lost", () => {
+  test("keeps its pods, gives their capacity to nobody and makes no alarm ring", async ({ expect }) => {
+    const fleet = new PodFleet();
+    const host = await fleet.host("h", inventoryOf(1));
+    await fleet.create("p");
+    await host.sync();
+    const seenAt = Date.now();
+    passTime(HOST_GRACE_MS + 1);
+    await fleet.fireAlarm();
+    for (const _ of [1, 2]) {
+      expect(await fleet.view("p")).toMatchObject({
+        desired: "running",
+        worker: { state: "ready" },
+        host: { hostId: "h", isPresent: false, lastSeenAt: seenAt },
+      });
+      expect(await fleet.alarm()).toBeNull();
+      await evictDurableObject(fleet.object);
+    }
+    await host.sync();
+    expect(await fleet.view("p")).toMatchObject({ version: 1, host: { isPresent: true } });
+    expect(host.containers.get("p")).toEqual({ version: 1, gpuIndexes: [0] });
+    expect(await fleet.create("q")).toMatchObject({ kind: "no_capacity" });
+  });
+
+  test("loses a pod without a volume that is stopped and started again", async ({ expect }) => {
+    const fleet = new PodFleet();
+    const host = await fleet.host("h", inventoryOf(2));
+    await fleet.create("p");
+    await fleet.create("v", { volumeInGb: 1 });
+    await host.sync();
+    passTime(HOST_GRACE_MS + 1);
+    const other = await fleet.host("other");
+    for (const podId of ["p", "v"]) await fleet.change(podId, STOP);
+    expect(await fleet.change("p", start("p"))).toMatchObject({ pod: { worker: { hostId: "other" } } });
+    expect(await fleet.change("v", start("v", { volumeInGb: 1 }))).toMatchObject({
+      kind: "volume_elsewhere",
+      host: { hostId: "h", isPresent: false },
+    });
+    await other.sync();
+    await host.sync();
+    expect([...host.containers.keys()]).toEqual([]);
+    expect(host.podVolumes).toEqual(["v"]);
+    expect([...other.containers.keys()]).toEqual(["p"]);
+  });
+});
+
+test("a removed host takes volumes with it; pods without one run elsewhere", async ({ expect }) => {
+  const fleet = new PodFleet();
+  await fleet.host("h", inventoryOf(3));
+  await fleet.create("p");
+  await fleet.create("v", { volumeInGb: 1 });
+  await fleet.create("s", { volumeInGb: 1 });
+  await fleet.change("s", STOP);
+  await fleet.object.removeHost("h");
+  expect(await fleet.view("p")).toMatchObject({
+    desired: "running",
+    worker: null,
+    host: null,
+    waiting: { reason: "no_host" },
+  });
+  for (const podId of ["v", "s"])
+    expect(await fleet.view(podId)).toMatchObject({ stopReason: "host_removed", host: null });
+  await fleet.host("other");
+  expect(await fleet.whereabouts("p")).toMatch(/^other /);
+});
+
+test("a drained host loses pods that have a place elsewhere and no volume on it", async ({ expect }) => {
+  const fleet = new PodFleet();
+  const host = await fleet.host("h", inventoryOf(3));
+  for (const [podId, volumeInGb] of [
+    ["p", 0],
+    ["q", 0],
+    ["v", 1],
+  ] as const)
+    await fleet.create(podId, { volumeInGb });
+  await host.sync();
+  await fleet.object.changeHost({ hostId: "h", accountId: "account", name: "h", drained: true });
+  await host.sync();
+  expect([...host.containers.keys()]).toEqual(["p", "q", "v"]);
+  const other = await fleet.host("other", inventoryOf(1));
+  await host.sync();
+  await other.sync();
+  expect([[...host.containers.keys()], [...other.containers.keys()]]).toEqual([["q", "v"], ["p"]]);
+  expect(await fleet.view("v")).toMatchObject({ desired: "running", host: { isDrained: true } });
+});
