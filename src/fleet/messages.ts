@@ -113,19 +113,6 @@ export type PodOutcome =
   | { readonly kind: "volume_elsewhere"; readonly host: PodHost; readonly failure: PlacementFailure }
   | { readonly kind: "not_found" };
 
-export type PodCall = { readonly podId: string; readonly accountId: string; readonly change: PodChange };
-
-/** What the management API calls of the Fleet object about pods. */
-export interface PodCalls {
-  createPod(config: PodConfig): Promise<PodOutcome>;
-  /** `not_found` also for a pod of another account. */
-  changePod(call: PodCall): Promise<PodOutcome>;
-  /** Pods of an account: all, or those of these ids. */
-  podsOf(accountId: string, podIds?: readonly string[]): Promise<readonly PodView[]>;
-  /** Pods of all accounts in the order of their ids, for maintenance. */
-  podsAfter(podId: string, limit: number): Promise<readonly Pick<PodView, "podId" | "accountId">[]>;
-}
-
 export type WorkerOfEndpoint = { readonly workerId: string; readonly endpointId: string };
 
 /** A change by the owner of a host; absent members are left unchanged. */
