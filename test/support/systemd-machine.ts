@@ -104,5 +104,8 @@ async function ensureImage(): Promise<void> {
   const base = await inTurn("images", async () => await ensurePythonImage(say));
   const install = `apt-get update && apt-get install --yes --no-install-recommends ${PACKAGES.join(" ")}`;
   const dockerfile = `FROM ${base.image}\nRUN ${install} && rm -rf /var/lib/apt/lists/*\nCMD ["/sbin/init"]\n`;
-  await execa("docker", ["build", "--network", "host", "--tag", IMAGE, "-"], { input: dockerfile, all: true });
+  await execa("docker", ["build", "--network", "host", "--tag", IMAGE, "-"], {
+    input: dockerfile,
+    all: true,
+  });
 }
