@@ -32,6 +32,9 @@ export const STREAM_MAX_BYTES = 20 * MEGABYTE;
 /** A payload above this size is kept in R2; the object holds a reference. */
 export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 
+/** Size of one network volume. */
+export const NETWORK_VOLUME_MAX_GB = 4_000;
+
 // Queue
 
 /** Jobs that may wait at once in one endpoint, unless its configuration sets another limit. */

@@ -1,9 +1,17 @@
 /** The operations of the queue API on jobs, limits included. */
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { JobView } from "../contract/job.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
-import { isFinal, newExpiry, retentionOf, storedBytesOf, type JobEvent } from "../domain/jobs/job-machine.ts";
-import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/jobs/job-view.ts";
+import {
+  isFinal,
+  newExpiry,
+  retentionOf,
+  storedBytesOf,
+  type JobEvent,
+  type Payload,
+} from "../domain/jobs/job-machine.ts";
+import { listJob, stateOf, viewJob, wireStatusOf } from "../domain/jobs/job-view.ts";
 import { priorityOf } from "../domain/jobs/priorities.ts";
 import { explainWait } from "../domain/jobs/queue-reason.ts";
 import { timelineOf } from "../domain/jobs/timeline.ts";
@@ -176,7 +184,7 @@ export class JobHandlers {
   }
 
   /** A job as clients see it. */
-  view(stored: QueueEntry): JobView {
+  view(stored: QueueEntry): JobView<Payload | null> {
     const queue = stored.job.state === "queued" ? this.#explain(stored.seq) : null;
     return viewJob(publicId(stored), stored.job, {
       progress: this.#parts.agents.progressOf(stored.seq),
@@ -225,7 +233,7 @@ export class JobHandlers {
       slot && { workerId: slot.workerId, hostId: slot.hostId },
       now,
     );
-    slot?.give(agents.dispatched(stored, order), stored.seq);
+    slot?.give(agents.claimOf(stored, order), stored.seq);
     return stored;
   }
 

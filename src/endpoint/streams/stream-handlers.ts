@@ -1,6 +1,7 @@
 /** Streams of jobs: chunks drained by polls, or read from a position on. */
-import { isFinal } from "../../domain/jobs/job-machine.ts";
-import { wireStatusOf, type JobView } from "../../domain/jobs/job-view.ts";
+import type { JobView } from "../../contract/job.ts";
+import { isFinal, type Payload } from "../../domain/jobs/job-machine.ts";
+import { wireStatusOf } from "../../domain/jobs/job-view.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
@@ -16,7 +17,7 @@ export type StreamHandlersParts = {
   readonly limits: RequestLimits;
   readonly commit: GroupCommit;
   readonly notifier: StreamNotifier;
-  readonly jobs: { readonly view: (stored: QueueEntry) => JobView };
+  readonly jobs: { readonly view: (stored: QueueEntry) => JobView<Payload | null> };
 };
 
 /** Notifies readers of streams: calls inside the object, and those on wake-up channels. */

@@ -15,7 +15,7 @@ import { endpointFields, endpointPatchSchema, type EndpointPatch } from "../../m
 import { fromNested, nestedInput, nestedNames } from "../../management/nouns/field.ts";
 import { inlineTemplateFields } from "../../management/nouns/template.ts";
 import { nestedBody } from "./nesting.ts";
-import { parseNested, type Places } from "./patch.ts";
+import { parsePatch, type Places } from "../rest/patch.ts";
 
 /** The settings of a container that an endpoint has. */
 const { imageName, containerDiskInGb, dockerArgs, env, ports, containerRegistryAuthId } =
@@ -156,7 +156,7 @@ function cudaVersionsOf({ gpu }: Combined, source: TemplateRecord | undefined): 
 }
 
 function parseEndpoint(patch: object): EndpointPatch {
-  return parseNested(endpointPatchSchema, patch, places, containerPlaces);
+  return parsePatch(endpointPatchSchema, patch, places, containerPlaces);
 }
 
 /** Settings of a container over those of a template; variables are merged where `mergesEnv`, else replaced. */
