@@ -53,9 +53,9 @@ export const PRESENCE_SILENCE_MS = 10 * SECOND;
 // Load-balanced endpoints
 
 /** The largest body of a load-balanced request, and of its response. */
-export const DIRECT_BODY_MAX_BYTES = 30 * MEGABYTE;
+export const LOAD_BALANCED_BODY_MAX_BYTES = 30 * MEGABYTE;
 /** The largest body that is sent together with its request's head. */
-export const DIRECT_INLINE_BODY_BYTES = 64 * 1024;
+export const LOAD_BALANCED_INLINE_BODY_BYTES = 64 * 1024;
 
 // Endpoint settings
 

@@ -73,8 +73,8 @@ export class JobHandlers {
       const { stored, isNew } = submitted;
       if (request.holdMs > 0 && !isFinal(stored.job.state)) await this.#hold(stored.seq, request.holdMs);
       const latest = queue.get(stored.seq) ?? stored;
-      const keptSlot = request.holdMs > 0 || request.keepsSlot ? slot : null;
-      return { kind: "submitted", isNew, ...this.#show(latest, keptSlot, request.keepsSlot) };
+      const continuedSlot = request.holdMs > 0 || request.keepsSlot ? slot : null;
+      return { kind: "submitted", isNew, ...this.#show(latest, continuedSlot, request.keepsSlot) };
     });
   }
 
@@ -82,10 +82,10 @@ export class JobHandlers {
    * A job as it is now; with `holdMs`, after a moment in which it may have ended. A caller that has waited before
    * brings back the slot that it got.
    */
-  status(jobId: string, holdMs: number, keptSlot: SlotRef | null): Promise<Limited<StatusOutcome>> {
+  status(jobId: string, holdMs: number, continuedSlot: SlotRef | null): Promise<Limited<StatusOutcome>> {
     const { limits } = this.#parts;
     const read = async (slot: RequestSlot) => this.#read(jobId, holdMs, slot);
-    if (keptSlot) return limits.resume<StatusOutcome>(keptSlot, read);
+    if (continuedSlot) return limits.resume<StatusOutcome>(continuedSlot, read);
     return limits.admit<StatusOutcome>("status", Date.now(), read);
   }
 
@@ -266,8 +266,8 @@ export class JobHandlers {
   /** The job for its caller, which keeps its slot while there is something to wait for, or to read. */
   #show(stored: QueueEntry, slot: RequestSlot | null, readsOn = false) {
     const isEnded = isFinal(stored.job.state);
-    const keptSlot = slot && (!isEnded || readsOn) ? slot.keep(Date.now()) : null;
-    return { view: this.view(stored), isFinal: isEnded, slot: keptSlot };
+    const continuedSlot = slot && (!isEnded || readsOn) ? slot.keep(Date.now()) : null;
+    return { view: this.view(stored), isFinal: isEnded, slot: continuedSlot };
   }
 
   #explain(seq: number) {

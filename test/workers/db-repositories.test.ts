@@ -188,8 +188,8 @@ describe("endpoints", () => {
       const imageName = (await findTemplate(db, accountId, template.id))?.imageName;
       return { version: updated?.version, imageName };
     };
-    expect(await save({ ...read, revision: 9 }, change)).toEqual({ version: undefined, imageName: "a:1" });
-    expect(await save(read, { ...change, read: { ...template, revision: 9 } })).toEqual({
+    expect(await save({ ...read, rowVersion: 9 }, change)).toEqual({ version: undefined, imageName: "a:1" });
+    expect(await save(read, { ...change, read: { ...template, rowVersion: 9 } })).toEqual({
       version: undefined,
       imageName: "a:1",
     });
