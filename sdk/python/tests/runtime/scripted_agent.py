@@ -197,7 +197,7 @@ class _Request(BaseHTTPRequestHandler):
             agent.changed.notify_all()
         self._send(200, {})
 
-    def _job_over(self, agent: ScriptedAgent, query: dict[str, list[str]], body: bytes, job_id: str) -> None:
+    def _job_done(self, agent: ScriptedAgent, query: dict[str, list[str]], body: bytes, job_id: str) -> None:
         with agent.changed:
             posted = json.loads(body)
             if posted.get("status") == "IN_PROGRESS":
