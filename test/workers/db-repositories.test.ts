@@ -109,7 +109,7 @@ describe("templates", () => {
       id,
       accountId,
       isBound: false,
-      revision: 1,
+      rowVersion: 1,
       createdAt: NOW,
       updatedAt: NOW,
     });
@@ -123,9 +123,11 @@ describe("templates", () => {
     const options = { isNewVersion: true };
 
     const values = { ...templateValues("t"), imageName: "a:2" };
-    expect(await updateTemplateIfUnchanged(db, author, read, values, options)).toMatchObject({ revision: 2 });
+    expect(await updateTemplateIfUnchanged(db, author, read, values, options)).toMatchObject({
+      rowVersion: 2,
+    });
     expect(await updateTemplateIfUnchanged(db, author, read, values, options)).toBeUndefined();
-    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 2, revision: 2 });
+    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 2, rowVersion: 2 });
   });
 
   test("a change to a taken name is not made and releases nothing", async ({ expect }) => {
@@ -138,7 +140,7 @@ describe("templates", () => {
     expect(
       await updateTemplateIfUnchanged(db, by(accountId), read, taken, { isNewVersion: true }),
     ).toBeUndefined();
-    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 1, revision: 1 });
+    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 1, rowVersion: 1 });
   });
 
   test("a template in use is not deleted, nor one of another account", async ({ expect }) => {
@@ -168,7 +170,7 @@ describe("endpoints", () => {
     const values = endpointValues(templateId);
 
     const updated = await updateEndpointIfUnchanged(db, by(accountId), read, values, OF_RELEASE);
-    expect(updated).toMatchObject({ version: 2, revision: 2 });
+    expect(updated).toMatchObject({ version: 2, rowVersion: 2 });
     expect(await updateEndpointIfUnchanged(db, by(accountId), read, values, OF_RELEASE)).toBeUndefined();
     expect(await deleteEndpointIfUnchanged(db, by(accountId), read)).toBe(false);
     expect(await findEndpoint(db, read.id)).toMatchObject({ version: 2 });

@@ -25,7 +25,7 @@ afterEach(() => void vi.useRealTimers());
 /** Waits as the gateway does. */
 async function waitOnChannel(endpointId: string, affinity: Affinity | null = null) {
   const query = new URLSearchParams({
-    forward: crypto.randomUUID(),
+    direct: crypto.randomUUID(),
     until: `${Date.now() + 120_000}`,
     ...(affinity && { affinity: `${affinity.mode}:${affinity.workerId}` }),
   });
