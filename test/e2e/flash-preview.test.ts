@@ -11,7 +11,7 @@ import { inTurn } from "../support/turn.ts";
 const ROOT = resolve(import.meta.dirname, "../..");
 const EXAMPLE = join(ROOT, "examples/flash-app");
 const PACKAGE = join(ROOT, "sdk/python/src");
-/** Of one more preview beside the first. */
+/** Time for one more preview beside the first. */
 const PREVIEW_LIMIT_MS = 100_000;
 const SECRET = "not-for-the-screen";
 
