@@ -47,7 +47,7 @@ const CONTAINER_DISK_GB = 64;
 export const FINGERPRINT_VARIABLE = "_FLASH_SOURCE_FINGERPRINT";
 
 export type InputFacts = {
-  /** Of the sources; undefined for live endpoints. */
+  /** Fingerprint of the sources; undefined for live endpoints. */
   readonly fingerprint?: string | undefined;
   readonly volumeIds: readonly string[];
 };

@@ -98,7 +98,7 @@ const versionSchema = z.object({
   Components: z.array(z.object({ Name: z.string(), Version: z.string() })).optional(),
 });
 
-/** Of the daemon's components, and the packages in which Debian and its kin have them. */
+/** The daemon's components, and the packages in which Debian and its derivatives have them. */
 const COMPONENTS: ReadonlyMap<
   string,
   { readonly component: RuntimeComponent; readonly packageName: string }
