@@ -5,7 +5,7 @@ const { call, createEndpoint, signInAsNewAccount } = new EdgeClient();
 
 beforeEach(signInAsNewAccount);
 
-test("a call that waits while its endpoint is deleted is answered, and never by a fault", async ({
+test("a call that waits while its endpoint is deleted is answered, and never with an internal error", async ({
   expect,
 }) => {
   const statuses = await Promise.all(

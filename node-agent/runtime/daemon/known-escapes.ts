@@ -37,7 +37,7 @@ type EscapeAdvisory = {
   readonly cve: string;
   /** The first release of each line that has the fix, the latest line last. */
   readonly fixedIn: readonly string[];
-  /** It takes more than a worker may ask for, such as mounts of one's own. */
+  /** It takes more than a worker may ask for, such as mounts that it chooses. */
   readonly isBeyondWorkers?: boolean;
 };
 

@@ -64,7 +64,7 @@ export const manifestResourceSchema = z.looseObject({
   resource_type: string.optional(),
   is_load_balanced: z.boolean(),
   is_live_resource: z.boolean().optional(),
-  /** An image of one's own: no functions, nothing of the artifact. */
+  /** The user's own image: no functions, nothing of the artifact. */
   client_mode: z.boolean().optional(),
   file_path: string.optional(),
   local_path_prefix: string.optional(),
