@@ -111,7 +111,7 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
     await page.locator("#operations-Jobs-runJob").waitFor();
     await page.locator("#operations-This_document-getDocumentOfRestV2").waitFor({ state: "attached" });
     const shown = await page.locator(".opblock").evaluateAll((blocks) => blocks.map(({ id }) => id));
-    expect(shown.map((id) => id.split("-").at(-1)).toSorted()).toEqual(ids.toSorted());
+    expect(new Set(shown.map((id) => id.split("-").at(-1)))).toEqual(new Set(ids));
     await page.close();
   });
 
