@@ -20,7 +20,8 @@ import type {
   FleetSyncReply,
   HostChange,
   HostView,
-  PodChangeCall,
+  PodCall,
+  PodCalls,
   PodOutcome,
   PodRef,
   PodView,
@@ -40,7 +41,7 @@ const REPORT_AGAIN_MS = 2_000;
 
 export type FleetObjectEnv = { readonly ENDPOINT: DurableObjectNamespace<EndpointPort> };
 
-export class FleetObject extends DurableObject<FleetObjectEnv> {
+export class FleetObject extends DurableObject<FleetObjectEnv> implements PodCalls {
   readonly #parts: FleetParts;
   readonly #store: FleetStore;
   readonly #registry: HostRegistry;
@@ -110,7 +111,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   }
 
   /** Starts, restarts, edits, stops or terminates a pod of the account. */
-  async changePod(call: PodChangeCall): Promise<PodOutcome> {
+  async changePod(call: PodCall): Promise<PodOutcome> {
     return this.#commit.run(() => {
       this.#plan();
       return this.#parts.pods.change(call, Date.now());
@@ -123,7 +124,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   }
 
   /** A page of the pods of all accounts, in the order of their ids; `after` is the last id of the page before. */
-  async podIds(after: string, limit: number): Promise<PodRef[]> {
+  async podsAfter(after: string, limit: number): Promise<PodRef[]> {
     return this.#parts.podStore.page(after, limit);
   }
 

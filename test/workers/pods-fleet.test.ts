@@ -50,7 +50,7 @@ describe("a pod", () => {
     expect(await fleet.view("p")).toBeUndefined();
     await host.sync();
     expect(host.containers.size).toBe(0);
-    expect(await fleet.object.podIds("", 10)).toEqual([]);
+    expect(await fleet.object.podsAfter("", 10)).toEqual([]);
   });
 
   test("of another account is not found", async ({ expect }) => {

@@ -9,7 +9,7 @@ import { needsSamePlace, requirementOf, volumeMbOf } from "../../domain/pods/pod
 import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
 import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import type { HostPresence } from "../hosts/host-presence.ts";
-import type { PodChangeCall, PodOutcome, PodView } from "../messages.ts";
+import type { PodCall, PodOutcome, PodView } from "../messages.ts";
 import type { PodPlacer } from "./pod-placer.ts";
 import type { PodRecord, PodStore } from "./pod-store.ts";
 import { viewOfHost, viewOfPod, type PodUse } from "./pod-view.ts";
@@ -43,7 +43,7 @@ export class Pods {
     return this.#startAnew({ ...newPod(config, now), ports: [] }, now);
   }
 
-  change({ podId, accountId, change }: PodChangeCall, now: number): PodOutcome {
+  change({ podId, accountId, change }: PodCall, now: number): PodOutcome {
     const pod = this.#parts.podStore.get(podId);
     if (pod?.config.accountId !== accountId) return NOT_FOUND;
     if (change.kind === "terminate") return this.#terminate(pod, now);
@@ -66,18 +66,20 @@ export class Pods {
 
   // Hosts and time
 
-  /** What an agent says of the container of a pod. False: it speaks of a version that is no longer wanted. */
-  applyReport(worker: WorkerRecord, report: WorkerReport): boolean {
+  /**
+   * What an agent says of the container of a pod; returns that as it is then. Undefined: the report is about a version
+   * that shall no longer run.
+   */
+  applyReport(worker: WorkerRecord, report: WorkerReport): WorkerRecord | undefined {
     const { podStore, podWorkers } = this.#parts;
     const { workerId: podId, version, retiredIn } = worker;
-    if (retiredIn !== null) return true;
-    if (report.revision !== version) return false;
-    podWorkers.hasLeft(podId);
+    if (retiredIn !== null) return worker;
+    if (report.revision !== version) return undefined;
     const { ports = [], ...use } = report.container ?? {};
     this.#use.set(podId, use);
     const pod = podStore.get(podId);
     if (pod && JSON.stringify(pod.ports) !== JSON.stringify(ports)) podStore.save({ ...pod, ports });
-    return true;
+    return podWorkers.hasLeft(worker);
   }
 
   /** Stops and terminates those whose time has come. */
@@ -201,7 +203,6 @@ export class Pods {
     const { podId } = pod.config;
     podStore.remove(podId);
     podWorkers.end(podId, now);
-    podWorkers.hasLeft(podId);
     podPlacer.review(podId);
     this.#use.delete(podId);
     if (pod.volumeHostId !== null) {
