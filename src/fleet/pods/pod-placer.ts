@@ -149,13 +149,16 @@ export class PodPlacer {
   #move(podId: string, changed: ChangedHosts, now: number): void {
     const { podStore, pools, promised, podWorkers } = this.#parts;
     const pod = podStore.get(podId);
+    const hostId = podWorkers.activeOf(podId)?.hostId;
     if (!pod || (!this.#fresh.has(podId) && !changed.has(pod.config.accountId))) return;
     this.#fresh.delete(podId);
-    const place = pools.of(pod.config.accountId).allocate(this.requirementOf(pod));
+    const pool = pools.of(pod.config.accountId);
+    const isPresent = hostId !== undefined && pool.capacityOf(hostId) !== undefined;
+    const place = isPresent ? pool.allocate(this.requirementOf(pod)) : undefined;
     if (!place) return;
     promised.add({ ...place, promisedTo: podId, version: pod.version });
     podWorkers.end(podId, now);
-    podStore.save({ ...pod, ports: [] });
+    podStore.save({ ...pod, ...changePod(pod, { kind: "moved" }, now), ports: [] });
     this.#moving.delete(podId);
     this.#waiting.add(podId);
   }
