@@ -20,7 +20,8 @@ import type { AgentStatus } from "./host/status-server.ts";
 import { AgentMetrics, MetricsServer, type MetricsAddress } from "./telemetry/agent-metrics.ts";
 import { TelemetryWatch } from "./telemetry/telemetry-watch.ts";
 import { TIMING, type Timing } from "./core/timing.ts";
-import { workerEnvironment } from "./worker/environment.ts";
+import { podEnvironment, workerEnvironment } from "./worker/environment.ts";
+import { PodStore, PUBLIC_PORTS_DEFAULT, type PortRange } from "./pods/pod-store.ts";
 import { Workers } from "./worker/workers.ts";
 import { listenOnFixedPort } from "./worker-server/fixed-port.ts";
 import { EdgeRelay } from "./worker-server/edge-relay.ts";
@@ -35,6 +36,8 @@ export type AgentOptions = {
   readonly readInventory: () => Promise<Inventory>;
   readonly log: AgentLog;
   readonly timing?: Partial<Timing>;
+  /** Ports of this host at which TCP ports of pods are published, where it has an address for clients. */
+  readonly publicPorts?: PortRange;
   /** Where Prometheus may read; nowhere when absent. */
   readonly metrics?: MetricsAddress | undefined;
   readonly onConnected?: () => void;
@@ -54,6 +57,7 @@ export class Agent {
   readonly #ledger: AttemptLedger;
   readonly #inventory: InventoryWatch;
   readonly #logs: WorkerLogs;
+  readonly #pods: PodStore;
   readonly #telemetry: TelemetryWatch;
   #metrics: AgentMetrics | undefined;
   #metricsServer: MetricsServer | undefined;
@@ -82,6 +86,14 @@ export class Agent {
     });
     this.#edge = this.#createEdgeContext();
     this.#logs = new WorkerLogs({ ...this.#edge, runtime: options.runtime, journal: this.#journal });
+    this.#pods = new PodStore({
+      stateDir: options.stateDir,
+      journal: this.#journal,
+      log: options.log,
+      runtimeKind: options.runtime.kind,
+      publicAddress: options.inventory.publicAddress,
+      publicPorts: options.publicPorts ?? PUBLIC_PORTS_DEFAULT,
+    });
     this.#workers = this.#createWorkers();
     this.#server = new WorkerServer({
       relay: new EdgeRelay(options.edgeUrl),
@@ -164,6 +176,7 @@ export class Agent {
       ledger: this.#ledger,
       log: withSystemEvents(log, this.#logs),
       logs: this.#logs,
+      pods: this.#pods,
       timing: this.#timing,
       environmentOf: (assignment, token) => this.#environmentOf(assignment, token),
       onSlotsChange: (endpointId, isWithdrawn) => this.#slotsChanged(endpointId, isWithdrawn),
@@ -250,6 +263,8 @@ export class Agent {
       this.#options.log.warn("agent_too_old", { kind: notice.kind, detail: notice.message });
     }
     this.#notice = notice;
+    this.#pods.setKept(reply.podVolumes);
+    void this.#pods.sweep(new Set([...this.#workers.podIds(), ...assignedPods(reply)]));
   }
 
   #stateChanged(isNewState: boolean): void {
@@ -287,7 +302,11 @@ export class Agent {
   }
 
   #environmentOf(assignment: Assignment, token: string): Record<string, string> {
-    return workerEnvironment(assignment, { ...this.#access, token }, this.#gpusOf(assignment));
+    const access = { ...this.#access, token };
+    const gpus = this.#gpusOf(assignment);
+    if (assignment.type !== "POD") return workerEnvironment(assignment, access, gpus);
+    const ports = this.#pods.portsOf(assignment.workerId);
+    return podEnvironment(assignment, access, { inventory: this.#inventory.current(), gpus, ports });
   }
 
   #hasRealGpus(): boolean {
@@ -297,4 +316,8 @@ export class Agent {
   #gpusOf({ gpuIndexes }: Assignment): Gpu[] {
     return this.#inventory.current().gpus.filter((gpu) => gpuIndexes.includes(gpu.index));
   }
+}
+
+function assignedPods({ assignments }: SyncReply): readonly string[] {
+  return assignments.filter(({ type }) => type === "POD").map(({ workerId }) => workerId);
 }

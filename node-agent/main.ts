@@ -1,11 +1,13 @@
 import { DISK_RESERVE_DEFAULT_GB } from "./disk/disk-space.ts";
 import { errorMessage } from "../src/std/errors.ts";
+import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DATA_CENTERS } from "../src/catalog/data-centers.ts";
 import { hostCommands } from "./commands/host-commands.ts";
 import { checkedEdgeUrl } from "./edge/edge-url.ts";
 import { edgeOption, plainHttpOption, readPath, stateOption } from "./commands/options.ts";
+import { PUBLIC_PORTS_DEFAULT, type PortRange } from "./pods/pod-store.ts";
 import { VOLUMES_DIRECTORY } from "./disk/volumes.ts";
 import { EXIT_FAILURE, Failure } from "../src/std/failure.ts";
 import { readAllowedNetwork } from "./runtime/network/firewall-rules.ts";
@@ -91,6 +93,20 @@ program
       .env("EDGERUN_VOLUMES")
       .argParser(readPath),
   )
+  .addOption(
+    new Option(
+      "--public-address <address>",
+      "IP address or name at which clients reach this machine: TCP ports of pods are published there",
+    )
+      .env("EDGERUN_PUBLIC_ADDRESS")
+      .argParser(readAddress),
+  )
+  .addOption(
+    new Option("--public-ports <first-last>", "ports of this machine at which they are published")
+      .env("EDGERUN_PUBLIC_PORTS")
+      .argParser(readPortRange)
+      .default(PUBLIC_PORTS_DEFAULT, `${PUBLIC_PORTS_DEFAULT.first}-${PUBLIC_PORTS_DEFAULT.last}`),
+  )
   .option("--create-volumes", "make a network volume here when a worker wants one that is not there", false)
   .addOption(
     new Option(
@@ -126,6 +142,22 @@ function listOf(read: (text: string) => string): (text: string, earlier: string[
       .filter((part) => part.trim() !== "")
       .map((part) => read(part.trim())),
   ];
+}
+
+/** An IP address, or a name of DNS. */
+function readAddress(text: string): string {
+  const address = text.trim();
+  if (isIP(address) !== 0 || /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(address))
+    return address;
+  throw new InvalidArgumentError("Give an IP address or a host name, without a port.");
+}
+
+function readPortRange(text: string): PortRange {
+  const [, first, last] = /^(\d{1,5})-(\d{1,5})$/.exec(text.trim()) ?? [];
+  const range = { first: Number(first), last: Number(last) };
+  const isRange = range.first >= 1_024 && range.first <= range.last && range.last <= 65_535;
+  if (first !== undefined && last !== undefined && isRange) return range;
+  throw new InvalidArgumentError("Give a range of ports from 1024 to 65535, such as 20000-29999.");
 }
 
 function readGigabytes(text: string): number {

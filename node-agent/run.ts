@@ -30,6 +30,7 @@ import { StatusServer } from "./host/status-server.ts";
 import { StopRequest } from "./stop-request.ts";
 import { AGENT_VERSION } from "../src/contract/agent/agent-version.ts";
 import { Volumes } from "./disk/volumes.ts";
+import type { PortRange } from "./pods/pod-store.ts";
 
 /** The options of `edgerun-agent run`; paths are absolute. */
 export type RunSettings = {
@@ -58,6 +59,9 @@ export type RunSettings = {
   /** The directory of network volumes. */
   readonly volumes: string;
   readonly createVolumes: boolean;
+  /** Address at which clients reach published ports of pods; absent: none are published. */
+  readonly publicAddress?: string;
+  readonly publicPorts: PortRange;
   readonly metricsPort?: number;
   readonly metricsAddress: string;
 };
@@ -82,7 +86,9 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   const volumes = new Volumes({ directory: settings.volumes, createsMissing: settings.createVolumes });
   const { simulateGpus, desktop: isDesktop, dataCenter: dataCenterId } = settings;
   const simulatedPerTier = isDesktop ? DESKTOP_GPUS_PER_TIER : undefined;
-  const facts = { runtimeKind, simulateGpus, simulatedPerTier, diskDirectory, dataCenterId, volumes };
+  const { publicAddress, publicPorts } = settings;
+  const gpuFacts = { simulateGpus, simulatedPerTier };
+  const facts = { runtimeKind, ...gpuFacts, diskDirectory, dataCenterId, volumes, publicAddress };
   const read = (): Promise<Inventory> => readInventory(facts);
   const inventory = await read();
   const desktopGpus = isDesktop && runtimeKind === "docker" ? await readDesktopGpus() : [];
@@ -116,6 +122,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
     inventory,
     readInventory: async () => withFreeable(await read(), await runtime.freeableBytes()),
     log,
+    publicPorts,
     metrics: port === undefined ? undefined : { address, port },
     onConnected: () => {
       process.stdout.write(`connected ${settings.edge} as ${settings.name}\n`);

@@ -50,6 +50,8 @@ function agentArguments(settings: AgentSettings): readonly string[] {
     "*",
     "--allow-old-runtime",
     "--create-volumes",
+    "--public-address",
+    "127.0.0.1",
     "--volumes",
     join(settings.stateDirectory, "volumes"),
     ...(settings.desktopNetwork ? ["--desktop", "--network", settings.desktopNetwork] : []),

@@ -40,6 +40,8 @@ export type AgentEvent =
   | "worker_thawed"
   | "worker_standby_failed"
   | "worker_removed"
+  | "pod_volume_removed"
+  | "pod_volume_not_removed"
   | "worker_remove_failed"
   | "worker_request_refused"
   | "worker_request_failed"

@@ -25,6 +25,8 @@ export type InventoryRequest = {
   readonly diskDirectory: string;
   readonly dataCenterId?: string | undefined;
   readonly volumes?: Volumes;
+  /** Address at which clients reach published ports of pods. */
+  readonly publicAddress?: string | undefined;
 };
 
 /** What this host offers at this moment. */
@@ -38,8 +40,10 @@ export async function readInventory(request: InventoryRequest): Promise<Inventor
     diskFreeMb: isMadeUp(request) ? SIMULATED_DISK_MB : await diskFreeMb(request.diskDirectory),
     runtime: request.runtimeKind,
     canFreeze: true,
+    canRunPods: true,
     ...(request.dataCenterId !== undefined && { dataCenterId: request.dataCenterId }),
     ...(cudaVersion !== undefined && { cudaVersion }),
+    ...(request.publicAddress !== undefined && { publicAddress: request.publicAddress }),
     ...(networkVolumeIds !== undefined && { networkVolumeIds }),
   };
 }

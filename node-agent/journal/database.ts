@@ -68,6 +68,11 @@ const JOURNAL_MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;`,
   // Where the worker's own server listens: the next container may have other variables than the running one.
   "ALTER TABLE worker ADD COLUMN server TEXT;",
+  // Published ports of pods, as JSON; they stay while the pod is stopped.
+  `CREATE TABLE pod (
+    pod_id TEXT PRIMARY KEY,
+    ports TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;`,
 ];
 
 /** Opens and migrates a database; throws when another process has it open. */

@@ -10,7 +10,12 @@
 import * as z from "zod";
 import { join } from "node:path";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { type AssignmentOutline, assignmentOutlineSchema } from "../../src/contract/agent/agent.ts";
+import {
+  type AssignmentOutline,
+  assignmentOutlineSchema,
+  type PublishedPort,
+  publishedPortSchema,
+} from "../../src/contract/agent/agent.ts";
 import { openDatabase } from "./database.ts";
 import type { CachedImage, CachedImageStore } from "../disk/cached-images.ts";
 
@@ -72,6 +77,8 @@ const spanRow = z.object({ first: z.number().nullable(), last: z.number().nullab
 const chunkRow = z.object({ output: z.string() });
 const placeRow = z.object({ position: z.string(), seq: z.number() });
 const settingRow = z.object({ value: z.string() });
+const podRow = z.object({ pod_id: z.string() });
+const portsRow = z.object({ ports: z.string() });
 
 /** Most chunks of one batch. */
 const CHUNKS_MAX = 1_000;
@@ -131,6 +138,28 @@ export class Journal {
 
   removeWorker(workerId: string): void {
     this.#run("DELETE FROM worker WHERE worker_id = ?", workerId);
+  }
+
+  // Pods
+
+  /** Ids of the pods that have published ports, whether they run or not. */
+  podsWithPorts(): string[] {
+    return this.#statement("SELECT pod_id FROM pod")
+      .all()
+      .map((row) => podRow.parse(row).pod_id);
+  }
+
+  podPorts(podId: string): PublishedPort[] {
+    const row = this.#statement("SELECT ports FROM pod WHERE pod_id = ?").get(podId);
+    return row === undefined ? [] : z.array(publishedPortSchema).parse(JSON.parse(portsRow.parse(row).ports));
+  }
+
+  savePodPorts(podId: string, ports: readonly PublishedPort[]): void {
+    this.#run("INSERT OR REPLACE INTO pod VALUES (?, ?)", podId, JSON.stringify(ports));
+  }
+
+  removePodPorts(podId: string): void {
+    this.#run("DELETE FROM pod WHERE pod_id = ?", podId);
   }
 
   // Output

@@ -1,4 +1,4 @@
-import type { Assignment, Gpu } from "../../src/contract/agent/agent.ts";
+import type { Assignment, Gpu, Inventory, PublishedPort } from "../../src/contract/agent/agent.ts";
 import { isLoopbackHost } from "../../src/net/public-host.ts";
 
 /** Where and as whom a worker reaches its agent. */
@@ -24,6 +24,41 @@ export function workerEnvironment(
     ...fitnessDefaults(gpus),
     ...assignment.env,
     ...protocolVariables(assignment, access),
+    ...relayVariables(assignment, access),
+    ...gpuVariables(gpus),
+  };
+}
+
+/** What the variables of a pod are made of. */
+export type PodFacts = {
+  readonly inventory: Inventory;
+  readonly gpus: readonly Gpu[];
+  readonly ports: readonly PublishedPort[];
+};
+
+/**
+ * The environment of a pod: the user's own variables, and those by which its programs find out what they run on.
+ * Names are those that images of this kind of service read. Memory is in GB.
+ */
+export function podEnvironment(
+  assignment: AssignedVariables & Pick<Assignment, "limits" | "networkVolumeIds">,
+  access: AgentAccess,
+  { inventory, gpus, ports }: PodFacts,
+): Record<string, string> {
+  const { workerId: podId, limits, networkVolumeIds = [] } = assignment;
+  const { cpuCount, memoryMb, dataCenterId, publicAddress } = inventory;
+  const [volumeId] = networkVolumeIds;
+  const cpus = limits ? Math.max(1, Math.floor(limits.cpuMilli / 1_000)) : cpuCount;
+  return {
+    ...assignment.env,
+    RUNPOD_POD_ID: podId,
+    RUNPOD_POD_HOSTNAME: podId,
+    RUNPOD_CPU_COUNT: String(cpus),
+    RUNPOD_MEM_GB: String(Math.floor((limits?.memoryMb ?? memoryMb) / 1_024)),
+    ...(dataCenterId !== undefined && { RUNPOD_DC_ID: dataCenterId }),
+    ...(publicAddress !== undefined && { RUNPOD_PUBLIC_IP: publicAddress }),
+    ...Object.fromEntries(ports.map((port) => [`RUNPOD_TCP_PORT_${port.requested}`, String(port.public)])),
+    ...(volumeId !== undefined && { RUNPOD_VOLUME_ID: volumeId }),
     ...relayVariables(assignment, access),
     ...gpuVariables(gpus),
   };

@@ -39,13 +39,15 @@ import { WorkerStatus } from "./lifecycle/worker-status.ts";
 import { Notifier } from "../core/notifier.ts";
 import { QueueMode, type QueueModeOptions } from "./queue/queue-mode.ts";
 import { LoadBalancedMode, type LoadBalancedModeOptions } from "./load-balancing/load-balanced-mode.ts";
+import { PodMode, type PodModeOptions } from "./pod/pod-mode.ts";
 
 /** What the worker does, by the type of its endpoint. */
-export type WorkerMode = QueueMode | LoadBalancedMode;
+export type WorkerMode = QueueMode | LoadBalancedMode | PodMode;
 
 export type WorkerOptions = ContainerOptions &
   QueueModeOptions &
-  LoadBalancedModeOptions & {
+  LoadBalancedModeOptions &
+  PodModeOptions & {
     /** `isWithdrawn`: a worker takes no more jobs, so its slots must be withdrawn at once. */
     readonly onSlotsChange: (endpointId: string, isWithdrawn: boolean) => void;
     /** `isNewState`: more than the detail has changed. */
@@ -97,9 +99,14 @@ export class Worker implements WorkerSession {
       markReady: (how: string) => this.#markReady(how),
       onChange: (isWithdrawn?: boolean) => this.#changed(isWithdrawn),
     };
-    return this.assignment.type === "LB"
-      ? new LoadBalancedMode(context, this.#options)
-      : new QueueMode(context, this.#options);
+    switch (this.assignment.type) {
+      case "LB":
+        return new LoadBalancedMode(context, this.#options);
+      case "QB":
+        return new QueueMode(context, this.#options);
+      case "POD":
+        return new PodMode(context, this.#options);
+    }
   }
 
   // State
@@ -126,7 +133,8 @@ export class Worker implements WorkerSession {
   }
 
   report(): WorkerReport {
-    return this.#status.reportFor(this.assignment);
+    const container = this.mode.kind === "pod" ? this.mode.report() : undefined;
+    return { ...this.#status.reportFor(this.assignment), ...(container && { container }) };
   }
 
   // Events
@@ -198,6 +206,7 @@ export class Worker implements WorkerSession {
   /** The container runs: it was started, thawed, or taken over from an earlier agent process. */
   #isRunning(): void {
     if (this.mode.kind === "load-balanced") this.mode.startProbing();
+    if (this.mode.kind === "pod") this.mode.started();
   }
 
   async #recordImage(): Promise<void> {
@@ -344,9 +353,9 @@ export class Worker implements WorkerSession {
 
   #changed(isWithdrawn = false): void {
     if (this.mode.kind === "queue") this.#options.logs.setJobs(this.workerId, this.mode.jobs.idsInside());
-    else this.mode.updateAdmission();
+    else if (this.mode.kind === "load-balanced") this.mode.updateAdmission();
     this.#notifier.notify();
-    this.#options.onSlotsChange(this.assignment.endpointId, isWithdrawn);
+    if (this.mode.kind !== "pod") this.#options.onSlotsChange(this.assignment.endpointId, isWithdrawn);
   }
 
   #pause(delayMs: number, signal: AbortSignal): Promise<void> {

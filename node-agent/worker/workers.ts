@@ -32,8 +32,16 @@ export class Workers implements AdmissionControl {
     return [...this.#workers.values()].filter((worker) => worker.assignment.endpointId === endpointId);
   }
 
+  /** Endpoints that have workers here; pods belong to none. */
   endpointIds(): Set<string> {
-    return new Set([...this.#workers.values()].map((worker) => worker.assignment.endpointId));
+    const workers = [...this.#workers.values()].filter(({ mode }) => mode.kind !== "pod");
+    return new Set(workers.map((worker) => worker.assignment.endpointId));
+  }
+
+  /** Ids of the pods that are here, running or about to. */
+  podIds(): Set<string> {
+    const pods = [...this.#workers.values()].filter(({ mode }) => mode.kind === "pod");
+    return new Set(pods.map(({ workerId }) => workerId));
   }
 
   /** Names of the images of the assigned workers. */
@@ -212,8 +220,9 @@ export class Workers implements AdmissionControl {
     this.#workers.delete(worker.workerId);
     this.#options.logs.removed(worker.workerId);
     this.#options.onStateChange(true);
-    this.#options.onSlotsChange(worker.assignment.endpointId, true);
+    if (worker.mode.kind !== "pod") this.#options.onSlotsChange(worker.assignment.endpointId, true);
     this.#reconcile();
+    if (worker.mode.kind === "pod") void this.#options.pods.sweep(this.podIds());
   }
 
   // Stopping

@@ -46,6 +46,7 @@ const WORKER_PARTS = [
   "node-agent/core",
   "node-agent/journal",
   "type:node-agent/logs",
+  "type:node-agent/pods",
   "type:node-agent/runtime/interface",
 ];
 const HOST_TOOLS = [
@@ -141,6 +142,12 @@ export const LAYERS = {
     "type:node-agent/journal",
     "type:node-agent/runtime/interface",
   ],
+  "node-agent/pods": [
+    ...SHARED,
+    "node-agent/core",
+    "type:node-agent/journal",
+    "node-agent/runtime/interface",
+  ],
   "node-agent/worker-server": [...SHARED, "node-agent/core", "type:node-agent/journal"],
   "node-agent/worker/lifecycle": [...SHARED, ...WORKER_PARTS],
   "node-agent/worker/queue": [
@@ -156,6 +163,12 @@ export const LAYERS = {
     "node-agent/worker-server",
     "node-agent/worker/lifecycle",
   ],
+  "node-agent/worker/pod": [
+    ...SHARED,
+    ...WORKER_PARTS,
+    "node-agent/worker-server",
+    "node-agent/worker/lifecycle",
+  ],
   "node-agent/worker": [
     ...SHARED,
     ...WORKER_PARTS,
@@ -164,6 +177,7 @@ export const LAYERS = {
     "node-agent/worker/lifecycle",
     "node-agent/worker/queue",
     "node-agent/worker/load-balancing",
+    "node-agent/worker/pod",
   ],
   "node-agent/doctor": [...SHARED, ...HOST_TOOLS],
   "node-agent/commands": [...SHARED, ...HOST_TOOLS, "node-agent/doctor", "node-agent/runtime"],
@@ -175,6 +189,7 @@ export const LAYERS = {
     "node-agent/journal",
     "node-agent/link",
     "node-agent/logs",
+    "node-agent/pods",
     "node-agent/runtime",
     "node-agent/runtime/network",
     "node-agent/telemetry",

@@ -6,6 +6,7 @@ const PREFIXES = {
   "host-token": "erh_",
   "join-token": "erj_",
   "live-token": "erl_",
+  "pod-key": "erp_",
   "upload-token": "eru_",
 } as const;
 
@@ -51,6 +52,7 @@ export function kindOfCredential(credential: string): CredentialKind {
   if (credential.startsWith(PREFIXES["host-token"])) return "host-token";
   if (credential.startsWith(PREFIXES["join-token"])) return "join-token";
   if (credential.startsWith(PREFIXES["live-token"])) return "live-token";
+  if (credential.startsWith(PREFIXES["pod-key"])) return "pod-key";
   if (credential.startsWith(PREFIXES["upload-token"])) return "upload-token";
   return "api-key";
 }

@@ -67,6 +67,7 @@ async function signatureBy(key: CryptoKey, message: string): Promise<Uint8Array>
 const liveTokens = new Signer("edgerun live token");
 const endpointKeys = new Signer("edgerun endpoint key");
 const environmentKeys = new Signer("edgerun flash environment key");
+const podKeys = new Signer("edgerun pod key");
 const downloads = new Signer("edgerun artifact download");
 
 /**
@@ -113,6 +114,23 @@ export async function environmentOfKey(env: EncryptionEnv, key: string): Promise
   if (signed === undefined || environmentId === undefined) return undefined;
   const encode = (signature: Uint8Array) => credentialOf("environment-key", signature);
   return (await environmentKeys.verify(env, environmentId, encode, signed)) ? environmentId : undefined;
+}
+
+/** As that of an environment. */
+const POD_KEY = /^(erp_[0-9a-f]{64})_([A-Za-z0-9_-]{1,128})$/;
+
+/** The key of one pod, which carries its id. None when no key ring is configured. */
+export async function podKey(env: EncryptionEnv, podId: string): Promise<string | undefined> {
+  const signature = await podKeys.sign(env, podId);
+  return signature && `${credentialOf("pod-key", signature)}_${podId}`;
+}
+
+/** The pod that a key belongs to, whether it exists or not; none for a key that the edge has not made. */
+export async function podOfKey(env: EncryptionEnv, key: string): Promise<string | undefined> {
+  const [, signed, podId] = POD_KEY.exec(key) ?? [];
+  if (signed === undefined || podId === undefined) return undefined;
+  const encode = (signature: Uint8Array) => credentialOf("pod-key", signature);
+  return (await podKeys.verify(env, podId, encode, signed)) ? podId : undefined;
 }
 
 const DOWNLOAD_TOKEN = /^([a-z0-9]{1,64})\.(\d{1,15})\.([0-9a-f]{64})$/;

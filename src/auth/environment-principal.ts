@@ -12,6 +12,7 @@ import { CredentialCache, CREDENTIAL_REJECTION_CACHE_MS } from "./credential-cac
 import { kindOfCredential, readCredential } from "./credential.ts";
 import { environmentOfKey } from "./derived-keys.ts";
 import { hashKey } from "./digest.ts";
+import { authenticatePod } from "./pod-principal.ts";
 import type { RateEnv } from "./request-rates.ts";
 import { ANONYMOUS, authenticate, type Principal, type Unauthorized } from "./principal.ts";
 
@@ -42,7 +43,7 @@ const cache = new CredentialCache<EnvironmentPrincipal>({
 
 type AuthEnv = Pick<Env, "DB" | "ROOT_API_KEY" | "ENCRYPTION_KEYS"> & RateEnv;
 
-/** Authenticates an API key or the key of an environment. */
+/** Authenticates an API key, the key of an environment or that of a pod. */
 export async function authenticateAny(
   env: AuthEnv,
   headerOrKey: string | null | undefined,
@@ -51,6 +52,7 @@ export async function authenticateAny(
 ): Promise<Principal | Unauthorized> {
   return (
     (await authenticateEnvironment(env, headerOrKey, now)) ??
+    (await authenticatePod(env, headerOrKey, now)) ??
     (await authenticate(env, headerOrKey, now, network))
   );
 }

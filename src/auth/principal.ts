@@ -38,6 +38,8 @@ export type Principal = {
   readonly expiresAt: number | null;
   /** The environment to whose things alone the caller is let; see environment-principal.ts. */
   readonly flashEnvironmentId?: string;
+  /** The pod to which alone the caller is let; see pod-principal.ts. */
+  readonly podId?: string;
 };
 export type Unauthorized = { readonly kind: "unauthorized"; readonly message: string };
 
@@ -46,6 +48,8 @@ const WRONG_KEY =
   "Unauthorized: the API key is wrong, was revoked or has expired. Check the key that you send.";
 const ENDPOINT_KEY =
   "Unauthorized: this is the key of a single endpoint, which opens the queue API of that endpoint only. Send an API key of the account.";
+const POD_KEY =
+  "Unauthorized: this is the key of a pod, which opens that pod in the management API only. Send an API key of the account.";
 const ENVIRONMENT_KEY =
   "Unauthorized: this is the key of a flash environment, which opens the endpoints of that environment only. Send an API key of the account.";
 
@@ -61,8 +65,8 @@ export const ANONYMOUS: Principal = {
 };
 
 /** By what requests of a caller are counted together: the key, or what a key was derived from. */
-export function callerName({ apiKeyId, flashEnvironmentId, permissions }: Principal): string {
-  return apiKeyId || flashEnvironmentId || JSON.stringify(permissions.endpoints);
+export function callerName({ apiKeyId, flashEnvironmentId, podId, permissions }: Principal): string {
+  return apiKeyId || flashEnvironmentId || podId || JSON.stringify(permissions.endpoints);
 }
 
 const CACHED_KEYS = 10_000;
@@ -94,6 +98,7 @@ export async function authenticate(
   const kind = kindOfCredential(key);
   if (kind === "endpoint-key") return { kind: "unauthorized", message: ENDPOINT_KEY };
   if (kind === "environment-key") return { kind: "unauthorized", message: ENVIRONMENT_KEY };
+  if (kind === "pod-key") return { kind: "unauthorized", message: POD_KEY };
   if (kind !== "api-key") return { kind: "unauthorized", message: WRONG_KEY }; // P1
 
   const principal = cache.recall(key, now) ?? (await resolve(env, key, now, network));

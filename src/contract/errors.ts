@@ -69,6 +69,9 @@ const MANAGEMENT_ERRORS = {
   host_not_found: { status: 404 },
   join_token_not_found: { status: 404 },
   pod_not_found: { status: 404 },
+  pod_locked: { status: 400 },
+  /** What the state of the pod does not allow. */
+  pod_state: { status: 409 },
   app_not_found: { status: 404 },
   app_name_taken: { status: 400 },
   app_in_use: { status: 400 },
@@ -198,6 +201,7 @@ export type Problem = z.infer<typeof problemSchema>;
 const PROBLEM_STATUS: Partial<Record<ErrorCode, ErrorStatus>> = {
   insufficient_permission: 403,
   method_not_allowed: 405,
+  pod_locked: 409,
 };
 
 /** The body of an error in REST v2. A request that a schema refuses is 422, one that breaks a rule 400. */

@@ -26,6 +26,7 @@ export type AuditSubject = {
     | "host"
     | "join_token"
     | "network_volume"
+    | "pod"
     | "registry_auth"
     | "secret"
     | "template"

@@ -3,6 +3,7 @@ import { isWithinQuota } from "./quotas.ts";
 import { changedFields, auditIfChanged, type AuditSubject, type Author, writeAudited } from "./audit-log.ts";
 import { isOneOf, rowIf, type Database, isOwn } from "./database.ts";
 import type { EndpointRecord } from "./endpoints.ts";
+import { isUsedByNoPod } from "./pods.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, networkVolume } from "./schema.ts";
 
@@ -85,7 +86,7 @@ export async function growNetworkVolume(
   return updated[0];
 }
 
-/** Deletes a volume unless an endpoint names it; returns whether it did. */
+/** Deletes a volume unless an endpoint or a pod names it; returns whether it did. */
 export async function deleteNetworkVolumeIfUnused(
   db: Database,
   author: Author,
@@ -97,7 +98,13 @@ export async function deleteNetworkVolumeIfUnused(
     .where(namesVolume(author.accountId, read.id));
   const deletion = db
     .delete(networkVolume)
-    .where(and(isOwn(networkVolume, author.accountId, read.id), notExists(users)))
+    .where(
+      and(
+        isOwn(networkVolume, author.accountId, read.id),
+        notExists(users),
+        isUsedByNoPod(author.accountId, { networkVolumeId: read.id }),
+      ),
+    )
     .returning({ id: networkVolume.id });
   return (await writeAudited(db, author, deletion, subjectOf(read))) !== undefined;
 }

@@ -8,6 +8,7 @@ import {
   flashUpload,
   joinToken,
   networkVolume,
+  pod,
   registryAuth,
   secret,
   template,
@@ -24,6 +25,7 @@ const TEMPLATES_MAX = 2_000;
 const SECRETS_MAX = 2_000;
 const REGISTRY_AUTHS_MAX = 500;
 const NETWORK_VOLUMES_MAX = 1_000;
+const PODS_MAX = 1_000;
 /** Used ones count until they expire. */
 const JOIN_TOKENS_MAX = 1_000;
 
@@ -34,6 +36,7 @@ const QUOTAS = {
   flashUpload: { table: flashUpload, max: FLASH_UPLOADS_MAX },
   joinToken: { table: joinToken, max: JOIN_TOKENS_MAX },
   networkVolume: { table: networkVolume, max: NETWORK_VOLUMES_MAX },
+  pod: { table: pod, max: PODS_MAX },
   registryAuth: { table: registryAuth, max: REGISTRY_AUTHS_MAX },
   secret: { table: secret, max: SECRETS_MAX },
   template: { table: template, max: TEMPLATES_MAX },

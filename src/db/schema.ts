@@ -3,7 +3,16 @@
  * After a change: `npx drizzle-kit generate --name <what>`; an applied migration is never edited.
  */
 import { sql } from "drizzle-orm";
-import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import {
+  check,
+  index,
+  integer,
+  primaryKey,
+  real,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/sqlite-core";
 import { AUTH_REQUEST_STATUSES, ENVIRONMENT_STATES } from "../contract/flash/flash-names.ts";
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { FULL_PERMISSIONS, type Permissions } from "../domain/accounts/permissions.ts";
@@ -174,6 +183,60 @@ export const endpointRelease = sqliteTable(
     createdAt: integer("created_at").notNull(),
   },
   (table) => [primaryKey({ columns: [table.endpointId, table.version] })],
+);
+
+/** What a pod was asked to be; whether it runs, and where, is known to the Fleet object alone. */
+export const pod = sqliteTable(
+  "pod",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    name: text("name").notNull(),
+    /** The template whose settings it was made of; later changes of the template do not reach it. */
+    templateId: text("template_id"),
+    imageName: text("image_name").notNull(),
+    dockerArgs: text("docker_args").notNull(),
+    env: environment("env").notNull(),
+    /** Comma list of <port>/<protocol>. */
+    ports: text("ports").notNull(),
+    containerDiskInGb: integer("container_disk_in_gb").notNull(),
+    volumeInGb: integer("volume_in_gb").notNull(),
+    volumeMountPath: text("volume_mount_path").notNull(),
+    networkVolumeId: text("network_volume_id"),
+    containerRegistryAuthId: text("container_registry_auth_id"),
+    startSsh: flag("start_ssh").notNull(),
+    startJupyter: flag("start_jupyter").notNull(),
+    /** Cards in order of preference; empty for a CPU pod. */
+    gpuTypeIds: strings("gpu_type_ids").notNull(),
+    gpuCount: integer("gpu_count").notNull(),
+    /** CPU sizes in order of preference; empty for a GPU pod. */
+    instanceIds: strings("instance_ids").notNull(),
+    minVcpuCount: integer("min_vcpu_count").notNull(),
+    minMemoryInGb: integer("min_memory_in_gb").notNull(),
+    /** Data centers and countries; empty for any. */
+    locations: strings("locations").notNull(),
+    /** Comma list; null for any. */
+    allowedCudaVersions: text("allowed_cuda_versions"),
+    minCudaVersion: text("min_cuda_version"),
+    needsPublicAddress: flag("needs_public_address").notNull(),
+    isInterruptible: flag("is_interruptible").notNull(),
+    /** Dollars per hour and GPU; 0 for none. */
+    bidPerGpu: real("bid_per_gpu").notNull(),
+    stopAfter: integer("stop_after"),
+    terminateAfter: integer("terminate_after"),
+    /** Its owner must unlock it before it can be stopped or reset. */
+    locked: flag("locked").notNull(),
+    /** Grows when its container must be replaced. */
+    version: integer("version").notNull(),
+    /** Counts the writes, so that a change based on an older reading is noticed. */
+    revision: integer("revision").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [
+    index("pod_account").on(table.accountId, table.createdAt),
+    check("pod_compute", sql`(${table.gpuTypeIds} = '[]') = (${table.instanceIds} <> '[]')`),
+  ],
 );
 
 export const flashApp = sqliteTable(
@@ -436,6 +499,8 @@ export const usageHour = sqliteTable(
     workerMs: integer("worker_ms").notNull().default(0),
     /** Time of GPUs by model, each GPU counted separately. */
     gpus: text("gpus", { mode: "json" }).$type<readonly GpuTime[]>().notNull().default([]),
+    /** Of a pod, whose id is that of the endpoint. */
+    isPod: flag("is_pod").notNull().default(false),
     /** When it was last requested from the endpoint's object; 0 for never. */
     jobsAt: integer("jobs_at").notNull().default(0),
   },

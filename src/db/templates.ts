@@ -4,6 +4,7 @@ import { isWithinQuota } from "./quotas.ts";
 import { changedFields, auditIfChanged, type Author, type AuditSubject, writeAudited } from "./audit-log.ts";
 import { isOneOf, rowIf, type Database, isOwn } from "./database.ts";
 import { buildForNewVersion } from "./flash/builds.ts";
+import { isUsedByNoPod } from "./pods.ts";
 import { changesBetween, recordReleases } from "./releases.ts";
 import { randomRowId } from "./row-id.ts";
 import { endpoint, registryAuth, template } from "./schema.ts";
@@ -221,7 +222,7 @@ function unchangedAndNameFree(db: Database, read: TemplateRecord, name: string) 
   );
 }
 
-/** Deletes a template unless an endpoint uses it; returns whether it did. */
+/** Deletes a template unless an endpoint or a pod uses it; returns whether it did. */
 export async function deleteTemplateIfUnused(
   db: Database,
   author: Author,
@@ -239,6 +240,7 @@ export async function deleteTemplateIfUnused(
             .from(endpoint)
             .where(eq(endpoint.templateId, template.id)),
         ),
+        isUsedByNoPod(author.accountId, { templateId: read.id }),
       ),
     )
     .returning({ id: template.id });

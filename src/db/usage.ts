@@ -5,10 +5,10 @@
  *     older one after a newer one, changes nothing.
  * U2  Writes of workers leave jobs unchanged, and the reverse.
  */
-import { and, asc, eq, gte, inArray, lt, min, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, gte, inArray, lt, min, sql, type SQL } from "drizzle-orm";
 import type { GpuTime } from "../domain/metrics/worker-usage.ts";
 import type { Database } from "./database.ts";
-import { usageHour, usageProgress } from "./schema.ts";
+import { pod, usageHour, usageProgress } from "./schema.ts";
 
 export const USAGE_RETENTION_MS = 400 * 86_400_000;
 
@@ -48,9 +48,11 @@ export async function saveWorkerTotals(db: Database, totals: readonly WorkerTota
   for (let from = 0; from < totals.length; from += ROWS_PER_STATEMENT) {
     const rows = JSON.stringify(totals.slice(from, from + ROWS_PER_STATEMENT));
     await db.run(sql`
-      INSERT INTO usage_hour (endpoint_id, hour, account_id, endpoint_name, worker_ms, gpus)
+      INSERT INTO usage_hour (endpoint_id, hour, account_id, endpoint_name, worker_ms, gpus, is_pod)
       SELECT value ->> 'endpointId', value ->> 'hour', value ->> 'accountId', value ->> 'endpointName',
-             value ->> 'workerMs', value -> 'gpus'
+             value ->> 'workerMs', value -> 'gpus',
+             EXISTS (SELECT 1 FROM pod WHERE id = value ->> 'endpointId') OR
+             EXISTS (SELECT 1 FROM usage_hour AS known WHERE known.endpoint_id = value ->> 'endpointId' AND known.is_pod)
       FROM json_each(${rows}) WHERE true
       ON CONFLICT (endpoint_id, hour) DO UPDATE SET
         endpoint_name = CASE excluded.endpoint_name WHEN '' THEN endpoint_name ELSE excluded.endpoint_name END,
@@ -92,8 +94,8 @@ export async function saveQueryTime(db: Database, endpointId: string, queriedAt:
 }
 
 const HOUR_MS = 3_600_000;
-/** The object has not been queried since the hour was over. */
-const isOpen = sql`${usageHour.jobsAt} < ${usageHour.hour} + ${HOUR_MS + USAGE_CLOCK_TOLERANCE_MS}`;
+/** The object of an endpoint has not been queried since the hour was over; pods have none. */
+const isOpen = sql`NOT ${usageHour.isPod} AND ${usageHour.jobsAt} < ${usageHour.hour} + ${HOUR_MS + USAGE_CLOCK_TOLERANCE_MS}`;
 
 export type OpenUsage = Pick<UsageRecord, "endpointId" | "accountId" | "endpointName"> & {
   /** Its first hour that is not complete. */
@@ -136,10 +138,30 @@ export async function saveUsageProgress(db: Database, hour: number): Promise<voi
     });
 }
 
+/** A statement for the batch that deletes pods: what is collected of them later is known as that of pods. */
+export function markPodUsage(db: Database, deleted: SQL | undefined, now: number) {
+  const hour = Math.floor(now / HOUR_MS) * HOUR_MS;
+  const values: Readonly<Record<string, unknown>> = {
+    endpointId: pod.id,
+    hour: sql`${hour}`,
+    accountId: pod.accountId,
+    endpointName: pod.name,
+    gpus: sql`'[]'`,
+    isPod: sql`1`,
+  };
+  const columns = Object.keys(getTableColumns(usageHour)).map((column) => sql`${values[column] ?? sql`0`}`);
+  return db
+    .insert(usageHour)
+    .select(sql`SELECT ${sql.join(columns, sql`, `)} FROM ${pod} WHERE ${deleted}`)
+    .onConflictDoUpdate({ target: [usageHour.endpointId, usageHour.hour], set: { isPod: true } });
+}
+
 export type UsageRange = {
   readonly from: number;
   readonly to: number;
   readonly endpointId?: string | undefined;
+  /** Only of pods, or only of endpoints. */
+  readonly isPod?: boolean | undefined;
 };
 
 /**
@@ -149,15 +171,16 @@ export type UsageRange = {
 export async function listUsage(
   db: Database,
   accountId: string,
-  { from, to, endpointId }: UsageRange,
+  { from, to, endpointId, isPod }: UsageRange,
   limit: number,
 ): Promise<UsageRecord[]> {
   const ofEndpoint = endpointId === undefined ? [] : [eq(usageHour.endpointId, endpointId)];
+  const ofKind = isPod === undefined ? [] : [eq(usageHour.isPod, isPod)];
   const isInRange = and(gte(usageHour.hour, from), lt(usageHour.hour, to));
   return await db
     .select()
     .from(usageHour)
-    .where(and(eq(usageHour.accountId, accountId), isInRange, ...ofEndpoint))
+    .where(and(eq(usageHour.accountId, accountId), isInRange, ...ofEndpoint, ...ofKind))
     .orderBy(asc(usageHour.hour), asc(usageHour.endpointId))
     .limit(limit + 1);
 }

@@ -20,8 +20,7 @@ import type {
   FleetSyncReply,
   HostChange,
   HostView,
-  PodCall,
-  PodCalls,
+  PodChangeCall,
   PodOutcome,
   PodRef,
   PodView,
@@ -41,7 +40,7 @@ const REPORT_AGAIN_MS = 2_000;
 
 export type FleetObjectEnv = { readonly ENDPOINT: DurableObjectNamespace<EndpointPort> };
 
-export class FleetObject extends DurableObject<FleetObjectEnv> implements PodCalls {
+export class FleetObject extends DurableObject<FleetObjectEnv> {
   readonly #parts: FleetParts;
   readonly #store: FleetStore;
   readonly #registry: HostRegistry;
@@ -111,7 +110,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> implements PodCal
   }
 
   /** Starts, restarts, edits, stops or terminates a pod of the account. */
-  async changePod(call: PodCall): Promise<PodOutcome> {
+  async changePod(call: PodChangeCall): Promise<PodOutcome> {
     return this.#commit.run(() => {
       this.#plan();
       return this.#parts.pods.change(call, Date.now());
@@ -124,7 +123,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> implements PodCal
   }
 
   /** A page of the pods of all accounts, in the order of their ids; `after` is the last id of the page before. */
-  async podsAfter(after: string, limit: number): Promise<PodRef[]> {
+  async podIds(after: string, limit: number): Promise<PodRef[]> {
     return this.#parts.podStore.page(after, limit);
   }
 

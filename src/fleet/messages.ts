@@ -97,6 +97,14 @@ export type PodChange =
   | { readonly kind: "stop" }
   | { readonly kind: "terminate" };
 
+export type PodChangeCall = {
+  readonly podId: string;
+  readonly accountId: string;
+  readonly change: PodChange;
+};
+
+export type PodRef = { readonly podId: string; readonly accountId: string };
+
 export type PodOutcome =
   | { readonly kind: "done"; readonly pod: PodView }
   /** Nothing was changed. `failure` is the true reason. */
@@ -104,21 +112,6 @@ export type PodOutcome =
   /** Nothing was changed: its volume is on a host that is away, drained or has no capacity. */
   | { readonly kind: "volume_elsewhere"; readonly host: PodHost; readonly failure: PlacementFailure }
   | { readonly kind: "not_found" };
-
-export type PodRef = { readonly podId: string; readonly accountId: string };
-
-export type PodCall = { readonly podId: string; readonly accountId: string; readonly change: PodChange };
-
-/** What the management API calls of the Fleet object about pods. */
-export interface PodCalls {
-  createPod(config: PodConfig): Promise<PodOutcome>;
-  /** `not_found` also for a pod of another account. */
-  changePod(call: PodCall): Promise<PodOutcome>;
-  /** Pods of an account: all, or those of these ids. */
-  podsOf(accountId: string, podIds?: readonly string[]): Promise<readonly PodView[]>;
-  /** Pods of all accounts in the order of their ids, for maintenance. */
-  podsAfter(podId: string, limit: number): Promise<readonly PodRef[]>;
-}
 
 export type WorkerOfEndpoint = { readonly workerId: string; readonly endpointId: string };
 

@@ -1,6 +1,7 @@
 /** Which callers may execute which document. */
 import type { DocumentNode } from "graphql";
 import { missingManagementAccess } from "../auth/access.ts";
+import { outsidePod } from "../auth/pod-principal.ts";
 import { ANONYMOUS, MISSING_KEY } from "../auth/principal.ts";
 import type { RequestContext } from "../management/context.ts";
 import { ServiceError } from "../contract/errors.ts";
@@ -16,6 +17,9 @@ const CATALOG_FIELDS = [
 /** Getting a key cannot need one. */
 const LOGIN_FIELDS = ["createFlashAuthRequest", "flashAuthRequestStatus"];
 
+/** What the key of a pod opens, for its own pod. */
+const POD_FIELDS = new Set(["pod", "podStop", "podTerminate"]);
+
 const OPEN_FIELDS = new Set([...CATALOG_FIELDS, ...LOGIN_FIELDS]);
 const OPEN_FIELDS_WITH_CATALOG_CLOSED = new Set(LOGIN_FIELDS);
 
@@ -29,6 +33,9 @@ export function accessError(
     const isCatalogClosed = env.CATALOG_REQUIRES_KEY === "true";
     const open = isCatalogClosed ? OPEN_FIELDS_WITH_CATALOG_CLOSED : OPEN_FIELDS;
     return selectsOnly(document, open) ? undefined : missingKey();
+  }
+  if (principal.podId !== undefined) {
+    return selectsOnly(document, POD_FIELDS) ? undefined : outsidePod("this operation");
   }
   if (principal.flashEnvironmentId !== undefined) return environmentAccessError(managementSchema, document);
   const needed = selectsOnly(document, OPEN_FIELDS) ? "none" : neededAccess(document, operationName);

@@ -15,6 +15,7 @@ export function logFailure(
     | "encryption_keys_unreadable"
     | "environment_key_missing"
     | "hosts_not_notified"
+    | "logs_not_removed"
     | "session_not_ended",
   subject: Record<string, string>,
   cause: unknown,

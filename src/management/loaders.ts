@@ -16,6 +16,7 @@ import { findTemplates, listUnboundTemplates } from "../db/templates.ts";
 import type { RequestContext } from "./context.ts";
 import { listWorkers } from "./endpoints/worker-pods.ts";
 import { listOwnHosts } from "./hosts/hosts.ts";
+import { listOwnPods } from "./pods/pods.ts";
 import { ServiceError } from "../contract/errors.ts";
 import { ensureWebhookSecrets } from "./secrets/webhook-secrets.ts";
 
@@ -32,6 +33,7 @@ export function createLoaders(context: RequestContext) {
     account: once(() => findAccount(db, accountId)),
     endpoints: once(() => listEndpoints(db, accountId)),
     hosts: once(() => listOwnHosts(context)),
+    pods: once(() => listOwnPods(context)),
     unboundTemplates: once(() => listUnboundTemplates(db, accountId)),
     webhookSecrets: once(() => ensureWebhookSecrets(context.env, accountId, now)),
     endpoint: byId((ids) => findOwnEndpoints(db, accountId, ids)),

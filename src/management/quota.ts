@@ -9,6 +9,7 @@ const QUOTA_NOUNS: Record<QuotaKind, string> = {
   flashUpload: "uploads of artifacts that became no build, those included that ended in the last hour",
   joinToken: "join tokens that have not expired",
   networkVolume: "network volumes",
+  pod: "pods",
   registryAuth: "registry credentials",
   secret: "secrets",
   template: "templates, those included that came inline with an endpoint",

@@ -40,6 +40,9 @@ const isRoot = process.getuid?.() === 0;
 if (hasDocker && !isRoot)
   process.stderr.write("\n!!!!!! HOSTILE CONTAINER TESTS SKIPPED: they need root !!!!!!\n\n");
 
+/** A pod without ports and without a volume. */
+const POD = { ports: [], listenAddress: "0.0.0.0", volumePath: null, volumeInGb: 0, volumeMountPath: "" };
+
 const NODE_SCRIPT = ["node", "--input-type=module", "-e"];
 
 type World = AsyncDisposable & {
@@ -238,6 +241,29 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
       expect(await reach(worker, targets)).toEqual(answersOf(targets, "reached"));
     });
 
+    test("no pod, not even at the port at which others reach it", async ({ expect }) => {
+      await using world = await openWorld();
+      const port = await freePort();
+      const listener = await world.start({
+        dockerArgs: JSON.stringify({ cmd: [...NODE_SCRIPT, await readFile(LISTENER, "utf8")] }),
+        env: { LISTENERS: JSON.stringify([{ protocol: "tcp", host: "0.0.0.0", port: 8_000 }]) },
+        pod: { ...POD, ports: [{ requested: 8_000, private: 8_000, public: port }] },
+      });
+      await printed(expect, world.runtime, listener, "listening");
+      const other = await world.start({ pod: POD });
+      const targets = [world.gateway, ...hostAddresses()].map((host) => {
+        return { name: host, protocol: "tcp" as const, host, port };
+      });
+      const { stdout } = await execa(process.execPath, [PROBE], {
+        env: { TARGETS: JSON.stringify(targets), IS_PATIENT: "1" },
+      });
+      expect(JSON.parse(stdout)).toEqual(answersOf(targets, "reached"));
+      expect(await probe(other, targets)).toEqual(answersOf(targets, denied));
+
+      await openRules(world.bridge);
+      expect(await reach(other, targets)).toEqual(answersOf(targets, "reached"));
+    });
+
     test("the Internet, but no metadata service and no private network", async ({ expect }) => {
       await inTurn("beyond", async () => {
         await using world = await openWorld();
@@ -357,23 +383,33 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
       },
     ];
 
-    /** What of it a worker could do. */
+    /** Its own directory tree is a pod's to leave: sshd does, and nothing of the host is beyond. */
+    const OPEN_TO_PODS = "leave its directory tree";
+
+    /** What of it a worker could do, and what a pod. */
     let done: readonly string[] = [];
+    let doneByPod: readonly string[] = [];
 
     beforeAll(async () => {
       await using world = await openWorld({ networkName });
       const exits = new ExitLog(world.runtime);
       const tries = attempts.map(({ what, script }) => `if ( ${script}; ); then echo "did ${what}"; fi`);
-      const worker = workerSpec(TEST_IMAGE, shell([...tries, "echo over"].join("; ")));
-      await world.runtime.start(worker);
-      await exits.of(worker.workerId);
+      const linesOf = async (changes: Partial<WorkerSpec>) => {
+        const worker = workerSpec(TEST_IMAGE, shell([...tries, "echo over"].join("; ")), changes);
+        await world.runtime.start(worker);
+        await exits.of(worker.workerId);
+        return await world.runtime.lastLines(worker.workerId, 100);
+      };
+      done = await linesOf({});
+      doneByPod = await linesOf({ pod: POD });
       exits.stop();
-      done = await world.runtime.lastLines(worker.workerId, 100);
     });
 
     test.for(attempts)("$what", async ({ what, script, needs }, { expect }) => {
       expect(done).toContain("over");
       expect(done).not.toContain(`did ${what}`);
+      expect(doneByPod).toContain("over");
+      if (what !== OPEN_TO_PODS) expect(doneByPod).not.toContain(`did ${what}`);
 
       const command = `if ( ${script}; ); then exit 7; else exit 8; fi`;
       const { exitCode } = await execa(

@@ -107,7 +107,10 @@ await use("endpoint-health", { endpointId });
 await use("list-endpoint-workers", { id: endpointId });
 const logs = { endpointId, workerId: "nobody", maxWaitMs: 1_000 };
 await use("stream-worker-logs", logs, { isRefused: true });
-const pod = { name: "pod", image: "acme/pod:1", gpu: { id: "NVIDIA GeForce RTX 4090" } };
-assert.match(await use("create-pod", { body: pod }, { isRefused: true }), /Pods are not offered/);
+const nowhere = { name: "pod", image: "acme/pod:1", gpu: { id: "NVIDIA B200", count: 64 } };
+assert.match(
+  await use("create-pod", { body: nowhere }, { isRefused: true }),
+  /no longer any instances available/,
+);
 process.stdout.write("ok         all was called\n");
 program.kill();

@@ -99,8 +99,8 @@ def storage():
 
 def pods():
     check("there are no pods", api.get_pods(), [])
-    pod = refusal(api.create_pod, "pod", "acme/pod:1", gpu_type_id="NVIDIA GeForce RTX 4090")
-    check("a pod is refused with a reason", "Pods are not offered" in pod, True)
+    pod = refusal(api.create_pod, "pod", "acme/pod:1", gpu_type_id="NVIDIA B200", gpu_count=64)
+    check("one without a place is refused with a reason", "no longer any instances available" in pod, True)
 
 
 catalog()

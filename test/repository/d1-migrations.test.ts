@@ -298,6 +298,38 @@ const ROWS: readonly (readonly [since: number, table: string, row: Record<string
       created_at: 1,
     },
   ],
+  [
+    11,
+    "pod",
+    {
+      id: "p1",
+      account_id: "acme",
+      name: "train",
+      image_name: "acme/app:1",
+      docker_args: "",
+      env: "[]",
+      ports: "22/tcp",
+      container_disk_in_gb: 10,
+      volume_in_gb: 20,
+      volume_mount_path: "/workspace",
+      start_ssh: 1,
+      start_jupyter: 0,
+      gpu_type_ids: '["NVIDIA L4"]',
+      gpu_count: 1,
+      instance_ids: "[]",
+      min_vcpu_count: 0,
+      min_memory_in_gb: 0,
+      locations: "[]",
+      needs_public_address: 0,
+      is_interruptible: 1,
+      bid_per_gpu: 0.25,
+      locked: 0,
+      version: 1,
+      revision: 1,
+      created_at: 1,
+      updated_at: 1,
+    },
+  ],
 ];
 
 function endpointRow(id: string, values: Record<string, unknown>): Record<string, unknown> {
@@ -364,6 +396,7 @@ async function readAll(database: TestDatabase) {
     flashUpload: await db.select().from(schema.flashUpload),
     flashUploadPart: await db.select().from(schema.flashUploadPart),
     logDay: await db.select().from(schema.logDay),
+    pod: await db.select().from(schema.pod),
     flashAuthRequest: await db.select().from(schema.flashAuthRequest),
   };
 }

@@ -93,6 +93,8 @@ export class AgentFixture {
   readonly prepareOutcomes: PrepareOutcome[] = [];
   /** What the runtime says while it gets an image; nothing when the image is there. */
   readonly pullDetails: string[] = [];
+  /** What the next agent says that the host has. */
+  inventory: Inventory = INVENTORY;
   /** Where the next agent serves its metrics. */
   metrics: { readonly address: string; readonly port: number } | undefined;
   #agent: Agent | null = null;
@@ -135,8 +137,8 @@ export class AgentFixture {
       hostToken: HOST_TOKEN,
       stateDir: this.stateDir,
       runtime: this.otherRuntime ?? this.#runtime,
-      inventory: INVENTORY,
-      readInventory: async () => INVENTORY,
+      inventory: this.inventory,
+      readInventory: async () => this.inventory,
       log: this.#log(),
       metrics: this.metrics,
       timing: { ...FAST, ...timing },

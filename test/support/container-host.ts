@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker/docker-runtime.ts";
 import type { Timing } from "../../node-agent/core/timing.ts";
-import type { WorkerReport, WorkerState } from "../../src/contract/agent/agent.ts";
+import type { Inventory, WorkerReport, WorkerState } from "../../src/contract/agent/agent.ts";
 import { AgentFixture } from "./agent-fixture.ts";
 
 /** An agent whose workers are containers, in a network of its own. */
@@ -22,10 +22,12 @@ export class ContainerHost {
   static async start(
     options: Partial<DockerRuntimeOptions> = {},
     timing: Partial<Timing> = {},
+    inventory: Partial<Inventory> = {},
   ): Promise<ContainerHost> {
     const name = `edgerun-test-${randomUUID().slice(0, 8)}`;
     const own = { hostId: name, networkName: name, hasRealGpus: false, allowedRegistries: ["127.0.0.1"] };
     const fixture = await AgentFixture.create();
+    fixture.inventory = { ...fixture.inventory, ...inventory };
     const artifacts = { stateDirectory: fixture.stateDir };
     const host = new ContainerHost(fixture, { ...own, artifacts, ...options });
     onTestFinished(() => host[Symbol.asyncDispose]());

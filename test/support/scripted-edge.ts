@@ -102,6 +102,8 @@ export class ScriptedEdge {
   readonly #presenceServer = new WebSocketServer({ noServer: true });
   readonly logRequests: LogRequest[] = [];
   follow = 0;
+  /** Pods whose volumes stay; undefined for an edge that is older than pods. */
+  podVolumes: readonly string[] | undefined;
   #logGate: Promise<void> | null = null;
   readonly #server: Server;
   #assignments: Assignment[] = [];
@@ -392,7 +394,12 @@ export class ScriptedEdge {
     if (request.appliedRevision === this.#revision && !this.behaviour.answersAtOnce) {
       await this.#hold(request.holdMs, response, (release) => (this.#syncHold = release));
     }
-    reply(response, { revision: this.#revision, assignments: this.#assignments });
+    const { podVolumes } = this;
+    reply(response, {
+      revision: this.#revision,
+      assignments: this.#assignments,
+      ...(podVolumes && { podVolumes }),
+    });
   }
 
   async #hold(holdMs: number, response: ServerResponse, keep: (release: () => void) => void): Promise<void> {

@@ -9,6 +9,7 @@ import { codeOf, freshClient, savedVolume, type Client } from "./graphql-client.
 import { keyWith } from "./key-client.ts";
 import { holding } from "./message-facts.ts";
 import { EdgeClient } from "./edge-client.ts";
+import { PodAgent } from "./pod-agent.ts";
 
 const { call } = new EdgeClient();
 
@@ -65,6 +66,14 @@ const KINDS: Record<
     unique: "name",
     create: (name) =>
       `createNetworkVolume(input: { name: "${name}", size: 1, dataCenterId: "EU-RO-1" }) { id }`,
+  },
+  pod: {
+    table: "pod",
+    key: "id",
+    unique: "name",
+    need: async ({ key }) => (await PodAgent.join(new EdgeClient(key))).agent.hostId,
+    create: (name) =>
+      `deployCpuPod(input: { name: "${name}", imageName: "i", instanceId: "cpu3c-1-2" }) { id }`,
   },
   registryAuth: {
     table: "registry_auth",

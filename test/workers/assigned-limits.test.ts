@@ -108,7 +108,7 @@ const blueprint = fc.record(
     fixed: fc.record(
       {
         endpointId: fc.constant("e"),
-        type: fc.constantFrom("QB" as const, "LB" as const),
+        type: fc.constantFrom("QB" as const, "LB" as const, "POD" as const),
         imageName: odd(fc.string({ unit: "binary" })),
         dockerArgs: odd(fc.string({ unit: "binary" })),
         containerDiskInGb: odd(fc.nat()),
@@ -122,10 +122,10 @@ const blueprint = fc.record(
     ),
     variables: fc.constant([]),
     registryAuthId: fc.constant(null),
-    templateName: fc.string(),
+    registryAuthOwner: fc.string(),
     isSuperseded: fc.constant(true as const),
   },
-  { requiredKeys: ["fixed", "variables", "registryAuthId", "templateName"] },
+  { requiredKeys: ["fixed", "variables", "registryAuthId", "registryAuthOwner"] },
 );
 const filled: fc.Arbitrary<Filled> = fc.oneof(
   fc.record({

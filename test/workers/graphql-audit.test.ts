@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { managementSchema } from "../../src/graphql/schema.ts";
+import { EdgeClient } from "./edge-client.ts";
 import { archive, built, deployed, madeApp, prepared, put } from "./flash-client.ts";
 import {
   codeOf,
@@ -15,6 +16,7 @@ import { createHost } from "../../src/db/hosts.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { env } from "cloudflare:workers";
 import { holding } from "./message-facts.ts";
+import { POD_CARD, PodAgent } from "./pod-agent.ts";
 
 async function savedHost({ accountId }: Client): Promise<string> {
   const values = { accountId, name: "rack-1", tokenHash: crypto.randomUUID(), apiKeyId: null };
@@ -114,6 +116,24 @@ const MUTATIONS: Readonly<Record<string, (client: Client) => Promise<string> | s
   saveTemplate: () =>
     'saveTemplate(input: { name: "t", imageName: "i:1", containerDiskInGb: 5, volumeInGb: 0, isServerless: true }) { id }',
   deleteTemplate: async (client) => `deleteTemplate(templateName: "${(await savedTemplate(client)).name}")`,
+  podFindAndDeployOnDemand: async () => {
+    await podHost();
+    return `podFindAndDeployOnDemand(input: { imageName: "a:1", gpuTypeId: "${POD_CARD}" }) { id }`;
+  },
+  podRentInterruptable: async () => {
+    await podHost();
+    return `podRentInterruptable(input: { imageName: "a:1", gpuTypeId: "${POD_CARD}" }) { id }`;
+  },
+  deployCpuPod: async () => {
+    await podHost();
+    return 'deployCpuPod(input: { imageName: "a:1" }) { id }';
+  },
+  podEditJob: async (client) =>
+    `podEditJob(input: { podId: "${await freshPodId(client)}", imageName: "b:1" }) { id }`,
+  podStop: async (client) => `podStop(input: { podId: "${await freshPodId(client)}" }) { id }`,
+  podResume: async (client) => `podResume(input: { podId: "${await freshPodId(client)}" }) { id }`,
+  podBidResume: async (client) => `podBidResume(input: { podId: "${await freshPodId(client)}" }) { id }`,
+  podTerminate: async (client) => `podTerminate(input: { podId: "${await freshPodId(client)}" })`,
   joinTokenCreate: () => "joinTokenCreate { token }",
   joinTokenRevoke: async (client) => {
     const { data } = await client.send("mutation { joinTokenCreate { id } }");
@@ -196,13 +216,24 @@ const MUTATIONS: Readonly<Record<string, (client: Client) => Promise<string> | s
   },
 };
 /**
- * These change nothing that is kept: pods, clusters and the repository of models are not offered, and a login stores
+ * These change nothing that is kept: clusters and the repository of models are not offered, and a login stores
  * nothing. The end of a session tells of its renewed lease.
  */
 const CHANGELESS =
-  /^(pod[A-Z]|deployCpuPod$|(create|delete)Cluster$|createFlashAuthRequest$|renewFlashEnvironmentLease$|\w+ModelRepo(Upload)?$|(addModelTo|removeModelFrom)Repo$)/;
+  /^((create|delete)Cluster$|createFlashAuthRequest$|renewFlashEnvironmentLease$|\w+ModelRepo(Upload)?$|(addModelTo|removeModelFrom)Repo$)/;
 
 const freshName = () => `n-${crypto.randomUUID()}`;
+
+/** A host of the operator, whose pods it runs. */
+async function podHost(): Promise<void> {
+  await PodAgent.join(new EdgeClient());
+}
+
+async function freshPodId(client: Client): Promise<string> {
+  await podHost();
+  const made = await client.send('mutation { deployCpuPod(input: { imageName: "a:1" }) { id } }');
+  return made.data.deployCpuPod.id;
+}
 
 async function freshSecretId(client: Client): Promise<string> {
   const made = await client.send(

@@ -26,6 +26,7 @@ function countedBindings() {
         counts.fleetCalls += 1;
         return await env.FLEET.getByName(name).workersOf(endpointIds);
       },
+      podsOf: async (accountId: string) => await env.FLEET.getByName(name).podsOf(accountId),
     }),
   };
   const bindings: Env = { ...env, DB, FLEET: namespace as unknown as Env["FLEET"] };

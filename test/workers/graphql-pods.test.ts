@@ -4,6 +4,7 @@ import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient, type Client } from "./graphql-client.ts";
 import { passTime } from "./object.ts";
+import { POD_CARD, PodAgent } from "./pod-agent.ts";
 import { type Issue, issueAt } from "./message-facts.ts";
 
 const api = new EdgeClient();
@@ -171,22 +172,186 @@ describe("workers of an endpoint", () => {
   });
 });
 
-describe("pods are not offered yet", () => {
-  const send = async (client: Client, operation: string, input: string, selection = "{ id }") =>
+describe("pods", () => {
+  const own = new EdgeClient();
+  let client: Client;
+
+  beforeEach(async () => {
+    client = await freshClient();
+    own.signInAs(client);
+  });
+
+  const send = async (operation: string, input: string, selection = "{ id }") =>
     await client.send(`mutation { ${operation}(input: { ${input} }) ${selection} }`);
 
-  test("nobody has any", async ({ expect }) => {
-    const client = await freshClient();
+  async function made(operation: string, input: string, selection = POD) {
+    const { data, errors } = await send(operation, input, `{ ${selection} }`);
+    if (errors) throw new Error(JSON.stringify(errors));
+    return data[operation];
+  }
+
+  async function shown(podId: string, selection = POD) {
+    return (await client.send(`{ pod(input: { podId: "${podId}" }) { ${selection} } }`)).data.pod;
+  }
+
+  const CARD = `gpuTypeId: "${POD_CARD}"`;
+  /** As clients send it. */
+  const DEPLOYMENT = `name: "pod", imageName: "a:1", cloudType: ALL, startSsh: true, ${CARD}, supportPublicIp: true,
+    gpuCount: 2, volumeInGb: 0, minVcpuCount: 1, minMemoryInGb: 1, dataCenterId: null, dockerArgs: "",
+    containerDiskInGb: 10, ports: "22/tcp,8888/http,", volumeMountPath: "/runpod-volume",
+    env: [{ key: "A", value: "1" }], networkVolumeId: "", allowedCudaVersions: [], deployCost: 0.5`;
+
+  test("one that runs has all that clients select", async ({ expect }) => {
+    const host = await PodAgent.join(own);
+    const { id, runtime, desiredStatus, machineId } = await made("podFindAndDeployOnDemand", DEPLOYMENT);
+    expect({ runtime, desiredStatus, machineId }).toEqual({
+      ...{ runtime: null, desiredStatus: "RUNNING", machineId: host.agent.hostId },
+    });
+    await host.follow();
+    const { lastStartedAt, lastStatusChange, ...pod } = await shown(id);
+    expect(Date.parse(lastStartedAt)).toBeGreaterThan(0);
+    expect(lastStatusChange).toMatch(/^Ready since /);
+    expect(pod).toEqual({
+      id,
+      name: "pod",
+      podType: "RESERVED",
+      desiredStatus: "RUNNING",
+      imageName: "a:1",
+      dockerArgs: "",
+      dockerId: null,
+      env: ["A=1"],
+      gpuCount: 2,
+      vcpuCount: 8,
+      memoryInGb: 32,
+      containerDiskInGb: 10,
+      volumeInGb: 0,
+      volumeMountPath: "/runpod-volume",
+      ports: "22/tcp,8888/http",
+      port: null,
+      costPerHr: 0.032,
+      version: 1,
+      templateId: null,
+      networkVolumeId: null,
+      containerRegistryAuthId: null,
+      machineId: host.agent.hostId,
+      machine: {
+        podHostId: `${id}-${host.agent.hostId.slice(0, 8)}`,
+        gpuTypeId: POD_CARD,
+        gpuDisplayName: "RTX A4000",
+        isGpuSimulated: false,
+        location: "US",
+      },
+      dataCenterId: "US-KS-2",
+      clusterIp: null,
+      clusterIdx: null,
+      clusterRole: null,
+      uptimeSeconds: 5,
+      latestTelemetry: null,
+      runtime: {
+        uptimeInSeconds: 5,
+        ports: [
+          { ip: "203.0.113.7", isIpPublic: true, privatePort: 22, publicPort: 20_000, type: "tcp" },
+          { ip: "127.0.0.1", isIpPublic: false, privatePort: 8888, publicPort: 8888, type: "http" },
+        ],
+        gpus: [
+          { id: "0", gpuUtilPercent: null, memoryUtilPercent: null },
+          { id: "1", gpuUtilPercent: null, memoryUtilPercent: null },
+        ],
+        container: { cpuPercent: 12.5, memoryPercent: 50 },
+      },
+    });
+  });
+
+  test("its list of ports has one that is not public in any case", async ({ expect }) => {
+    const host = await PodAgent.join(own);
+    const { id } = await made("podFindAndDeployOnDemand", `imageName: "a:1", ${CARD}, ports: "10022/tcp"`);
+    await host.follow();
+    const { runtime } = await shown(id, "runtime { ports { privatePort isIpPublic } }");
+    expect(runtime.ports).toEqual([
+      { privatePort: 10_022, isIpPublic: true },
+      { privatePort: expect.any(Number), isIpPublic: false },
+    ]);
+  });
+
+  test("is stopped, resumed, edited and terminated, and then gone from all lists", async ({ expect }) => {
+    const host = await PodAgent.join(own);
+    const { id } = await made("podFindAndDeployOnDemand", DEPLOYMENT);
+    await host.follow();
+    const stopped = await made(
+      "podStop",
+      `podId: "${id}"`,
+      "id desiredStatus lastStatusChange runtime { uptimeInSeconds }",
+    );
+    expect(stopped).toEqual({
+      ...{ id, desiredStatus: "EXITED", runtime: null },
+      lastStatusChange: expect.stringMatching(/^Stopped at /),
+    });
+    const resumed = await made("podResume", `podId: "${id}", gpuCount: 1`, "desiredStatus gpuCount");
+    expect(resumed).toEqual({ desiredStatus: "RUNNING", gpuCount: 1 });
+    const edited = await made(
+      "podEditJob",
+      `podId: "${id}", imageName: "b:2", containerDiskInGb: 20, containerRegistryAuthId: "", ports: "22/tcp"`,
+      "imageName containerDiskInGb ports env",
+    );
+    expect(edited).toEqual({ imageName: "b:2", containerDiskInGb: 20, ports: "22/tcp", env: ["A=1"] });
+    expect((await client.send("{ myself { pods { id } } }")).data.myself.pods).toEqual([{ id }]);
+    const ended = await client.send(`mutation { podTerminate(input: { podId: "${id}" }) }`);
+    expect(ended.body).toEqual({ data: { podTerminate: null } });
     const { data } = await client.send(
-      `{ pod(input: { podId: "p" }) { ${POD} } myself { pods { ${POD} } cluster(input: { id: "c" }) { id } } }`,
+      `{ pod(input: { podId: "${id}" }) { id } myself { pods { id } cluster(input: { id: "c" }) { id } } }`,
     );
     expect(data).toEqual({ pod: null, myself: { pods: [], cluster: null } });
   });
 
-  test("terminating an unknown pod is refused in the message and under the path that clients compare", async ({
+  test("an interruptible one says so, and that it was preempted", async ({ expect }) => {
+    const host = await PodAgent.join(own);
+    const spot = await made("podRentInterruptable", `bidPerGpu: 0.2, ${DEPLOYMENT}`, "id podType");
+    expect(spot.podType).toBe("INTERRUPTABLE");
+    await host.follow();
+    const reserved = await made("podFindAndDeployOnDemand", DEPLOYMENT, "id lastStatusChange");
+    expect(await shown(spot.id, "desiredStatus lastStatusChange")).toEqual({
+      desiredStatus: "EXITED",
+      lastStatusChange: expect.stringMatching(/^Preempted/),
+    });
+    await host.follow();
+    await host.follow();
+    expect(host.assignmentOf(reserved.id)?.type).toBe("POD");
+    const refused = await send("podBidResume", `podId: "${spot.id}", bidPerGpu: 0.3, gpuCount: 2`);
+    expect(codeOf(refused)).toBe("NO_CAPACITY");
+  });
+
+  test("without GPUs it has the size of its instance, and may name a public template", async ({ expect }) => {
+    await PodAgent.join(own);
+    const pod = await made(
+      "deployCpuPod",
+      'name: "cpu", imageName: "a:1", cloudType: SECURE, instanceId: "cpu3c-2-4", templateId: "runpod-ubuntu"',
+      "imageName gpuCount vcpuCount memoryInGb costPerHr containerDiskInGb templateId machine { gpuDisplayName }",
+    );
+    expect(pod).toEqual({
+      ...{
+        imageName: "a:1",
+        gpuCount: 0,
+        vcpuCount: 2,
+        memoryInGb: 4,
+        costPerHr: 0.002,
+        containerDiskInGb: 10,
+      },
+      ...{ templateId: "runpod-ubuntu", machine: { gpuDisplayName: null } },
+    });
+    const smallest = await made("deployCpuPod", 'imageName: "a:1"', "vcpuCount");
+    expect(smallest.vcpuCount).toBeGreaterThan(0);
+  });
+
+  test("cards are tried in order", async ({ expect }) => {
+    await PodAgent.join(own);
+    const list = `imageName: "a:1", gpuTypeIdList: ["NVIDIA L40S", "${POD_CARD}"]`;
+    const pod = await made("podFindAndDeployOnDemand", list, "machine { gpuTypeId }");
+    expect(pod.machine.gpuTypeId).toBe(POD_CARD);
+  });
+
+  test("terminating an unknown one is refused in the message and under the path that clients compare", async ({
     expect,
   }) => {
-    const client = await freshClient();
     const answer = await client.send('mutation { podTerminate(input: { podId: "p" }) }');
     expect(answer.body).toEqual({
       data: { podTerminate: null },
@@ -200,8 +365,7 @@ describe("pods are not offered yet", () => {
     });
   });
 
-  test("changing an unknown pod is refused as not found", async ({ expect }) => {
-    const client = await freshClient();
+  test("changing an unknown one is refused as not found", async ({ expect }) => {
     const calls = {
       podStop: 'podId: "p"',
       podResume: 'podId: "p", gpuCount: 1',
@@ -210,61 +374,66 @@ describe("pods are not offered yet", () => {
         'podId: "p", imageName: "a:1", containerDiskInGb: 10, containerRegistryAuthId: "", volumeInGb: 0',
     };
     for (const [operation, input] of Object.entries(calls)) {
-      const answer = await send(client, operation, input, "{ id desiredStatus }");
+      const answer = await send(operation, input, "{ id desiredStatus }");
       expect([operation, codeOf(answer)]).toEqual([operation, "POD_NOT_FOUND"]);
       expect(answer.errors[0].message).toMatch(issueAt("podId", "'p'"));
-      expect(codeOf(await send(client, operation, ""))).toBe("INVALID_INPUT");
+      expect(codeOf(await send(operation, ""))).toBe("INVALID_INPUT");
     }
   });
 
-  test("a deployment as clients send it is refused for want of room, so that they try elsewhere", async ({
-    expect,
-  }) => {
-    const client = await freshClient();
-    const gpu = `name: "pod", imageName: "a:1", cloudType: ALL, startSsh: true, gpuTypeId: "NVIDIA L4",
-      supportPublicIp: true, gpuCount: 1, volumeInGb: 0, minVcpuCount: 1, minMemoryInGb: 1, dataCenterId: null,
-      dockerArgs: "", containerDiskInGb: 10, ports: "22/tcp,8888/http,", volumeMountPath: "/runpod-volume",
-      env: [{ key: "A", value: "1" }], networkVolumeId: "", allowedCudaVersions: ["12.8"]`;
+  test("without capacity clients read what lets them try elsewhere, and the reason", async ({ expect }) => {
     const deployments = {
-      podFindAndDeployOnDemand: gpu,
-      podRentInterruptable: `bidPerGpu: 0.2, ${gpu}`,
-      deployCpuPod:
-        'name: "pod", imageName: "a:1", cloudType: SECURE, instanceId: "cpu3c-2-4", templateId: "runpod-ubuntu"',
+      podFindAndDeployOnDemand: DEPLOYMENT,
+      podRentInterruptable: `bidPerGpu: 0.2, ${DEPLOYMENT}`,
+      deployCpuPod: 'name: "pod", imageName: "a:1", instanceId: "cpu3c-2-4"',
       createCluster: `clusterName: "c", type: TRAINING, podCount: 2, gpuTypeId: "NVIDIA L4", gpuCountPerPod: 8,
         imageName: "a:1", ports: "22/tcp", startSsh: true, deployCost: 1.5`,
     };
     for (const [operation, input] of Object.entries(deployments)) {
-      const answer = await send(client, operation, input);
+      const answer = await send(operation, input);
       expect([operation, codeOf(answer)]).toEqual([operation, "NO_CAPACITY"]);
-      // What tools look for before they try another card or place.
-      expect(answer.errors[0].message).toMatch(/no longer any instances available.+insufficient capacity/i);
+      expect(answer.errors[0].message).toMatch(
+        /no longer any instances available.+insufficient capacity: ./i,
+      );
     }
+    expect((await client.send("{ myself { pods { id } } }")).data.myself.pods).toEqual([]);
   });
 
-  test("a deployment that could never run is refused by field", async ({ expect }) => {
-    const client = await freshClient();
+  test("what could never run is refused by field", async ({ expect }) => {
+    const gpu = `imageName: "a:1", ${CARD}`;
     const rejections: [operation: string, input: string, issue: Issue][] = [
-      ["podFindAndDeployOnDemand", 'gpuTypeId: "NVIDIA L4"', ["imageName"]],
+      ["podFindAndDeployOnDemand", CARD, ["imageName"]],
       ["podFindAndDeployOnDemand", 'imageName: "a:1"', ["gpuTypeId"]],
       ["podFindAndDeployOnDemand", 'imageName: "a:1", gpuTypeIdList: []', ["gpuTypeId"]],
       ["podFindAndDeployOnDemand", 'imageName: "a:1", gpuTypeId: "L4"', ["gpuTypeId", "'L4'"]],
-      [
-        "podRentInterruptable",
-        'imageName: "a:1", gpuTypeId: "NVIDIA L4", ports: "80/udp"',
-        ["ports", "'80/udp'"],
-      ],
+      ["podFindAndDeployOnDemand", `imageName: "NO SUCH", ${CARD}`, ["imageName"]],
+      ["podFindAndDeployOnDemand", `${gpu}, gpuCount: 0`, ["gpuCount"]],
+      ["podFindAndDeployOnDemand", `${gpu}, gpuCount: -1`, ["gpuCount"]],
+      ["podFindAndDeployOnDemand", `${gpu}, instanceIds: ["cpu3c-2-4"]`, ["instanceIds"]],
+      ["podFindAndDeployOnDemand", `${gpu}, dataCenterId: "moon"`, ["dataCenterId"]],
+      ["podFindAndDeployOnDemand", `${gpu}, dataCenterId: "EU-RO-1", countryCode: "US"`, ["countryCode"]],
+      ["podFindAndDeployOnDemand", `${gpu}, allowedCudaVersions: ["9"]`, ["allowedCudaVersions[0]"]],
+      ["podFindAndDeployOnDemand", `${gpu}, stopAfter: "2001-01-01T00:00:00Z"`, ["stopAfter"]],
+      ["podFindAndDeployOnDemand", `${gpu}, terminateAfter: "soon"`, ["terminateAfter"]],
+      ["podFindAndDeployOnDemand", `${gpu}, volumeMountPath: "/"`, ["volumeMountPath"]],
+      ["podFindAndDeployOnDemand", `${gpu}, ports: "66000/tcp"`, ["ports", "'66000/tcp'"]],
+      ["podFindAndDeployOnDemand", `${gpu}, ports: "70000/http"`, ["ports"]],
+      ["podRentInterruptable", `${gpu}, ports: "80/udp"`, ["ports", "'80/udp'"]],
+      ["podRentInterruptable", `${gpu}, bidPerGpu: -1`, ["bidPerGpu"]],
       ["deployCpuPod", 'imageName: "a:1", instanceId: "cpu3c-2-8"', ["instanceId", 2, "cpu3c", 4]],
       ["createCluster", 'imageName: "a:1", gpuTypeId: "NVIDIA L4", gpuCountPerPod: 1', ["podCount"]],
     ];
     for (const [operation, input, issue] of rejections) {
-      const answer = await send(client, operation, input);
+      const answer = await send(operation, input);
       expect([operation, input, codeOf(answer)]).toEqual([operation, input, "INVALID_INPUT"]);
       expect(answer.errors[0].message).toMatch(issueAt(...issue));
     }
+    expect(codeOf(await send("podFindAndDeployOnDemand", `${gpu}, templateId: "t"`))).toBe(
+      "TEMPLATE_NOT_FOUND",
+    );
   });
 
   test("deleting an unknown cluster is refused under the code that clients compare", async ({ expect }) => {
-    const client = await freshClient();
     const answer = await client.send('mutation { deleteCluster(input: { id: "c" }) }');
     expect(codeOf(answer)).toBe("Cluster not found");
   });

@@ -27,12 +27,12 @@ describe("a pod", () => {
       state: "starting",
     });
 
-    host.ports.set("p", [{ private: 22, public: 40_022, protocol: "tcp" }]);
+    host.ports.set("p", [{ requested: 22, private: 22, public: 40_022 }]);
     await host.sync();
     expect(host.containers.get("p")).toEqual({ version: 1, gpuIndexes: [0] });
     expect(await fleet.view("p")).toMatchObject({
       worker: { state: "ready" },
-      ports: [{ private: 22, public: 40_022, protocol: "tcp" }],
+      ports: [{ requested: 22, private: 22, public: 40_022 }],
       cpuPercent: 50,
       memoryPercent: null,
     });
@@ -51,7 +51,7 @@ describe("a pod", () => {
     expect(await fleet.view("p")).toBeUndefined();
     await host.sync();
     expect(host.containers.size).toBe(0);
-    expect(await fleet.object.podsAfter("", 10)).toEqual([]);
+    expect(await fleet.object.podIds("", 10)).toEqual([]);
   });
 
   test("of another account is not found", async ({ expect }) => {

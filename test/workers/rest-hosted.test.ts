@@ -16,9 +16,6 @@ const OTHERWISE = ["GET /v1/docs"];
 /** What nothing of ours could stand in. */
 const ABSENT: Readonly<Record<string, string>> = {
   aiApiId: "pods that serve public models: there are none",
-  networkVolume:
-    "answers to includeNetworkVolume: there are no pods but workers, whose endpoint names its volumes",
-  podId: "bills are by endpoint: a worker is no bill's subject",
   diskSpaceBilledGb: "disks are not billed",
   highPerformanceStorageAmount: "volumes are not billed",
   highPerformanceStorageDiskSpaceBilledGb: "volumes are not billed",

@@ -117,7 +117,7 @@ test.for(["POST", "PATCH"])("control characters in a name are refused: %s", asyn
   expect(await rest(method, path, body)).toMatchObject({ status: 400, body: refused });
 });
 
-test("there are no pods yet, and none can be created", async ({ expect }) => {
+test("an account has no pods, and gets none where there are no hosts", async ({ expect }) => {
   const rest = await restClient();
   expect(await rest("GET", "/pods")).toMatchObject({ status: 200, body: [] });
   for (const [method, path] of [

@@ -1,11 +1,12 @@
 /** REST v2 as its clients speak it: every answer has the shape of our document, and of the service's. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { restV2Apis } from "../../src/gateway/rest-v2/routes.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount } from "./accounts.ts";
 import { checkedOperations, documentedCallOf } from "./documented-call.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { checkHosted, HOSTED_OPERATIONS } from "./hosted-answers.ts";
+import { POD_CARD, PodAgent } from "./pod-agent.ts";
 
 type Json = any; // oxlint-disable-line typescript/no-explicit-any -- answers are asserted, not typed
 
@@ -370,12 +371,6 @@ test("bills have the documented totals, whether or not anything was used", async
 test("what is not offered is 501, and lists of it are empty", async () => {
   const { call, create } = await v2Client();
   const absent = [
-    ["POST", "/pods"],
-    ["GET", "/pods/x"],
-    ["PATCH", "/pods/x"],
-    ["DELETE", "/pods/x"],
-    ["POST", "/pods/x/action"],
-    ["GET", "/pods/x/logs"],
     ["POST", "/clusters"],
     ["GET", "/clusters/x"],
     ["PATCH", "/clusters/x"],
@@ -392,12 +387,135 @@ test("what is not offered is 501, and lists of it are empty", async () => {
   }
   const volume = { name: "fast", size: 20, dataCenter: "EU-RO-1", type: "HIGH_PERFORMANCE" };
   expect(await call("POST", "/network-volumes", volume)).toMatchObject({ status: 501 });
-  expect(await call("GET", "/pods/x/logs?tail=10")).toMatchObject({ status: 501 });
   const builds = `/serverless/${(await create()).id}/builds`;
-  for (const path of ["/pods", "/clusters", "/registries/delegations", builds, "/global-volumes"]) {
+  for (const path of ["/clusters", "/registries/delegations", builds, "/global-volumes"]) {
     expect((await call("GET", path)).status).toBe(200);
   }
   expect((await call("GET", "/serverless/x/builds")).status).toBe(404);
+});
+
+describe("pods", () => {
+  const GPU = { id: POD_CARD, count: 1 };
+
+  test("one is created, read, listed, changed, acted on and terminated", async () => {
+    const { client, call } = await v2Client();
+    const host = await PodAgent.join(client);
+    const { status, body: made } = await call("POST", "/pods", {
+      ...{ name: "train", image: "acme/app:1", disk: 20, args: "serve --port 80", env: { A: "1" } },
+      ...{ ports: ["22/tcp", "8888/http"], cloud: "SECURE", dataCenterIds: [], startSsh: true },
+      gpu: { ...GPU, minVcpuCountPerGpu: 1, minRamPerGpu: 1 },
+      mounts: { persistent: { size: 10, path: "/workspace" } },
+    });
+    expect({ status, made }).toMatchObject({
+      status: 201,
+      made: { status: "STARTING", runtime: null, gpu: GPU },
+    });
+    await host.follow();
+    const { id } = made;
+    expect((await call("GET", `/pods/${id}`)).body).toMatchObject({
+      ...{ name: "train", image: "acme/app:1", args: "serve --port 80", env: { A: "1" }, status: "RUNNING" },
+      ...{ actions: ["stop", "restart", "terminate"], template: null, dataCenterId: "US-KS-2" },
+      mounts: { persistent: { size: 10, path: "/workspace" } },
+      ssh: { proxy: null, direct: { host: "203.0.113.7", port: 20_000, username: "root" } },
+      runtime: {
+        ports: [
+          { private: 22, public: 20_000, type: "tcp", ip: "203.0.113.7" },
+          { private: 8888, public: null, type: "http", ip: null },
+        ],
+      },
+    });
+    expect((await call("GET", "/pods?limit=1")).body).toMatchObject({
+      ...{ pods: [{ id }], pagination: { hasNextPage: false } },
+    });
+    const changed = await call("PATCH", `/pods/${id}`, {
+      image: "acme/app:2",
+      name: "renamed",
+      locked: true,
+    });
+    expect(changed.body).toMatchObject({ image: "acme/app:2", name: "renamed", locked: true });
+
+    const act = async (action: string) => await call("POST", `/pods/${id}/action`, { action });
+    expect(await act("stop")).toMatchObject({ status: 409, body: { code: "pod_state" } });
+    await call("PATCH", `/pods/${id}`, { locked: false });
+    expect(await act("start")).toMatchObject({ status: 409 });
+    expect(await act("restart")).toMatchObject({ status: 200, body: { id } });
+    expect(await act("stop")).toMatchObject({
+      status: 200,
+      body: { status: "EXITED", actions: ["start", "terminate"] },
+    });
+    expect(await act("start")).toMatchObject({ status: 200 });
+    expect(await act("dance")).toMatchObject({ status: 422 });
+    expect(await act("terminate")).toMatchObject({ status: 204 });
+    expect((await call("GET", `/pods/${id}`)).status).toBe(404);
+    expect((await call("DELETE", `/pods/${id}`)).status).toBe(404);
+    expect((await call("POST", `/pods/${id}/action`, { action: "stop" })).status).toBe(404);
+  });
+
+  test("a pod without GPUs, started as another entry point and command, with the settings of a template", async () => {
+    const { client, call } = await v2Client();
+    const host = await PodAgent.join(client);
+    const { body: template } = await call("POST", "/templates", {
+      ...{
+        name: `t-${crypto.randomUUID()}`,
+        image: "acme/base:1",
+        env: { A: "1", B: "1" },
+        serverless: false,
+      },
+    });
+    const { body } = await call("POST", "/pods", {
+      ...{ name: "cpu", templateId: template.id, cpu: { id: "cpu3c", vcpuCount: 2 }, env: { B: "2" } },
+      ...{ entrypoint: ["/bin/sh"], cmd: ["-c", "echo 'a b'"], interruptible: false },
+    });
+    expect(body).toMatchObject({
+      ...{ image: "acme/base:1", env: { A: "1", B: "2" }, cpu: { id: "cpu3c", vcpuCount: 2, memory: 4 } },
+      args: JSON.stringify({ entrypoint: ["/bin/sh"], cmd: ["-c", "echo 'a b'"] }),
+    });
+    expect(body.gpu).toBeUndefined();
+    await host.follow();
+    expect((await call("DELETE", `/pods/${body.id}`)).status).toBe(204);
+    const fromTemplate = await call("POST", "/pods", { name: "x", templateId: template.id, gpu: GPU });
+    const again = await call("PATCH", `/pods/${fromTemplate.body.id}`, {
+      templateId: template.id,
+      env: { C: "3" },
+    });
+    expect(again.body.env).toEqual({ A: "1", B: "1", C: "3" });
+  });
+
+  test.for<[object, number, string]>([
+    [{ image: "a:1", gpu: GPU }, 422, "name"],
+    [{ name: "x", gpu: GPU }, 422, "image"],
+    [{ name: "x", image: "a:1" }, 422, "gpu"],
+    [{ name: "x", image: "a:1", gpu: GPU, cpu: { id: "cpu3c", vcpuCount: 2 } }, 422, "gpu"],
+    [{ name: "x", image: "a:1", gpu: { id: "L4" } }, 422, "gpu.id"],
+    [{ name: "x", image: "a:1", gpu: GPU, ports: ["80/udp"] }, 422, "ports"],
+    [{ name: "x", image: "a:1", gpu: GPU, mounts: { persistent: { size: 5, path: "/w" } } }, 422, "mounts"],
+    [
+      { name: "x", image: "a:1", gpu: GPU, mounts: { network: [{ volumeId: "v", path: "/w" }] } },
+      404,
+      "mounts.network",
+    ],
+    [
+      {
+        name: "x",
+        image: "a:1",
+        cpu: { id: "cpu3c", vcpuCount: 2 },
+        mounts: { persistent: { size: 10, path: "/w" } },
+      },
+      422,
+      "mounts.persistent",
+    ],
+    [
+      { name: "x", image: "a:1", gpu: { ...GPU, allowedCudaVersions: ["12.8"], minCudaVersion: "12.1" } },
+      400,
+      "gpu.minCudaVersion",
+    ],
+    [{ name: "x", image: "a:1", gpu: GPU, colour: "red" }, 422, "colour"],
+    [{ name: "x", image: "a:1", gpu: GPU }, 503, "There are no longer any instances available"],
+  ])("%o is refused with %i", async ([body, status, start]) => {
+    const { call } = await v2Client();
+    const answer = await call("POST", "/pods", body);
+    expect([answer.status, answer.body.detail]).toEqual([status, expect.stringContaining(start)]);
+  });
 });
 
 test("other methods are 405 and other paths 404, as problems; a missing key is 401", async () => {
@@ -415,6 +533,6 @@ test("other methods are 405 and other paths 404, as problems; a missing key is 4
 
 test("every operation was tried here", async () => {
   const ids = restV2Apis.flatMap(({ operations }) => operations.map(({ id }) => id));
-  const elsewhere = new Set([...checkedOperations, "followWorkerLogs"]); // openapi-answers.test.ts
+  const elsewhere = new Set([...checkedOperations, "followWorkerLogs", "streamContainerPodLogs"]); // openapi-answers.test.ts
   expect(ids.filter((id) => !elsewhere.has(id))).toEqual([]);
 });

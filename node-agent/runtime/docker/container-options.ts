@@ -1,10 +1,10 @@
 /**
  * How a worker's container is made.
  *
- * C1  The few capabilities that root needs inside its own files and processes, no new privileges, bounded
- *     processes and memory; never privileged. Nothing of a template or image can change that.
- * C2  Nothing of the host is mounted but the worker's own network volume, and the files of its app, which it may
- *     read only; least of all the Docker socket.
+ * C1  The few capabilities that root needs inside its own files and processes, and in a pod for a login; no new
+ *     privileges, bounded processes and memory; never privileged. Nothing of a template or image can change that.
+ * C2  Nothing of the host is mounted but the worker's own network volume, the pod's own local volume, and the files
+ *     of its app, which it may read only; least of all the Docker socket.
  * C3  A container sees the GPUs that are its own and no others, whatever its image or template asks for.
  * C4  Docker never restarts a container: whether a worker runs again is the edge's decision.
  */
@@ -14,7 +14,7 @@ import { APP_DIRECTORY, PACKED_ARTIFACT_PATH } from "../../../src/contract/agent
 import { artifactEnvironment } from "../../artifacts/artifact-environment.ts";
 import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
 import { readStartCommand } from "../interface/start-command.ts";
-import type { WorkerSpec } from "../interface/runtime.ts";
+import type { PodShare, WorkerSpec } from "../interface/runtime.ts";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -23,6 +23,7 @@ const ENDPOINT_LABEL = "edgerun.endpoint";
 const REVISION_LABEL = "edgerun.revision";
 const ARTIFACT_LABEL = "edgerun.artifact";
 const DISK_LABEL = "edgerun.disk-bytes";
+const VOLUME_LABEL = "edgerun.volume-bytes";
 
 /** Upper limit of the shared memory between a worker's processes; only what is used counts as memory. */
 const SHARED_MEMORY_BYTES = 8 * 1024 * MEGABYTE;
@@ -32,6 +33,8 @@ const SHARED_MEMORY_BYTES = 8 * 1024 * MEGABYTE;
  * processes. Docker's other defaults reach beyond the container, or are hardly ever needed.
  */
 const CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID"];
+/** What people do in a pod beside that: sshd confines itself to a directory, and notes a login for the audit. */
+const POD_CAPABILITIES = [...CAPABILITIES, "AUDIT_WRITE", "FSETID", "SYS_CHROOT"];
 
 /** When memory runs out, the host ends a worker before its own processes (-1000 to 1000). */
 const OUT_OF_MEMORY_SCORE = 500;
@@ -102,10 +105,11 @@ export function containerOptions(
     ...(entrypoint.length > 0 && { Entrypoint: [...entrypoint] }),
     ...(command.length > 0 && { Cmd: [...command] }),
     ...(share.artifact && { WorkingDir: APP_DIRECTORY }),
+    ...(spec.pod && { Hostname: spec.workerId, ...exposedPorts(spec.pod) }),
     Env: Object.entries({
       ...ownEnvironment(spec, share),
       ...gpuEnvironment(spec, settings),
-      ...volumeEnvironment(share),
+      ...volumeEnvironment(spec, share),
     }).map(([name, value]) => `${name}=${value}`),
     Labels: {
       [HOST_LABEL]: settings.hostId,
@@ -113,6 +117,7 @@ export function containerOptions(
       [ENDPOINT_LABEL]: spec.endpointId,
       [REVISION_LABEL]: String(spec.revision),
       [DISK_LABEL]: String(diskBytes(spec)),
+      ...(spec.pod?.volumePath && !share.volumePath && { [VOLUME_LABEL]: String(spec.pod.volumeInGb * 1e9) }),
       ...(share.artifact && spec.artifact && { [ARTIFACT_LABEL]: spec.artifact.sha256 }),
     },
     HostConfig: hostConfig(spec, settings, share),
@@ -127,7 +132,7 @@ function hostConfig(spec: WorkerSpec, settings: ContainerSettings, share: HostSh
     Init: true,
     Privileged: false,
     CapDrop: ["ALL"],
-    CapAdd: CAPABILITIES,
+    CapAdd: spec.pod ? POD_CAPABILITIES : CAPABILITIES,
     SecurityOpt: ["no-new-privileges"],
     PidsLimit: settings.pidsLimit,
     OomScoreAdj: OUT_OF_MEMORY_SCORE,
@@ -141,7 +146,8 @@ function hostConfig(spec: WorkerSpec, settings: ContainerSettings, share: HostSh
     NetworkMode: settings.networkName,
     RestartPolicy: { Name: "no" }, // C4
     LogConfig: LOG_CONFIG,
-    ...(isGiven(share) && { Mounts: mounts(share) }),
+    ...publishedPorts(spec),
+    ...mounts(spec, share),
     ...(hasOwnGpus(spec, settings) && { DeviceRequests: [gpuRequest(spec)] }),
   };
 }
@@ -171,13 +177,29 @@ function diskBytes({ containerDiskInGb }: Pick<WorkerSpec, "containerDiskInGb">)
   return containerDiskInGb * 1e9;
 }
 
-function isGiven({ volumePath, artifact }: HostShare): boolean {
-  return volumePath !== null || artifact !== null;
+/** Bytes that a pod may write to its local volume, from its labels; 0 for no limit. */
+export function volumeBytesOfLabels(labels: Readonly<Record<string, string>>): number {
+  return Number(labels[VOLUME_LABEL] ?? 0);
 }
 
-function mounts({ volumePath, artifact }: HostShare): Dockerode.MountSettings[] {
-  return [
-    ...(volumePath === null ? [] : [volumeMount(volumePath)]),
+function exposedPorts({ ports }: PodShare): Pick<Dockerode.ContainerCreateOptions, "ExposedPorts"> {
+  return { ExposedPorts: Object.fromEntries(ports.map((port) => [`${port.private}/tcp`, {}])) };
+}
+
+function publishedPorts({ pod }: WorkerSpec): Pick<Dockerode.HostConfig, "PortBindings"> {
+  if (pod === undefined) return {};
+  const bindings = pod.ports.map((port) => [
+    `${port.private}/tcp`,
+    [{ HostIp: pod.listenAddress, HostPort: String(port.public) }],
+  ]);
+  return { PortBindings: Object.fromEntries(bindings) };
+}
+
+/** A network volume is where a local one would be: a pod has one of the two. */
+function mounts(spec: WorkerSpec, { volumePath, artifact }: HostShare): Pick<Dockerode.HostConfig, "Mounts"> {
+  const volume = volumePath ?? spec.pod?.volumePath ?? null;
+  const found = [
+    ...(volume === null ? [] : [bindMount(volume, volumeMountOf(spec))]),
     ...(artifact === null
       ? []
       : [
@@ -185,14 +207,15 @@ function mounts({ volumePath, artifact }: HostShare): Dockerode.MountSettings[] 
           readOnlyMount(artifact.archivePath, PACKED_ARTIFACT_PATH),
         ]),
   ];
+  return found.length > 0 ? { Mounts: found } : {};
+}
+
+function volumeMountOf({ pod }: WorkerSpec): string {
+  return pod?.volumeMountPath || VOLUME_MOUNT;
 }
 
 function readOnlyMount(path: string, target: string): Dockerode.MountSettings {
   return { ...bindMount(path, target), ReadOnly: true };
-}
-
-function volumeMount(path: string): Dockerode.MountSettings {
-  return bindMount(path, VOLUME_MOUNT);
 }
 
 function bindMount(path: string, target: string): Dockerode.MountSettings {
@@ -205,8 +228,9 @@ function ownEnvironment({ env }: WorkerSpec, { artifact }: HostShare): Readonly<
   return artifactEnvironment(env, view, artifact.imagePythonPath);
 }
 
-function volumeEnvironment({ volumePath }: HostShare): Readonly<Record<string, string>> {
-  return volumePath === null ? {} : { EDGERUN_VOLUME: VOLUME_MOUNT };
+function volumeEnvironment(spec: WorkerSpec, { volumePath }: HostShare): Readonly<Record<string, string>> {
+  const hasVolume = volumePath !== null || Boolean(spec.pod?.volumePath);
+  return hasVolume ? { EDGERUN_VOLUME: volumeMountOf(spec) } : {};
 }
 
 function hasOwnGpus(spec: WorkerSpec, settings: ContainerSettings): boolean {

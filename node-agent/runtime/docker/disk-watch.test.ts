@@ -11,5 +11,7 @@ test("a worker is measured again when it could be full, but neither all the time
 });
 
 test("who wrote too much is told both numbers", ({ expect }) => {
-  expect(overDisk(12.04e9, 10e9)).toBe("was ended: it wrote 12 GB, containerDiskInGb is 10");
+  expect(overDisk(12.04e9, { setting: "containerDiskInGb", limitBytes: 10e9 })).toBe(
+    "was ended: it wrote 12 GB, containerDiskInGb is 10",
+  );
 });

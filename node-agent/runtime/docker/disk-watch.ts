@@ -1,5 +1,5 @@
 /**
- * Ends workers that write more than their containerDiskInGb.
+ * Ends workers that write more than their containerDiskInGb, and pods that write more than volumeInGb to their volume.
  *
  * W1  Docker lists the watched containers at each check, so workers of an earlier agent process are included.
  * W2  A worker is measured when it could be full at the fastest, at least once a minute.
@@ -12,7 +12,7 @@ import { promisify } from "node:util";
 import type Dockerode from "dockerode";
 import * as z from "zod";
 import type { AgentLog } from "../../core/log.ts";
-import { diskBytesOfLabels, ownerOfLabels } from "./container-options.ts";
+import { diskBytesOfLabels, ownerOfLabels, volumeBytesOfLabels } from "./container-options.ts";
 import { ignoring, listContainers } from "../daemon/docker-calls.ts";
 import { isConflict, isNotFound } from "../daemon/docker-errors.ts";
 
@@ -29,13 +29,15 @@ const MEASURE_LIMIT_MS = 60_000;
 const driverDataSchema = z.object({ UpperDir: z.string().optional() });
 const sizeSchema = z.object({ SizeRw: z.number().default(0) });
 
-type Watched = {
-  readonly workerId: string;
+type Bound = {
+  /** The setting that sets it. */
+  readonly setting: "containerDiskInGb" | "volumeInGb";
   readonly limitBytes: number;
   /** Directories of the host that hold what the container writes; null when only Docker may look at them. */
   readonly directories: readonly string[] | null;
-  dueAt: number;
 };
+
+type Watched = { readonly workerId: string; readonly bounds: readonly Bound[]; dueAt: number };
 
 export class DiskWatch {
   readonly #docker: Dockerode;
@@ -102,33 +104,37 @@ export class DiskWatch {
   async #checkContainer(container: Dockerode.ContainerInfo): Promise<void> {
     const watched = this.#watched.get(container.Id) ?? (await this.#follow(container));
     if (watched === null || watched.dueAt > Date.now()) return;
-    const bytes = await this.#measure(container.Id, watched);
-    watched.dueAt = Date.now() + nextCheckMs(watched.limitBytes - bytes, this.#intervalMs);
-    if (bytes > watched.limitBytes) await this.#end(container.Id, watched, bytes);
+    let leastFree = Number.POSITIVE_INFINITY;
+    for (const bound of watched.bounds) {
+      const bytes = await this.#measure(container.Id, bound);
+      leastFree = Math.min(leastFree, bound.limitBytes - bytes);
+      if (bytes > bound.limitBytes) await this.#end(container.Id, watched.workerId, overDisk(bytes, bound));
+    }
+    watched.dueAt = Date.now() + nextCheckMs(leastFree, this.#intervalMs);
   }
 
   async #follow({ Id, Labels }: Dockerode.ContainerInfo): Promise<Watched | null> {
-    const limitBytes = diskBytesOfLabels(Labels);
     const workerId = ownerOfLabels(Labels)?.workerId;
-    if (workerId === undefined || limitBytes === 0) return null;
+    if (workerId === undefined) return null;
     const { GraphDriver, Mounts } = await this.#docker.getContainer(Id).inspect();
-    const { UpperDir: upper } = driverDataSchema.parse(GraphDriver?.Data ?? {});
-    const volumes = Mounts.filter(({ Type }) => Type === "volume").map(({ Source }) => Source);
-    const directories = upper === undefined ? null : [upper, ...volumes];
-    const watched: Watched = { workerId, limitBytes, directories, dueAt: 0 };
+    const bounds = [diskBound(Labels, GraphDriver?.Data ?? {}, Mounts), volumeBound(Labels, Mounts)];
+    const watched: Watched = {
+      workerId,
+      bounds: bounds.filter(({ limitBytes }) => limitBytes > 0),
+      dueAt: 0,
+    };
     this.#watched.set(Id, watched);
     return watched;
   }
 
-  async #measure(containerId: string, { directories }: Watched): Promise<number> {
+  async #measure(containerId: string, { directories }: Bound): Promise<number> {
     const bytes = directories && (await diskUsage(directories).catch(() => null));
     if (bytes !== null) return bytes;
     const withSize: object = { size: true };
     return sizeSchema.parse(await this.#docker.getContainer(containerId).inspect(withSize)).SizeRw;
   }
 
-  async #end(containerId: string, { workerId, limitBytes }: Watched, bytes: number): Promise<void> {
-    const reason = overDisk(bytes, limitBytes);
+  async #end(containerId: string, workerId: string, reason: string): Promise<void> {
     this.#reasons.set(containerId, reason);
     this.#log?.warn("worker_over_disk", { workerId, reason });
     const killing = this.#docker.getContainer(containerId).kill({ signal: "SIGKILL" });
@@ -140,9 +146,25 @@ export class DiskWatch {
   }
 }
 
-export function overDisk(bytes: number, limitBytes: number): string {
+type Mounts = Dockerode.ContainerInspectInfo["Mounts"];
+type Labels = Dockerode.ContainerInfo["Labels"];
+
+function diskBound(labels: Labels, driverData: object, mounts: Mounts): Bound {
+  const { UpperDir: upper } = driverDataSchema.parse(driverData);
+  const volumes = mounts.filter(({ Type }) => Type === "volume").map(({ Source }) => Source);
+  const directories = upper === undefined ? null : [upper, ...volumes];
+  return { setting: "containerDiskInGb", limitBytes: diskBytesOfLabels(labels), directories };
+}
+
+/** A pod has its local volume as the only directory that is mounted for writing. */
+function volumeBound(labels: Labels, mounts: Mounts): Bound {
+  const directories = mounts.filter(({ Type, RW }) => Type === "bind" && RW).map(({ Source }) => Source);
+  return { setting: "volumeInGb", limitBytes: volumeBytesOfLabels(labels), directories };
+}
+
+export function overDisk(bytes: number, { setting, limitBytes }: Omit<Bound, "directories">): string {
   const written = Math.round(bytes / 1e8) / 10;
-  return `was ended: it wrote ${written} GB, containerDiskInGb is ${limitBytes / 1e9}`;
+  return `was ended: it wrote ${written} GB, ${setting} is ${limitBytes / 1e9}`;
 }
 
 /** W2 */

@@ -8,6 +8,7 @@
  * R5  A frozen worker runs no instruction and keeps all its memory; stopping and removing it still work.
  */
 
+import type { PublishedPort } from "../../../src/contract/agent/agent.ts";
 import type { Artifact } from "../../../src/contract/agent/artifact.ts";
 import type { ArtifactSourceOptions } from "../../artifacts/artifact-download.ts";
 import type { CachedImageStore } from "../../disk/cached-images.ts";
@@ -32,6 +33,20 @@ export type WorkerSpec = {
   readonly networkVolumeIds?: readonly string[] | undefined;
   /** Where its own server listens; absent for a worker without one. */
   readonly serverPorts?: ServerPorts | undefined;
+  /** What a pod has of the host; absent for workers of endpoints. */
+  readonly pod?: PodShare | undefined;
+};
+
+export type PodShare = {
+  readonly ports: readonly PublishedPort[];
+  /** Address of this machine at which they are published. */
+  readonly listenAddress: string;
+  /** Directory of its local volume; null for none. */
+  readonly volumePath: string | null;
+  /** What it may write there; 0 for no limit. */
+  readonly volumeInGb: number;
+  /** Where its container finds that volume, or its network volume; empty for the usual place. */
+  readonly volumeMountPath: string;
 };
 
 export type WorkerLimits = {

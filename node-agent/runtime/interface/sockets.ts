@@ -96,3 +96,16 @@ async function listen(): Promise<Server> {
   await once(server, "listening");
   return server;
 }
+
+/** Whether a listener at this address of this machine could have the port. */
+export async function isPortFree(address: string, port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen({ host: address, port, exclusive: true });
+    await once(server, "listening");
+    await once(server.close(), "close");
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -4,7 +4,8 @@
  * F1  Of the host: the agents' worker ports on the bridge's gateway, the name servers that Docker gives them, and
  *     answers to connections that the host has begun. Nothing else, on any of its addresses.
  * F2  Beyond the host: the Internet. Not the addresses of cloud metadata, and of private networks only what
- *     the owner of the host has opened.
+ *     the owner of the host has opened. Answers to connections that others have begun, at published ports of pods,
+ *     reach whoever has begun them.
  * F3  No IPv6: the network does not have it, and what a container might set up itself leads nowhere.
  * F4  F2 and F3 hold at every moment. Docker takes the jump to its chain for users out of the way and sets it again
  *     whenever it makes a network, any network; for some milliseconds `filter` is not consulted. The table
@@ -110,6 +111,7 @@ function inputRules({ bridge, nameservers }: Reach): readonly string[] {
 
 function forwardRules({ bridge, nameservers, allowedNetworks }: Reach, target: string): readonly string[] {
   return [
+    `${ANSWERS} -j RETURN`,
     `-o ${bridge} ${target}`,
     ...nameservers.flatMap((address) => nameRules(address, "RETURN")),
     ...METADATA_NETWORKS.map((network) => `-d ${network} ${target}`),

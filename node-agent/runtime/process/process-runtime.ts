@@ -195,9 +195,12 @@ export class ProcessRuntime implements Runtime {
     return { CUDA_DEVICE_ORDER: "PCI_BUS_ID", CUDA_VISIBLE_DEVICES: spec.gpuIndexes.join(",") };
   }
 
-  /** Nothing can be mounted for a process, so its environment has the path of its network volume. */
-  async #volumeEnvironment({ networkVolumeIds = [] }: WorkerSpec): Promise<Readonly<Record<string, string>>> {
-    const path = (await this.#options.volumes?.pathOfFirst(networkVolumeIds)) ?? null;
+  /** Nothing can be mounted for a process, so its environment has the path of its volume. */
+  async #volumeEnvironment({
+    networkVolumeIds = [],
+    pod,
+  }: WorkerSpec): Promise<Readonly<Record<string, string>>> {
+    const path = (await this.#options.volumes?.pathOfFirst(networkVolumeIds)) ?? pod?.volumePath ?? null;
     return path === null ? {} : { EDGERUN_VOLUME: path };
   }
 

@@ -13,6 +13,7 @@ import type {
   WorkerSpec,
 } from "../../runtime/interface/runtime.ts";
 import type { Timing } from "../../core/timing.ts";
+import type { PodStore } from "../../pods/pod-store.ts";
 import type { WorkerFailure } from "./restart.ts";
 import type { Notifier } from "../../core/notifier.ts";
 
@@ -22,6 +23,7 @@ export type ContainerOptions = {
   readonly log: AgentLog;
   readonly timing: Timing;
   readonly logs: WorkerLogs;
+  readonly pods: PodStore;
   readonly environmentOf: (assignment: Assignment, token: string) => Record<string, string>;
 };
 
@@ -50,6 +52,8 @@ export class Container {
   #wasReady: boolean;
   #isFrozen: boolean;
   #server: ServerSettings | null;
+  /** What a pod gets of this host; undefined for other workers, and before its first start by this agent. */
+  #pod: WorkerSpec["pod"];
   #exit: WorkerExit | null = null;
   #startedAt = Date.now();
   #readyAt: number | null;
@@ -174,6 +178,7 @@ export class Container {
     this.#isStarting = true;
     try {
       this.#server = await this.#planServer(this.#requireAssignment());
+      this.#pod = await this.#preparePod(this.#requireAssignment());
       this.#save();
       await this.#options.runtime.start(this.#spec());
       this.#options.logs.begin(this.#outline);
@@ -182,6 +187,7 @@ export class Container {
     } catch (error) {
       this.#isRunning = false;
       this.#isStarting = false;
+      if (this.#outline.type === "POD") this.#options.pods.forgetPorts(this.#outline.workerId);
       return { kind: "start_refused", reason: errorMessage(error), lastLine: undefined };
     }
   }
@@ -192,6 +198,10 @@ export class Container {
     const read = readServerSettings(env);
     if (read.kind === "problem") throw new Error(read.problem);
     return { ...read.settings, ...(await this.#options.runtime.portsFor(read.settings)) };
+  }
+
+  async #preparePod({ pod }: Assignment): Promise<WorkerSpec["pod"]> {
+    return pod && (await this.#options.pods.prepare(this.#outline.workerId, pod));
   }
 
   #logStarted(): void {
@@ -293,8 +303,9 @@ export class Container {
   #spec(): WorkerSpec {
     const assignment = this.#requireAssignment();
     const env = this.#options.environmentOf(assignment, this.#token);
-    if (this.#server === null) return { ...assignment, env };
-    return { ...assignment, env: { ...env, ...serverVariables(this.#server) }, serverPorts: this.#server };
+    const spec = { ...assignment, pod: this.#pod };
+    if (this.#server === null) return { ...spec, env };
+    return { ...spec, env: { ...env, ...serverVariables(this.#server) }, serverPorts: this.#server };
   }
 }
 

@@ -151,11 +151,14 @@ export const POD_SYMMETRIC_PORT_MIN = 70_000;
 export const POD_SYMMETRIC_PORT_MAX = 79_999;
 const portNumber = z.int().min(1).max(65_535);
 
-/** A port of a pod as it is reached: `public` is a port of its host, for TCP ports where the host has an address. */
+/** A TCP port of a pod that is published at a port of its host. */
 export const publishedPortSchema = z.object({
+  /** The number in the settings of the pod; POD_SYMMETRIC_PORT_MIN or more for a symmetric port. */
+  requested: z.int().min(1).max(POD_SYMMETRIC_PORT_MAX),
+  /** The port in the container. */
   private: portNumber,
+  /** The port of the host. */
   public: portNumber,
-  protocol: z.enum(["tcp", "http"]),
 });
 export type PublishedPort = z.infer<typeof publishedPortSchema>;
 

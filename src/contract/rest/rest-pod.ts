@@ -1,44 +1,5 @@
 /** Pods as REST v1 spells them. */
 import * as z from "zod";
-import { DATA_CENTERS } from "../../catalog/data-centers.ts";
-import {
-  cpuFlavorIdsSchema,
-  environmentSchema,
-  gpuTypeIdsSchema,
-  oneOf,
-  stringSchema,
-  stringsSchema,
-  wholeNumber,
-} from "./rest.ts";
-
-const dataCenterIdSchema = oneOf(DATA_CENTERS.map(({ id }) => id));
-
-/** Body of `POST /v1/pods`. */
-export const podCreateSchema = z
-  .object({
-    name: stringSchema.nullish().meta({ description: "`my pod` by default; need not be unique." }),
-    imageName: stringSchema.nullish().meta({ description: "Required without templateId." }),
-    templateId: stringSchema.nullish(),
-    computeType: oneOf(["GPU", "CPU"]).nullish(),
-    cloudType: oneOf(["SECURE", "COMMUNITY"]).nullish(),
-    gpuTypeIds: gpuTypeIdsSchema.nullish(),
-    gpuCount: wholeNumber(1).nullish(),
-    cpuFlavorIds: cpuFlavorIdsSchema.nullish(),
-    vcpuCount: wholeNumber(1).nullish(),
-    dataCenterIds: z.array(dataCenterIdSchema, "must be a list of data center ids").optional(),
-    containerDiskInGb: wholeNumber(1).nullish(),
-    volumeInGb: wholeNumber(0).nullish(),
-    volumeMountPath: stringSchema.nullish(),
-    networkVolumeId: stringSchema.nullish(),
-    ports: stringsSchema.nullish(),
-    env: environmentSchema.nullish(),
-    dockerEntrypoint: stringsSchema.nullish(),
-    dockerStartCmd: stringsSchema.nullish(),
-    containerRegistryAuthId: stringSchema.nullish(),
-    interruptible: z.boolean("must be true or false").nullish(),
-  })
-  .meta({ id: "PodCreateInput" });
-
 const price = z.number().meta({ description: "Nominal, in dollars, by the prices of the catalog." });
 const hourlyPrices = {
   securePrice: price,
@@ -72,10 +33,10 @@ export const podSchema = z
     desiredStatus: z.enum(["RUNNING", "EXITED", "TERMINATED"]),
     consumerUserId: z.string().meta({ description: "The account." }),
     machineId: z.string().meta({ description: "The host." }),
-    machine: machineSchema,
+    machine: machineSchema.optional().meta({ description: "Absent while it has no place." }),
     endpointId: z.string().optional().meta({ description: "Of a worker of an endpoint." }),
     slsVersion: z.int().optional().meta({ description: "Version of the endpoint that a worker runs." }),
-    templateId: z.string(),
+    templateId: z.string().meta({ description: "Empty for a pod that was made of none." }),
     costPerHr: price,
     adjustedCostPerHr: price,
     gpu: z
@@ -97,18 +58,48 @@ export const podSchema = z
     volumeMountPath: z.string(),
     volumeEncrypted: z.boolean(),
     networkVolumeId: z.string().optional(),
+    networkVolume: z
+      .object({ id: z.string(), name: z.string(), size: z.int(), dataCenterId: z.string() })
+      .optional()
+      .meta({ description: "With includeNetworkVolume." }),
     containerRegistryAuthId: z.string().optional(),
     dockerEntrypoint: z.array(z.string()),
     dockerStartCmd: z.array(z.string()),
-    env: z.record(z.string(), z.string()).meta({ description: "Empty, since values may be secret." }),
+    env: z
+      .record(z.string(), z.string())
+      .meta({ description: "Of a pod. Empty for a worker, since values may be secret." }),
     ports: z.array(z.string()),
     portMappings: z.record(z.string(), z.int()),
-    publicIp: z.string().meta({ description: "Empty: no port of a worker is published." }),
+    publicIp: z.string().nullable().meta({ description: "Null where no port is published." }),
     interruptible: z.boolean(),
     locked: z.boolean(),
     savingsPlans: z.array(z.never()),
     lastStartedAt: z.iso.datetime().optional().meta({ description: "Absent while it is not up." }),
     lastStatusChange: z.string(),
+    computeType: z.enum(["GPU", "CPU"]).optional().meta({ description: "Of a pod, as the members below." }),
+    gpuTypeId: z.string().optional(),
+    uptimeSeconds: z.int().optional(),
+    createdAt: z.iso.datetime().optional(),
+    runtime: z
+      .object({
+        uptimeInSeconds: z.int(),
+        ports: z.array(
+          z.object({
+            ip: z.string(),
+            isIpPublic: z.boolean(),
+            privatePort: z.int(),
+            publicPort: z.int(),
+            type: z.enum(["http", "tcp"]),
+          }),
+        ),
+        gpus: z.array(z.object({ id: z.string() })),
+        container: z.object({
+          cpuPercent: z.number().nullable(),
+          memoryPercent: z.number().nullable(),
+        }),
+      })
+      .optional()
+      .meta({ description: "Absent while the container is not up." }),
   })
   .meta({ id: "Pod" });
 export type RestPod = z.infer<typeof podSchema>;
@@ -121,6 +112,7 @@ export const billingRecordSchema = z
       .meta({ description: "Nominal, in dollars: time of GPUs by the prices of the catalog." }),
     timeBilledMs: z.int().meta({ description: "Time of workers; of GPUs when grouped by them." }),
     endpointId: z.string().optional(),
+    podId: z.string().optional(),
     gpuTypeId: z.string().optional(),
   })
   .meta({ id: "BillingRecord" });

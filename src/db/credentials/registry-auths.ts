@@ -2,6 +2,7 @@ import { and, asc, eq, inArray, notExists, sql } from "drizzle-orm";
 import { isWithinQuota } from "../quotas.ts";
 import { type Author, type AuditSubject, writeAudited } from "../audit-log.ts";
 import { rowIf, type Database, isOwn } from "../database.ts";
+import { isUsedByNoPod } from "../pods.ts";
 import { registryAuth, template } from "../schema.ts";
 
 /** A registry credential without what it holds. */
@@ -93,7 +94,7 @@ export async function updateRegistryAuth(
   );
 }
 
-/** Deletes a credential unless a template names it; returns whether it did. */
+/** Deletes a credential unless a template or a pod names it; returns whether it did. */
 export async function deleteRegistryAuthIfUnused(
   db: Database,
   author: Author,
@@ -105,7 +106,13 @@ export async function deleteRegistryAuthIfUnused(
     .where(isUserOf(author.accountId, read.id));
   const deletion = db
     .delete(registryAuth)
-    .where(and(isOwn(registryAuth, author.accountId, read.id), notExists(users)))
+    .where(
+      and(
+        isOwn(registryAuth, author.accountId, read.id),
+        notExists(users),
+        isUsedByNoPod(author.accountId, { containerRegistryAuthId: read.id }),
+      ),
+    )
     .returning({ id: registryAuth.id });
   return (await writeAudited(db, author, deletion, subjectOf(read))) !== undefined;
 }

@@ -9,7 +9,7 @@ import { needsSamePlace, requirementOf, volumeMbOf } from "../../domain/pods/pod
 import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
 import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import type { HostPresence } from "../hosts/host-presence.ts";
-import type { PodCall, PodOutcome, PodView } from "../messages.ts";
+import type { PodChangeCall, PodOutcome, PodView } from "../messages.ts";
 import type { PodPlacer } from "./pod-placer.ts";
 import type { PodRecord, PodStore } from "./pod-store.ts";
 import { viewOfHost, viewOfPod, type PodUse } from "./pod-view.ts";
@@ -43,7 +43,7 @@ export class Pods {
     return this.#startAnew({ ...newPod(config, now), ports: [] }, now);
   }
 
-  change({ podId, accountId, change }: PodCall, now: number): PodOutcome {
+  change({ podId, accountId, change }: PodChangeCall, now: number): PodOutcome {
     const pod = this.#parts.podStore.get(podId);
     if (pod?.config.accountId !== accountId) return NOT_FOUND;
     if (change.kind === "terminate") return this.#terminate(pod, now);

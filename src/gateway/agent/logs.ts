@@ -7,10 +7,9 @@ import {
   type WorkerLines,
   LOG_UNPACKED_MAX_BYTES,
 } from "../../contract/agent/log.ts";
-import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { type ErrorCode, hasErrorCode, ServiceError } from "../../contract/errors.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
-import { DAY_MS, SEQ_PER_MS } from "../../domain/logs/log-key.ts";
+import { DAY_MS, SEQ_PER_MS, type LogOwner } from "../../domain/logs/log-key.ts";
 import { readBytes, announcedLength } from "../../durable/request-body.ts";
 import type { Env } from "../../env.ts";
 import type { WorkerOfEndpoint } from "../../fleet/messages.ts";
@@ -30,7 +29,7 @@ const LOG_BODY_MAX_BYTES = 4_000_000;
 /** A body could hold millions of values, which take a hundred times its memory. */
 const LOG_VALUES_MAX = 1_000_000;
 
-type OwnLines = { readonly endpoint: EndpointConfig; readonly workers: readonly WorkerLines[] };
+type OwnLines = { readonly owner: LogOwner; readonly workers: readonly WorkerLines[] };
 
 /**
  * `POST /agent/v1/logs`: stores lines of the host's workers, or passes live ones on to followers. Lines of workers of
@@ -61,23 +60,30 @@ async function ownLines(context: AgentContext, workers: readonly WorkerLines[]):
   const byEndpoint = [...Map.groupBy(workers, ({ endpointId }) => endpointId)];
   const found = await Promise.all(
     byEndpoint.map(async ([endpointId, lines]) => {
+      const owner = { accountId, endpointId };
+      if (lines.every(isOfPod)) return { owner, workers: lines };
       const endpoint = await resolveEndpoint(context.env, accountId, endpointId).catch((error: unknown) => {
         if (hasErrorCode(error, "endpoint_not_found")) return undefined;
         throw error;
       });
-      return endpoint && { endpoint, workers: lines };
+      return endpoint && { owner, workers: lines };
     }),
   );
   return found.filter((lines) => lines !== undefined);
 }
 
-async function store({ env }: AgentContext, { endpoint, workers }: OwnLines, now: number): Promise<void> {
-  for (const lines of workers) await storeLines(env, endpoint, lines, now);
+/** A pod runs on hosts of its own account only, and Fleet has said that it runs there. */
+function isOfPod({ workerId, endpointId }: WorkerLines): boolean {
+  return workerId === endpointId;
+}
+
+async function store({ env }: AgentContext, { owner, workers }: OwnLines, now: number): Promise<void> {
+  for (const lines of workers) await storeLines(env, owner, lines, now);
 }
 
 async function passOn(
   { env }: AgentContext,
-  { endpoint: { endpointId }, workers }: OwnLines,
+  { owner: { endpointId }, workers }: OwnLines,
 ): Promise<LogReply["follows"][number]> {
   const lines = workers.flatMap(({ workerId, lines }) => lines.map((line) => ({ ...line, workerId })));
   const { follow } = await endpointObject(env, endpointId).sendToFollowers(JSON.stringify(lines));

@@ -5,12 +5,11 @@ import * as z from "zod";
 import { ServiceError } from "../../contract/errors.ts";
 import { requireEndpoint } from "../../management/endpoints/endpoints.ts";
 import type { OnRequest } from "../route.ts";
-import { pageQuerySchema, pageSchema, pageShape } from "./page.ts";
+import { pageQuerySchema, pageSchema } from "./page.ts";
 import { v2Route } from "./route.ts";
 
-const PODS =
-  "Pods are not offered by this version of Edgerun: it runs workers of endpoints only. See /v2/serverless.";
-const CLUSTERS = "Clusters are not offered by this version of Edgerun: it runs workers of endpoints only.";
+const CLUSTERS =
+  "Clusters are not offered by this version of Edgerun: create the pods one by one at POST /v2/pods.";
 const BUILDS = "Builds from GitHub are not offered: build the image yourself and name it in the endpoint.";
 const DELEGATIONS =
   "Delegated access to Amazon's registry is not offered. Create a registry credential at POST /v2/registries instead.";
@@ -43,21 +42,6 @@ function emptyList(on: OnRequest, member: string, id: string, summary: string, q
     serve: () => ({ [member]: [], pagination: NO_PAGE }),
   });
 }
-
-const podQuerySchema = z.strictObject({
-  ...pageShape,
-  includeClusterPods: z.enum(["true", "false"]).optional(),
-});
-
-export const podRoutes = [
-  emptyList("GET /pods", "pods", "listContainerPods", "List pods", podQuerySchema),
-  absent(PODS, "POST /pods", "createContainerPod", "Create a pod"),
-  absent(PODS, "GET /pods/{id}", "getContainerPod", "Get a pod"),
-  absent(PODS, "PATCH /pods/{id}", "updateContainerPod", "Change a pod"),
-  absent(PODS, "DELETE /pods/{id}", "deleteContainerPod", "Delete a pod"),
-  absent(PODS, "POST /pods/{id}/action", "actOnContainerPod", "Start, stop or restart a pod"),
-  absent(PODS, "GET /pods/{id}/logs", "streamContainerPodLogs", "Stream the logs of a pod"),
-];
 
 export const clusterRoutes = [
   emptyList("GET /clusters", "clusters", "listClusters", "List clusters"),

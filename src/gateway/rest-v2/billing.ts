@@ -94,10 +94,18 @@ const BILLS: readonly Bills[] = [
     summary: "Get the cost of everything",
     amounts: ALL,
     load: async (request, selection) => {
-      const byBucket = Map.groupBy(await usageOf(request, selection), ({ from }) => from);
-      return [...byBucket].map(([from, spans]) => {
-        const cost = spans.reduce((sum, span) => sum + span.cost, 0);
-        return { from, amounts: { totalAmount: cost, serverlessGpuAmount: cost } };
+      const [serverless, pods] = await Promise.all([
+        usageOf(request, selection, false),
+        usageOf(request, selection, true),
+      ]);
+      const costOf = (spans: readonly UsageSpan[], from: number) =>
+        spans.reduce((sum, span) => (span.from === from ? sum + span.cost : sum), 0);
+      const buckets = new Set([...serverless, ...pods].map(({ from }) => from));
+      return [...buckets].map((from) => {
+        const serverlessGpuAmount = costOf(serverless, from);
+        const podGpuAmount = costOf(pods, from);
+        const totalAmount = serverlessGpuAmount + podGpuAmount;
+        return { from, amounts: { totalAmount, serverlessGpuAmount, podGpuAmount } };
       });
     },
   },
@@ -107,19 +115,15 @@ const BILLS: readonly Bills[] = [
     summary: "Get the cost of endpoints",
     amounts: ["totalAmount", "gpuAmount", "cpuAmount", "diskAmount", "feeAmount"],
     of: { name: "serverlessId", count: "uniqueServerlessCount" },
-    load: async (request, selection) =>
-      (await usageOf(request, selection)).map(({ from, endpointId, cost }) => ({
-        from,
-        of: endpointId,
-        amounts: { totalAmount: cost, gpuAmount: cost },
-      })),
+    load: async (request, selection) => (await usageOf(request, selection, false)).map(billOf),
   },
   {
     path: "/pods",
     id: "listPodBills",
-    summary: "Get the cost of pods: nothing",
+    summary: "Get the cost of pods",
     amounts: ["totalAmount", "gpuAmount", "cpuAmount", "diskAmount"],
     of: { name: "podId", count: "uniquePodCount" },
+    load: async (request, selection) => (await usageOf(request, selection, true)).map(billOf),
   },
   {
     path: "/endpoints",
@@ -150,8 +154,13 @@ async function usageOf(
     bucket,
     of,
   }: { readonly window: Window; readonly bucket: Bucket; readonly of: string | undefined },
+  isPod: boolean,
 ): Promise<readonly UsageSpan[]> {
-  return await reportUsage(request, { ...window, bucket, endpointId: of });
+  return await reportUsage(request, { ...window, bucket, endpointId: of, isPod });
+}
+
+function billOf({ from, endpointId, cost }: UsageSpan): Bill {
+  return { from, of: endpointId, amounts: { totalAmount: cost, gpuAmount: cost } };
 }
 
 function billsRoute({ path, id, summary, amounts, of, load }: Bills): Route<RestApi> {

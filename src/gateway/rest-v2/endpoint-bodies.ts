@@ -14,6 +14,7 @@ import { oneOf, stringSchema, wholeNumber } from "../../management/input-schemas
 import { endpointFields, endpointPatchSchema, type EndpointPatch } from "../../management/nouns/endpoint.ts";
 import { fromNested, nestedInput, nestedNames } from "../../management/nouns/field.ts";
 import { inlineTemplateFields } from "../../management/nouns/template.ts";
+import { mergeVariables } from "../../management/nouns/variables.ts";
 import { nestedBody } from "./nesting.ts";
 import { parseNested, type Places } from "./patch.ts";
 
@@ -232,13 +233,4 @@ function scalerOf({ scaling }: Combined): object {
 function missingImage(): ServiceError {
   const issue = "image: is required, unless templateId names a template";
   return new ServiceError("invalid_input", issue, { issues: [issue] });
-}
-
-/** Variables of both; those of `over` win. */
-export function mergeVariables(
-  base: TemplateRecord["env"],
-  over: TemplateRecord["env"],
-): TemplateRecord["env"] {
-  const values = new Map([...base, ...over].map(({ key, value }) => [key, value]));
-  return [...values].map(([key, value]) => ({ key, value }));
 }

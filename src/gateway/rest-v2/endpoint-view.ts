@@ -6,7 +6,8 @@ import { attachedIds } from "../../management/endpoints/volumes.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { endpointFields } from "../../management/nouns/endpoint.ts";
 import { nestedOutput, toNested } from "../../management/nouns/field.ts";
-import { container, mergeVariables, scalingSchema } from "./endpoint-bodies.ts";
+import { mergeVariables } from "../../management/nouns/variables.ts";
+import { container, scalingSchema } from "./endpoint-bodies.ts";
 import { nest, nestedAnswer } from "./nesting.ts";
 
 const url = z.url();

@@ -13,12 +13,17 @@ import { readJson } from "../body.ts";
 import type { RestApi, RestContext } from "../rest/context.ts";
 import type { Call, ErrorStatus, OnRequest, Operation, Route } from "../route.ts";
 
-type V2Operation<On extends OnRequest, Query, Body> = Omit<Operation, "on" | "query" | "body"> & {
+type V2Operation<On extends OnRequest, Query, Body> = Omit<Operation, "on" | "query" | "body" | "status"> & {
   readonly on: On;
+  /** By default 201 for POST, 200 for others, and 204 without a schema of the answer. */
+  readonly status?: 200;
   readonly query?: Query;
   readonly body?: Body;
-  /** An answer without a schema has no body. */
-  readonly serve: (request: RequestContext, call: Call<On, Query, Body>) => object | Promise<object | void>;
+  /** Without a value the answer has no body. */
+  readonly serve: (
+    request: RequestContext,
+    call: Call<On, Query, Body>,
+  ) => object | Promise<object | undefined | void>;
 };
 
 /** Errors of an operation that finds an object, and of those that write. */
@@ -32,7 +37,8 @@ export function v2Route<
   Body extends z.ZodType = z.ZodObject,
 >({ serve, ...operation }: V2Operation<On, Query, Body>): Route<RestApi> {
   const { query = z.strictObject({}), body, answer } = operation;
-  const success = operation.on.startsWith("POST") ? 201 : 200;
+  const created = operation.on.startsWith("POST") ? 201 : 200;
+  const success = operation.status ?? created;
   const handler: Handler<RestApi> = async (context: RestContext) => {
     const call = {
       params: context.req.param(),
@@ -40,7 +46,7 @@ export function v2Route<
       body: body && parseInput(body, await readObject(context)),
     };
     const value = await serve(context.get("request"), call as Call<On, Query, Body>);
-    return answer === undefined ? context.body(null, 204) : context.json(value ?? {}, success);
+    return value === undefined ? context.body(null, 204) : context.json(value, success);
   };
   return { ...(operation as Operation), status: answer === undefined ? 204 : success, serve: handler };
 }

@@ -23,6 +23,13 @@ const endpointQuerySchema = z.strictObject({
   endpointId: z.string().optional().meta({ description: "Only what this endpoint used." }),
 });
 
+const podQuerySchema = z.strictObject({
+  ...spanShape,
+  grouping: oneOf(["podId", "gpuTypeId"]).default("podId"),
+  podId: z.string().optional().meta({ description: "Only what this pod used." }),
+  gpuTypeId: z.string().optional().meta({ description: "Only GPUs of this type." }),
+});
+
 const answer = z.array(billingRecordSchema);
 const nothing = {
   answer,
@@ -41,12 +48,28 @@ export const billingRoutes = [
     query: endpointQuerySchema,
     serve: async (request, { query }) => {
       const { bucketSize, startTime, endTime, grouping, endpointId } = query;
-      const selection = { bucket: bucketSize, from: startTime, to: endTime, endpointId };
+      const selection = { bucket: bucketSize, from: startTime, to: endTime, endpointId, isPod: false };
       const spans = await reportUsage(request, selection);
       return grouping === "gpuTypeId" ? spans.flatMap(byGpu) : spans.map(byEndpoint);
     },
   }),
-  restRoute({ ...nothing, on: "GET /billing/pods", id: "listPodBilling", summary: "Get the cost of pods" }),
+  restRoute({
+    answer,
+    on: "GET /billing/pods",
+    id: "listPodBilling",
+    summary: "Get the cost of pods",
+    details: "Usage at nominal prices; by default for each day of the last week.",
+    query: podQuerySchema,
+    serve: async (request, { query }) => {
+      const { bucketSize, startTime, endTime, grouping, podId, gpuTypeId } = query;
+      const selection = { bucket: bucketSize, from: startTime, to: endTime, endpointId: podId, isPod: true };
+      const spans = await reportUsage(request, selection);
+      const bills = spans.flatMap(grouping === "gpuTypeId" || gpuTypeId !== undefined ? byGpu : byEndpoint);
+      return bills
+        .filter((bill) => gpuTypeId === undefined || ("gpuTypeId" in bill && bill.gpuTypeId === gpuTypeId))
+        .map(({ endpointId, ...bill }) => ({ ...bill, podId: endpointId }));
+    },
+  }),
   restRoute({
     ...nothing,
     on: "GET /billing/networkvolumes",

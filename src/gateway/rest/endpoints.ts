@@ -32,7 +32,7 @@ import {
 } from "../../management/nouns/endpoint.ts";
 import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
 import { toRestTemplate } from "./templates.ts";
-import { toRestPod } from "./worker-pod.ts";
+import { toRestWorker } from "./worker-pod.ts";
 
 const query = z.object({ includeTemplate: includeSchema, includeWorkers: includeSchema });
 type Included = z.output<typeof query>;
@@ -115,7 +115,7 @@ async function withIncluded(
   return endpoints.map((endpoint) => {
     const template = templateById.get(endpoint.templateId);
     const workersAsPods = template
-      ? (workersOf.get(endpoint.id) ?? []).map((worker) => toRestPod(request, worker, endpoint, template))
+      ? (workersOf.get(endpoint.id) ?? []).map((worker) => toRestWorker(request, worker, endpoint, template))
       : [];
     return {
       ...toRestEndpoint(endpoint),

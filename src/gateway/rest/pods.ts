@@ -1,25 +1,78 @@
-/** Pods, for which clients take workers: `/v1/pods`, and the logs of a worker at `/v1/pod/{podId}/logs`. */
+/** Pods: `/v1/pods`, and the logs of a pod or of a worker, for which clients take one, at `/v1/pod/{podId}/logs`. */
 import * as z from "zod";
 import { missingEndpointAccess } from "../../auth/access.ts";
 import { podLogQuerySchema, podLogsSchema, type LogSource, type PodLogs } from "../../contract/agent/log.ts";
-import { podCreateSchema, podSchema } from "../../contract/rest/rest-pod.ts";
+import { includeSchema } from "../../contract/rest/rest.ts";
+import { podSchema, type RestPod } from "../../contract/rest/rest-pod.ts";
 import { listOwnEndpoints } from "../../management/endpoints/endpoints.ts";
-import { noCapacity, podNotFound } from "../../management/catalog/absent-pods.ts";
+import { listVolumes } from "../../management/endpoints/volumes.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { listWorkers } from "../../management/endpoints/worker-pods.ts";
-import { parseInput } from "../../management/input-schemas.ts";
+import { oneOf, parseInput } from "../../management/input-schemas.ts";
+import { podCreateSchema, podUpdateSchema } from "../../management/nouns/pod.ts";
 import { findLines } from "../../management/logs/log-reader.ts";
+import { podNotFound } from "../../management/pods/pod-errors.ts";
+import {
+  changePod,
+  createPod,
+  findOwnPod,
+  listOwnPods,
+  requirePod,
+  resetPod,
+  restartPod,
+  startPod,
+  stopPod,
+  terminatePod,
+  type Pod,
+} from "../../management/pods/pods.ts";
 import { followLogs, latestLines } from "../queue/streams/log-events.ts";
 import { workerSearch } from "../queue/streams/logs.ts";
-import { withPost, type OnRequest, type Route } from "../route.ts";
-import type { RestApi, RestContext } from "./context.ts";
+import { withPost, type Route } from "../route.ts";
+import { changedJson, type RestApi, type RestContext } from "./context.ts";
 import { readLooseInput } from "./input.ts";
-import { FIND, restRoute, WRITE } from "./route.ts";
+import { creationOf, patchOf, toRestPod } from "./pod-bodies.ts";
+import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
 
-/** An operation on one pod. */
-function absent(on: OnRequest, id: string, summary: string, answer?: typeof podSchema): Route<RestApi> {
-  const success = answer === undefined ? { status: 204 as const } : { answer };
-  return { on, id, summary, ...success, errors: FIND, serve: refusePod };
+const includedShape = {
+  includeMachine: includeSchema,
+  includeNetworkVolume: includeSchema,
+  includeSavingsPlans: includeSchema,
+  includeTemplate: includeSchema,
+  includeWorkers: includeSchema,
+};
+const includedSchema = z.object(includedShape);
+type Included = z.output<typeof includedSchema>;
+
+const filter = z.string().optional();
+const listSchema = z.object({
+  ...includedShape,
+  computeType: oneOf(["GPU", "CPU"]).optional(),
+  cpuFlavorId: filter,
+  dataCenterId: filter,
+  desiredStatus: oneOf(["RUNNING", "EXITED", "TERMINATED"]).optional(),
+  endpointId: filter,
+  gpuTypeId: filter,
+  id: filter,
+  imageName: filter,
+  name: filter,
+  networkVolumeId: filter,
+  templateId: filter,
+});
+type Filter = z.output<typeof listSchema>;
+
+type Act = (request: RequestContext, podId: string) => Promise<Pod>;
+
+function action(name: "start" | "stop" | "reset" | "restart", details: string, act: Act) {
+  return restRoute({
+    on: `POST /pods/{podId}/${name}`,
+    id: `${name}Pod`,
+    summary: `${name.slice(0, 1).toUpperCase()}${name.slice(1)} a pod`,
+    details,
+    answer: podSchema,
+    errors: REMOVE,
+    serve: async (request, { params }: { readonly params: { readonly podId: string } }) =>
+      toRestPod(request, await act(request, params.podId)),
+  });
 }
 
 export const podRoutes: readonly Route<RestApi>[] = [
@@ -27,31 +80,72 @@ export const podRoutes: readonly Route<RestApi>[] = [
     on: "GET /pods",
     id: "listPods",
     summary: "List pods",
+    details: "The oldest first. Those that were terminated are not listed.",
+    query: listSchema,
     answer: z.array(podSchema),
-    serve: () => [],
+    serve: async (request, { query }) => {
+      const shown = await withIncluded(request, query, await listOwnPods(request));
+      return shown.filter((pod) => matches(pod, query));
+    },
   }),
   {
     on: "POST /pods",
     id: "createPod",
     summary: "Create a pod",
-    details: "Not supported yet: a valid body is answered with 503.",
+    details: "Answered with 503 and no_capacity when no host has what it needs; nothing is made then.",
     body: podCreateSchema,
+    example: { imageName: "runpod/pytorch:latest", gpuTypeIds: ["NVIDIA GeForce RTX 4090"] },
     answer: podSchema,
     status: 201,
     errors: WRITE,
-    serve: refuseCreation,
+    serve: create,
   },
-  absent("GET /pods/{podId}", "getPod", "Get a pod", podSchema),
-  ...withPost(absent("PATCH /pods/{podId}", "updatePod", "Change a pod", podSchema), "/update"),
-  absent("DELETE /pods/{podId}", "deletePod", "Delete a pod"),
-  absent("POST /pods/{podId}/start", "startPod", "Start a pod", podSchema),
-  absent("POST /pods/{podId}/stop", "stopPod", "Stop a pod", podSchema),
-  absent("POST /pods/{podId}/reset", "resetPod", "Reset a pod", podSchema),
-  absent("POST /pods/{podId}/restart", "restartPod", "Restart a pod", podSchema),
+  restRoute({
+    on: "GET /pods/{podId}",
+    id: "getPod",
+    summary: "Get a pod",
+    query: includedSchema,
+    answer: podSchema,
+    errors: FIND,
+    serve: async (request, { params, query }) => {
+      const pod = await requirePod(request, params.podId);
+      const [shown] = await withIncluded(request, query, [pod]);
+      return shown ?? toRestPod(request, pod);
+    },
+  }),
+  ...withPost(
+    restRoute({
+      on: "PATCH /pods/{podId}",
+      id: "updatePod",
+      summary: "Change a pod",
+      details: `${UPDATE_DETAILS} The container is replaced where it would be another one.`,
+      body: podUpdateSchema,
+      example: {},
+      answer: podSchema,
+      errors: WRITE,
+      serve: async (request, { params, body }) => {
+        const { record } = await requirePod(request, params.podId);
+        return toRestPod(request, await changePod(request, record.id, patchOf(body, record)));
+      },
+    }),
+    "/update",
+  ),
+  restRoute({
+    on: "DELETE /pods/{podId}",
+    id: "deletePod",
+    summary: "Terminate a pod",
+    details: "Its container ends, and its local volume is removed.",
+    errors: REMOVE,
+    serve: async (request, { params }) => await terminatePod(request, params.podId),
+  }),
+  action("start", "On its host if that has its volume. A running pod stays as it is.", startPod),
+  action("stop", "The container ends; the volume stays on its host.", stopPod),
+  action("reset", "A new container in the place of the present one; the volume stays.", resetPod),
+  action("restart", "The same, also for a locked pod.", restartPod),
   {
     on: "GET /pod/{podId}/logs",
     id: "getPodLogs",
-    summary: "Get the last lines of a worker's logs, or follow them",
+    summary: "Get the last lines of the logs of a pod or worker, or follow them",
     query: podLogQuerySchema,
     answer: podLogsSchema,
     errors: [400, 404, 429],
@@ -59,16 +153,39 @@ export const podRoutes: readonly Route<RestApi>[] = [
   },
 ];
 
-async function refuseCreation(context: RestContext): Promise<Response> {
-  await readLooseInput(context, podCreateSchema);
-  throw noCapacity();
+async function create(context: RestContext): Promise<Response> {
+  const body = await readLooseInput(context, podCreateSchema);
+  const request = context.get("request");
+  const pod = toRestPod(request, await createPod(request, creationOf(body)));
+  return changedJson(context, pod, 201);
 }
 
-function refusePod(context: RestContext): Response {
-  throw podNotFound(context.req.param("podId") ?? "");
+async function withIncluded(
+  request: RequestContext,
+  { includeNetworkVolume = false }: Included,
+  pods: readonly Pod[],
+): Promise<readonly RestPod[]> {
+  const needsVolumes = includeNetworkVolume && pods.some(({ record }) => record.networkVolumeId !== null);
+  const volumes = needsVolumes ? await listVolumes(request) : [];
+  return pods.map((pod) => {
+    const volume = volumes.find(({ id }) => id === pod.record.networkVolumeId);
+    return toRestPod(request, pod, { volume });
+  });
 }
 
-/** The last log lines of an existing worker by source, or all from then on. */
+const COMPARED = [
+  ...(["computeType", "cpuFlavorId", "desiredStatus", "endpointId", "gpuTypeId", "id", "imageName"] as const),
+  ...(["name", "networkVolumeId", "templateId"] as const),
+];
+
+/** Pods are of no endpoint. */
+function matches(pod: RestPod, query: Filter): boolean {
+  const { dataCenterId = pod.machine?.dataCenterId } = query;
+  if (dataCenterId !== pod.machine?.dataCenterId) return false;
+  return COMPARED.every((name) => query[name] === undefined || query[name] === pod[name]);
+}
+
+/** The last log lines of an existing pod or worker by source, or all from then on. */
 async function podLogs(context: RestContext): Promise<Response> {
   const request = context.get("request");
   const workerId = context.req.param("podId") ?? "";
@@ -89,8 +206,9 @@ async function podLogs(context: RestContext): Promise<Response> {
   return context.json({ container: of("container"), system: of("system") } satisfies PodLogs);
 }
 
-/** The endpoint of a worker, if the caller may read it. */
+/** The endpoint of a worker, if the caller may read it; logs of a pod lie under its own id. */
 async function endpointOf(request: RequestContext, workerId: string): Promise<string | undefined> {
+  if (await findOwnPod(request, workerId)) return workerId;
   const ids = (await listOwnEndpoints(request)).map(({ id }) => id);
   const readable = ids.filter((id) => missingEndpointAccess(request.principal, id, "read") === undefined);
   const workers = await listWorkers(request, readable);

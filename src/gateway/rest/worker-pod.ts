@@ -13,7 +13,7 @@ import { cpuSizes } from "../../management/nouns/endpoint.ts";
 type Pod = ReturnType<typeof toPod>;
 
 /** What is not known is left out: typed readers take no null. */
-export function toRestPod(
+export function toRestWorker(
   context: RequestContext,
   worker: WorkerView,
   endpoint: EndpointRecord,
@@ -47,7 +47,7 @@ export function toRestPod(
     env: {},
     ports: pod.ports.split(",").filter((port) => port !== ""),
     portMappings: {},
-    publicIp: "",
+    publicIp: null,
     interruptible: false,
     locked: false,
     savingsPlans: [],
@@ -72,14 +72,17 @@ function machineOf({ machine, dataCenterId, costPerHr }: Pod): RestPod["machine"
 function gpuOf({ machine, gpuCount, costPerHr }: Pod): Pick<RestPod, "gpu"> {
   const { gpuTypeId } = machine;
   if (gpuTypeId === null) return {};
+  const displayName = findGpuCard(gpuTypeId)?.displayName ?? gpuTypeId;
+  return {
+    gpu: { id: gpuTypeId, count: gpuCount, displayName, ...gpuPriceList(costPerHr, gpuCount) },
+  };
+}
+
+/** The prices of one of the GPUs of a pod, for every way to rent it. */
+export function gpuPriceList(costPerHr: number, gpuCount: number) {
   const price = roundPrice(costPerHr / gpuCount);
   return {
-    gpu: {
-      id: gpuTypeId,
-      count: gpuCount,
-      displayName: findGpuCard(gpuTypeId)?.displayName ?? gpuTypeId,
-      ...{ securePrice: price, communityPrice: price, secureSpotPrice: price, communitySpotPrice: price },
-      ...{ oneWeekPrice: price, oneMonthPrice: price, threeMonthPrice: price, sixMonthPrice: price },
-    },
+    ...{ securePrice: price, communityPrice: price, secureSpotPrice: price, communitySpotPrice: price },
+    ...{ oneWeekPrice: price, oneMonthPrice: price, threeMonthPrice: price, sixMonthPrice: price },
   };
 }

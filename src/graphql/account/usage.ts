@@ -10,7 +10,7 @@ import { withInput, type GraphqlContext } from "../context.ts";
 
 export const usageSdl = /* GraphQL */ `
   type User {
-    "What endpoints used, deleted ones included; by default the days of the last week."
+    "What endpoints and pods used, deleted ones included; by default the days of the last week."
     usage(input: UsageInput): [Usage]
   }
 
@@ -43,7 +43,9 @@ export const usageSdl = /* GraphQL */ `
   }
   type Usage {
     from: DateTime
+    "For a pod its own id."
     endpointId: String
+    isPod: Boolean
     "As it was called last."
     endpointName: String
     "Jobs submitted."

@@ -1,54 +1,100 @@
 import * as z from "zod";
-import { idSchema, onlyIdSchema, parseInput } from "../../management/input-schemas.ts";
 import {
-  clusterSchema,
-  cpuPodSchema,
-  gpuPodSchema,
-  clusterNotFound,
-  noCapacity,
-  podNotFound,
-  podNotFoundToTerminate,
-} from "../../management/catalog/absent-pods.ts";
+  changePod,
+  createPod,
+  findOwnPod,
+  startPod,
+  stopPod,
+  terminatePod,
+} from "../../management/pods/pods.ts";
+import { podNotFoundToTerminate } from "../../management/pods/pod-errors.ts";
+import { showPod, type ShownPod } from "../../management/pods/pod-view.ts";
+import { hasErrorCode } from "../../contract/errors.ts";
+import {
+  idSchema,
+  oneOf,
+  onlyIdSchema,
+  optional,
+  parseInput,
+  stringSchema,
+  wholeNumber,
+} from "../../management/input-schemas.ts";
+import { CUDA_VERSIONS } from "../../management/nouns/comma-list.ts";
+import { podPatchSchema } from "../../management/nouns/pod.ts";
+import { clusterNotFound, clusterSchema, noClusters } from "../../management/catalog/absent-clusters.ts";
+import { withInput, withoutArguments, type GraphqlContext } from "../context.ts";
+import { readCpuPod, readGpuPod } from "./pod-input.ts";
 
 type Arguments = { readonly input?: unknown };
 
 const podIdSchema = z.object({ podId: idSchema });
+const filterSchema = z.object({ podId: stringSchema.nullish() });
+const editSchema = podPatchSchema.extend({ podId: idSchema });
+const resumeSchema = z.object({
+  podId: idSchema,
+  gpuCount: optional(wholeNumber(0, 64)),
+  allowedCudaVersions: optional(z.array(oneOf(CUDA_VERSIONS)).max(CUDA_VERSIONS.length)),
+});
+const bidSchema = resumeSchema.extend({
+  bidPerGpu: optional(z.number().min(0, "must not be negative").max(1_000_000)),
+});
 
-/** Rejects the pod that an operation names, since there are no pods. */
-function refusePod(_parent: unknown, { input }: Arguments): never {
-  throw podNotFound(parseInput(podIdSchema, input).podId);
-}
-
-function refuseDeployment(schema: z.ZodType) {
-  return (_parent: unknown, { input }: Arguments): never => {
-    parseInput(schema, input);
-    throw noCapacity();
+const resume = withInput(bidSchema, async (context, { podId, gpuCount, allowedCudaVersions, bidPerGpu }) => {
+  const values = {
+    ...(gpuCount && { gpuCount }),
+    ...(allowedCudaVersions?.length && { allowedCudaVersions: allowedCudaVersions.join(",") }),
+    ...(bidPerGpu !== undefined && { bidPerGpu }),
   };
-}
+  return showPod(context, await startPod(context, podId, values));
+});
 
 export const podResolvers = {
   Query: {
-    pod: (): null => null,
+    pod: async (
+      _parent: unknown,
+      { input }: Arguments,
+      context: GraphqlContext,
+    ): Promise<ShownPod | null> => {
+      const { podId } = parseInput(filterSchema, input);
+      const pod = podId ? await findOwnPod(context, podId) : undefined;
+      return pod ? showPod(context, pod) : null;
+    },
   },
   Mutation: {
-    podFindAndDeployOnDemand: refuseDeployment(gpuPodSchema),
-    podRentInterruptable: refuseDeployment(gpuPodSchema),
-    deployCpuPod: refuseDeployment(cpuPodSchema),
-    createCluster: refuseDeployment(clusterSchema),
-    podEditJob: refusePod,
-    podStop: refusePod,
-    podResume: refusePod,
-    podBidResume: refusePod,
-    podTerminate: (_parent: unknown, { input }: Arguments): never => {
-      parseInput(podIdSchema, input);
-      throw podNotFoundToTerminate();
+    podFindAndDeployOnDemand: async (_parent: unknown, { input }: Arguments, context: GraphqlContext) =>
+      showPod(context, await createPod(context, readGpuPod(input))),
+    podRentInterruptable: async (_parent: unknown, { input }: Arguments, context: GraphqlContext) =>
+      showPod(context, await createPod(context, { ...readGpuPod(input), isInterruptible: true })),
+    deployCpuPod: async (_parent: unknown, { input }: Arguments, context: GraphqlContext) =>
+      showPod(context, await createPod(context, readCpuPod(input))),
+    createCluster: (_parent: unknown, { input }: Arguments): never => {
+      parseInput(clusterSchema, input);
+      throw noClusters();
     },
+    podEditJob: withInput(editSchema, async (context, { podId, ...patch }) =>
+      showPod(context, await changePod(context, podId, patch)),
+    ),
+    podStop: withInput(podIdSchema, async (context, { podId }) =>
+      showPod(context, await stopPod(context, podId)),
+    ),
+    podResume: resume,
+    podBidResume: resume,
+    podTerminate: withInput(podIdSchema, async (context, { podId }) => {
+      try {
+        await terminatePod(context, podId);
+      } catch (error) {
+        throw hasErrorCode(error, "pod_not_found") ? podNotFoundToTerminate() : error;
+      }
+    }),
     deleteCluster: (_parent: unknown, { input }: Arguments): never => {
       throw clusterNotFound(parseInput(onlyIdSchema, input).id);
     },
   },
   User: {
-    pods: (): readonly never[] => [],
+    pods: withoutArguments(async (context): Promise<readonly ShownPod[]> => {
+      const pods = await context.loaders.pods.load();
+      return pods.map((pod) => showPod(context, pod));
+    }),
     cluster: (): null => null,
   },
 };

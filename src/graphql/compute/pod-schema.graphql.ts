@@ -1,35 +1,35 @@
+import { inputSdl } from "../../management/nouns/field.ts";
+import { podCreationFields, podFields } from "../../management/nouns/pod.ts";
+
 const deploymentFields = /* GraphQL */ `
-  name: String
-  imageName: String
-  "Instead of imageName and the settings that come with it."
+  ${inputSdl(podCreationFields)}
+  "A Pod template, whose settings the pod gets where the input has none; variables of both."
   templateId: String
-  "Arguments after the entry point of the image."
-  dockerArgs: String
-  env: [EnvironmentVariableInput]
+  "Accepted: all hosts count as secure."
   cloudType: CloudTypeEnum
-  containerDiskInGb: Int
+  "Accepted and ignored."
   volumeKey: String
-  volumeMountPath: String
-  networkVolumeId: String
-  "Comma list of <port>/<protocol>; protocols: http, tcp."
-  ports: String
+  "With TCP ports: its host must have an address that clients reach."
   supportPublicIp: Boolean
-  startSsh: Boolean
-  startJupyter: Boolean
-  containerRegistryAuthId: String
+  "One, or several as a comma list."
   dataCenterId: String
   "Several, in order of preference."
   dataCenterIds: [String]
+  "Two letters, such as US."
   countryCode: String
+  "When the pod is stopped by itself."
+  stopAfter: DateTime
+  "When the pod is terminated by itself."
+  terminateAfter: DateTime
+  "Accepted and ignored, as the fields below."
+  deployCost: Float
   minDisk: Int
   minDownload: Int
   minUpload: Int
-  stopAfter: DateTime
-  terminateAfter: DateTime
-  deployCost: Float
 `;
 
 const gpuDeploymentFields = /* GraphQL */ `
+  "CPU means that instanceIds count and no GPU type."
   computeType: ComputeType
   "A card of gpuTypes."
   gpuTypeId: String
@@ -39,15 +39,20 @@ const gpuDeploymentFields = /* GraphQL */ `
   gpuCount: Int
   "CPU sizes such as cpu5c-4-8, instead of a GPU."
   instanceIds: [String]
+  "At least, for the whole pod."
   minVcpuCount: Int
+  "At least, for the whole pod."
   minMemoryInGb: Int
-  volumeInGb: Int
+  "One more of allowedCudaVersions."
+  cudaVersion: String
+  "Versions that the driver of the host may have; empty means any."
+  allowedCudaVersions: [String]
+  "Such as 12.8; empty means any."
+  minCudaVersion: String
+  "Accepted and ignored, as the fields below."
   port: Port
   globalNetwork: Boolean
   compliance: [Compliance]
-  cudaVersion: String
-  allowedCudaVersions: [String]
-  minCudaVersion: String
 `;
 
 export const podSdl = /* GraphQL */ `
@@ -57,20 +62,23 @@ export const podSdl = /* GraphQL */ `
   }
 
   type Mutation {
-    "Refused with NO_CAPACITY: this installation offers no pods yet."
+    "Makes a pod that keeps its place. Fails with NO_CAPACITY when no host has what it needs."
     podFindAndDeployOnDemand(input: PodFindAndDeployOnDemandInput): Pod
-    "Refused with NO_CAPACITY: this installation offers no pods yet."
+    "Makes a pod that gives way to reserved pods and to workers of endpoints."
     podRentInterruptable(input: PodRentInterruptableInput): Pod
-    "Refused with NO_CAPACITY: this installation offers no pods yet."
+    "Makes a pod without GPUs."
     deployCpuPod(input: deployCpuPodInput): Pod
-    "Changes what is sent; what is omitted stays."
+    "Changes what is sent; what is omitted stays. The container is replaced where it would be another one."
     podEditJob(input: PodEditJobInput): Pod
-    "Refused with POD_NOT_FOUND, as the operations below: there are no pods yet."
+    "Ends the container and frees its GPUs; the volume stays on its host."
     podStop(input: PodStopInput): Pod
+    "Starts a stopped pod; a running one stays as it is."
     podResume(input: PodResumeInput): Pod
+    "The same for an interruptible pod, with another bid."
     podBidResume(input: PodBidResumeInput): Pod
+    "Ends the pod and removes its volume."
     podTerminate(input: PodTerminateInput): Void
-    "Refused with NO_CAPACITY: this installation offers no pods yet."
+    "Refused with NO_CAPACITY: this installation offers no clusters yet."
     createCluster(input: CreateClusterInput): Cluster
     "Refused, since there are no clusters yet."
     deleteCluster(input: DeleteClusterInput): Boolean
@@ -227,27 +235,25 @@ export const podSdl = /* GraphQL */ `
   }
   input PodEditJobInput {
     podId: String
-    imageName: String
-    dockerArgs: String
-    env: [EnvironmentVariableInput]
+    ${inputSdl(podFields)}
+    "Accepted and ignored."
     port: Port
-    ports: String
-    containerDiskInGb: Int
-    volumeInGb: Int
-    volumeMountPath: String
-    containerRegistryAuthId: String
   }
   input PodStopInput {
     podId: String
   }
   input PodResumeInput {
     podId: String
+    "Another number of GPUs; absent or 0: as before."
     gpuCount: Int
+    "Others in the place of the present ones; absent or empty: as before."
     allowedCudaVersions: [String]
   }
   input PodBidResumeInput {
     podId: String
+    "Dollars per hour and GPU; those with the lowest bid give way first."
     bidPerGpu: Float
+    "Another number of GPUs; absent or 0: as before."
     gpuCount: Int
   }
   input PodTerminateInput {

@@ -33,7 +33,10 @@ export const usageSelectionSchema = z.object({
   bucket: oneOf(BUCKETS).nullish(),
   endpointId: stringSchema.nullish(),
 });
-export type UsageSelection = z.infer<typeof usageSelectionSchema>;
+export type UsageSelection = z.infer<typeof usageSelectionSchema> & {
+  /** Only of pods, or only of endpoints. */
+  readonly isPod?: boolean;
+};
 
 const COUNTS = [
   "requests",
@@ -49,7 +52,10 @@ const COUNTS = [
   "workerMs",
 ] as const;
 
-export type UsageSpan = Pick<UsageRecord, "endpointId" | "endpointName" | (typeof COUNTS)[number]> & {
+export type UsageSpan = Pick<
+  UsageRecord,
+  "endpointId" | "endpointName" | "isPod" | (typeof COUNTS)[number]
+> & {
   readonly from: number;
   readonly gpus: readonly (GpuTime & { readonly cost: number })[];
   /** Dollars, by the prices of the catalog. */
@@ -66,6 +72,7 @@ export async function reportUsage(context: RequestContext, selection: UsageSelec
     from: Math.floor(from / HOUR_MS) * HOUR_MS,
     to,
     endpointId: selection.endpointId ?? undefined,
+    isPod: selection.isPod,
   };
   const rows = await listUsage(db, principal.accountId, selected, USAGE_SPANS_MAX);
   if (rows.length > USAGE_SPANS_MAX) {
@@ -75,12 +82,14 @@ export async function reportUsage(context: RequestContext, selection: UsageSelec
     );
   }
   const prices = readGpuPrices(env.GPU_PRICES);
-  const spans = Map.groupBy(rows, ({ hour, endpointId }) => `${spanOf(hour, bucket)} ${endpointId}`);
+  // A pod that was terminated leaves an hour in which it may have used nothing.
+  const used = rows.filter(({ isPod, workerMs }) => !isPod || workerMs > 0);
+  const spans = Map.groupBy(used, ({ hour, endpointId }) => `${spanOf(hour, bucket)} ${endpointId}`);
   return [...spans.values()].map((group) => sumOf(group, bucket, prices));
 }
 
 function sumOf(rows: readonly UsageRecord[], bucket: Bucket, prices: GpuPrices): UsageSpan {
-  const { endpointId = "", hour = 0 } = rows[0] ?? {};
+  const { endpointId = "", hour = 0, isPod = false } = rows[0] ?? {};
   const total = (name: (typeof COUNTS)[number]) => rows.reduce((sum, row) => sum + row[name], 0);
   const gpus = addGpuTimes(rows.flatMap((row) => row.gpus)).map((time) => ({
     ...time,
@@ -89,6 +98,7 @@ function sumOf(rows: readonly UsageRecord[], bucket: Bucket, prices: GpuPrices):
   return {
     endpointId,
     endpointName: rows.findLast(({ endpointName }) => endpointName !== "")?.endpointName ?? "",
+    isPod,
     from: spanOf(hour, bucket),
     ...(Object.fromEntries(COUNTS.map((name) => [name, total(name)])) as Pick<
       UsageSpan,

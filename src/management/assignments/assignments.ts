@@ -106,10 +106,7 @@ async function findBlueprints(
   const versions = new Map(workers.map((worker) => [versionKey(worker), worker]));
   return new Map(
     await Promise.all(
-      [...versions].map(
-        async ([key, { endpointId, version }]) =>
-          [key, await findBlueprint(env, accountId, endpointId, version)] as const,
-      ),
+      [...versions].map(async ([key, worker]) => [key, await findBlueprint(env, accountId, worker)] as const),
     ),
   );
 }
@@ -161,13 +158,13 @@ export function toAssignment(
 }
 
 function fill(
-  { variables, registryAuthId, templateName, ...blueprint }: Blueprint,
+  { variables, registryAuthId, registryAuthOwner, ...blueprint }: Blueprint,
   secrets: OpenedSecrets,
 ): Filled {
   const problem =
     blueprint.problem ??
     variables.map((variable) => problemOf(variable, secrets)).find((message) => message !== undefined) ??
-    (registryAuthId === null ? undefined : secrets.problemOfLogin(registryAuthId, templateName));
+    (registryAuthId === null ? undefined : secrets.problemOfLogin(registryAuthId, registryAuthOwner));
   if (problem !== undefined) return { kind: "problem", problem };
   const characters = variables.reduce(
     (sum, { key, value }) => sum + key.length + filledLength(value, (name) => secrets.value(name).length),

@@ -7,6 +7,8 @@ import type { EnvironmentVariable } from "../../db/schema.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { START_LIMIT_VARIABLE, startLimitMs } from "../../domain/scaling/start-limit.ts";
 import type { Env } from "../../env.ts";
+import type { AssignedWorker } from "../../fleet/messages.ts";
+import { loadPodBlueprint } from "./pod-blueprint.ts";
 import { findFlashSettings } from "./flash-settings.ts";
 
 /** A variable before its references are filled. */
@@ -28,12 +30,16 @@ export type Blueprint = {
     | "startLimitMs"
     | "networkVolumeIds"
     | "artifact"
+    | "pod"
   >;
   readonly variables: readonly RawVariable[];
   readonly registryAuthId: string | null;
-  readonly templateName: string;
+  /** Names the credential; for messages: "template 'x'". */
+  readonly registryAuthOwner: string;
   /** The blueprint is of a newer release than the requested one, whose blueprint is not kept. */
   readonly isSuperseded?: true;
+  /** The pod that the worker is, whose key it gets. */
+  readonly podId?: string;
   /** The flash environment whose key the worker gets. */
   readonly callsWithin?: string;
   /** That environment is a session, whose token the worker gets as well. */
@@ -51,18 +57,23 @@ const cache = new BoundedMap<Blueprint>(
   (blueprint) => JSON.stringify(blueprint).length,
 );
 
-/** Nothing when the endpoint is gone. */
+/** Nothing when the endpoint or pod is gone. */
 export async function findBlueprint(
   env: Env,
   accountId: string,
-  endpointId: string,
-  version: number,
+  { endpointId, version, isPod }: Pick<AssignedWorker, "endpointId" | "version" | "isPod">,
 ): Promise<Blueprint | undefined> {
   const key = `${accountId}/${endpointId}@${version}`;
   const cached = cache.get(key);
   if (cached) return cached;
-  const loaded = await loadBlueprint(env, accountId, endpointId);
+  const load = isPod ? loadPodBlueprint : loadBlueprint;
+  const loaded = await load(env, accountId, endpointId);
   if (!loaded) return undefined;
+  if (isPod) {
+    // Fleet counts starts as well; what D1 has is what shall run, unless Fleet has not heard of it yet.
+    if (loaded.version <= version) cache.set(key, loaded.blueprint);
+    return loaded.blueprint;
+  }
   if (loaded.version !== version) return { ...loaded.blueprint, isSuperseded: true };
   cache.set(key, loaded.blueprint);
   return loaded.blueprint;
@@ -94,7 +105,7 @@ async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
     },
     variables,
     registryAuthId: template.containerRegistryAuthId,
-    templateName: template.name,
+    registryAuthOwner: `template '${template.name}'`,
     ...(callsWithin !== undefined && { callsWithin }),
     ...(isLive && { isLive }),
     ...(problem !== undefined && { problem }),

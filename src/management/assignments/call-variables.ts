@@ -1,5 +1,5 @@
-/** What a worker needs to call others of its flash environment, and to be sent code in a session; made for the answer that hands it over. */
-import { liveToken, environmentKey } from "../../auth/derived-keys.ts";
+/** What a worker needs to call others of its flash environment and to be sent code in a session, and a pod to end itself; made for the answer that hands it over. */
+import { liveToken, environmentKey, podKey } from "../../auth/derived-keys.ts";
 import type { Assignment } from "../../contract/agent/agent.ts";
 import { LIVE_TOKEN_VARIABLE } from "../../contract/flash/flash-live.ts";
 import type { Env } from "../../env.ts";
@@ -27,7 +27,9 @@ export class CallVariables {
   async of({
     callsWithin: environmentId,
     isLive,
-  }: Pick<Blueprint, "callsWithin" | "isLive">): Promise<Called> {
+    podId,
+  }: Pick<Blueprint, "callsWithin" | "isLive" | "podId">): Promise<Called> {
+    if (podId !== undefined) return await this.#ofPod(podId);
     if (environmentId === undefined) return NO_CALLS;
     const [key, token] = await this.#derived(
       isLive ? [environmentKey, liveToken] : [environmentKey],
@@ -43,16 +45,20 @@ export class CallVariables {
     return { env: { ...env, [LIVE_TOKEN_VARIABLE]: token }, masked: [key, token] };
   }
 
+  async #ofPod(podId: string): Promise<Called> {
+    const [key] = await this.#derived([podKey], podId);
+    if (key === undefined) return NO_CALLS;
+    return { env: { RUNPOD_API_KEY: key, EDGERUN_URL: this.#origin }, masked: [key] };
+  }
+
   async #derived(
     ways: readonly (typeof environmentKey)[],
-    environmentId: string,
+    id: string,
   ): Promise<readonly (string | undefined)[]> {
-    return await Promise.all(ways.map(async (derive) => derive(this.#env, environmentId))).catch(
-      (error: unknown) => {
-        logFailure("encryption_keys_unreadable", {}, error);
-        return [];
-      },
-    );
+    return await Promise.all(ways.map(async (derive) => derive(this.#env, id))).catch((error: unknown) => {
+      logFailure("encryption_keys_unreadable", {}, error);
+      return [];
+    });
   }
 }
 

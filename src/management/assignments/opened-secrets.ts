@@ -78,14 +78,14 @@ export class OpenedSecrets {
   }
 
   /** Why a login cannot be passed on; undefined when it can. */
-  problemOfLogin(id: string, templateName: string): string | undefined {
+  problemOfLogin(id: string, owner: string): string | undefined {
     const login = this.#logins.get(id);
     if (login === undefined) {
-      return `Registry credential '${id}', which template '${templateName}' names, does not exist. Create one (saveRegistryAuth) and name it in the template, or clear its containerRegistryAuthId.`;
+      return `Registry credential '${id}', which ${owner} names, does not exist. Create one (saveRegistryAuth) and name it there, or clear its containerRegistryAuthId.`;
     }
     const { name, opening } = login;
     if (opening.kind === "opened") return undefined;
-    return `Registry credential '${name}', which template '${templateName}' names, ${whyNot(opening)}`;
+    return `Registry credential '${name}', which ${owner} names, ${whyNot(opening)}`;
   }
 
   /** Of a login without a problem. */

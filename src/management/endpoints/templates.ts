@@ -1,5 +1,6 @@
 /** Saving and deleting templates. A changed template makes a new version of every endpoint that uses it. */
 import { listEndpointsOfTemplate } from "../../db/endpoints.ts";
+import { listPodsUsing } from "../../db/pods.ts";
 import {
   deleteTemplateIfUnused,
   findTemplate,
@@ -173,6 +174,13 @@ async function refuseLoss({ db, principal }: RequestContext, { id, name }: Templ
 }
 
 async function refuseUsed({ db, principal }: RequestContext, { id, name }: TemplateRecord): Promise<void> {
+  const pods = await listPodsUsing(db, principal.accountId, { templateId: id });
+  if (pods.length > 0) {
+    throw new ServiceError(
+      "template_in_use",
+      `Template '${name}' is in use by pod ${pods.join(", ")}: terminate the pod first.`,
+    );
+  }
   const users = await listEndpointsOfTemplate(db, principal.accountId, id);
   if (users.length === 0) return;
   const userIds = users.map((user) => user.id).join(", ");

@@ -9,6 +9,7 @@ import {
   findNetworkVolumes,
   type NetworkVolumeRecord,
 } from "../../db/network-volumes.ts";
+import { listPodsUsing } from "../../db/pods.ts";
 import { requireQuota } from "../quota.ts";
 import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";
@@ -70,6 +71,13 @@ export async function deleteVolume(context: RequestContext, volumeId: string): P
 }
 
 async function refuseUsed({ db, principal }: RequestContext, volumeId: string): Promise<void> {
+  const pods = await listPodsUsing(db, principal.accountId, { networkVolumeId: volumeId });
+  if (pods.length > 0) {
+    throw new ServiceError(
+      "network_volume_in_use",
+      `id: network volume ${volumeId} is in use by pod ${pods.join(", ")}: terminate the pod first.`,
+    );
+  }
   const users = await listEndpointsOfVolume(db, principal.accountId, volumeId);
   if (users.length === 0) return;
   throw new ServiceError(
@@ -80,10 +88,17 @@ async function refuseUsed({ db, principal }: RequestContext, volumeId: string): 
 }
 
 /** Finds a network volume of the calling account, or refuses. */
-export async function requireVolume(context: RequestContext, volumeId: string): Promise<NetworkVolumeRecord> {
+export async function requireVolume(
+  context: RequestContext,
+  volumeId: string,
+  field = "id",
+): Promise<NetworkVolumeRecord> {
   const volume = await findNetworkVolume(context.db, context.principal.accountId, volumeId);
   if (volume === undefined) {
-    throw new ServiceError("network_volume_not_found", `id: network volume '${volumeId}' was not found`);
+    throw new ServiceError(
+      "network_volume_not_found",
+      `${field}: network volume '${volumeId}' was not found`,
+    );
   }
   return volume;
 }

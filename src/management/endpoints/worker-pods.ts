@@ -134,7 +134,8 @@ const STATE_LABELS: Record<WorkerState, string> = {
   standby: "On standby",
 };
 
-function describeChange({ state, start, createdAt, detail }: WorkerView): string {
+/** The state of a worker, since when, and what its agent says of it. */
+export function describeChange({ state, start, createdAt, detail }: WorkerView): string {
   const at = changedAt(state, start, createdAt);
   const since = at === null ? "" : ` since ${new Date(at).toISOString()}`;
   return `${STATE_LABELS[state]}${since}${detail ? `: ${detail}` : ""}`;

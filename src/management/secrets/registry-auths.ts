@@ -10,6 +10,7 @@ import {
   updateRegistryAuth,
   type RegistryAuthRecord,
 } from "../../db/credentials/registry-auths.ts";
+import { listPodsUsing } from "../../db/pods.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import type { RegistryLogin } from "../../domain/accounts/secret-reference.ts";
 import { requireQuota } from "../quota.ts";
@@ -71,6 +72,13 @@ async function refuseUsed(
   { db, principal }: RequestContext,
   { id, name }: RegistryAuthRecord,
 ): Promise<void> {
+  const pods = await listPodsUsing(db, principal.accountId, { containerRegistryAuthId: id });
+  if (pods.length > 0) {
+    throw new ServiceError(
+      "registry_auth_in_use",
+      `registryAuthId: registry credential '${name}' is in use by pod ${pods.join(", ")}: terminate the pod or give it another credential first.`,
+    );
+  }
   const users = await listTemplatesOfRegistryAuth(db, principal.accountId, id);
   if (users.length === 0) return;
   const names = users.map((user) => `'${user}'`).join(", ");

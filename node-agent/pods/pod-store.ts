@@ -1,0 +1,149 @@
+/**
+ * What pods have on this host beside their containers: published ports, and the directory of their local volume.
+ *
+ * S1  Both outlive the container, the agent, and a stop of the pod; the journal has the ports, the disk the volumes.
+ * S2  A volume is removed when the edge has said which volumes stay and the pod is not among them, and its container
+ *     is gone. An edge that says nothing keeps all.
+ * S3  Two pods never have the same port, whether they run or not.
+ */
+import { randomInt } from "node:crypto";
+import { chmod, mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { idSchema, type AssignedPod, type PublishedPort } from "../../src/contract/agent/agent.ts";
+import { POD_SYMMETRIC_PORT_MIN } from "../../src/contract/agent/agent.ts";
+import { isLoopbackHost } from "../../src/net/public-host.ts";
+import { errorMessage } from "../../src/std/errors.ts";
+import type { AgentLog } from "../core/log.ts";
+import type { Journal } from "../journal/journal.ts";
+import { isPortFree } from "../runtime/interface/sockets.ts";
+import type { RuntimeKind, WorkerSpec } from "../runtime/interface/runtime.ts";
+
+/** The ports of this host at which ports of pods are published, the last one included. */
+export type PortRange = { readonly first: number; readonly last: number };
+
+/** Below the ports that Linux chooses itself, so that no program has them by chance. */
+export const PUBLIC_PORTS_DEFAULT: PortRange = { first: 20_000, last: 29_999 };
+
+export type PodStoreOptions = {
+  readonly stateDir: string;
+  readonly journal: Pick<Journal, "podPorts" | "savePodPorts" | "podsWithPorts" | "removePodPorts">;
+  readonly log: AgentLog;
+  readonly runtimeKind: RuntimeKind;
+  /** Address at which clients reach this host; absent: no port is published. */
+  readonly publicAddress?: string | undefined;
+  readonly publicPorts: PortRange;
+};
+
+/** Ports that are tried before a host counts as full. */
+const TRIES_MAX = 200;
+
+export class PodStore {
+  readonly #options: PodStoreOptions;
+  /** Pods whose volumes stay; undefined until the edge has said so. */
+  #kept: ReadonlySet<string> | undefined;
+
+  constructor(options: PodStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Address of this machine at which published ports listen. */
+  get #listenAddress(): string {
+    const { publicAddress = "" } = this.#options;
+    return isLoopbackHost(publicAddress) ? "127.0.0.1" : "0.0.0.0";
+  }
+
+  /** The published ports of a pod that was started here. */
+  portsOf(podId: string): readonly PublishedPort[] {
+    return this.#options.journal.podPorts(podId);
+  }
+
+  /** Chooses ports for what is not published yet and makes the volume. Throws with a message for users. */
+  async prepare(podId: string, pod: AssignedPod): Promise<NonNullable<WorkerSpec["pod"]>> {
+    const ports = await this.#choosePorts(podId, pod);
+    this.#options.journal.savePodPorts(podId, ports);
+    const volumePath = pod.volumeInGb > 0 ? await this.#makeVolume(podId) : null;
+    const { volumeInGb, volumeMountPath } = pod;
+    return { ports, listenAddress: this.#listenAddress, volumePath, volumeInGb, volumeMountPath };
+  }
+
+  /** Something else may have taken its ports: the next start chooses others. */
+  forgetPorts(podId: string): void {
+    this.#options.journal.removePodPorts(podId);
+  }
+
+  /** `kept`: pods whose volumes stay on this host, as the edge says; undefined where it says nothing. */
+  setKept(kept: readonly string[] | undefined): void {
+    if (kept !== undefined) this.#kept = new Set(kept);
+  }
+
+  /** Removes what belongs to no pod: neither to one of `present`, nor to one that has a volume here (S2). */
+  async sweep(present: ReadonlySet<string>): Promise<void> {
+    const kept = this.#kept;
+    if (kept === undefined) return;
+    const isOver = (podId: string) => !kept.has(podId) && !present.has(podId);
+    const { journal, log } = this.#options;
+    for (const podId of journal.podsWithPorts().filter(isOver)) journal.removePodPorts(podId);
+    const names = await readdir(this.#podsPath).catch(() => []);
+    for (const podId of names.filter(isOver)) {
+      try {
+        await rm(join(this.#podsPath, podId), { recursive: true, force: true, maxRetries: 3 });
+        log.info("pod_volume_removed", { podId });
+      } catch (error) {
+        log.error("pod_volume_not_removed", { podId, reason: errorMessage(error) }); // the next sweep tries again
+      }
+    }
+  }
+
+  // Ports
+
+  async #choosePorts(podId: string, { ports }: AssignedPod): Promise<readonly PublishedPort[]> {
+    if (this.#options.publicAddress === undefined) return [];
+    const before = this.portsOf(podId);
+    const taken = new Set(
+      this.#options.journal
+        .podsWithPorts()
+        .flatMap((id) => this.portsOf(id))
+        .map((port) => port.public),
+    );
+    const chosen: PublishedPort[] = [];
+    for (const { port } of ports.filter(({ protocol }) => protocol === "tcp")) {
+      const kept = before.find(({ requested }) => requested === port);
+      const published = kept ?? (await this.#publish(port, taken));
+      taken.add(published.public);
+      chosen.push(published);
+    }
+    return chosen;
+  }
+
+  async #publish(requested: number, taken: ReadonlySet<number>): Promise<PublishedPort> {
+    const isSymmetric = requested >= POD_SYMMETRIC_PORT_MIN;
+    // Plain processes share the ports of this machine.
+    const isOwn = this.#options.runtimeKind === "process" && !isSymmetric;
+    const free = isOwn ? requested : await this.#freePort(taken);
+    return { requested, private: isSymmetric ? free : requested, public: free };
+  }
+
+  async #freePort(taken: ReadonlySet<number>): Promise<number> {
+    const { first, last } = this.#options.publicPorts;
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const port = randomInt(first, last + 1);
+      if (!taken.has(port) && (await isPortFree(this.#listenAddress, port))) return port;
+    }
+    throw new Error(
+      `No port from ${first} to ${last} is free on this host. Stop pods, or give the agent a larger range (--public-ports).`,
+    );
+  }
+
+  // Volumes
+
+  get #podsPath(): string {
+    return join(this.#options.stateDir, "pods");
+  }
+
+  async #makeVolume(podId: string): Promise<string> {
+    const path = join(this.#podsPath, idSchema.parse(podId), "volume");
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    await chmod(path, 0o777); // its programs may run as any user; those of the host do not get into the state directory
+    return path;
+  }
+}

@@ -1,0 +1,178 @@
+/** Bodies of requests that create or change a pod, and what they ask for. */
+import * as z from "zod";
+import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
+import { DATA_CENTERS } from "../../catalog/data-centers.ts";
+import { ServiceError } from "../../contract/errors.ts";
+import { writeStartCommand } from "../../management/endpoints/start-command.ts";
+import type { RequestContext } from "../../management/context.ts";
+import { oneOf, stringSchema, wholeNumber } from "../../management/input-schemas.ts";
+import { fromNested, nestedInput, nestedNames } from "../../management/nouns/field.ts";
+import {
+  podCreationFields,
+  podCreationSchema,
+  podFields,
+  podPatchSchema,
+  type PodCreation,
+  type PodPatch,
+} from "../../management/nouns/pod.ts";
+import { templatePatch } from "../../management/pods/pod-creation.ts";
+import { nestedBody } from "./nesting.ts";
+import { parseNested } from "./patch.ts";
+
+/** Where each member of a creation stands in a body. */
+export const podPlaces = {
+  ...nestedNames(podCreationFields),
+  networkVolumeId: "mounts.network",
+  gpuTypeIds: "gpu.id",
+  gpuTypeId: "gpu",
+  gpuCount: "gpu.count",
+  instanceIds: "cpu",
+  allowedCudaVersions: "gpu.allowedCudaVersions",
+  minCudaVersion: "gpu.minCudaVersion",
+  minVcpuCount: "gpu.minVcpuCountPerGpu",
+  minMemoryInGb: "gpu.minRamPerGpu",
+  countryCode: "countryCodes",
+};
+
+const gpuSchema = z.strictObject({
+  id: stringSchema.min(1).meta({ description: "A GPU type.", example: "NVIDIA GeForce RTX 4090" }),
+  count: wholeNumber(1, 64).default(1),
+  allowedCudaVersions: z.array(z.string()).max(50).optional(),
+  minCudaVersion: z.string().optional(),
+  minVcpuCountPerGpu: wholeNumber(0, 1_000).optional(),
+  minRamPerGpu: wholeNumber(0, 10_000).optional().meta({ description: "GB." }),
+});
+const cpuSchema = z.strictObject({
+  id: oneOf(CPU_FLAVORS.map(({ id }) => id)),
+  vcpuCount: wholeNumber(1, 32),
+});
+const mountsSchema = z.strictObject({
+  persistent: z.strictObject({ size: wholeNumber(10, 1_000_000), path: stringSchema }).optional(),
+  network: z
+    .array(z.strictObject({ volumeId: stringSchema.min(1), path: stringSchema }))
+    .max(1)
+    .optional(),
+});
+
+const startCommandShape = {
+  entrypoint: z.array(z.string()).max(1_000).optional().meta({
+    description: "Replaces the ENTRYPOINT of the image; with cmd in place of args.",
+  }),
+  cmd: z.array(z.string()).max(1_000).optional(),
+};
+
+const placeShape = {
+  gpu: gpuSchema.optional(),
+  cpu: cpuSchema.optional().meta({ description: "Instead of gpu." }),
+  mounts: mountsSchema.optional(),
+  ...startCommandShape,
+  templateId: stringSchema.min(1).optional().meta({
+    description: "A Pod template whose settings are copied; those of the body win, variables are merged.",
+  }),
+  cloud: oneOf(["SECURE", "COMMUNITY", "ALL"]).optional().meta({
+    description: "Accepted: all hosts count as secure.",
+  }),
+  dataCenterIds: z
+    .array(oneOf(DATA_CENTERS.map(({ id }) => id)))
+    .optional()
+    .meta({ description: "In order of preference; empty means any." }),
+  countryCodes: z.array(z.string()).max(250).optional(),
+  interruptible: z.boolean().optional(),
+  supportPublicIp: z.boolean().optional(),
+  globalNetworking: z.boolean().optional().meta({ description: "Accepted; there is none." }),
+};
+
+const { gpu: _gpu, cpu: _cpu, ...changeShape } = placeShape;
+
+/** Mounts are read as a whole. */
+function withoutMounts(shape: Readonly<Record<string, z.ZodType>>): Record<string, z.ZodType> {
+  return Object.fromEntries(Object.entries(shape).filter(([place]) => !place.startsWith("mounts.")));
+}
+
+export const creationSchema = nestedBody({
+  ...withoutMounts(nestedInput(podCreationFields, "creation")),
+  ...placeShape,
+}).meta({ id: "CreatePodInput" });
+
+export const updateSchema = nestedBody({
+  ...withoutMounts(nestedInput(podFields, "update")),
+  mounts: changeShape.mounts,
+  ...startCommandShape,
+  templateId: changeShape.templateId,
+  globalNetworking: changeShape.globalNetworking,
+}).meta({ id: "UpdatePodInput" });
+
+const placeSchema = z.object(placeShape);
+type Place = z.output<typeof placeSchema>;
+
+export function readCreation(body: object): PodCreation {
+  const place = placeSchema.parse(body);
+  const { gpu, cpu, templateId } = place;
+  if ((gpu === undefined) === (cpu === undefined)) {
+    const issue = "gpu: must be sent, or cpu, and not both: a pod runs on GPUs or on CPUs";
+    throw new ServiceError("invalid_input", issue, { issues: [issue] });
+  }
+  if (cpu && place.mounts?.persistent) {
+    const issue = "mounts.persistent: is not possible for a CPU pod; use a network volume";
+    throw new ServiceError("invalid_input", issue, { issues: [issue] });
+  }
+  const creation = {
+    ...fromNested(podCreationFields, body, templateId === undefined ? "creation" : "update"),
+    ...startOf(place),
+    ...mountsOf(place),
+    ...(gpu && gpuOf(gpu)),
+    ...(cpu && { gpuTypeIds: [], instanceIds: [instanceId(cpu)] }),
+    templateId,
+    dataCenterIds: place.dataCenterIds,
+    countryCodes: place.countryCodes,
+    isInterruptible: place.interruptible,
+    supportPublicIp: place.supportPublicIp,
+  };
+  return parseNested(podCreationSchema, creation, podPlaces);
+}
+
+export async function readUpdate(request: RequestContext, body: object): Promise<PodPatch> {
+  const place = placeSchema.partial().parse(body);
+  const sent = { ...fromNested(podFields, body, "update"), ...startOf(place), ...volumeOf(place) };
+  const patch = parseNested(podPatchSchema, sent, podPlaces);
+  return place.templateId === undefined ? patch : await templatePatch(request, place.templateId, patch);
+}
+
+function gpuOf(gpu: z.output<typeof gpuSchema>): PodCreation {
+  const { id, count, allowedCudaVersions, minCudaVersion, minVcpuCountPerGpu, minRamPerGpu } = gpu;
+  if (allowedCudaVersions?.length && minCudaVersion) {
+    throw new ServiceError(
+      "invalid_input",
+      "gpu.minCudaVersion: must not be sent together with allowedCudaVersions",
+    );
+  }
+  return {
+    gpuTypeIds: [id],
+    gpuCount: count,
+    allowedCudaVersions,
+    minCudaVersion,
+    minVcpuCount: (minVcpuCountPerGpu ?? 0) * count,
+    minMemoryInGb: (minRamPerGpu ?? 0) * count,
+  };
+}
+
+function startOf({ entrypoint, cmd }: Place): PodPatch {
+  if (entrypoint === undefined && cmd === undefined) return {};
+  return { dockerArgs: writeStartCommand({ entrypoint: entrypoint ?? [], command: cmd ?? [] }) };
+}
+
+function mountsOf(place: Place): PodCreation {
+  const [network] = place.mounts?.network ?? [];
+  if (!network) return volumeOf(place);
+  return { ...volumeOf(place), networkVolumeId: network.volumeId, volumeMountPath: network.path };
+}
+
+function volumeOf({ mounts }: Place): PodPatch {
+  const { persistent } = mounts ?? {};
+  return persistent ? { volumeInGb: persistent.size, volumeMountPath: persistent.path } : {};
+}
+
+function instanceId({ id, vcpuCount }: z.output<typeof cpuSchema>): string {
+  const memoryGb = vcpuCount * (CPU_FLAVORS.find((flavor) => flavor.id === id)?.memoryGbPerVcpu ?? 0);
+  return `${id}-${vcpuCount}-${memoryGb}`;
+}

@@ -1,0 +1,175 @@
+/** Bodies of requests that create or change a pod, and pods as REST v1 shows them. */
+import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
+import { findGpuCard, GPU_TIER_NAMES, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
+import type { RestPod } from "../../contract/rest/rest-pod.ts";
+import { readStartCommand, writeStartCommand } from "../../management/endpoints/start-command.ts";
+import type { NetworkVolumeRecord } from "../../management/endpoints/volumes.ts";
+import type { RequestContext } from "../../management/context.ts";
+import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
+import {
+  podCreationFields,
+  podCreationSchema,
+  podFields,
+  podPatchSchema,
+  type PodCreateBody,
+  type PodCreation,
+  type PodPatch,
+  type PodUpdateBody,
+} from "../../management/nouns/pod.ts";
+import { showPod, type ShownPod } from "../../management/pods/pod-view.ts";
+import type { Pod, PodRecord } from "../../management/pods/pods.ts";
+import { parsePatch } from "./input.ts";
+import { gpuPriceList } from "./worker-pod.ts";
+
+/** GB of the volume of a GPU pod that sets none. */
+const VOLUME_DEFAULT_GB = 20;
+const VCPU_COUNT_DEFAULT = 2;
+
+const RENAMED = { gpuTypeIds: "gpuTypeIds", isInterruptible: "interruptible", instanceIds: "cpuFlavorIds" };
+
+/** What a body asks for. A template takes the place of the defaults. */
+export function creationOf(body: PodCreateBody): PodCreation {
+  const { templateId, computeType, gpuTypeIds, cpuFlavorIds, gpuCount = null } = body;
+  const isCpu = computeType ? computeType === "CPU" : !gpuTypeIds?.length && Boolean(cpuFlavorIds?.length);
+  const fields = fromRest(podCreationFields, body, templateId ? "update" : "creation");
+  const perGpu = isCpu ? 0 : (gpuCount ?? 1);
+  const creation = {
+    ...fields,
+    ...startOf(body),
+    ...(!isCpu && !templateId && { volumeInGb: fields["volumeInGb"] ?? VOLUME_DEFAULT_GB }),
+    templateId,
+    gpuTypeIds: isCpu ? [] : modelsOf(gpuTypeIds ?? []),
+    gpuCount: isCpu ? undefined : gpuCount,
+    instanceIds: isCpu ? instanceIds(cpuFlavorIds ?? [], body.vcpuCount ?? VCPU_COUNT_DEFAULT) : [],
+    minVcpuCount: (body.minVCPUPerGPU ?? 0) * perGpu,
+    minMemoryInGb: (body.minRAMPerGPU ?? 0) * perGpu,
+    dataCenterIds: body.dataCenterIds,
+    countryCodes: body.countryCodes,
+    allowedCudaVersions: body.allowedCudaVersions,
+    minCudaVersion: body.minCudaVersion,
+    supportPublicIp: body.supportPublicIp,
+    isInterruptible: body.interruptible,
+    startSsh: body.startSsh,
+    startJupyter: body.startJupyter,
+  };
+  return parsePatch(podCreationSchema, creation, { ...restNames(podCreationFields), ...RENAMED });
+}
+
+export function patchOf(body: PodUpdateBody, stored: PodRecord): PodPatch {
+  const patch = { ...fromRest(podFields, body, "update"), ...startOf(body, stored.dockerArgs) };
+  return parsePatch(podPatchSchema, patch, restNames(podFields));
+}
+
+/** The entry point and the command keep what a body does not set. */
+function startOf(
+  { dockerEntrypoint, dockerStartCmd, dockerArgs }: PodUpdateBody,
+  stored = "",
+): { readonly dockerArgs?: string } {
+  if (!dockerEntrypoint && !dockerStartCmd) return dockerArgs ? { dockerArgs } : {};
+  const present = readStartCommand(stored);
+  return {
+    dockerArgs: writeStartCommand({
+      entrypoint: dockerEntrypoint ?? present.entrypoint,
+      command: dockerStartCmd ?? present.command,
+    }),
+  };
+}
+
+/** Cards, in the place of tiers those that they consist of; all if none is named. */
+function modelsOf(gpuTypeIds: readonly string[]): readonly string[] {
+  const named = gpuTypeIds.length > 0 ? gpuTypeIds : GPU_TIER_NAMES;
+  return [
+    ...new Set(
+      named.flatMap((id) => (Object.hasOwn(GPU_TIERS, id) ? GPU_TIERS[id as GpuTier].models : [id])),
+    ),
+  ];
+}
+
+function instanceIds(flavorIds: readonly string[], vcpus: number): readonly string[] {
+  const flavors = flavorIds.length > 0 ? flavorIds : CPU_FLAVORS.map(({ id }) => id);
+  return flavors.flatMap((id) => {
+    const flavor = CPU_FLAVORS.find((one) => one.id === id);
+    return flavor ? [`${id}-${vcpus}-${vcpus * flavor.memoryGbPerVcpu}`] : [];
+  });
+}
+
+// Answers
+
+/** What is not known is left out: typed readers take no null. */
+export function toRestPod(
+  request: RequestContext,
+  pod: Pod,
+  { volume }: { readonly volume?: NetworkVolumeRecord | undefined } = {},
+): RestPod {
+  const { record } = pod;
+  const shown = showPod(request, pod);
+  const { entrypoint, command } = readStartCommand(record.dockerArgs);
+  const { id, name, machineId, lastStatusChange, costPerHr, gpuCount, vcpuCount, memoryInGb } = shown;
+  const [instanceId] = record.instanceIds;
+  const { gpuTypeId } = shown.machine;
+  return {
+    ...{ id, name, machineId, lastStatusChange, costPerHr, gpuCount, vcpuCount, memoryInGb },
+    ...(toRest(podFields, record) as Pick<
+      RestPod,
+      "containerDiskInGb" | "volumeInGb" | "volumeMountPath" | "env" | "ports" | "locked" | "imageName"
+    >),
+    image: record.imageName,
+    desiredStatus: shown.desiredStatus,
+    consumerUserId: record.accountId,
+    ...(pod.view.host && { machine: machineOf(shown, pod) }),
+    templateId: record.templateId ?? "",
+    adjustedCostPerHr: costPerHr,
+    ...(gpuTypeId !== null && {
+      gpuTypeId,
+      gpu: {
+        id: gpuTypeId,
+        count: gpuCount,
+        displayName: findGpuCard(gpuTypeId)?.displayName ?? gpuTypeId,
+        ...gpuPriceList(costPerHr, gpuCount),
+      },
+    }),
+    ...(instanceId !== undefined && { cpuFlavorId: instanceId.split("-", 1)[0] ?? "" }),
+    computeType: instanceId === undefined ? "GPU" : "CPU",
+    volumeEncrypted: false,
+    ...(record.networkVolumeId !== null && { networkVolumeId: record.networkVolumeId }),
+    ...(volume && {
+      networkVolume: {
+        id: volume.id,
+        name: volume.name,
+        size: volume.sizeGb,
+        dataCenterId: volume.dataCenterId,
+      },
+    }),
+    ...(record.containerRegistryAuthId !== null && {
+      containerRegistryAuthId: record.containerRegistryAuthId,
+    }),
+    dockerEntrypoint: [...entrypoint],
+    dockerStartCmd: [...command],
+    ...addressOf(shown),
+    interruptible: record.isInterruptible,
+    savingsPlans: [],
+    uptimeSeconds: shown.uptimeSeconds,
+    createdAt: new Date(record.createdAt).toISOString(),
+    ...(shown.lastStartedAt !== null && { lastStartedAt: shown.lastStartedAt }),
+    ...(shown.runtime && { runtime: { ...shown.runtime, ports: [...shown.runtime.ports] } }),
+  };
+}
+
+function machineOf({ machine, dataCenterId, costPerHr }: ShownPod, { view }: Pod): RestPod["machine"] {
+  const { gpuTypeId, gpuDisplayName, location } = machine;
+  return {
+    ...(gpuTypeId !== null && { gpuTypeId }),
+    ...(gpuDisplayName !== null && { gpuDisplayName }),
+    location: location ?? "",
+    dataCenterId: dataCenterId ?? "",
+    supportPublicIp: Boolean(view.host?.publicAddress),
+    secureCloud: true,
+    costPerHr,
+  };
+}
+
+function addressOf({ runtime }: ShownPod): Pick<RestPod, "publicIp" | "portMappings"> {
+  const published = runtime?.ports.filter(({ isIpPublic }) => isIpPublic) ?? [];
+  const mappings = published.map(({ privatePort, publicPort }) => [`${privatePort}`, publicPort] as const);
+  return { publicIp: published[0]?.ip ?? null, portMappings: Object.fromEntries(mappings) };
+}

@@ -1,0 +1,491 @@
+/** The life of pods, from the calls of clients to the assignments of hosts and back. */
+import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import { beforeEach, describe, test, vi } from "vitest";
+import { openDatabase } from "../../src/db/database.ts";
+import { pod } from "../../src/db/schema.ts";
+import { listOpenUsage, saveWorkerTotals } from "../../src/db/usage.ts";
+import { podKey } from "../../src/auth/derived-keys.ts";
+import type { Env } from "../../src/env.ts";
+import { openContext } from "../../src/management/context.ts";
+import {
+  POD_HALF_MIN_AGE_MS,
+  removePodRows,
+  terminateUnknownPods,
+} from "../../src/management/pods/pod-maintenance.ts";
+import { createPod } from "../../src/management/pods/pods.ts";
+import { fleetObject } from "../../src/management/objects.ts";
+import { EdgeClient } from "./edge-client.ts";
+import { auditedOperations, restClient, type RestClient } from "./rest-client.ts";
+import { POD_CARD, POD_HOST, PodAgent } from "./pod-agent.ts";
+
+const db = openDatabase(env.DB);
+
+let send: RestClient;
+let client: EdgeClient;
+
+beforeEach(async () => {
+  send = await restClient();
+  client = new EdgeClient(send.key);
+});
+
+const GPU_POD = {
+  imageName: "acme/app:1",
+  gpuTypeIds: [POD_CARD],
+  gpuCount: 1,
+  ports: ["22/tcp", "8888/http"],
+};
+
+async function created(fields: object = {}) {
+  const { status, body } = await send("POST", "/pods", { ...GPU_POD, ...fields });
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return body;
+}
+
+test("a pod is created, runs, is stopped, started again and terminated", async ({ expect }) => {
+  const host = await PodAgent.join(client);
+  const { id, ...shown } = await created({ name: "train", env: { A: "1" }, volumeInGb: 30 });
+  expect(shown).toMatchObject({
+    desiredStatus: "RUNNING",
+    name: "train",
+    image: "acme/app:1",
+    env: { A: "1" },
+  });
+  expect(shown.runtime).toBeUndefined();
+
+  await host.follow();
+  const assignment = host.assignmentOf(id);
+  expect(assignment).toMatchObject({
+    ...{
+      workerId: id,
+      endpointId: id,
+      type: "POD",
+      revision: 1,
+      imageName: "acme/app:1",
+      gpuIndexes: [expect.any(Number)],
+    },
+    pod: {
+      ...{ volumeInGb: 30, volumeMountPath: "/workspace" },
+      ports: [
+        { port: 22, protocol: "tcp" },
+        { port: 8888, protocol: "http" },
+      ],
+    },
+  });
+  expect(assignment?.env).toMatchObject({ A: "1" });
+  expect(host.podVolumes).toEqual([id]);
+
+  const running = (await send("GET", `/pods/${id}`)).body;
+  expect(running).toMatchObject({
+    ...{ desiredStatus: "RUNNING", publicIp: "203.0.113.7", portMappings: { "22": 20_000 } },
+    ...{ machineId: host.agent.hostId, gpuCount: 1, costPerHr: 0.016, uptimeSeconds: 5 },
+    machine: { gpuTypeId: POD_CARD, location: "US", dataCenterId: "US-KS-2" },
+    gpu: { id: POD_CARD, count: 1 },
+    runtime: { container: { cpuPercent: 12.5 } },
+  });
+
+  const stopped = (await send("POST", `/pods/${id}/stop`)).body;
+  expect(stopped).toMatchObject({ desiredStatus: "EXITED", portMappings: {}, volumeInGb: 30 });
+  expect(stopped.runtime).toBeUndefined();
+  await host.follow();
+  expect([host.assignmentOf(id), host.podVolumes]).toEqual([undefined, [id]]);
+
+  expect((await send("POST", `/pods/${id}/start`)).body).toMatchObject({ desiredStatus: "RUNNING" });
+  await host.follow();
+  expect(host.assignmentOf(id)?.revision).toBe(2);
+
+  expect(await send("DELETE", `/pods/${id}`)).toMatchObject({ status: 204 });
+  await host.follow();
+  expect([host.assignmentOf(id), host.podVolumes]).toEqual([undefined, []]);
+  expect(await send("GET", `/pods/${id}`)).toMatchObject({ status: 404, body: { code: "pod_not_found" } });
+  expect((await send("GET", "/pods")).body).toEqual([]);
+  expect(await send("DELETE", `/pods/${id}`)).toMatchObject({ status: 404 });
+  expect(await auditedOperations(send.accountId)).toEqual(
+    expect.arrayContaining([
+      "POST /v1/pods (pod)",
+      "POST /v1/pods/{podId}/stop (pod)",
+      "POST /v1/pods/{podId}/start (pod)",
+      "DELETE /v1/pods/{podId} (pod)",
+    ]),
+  );
+});
+
+describe("what a container is made of", () => {
+  test("the account's keys, and the pod's own in their place", async ({ expect }) => {
+    const host = await PodAgent.join(client);
+    await client.graphql('mutation { updateUserSettings(input: { pubKey: "ssh-ed25519 AAA me" }) { id } }');
+    const withSsh = await created({ startSsh: true });
+    const own = await created({ startSsh: true, env: { SSH_PUBLIC_KEY: "ssh-ed25519 BBB other" } });
+    await host.follow();
+    expect(host.assignmentOf(withSsh.id)?.env["PUBLIC_KEY"]).toBe("ssh-ed25519 AAA me");
+    expect(host.assignmentOf(own.id)?.env["PUBLIC_KEY"]).toBe("ssh-ed25519 BBB other");
+    expect(withSsh.env).toEqual({});
+  });
+
+  test("no keys without startSsh, and a password with startJupyter", async ({ expect }) => {
+    const host = await PodAgent.join(client);
+    const plain = await created();
+    const jupyter = await created({ startJupyter: true });
+    await host.follow();
+    expect(host.assignmentOf(plain.id)?.env).not.toHaveProperty("PUBLIC_KEY");
+    expect(jupyter.env["JUPYTER_PASSWORD"]).toMatch(/^[0-9a-f]{32}$/);
+    expect(host.assignmentOf(jupyter.id)?.env["JUPYTER_PASSWORD"]).toBe(jupyter.env["JUPYTER_PASSWORD"]);
+  });
+
+  test("secrets are filled in and masked, and one that is missing is the problem", async ({ expect }) => {
+    const host = await PodAgent.join(client);
+    await client.graphql('mutation { secretCreate(input: { name: "TOKEN", value: "hunter2" }) { id } }');
+    const { id } = await created({ env: { T: "{{ SECRET_TOKEN }}" } });
+    const missing = await created({ env: { T: "{{ SECRET_ABSENT }}" } });
+    await host.follow();
+    expect(host.assignmentOf(id)?.env["T"]).toBe("hunter2");
+    expect(host.assignmentOf(id)?.masked).toContain("hunter2");
+    expect(host.assignmentOf(missing.id)?.problem).toContain("ABSENT");
+    expect(missing.warnings).toMatchObject([{ code: "secret_not_found" }]);
+  });
+
+  test("what is omitted comes from the template, and variables of both", async ({ expect }) => {
+    await PodAgent.join(client);
+    const templateId = await send.template({
+      ...{ isServerless: false, imageName: "acme/base:2", dockerStartCmd: ["run"], ports: ["9000/http"] },
+      ...{ containerDiskInGb: 7, volumeInGb: 11, volumeMountPath: "/data", env: { A: "1", B: "1" } },
+    });
+    const made = await created({ templateId, imageName: undefined, ports: undefined, env: { B: "2" } });
+    expect(made).toMatchObject({
+      ...{ image: "acme/base:2", dockerStartCmd: ["run"], ports: ["9000/http"], templateId },
+      ...{ containerDiskInGb: 7, volumeInGb: 11, volumeMountPath: "/data", env: { A: "1", B: "2" } },
+    });
+    const { name } = (await send("GET", `/templates/${templateId}`)).body;
+    expect(await send("DELETE", `/templates/${templateId}`)).toMatchObject({
+      body: { code: "template_in_use" },
+    });
+    await send("DELETE", `/pods/${made.id}`);
+    await client.graphql(`mutation { deleteTemplate(templateName: "${name}") }`);
+    const serverless = await send.template();
+    expect(await send("POST", "/pods", { ...GPU_POD, templateId: serverless })).toMatchObject({
+      status: 400,
+    });
+  });
+
+  test("a start command of nested quotes survives", async ({ expect }) => {
+    const host = await PodAgent.join(client);
+    const command = ["bash", "-c", `echo '{"a": "b c"}' | base64 --decode > "x y"; sleep 1`];
+    const { id, dockerStartCmd } = await created({ dockerStartCmd: command });
+    expect(dockerStartCmd).toEqual(command);
+    const entry = await created({ dockerEntrypoint: ["/bin/sh"], dockerStartCmd: ["-c", command[2]] });
+    expect(entry).toMatchObject({ dockerEntrypoint: ["/bin/sh"], dockerStartCmd: ["-c", command[2]] });
+    await host.follow();
+    expect(host.assignmentOf(id)?.dockerArgs).not.toBe("");
+  });
+});
+
+describe("nothing is half made", () => {
+  test("without capacity there is no pod, and clients read the text that they know", async ({ expect }) => {
+    const { status, body } = await send("POST", "/pods", GPU_POD);
+    expect([status, body.code]).toEqual([503, "no_capacity"]);
+    expect(body.error).toMatch(/no longer any instances available.+please refresh.+insufficient capacity: /i);
+    expect(await db.select().from(pod).where(eq(pod.accountId, send.accountId))).toEqual([]);
+    expect(await fleetObject(env).podsOf(send.accountId)).toEqual([]);
+  });
+
+  test("nor when the fleet cannot be reached, and what it placed nevertheless is terminated", async ({
+    expect,
+  }) => {
+    using _silent = vi.spyOn(console, "error").mockImplementation(() => {});
+    await PodAgent.join(client);
+    const fleet = fleetObject(env);
+    const broken = {
+      createPod: async (config: Parameters<typeof fleet.createPod>[0]) => {
+        await fleetObject(env).createPod(config);
+        throw new Error("the connection broke");
+      },
+      changePod: () => Promise.reject(new Error("and again")),
+    };
+    const { accountId } = send;
+    const principal = { kind: "principal", accountId, apiKeyId: "k", name: "k" } as never;
+    const bindings = { ...env, FLEET: { getByName: () => broken } } as unknown as Env;
+    const context = openContext(bindings, {
+      principal,
+      now: Date.now(),
+      operation: "test",
+      origin: "http://edge",
+    });
+    const creation = { imageName: "a:1", gpuTypeIds: [POD_CARD] };
+    await expect(createPod(context, creation)).rejects.toMatchObject({ code: "unavailable" });
+    expect((await send("GET", "/pods")).body).toEqual([]);
+    expect(await fleet.podsOf(accountId)).toHaveLength(1);
+
+    await terminateUnknownPods({ env, db });
+    expect(await fleetObject(env).podsOf(accountId)).toEqual([]);
+  });
+
+  test("a row whose pod is gone is shown to nobody and removed", async ({ expect }) => {
+    await PodAgent.join(client);
+    const { id } = await created();
+    const call = { podId: id, accountId: send.accountId, change: { kind: "terminate" } } as const;
+    await fleetObject(env).changePod(call);
+    expect(await send("GET", `/pods/${id}`)).toMatchObject({ status: 404 });
+    expect((await send("GET", "/pods")).body).toEqual([]);
+    const rows = () => db.select().from(pod).where(eq(pod.id, id));
+    await removePodRows({ env, db }, Date.now());
+    expect(await rows()).toHaveLength(1);
+    await removePodRows({ env, db }, Date.now() + POD_HALF_MIN_AGE_MS + 60_000);
+    expect(await rows()).toEqual([]);
+  });
+
+  test("an edit that fits nowhere leaves the pod as it was", async ({ expect }) => {
+    await PodAgent.join(client);
+    const { id } = await created({ volumeInGb: 10 });
+    const refused = await send("PATCH", `/pods/${id}`, {
+      containerDiskInGb: 100_000,
+      imageName: "acme/app:2",
+    });
+    expect(refused).toMatchObject({ status: 503, body: { code: "no_capacity" } });
+    expect((await send("GET", `/pods/${id}`)).body).toMatchObject({
+      image: "acme/app:1",
+      desiredStatus: "RUNNING",
+    });
+  });
+});
+
+describe("changes", () => {
+  test("replace the container where it would be another one, and only there", async ({ expect }) => {
+    const host = await PodAgent.join(client);
+    const { id } = await created();
+    await send("PATCH", `/pods/${id}`, { name: "renamed", locked: true });
+    await host.follow();
+    expect(host.assignmentOf(id)?.revision).toBe(1);
+    expect(await send("POST", `/pods/${id}/stop`)).toMatchObject({
+      status: 400,
+      body: { code: "pod_locked" },
+    });
+    expect(await send("POST", `/pods/${id}/reset`)).toMatchObject({ status: 400 });
+
+    const edited = await send("POST", `/pods/${id}/update`, { imageName: "acme/app:2", locked: false });
+    expect(edited.body).toMatchObject({ name: "renamed", image: "acme/app:2" });
+    await host.follow();
+    expect(host.assignmentOf(id)).toMatchObject({ revision: 2, imageName: "acme/app:2" });
+    await send("POST", `/pods/${id}/restart`);
+    await send("POST", `/pods/${id}/reset`);
+    await host.follow();
+    expect(host.assignmentOf(id)).toMatchObject({ revision: 4, imageName: "acme/app:2" });
+    await send("POST", `/pods/${id}/start`);
+    await host.follow();
+    expect(host.assignmentOf(id)?.revision).toBe(4);
+  });
+
+  test("lists are filtered", async ({ expect }) => {
+    await PodAgent.join(client);
+    const { id } = await created({ name: "one" });
+    const cpu = await send("POST", "/pods", {
+      imageName: "a:1",
+      computeType: "CPU",
+      cpuFlavorIds: ["cpu3c"],
+      name: "two",
+    });
+    expect(cpu.body).toMatchObject({ gpuCount: 0, vcpuCount: 2, memoryInGb: 4, cpuFlavorId: "cpu3c" });
+    await send("POST", `/pods/${id}/stop`);
+    const listed = async (query: string) =>
+      (await send("GET", `/pods?${query}`)).body.map(({ name }: { name: string }) => name);
+    expect(await listed("")).toEqual(["one", "two"]);
+    expect(await listed("computeType=CPU")).toEqual(["two"]);
+    expect(await listed("desiredStatus=EXITED")).toEqual(["one"]);
+    expect(await listed("name=two&dataCenterId=US-KS-2")).toEqual(["two"]);
+    expect(await listed("endpointId=x")).toEqual([]);
+    expect(await send("GET", "/pods?desiredStatus=UP")).toMatchObject({ status: 400 });
+  });
+});
+
+describe("network volumes and credentials", () => {
+  test("a volume decides where its pod runs, and stays while the pod uses it", async ({ expect }) => {
+    await PodAgent.join(client);
+    const volume = async (dataCenterId: string): Promise<string> =>
+      (await send("POST", "/networkvolumes", { name: "v", size: 10, dataCenterId })).body.id;
+    const here = await volume("US-KS-2");
+    const there = await volume("EU-RO-1");
+    expect(await send("POST", "/pods", { ...GPU_POD, networkVolumeId: there })).toMatchObject({
+      body: { code: "no_capacity" },
+    });
+    const elsewhere = { ...GPU_POD, networkVolumeId: here, dataCenterIds: ["EU-RO-1"] };
+    expect(await send("POST", "/pods", elsewhere)).toMatchObject({
+      status: 400,
+      body: { code: "invalid_input" },
+    });
+    expect(await send("POST", "/pods", { ...GPU_POD, networkVolumeId: "none" })).toMatchObject({
+      status: 404,
+    });
+    const { id } = await created({ networkVolumeId: here });
+    const shown = (await send("GET", `/pods/${id}?includeNetworkVolume=true`)).body;
+    expect(shown.networkVolume).toMatchObject({ id: here, dataCenterId: "US-KS-2" });
+    expect(await send("DELETE", `/networkvolumes/${here}`)).toMatchObject({
+      body: { code: "network_volume_in_use" },
+    });
+    await send("DELETE", `/pods/${id}`);
+    expect(await send("DELETE", `/networkvolumes/${here}`)).toMatchObject({ status: 204 });
+  });
+
+  test("a credential stays while a pod uses it", async ({ expect }) => {
+    const host = await PodAgent.join(client);
+    const login = { name: "hub", username: "me", password: "hunter2" };
+    const { id: auth } = (await send("POST", "/containerregistryauth", login)).body;
+    const { id } = await created({ containerRegistryAuthId: auth });
+    await host.follow();
+    expect(host.assignmentOf(id)?.registryAuth).toMatchObject({ username: "me", password: "hunter2" });
+    expect(await send("DELETE", `/containerregistryauth/${auth}`)).toMatchObject({
+      body: { code: "registry_auth_in_use" },
+    });
+    await send("DELETE", `/pods/${id}`);
+    expect(await send("DELETE", `/containerregistryauth/${auth}`)).toMatchObject({ status: 204 });
+    expect(await send("POST", "/pods", { ...GPU_POD, containerRegistryAuthId: auth })).toMatchObject({
+      status: 404,
+    });
+  });
+});
+
+describe("the key of a pod", () => {
+  async function podWithKey() {
+    const host = await PodAgent.join(client, { cpuCount: 16, memoryMb: 64_000 });
+    const { id } = await created();
+    await host.follow();
+    const key = host.assignmentOf(id)?.env["RUNPOD_API_KEY"] ?? "";
+    return { id, key, host, own: new EdgeClient(key) };
+  }
+
+  test("reads, stops and terminates its own pod", async ({ expect }) => {
+    const { id, own, key, host } = await podWithKey();
+    expect(host.assignmentOf(id)?.masked).toContain(key);
+    expect((await own.call("GET", `/v1/pods/${id}`)).body).toMatchObject({ id });
+    expect(await own.graphql(`{ pod(input: { podId: "${id}" }) { id desiredStatus } }`)).toMatchObject({
+      pod: { id },
+    });
+    const stopped = await own.graphql(`mutation { podStop(input: { podId: "${id}" }) { id desiredStatus } }`);
+    expect(stopped).toEqual({ podStop: { id, desiredStatus: "EXITED" } });
+    expect((await own.call("DELETE", `/v1/pods/${id}`)).status).toBe(204);
+  });
+
+  test("opens nothing else", async ({ expect }) => {
+    const { own } = await podWithKey();
+    const { id: other } = await created();
+    expect((await own.call("GET", `/v1/pods/${other}`)).status).toBe(404);
+    expect((await own.call("DELETE", `/v1/pods/${other}`)).status).toBe(404);
+    for (const [method, path] of [
+      ["GET", "/v1/pods"],
+      ["GET", "/v1/templates"],
+      ["PATCH", `/v1/pods/${other}`],
+      ["POST", "/v1/pods"],
+    ] as const) {
+      expect([path, (await own.call(method, path, method === "GET" ? undefined : {})).status]).toEqual([
+        path,
+        401,
+      ]);
+    }
+    const answers = [
+      "{ myself { id } }",
+      `{ pod(input: { podId: "${other}" }) { id } myself { id } }`,
+      `mutation { podEditJob(input: { podId: "${other}" }) { id } }`,
+    ].map((query) => own.call("POST", "/graphql", { query }));
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([401, 401, 401]);
+    expect(await own.graphql(`{ pod(input: { podId: "${other}" }) { id } }`)).toEqual({ pod: null });
+  });
+
+  test("of no pod opens nothing", async ({ expect }) => {
+    const key = (await podKey(env, "nosuchpod")) ?? "";
+    expect((await new EdgeClient(key).call("GET", "/v1/pods/nosuchpod")).status).toBe(401);
+    expect((await new EdgeClient(key).call("GET", "/v2/abc/health")).status).toBe(401);
+  });
+});
+
+test("for another account a pod is as one that never was, whatever is tried", async ({ expect }) => {
+  await PodAgent.join(client);
+  const { id } = await created({ name: "mine", env: { HUSH: "hush" } });
+  const networkVolumeId = (
+    await send("POST", "/networkvolumes", { name: "v", size: 10, dataCenterId: "US-KS-2" })
+  ).body.id;
+  const templateId = await send.template({ isServerless: false });
+  const stranger = await EdgeClient.ofNewAccount();
+  await PodAgent.join(stranger);
+  const graphql = (query: string) => ["POST", "/graphql", { query }] as const;
+  const calls = (podId: string) => [
+    ["GET", `/v1/pods/${podId}`] as const,
+    ["PATCH", `/v1/pods/${podId}`, { name: "x" }] as const,
+    ["DELETE", `/v1/pods/${podId}`] as const,
+    ...["start", "stop", "reset", "restart"].map((verb) => ["POST", `/v1/pods/${podId}/${verb}`] as const),
+    ["GET", `/v1/pod/${podId}/logs`] as const,
+    ["GET", `/v1/billing/pods?podId=${podId}`] as const,
+    ["GET", `/v2/pods/${podId}`] as const,
+    ["PATCH", `/v2/pods/${podId}`, { name: "x" }] as const,
+    ["DELETE", `/v2/pods/${podId}`] as const,
+    ["POST", `/v2/pods/${podId}/action`, { action: "terminate" }] as const,
+    ["GET", `/v2/pods/${podId}/logs`] as const,
+    graphql(`{ pod(input: { podId: "${podId}" }) { id env } }`),
+    ...["podStop", "podResume", "podBidResume", "podEditJob"].map((field) =>
+      graphql(`mutation { ${field}(input: { podId: "${podId}" }) { id env } }`),
+    ),
+    graphql(`mutation { podTerminate(input: { podId: "${podId}" }) }`),
+  ];
+  const shown = (podId: string) => async (call: readonly [string, string, unknown?]) => {
+    const { status, body } = await stranger.call(...call);
+    return [call[1].replaceAll(podId, "…"), status, JSON.stringify(body).replaceAll(podId, "…")];
+  };
+  const never = "abcdefgh012345";
+  const told = await Promise.all(calls(id).map(shown(id)));
+  expect(told).toEqual(await Promise.all(calls(never).map(shown(never))));
+  expect(JSON.stringify(told)).not.toMatch(/mine|hush/);
+
+  const lists = await stranger.graphql("{ myself { pods { id } } }");
+  expect(lists).toEqual({ myself: { pods: [] } });
+  for (const fields of [{ networkVolumeId }, { templateId }]) {
+    expect((await stranger.call("POST", "/v1/pods", { ...GPU_POD, ...fields })).status).toBe(404);
+  }
+  expect((await send("GET", `/pods/${id}`)).body).toMatchObject({ name: "mine", desiredStatus: "RUNNING" });
+});
+
+test("keys need the permission that the operation needs", async ({ expect }) => {
+  await PodAgent.join(client);
+  const reader = await restClient({ graphql: "read", endpoints: "none" });
+  expect((await reader("GET", "/pods")).status).toBe(200);
+  expect((await reader("POST", "/pods", GPU_POD)).status).toBe(401);
+  expect((await reader("POST", "/pods/x/stop")).status).toBe(401);
+  const caller = await restClient({ graphql: "none", endpoints: "write" });
+  expect((await caller("GET", "/pods")).status).toBe(401);
+});
+
+test("what pods used is billed at nominal prices, also when they are gone", async ({ expect }) => {
+  const { accountId } = send;
+  await PodAgent.join(client);
+  const { id } = await created();
+  const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000;
+  const gpus = [{ model: POD_CARD, tier: "AMPERE_16", ms: 3_600_000 }];
+  const used = { endpointId: id, hour, accountId, endpointName: "my pod", workerMs: 3_600_000, gpus };
+  await send("DELETE", `/pods/${id}`);
+  expect((await send("GET", "/billing/pods")).body).toEqual([]);
+  await saveWorkerTotals(db, [used]);
+  const range = `bucketSize=hour&startTime=${new Date(hour).toISOString()}&endTime=${new Date(hour + 1).toISOString()}`;
+  expect((await send("GET", `/billing/pods?${range}`)).body).toEqual([
+    { time: new Date(hour).toISOString(), amount: 0.016, timeBilledMs: 3_600_000, podId: id },
+  ]);
+  expect((await send("GET", `/billing/pods?${range}&grouping=gpuTypeId`)).body).toMatchObject([
+    { gpuTypeId: POD_CARD },
+  ]);
+  expect((await send("GET", `/billing/pods?${range}&gpuTypeId=NVIDIA%20L4`)).body).toEqual([]);
+  expect((await send("GET", `/billing/endpoints?${range}`)).body).toEqual([]);
+  const { body } = await client.call("GET", "/v2/billing?bucketSize=hour&lastN=1");
+  expect(body).toMatchObject({
+    metadata: { totals: { totalAmount: 0.016, podGpuAmount: 0.016, serverlessGpuAmount: 0 } },
+  });
+  expect((await listOpenUsage(db, 0, 100)).map(({ endpointId }) => endpointId)).not.toContain(id);
+});
+
+test("a host without an address publishes nothing, and a pod that needs one finds no place there", async ({
+  expect,
+}) => {
+  const { publicAddress: _, ...inventory } = POD_HOST;
+  const host = await PodAgent.join(client, { ...inventory, publicAddress: undefined });
+  const { id } = await created();
+  await host.follow();
+  expect((await send("GET", `/pods/${id}`)).body).toMatchObject({ publicIp: null, portMappings: {} });
+  const refused = await send("POST", "/pods", { ...GPU_POD, supportPublicIp: true });
+  expect(refused.body.code).toBe("no_capacity");
+  const { status } = await send("POST", "/pods", { ...GPU_POD, supportPublicIp: true, ports: ["80/http"] });
+  expect(status).toBe(201);
+});
