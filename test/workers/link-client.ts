@@ -20,7 +20,7 @@ import {
   LINK_WINDOW_BYTES,
   LINK_WINDOW_MAX_BYTES,
 } from "../../src/link/link-window.ts";
-import type { ForwardCall, ForwardReply } from "../../src/endpoint/load-balancing/messages.ts";
+import type { ForwardCall, ForwardReply } from "../../src/forwarding/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import type { EdgeClient } from "./edge-client.ts";
 import { endpointObject } from "./object.ts";

@@ -4,7 +4,7 @@ import { WindowBudget } from "../../src/link/link-window.ts";
 import {
   SocketBacklog,
   WEBSOCKET_BACKLOG_MAX_BYTES,
-} from "../../src/endpoint/load-balancing/socket-buffers.ts";
+} from "../../src/forwarding/socket-buffers.ts";
 
 const message = (bytes: number) => ({ type: FRAME.BINARY, bytes: new Uint8Array(bytes) });
 

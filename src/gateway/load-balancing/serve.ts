@@ -10,7 +10,7 @@ import {
   encodeJson,
 } from "../../link/link-messages.ts";
 import { announcedLength } from "../../durable/request-body.ts";
-import type { ForwardCall } from "../../endpoint/load-balancing/messages.ts";
+import type { ForwardCall } from "../../forwarding/messages.ts";
 import type { Env } from "../../env.ts";
 import { type ErrorFormat, loadBalancingFormat, renderLoadBalancingError } from "../errors.ts";
 import { readAffinity } from "./affinity.ts";

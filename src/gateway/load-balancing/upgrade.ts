@@ -1,6 +1,6 @@
 /** WebSockets to workers: opened by the endpoint's object, and passed to the client as they are. */
 import { packHead, unpackHead, UPGRADE_HEAD, UPGRADE_WORKER } from "../../durable/ports.ts";
-import type { NoWorker, ForwardFailure } from "../../endpoint/load-balancing/messages.ts";
+import type { NoWorker, ForwardFailure } from "../../forwarding/messages.ts";
 import type { Unconfigured } from "../../endpoint/messages.ts";
 import type { EndpointStub } from "../../management/objects.ts";
 import { writeAffinity } from "./affinity.ts";

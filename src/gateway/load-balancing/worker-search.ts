@@ -3,7 +3,7 @@ import { ignoreFailure } from "../../std/errors.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { LOAD_BALANCED_TIME_LIMIT_MS } from "./answer.ts";
 import type { ResetReason } from "../../link/link-messages.ts";
-import type { Affinity, NoWorker, ForwardFailure } from "../../endpoint/load-balancing/messages.ts";
+import type { Affinity, NoWorker, ForwardFailure } from "../../forwarding/messages.ts";
 import type { Unconfigured } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
 import { awaitWakeUp } from "../wake-up.ts";

@@ -6,8 +6,8 @@ import {
   type Reset,
   LINK_SUSPECT_MS,
   LINK_SILENCE_MS,
-} from "../../link/link-messages.ts";
-import { decodeFrames, encodeFrames, FRAME, type Frame } from "../../link/link-frame.ts";
+} from "../link/link-messages.ts";
+import { decodeFrames, encodeFrames, FRAME, type Frame } from "../link/link-frame.ts";
 import { resetFrame, type Stream, type StreamFrame } from "./stream.ts";
 
 /** What the socket remembers while the object does not. */
