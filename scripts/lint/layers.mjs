@@ -93,7 +93,12 @@ export const LAYERS = {
     "src/endpoint/scaling",
     "type:src/endpoint/metrics",
   ],
-  "src/endpoint": [...FEATURE, "src/forwarding", ...FEATURES.map((name) => `src/endpoint/${name}`), "type:src/fleet"],
+  "src/endpoint": [
+    ...FEATURE,
+    "src/forwarding",
+    ...FEATURES.map((name) => `src/endpoint/${name}`),
+    "type:src/fleet",
+  ],
   "src/fleet": [...PURE, "src/durable", "type:src/endpoint"],
   "src/db": PURE,
   "src/auth": [...PURE, "src/db", "type:src"],

@@ -178,6 +178,13 @@ export class Links {
     return this.#links.values().find((link) => link.workers.includes(workerId));
   }
 
+  /** What the object serves is on this host alone. */
+  dropOthers(hostId: string): void {
+    for (const [socket, link] of [...this.#links]) {
+      if (link.hostId !== hostId) this.#drop(socket, link, NORMAL, "Another host has taken its place.");
+    }
+  }
+
   accept(hostId: string, now: number): Response {
     for (const [socket, link] of [...this.#links]) {
       if (link.hostId === hostId) this.#drop(socket, link, NORMAL, "Another link has taken its place.");

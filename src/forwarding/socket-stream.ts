@@ -8,13 +8,7 @@ import {
   decodeJson,
   encodeJson,
 } from "../link/link-messages.ts";
-import {
-  decodeCredit,
-  encodeCredit,
-  FRAME,
-  type Frame,
-  LINK_FRAME_MAX_BYTES,
-} from "../link/link-frame.ts";
+import { decodeCredit, encodeCredit, FRAME, type Frame, LINK_FRAME_MAX_BYTES } from "../link/link-frame.ts";
 import type { WindowBudget } from "../link/link-window.ts";
 import { SocketBacklog, SocketMessage } from "./socket-buffers.ts";
 import { resetFrame, type Stream, type StreamEnd, type StreamPort } from "./stream.ts";

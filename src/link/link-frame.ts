@@ -109,9 +109,7 @@ export function encodeOpen({ workerId, port }: OpenTarget, head: Uint8Array): Ui
 }
 
 /** Undefined for a payload that is not valid for OPEN. */
-export function decodeOpen(
-  payload: Uint8Array,
-): (OpenTarget & { readonly head: Uint8Array }) | undefined {
+export function decodeOpen(payload: Uint8Array): (OpenTarget & { readonly head: Uint8Array }) | undefined {
   const end = 1 + (payload[0] ?? 0);
   if (end === 1 || end > payload.byteLength) return undefined;
   const target = String.fromCharCode(...payload.subarray(1, end));

@@ -231,7 +231,7 @@ export class ScriptedLink {
       type: FRAME.OPEN,
       flags: body === undefined ? FLAG_END : 0,
       stream: stream.number,
-      payload: encodeOpen(workerId, bytesOf(whole)),
+      payload: encodeOpen({ workerId }, bytesOf(whole)),
     };
     if (body === undefined || body === "follows") this.send(open);
     else this.send(open, { type: FRAME.DATA, flags: FLAG_END, stream: stream.number, payload: body });

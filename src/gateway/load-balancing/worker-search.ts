@@ -106,7 +106,7 @@ export class WorkerSearch {
           { retryAfterSeconds: 1 },
         );
       case "failed":
-        return failure(reply);
+        return errorOfFailure(reply);
     }
   }
 }
@@ -118,7 +118,7 @@ function isAnswer<Answer extends Kind>(reply: Answer | NoWorker | ForwardFailure
   return !["wait", "worker_gone", "overloaded", "failed"].includes(reply.kind);
 }
 
-function failure({ reason, detail, workerId }: ForwardFailure): ServiceError {
+export function errorOfFailure({ reason, detail, workerId }: ForwardFailure): ServiceError {
   switch (reason) {
     case "too_large":
       return new ServiceError("payload_too_large", detail, { workerId });
