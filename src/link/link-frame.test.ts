@@ -93,6 +93,15 @@ describe("payloads of a link", () => {
     );
   });
 
+  test("of OPEN name the port of a pod", ({ expect }) => {
+    fc.assert(
+      fc.property(workerId, fc.integer({ min: 1, max: 65_535 }), (id, port) => {
+        const payload = encodeOpen({ workerId: id, port }, NO_PAYLOAD);
+        expect(decodeOpen(payload)).toEqual({ workerId: id, port, head: NO_PAYLOAD });
+      }),
+    );
+  });
+
   test("of OPEN without a worker, or cut within its name, are none", ({ expect }) => {
     expect(decodeOpen(NO_PAYLOAD)).toBeUndefined();
     expect(decodeOpen(new Uint8Array([0, 123, 125]))).toBeUndefined();

@@ -111,7 +111,8 @@ export class ScriptedLink {
     const open = decodeOpen(frame.payload);
     if (!open) throw new Error("no OPEN");
     const head = JSON.parse(text(open.head)) as RequestHead;
-    return { stream: frame.stream, workerId: open.workerId, head, hasBody: (frame.flags & FLAG_END) === 0 };
+    const { workerId, port } = open;
+    return { stream: frame.stream, workerId, port, head, hasBody: (frame.flags & FLAG_END) === 0 };
   }
 
   /** Takes the body of a request to its end, giving credit as an agent does. */
