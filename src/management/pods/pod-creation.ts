@@ -34,7 +34,7 @@ type Source = Pick<
   | "allowedCudaVersions"
 >;
 
-/** Its image is Ubuntu with sshd and JupyterLab. */
+/** Its image is Ubuntu with sshd. */
 const UBUNTU: Source = {
   imageName: "runpod/base:0.5.1-cpu",
   dockerArgs: "",
@@ -45,7 +45,7 @@ const UBUNTU: Source = {
   volumeMountPath: "/workspace",
   containerRegistryAuthId: null,
   startSsh: true,
-  startJupyter: true,
+  startJupyter: false,
   allowedCudaVersions: null,
 };
 
