@@ -41,7 +41,8 @@ export const podRoutes: readonly Route<RestApi>[] = [
     errors: [400, 422, 503],
     answer: pageSchema("pods", podSchema),
     serve: async (request, { query }) => {
-      const placed = (await listOwnPods(request)).map((pod) => ({ ...pod.record, pod }));
+      const isShown = ({ record }: Pod) => query.includeClusterPods === "true" || record.clusterId === null;
+      const placed = (await listOwnPods(request)).filter(isShown).map((pod) => ({ ...pod.record, pod }));
       const { entries, pagination } = pageOf(placed, query);
       return { pods: entries.map(({ pod }) => show(request, pod)), pagination };
     },

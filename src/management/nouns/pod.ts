@@ -230,7 +230,8 @@ export const podCreationSchema = z
   });
 export type PodCreation = Partial<z.output<typeof podCreationSchema>>;
 
-function cardSchema() {
+/** The name of a card. */
+export function cardSchema() {
   return stringSchema.refine((id) => findGpuCard(id) !== undefined, {
     error: ({ input }) => `'${String(input)}' is no GPU type; gpuTypes lists them`,
   });

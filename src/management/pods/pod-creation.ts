@@ -81,6 +81,8 @@ export async function valuesOfCreation(context: RequestContext, creation: PodCre
     needsPublicAddress: creation.supportPublicIp === true && publishesTcp(container.ports),
     isInterruptible: creation.isInterruptible ?? false,
     bidPerGpu: creation.bidPerGpu ?? 0,
+    clusterId: null,
+    clusterRank: null,
     stopAfter: inFuture(context, "stopAfter", creation.stopAfter),
     terminateAfter: inFuture(context, "terminateAfter", creation.terminateAfter),
   };
