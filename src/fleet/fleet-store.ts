@@ -1,7 +1,8 @@
 /** SQL of the tables of the Fleet object, with copies of these small tables in memory. */
 import type { Inventory, WorkerState } from "../contract/agent/agent.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
-import type { Size } from "../domain/placement/host-capacity.ts";
+import type { Place } from "../domain/placement/host-pool.ts";
+import type { Allocation, Size } from "../domain/placement/host-capacity.ts";
 import type { Failing, Moves } from "../domain/placement/worker-moves.ts";
 import type { WorkerStart } from "../domain/jobs/timeline.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
@@ -47,6 +48,8 @@ export type WorkerRecord = {
   readonly moves: Moves | null;
   /** It is the container of a pod: both its own id and that of its endpoint are the id of the pod. */
   readonly isPod: boolean;
+  /** What the last version of a pod had beside this one's, until its host runs this one; null for nothing. */
+  readonly leaving: Pick<Place, "gpuIndexes" | "size"> | null;
 };
 
 export type DesiredWorkersRecord = { readonly desired: number; readonly config: EndpointConfig };
@@ -93,7 +96,7 @@ export class FleetStore {
       SELECT worker_id AS workerId, endpoint_id AS endpointId, host_id AS hostId, version,
              gpu_indexes AS gpuIndexes, state, detail, created_at AS createdAt, retired_in AS retiredIn, start, size,
              standby_at AS standbyAt, revivals, revived_at AS revivedAt, image_digest AS imageDigest, moves,
-             is_pod AS isPod
+             is_pod AS isPod, leaving
         FROM worker`;
     return rows.map(toWorker);
   }
@@ -115,16 +118,16 @@ export class FleetStore {
 
   saveWorker(worker: WorkerRecord): void {
     this.#remember(worker);
-    const { start, size, moves } = worker;
+    const { start, size, moves, leaving } = worker;
     this.#database.run`
       INSERT OR REPLACE INTO worker
         (worker_id, endpoint_id, host_id, version, gpu_indexes, state, detail, created_at, retired_in,
-         start, size, standby_at, revivals, revived_at, image_digest, moves, is_pod)
+         start, size, standby_at, revivals, revived_at, image_digest, moves, is_pod, leaving)
       VALUES (${worker.workerId}, ${worker.endpointId}, ${worker.hostId}, ${worker.version},
               ${JSON.stringify(worker.gpuIndexes)}, ${worker.state}, ${worker.detail}, ${worker.createdAt},
               ${worker.retiredIn}, ${start && JSON.stringify(start)}, ${size && JSON.stringify(size)},
               ${worker.standbyAt}, ${worker.revivals}, ${worker.revivedAt}, ${worker.imageDigest},
-              ${moves && JSON.stringify(moves)}, ${worker.isPod})`;
+              ${moves && JSON.stringify(moves)}, ${worker.isPod}, ${leaving && JSON.stringify(leaving)})`;
   }
 
   /** Updates only what is not stored. */
@@ -216,6 +219,11 @@ export class FleetStore {
   }
 }
 
+/** What these workers take of their host. */
+export function allocationsOf(workers: readonly WorkerRecord[]): readonly Allocation[] {
+  return workers.flatMap((worker) => (worker.leaving ? [worker, worker.leaving] : [worker]));
+}
+
 type Groups = Map<string, Map<string, WorkerRecord>>;
 
 function addTo(groups: Groups, key: string, worker: WorkerRecord): void {
@@ -234,10 +242,9 @@ type HostRow = Omit<HostRecord, "inventory" | "isCordoned" | "isDrained"> &
   Readonly<Record<"inventory", string> & Record<"isCordoned" | "isDrained", number>>;
 
 /** A worker whose lists and records are JSON. */
-type WorkerRow = Omit<WorkerRecord, "gpuIndexes" | "start" | "size" | "moves" | "failing" | "isPod"> &
-  Readonly<
-    Record<"gpuIndexes", string> & Record<"start" | "size" | "moves", string | null> & Record<"isPod", number>
-  >;
+type WorkerRow = Omit<WorkerRecord, WorkerJson | "gpuIndexes" | "failing" | "isPod"> &
+  Readonly<Record<"gpuIndexes", string> & Record<WorkerJson, string | null> & Record<"isPod", number>>;
+type WorkerJson = "start" | "size" | "moves" | "leaving";
 
 function toHost(row: HostRow): HostRecord {
   return {
@@ -257,6 +264,7 @@ function toWorker(row: WorkerRow): WorkerRecord {
     failing: null,
     moves: parse<Moves>(row.moves),
     isPod: row.isPod !== 0,
+    leaving: parse<NonNullable<WorkerRecord["leaving"]>>(row.leaving),
   };
 }
 

@@ -85,6 +85,8 @@ export const FLEET_MIGRATIONS = [
    ) STRICT, WITHOUT ROWID;
    -- The worker is the container of a pod, whose id its id is.
    ALTER TABLE worker ADD COLUMN is_pod INTEGER NOT NULL DEFAULT 0;
+   -- What its last version had beside it and may still use, as JSON.
+   ALTER TABLE worker ADD COLUMN leaving TEXT;
    -- Since when a host that has pods has been lost.
    ALTER TABLE host ADD COLUMN away_since INTEGER;`,
 ] as const;

@@ -2,8 +2,9 @@
 import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { HOST_GRACE_MS } from "../../src/fleet/hosts/host-presence.ts";
-import { passTime } from "./object.ts";
-import { CARD, inventoryOf, podConfig, PodFleet } from "./pod-hosts.ts";
+import { fleetObject, passTime } from "./object.ts";
+import { ACCOUNT, CARD, inventoryOf, podConfig, PodFleet } from "./pod-hosts.ts";
+import { test as fleetTest } from "./support/fleet-harness.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
@@ -140,6 +141,18 @@ describe("a pod", () => {
     expect(await fleet.view("p")).toBeUndefined();
     expect(await fleet.alarm()).not.toBe(now + 60_000);
   });
+});
+
+test("a pod counts in the usage of its account under its id and name", async ({ expect }) => {
+  const fleet = new PodFleet();
+  await fleet.host("h");
+  const since = Date.now() - (Date.now() % 3_600_000);
+  await fleet.create("p", { name: "notebook", gpuCount: 2 });
+  passTime(1_000);
+  const hours = await fleet.object.usage({ since, until: since + 3_600_000, storedUntil: since });
+  expect(hours).toMatchObject([
+    { endpointId: "p", accountId: ACCOUNT, name: "notebook", gpus: [{ model: CARD }] },
+  ]);
 });
 
 describe("an edit", () => {
@@ -281,6 +294,25 @@ describe("interruptible pods give way", () => {
     expect(await fleet.whereabouts("p")).toMatch(/^h /);
     expect(await fleet.view("b")).toMatchObject({ desired: "running" });
   });
+});
+
+fleetTest("they give way to workers of endpoints", async ({ expect, fleet }) => {
+  const { myself } = await fleet.api.graphql<{ myself: { id: string } }>("{ myself { id } }");
+  const accountId = myself.id;
+  const host = await fleet.host({ gpus: ["AMPERE_16", "AMPERE_16"] });
+  host.inventory = { ...host.inventory, canRunPods: true };
+  await host.sync();
+  const ids = ["cheap", "reserved"].map((name) => `${name}${accountId}`);
+  for (const [index, podId] of ids.entries()) {
+    const spot = { isInterruptible: index === 0, bidPerGpu: 0.1 };
+    await fleetObject().createPod(podConfig(podId, { accountId, gpuModels: ["NVIDIA RTX A4000"], ...spot }));
+  }
+  const endpoint = await fleet.endpoint("workersMin: 1");
+  await host.untilReady(endpoint, 1);
+  expect(await fleetObject().podsOf(accountId, ids)).toMatchObject([
+    { desired: "stopped", stopReason: "preempted" },
+    { desired: "running", worker: { hostId: host.agent.hostId } },
+  ]);
 });
 
 describe("a host that is lost", () => {

@@ -31,6 +31,61 @@ function detailAfter(hosts: readonly CandidateHost[], required: Requirement, oth
   return explainPlacementFailure(required, pool.hosts);
 }
 
+const POD: Requirement = {
+  ...GPU,
+  gpuTiers: [],
+  pod: {
+    gpuModels: ["NVIDIA GeForce RTX 4090"],
+    minMemoryMb: 0,
+    minCpuMilli: 0,
+    newVolumeMb: 0,
+    hostId: null,
+    needsPublicAddress: false,
+  },
+};
+const podWith = (more: Partial<NonNullable<Requirement["pod"]>>): Requirement =>
+  POD.pod ? { ...POD, pod: { ...POD.pod, ...more } } : POD;
+const podHost = (name: string, more: Partial<CandidateHost> = {}) =>
+  host(name, { canRunPods: true, ...more });
+
+describe("of what is in the way of a pod, the nearest is named", () => {
+  test.for<[string, RegExp, readonly CandidateHost[], Requirement]>([
+    ["an agent that runs no pods", /^Host a has an agent that runs no pods/, [host("a")], POD],
+    [
+      "no such model",
+      /^The pod asks for NVIDIA L4, and the connected host can give NVIDIA GeForce RTX 4090\./,
+      [podHost("a")],
+      podWith({ gpuModels: ["NVIDIA L4"] }),
+    ],
+    [
+      "no public address",
+      /^Host a has no public address/,
+      [podHost("a")],
+      podWith({ needsPublicAddress: true }),
+    ],
+    ["little memory", /32 GB of memory/, [podHost("a")], podWith({ minMemoryMb: 33_000 })],
+    ["a volume too large", /100 GB of disk free; 150 GB/, [podHost("a")], podWith({ newVolumeMb: 150_000 })],
+    ["its host away", /is not connected/, [podHost("a")], podWith({ hostId: "id-b" })],
+    [
+      "its host full",
+      /^Host b .*all 2 GPUs are taken/,
+      [podHost("a"), podHost("b")],
+      podWith({ hostId: "id-b" }),
+    ],
+  ])("%s", ([, detail, hosts, required], { expect }) => {
+    expect(detailAfter(hosts, required).detail).toMatch(detail);
+  });
+
+  test("a share of its GPUs that is too small is raised", ({ expect }) => {
+    const pool = new HostPool();
+    pool.upsert(podHost("a"), []);
+    expect(pool.allocate(podWith({ minMemoryMb: 20_000, minCpuMilli: 1_000 }))).toMatchObject({
+      size: { cpuMilli: 4_000, memoryMb: 20_000 },
+    });
+    expect(pool.allocate(podWith({}))).toBeUndefined();
+  });
+});
+
 describe("of what is in the way, the nearest is named", () => {
   test.for<[string, string, readonly CandidateHost[], Requirement]>([
     ["no host at all", "No host of this account is connected.", [], GPU],

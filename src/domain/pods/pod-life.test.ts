@@ -40,6 +40,7 @@ describe("the version", () => {
       { kind: "start", config: { ...config, version: 7 } },
       7,
     ],
+    ["grows with a move", running, { kind: "moved" }, 2],
     ["stays with a stop", running, { kind: "stop", reason: "preempted" }, 1],
   ])("%s", ([, pod, event, version], { expect }) => {
     expect(changePod(pod, event, 9).version).toBe(version);

@@ -1,7 +1,8 @@
 /**
  * The life of a pod: whether it shall run, in which version, and on which host its volume is.
  *
- * L1  The version grows with every start, restart and edit of what it is made of, and never otherwise.
+ * L1  The version grows with every start, restart, move and edit of what it is made of, and never otherwise: a host
+ *     that still has a container of an older version knows that it is not the one that shall run.
  * L2  What already is so stays as it is; a configuration that is older than the present one changes nothing.
  * L3  A stop by time counts once: a pod that is started after it runs on.
  */
@@ -27,6 +28,8 @@ export type PodState = {
 export type PodEvent =
   | { readonly kind: "start" | "restart" | "edit"; readonly config: PodConfig }
   | { readonly kind: "stop"; readonly reason: StopReason }
+  /** It leaves its host for another one. */
+  | { readonly kind: "moved" }
   /** It has got a place. */
   | { readonly kind: "placed"; readonly hostId: string }
   /** The host that has its volume is gone. */
@@ -49,6 +52,8 @@ export function changePod(pod: PodState, event: PodEvent, now: number): PodState
       return edit(pod, event.config);
     case "stop":
       return pod.desired === "stopped" ? pod : stop(pod, event.reason, now);
+    case "moved":
+      return { ...pod, version: pod.version + 1 };
     case "placed":
       return pod.config.volumeInGb > 0 ? { ...pod, volumeHostId: event.hostId } : pod;
     case "volume_lost":

@@ -2,7 +2,7 @@
 import { type CandidateHost, HostCapacity } from "../../domain/placement/host-capacity.ts";
 import { HostPool } from "../../domain/placement/host-pool.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
-import type { FleetStore, HostRecord } from "../fleet-store.ts";
+import { allocationsOf, type FleetStore, type HostRecord } from "../fleet-store.ts";
 import type { PodStore } from "../pods/pod-store.ts";
 import type { PromisedPlaces } from "../pods/promised-places.ts";
 
@@ -89,11 +89,13 @@ export class HostPools {
     const host = this.#store.hosts.get(hostId);
     const current = host && this.of(host.accountId).capacityOf(hostId);
     const others = this.#store.workersOn(hostId).filter((worker) => worker.workerId !== workerId);
-    return current && new HostCapacity(current.host, [...others, ...this.#promised.on(hostId)]);
+    return (
+      current && new HostCapacity(current.host, [...allocationsOf(others), ...this.#promised.on(hostId)])
+    );
   }
 
   #allocationsOn(hostId: string) {
-    return [...this.#store.workersOn(hostId), ...this.#promised.on(hostId)];
+    return [...allocationsOf(this.#store.workersOn(hostId)), ...this.#promised.on(hostId)];
   }
 
   #candidate(host: HostRecord): CandidateHost {

@@ -215,10 +215,10 @@ export class HostRegistry {
     const reported = new Map(call.workers.map((report) => [report.workerId, report]));
     for (const worker of this.#parts.store.workersOn(call.hostId)) {
       const report = reported.get(worker.workerId);
-      const isCurrent = report && (!worker.isPod || this.#parts.pods.applyReport(worker, report));
-      if (isCurrent) this.#applyReport(worker, report, now);
-      else if (!report && worker.retiredIn !== null && call.appliedRevision >= worker.retiredIn)
-        this.#remove(worker);
+      if (report) {
+        const current = worker.isPod ? this.#parts.pods.applyReport(worker, report) : worker;
+        if (current) this.#applyReport(current, report, now);
+      } else if (worker.retiredIn !== null && call.appliedRevision >= worker.retiredIn) this.#remove(worker);
     }
   }
 

@@ -12,7 +12,12 @@ import { randomId } from "../../domain/accounts/random-id.ts";
 import { explainPlacementFailure } from "../../domain/placement/placement-failure.ts";
 import { epochOf, workerOfEpoch } from "../../domain/placement/standby.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
-import type { FleetStore, DesiredWorkersRecord, WorkerRecord } from "../fleet-store.ts";
+import {
+  allocationsOf,
+  type FleetStore,
+  type DesiredWorkersRecord,
+  type WorkerRecord,
+} from "../fleet-store.ts";
 import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import type { PodPlacer } from "../pods/pod-placer.ts";
 import type { Preemptor } from "../pods/preemptor.ts";
@@ -309,7 +314,11 @@ export class Placer {
       .find(
         (promise) =>
           promise.version === config.version &&
-          isFreeBeside(pool.capacityOf(promise.hostId), this.#store.workersOn(promise.hostId), promise),
+          isFreeBeside(
+            pool.capacityOf(promise.hostId),
+            allocationsOf(this.#store.workersOn(promise.hostId)),
+            promise,
+          ),
       );
     if (place) this.#promised.remove(place);
     return place;
@@ -358,6 +367,7 @@ export class Placer {
       failing: null,
       moves,
       isPod: false,
+      leaving: null,
     });
     this.#standbys.recheck(hostId);
     this.#revisions.touch(hostId);

@@ -10,7 +10,7 @@ import type { Place, PlacementFailure } from "../../domain/placement/host-pool.t
 import { explainPlacementFailure } from "../../domain/placement/placement-failure.ts";
 import { changePod } from "../../domain/pods/pod-life.ts";
 import { requirementOf, volumeMbOf } from "../../domain/pods/pod-requirement.ts";
-import type { FleetStore } from "../fleet-store.ts";
+import { allocationsOf, type FleetStore } from "../fleet-store.ts";
 import type { HostPools } from "../hosts/host-pools.ts";
 import type { PodRecord, PodStore } from "./pod-store.ts";
 import type { PodWorkers } from "./pod-workers.ts";
@@ -130,7 +130,10 @@ export class PodPlacer {
     if (podWorkers.of(podId) || (!isFresh && !among)) return; // its last container may still stop
     const pool = pools.of(accountId);
     const [promise] = promised.of(podId);
-    if (promise && isFreeBeside(pool.capacityOf(promise.hostId), store.workersOn(promise.hostId), promise)) {
+    if (
+      promise &&
+      isFreeBeside(pool.capacityOf(promise.hostId), allocationsOf(store.workersOn(promise.hostId)), promise)
+    ) {
       promised.remove(promise);
       this.#add(pod, promise, now);
       return;
@@ -146,13 +149,16 @@ export class PodPlacer {
   #move(podId: string, changed: ChangedHosts, now: number): void {
     const { podStore, pools, promised, podWorkers } = this.#parts;
     const pod = podStore.get(podId);
+    const hostId = podWorkers.activeOf(podId)?.hostId;
     if (!pod || (!this.#fresh.has(podId) && !changed.has(pod.config.accountId))) return;
     this.#fresh.delete(podId);
-    const place = pools.of(pod.config.accountId).allocate(this.requirementOf(pod));
+    const pool = pools.of(pod.config.accountId);
+    const isPresent = hostId !== undefined && pool.capacityOf(hostId) !== undefined;
+    const place = isPresent ? pool.allocate(this.requirementOf(pod)) : undefined;
     if (!place) return;
     promised.add({ ...place, promisedTo: podId, version: pod.version });
     podWorkers.end(podId, now);
-    podStore.save({ ...pod, ports: [] });
+    podStore.save({ ...pod, ...changePod(pod, { kind: "moved" }, now), ports: [] });
     this.#moving.delete(podId);
     this.#waiting.add(podId);
   }
@@ -178,7 +184,7 @@ export class PodPlacer {
       const capacity = accountId === undefined ? undefined : pools.of(accountId).capacityOf(hostId);
       const staying = store.workersOn(hostId).filter(({ retiredIn }) => retiredIn === null);
       for (const place of promised.on(hostId)) {
-        if (isFreeBeside(capacity, staying, place)) continue;
+        if (isFreeBeside(capacity, allocationsOf(staying), place)) continue;
         preemptor.release([place]);
         if (this.#waiting.has(place.promisedTo)) this.#fresh.add(place.promisedTo);
       }

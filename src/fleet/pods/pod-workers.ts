@@ -1,7 +1,8 @@
 /** The containers of pods, which are workers: rows, capacity and assignments are changed together. */
+import type { Size } from "../../domain/placement/host-capacity.ts";
 import type { Place } from "../../domain/placement/host-pool.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
-import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
+import { allocationsOf, type FleetStore, type WorkerRecord } from "../fleet-store.ts";
 import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import type { HostPresence } from "../hosts/host-presence.ts";
 import type { Standbys } from "../placement/standbys.ts";
@@ -61,6 +62,7 @@ export class PodWorkers {
       failing: null,
       moves: null,
       isPod: true,
+      leaving: null,
     });
   }
 
@@ -70,20 +72,21 @@ export class PodWorkers {
     this.#save({ ...anew(worker), version });
   }
 
-  /** The same in another place on its host; what it leaves is kept free until the host runs the new version. */
-  resize(worker: WorkerRecord, { version, config }: PodRecord, place: Place, now: number): void {
-    const { usage, promised } = this.#parts;
-    usage.ended(worker, now);
-    promised.add({ ...differenceOf(worker, place), promisedTo: leftBy(config.podId), version });
-    this.#save({ ...anew(worker), version, gpuIndexes: place.gpuIndexes, size: place.size, createdAt: now });
+  /** The same in another place on its host; what it leaves stays taken until the host runs the new version. */
+  resize(worker: WorkerRecord, { version }: PodRecord, place: Place, now: number): void {
+    const { gpuIndexes, size } = place;
+    this.#parts.usage.ended(worker, now);
+    const leaving = leftBy(worker, place);
+    this.#save({ ...anew(worker), version, gpuIndexes, size, leaving, createdAt: now });
   }
 
-  /** The host runs the present version of the pod, or no version of it. */
-  hasLeft(podId: string): void {
-    for (const place of this.#parts.promised.of(leftBy(podId))) {
-      this.#parts.promised.remove(place);
-      this.#parts.pools.changed(place.hostId);
-    }
+  /** The host runs the present version of the pod, and no other. */
+  hasLeft(worker: WorkerRecord): WorkerRecord {
+    if (!worker.leaving) return worker;
+    const alone = { ...worker, leaving: null };
+    this.#parts.store.saveWorker(alone);
+    this.#parts.pools.changed(worker.hostId);
+    return alone;
   }
 
   /** Its capacity is free when its agent lists it no more; at once where there is no agent. */
@@ -97,7 +100,6 @@ export class PodWorkers {
       store.removeWorker(podId, now);
       pools.changed(hostId);
       revisions.touch(hostId);
-      this.hasLeft(podId);
     } else if (worker.retiredIn === null) {
       store.saveWorker({ ...worker, state: "stopping", detail: null, retiredIn: revisions.touch(hostId) });
       pools.changed(hostId);
@@ -115,7 +117,11 @@ export class PodWorkers {
     const isOpen = host !== undefined && !isDraining(host);
     return (
       isOpen &&
-      isFreeBeside(pools.of(host.accountId).capacityOf(hostId), [...staying, ...promised.on(hostId)], place)
+      isFreeBeside(
+        pools.of(host.accountId).capacityOf(hostId),
+        [...allocationsOf(staying), ...promised.on(hostId)],
+        place,
+      )
     );
   }
 
@@ -134,20 +140,12 @@ function anew(worker: WorkerRecord): WorkerRecord {
   return { ...worker, state: "starting", detail: null, retiredIn: null, start: null, failing: null };
 }
 
-/** What a worker has beside the other place on its host. */
-function differenceOf({ hostId, gpuIndexes, size }: WorkerRecord, place: Place): Place {
-  const { cpuMilli, memoryMb, diskMb } = size ?? NOTHING;
+/** What a worker, and the version before it, have beside the new place. */
+function leftBy({ gpuIndexes, size, leaving }: WorkerRecord, place: Place): WorkerRecord["leaving"] {
+  const before = leaving ?? { gpuIndexes: [], size: NOTHING };
+  const rest = (of: keyof Size) => Math.max(0, (size ?? NOTHING)[of] + before.size[of] - place.size[of]);
   return {
-    hostId,
-    gpuIndexes: gpuIndexes.filter((index) => !place.gpuIndexes.includes(index)),
-    size: {
-      cpuMilli: Math.max(0, cpuMilli - place.size.cpuMilli),
-      memoryMb: Math.max(0, memoryMb - place.size.memoryMb),
-      diskMb: Math.max(0, diskMb - place.size.diskMb),
-    },
+    gpuIndexes: [...gpuIndexes, ...before.gpuIndexes].filter((index) => !place.gpuIndexes.includes(index)),
+    size: { cpuMilli: rest("cpuMilli"), memoryMb: rest("memoryMb"), diskMb: rest("diskMb") },
   };
-}
-
-function leftBy(podId: string): string {
-  return `left by ${podId}`;
 }

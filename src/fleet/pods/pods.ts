@@ -66,18 +66,20 @@ export class Pods {
 
   // Hosts and time
 
-  /** What an agent says of the container of a pod. False: it speaks of a version that is no longer wanted. */
-  applyReport(worker: WorkerRecord, report: WorkerReport): boolean {
+  /**
+   * What an agent says of the container of a pod; returns that as it is then. Undefined: the report is about a version
+   * that shall no longer run.
+   */
+  applyReport(worker: WorkerRecord, report: WorkerReport): WorkerRecord | undefined {
     const { podStore, podWorkers } = this.#parts;
     const { workerId: podId, version, retiredIn } = worker;
-    if (retiredIn !== null) return true;
-    if (report.revision !== version) return false;
-    podWorkers.hasLeft(podId);
+    if (retiredIn !== null) return worker;
+    if (report.revision !== version) return undefined;
     const { ports = [], ...use } = report.container ?? {};
     this.#use.set(podId, use);
     const pod = podStore.get(podId);
     if (pod && JSON.stringify(pod.ports) !== JSON.stringify(ports)) podStore.save({ ...pod, ports });
-    return true;
+    return podWorkers.hasLeft(worker);
   }
 
   /** Stops and terminates those whose time has come. */
@@ -201,7 +203,6 @@ export class Pods {
     const { podId } = pod.config;
     podStore.remove(podId);
     podWorkers.end(podId, now);
-    podWorkers.hasLeft(podId);
     podPlacer.review(podId);
     this.#use.delete(podId);
     if (pod.volumeHostId !== null) {

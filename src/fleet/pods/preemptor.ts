@@ -3,7 +3,7 @@ import type { HostCapacity } from "../../domain/placement/host-capacity.ts";
 import type { Requirement } from "../../domain/placement/host-fit.ts";
 import { changePod } from "../../domain/pods/pod-life.ts";
 import { findPreemption, type InterruptiblePod, type SharedHost } from "../../domain/pods/preemption.ts";
-import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
+import { allocationsOf, type FleetStore, type WorkerRecord } from "../fleet-store.ts";
 import type { HostPools } from "../hosts/host-pools.ts";
 import type { PodRecord, PodStore } from "./pod-store.ts";
 import type { PodWorkers } from "./pod-workers.ts";
@@ -76,7 +76,10 @@ export class Preemptor {
     if (interruptible.length === 0 && active.length === workers.length) return [];
     const ids = new Set(interruptible.map(({ podId }) => podId));
     const staying = active.filter(({ workerId }) => !ids.has(workerId));
-    return [{ host, staying: [...staying, ...promised.on(host.hostId)], interruptible }];
+    const leaving = interruptible.flatMap(({ podId }) => store.workers.get(podId)?.leaving ?? []);
+    return [
+      { host, staying: [...allocationsOf(staying), ...leaving, ...promised.on(host.hostId)], interruptible },
+    ];
   }
 
   /** It leaves its capacity to others; a pod that its owner stops may be started again in its place. */
