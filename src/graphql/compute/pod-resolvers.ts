@@ -18,7 +18,7 @@ import {
   stringSchema,
   wholeNumber,
 } from "../../management/input-schemas.ts";
-import { CUDA_VERSIONS } from "../../management/nouns/comma-list.ts";
+import { CUDA_VERSIONS } from "../../management/nouns/compute.ts";
 import { podPatchSchema } from "../../management/nouns/pod.ts";
 import { withInput, withoutArguments, type GraphqlContext } from "../context.ts";
 import { readCpuPod, readGpuPod } from "./pod-input.ts";
