@@ -12,7 +12,7 @@ import {
 } from "../../management/pods/clusters.ts";
 import { showPod } from "../../management/pods/pod-view.ts";
 import { pageOf, pageQuerySchema, pageSchema } from "./page.ts";
-import { withPlaces } from "./patch.ts";
+import { withPlaces } from "../rest/patch.ts";
 import { clusterCreationSchema, podPlaces, readClusterCreation } from "./pod-bodies.ts";
 import { podSchema, show, sshOf, STATUSES, statusOf } from "./pod-view.ts";
 import { FIND, REMOVE, v2Route, WRITE } from "./route.ts";

@@ -1,6 +1,6 @@
 /** Bodies of requests that create or change a pod, and what they ask for. */
 import * as z from "zod";
-import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
+import { CPU_FLAVORS, instanceIdOf } from "../../catalog/cpu-flavors.ts";
 import { DATA_CENTERS } from "../../catalog/data-centers.ts";
 import { CLUSTER_TYPES } from "../../contract/pod.ts";
 import { ServiceError } from "../../contract/errors.ts";
@@ -123,7 +123,7 @@ export function readCreation(body: object): PodCreation {
     ...startOf(place),
     ...mountsOf(place),
     ...(gpu && gpuOf(gpu)),
-    ...(cpu && { gpuTypeIds: [], instanceIds: [instanceId(cpu)] }),
+    ...(cpu && { gpuTypeIds: [], instanceIds: [instanceIdOf(cpu.id, cpu.vcpuCount)] }),
     templateId,
     dataCenterIds: place.dataCenterIds,
     countryCodes: place.countryCodes,
@@ -172,11 +172,6 @@ function mountsOf(place: Place): PodCreation {
 function volumeOf({ mounts }: Place): PodPatch {
   const { persistent } = mounts ?? {};
   return persistent ? { volumeInGb: persistent.size, volumeMountPath: persistent.path } : {};
-}
-
-function instanceId({ id, vcpuCount }: z.output<typeof cpuSchema>): string {
-  const memoryGb = vcpuCount * (CPU_FLAVORS.find((flavor) => flavor.id === id)?.memoryGbPerVcpu ?? 0);
-  return `${id}-${vcpuCount}-${memoryGb}`;
 }
 
 // Clusters
