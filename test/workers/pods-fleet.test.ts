@@ -22,6 +22,11 @@ describe("a pod", () => {
       kind: "done",
       pod: { version: 1, desired: "running", waiting: null, host: { hostId: "h", isPresent: true } },
     });
+    expect(await fleet.object.snapshot(ACCOUNT)).toMatchObject({
+      pods: { running: 1, waiting: 0, stopped: 0 },
+      hosts: [{ workers: 1, gpus: { total: 2, taken: 1 } }],
+      endpoints: [],
+    });
     expect(created.kind === "done" && created.pod.worker).toMatchObject({
       gpuModels: [CARD],
       state: "starting",
