@@ -160,6 +160,26 @@ test("a pod counts in the usage of its account under its id and name", async ({ 
   ]);
 });
 
+test("a pod on a host that is away uses nothing", async ({ expect }) => {
+  const fleet = new PodFleet();
+  const since = Math.ceil(Date.now() / 3_600_000) * 3_600_000;
+  vi.setSystemTime(since);
+  const host = await fleet.host("h");
+  await fleet.create("p");
+  const used = async () => {
+    const hours = await fleet.object.usage({ since, until: since + 3_600_000, storedUntil: since });
+    return hours.map(({ workerMs }) => workerMs);
+  };
+  passTime(1_000);
+  await host.sync();
+  passTime(600_000);
+  await fleet.fireAlarm();
+  expect(await used()).toEqual([1_000]);
+  await host.sync();
+  passTime(2_000);
+  expect(await used()).toEqual([3_000]);
+});
+
 describe("an edit", () => {
   test("of another size is placed on the same host, or changes nothing", async ({ expect }) => {
     const fleet = new PodFleet();
