@@ -9,6 +9,7 @@ import {
   MANIFEST_FILE,
 } from "../../src/contract/flash/flash-manifest.ts";
 import { ARTIFACT_MAX_BYTES, MANIFEST_MAX_BYTES } from "../../src/contract/flash/flash-limits.ts";
+import { issueLines } from "../../src/contract/validation-issues.ts";
 import type { Cli } from "../core/cli.ts";
 import { discover } from "../discovery/discovery.ts";
 import type { DiscoveryReport } from "../discovery/discovery-report.ts";
@@ -45,7 +46,7 @@ export type BuildOptions = {
   /** File name of the archive within `.flash/`. */
   readonly output?: string | undefined;
   readonly exclude: readonly string[];
-  /** Of the workers, such as 3.12; by default that of the user's interpreter. */
+  /** Python version of the workers, such as 3.12; by default that of the user's interpreter. */
   readonly pythonVersion?: string | undefined;
   /** Interpreter, by name or path. */
   readonly python?: string | undefined;
@@ -166,7 +167,7 @@ class Build {
     if (checked.success) return manifest;
     throw new Failure(
       "The declarations do not form a valid manifest.",
-      checked.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`),
+      issueLines(checked.error, { whole: "manifest" }),
     );
   }
 

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { AUTH_REQUEST_STATUSES } from "../../src/contract/flash/flash-names.ts";
 import { flashManifestSchema } from "../../src/contract/flash/flash-manifest.ts";
-import { operation, ServiceError } from "./service.ts";
+import { operation, ServiceFailure } from "./service.ts";
 
 const string = z.string();
 
@@ -93,7 +93,7 @@ export const deleteEnvironment = operation(
   { deleteFlashEnvironment: z.unknown() },
 );
 
-const deployedEndpointSchema = z.object({
+const environmentEndpointSchema = z.object({
   id: string,
   name: string,
   type: z.enum(["QB", "LB"]),
@@ -108,7 +108,7 @@ const deployedEndpointSchema = z.object({
     }),
   ),
 });
-export type DeployedEndpoint = z.infer<typeof deployedEndpointSchema>;
+export type EnvironmentEndpoint = z.infer<typeof environmentEndpointSchema>;
 
 /** An environment and what runs in it; null when it does not exist. */
 export const environmentDetails = operation(
@@ -125,7 +125,7 @@ export const environmentDetails = operation(
   {
     flashEnvironment: environmentSchema
       .extend({
-        endpoints: z.array(deployedEndpointSchema),
+        endpoints: z.array(environmentEndpointSchema),
         networkVolumes: z.array(
           z.object({ id: string, name: string, size: z.number(), dataCenterId: string }),
         ),
@@ -134,7 +134,7 @@ export const environmentDetails = operation(
   },
 );
 
-/** Of all endpoints of the account. */
+/** Ids of all endpoints of the account. */
 export const endpointIds = operation("query { myself { endpoints { id } } }", {
   myself: z.object({ endpoints: z.array(z.object({ id: string })) }),
 });
@@ -231,5 +231,5 @@ export const renewLease = operation(
 
 /** The session was deleted, or its lease has expired. */
 export function isSessionNotFound(error: unknown): boolean {
-  return error instanceof ServiceError && error.code === "FLASH_ENVIRONMENT_NOT_FOUND";
+  return error instanceof ServiceFailure && error.code === "FLASH_ENVIRONMENT_NOT_FOUND";
 }

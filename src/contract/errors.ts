@@ -103,9 +103,11 @@ const STATUS_TITLES = {
   501: "Not Implemented",
   502: "Bad Gateway",
   503: "Service Unavailable",
+  504: "Gateway Timeout",
   524: "A Timeout Occurred",
 } as const;
 
+/** Statuses of errors, those of handlers that are passed on included. */
 export type ErrorStatus = keyof typeof STATUS_TITLES;
 export type QueueErrorCode = keyof typeof QUEUE_ERRORS;
 export type ErrorCode = QueueErrorCode | keyof typeof MANAGEMENT_ERRORS;
@@ -173,10 +175,10 @@ export const errorBodySchema = z
 export type ErrorBody = Immutable<z.infer<typeof errorBodySchema>>;
 
 /** An error body of a load-balanced endpoint, whose readers look for the status. */
-export const directErrorBodySchema = errorBodySchema
+export const loadBalancedErrorBodySchema = errorBodySchema
   .extend({ status: z.int().meta({ description: "The status of the answer." }) })
   .meta({ id: "DirectError" });
-export type DirectErrorBody = Immutable<z.infer<typeof directErrorBodySchema>>;
+export type LoadBalancedErrorBody = Immutable<z.infer<typeof loadBalancedErrorBodySchema>>;
 
 export function errorBody(code: QueueErrorCode, message: string): ErrorBody {
   const detail = cutMessage(message);

@@ -20,7 +20,7 @@ export type EndpointRecord = typeof endpoint.$inferSelect;
 /** What a client decides about an endpoint. */
 export type EndpointValues = Omit<
   EndpointRecord,
-  "id" | "accountId" | "version" | "revision" | "createdAt" | "updatedAt"
+  "id" | "accountId" | "version" | "rowVersion" | "createdAt" | "updatedAt"
 >;
 
 // Reading
@@ -155,7 +155,7 @@ export function volumesOf({ networkVolumeId, networkVolumeIds }: EndpointRecord)
 
 // Writing
 
-/** What an endpoint needs beside itself. */
+/** What must exist for an endpoint to be written. */
 export type EndpointNeeds = {
   /** Network volumes that must be there when the endpoint is written. */
   readonly volumeIds: readonly string[];
@@ -179,7 +179,7 @@ export async function insertEndpointIfAllowed(
     accountId,
     id: randomRowId(),
     version: 1,
-    revision: 1,
+    rowVersion: 1,
     createdAt: now,
     updatedAt: now,
   };
@@ -198,7 +198,7 @@ export async function insertEndpointIfAllowed(
 
 export type EndpointChange = EndpointNeeds & {
   readonly isNewVersion: boolean;
-  /** Of its inline template, which no other endpoint may use then. */
+  /** The change of its inline template, which no other endpoint may use then. */
   readonly templateChange?: TemplateChange | undefined;
 };
 
@@ -218,13 +218,13 @@ export async function updateEndpointIfUnchanged(
     .set({
       ...values,
       version: isNewVersion ? read.version + 1 : read.version,
-      revision: read.revision + 1,
+      rowVersion: read.rowVersion + 1,
       updatedAt: author.now,
     })
     .where(
       and(
         isOwn(endpoint, author.accountId, read.id),
-        eq(endpoint.revision, read.revision),
+        eq(endpoint.rowVersion, read.rowVersion),
         hasNeeds(author.accountId, values.templateId, needs),
         isNameFree(values, read),
         templateChange && mayChangeOwnTemplate(db, read, templateChange),
@@ -274,7 +274,10 @@ export async function deleteEndpointIfUnchanged(
   author: Author,
   read: EndpointRecord,
 ): Promise<boolean> {
-  const isUnchanged = and(isOwn(endpoint, author.accountId, read.id), eq(endpoint.revision, read.revision));
+  const isUnchanged = and(
+    isOwn(endpoint, author.accountId, read.id),
+    eq(endpoint.rowVersion, read.rowVersion),
+  );
   const removal = db
     .select({
       endpointId: endpoint.id,

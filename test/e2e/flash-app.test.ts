@@ -6,7 +6,8 @@ import { type ContainerFixture, openContainerFixture } from "../cli/support/cont
 import type { CommandFixture } from "../cli/support/flash-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { type AccountHost, startAccountHost } from "../support/account-host.ts";
-import { type JobView, QueueClient } from "../support/queue-client.ts";
+import type { JobView } from "../../src/contract/job.ts";
+import { QueueClient } from "../support/queue-client.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../examples/flash-app");
 const START_LIMIT_MS = 180_000;
@@ -68,7 +69,7 @@ describe.runIf(await isDockerAvailable())("the example app", () => {
     expect(Buffer.from(png, "base64").subarray(1, 4).toString()).toBe("PNG");
   });
 
-  test("a wrong argument fails the job and names it; an exception shows the person's own line", async ({
+  test("a wrong argument fails the job and names it; an exception shows the line of the user's code", async ({
     expect,
   }) => {
     const unknown = await ask("thumbnails", { width: 3, height: 6, colour: "red" });

@@ -27,6 +27,8 @@ import { webhookSecret } from "../../src/db/schema.ts";
 import { ensureWebhookSecrets, rotateWebhookSecret } from "../../src/management/secrets/webhook-secrets.ts";
 import { WEBHOOK_SECRET_OVERLAP_MS } from "../../src/db/credentials/webhook-secrets.ts";
 import { freshAccount } from "./accounts.ts";
+import { endpointFields } from "../../src/management/nouns/endpoint.ts";
+import { defaultsOf } from "../../src/management/nouns/field.ts";
 
 const db = openDatabase(env.DB);
 const NOW = 1_000;
@@ -56,30 +58,15 @@ const templateValues = (name: string): TemplateValues => ({
 });
 
 const endpointValues = (templateId: string): EndpointValues => ({
+  ...defaultsOf(endpointFields),
   name: "endpoint",
   type: "QB",
   templateId,
   gpuIds: "ADA_24",
   gpuCount: 1,
   instanceIds: [],
-  idleTimeoutSeconds: 5,
-  locations: null,
-  networkVolumeId: null,
-  networkVolumeIds: [],
-  flashEnvironmentId: null,
   flashBuildId: null,
   scalerType: "QUEUE_DELAY",
-  scalerValue: 4,
-  workersMin: 0,
-  workersMax: 3,
-  workersPfbTarget: 0,
-  env: [],
-  allowedCudaVersions: null,
-  minCudaVersion: null,
-  executionTimeoutMs: 600_000,
-  queueDepthMax: 1_000_000,
-  flashBootType: null,
-  compliance: [],
 });
 
 function by(accountId: string, now = NOW): Author {
@@ -109,13 +96,13 @@ describe("templates", () => {
       id,
       accountId,
       isBound: false,
-      revision: 1,
+      rowVersion: 1,
       createdAt: NOW,
       updatedAt: NOW,
     });
   });
 
-  test("of two changes based on the same reading only the first is made", async ({ expect }) => {
+  test("only the first of two changes based on the same reading is made", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const read = await freshTemplate(accountId);
     const endpoint = await freshEndpoint(by(accountId), endpointValues(read.id));
@@ -123,9 +110,11 @@ describe("templates", () => {
     const options = { isNewVersion: true };
 
     const values = { ...templateValues("t"), imageName: "a:2" };
-    expect(await updateTemplateIfUnchanged(db, author, read, values, options)).toMatchObject({ revision: 2 });
+    expect(await updateTemplateIfUnchanged(db, author, read, values, options)).toMatchObject({
+      rowVersion: 2,
+    });
     expect(await updateTemplateIfUnchanged(db, author, read, values, options)).toBeUndefined();
-    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 2, revision: 2 });
+    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 2, rowVersion: 2 });
   });
 
   test("a change to a taken name is not made and releases nothing", async ({ expect }) => {
@@ -138,7 +127,7 @@ describe("templates", () => {
     expect(
       await updateTemplateIfUnchanged(db, by(accountId), read, taken, { isNewVersion: true }),
     ).toBeUndefined();
-    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 1, revision: 1 });
+    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 1, rowVersion: 1 });
   });
 
   test("a template in use is not deleted, nor one of another account", async ({ expect }) => {
@@ -168,7 +157,7 @@ describe("endpoints", () => {
     const values = endpointValues(templateId);
 
     const updated = await updateEndpointIfUnchanged(db, by(accountId), read, values, OF_RELEASE);
-    expect(updated).toMatchObject({ version: 2, revision: 2 });
+    expect(updated).toMatchObject({ version: 2, rowVersion: 2 });
     expect(await updateEndpointIfUnchanged(db, by(accountId), read, values, OF_RELEASE)).toBeUndefined();
     expect(await deleteEndpointIfUnchanged(db, by(accountId), read)).toBe(false);
     expect(await findEndpoint(db, read.id)).toMatchObject({ version: 2 });
@@ -188,8 +177,8 @@ describe("endpoints", () => {
       const imageName = (await findTemplate(db, accountId, template.id))?.imageName;
       return { version: updated?.version, imageName };
     };
-    expect(await save({ ...read, revision: 9 }, change)).toEqual({ version: undefined, imageName: "a:1" });
-    expect(await save(read, { ...change, read: { ...template, revision: 9 } })).toEqual({
+    expect(await save({ ...read, rowVersion: 9 }, change)).toEqual({ version: undefined, imageName: "a:1" });
+    expect(await save(read, { ...change, read: { ...template, rowVersion: 9 } })).toEqual({
       version: undefined,
       imageName: "a:1",
     });
@@ -202,7 +191,7 @@ describe("endpoints", () => {
     expect(await save(last, { ...change, read: now })).toEqual({ version: undefined, imageName: "a:2" });
   });
 
-  test("the database itself refuses workersMin above workersMax; nothing is inserted without its template", async ({
+  test("the database itself rejects workersMin above workersMax; nothing is inserted without its template", async ({
     expect,
   }) => {
     const { accountId } = await freshAccount();
@@ -224,7 +213,7 @@ describe("endpoints", () => {
 });
 
 describe("join tokens and hosts", () => {
-  test("of many that redeem a token at once, one is served", async ({ expect }) => {
+  test("only one of many callers redeems a token", async ({ expect }) => {
     const { accountId } = await freshAccount();
     await insertJoinTokenWithinQuota(db, by(accountId), {
       hash: "once",
@@ -264,7 +253,7 @@ describe("join tokens and hosts", () => {
 });
 
 describe("webhook secrets", () => {
-  test("of several callers that need the first one, all get the same", async ({ expect }) => {
+  test("several callers that need the first one get the same", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const found = await Promise.all(
       [1, 2, 3].map(async () => await ensureWebhookSecrets(env, accountId, NOW)),
@@ -275,7 +264,7 @@ describe("webhook secrets", () => {
     ]);
   });
 
-  test("each rotation leaves the older ones good for their time, the newest first", async ({ expect }) => {
+  test("older ones stay valid for their time after a rotation, the newest first", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const [first] = await ensureWebhookSecrets(env, accountId, NOW);
     const [second] = await rotateWebhookSecret(env, by(accountId)); // in the same millisecond

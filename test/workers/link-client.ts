@@ -180,6 +180,7 @@ export class ScriptedLink {
       open -= size;
       if (sent === maxBytes) return sent;
       if (open > 0) continue;
+      // oxlint-disable-next-line edgerun/no-sleeps -- the caller says for how long no credit means that there is none
       const frame = await Promise.race([this.any(), scheduler.wait(patienceMs)]);
       if (frame?.type !== FRAME.CREDIT) return sent;
       open += decodeCredit(frame.payload) ?? 0;
@@ -210,7 +211,7 @@ export async function linkedEndpoint(api: EdgeClient, settings = "") {
     agent,
     workerId,
     link,
-    direct: (call: Partial<ForwardCall> = {}) => direct(endpointId, call),
+    forward: (call: Partial<ForwardCall> = {}) => forward(endpointId, call),
   };
 }
 
@@ -229,7 +230,7 @@ export async function linkedPair(api: EdgeClient) {
     workerId,
     other,
     link,
-    direct: (call: Partial<ForwardCall> = {}) => direct(endpointId, call),
+    forward: (call: Partial<ForwardCall> = {}) => forward(endpointId, call),
   };
 }
 
@@ -253,7 +254,7 @@ export function headOf(head: Partial<RequestHead> = {}): Uint8Array {
 }
 
 /** Brings a request to the object, as the gateway does. */
-export function direct(endpointId: string, call: Partial<ForwardCall> = {}): Promise<ForwardReply> {
+export function forward(endpointId: string, call: Partial<ForwardCall> = {}): Promise<ForwardReply> {
   const whole = {
     requestId: crypto.randomUUID(),
     head: headOf(),

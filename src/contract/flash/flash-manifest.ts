@@ -3,6 +3,7 @@
  * workers. Other clients write their own manifests, so unknown members are accepted.
  */
 import * as z from "zod";
+import { containerSettings, declaredShape, endpointSettings } from "./app-settings.ts";
 
 export const MANIFEST_FILE = "flash_manifest.json";
 
@@ -35,7 +36,7 @@ export const manifestFunctionSchema = z.looseObject({
   description: string.nullable().optional(),
   /** Without `self`; of a class with one public method those of that method, with several none. */
   parameters: z.array(manifestParameterSchema).optional(),
-  /** Of a class: those of each public method, without `self`. */
+  /** Present for a class: the parameters of each public method, without `self`. */
   method_parameters: z.record(string, z.array(manifestParameterSchema)).optional(),
 });
 export type ManifestFunction = z.infer<typeof manifestFunctionSchema>;
@@ -50,12 +51,7 @@ const volumeSchema = z.looseObject({
 
 const templateSchema = z.looseObject({
   imageName: string.optional(),
-  ports: string.optional(),
-  containerDiskInGb: count.optional(),
-  dockerArgs: string.optional(),
-  startScript: string.optional(),
-  advancedStart: z.boolean().optional(),
-  containerRegistryAuthId: string.optional(),
+  ...declaredShape(containerSettings),
   env: z.array(z.object({ key: string, value: string })).optional(),
 });
 
@@ -64,32 +60,20 @@ export const manifestResourceSchema = z.looseObject({
   resource_type: string.optional(),
   is_load_balanced: z.boolean(),
   is_live_resource: z.boolean().optional(),
-  /** An image of one's own: no functions, nothing of the artifact. */
+  /** The user's own image: no functions, nothing of the artifact. */
   client_mode: z.boolean().optional(),
   file_path: string.optional(),
   local_path_prefix: string.optional(),
   module_path: string.optional(),
   config_variable: string.nullable().optional(),
-  /** Of the endpoint's code, or anything that it imports: it refers to a function of another endpoint. */
+  /** The endpoint's code, or anything that it imports, refers to a function of another endpoint. */
   makes_remote_calls: z.boolean().optional(),
   target_python_version: string.optional(),
   handler_file: string.optional(),
   functions: z.array(manifestFunctionSchema),
   max_concurrency: count.optional(),
   imageName: string.optional(),
-  gpuIds: string.optional(),
-  gpuCount: count.optional(),
-  instanceIds: strings.optional(),
-  workersMin: count.optional(),
-  workersMax: count.optional(),
-  /** Seconds. */
-  idleTimeout: count.optional(),
-  executionTimeoutMs: count.optional(),
-  scalerType: z.enum(["QUEUE_DELAY", "REQUEST_COUNT"]).optional(),
-  scalerValue: count.optional(),
-  locations: string.optional(),
-  minCudaVersion: string.optional(),
-  flashBootType: z.enum(["OFF", "FLASHBOOT"]).optional(),
+  ...declaredShape(endpointSettings),
   env: z.record(string, string).optional(),
   networkVolumeId: string.optional(),
   networkVolume: volumeSchema.optional(),

@@ -8,7 +8,7 @@ const listedResourceSchema = z.looseObject({
   /** A task has no endpoint: it runs in a pod of its own. */
   kind: z.enum(["queue", "api", "task"]),
   name: string,
-  /** Of the decorated function or class; absent for an endpoint with an image of one's own. */
+  /** Where the decorated function or class is; absent for an endpoint with an image of the user's own. */
   module: string.optional(),
   qualname: string.optional(),
   maxConcurrency: z.number().int().positive().optional(),

@@ -5,7 +5,7 @@ import { rowIf, type Database, isOwn } from "../database.ts";
 import { isUsedByNoPod } from "../pods.ts";
 import { registryAuth, template } from "../schema.ts";
 
-/** A registry credential without what it holds. */
+/** A registry credential without user name and password. */
 export type RegistryAuthRecord = Omit<typeof registryAuth.$inferSelect, "sealedCredentials">;
 export type SealedRegistryAuth = Pick<typeof registryAuth.$inferSelect, "id" | "name" | "sealedCredentials">;
 
@@ -38,7 +38,7 @@ export async function findRegistryAuth(
     .get();
 }
 
-/** Those of the credentials that there are, sealed. */
+/** Those of the credentials that exist, sealed. */
 export async function findSealedRegistryAuths(
   db: Database,
   accountId: string,

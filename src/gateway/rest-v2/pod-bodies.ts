@@ -17,7 +17,7 @@ import {
 } from "../../management/nouns/pod.ts";
 import { templatePatch } from "../../management/pods/pod-creation.ts";
 import { nestedBody } from "./nesting.ts";
-import { parseNested } from "./patch.ts";
+import { parsePatch } from "../rest/patch.ts";
 
 /** Where each member of a creation stands in a body. */
 export const podPlaces = {
@@ -128,13 +128,13 @@ export function readCreation(body: object): PodCreation {
     isInterruptible: place.interruptible,
     supportPublicIp: place.supportPublicIp,
   };
-  return parseNested(podCreationSchema, creation, podPlaces);
+  return parsePatch(podCreationSchema, creation, podPlaces);
 }
 
 export async function readUpdate(request: RequestContext, body: object): Promise<PodPatch> {
   const place = placeSchema.partial().parse(body);
   const sent = { ...fromNested(podFields, body, "update"), ...startOf(place), ...volumeOf(place) };
-  const patch = parseNested(podPatchSchema, sent, podPlaces);
+  const patch = parsePatch(podPatchSchema, sent, podPlaces);
   return place.templateId === undefined ? patch : await templatePatch(request, place.templateId, patch);
 }
 

@@ -19,7 +19,7 @@ import { workerSearch } from "../queue/streams/logs.ts";
 import type { Route } from "../route.ts";
 import type { RestApi, RestContext } from "../rest/context.ts";
 import { pageOf, pageSchema, pageShape } from "./page.ts";
-import { withPlaces } from "./patch.ts";
+import { withPlaces } from "../rest/patch.ts";
 import { creationSchema, podPlaces, readCreation, readUpdate, updateSchema } from "./pod-bodies.ts";
 import { ACTIONS, actionsOf, podSchema, show } from "./pod-view.ts";
 import { FIND, REMOVE, v2Route, WRITE } from "./route.ts";

@@ -18,7 +18,7 @@ import {
 } from "../../management/nouns/pod.ts";
 import { showPod, type ShownPod } from "../../management/pods/pod-view.ts";
 import type { Pod, PodRecord } from "../../management/pods/pods.ts";
-import { parsePatch } from "./input.ts";
+import { parsePatch } from "./patch.ts";
 import { gpuPriceList } from "./worker-pod.ts";
 
 /** GB of the volume of a GPU pod that sets none. */

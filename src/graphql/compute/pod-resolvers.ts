@@ -19,7 +19,7 @@ import {
   stringSchema,
   wholeNumber,
 } from "../../management/input-schemas.ts";
-import { CUDA_VERSIONS } from "../../management/nouns/comma-list.ts";
+import { CUDA_VERSIONS } from "../../management/nouns/compute.ts";
 import { podPatchSchema } from "../../management/nouns/pod.ts";
 import { clusterNotFound, clusterSchema, noClusters } from "../../management/catalog/absent-clusters.ts";
 import { withInput, withoutArguments, type GraphqlContext } from "../context.ts";

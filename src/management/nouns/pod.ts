@@ -24,7 +24,7 @@ import {
   wholeNumber,
 } from "../input-schemas.ts";
 import { momentSchema } from "../accounts/usage-report.ts";
-import { CUDA_VERSIONS } from "./comma-list.ts";
+import { CUDA_VERSIONS } from "./compute.ts";
 import { patchShape, restInput, type Fields } from "./field.ts";
 import { templateFields } from "./template.ts";
 

@@ -74,11 +74,6 @@ def _handler_of(application: Application) -> object:
 def _serve_requests(application: Application) -> None:
     from .server.worker import serve
 
-    if application.is_listed:
-        raise StartError(
-            f"The endpoint {application.name!r} is an API of an app with runpod_manifest.json, whose routes this "
-            "runtime does not know. Give it an image of its own that serves them, or declare it with edgerun."
-        )
     serve(application, os.environ)
 
 

@@ -1,8 +1,8 @@
 /** Requests that come one after the other from several clients, and what becomes of each. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { DirectClient } from "./direct-client.ts";
+import type { LoadBalancedClient } from "./load-balanced-client.ts";
 
-/** Of a client between an answer and its next request: enough requests meet every change, and the machine has time for it. */
+/** Pause of a client between two requests: enough of them meet every change, and the machine has time for it. */
 const PAUSE_MS = 50;
 
 export type LoadedRequest = {
@@ -15,16 +15,16 @@ export type LoadedRequest = {
   readonly workerId: string;
 };
 
-export class DirectLoad implements AsyncDisposable {
+export class LoadBalancedLoad implements AsyncDisposable {
   readonly requests: LoadedRequest[] = [];
-  readonly #client: DirectClient;
+  readonly #client: LoadBalancedClient;
   readonly #path: string;
   readonly #loops: readonly Promise<void>[];
   #isOver = false;
   #watchers: (() => void)[] = [];
 
   /** Each client sends its next request when it has the answer to the one before. */
-  constructor(client: DirectClient, clients: number, path: string) {
+  constructor(client: LoadBalancedClient, clients: number, path: string) {
     this.#client = client;
     this.#path = path;
     this.#loops = Array.from({ length: clients }, () => this.#loop());
@@ -56,6 +56,7 @@ export class DirectLoad implements AsyncDisposable {
     while (!this.#isOver) {
       this.requests.push(await this.#one());
       for (const wake of this.#watchers.splice(0)) wake();
+      // oxlint-disable-next-line edgerun/no-sleeps -- a client pauses between two requests
       await delay(PAUSE_MS);
     }
   }
