@@ -258,7 +258,7 @@ describe("a volume", () => {
 });
 
 describe("interruptible pods give way", () => {
-  const spot = (bidPerGpu: number) => ({ isInterruptible: true, bidPerGpu });
+  const bidding = (bidPerGpu: number) => ({ isInterruptible: true, bidPerGpu });
 
   test("to a reserved one, the lowest bid first and then the youngest, no more than needed", async ({
     expect,
@@ -270,7 +270,7 @@ describe("interruptible pods give way", () => {
       ["old", 0.2],
       ["young", 0.2],
     ] as const) {
-      await fleet.create(podId, spot(bid));
+      await fleet.create(podId, bidding(bid));
       passTime(1_000);
     }
     await host.sync();
@@ -286,8 +286,8 @@ describe("interruptible pods give way", () => {
       Promise.all(["dear", "old", "young"].map(async (podId) => (await fleet.view(podId))?.stopReason));
     expect(await states()).toEqual([null, null, "preempted"]);
     // Nobody else gets what it waits for, not even the pod that gave way.
-    expect(await fleet.create("other", spot(9))).toMatchObject({ kind: "no_capacity" });
-    expect(await fleet.change("young", start("young", spot(9)))).toMatchObject({ kind: "no_capacity" });
+    expect(await fleet.create("other", bidding(9))).toMatchObject({ kind: "no_capacity" });
+    expect(await fleet.change("young", start("young", bidding(9)))).toMatchObject({ kind: "no_capacity" });
     host.holdsStops = false;
     await host.sync();
     expect(await fleet.view("p")).toMatchObject({ waiting: null, worker: { hostId: "h" } });
@@ -297,15 +297,15 @@ describe("interruptible pods give way", () => {
   test("never to each other", async ({ expect }) => {
     const fleet = new PodFleet();
     await fleet.host("h", inventoryOf(1));
-    await fleet.create("p", spot(0.1));
-    expect(await fleet.create("q", spot(0.9))).toMatchObject({ kind: "no_capacity" });
+    await fleet.create("p", bidding(0.1));
+    expect(await fleet.create("q", bidding(0.9))).toMatchObject({ kind: "no_capacity" });
   });
 
   test("once, although Fleet forgets what it promised", async ({ expect }) => {
     const fleet = new PodFleet();
     const host = await fleet.host("h", inventoryOf(2));
-    await fleet.create("a", spot(0.1));
-    await fleet.create("b", spot(0.2));
+    await fleet.create("a", bidding(0.1));
+    await fleet.create("b", bidding(0.2));
     await host.sync();
     host.holdsStops = true;
     await fleet.create("p");
@@ -329,8 +329,10 @@ fleetTest("they give way to workers of endpoints", async ({ expect, fleet }) => 
   await host.sync();
   const ids = ["cheap", "reserved"].map((name) => `${name}${accountId}`);
   for (const [index, podId] of ids.entries()) {
-    const spot = { isInterruptible: index === 0, bidPerGpu: 0.1 };
-    await fleetObject().createPod(podConfig(podId, { accountId, gpuModels: ["NVIDIA RTX A4000"], ...spot }));
+    const bidding = { isInterruptible: index === 0, bidPerGpu: 0.1 };
+    await fleetObject().createPod(
+      podConfig(podId, { accountId, gpuModels: ["NVIDIA RTX A4000"], ...bidding }),
+    );
   }
   const endpoint = await fleet.endpoint("workersMin: 1");
   await host.untilReady(endpoint, 1);

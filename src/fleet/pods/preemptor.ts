@@ -53,7 +53,7 @@ export class Preemptor {
   }
 
   /** Others may have what was promised. */
-  release(places: readonly PromisedPlace[]): void {
+  withdraw(places: readonly PromisedPlace[]): void {
     const { pools, promised } = this.#parts;
     for (const place of places) {
       promised.remove(place);
