@@ -25,7 +25,7 @@ export type Env = RateEnv & {
   GPU_PRICES?: string;
   /** Hosts below which load-balanced endpoints have theirs, as a comma list; see docs/reference/load-balancing.md. */
   LB_HOSTS?: string;
-  /** The same for ports of pods, `<pod>-<port>.<host>`; see docs/reference/pods.md. */
+  /** The same for ports of pods, `<pod>-<port>.<host>`; see docs/reference/pod-ports.md. */
   POD_HOSTS?: string;
   /** How long a request of a load-balanced endpoint waits for a worker; see contract/limits.ts for the default. */
   LB_WAIT_SECONDS?: string;

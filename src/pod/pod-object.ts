@@ -13,7 +13,7 @@ import { readUpgradeCall, upgradeResponse } from "../forwarding/upgrade-call.ts"
 import type { ResetReason } from "../link/link-messages.ts";
 
 /** Requests of a pod at once; an open WebSocket is one. */
-export const POD_REQUESTS_MAX = 1_000;
+const POD_REQUESTS_MAX = 1_000;
 
 /** Requests of pods scale nothing and are not counted. */
 const UNCOUNTED: RequestRecord = { awaited: 0, began() {}, resumed() {}, gaveBack() {}, ended() {} };

@@ -54,7 +54,7 @@ describe("the HTTP port of a pod", () => {
 
   test("answers by path and by host, without a key", async ({ expect }) => {
     expect(await echo("/a%2Fb/?x=1")).toMatchObject({ method: "GET", url: "/a%2Fb/?x=1" });
-    const host = `${podId}-${port}.pods.localhost:${new URL(account.baseUrl).port}`;
+    const host = `${podId}-${port}.proxy.localhost:${new URL(account.baseUrl).port}`;
     const byHost = await request(`${account.baseUrl}/pods?y`, { headers: { host } });
     expect(await byHost.body.json()).toMatchObject({ url: "/pods?y" });
   });

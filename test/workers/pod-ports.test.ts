@@ -51,7 +51,7 @@ describe("a request for a port of a pod", () => {
   test("needs no key, and reaches the port by host and by path", async ({ expect }) => {
     const { podId, link } = await runningPod();
     for (const [address, prefix] of [
-      [`http://${podId}-8888.pods.localhost/a%20b/?x=%zz`, undefined],
+      [`http://${podId}-8888.proxy.localhost/a%20b/?x=%zz`, undefined],
       [`http://edge/pods/${podId}/8888/a%20b/?x=%zz`, `/pods/${podId}/8888`],
     ] as const) {
       const asked = ask(address, { method: "POST", body: "some" });
@@ -74,7 +74,7 @@ describe("a request for a port of a pod", () => {
       ["token secret-of-a-notebook", "token secret-of-a-notebook"],
       [`Bearer ${send.key}`, undefined],
     ] as const) {
-      const asked = ask(`http://${podId}-8888.pods.localhost/`, { headers: { authorization } });
+      const asked = ask(`http://${podId}-8888.proxy.localhost/`, { headers: { authorization } });
       const { stream, head } = await link.open();
       expect(valueOf(head, "authorization")).toBe(passed);
       link.answer(stream, "done");
@@ -85,11 +85,12 @@ describe("a request for a port of a pod", () => {
   test("for an unknown pod, or what is not among its HTTP ports, is 404", async ({ expect }) => {
     const { podId, link } = await runningPod();
     for (const address of [
-      "http://absent-8888.pods.localhost/",
-      `http://${podId}.pods.localhost/`,
-      `http://${podId}-22.pods.localhost/`,
-      `http://${podId}-8889.pods.localhost/`,
-      `http://${podId}-08888x.pods.localhost/`,
+      "http://absent-8888.proxy.localhost/",
+      `http://${podId}-.proxy.localhost/`,
+      `http://${podId}-8888-1.proxy.localhost/`,
+      `http://${podId}-22.proxy.localhost/`,
+      `http://${podId}-8889.proxy.localhost/`,
+      `http://${podId}-08888x.proxy.localhost/`,
       `http://edge/pods/${podId}/22/`,
       `http://edge/pods/${podId}/x/`,
     ]) {
@@ -101,7 +102,7 @@ describe("a request for a port of a pod", () => {
 
   test("is 503 while the pod starts, and after it was stopped", async ({ expect }) => {
     const podId = await createPod();
-    const address = `http://${podId}-8888.pods.localhost/`;
+    const address = `http://${podId}-8888.proxy.localhost/`;
     expect(await refusal(address)).toEqual([503, "pod_not_running"]);
     await host.follow();
     const link = new ScriptedLink(await host.agent.openLink(podId, "pods"));
@@ -114,7 +115,7 @@ describe("a request for a port of a pod", () => {
 
   test("is 502 when nothing listens there, and the next one gets through", async ({ expect }) => {
     const { podId, link } = await runningPod();
-    const address = `http://${podId}-3000.pods.localhost/`;
+    const address = `http://${podId}-3000.proxy.localhost/`;
     const asked = refusal(address);
     link.reset((await link.open()).stream, "worker_failed");
     expect(await asked).toEqual([502, "worker_failed"]);
@@ -125,7 +126,7 @@ describe("a request for a port of a pod", () => {
 
   test("may be a WebSocket", async ({ expect }) => {
     const { podId, link } = await runningPod();
-    const asked = ask(`http://${podId}-8888.pods.localhost/ws`, { headers: { Upgrade: "websocket" } });
+    const asked = ask(`http://${podId}-8888.proxy.localhost/ws`, { headers: { Upgrade: "websocket" } });
     const { stream, port, head } = await link.open();
     expect([port, head.kind]).toEqual([8888, "websocket"]);
     link.head(stream, { status: 101, statusText: "Switching Protocols", headers: [] });
@@ -144,7 +145,7 @@ describe("the link of a pod", () => {
     await expect(other.agent.openLink(podId, "pods")).rejects.toThrow("409");
     const stranger = await PodAgent.join(await EdgeClient.ofNewAccount());
     await expect(stranger.agent.openLink(podId, "pods")).rejects.toThrow("409");
-    const asked = ask(`http://${podId}-8888.pods.localhost/`);
+    const asked = ask(`http://${podId}-8888.proxy.localhost/`);
     link.answer((await link.open()).stream, "of the first");
     expect(await (await asked).text()).toBe("of the first");
   });

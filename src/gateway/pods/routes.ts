@@ -13,12 +13,13 @@ const NO_PORT = 0;
 
 const suffixesOf = cachedSuffixes(({ POD_HOSTS }: Partial<Env>) => POD_HOSTS);
 
-/** The path for routing on the host of a port of a pod, whatever the path of the URL; undefined on any other host. */
+/**
+ * The path for routing on the host of a port of a pod, whatever the path of the URL; undefined on any other host. No id
+ * of an endpoint has a hyphen, so both may have the same suffix.
+ */
 export function pathOfPodHost(url: string, env: Partial<Env>): string | undefined {
-  const label = endpointOfHost(url, suffixesOf(env));
-  if (label === undefined) return undefined;
-  const [podId = "", port] = label.split("-");
-  return `/pods/${podId}/${port ?? NO_PORT}/`;
+  const [podId, ...port] = endpointOfHost(url, suffixesOf(env))?.split("-") ?? [];
+  return port.length === 0 ? undefined : `/pods/${podId}/${port.join("-")}/`;
 }
 
 type PodContext = Context<{ Bindings: Env }>;
@@ -29,7 +30,7 @@ async function serve(context: PodContext): Promise<Response> {
   const { podId = "", port: digits = "" } = context.req.param();
   const port = /^\d{1,5}$/.test(digits) ? Number(digits) : NO_PORT;
   const pod = await requirePodPort(context.env, context.req.raw, podId, port);
-  const hasOwnHost = endpointOfHost(url, suffixesOf(context.env)) !== undefined;
+  const hasOwnHost = pathOfPodHost(url, context.env) !== undefined;
   const place = hasOwnHost ? { target: targetOf(url), prefix: "" } : placeBelow(url, SEGMENTS_BEFORE);
   return await servePod(context, pod, port, place);
 }

@@ -16,7 +16,7 @@ import { openUpgrade, requestUpgrade } from "../load-balancing/upgrade.ts";
 import { errorOfFailure } from "../load-balancing/worker-search.ts";
 
 /** Time until a pod begins its answer, as clients of proxies of this kind expect it. */
-export const POD_ANSWER_LIMIT_MS = 100_000;
+const POD_ANSWER_LIMIT_MS = 100_000;
 
 /** The caller has checked that the pod has declared the port. */
 export async function servePod(

@@ -36,10 +36,10 @@ export async function requirePodPort(
   const cached = cache.get(podId);
   const isCached = cached !== undefined && now < cached.until;
   const network = networkOf(env, request);
-  if (!isCached && network !== undefined) refuseExhausted("unknown", network, now);
+  if (!isCached && network !== undefined) refuseExhausted("keyless", network, now);
   const pod = isCached ? cached : await load(env, podId, now);
   if (pod?.httpPorts.includes(port)) return pod;
-  if (network !== undefined) await countFailure(env, "unknown", network, now);
+  if (network !== undefined) await countFailure(env, "keyless", network, now);
   throw new ServiceError(
     "not_found",
     pod === undefined
