@@ -180,6 +180,7 @@ export const LAYERS = {
   "node-agent/worker/pod": [
     ...SHARED,
     ...WORKER_PARTS,
+    "type:node-agent/link",
     "node-agent/worker-server",
     "node-agent/worker/lifecycle",
   ],

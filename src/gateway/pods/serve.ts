@@ -2,12 +2,12 @@
 import { clientAddress } from "../../auth/client-address.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { announcedLength } from "../../durable/request-body.ts";
-import type { ForwardFailure, NoWorker } from "../../forwarding/messages.ts";
+import type { ForwardFailure, ForwardReply, NoWorker } from "../../forwarding/messages.ts";
 import type { ResetReason } from "../../link/link-messages.ts";
 import { podObject } from "../../management/objects.ts";
 import { explainUnreachable, type ReachablePod } from "../../management/pods/pod-directory.ts";
 import { ignoreFailure } from "../../std/errors.ts";
-import { openAnswer } from "../load-balancing/answer.ts";
+import { type ClientConnection, openAnswer } from "../load-balancing/answer.ts";
 import type { Place } from "../load-balancing/endpoint-url.ts";
 import { AFFINITY_HEADER } from "../load-balancing/headers.ts";
 import { isUpgrade, requestHead } from "../load-balancing/request-head.ts";
@@ -42,28 +42,36 @@ export async function servePod(
     return await podObject(env, pod.podId).forward({ ...call, head, body, bodyBytes });
   };
   const reply = await withinLimit(ask(), () => abort("timeout"));
+  const waitUntil = (work: Promise<unknown>): void => executionCtx.waitUntil(work);
+  const listener = { method: request.method, prefix: place.prefix, waitUntil, giveUp: abort };
+  const response = await responseTo(reply, listener, () => explainUnreachable(env, pod));
+  response.headers.delete(AFFINITY_HEADER); // a pod has no other workers
+  return response;
+}
+
+type Reply = Awaited<ReturnType<typeof requestUpgrade>> | ForwardReply;
+
+async function responseTo(
+  reply: Reply,
+  listener: ClientConnection,
+  explain: () => Promise<string>,
+): Promise<Response> {
   switch (reply.kind) {
     case "answer":
-    case "upgraded": {
-      const { prefix } = place;
-      const waitUntil = (work: Promise<unknown>): void => executionCtx.waitUntil(work);
-      const listener = { method: request.method, prefix, waitUntil, giveUp: abort };
-      const response =
-        reply.kind === "upgraded" ? openUpgrade(reply, prefix) : await openAnswer(reply, listener);
-      response.headers.delete(AFFINITY_HEADER); // a pod has no other workers
-      return response;
-    }
+      return await openAnswer(reply, listener);
+    case "upgraded":
+      return openUpgrade(reply, listener.prefix);
     case "unconfigured": // no object of a pod is that
     case "wait":
     case "worker_gone":
-      throw new ServiceError("pod_not_running", await explainUnreachable(env, pod));
+      throw new ServiceError("pod_not_running", await explain());
     case "overloaded":
     case "failed":
       throw errorOf(reply);
   }
 }
 
-async function withinLimit<Reply>(reply: Promise<Reply>, onLate: () => void): Promise<Reply> {
+async function withinLimit<Answer>(reply: Promise<Answer>, onLate: () => void): Promise<Answer> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     onLate();
