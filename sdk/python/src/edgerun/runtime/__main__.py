@@ -72,13 +72,13 @@ def _handler_of(application: Application) -> object:
 
 
 def _serve_requests(application: Application) -> None:
+    if application.is_listed:
+        from .listed_api import serve_api
+
+        serve_api(application, os.environ)
+        return
     from .server.worker import serve
 
-    if application.is_listed:
-        raise StartError(
-            f"The endpoint {application.name!r} is an API of an app with runpod_manifest.json, whose routes this "
-            "runtime does not know. Give it an image of its own that serves them, or declare it with edgerun."
-        )
     serve(application, os.environ)
 
 

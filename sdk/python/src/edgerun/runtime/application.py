@@ -121,7 +121,16 @@ def _read_listed(path: Path) -> dict[str, Any]:
     manifest = _read_manifest(path)
     found = manifest.get("resources")
     resources = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    return {"resources": {str(one.get("name")): _listed_resource(one) for one in resources}}
+    return {
+        "resources": {str(one.get("name")): _listed_resource(one) for one in resources},
+        "routes": {str(one.get("name")): _listed_routes(one) for one in resources},
+    }
+
+
+def _listed_routes(resource: Mapping[str, Any]) -> dict[str, str]:
+    found = resource.get("routes")
+    routes = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return {f"{one.get('method')} {one.get('path')}": str(one.get("handler")) for one in routes}
 
 
 def _listed_resource(resource: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,14 +23,14 @@ _BACKLOG = 1_024
 
 def serve(application: Application, environment: Mapping[str, str]) -> None:
     """Serves until SIGTERM, and then to the end of the requests that run. Raises StartError."""
-    _ports(environment)  # before the user's code takes its time
+    ports_of(environment)  # before the user's code takes its time
     service = Service(load_routes(application), application, health_path=health_path(environment))
     serve_service(service, environment)
 
 
 def serve_service(service: Service, environment: Mapping[str, str]) -> None:
     """Serves what a service answers. Raises StartError."""
-    asyncio.run(_serve(Server(service), *_ports(environment)))
+    asyncio.run(_serve(Server(service), *ports_of(environment)))
 
 
 def health_path(environment: Mapping[str, str]) -> str:
@@ -38,7 +38,7 @@ def health_path(environment: Mapping[str, str]) -> str:
     return environment.get("HEALTH_CHECK_PATH") or HEALTH_PATH
 
 
-def _ports(environment: Mapping[str, str]) -> tuple[int, int]:
+def ports_of(environment: Mapping[str, str]) -> tuple[int, int]:
     """That of requests, and that of health."""
     port = _port(environment, "PORT", _PORT_DEFAULT)
     return port, _port(environment, "PORT_HEALTH", port)
