@@ -1,52 +1,29 @@
 /** Operations on the endpoints of an environment and on network volumes. */
 import * as z from "zod";
+import { containerSettings, endpointSettings } from "../../src/contract/flash/app-settings.ts";
 import { operation, ServiceError, type Service } from "./service.ts";
 
 const string = z.string();
 const count = z.number().int();
 const variableSchema = z.object({ key: string, value: string });
 
-/** An endpoint as the service has it. */
-const presentEndpointSchema = z.object({
+/** An endpoint as the service has it; further settings are compared only. */
+const presentEndpointSchema = z.looseObject({
   id: string,
   name: string,
   type: z.enum(["QB", "LB"]),
-  version: count,
-  gpuIds: string.nullable(),
-  gpuCount: count,
-  instanceIds: z.array(string),
-  workersMin: count,
-  workersMax: count,
-  idleTimeout: count,
-  scalerType: string,
-  scalerValue: count,
-  executionTimeoutMs: count,
-  locations: string.nullable(),
-  minCudaVersion: string.nullable(),
   flashBootType: string.nullable(),
   networkVolumeId: string.nullable(),
   networkVolumeIds: z.array(z.object({ networkVolumeId: string })),
   /** The build that its workers run; spelled as the API spells it. */
   activeBuildid: string.nullable(),
-  template: z
-    .object({
-      imageName: string,
-      containerDiskInGb: count,
-      dockerArgs: string,
-      ports: string.nullable(),
-      startScript: string,
-      advancedStart: z.boolean(),
-      containerRegistryAuthId: string.nullable(),
-      env: z.array(variableSchema),
-    })
-    .nullable(),
+  template: z.looseObject({ env: z.array(variableSchema) }).nullable(),
 });
 export type PresentEndpoint = z.infer<typeof presentEndpointSchema>;
 
-const ENDPOINT_FIELDS = `id name type version gpuIds gpuCount instanceIds workersMin workersMax idleTimeout
-  scalerType scalerValue executionTimeoutMs locations minCudaVersion flashBootType networkVolumeId
-  networkVolumeIds { networkVolumeId } activeBuildid
-  template { imageName containerDiskInGb dockerArgs ports startScript advancedStart containerRegistryAuthId env { key value } }`;
+const ENDPOINT_FIELDS = `id name type ${Object.keys(endpointSettings).join(" ")}
+  networkVolumeId networkVolumeIds { networkVolumeId } activeBuildid
+  template { imageName ${Object.keys(containerSettings).join(" ")} env { key value } }`;
 
 /** Null when the environment does not exist. */
 export const environmentEndpoints = operation(

@@ -39,6 +39,14 @@ export function clearable<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess((value) => (value === "" ? null : value), schema.nullable().optional());
 }
 
+/** Lists may contain nulls, as their GraphQL types allow; they are ignored. */
+export function listOf<Schema extends z.ZodType>(schema: Schema) {
+  return z.preprocess(
+    (list) => (Array.isArray(list) ? list.filter((element) => element !== null) : list),
+    z.array(schema),
+  );
+}
+
 export const nameSchema = restNameSchema.refine(
   (name) => !/\p{Cc}/u.test(name),
   "must have no control characters",

@@ -3,6 +3,7 @@
  * workers. Other clients write their own manifests, so unknown members are accepted.
  */
 import * as z from "zod";
+import { containerSettings, declaredShape, endpointSettings } from "./app-settings.ts";
 
 export const MANIFEST_FILE = "flash_manifest.json";
 
@@ -50,12 +51,7 @@ const volumeSchema = z.looseObject({
 
 const templateSchema = z.looseObject({
   imageName: string.optional(),
-  ports: string.optional(),
-  containerDiskInGb: count.optional(),
-  dockerArgs: string.optional(),
-  startScript: string.optional(),
-  advancedStart: z.boolean().optional(),
-  containerRegistryAuthId: string.optional(),
+  ...declaredShape(containerSettings),
   env: z.array(z.object({ key: string, value: string })).optional(),
 });
 
@@ -77,19 +73,7 @@ export const manifestResourceSchema = z.looseObject({
   functions: z.array(manifestFunctionSchema),
   max_concurrency: count.optional(),
   imageName: string.optional(),
-  gpuIds: string.optional(),
-  gpuCount: count.optional(),
-  instanceIds: strings.optional(),
-  workersMin: count.optional(),
-  workersMax: count.optional(),
-  /** Seconds. */
-  idleTimeout: count.optional(),
-  executionTimeoutMs: count.optional(),
-  scalerType: z.enum(["QUEUE_DELAY", "REQUEST_COUNT"]).optional(),
-  scalerValue: count.optional(),
-  locations: string.optional(),
-  minCudaVersion: string.optional(),
-  flashBootType: z.enum(["OFF", "FLASHBOOT"]).optional(),
+  ...declaredShape(endpointSettings),
   env: z.record(string, string).optional(),
   networkVolumeId: string.optional(),
   networkVolume: volumeSchema.optional(),

@@ -1,4 +1,5 @@
 /** Whether a worker fits a host, and what prevents it if not. */
+import { compareCudaVersions } from "./cuda-version.ts";
 import type { Gpu } from "../../contract/agent/agent.ts";
 import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
@@ -120,10 +121,5 @@ function hasCuda(version: string | undefined, requirement: Requirement): boolean
   if (version === undefined) return true;
   const { allowedCudaVersions: allowed = [], minCudaVersion: least } = requirement;
   if (allowed.length > 0 && !allowed.includes(version)) return false;
-  return !least || rankOf(version) >= rankOf(least);
-}
-
-function rankOf(version: string): number {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  return major * 1_000 + minor;
+  return !least || compareCudaVersions(version, least) >= 0;
 }

@@ -1,6 +1,14 @@
 import { describe, test } from "vitest";
 import { findGpuCard, type GpuCard } from "../../catalog/gpu-cards.ts";
-import { cpuStatus, resolveDataCenter, offerOf, stockOfHost, type HostStock } from "./stock.ts";
+import {
+  cpuStatus,
+  cudaStockOf,
+  offerOf,
+  resolveDataCenter,
+  stockOfHost,
+  type HostQuestion,
+  type HostStock,
+} from "./stock.ts";
 
 function cardOf(id: string): GpuCard {
   const card = findGpuCard(id);
@@ -83,11 +91,66 @@ describe("the offer of a card", () => {
   });
 });
 
+describe("the hosts that a question means", () => {
+  test.for<[question: HostQuestion, isMeant: boolean]>([
+    [{}, true],
+    [{ products: ["SERVERLESS"] }, true],
+    [{ products: ["POD", "SERVERLESS"] }, true],
+    [{ products: ["POD", "CLUSTER"] }, false],
+    [{ products: [] }, false],
+    [{ cloud: "SECURE" }, true],
+    [{ cloud: "COMMUNITY" }, false],
+    [{ dataCenterId: "EU-RO-1" }, true],
+    [{ dataCenterId: "US-KS-2" }, false],
+    [{ countryCodes: ["US", "RO"] }, true],
+    [{ countryCodes: ["US"] }, false],
+    [{ countryCodes: [] }, false],
+    [{ cudaVersions: ["12.8", "13.0"] }, true],
+    [{ cudaVersions: ["12.7"] }, false],
+    [{ minCudaVersion: "12" }, true],
+    [{ minCudaVersion: "12.8" }, true],
+    [{ minCudaVersion: "12.10" }, false],
+    [{ cudaVersions: ["12.8"], minCudaVersion: "13.0" }, false],
+  ])("%j: %s", ([question, isMeant], { expect }) => {
+    const status = isMeant ? "Low" : null;
+    expect(offerOf(L4, [host(1)], { ...question, gpuCount: 1 }).status).toBe(status);
+    expect(cpuStatus([host(0)], { vcpus: 16, memoryGb: 32 }, question)).toBe(status);
+  });
+
+  test("a host that has not reported its version of CUDA is no host with one", ({ expect }) => {
+    const unknown = host(1, 1, { cudaVersion: null });
+    expect(offerOf(L4, [unknown], { gpuCount: 1 }).status).toBe("Low");
+    expect(offerOf(L4, [unknown], { gpuCount: 1, minCudaVersion: "11" }).status).toBeNull();
+    expect(offerOf(L4, [unknown], { gpuCount: 1, cudaVersions: ["12.8"] }).status).toBeNull();
+    expect(cudaStockOf(L4, [unknown], { gpuCount: 1 })).toEqual([]);
+  });
+});
+
+test("lists the versions of CUDA that hosts with the card have, in order", ({ expect }) => {
+  const hosts = [
+    host(1, 1, { cudaVersion: "12.10" }),
+    host(4, 4, { cudaVersion: "12.8" }),
+    host(0, 4, { cudaVersion: "12.8" }),
+    host(0, 1, { cudaVersion: "13.0" }),
+    host(1, 1, { cudaVersion: "11.8", gpus: [] }),
+  ];
+  expect(cudaStockOf(L4, hosts, { gpuCount: 1 })).toEqual([
+    { version: "12.8", isAvailable: true },
+    { version: "12.10", isAvailable: true },
+    { version: "13.0", isAvailable: false },
+  ]);
+  expect(cudaStockOf(L4, hosts, { gpuCount: 2, minCudaVersion: "12.9" })).toEqual([
+    { version: "12.10", isAvailable: false },
+    { version: "13.0", isAvailable: false },
+  ]);
+  expect(cudaStockOf(L4, hosts, { gpuCount: 1, products: ["POD"] })).toEqual([]);
+});
+
 test("a CPU instance has room where both its vCPUs and its memory fit", ({ expect }) => {
   const hosts = [host(0)];
-  expect(cpuStatus(hosts, { vcpus: 16, memoryGb: 32 }, undefined)).toBe("Low");
-  expect(cpuStatus(hosts, { vcpus: 4, memoryGb: 64 }, undefined)).toBe("Low");
-  expect(cpuStatus(hosts, { vcpus: 4, memoryGb: 65 }, undefined)).toBeNull();
-  expect(cpuStatus(hosts, { vcpus: 1, memoryGb: 2 }, "EU-RO-1")).toBe("High");
-  expect(cpuStatus(hosts, { vcpus: 1, memoryGb: 2 }, "US-KS-2")).toBeNull();
+  expect(cpuStatus(hosts, { vcpus: 16, memoryGb: 32 }, {})).toBe("Low");
+  expect(cpuStatus(hosts, { vcpus: 4, memoryGb: 64 }, {})).toBe("Low");
+  expect(cpuStatus(hosts, { vcpus: 4, memoryGb: 65 }, {})).toBeNull();
+  expect(cpuStatus(hosts, { vcpus: 1, memoryGb: 2 }, { dataCenterId: "EU-RO-1" })).toBe("High");
+  expect(cpuStatus(hosts, { vcpus: 1, memoryGb: 2 }, { dataCenterId: "US-KS-2" })).toBeNull();
 });

@@ -2,6 +2,7 @@
 import type { Gpu } from "../../contract/agent/agent.ts";
 import type { GpuCard } from "../../catalog/gpu-cards.ts";
 import { DEFAULT_DATA_CENTER_ID, findDataCenter } from "../../catalog/data-centers.ts";
+import { compareCudaVersions } from "./cuda-version.ts";
 
 /** Numbers of hosts that could take one more such worker from which the stock is called Medium, and High. */
 const STOCK_MEDIUM_FROM = 2;
@@ -29,11 +30,32 @@ export type HostStock = {
 
 export type StockStatus = "High" | "Medium" | "Low" | null;
 
-/** What a caller wants to know the stock for; absent members do not narrow it. */
-export type StockQuestion = {
-  readonly gpuCount: number;
+/** What hosts can be used for. */
+export const PRODUCTS = ["POD", "CLUSTER", "SERVERLESS"] as const;
+export type Product = (typeof PRODUCTS)[number];
+/** Whose hosts they are: those of accounts of this installation are all SECURE. */
+export const CLOUDS = ["SECURE", "COMMUNITY"] as const;
+export type Cloud = (typeof CLOUDS)[number];
+
+/** Workers of endpoints are all that runs on hosts. */
+const OFFERED_PRODUCTS: readonly Product[] = ["SERVERLESS"];
+const OFFERED_CLOUD: Cloud = "SECURE";
+
+/** Which hosts a caller asks about; absent members do not narrow them. */
+export type HostQuestion = {
+  /** Any of them. */
+  readonly products?: readonly Product[] | undefined;
+  readonly cloud?: Cloud | undefined;
   readonly dataCenterId?: string | undefined;
-  readonly countryCode?: string | undefined;
+  readonly countryCodes?: readonly string[] | undefined;
+  /** Any of them; hosts that have not reported their version are left out. */
+  readonly cudaVersions?: readonly string[] | undefined;
+  readonly minCudaVersion?: string | undefined;
+};
+
+/** What a caller wants to know the stock for. */
+export type StockQuestion = HostQuestion & {
+  readonly gpuCount: number;
   readonly minVcpuCount?: number | undefined;
   readonly minMemoryGb?: number | undefined;
 };
@@ -89,7 +111,7 @@ export function resolveDataCenter(dataCenterId: string | undefined): string {
 /** What the hosts offer of one card. */
 export function offerOf(card: GpuCard, hosts: readonly HostStock[], question: StockQuestion): GpuOffer {
   const places = hosts
-    .filter((host) => isAtLocation(host, question))
+    .filter((host) => isMeant(host, question))
     .flatMap((host) => host.gpus.filter((gpus) => isCard(gpus, card)).map((gpus): Place => ({ host, gpus })));
   const fitting = places.filter((place) => fits(place, question));
   const available = sum(fitting.map(({ gpus }) => Math.floor(gpus.free / question.gpuCount)));
@@ -105,14 +127,30 @@ export function offerOf(card: GpuCard, hosts: readonly HostStock[], question: St
   };
 }
 
+/** Versions of CUDA that hosts with the card have, the oldest first, and whether the card is in stock with each. */
+export function cudaStockOf(
+  card: GpuCard,
+  hosts: readonly HostStock[],
+  question: StockQuestion,
+): readonly { readonly version: string; readonly isAvailable: boolean }[] {
+  const having = hosts.filter(
+    (host) => isMeant(host, question) && host.gpus.some(({ model }) => model === card.id),
+  );
+  const versions = new Set(having.flatMap(({ cudaVersion }) => cudaVersion ?? []));
+  return [...versions].toSorted(compareCudaVersions).map((version) => {
+    const { status } = offerOf(card, having, { ...question, cudaVersions: [version] });
+    return { version, isAvailable: status !== null };
+  });
+}
+
 /** Whether hosts of this size are there for an instance without GPUs. */
 export function cpuStatus(
   hosts: readonly HostStock[],
   size: { readonly vcpus: number; readonly memoryGb: number },
-  dataCenterId: string | undefined,
+  question: HostQuestion,
 ): StockStatus {
   const available = hosts
-    .filter((host) => dataCenterId === undefined || host.dataCenterId === dataCenterId)
+    .filter((host) => isMeant(host, question))
     .map((host) =>
       Math.floor(Math.min(host.cpuCount / size.vcpus, host.memoryMb / MEGABYTES_PER_GB / size.memoryGb)),
     );
@@ -125,10 +163,18 @@ function statusOf(available: number): StockStatus {
   return available > 0 ? "Low" : null;
 }
 
-function isAtLocation({ dataCenterId }: HostStock, question: StockQuestion): boolean {
-  if (question.dataCenterId !== undefined && question.dataCenterId !== dataCenterId) return false;
-  const { countryCode } = question;
-  return countryCode === undefined || findDataCenter(dataCenterId)?.countryCode === countryCode;
+function isMeant(host: HostStock, question: HostQuestion): boolean {
+  const { products, cloud = OFFERED_CLOUD, dataCenterId = host.dataCenterId, countryCodes } = question;
+  if (cloud !== OFFERED_CLOUD || dataCenterId !== host.dataCenterId) return false;
+  if (products && !products.some((product) => OFFERED_PRODUCTS.includes(product))) return false;
+  const country = findDataCenter(host.dataCenterId)?.countryCode ?? "";
+  return (countryCodes?.includes(country) ?? true) && hasCuda(host, question);
+}
+
+function hasCuda({ cudaVersion }: HostStock, { cudaVersions, minCudaVersion }: HostQuestion): boolean {
+  if (cudaVersions && (cudaVersion === null || !cudaVersions.includes(cudaVersion))) return false;
+  if (minCudaVersion === undefined) return true;
+  return cudaVersion !== null && compareCudaVersions(cudaVersion, minCudaVersion) >= 0;
 }
 
 /** A GPU that cannot be given away as a whole has no tier, and is no stock of a card that has one. */

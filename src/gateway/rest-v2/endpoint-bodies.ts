@@ -11,18 +11,13 @@ import {
 } from "../../management/endpoints/templates.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { oneOf, stringSchema, wholeNumber } from "../../management/input-schemas.ts";
+import { containerFields } from "../../management/nouns/container.ts";
 import { endpointFields, endpointPatchSchema, type EndpointPatch } from "../../management/nouns/endpoint.ts";
-import { fromNested, nestedInput, nestedNames } from "../../management/nouns/field.ts";
-import { inlineTemplateFields } from "../../management/nouns/template.ts";
+import { fromNested, nestedInput, nestedNames, valueAt } from "../../management/nouns/field.ts";
 import { nestedBody } from "./nesting.ts";
 import { parseNested, type Places } from "./patch.ts";
 
-/** The settings of a container that an endpoint has. */
-const { imageName, containerDiskInGb, dockerArgs, env, ports, containerRegistryAuthId } =
-  inlineTemplateFields;
-export const container = { imageName, containerDiskInGb, dockerArgs, env, ports, containerRegistryAuthId };
-
-const containerPlaces = nestedNames(container);
+const containerPlaces = nestedNames(containerFields);
 const places: Places = {
   ...nestedNames(endpointFields),
   gpuIds: "gpu",
@@ -73,51 +68,44 @@ const combined = {
   templateId: stringSchema.min(1).optional().meta({
     description: "A Serverless template whose container settings are copied; those of the body win.",
   }),
-};
-
-const combinedSchema = z.object({
-  gpu: z
-    .object({
-      pools: combined["gpu.pools"],
-      excludedTypes: combined["gpu.excludedTypes"],
-      allowedCudaVersions: z.array(z.string()).optional(),
-      minCudaVersion: z.string().optional(),
-    })
-    .optional(),
-  cpu: combined.cpu,
-  templateId: combined.templateId,
   scaling: scalingSchema.optional(),
-});
-type Combined = z.output<typeof combinedSchema>;
+};
+const combinedSchema = z.object(combined);
+type Combined = z.output<typeof combinedSchema> & { readonly hasGpu: boolean };
+
+function readCombined(body: object): Combined {
+  const values = Object.keys(combined).map((place) => [place, valueAt(body, place)]);
+  return { ...combinedSchema.parse(Object.fromEntries(values)), hasGpu: valueAt(body, "gpu") !== undefined };
+}
 
 export const creationSchema = nestedBody({
   ...nestedInput(endpointFields, "creation"),
-  ...nestedInput(container, "creation"),
+  ...nestedInput(containerFields, "creation"),
   ...combined,
   scaling: scalingSchema,
 }).meta({ id: "CreateServerlessInput" });
 
 export const updateSchema = nestedBody({
   ...nestedInput(endpointFields, "update"),
-  ...nestedInput(container, "update"),
+  ...nestedInput(containerFields, "update"),
   ...combined,
-  scaling: scalingSchema.optional(),
 }).meta({ id: "UpdateServerlessInput" });
 
 // Patches
 
 export async function creationPatch(request: RequestContext, body: object): Promise<EndpointPatch> {
-  const { templateId, ...read } = combinedSchema.parse(body);
+  const read = readCombined(body);
+  const { templateId } = read;
   const source = templateId === undefined ? undefined : await requireServerlessTemplate(request, templateId);
-  const sent = fromNested(container, body, source ? "update" : "creation");
+  const sent = fromNested(containerFields, body, source ? "update" : "creation");
   if (!source && sent["imageName"] === undefined) throw missingImage();
-  if (!read.gpu && !read.cpu) {
+  if (!read.hasGpu && !read.cpu) {
     throw new ServiceError("invalid_input", "gpu: must be sent, or cpu: an endpoint runs on GPUs or on CPUs");
   }
+  const own = fromNested(endpointFields, body, "creation");
   return parseEndpoint({
-    ...fromNested(endpointFields, body, "creation"),
-    ...cudaVersionsOf(read, source),
-    ...computeOf(read, undefined),
+    ...withCudaOf(source, own, read),
+    ...computeOf(read, own, undefined),
     ...scalerOf(read),
     template: withSource(sent, source),
   });
@@ -128,8 +116,9 @@ export async function updatePatch(
   stored: EndpointRecord,
   body: object,
 ): Promise<EndpointPatch> {
-  const { templateId, ...read } = combinedSchema.parse(body);
-  const sent = fromNested(container, body, "update");
+  const read = readCombined(body);
+  const { templateId } = read;
+  const sent = fromNested(containerFields, body, "update");
   const source =
     templateId === undefined
       ? await requireTemplate(request, stored.templateId)
@@ -137,9 +126,10 @@ export async function updatePatch(
   const changesContainer = templateId !== undefined || Object.keys(sent).length > 0;
   // A template of the endpoint alone takes the change; of any other one it gets a copy.
   const isOwn = templateId === undefined && source.isBound;
+  const own = fromNested(endpointFields, body, "update");
   return parseEndpoint({
-    ...fromNested(endpointFields, body, "update"),
-    ...computeOf(read, stored),
+    ...own,
+    ...computeOf(read, own, stored),
     ...scalerOf(read),
     // Variables of the endpoint alone would win over those that the container gets.
     ...((sent["env"] !== undefined || templateId !== undefined) && { env: [] }),
@@ -149,10 +139,13 @@ export async function updatePatch(
   });
 }
 
-/** Those of the template, where the body of a GPU endpoint sets nothing about CUDA. */
-function cudaVersionsOf({ gpu }: Combined, source: TemplateRecord | undefined): object {
-  const isUnset = gpu && gpu.allowedCudaVersions === undefined && !gpu.minCudaVersion;
-  return isUnset && source?.allowedCudaVersions ? { allowedCudaVersions: source.allowedCudaVersions } : {};
+type Sent = Readonly<Record<string, unknown>>;
+
+/** With the CUDA versions of the template, where the body of a GPU endpoint sets nothing about CUDA. */
+function withCudaOf(source: TemplateRecord | undefined, own: Sent, { hasGpu }: Combined): Sent {
+  const isUnset = hasGpu && own["allowedCudaVersions"] === undefined && !own["minCudaVersion"];
+  const allowedCudaVersions = source?.allowedCudaVersions;
+  return isUnset && allowedCudaVersions ? { ...own, allowedCudaVersions } : own;
 }
 
 function parseEndpoint(patch: object): EndpointPatch {
@@ -160,47 +153,40 @@ function parseEndpoint(patch: object): EndpointPatch {
 }
 
 /** Settings of a container over those of a template; variables are merged where `mergesEnv`, else replaced. */
-function withSource(
-  sent: Readonly<Record<string, unknown>>,
-  source: TemplateRecord | undefined,
-  mergesEnv = true,
-): object {
+function withSource(sent: Sent, source: TemplateRecord | undefined, mergesEnv = true): object {
   if (!source) return sent;
+  const stored = new Map<string, unknown>(Object.entries(source));
+  // Empty is what clears; null would leave what is stored.
+  const copied = Object.keys(containerFields).map((name) => [name, stored.get(name) ?? ""]);
   const variables = Array.isArray(sent["env"]) ? (sent["env"] as TemplateRecord["env"]) : undefined;
   return {
-    imageName: source.imageName,
-    containerDiskInGb: source.containerDiskInGb,
-    dockerArgs: source.dockerArgs,
-    ports: source.ports,
-    containerRegistryAuthId: source.containerRegistryAuthId ?? "",
+    ...Object.fromEntries(copied),
     ...sent,
     env: variables === undefined ? source.env : mergesEnv ? mergeVariables(source.env, variables) : variables,
   };
 }
 
 /** GPUs or CPUs; which of them an endpoint has never changes. */
-function computeOf({ gpu, cpu }: Combined, stored: EndpointRecord | undefined): object {
-  if (gpu && cpu) throw new ServiceError("invalid_input", "cpu: must not be sent together with gpu");
+function computeOf(read: Combined, own: Sent, stored: EndpointRecord | undefined): object {
+  const { hasGpu, cpu, "gpu.pools": pools, "gpu.excludedTypes": excluded = [] } = read;
+  if (hasGpu && cpu) throw new ServiceError("invalid_input", "cpu: must not be sent together with gpu");
   const isCpu = stored ? stored.gpuIds === null : cpu !== undefined;
-  if (gpu && isCpu) throw new ServiceError("invalid_input", "gpu: is not possible for a CPU endpoint");
+  if (hasGpu && isCpu) throw new ServiceError("invalid_input", "gpu: is not possible for a CPU endpoint");
   if (cpu && !isCpu) throw new ServiceError("invalid_input", "cpu: is not possible for a GPU endpoint");
   if (cpu) return { instanceIds: cpu.map(instanceId) };
-  if (gpu?.allowedCudaVersions?.length && gpu.minCudaVersion) {
+  if (own["allowedCudaVersions"] && own["minCudaVersion"]) {
     throw new ServiceError(
       "invalid_input",
       "gpu.minCudaVersion: must not be sent together with allowedCudaVersions",
     );
   }
-  if (gpu?.excludedTypes?.length && !gpu.pools && stored) {
+  if (excluded.length > 0 && !pools && stored) {
     throw new ServiceError("invalid_input", "gpu.excludedTypes: must be sent together with pools");
   }
-  if (isCpu || (stored && !gpu?.pools)) return {};
-  requireExclusionsInPools(gpu?.pools ?? GPU_TIER_NAMES, gpu?.excludedTypes ?? []);
-  return {
-    gpuIds: [...(gpu?.pools ?? GPU_TIER_NAMES), ...(gpu?.excludedTypes ?? []).map((id) => `-${id}`)].join(
-      ",",
-    ),
-  };
+  if (isCpu || (stored && !pools)) return {};
+  const named = pools ?? GPU_TIER_NAMES;
+  requireExclusionsInPools(named, excluded);
+  return { gpuIds: [...named, ...excluded.map((id) => `-${id}`)].join(",") };
 }
 
 /** Each excluded card is of one of the pools, and one card at least is left. */

@@ -4,16 +4,17 @@ import type { EndpointRecord } from "../../management/endpoints/endpoints.ts";
 import { findOwnTemplates, type TemplateRecord } from "../../management/endpoints/templates.ts";
 import { attachedIds } from "../../management/endpoints/volumes.ts";
 import type { RequestContext } from "../../management/context.ts";
+import { containerFields } from "../../management/nouns/container.ts";
 import { endpointFields } from "../../management/nouns/endpoint.ts";
 import { nestedOutput, toNested } from "../../management/nouns/field.ts";
-import { container, mergeVariables, scalingSchema } from "./endpoint-bodies.ts";
+import { mergeVariables, scalingSchema } from "./endpoint-bodies.ts";
 import { nest, nestedAnswer } from "./nesting.ts";
 
 const url = z.url();
 export const endpointSchema = nestedAnswer({
   id: z.string().meta({ example: "jpnw0v75y3qoql" }),
   ...nestedOutput(endpointFields),
-  ...nestedOutput(container),
+  ...nestedOutput(containerFields),
   requestUrls: z.union([
     z.object({
       run: url,
@@ -65,7 +66,7 @@ function show({ origin }: RequestContext, endpoint: EndpointRecord, template: Te
   return nest({
     id: endpoint.id,
     ...Object.fromEntries(own.filter(([place]) => !isCpu || !place.startsWith("gpu."))),
-    ...toNested(container, { ...template, env: variables }),
+    ...toNested(containerFields, { ...template, env: variables }),
     ...(isCpu ? { cpu: endpoint.instanceIds.map(showInstance) } : showPools(endpoint.gpuIds ?? "")),
     networkVolumes: attachedIds(endpoint),
     scaling: showScaler(endpoint),

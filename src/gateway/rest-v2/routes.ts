@@ -13,7 +13,9 @@ import { mount, splitRequest, type Api, type OnRequest, type Route } from "../ro
 import { buildRoutes, clusterRoutes, delegationRoutes, globalVolumeRoutes, podRoutes } from "./absent.ts";
 import { accountRoutes } from "./account.ts";
 import { billingRoutes } from "./billing.ts";
-import { catalogRoutes } from "./catalog.ts";
+import { cpuRoutes } from "./catalog/cpus.ts";
+import { dataCenterRoutes } from "./catalog/data-centers.ts";
+import { gpuRoutes } from "./catalog/gpus.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { registryRoutes, volumeRoutes } from "./storage.ts";
 import { publicTemplateRoutes, templateRoutes } from "./templates.ts";
@@ -27,7 +29,10 @@ const SUBJECTS: readonly Subject[] = [
   { tag: "REST v2 templates", routes: templateRoutes },
   { tag: "REST v2 network volumes", routes: [...volumeRoutes, ...globalVolumeRoutes] },
   { tag: "REST v2 registries", routes: [...delegationRoutes, ...registryRoutes] },
-  { tag: "REST v2 catalog", routes: [...catalogRoutes, ...publicTemplateRoutes] },
+  {
+    tag: "REST v2 catalog",
+    routes: [...gpuRoutes, ...cpuRoutes, ...dataCenterRoutes, ...publicTemplateRoutes],
+  },
   { tag: "REST v2 billing", routes: billingRoutes },
   { tag: "REST v2 pods", routes: podRoutes },
   { tag: "REST v2 clusters", routes: clusterRoutes },

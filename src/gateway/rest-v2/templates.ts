@@ -17,12 +17,8 @@ import {
   nestedOutput,
   toNested,
 } from "../../management/nouns/field.ts";
-import {
-  imageSchema,
-  templateFields,
-  templatePatchSchema,
-  type TemplatePatch,
-} from "../../management/nouns/template.ts";
+import { imageSchema } from "../../management/nouns/container.ts";
+import { templateFields, templatePatchSchema, type TemplatePatch } from "../../management/nouns/template.ts";
 import { nest, nestedAnswer, nestedBody } from "./nesting.ts";
 import { pageOf, pageQuerySchema, pageSchema } from "./page.ts";
 import { parseNested, withPlaces } from "./patch.ts";

@@ -18,17 +18,15 @@ import { withPost, type Route } from "../route.ts";
 import type { RestApi } from "./context.ts";
 import { parsePatch } from "./input.ts";
 import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
+import { cpuSizes, VCPU_COUNT_DEFAULT, type RequestedCompute } from "../../management/nouns/compute.ts";
 import {
-  cpuSizes,
   endpointCreateSchema,
   endpointFields,
   endpointPatchSchema,
   endpointSchema,
   endpointUpdateSchema,
-  VCPU_COUNT_DEFAULT,
   type EndpointPatch,
   type EndpointUpdate,
-  type RequestedCompute,
 } from "../../management/nouns/endpoint.ts";
 import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
 import { toRestTemplate } from "./templates.ts";

@@ -1,6 +1,5 @@
 /** The requested properties of a pod or a cluster. */
 import * as z from "zod";
-import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
 import { findGpuCard } from "../../catalog/gpu-cards.ts";
 import {
   environmentSchema,
@@ -10,15 +9,12 @@ import {
   stringSchema,
   wholeNumber,
 } from "../input-schemas.ts";
-import { mountPathSchema, portsSchema } from "../nouns/template.ts";
+import { instanceIdSchema } from "../nouns/compute.ts";
+import { mountPathSchema, portsSchema } from "../nouns/container.ts";
 import { ServiceError } from "../../contract/errors.ts";
 
 const cardSchema = z.string().refine((id) => findGpuCard(id) !== undefined, {
   error: ({ input }) => `'${String(input)}' is no GPU type; gpuTypes lists them`,
-});
-const instanceSchema = z.string().superRefine((id, context) => {
-  const reading = readCpuInstance(id);
-  if (reading.kind === "refused") context.addIssue(reading.reason);
 });
 
 const containerFields = {
@@ -40,7 +36,7 @@ export const gpuPodSchema = z
     ...containerFields,
     gpuTypeId: optionalNonEmpty(cardSchema),
     gpuTypeIdList: optional(z.array(cardSchema)),
-    instanceIds: optional(z.array(instanceSchema)),
+    instanceIds: optional(z.array(instanceIdSchema)),
     gpuCount: optional(wholeNumber(0)),
     volumeInGb: optional(wholeNumber(0)),
     minVcpuCount: optional(wholeNumber(0)),
@@ -56,7 +52,7 @@ export const gpuPodSchema = z
   );
 
 export const cpuPodSchema = z
-  .object({ ...containerFields, instanceId: optionalNonEmpty(instanceSchema) })
+  .object({ ...containerFields, instanceId: optionalNonEmpty(instanceIdSchema) })
   .refine(hasImage, IMAGE_MISSING);
 
 export const clusterSchema = z

@@ -6,7 +6,7 @@ import {
   readCpuInstance,
   type CpuFlavor,
 } from "../../catalog/cpu-flavors.ts";
-import { cpuStatus, type StockStatus } from "../../domain/placement/stock.ts";
+import { cpuStatus, type Product, type StockStatus } from "../../domain/placement/stock.ts";
 import { optionalNonEmpty, stringSchema } from "../input-schemas.ts";
 import { presentStock, type CatalogContext } from "./present-stock.ts";
 import { cpuPrice } from "./prices.ts";
@@ -16,6 +16,9 @@ export const cpuQuestionSchema = z.object({
   dataCenterId: optionalNonEmpty(stringSchema),
   instanceId: optionalNonEmpty(stringSchema),
 });
+type CpuQuestion = z.output<typeof cpuQuestionSchema> & {
+  readonly products?: readonly Product[] | undefined;
+};
 
 /** Flavors, or the one of this id. */
 export function listCpuFlavors({ id }: z.output<typeof cpuFilterSchema>): readonly CpuFlavor[] {
@@ -32,11 +35,11 @@ export type CpuOffer = {
 export async function cpuOffer(
   context: CatalogContext,
   flavor: CpuFlavor,
-  { dataCenterId, instanceId }: z.output<typeof cpuQuestionSchema>,
+  { instanceId, ...question }: CpuQuestion,
 ): Promise<CpuOffer> {
   const size = instanceId === undefined ? smallest(flavor) : sizeOf(flavor, instanceId);
   if (size === undefined) return { status: null, price: null };
-  const status = cpuStatus(await presentStock(context), size, dataCenterId);
+  const status = cpuStatus(await presentStock(context), size, question);
   return { status, price: cpuPrice(size.vcpus) };
 }
 

@@ -41,15 +41,17 @@ export async function listGpus(context: CatalogContext, filter: GpuFilter = {}):
   return cards.map((card) => ({ card, price: gpuPrice(card, prices), hosts }));
 }
 
-/** What is to be had of a card. All hosts are "secure"; there are no community hosts and no clusters. */
-export function gpuOffer(
-  { card, hosts }: Pick<ListedGpu, "card" | "hosts">,
-  question: OfferQuestion,
-): GpuOffer {
-  const { gpuCount = 1, dataCenterId, countryCode, minVcpuCount, minMemoryInGb } = question;
-  const candidates = question.secureCloud === false || question.isCluster ? [] : hosts;
-  const request = { gpuCount, dataCenterId, countryCode, minVcpuCount, minMemoryGb: minMemoryInGb };
-  return offerOf(card, candidates, request);
+/** What is to be had of a card, asked as in GraphQL. */
+export function gpuOffer({ card, hosts }: ListedGpu, question: OfferQuestion): GpuOffer {
+  const { gpuCount = 1, secureCloud, isCluster, countryCode, minMemoryInGb, ...rest } = question;
+  return offerOf(card, hosts, {
+    ...rest,
+    gpuCount,
+    products: isCluster ? ["CLUSTER"] : undefined,
+    cloud: secureCloud === false ? "COMMUNITY" : undefined,
+    countryCodes: countryCode === undefined ? undefined : [countryCode],
+    minMemoryGb: minMemoryInGb,
+  });
 }
 
 /** Most GPUs that one worker can have on the largest host; 1 where there is none. */

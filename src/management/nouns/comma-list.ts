@@ -1,8 +1,5 @@
 /** Lists that are stored and sent as one text, with commas between the entries. */
 import * as z from "zod";
-import { stringsSchema } from "../../contract/rest/rest.ts";
-import { splitList } from "../../db/schema.ts";
-import { clearable } from "../input-schemas.ts";
 
 /** Naming all GPUs or places that there are takes a third of it. */
 const LIST_MAX_CHARACTERS = 4_096;
@@ -29,22 +26,3 @@ export function commaList(isAllowed: (entry: string) => boolean, allowed: string
 export function joinList(values: readonly string[] | null | undefined): string | null | undefined {
   return values ? values.join(",") : values;
 }
-
-/** Clients refuse answers with any other version. */
-export const CUDA_VERSIONS = ["11.8", ...Array.from({ length: 10 }, (_, minor) => `12.${minor}`), "13.0"];
-
-/** Acceptable CUDA versions of hosts. */
-export const cudaVersionsField = {
-  type: "String",
-  input: "Comma list such as 12.8,13.0; empty means any.",
-  output: "Comma list; null means any.",
-  patch: clearable(commaList((version) => CUDA_VERSIONS.includes(version), CUDA_VERSIONS.join(", "))),
-  default: null,
-  v2: {
-    name: "allowedCudaVersions",
-    input: stringsSchema.optional().meta({ example: ["12.8"] }),
-    toPatch: joinList,
-    output: z.array(z.string()),
-    toOutput: splitList,
-  },
-};

@@ -1,9 +1,6 @@
 /** What clients set of an endpoint. */
 import * as z from "zod";
-import { readCpuInstance } from "../../catalog/cpu-flavors.ts";
-import { dataCentersOf } from "../../catalog/data-centers.ts";
-import { modelsOfGpuIds, readGpuIds, unknownExclusion } from "../../catalog/gpu-selection.ts";
-import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
+import type { EndpointSettings } from "../../contract/flash/app-settings.ts";
 import {
   EXECUTION_TIMEOUT_DEFAULT_MS,
   EXECUTION_TIMEOUT_MAX_MS,
@@ -12,8 +9,6 @@ import {
 } from "../../contract/limits.ts";
 import {
   blankIsAbsent,
-  cpuFlavorIdsSchema,
-  gpuTypeIdsSchema,
   nameSchema as restNameSchema,
   stringsSchema,
   warningsSchema,
@@ -21,9 +16,10 @@ import {
 } from "../../contract/rest/rest.ts";
 import { podSchema } from "../../contract/rest/rest-pod.ts";
 import { hasFlashBoot } from "../../domain/placement/standby.ts";
-import { splitList, type endpoint } from "../../db/schema.ts";
+import type { endpoint } from "../../db/schema.ts";
 import {
   clearable,
+  listOf,
   oneOf,
   optional,
   optionalNonEmpty,
@@ -31,9 +27,10 @@ import {
   stringSchema,
   wholeNumber,
 } from "../input-schemas.ts";
-import { commaList, commaListSchema, CUDA_VERSIONS, cudaVersionsField, joinList } from "./comma-list.ts";
-import { patchShape, restInput, restOutput, type Fields } from "./field.ts";
-import { environmentField, inlineTemplateSchema, templateSchema } from "./template.ts";
+import { computeFields, computeShape } from "./compute.ts";
+import { environmentField } from "./container.ts";
+import { patchShape, restInput, restOutput, type Field, type Fields } from "./field.ts";
+import { inlineTemplateSchema, templateSchema } from "./template.ts";
 import {
   IDLE_TIMEOUT_DEFAULT_SECONDS,
   IDLE_TIMEOUT_MAX_SECONDS,
@@ -41,34 +38,6 @@ import {
   WORKERS_MAX_DEFAULT,
   WORKERS_PER_ENDPOINT_MAX,
 } from "../../contract/endpoint.ts";
-
-const COUNTRIES = ["CZ", "FR", "GB", "NO", "RO", "US"];
-const DATA_CENTER = /^[A-Z]{2,3}-[A-Z]{2,3}-\d{1,3}$/;
-
-const gpuIdsSchema = commaListSchema.transform((gpuIds, context) => {
-  const reading = readGpuIds(gpuIds);
-  const allowed = `Allowed: ${GPU_TIER_NAMES.join(", ")}, GPU type names, and -<GPU type name> to leave one out`;
-  if (reading.kind === "unknown-gpu") {
-    context.addIssue(`'${reading.token}' is no GPU tier or type. ${allowed}`);
-  }
-  if (reading.kind === "no-gpu") context.addIssue(`must name at least one GPU tier. ${allowed}`);
-  const unknown = unknownExclusion(gpuIds);
-  if (reading.kind === "selection" && unknown !== undefined) {
-    const hint = unknown.nearest === undefined ? allowed : `Did you mean '-${unknown.nearest}'?`;
-    context.addIssue(`'-${unknown.model}' leaves nothing out: no card has that name. ${hint}`);
-  }
-  return gpuIds;
-});
-
-const instanceIdSchema = z.string().superRefine((instanceId, context) => {
-  const reading = readCpuInstance(instanceId);
-  if (reading.kind === "refused") context.addIssue(reading.reason);
-});
-
-const locationsSchema = commaList(
-  (location) => COUNTRIES.includes(location) || DATA_CENTER.test(location),
-  `${COUNTRIES.join(", ")} and data center ids such as EU-RO-1`,
-);
 
 /** A list that is not offered; clients send it empty where they do not use it. */
 function absent(error: string, description: string) {
@@ -113,14 +82,6 @@ const executionTimeoutSchema = z.preprocess(
   wholeNumber(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS).optional(),
 );
 
-/** Lists may contain nulls, as their GraphQL types allow; they are ignored. */
-function listOf<Schema extends z.ZodType>(schema: Schema) {
-  return z.preprocess(
-    (list) => (Array.isArray(list) ? list.filter((element) => element !== null) : list),
-    z.array(schema),
-  );
-}
-
 /** Null and the empty string mean no volumes. */
 const volumeIdsSchema = z.preprocess(
   (volumes) => (volumes === "" || volumes === null ? [] : volumes),
@@ -130,6 +91,7 @@ const volumeIdsSchema = z.preprocess(
 );
 
 type EndpointRow = typeof endpoint.$inferSelect;
+type Column = keyof EndpointRow;
 
 const SCALER_TYPES = ["QUEUE_DELAY", "REQUEST_COUNT"] as const;
 const FLASH_BOOT_TYPES = ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] as const;
@@ -138,25 +100,6 @@ const FLASH_BOOT_TYPES = ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] as const;
 const NESTED_TYPES = ["QUEUE", "LOAD_BALANCER"] as const;
 type NestedType = (typeof NESTED_TYPES)[number];
 const workerCount = wholeNumber(0, WORKERS_PER_ENDPOINT_MAX);
-
-/** vCPUs of a CPU worker that asks for no number of them. */
-export const VCPU_COUNT_DEFAULT = 2;
-
-/** CPU flavors and vCPUs of sizes such as cpu5c-4-8. */
-export function cpuSizes(instanceIds: readonly string[]): {
-  readonly flavors: string[];
-  readonly vcpus: number | undefined;
-} {
-  const parts = instanceIds.map((id) => id.split("-"));
-  const vcpus = Number(parts[0]?.[1]);
-  return { flavors: [...new Set(parts.map(([flavor = ""]) => flavor))], vcpus: vcpus || undefined };
-}
-
-/** The data centers of a country; one that is named stands for itself. */
-function dataCentersAt(location: string): readonly string[] {
-  if (DATA_CENTER.test(location)) return [location];
-  return dataCentersOf(location).map(({ id }) => id);
-}
 
 const orEmpty = (stored: string | null): string => stored ?? "";
 
@@ -187,39 +130,7 @@ export const endpointFields = {
       toOutput: (type: EndpointRow["type"]) => (type === "QB" ? "QUEUE" : "LOAD_BALANCER"),
     },
   },
-  gpuIds: {
-    type: "String",
-    input: "Tiers in order of preference; '-<GPU type name>' excludes a card, by its full name.",
-    output: "As it was sent; null for a CPU endpoint.",
-    patch: optionalNonEmpty(gpuIdsSchema),
-    workerTrait: true,
-    rest: {
-      name: "gpuTypeIds",
-      output: z.array(z.string()),
-      toOutput: (gpuIds: string | null) => modelsOfGpuIds(gpuIds ?? ""),
-    },
-  },
-  gpuCount: {
-    type: "Int",
-    input: "GPUs of each worker; 1 by default.",
-    output: "GPUs of each worker; 0 for a CPU endpoint.",
-    patch: optional(wholeNumber(0)),
-    workerTrait: true,
-    rest: { input: zeroIsAbsent(wholeNumber(1)), output: z.int() },
-    v2: { name: "gpu.count", input: wholeNumber(1).optional(), output: z.int() },
-  },
-  instanceIds: {
-    type: "[String]",
-    input: "CPU sizes such as cpu5c-4-8; then gpuIds is not sent.",
-    output: "CPU sizes; empty for a GPU endpoint.",
-    patch: optional(listOf(instanceIdSchema)),
-    workerTrait: true,
-    rest: {
-      name: "cpuFlavorIds",
-      output: z.array(z.string()),
-      toOutput: (ids: readonly string[]) => cpuSizes(ids).flavors,
-    },
-  },
+  ...computeFields,
   templateId: {
     type: "String",
     input: "A Serverless template of the account.",
@@ -327,29 +238,6 @@ export const endpointFields = {
       toOutput: (flashBootType: EndpointRow["flashBootType"]) => flashBootType ?? "OFF",
     },
   },
-  locations: {
-    type: "String",
-    input:
-      "Comma list of countries or data centers; empty means any. Hosts that only simulate GPUs, as those of npm start, count as being everywhere unless they say where they are.",
-    output: "Comma list of countries and data centers; null means any.",
-    patch: clearable(locationsSchema),
-    default: null,
-    workerTrait: true,
-    rest: {
-      name: "dataCenterIds",
-      input: stringsSchema.nullish().meta({ example: ["EU-RO-1"] }),
-      toPatch: joinList,
-      output: z.array(z.string()),
-      toOutput: (locations: string | null) => splitList(locations).flatMap(dataCentersAt),
-    },
-    v2: {
-      name: "dataCenterIds",
-      input: stringsSchema.optional().meta({ example: ["EU-RO-1"] }),
-      toPatch: joinList,
-      output: z.array(z.string()),
-      toOutput: (locations: string | null) => splitList(locations).flatMap(dataCentersAt),
-    },
-  },
   networkVolumeId: {
     type: "String",
     input: "One volume of the account, or empty or null for none; takes the place of networkVolumeIds.",
@@ -378,30 +266,6 @@ export const endpointFields = {
       output: z.array(z.string()),
     },
   },
-  allowedCudaVersions: {
-    ...cudaVersionsField,
-    workerTrait: true,
-    rest: {
-      input: stringsSchema.nullish().meta({ example: ["12.8"] }),
-      toPatch: joinList,
-      output: z.array(z.string()),
-      toOutput: splitList,
-    },
-    v2: { ...cudaVersionsField.v2, name: "gpu.allowedCudaVersions" },
-  },
-  minCudaVersion: {
-    type: "String",
-    input: "Such as 12.8; empty means any.",
-    patch: clearable(oneOf(CUDA_VERSIONS)),
-    default: null,
-    workerTrait: true,
-    rest: {
-      input: stringSchema.nullish(),
-      output: z.string().optional(),
-      toOutput: (version: string | null) => version ?? undefined,
-    },
-    v2: { name: "gpu.minCudaVersion", input: stringSchema.optional(), output: z.string().nullable() },
-  },
   env: {
     ...environmentField,
     input: "Variables of this endpoint alone, at most 50; they win over the template's.",
@@ -422,7 +286,7 @@ export const endpointFields = {
     patch: optional(listOf(stringSchema)),
     default: [],
   },
-} satisfies Fields<keyof EndpointRow>;
+} satisfies Fields<Column> & Record<keyof EndpointSettings, Field<Column>>;
 
 /** What a saveEndpoint asks to be different; undefined keeps, null clears. */
 export const endpointPatchSchema = z
@@ -443,22 +307,6 @@ export const endpointPatchSchema = z
     error: "must not be sent together with gpuIds: an endpoint runs on GPUs or on CPU instances",
   });
 export type EndpointPatch = Partial<z.output<typeof endpointPatchSchema>>;
-
-/** GPUs or CPUs in REST, which are read together. */
-const computeShape = {
-  computeType: blankIsAbsent(oneOf(["GPU", "CPU"])),
-  gpuTypeIds: gpuTypeIdsSchema.nullish().meta({
-    description: "GPU types in order of preference; a new endpoint that names none takes any.",
-    example: ["NVIDIA GeForce RTX 4090", "NVIDIA L40S"],
-  }),
-  cpuFlavorIds: cpuFlavorIdsSchema.nullish().meta({
-    description: "CPU families in order of preference, for an endpoint whose computeType is CPU.",
-  }),
-  vcpuCount: zeroIsAbsent(wholeNumber(1, 32)).meta({
-    description: `vCPUs of each CPU worker; ${VCPU_COUNT_DEFAULT} by default.`,
-  }),
-};
-export type RequestedCompute = Partial<z.output<z.ZodObject<typeof computeShape>>>;
 
 /** Body of `POST /v1/endpoints`. */
 export const endpointCreateSchema = z

@@ -224,7 +224,8 @@ export function nestedNames(table: Fields): Readonly<Record<string, string>> {
   return collect(table, (name, { v2 }) => [name, v2?.name]);
 }
 
-function valueAt(body: object, place: string): unknown {
+/** What stands at a place of a body; undefined where there is nothing. */
+export function valueAt(body: object, place: string): unknown {
   return place
     .split(".")
     .reduce<unknown>((value, name) => (isObject(value) ? Reflect.get(value, name) : undefined), body);

@@ -20,6 +20,14 @@ _SAVE_ENDPOINT = "mutation ($input: EndpointInput!) { saveEndpoint(input: $input
 _SAVE_TEMPLATE = "mutation ($input: SaveTemplateInput) { saveTemplate(input: $input) { id } }"
 _DELETE_ENDPOINT = "mutation ($id: String) { deleteEndpoint(id: $id) }"
 
+# Members of a manifest that saveEndpoint takes in another form, or not at all.
+_CONVERTED = frozenset(
+    (
+        *("is_load_balanced", "client_mode", "max_concurrency", "imageName", "env", "template"),
+        *("locations", "networkVolumeId", "networkVolume", "networkVolumes"),
+    )
+)
+
 
 class OwnImage:
     """The endpoint on the service that an Endpoint(name=…, image=…) stands for."""
@@ -81,20 +89,8 @@ class OwnImage:
 
     def _fields(self, connection: Connection) -> dict[str, Any]:
         resource = self._endpoint.resource()
-        keys = (
-            *(
-                "gpuIds",
-                "gpuCount",
-                "minCudaVersion",
-                "instanceIds",
-                "workersMin",
-                "workersMax",
-                "idleTimeout",
-            ),
-            *("executionTimeoutMs", "scalerType", "scalerValue", "flashBootType"),
-        )
         fields: dict[str, Any] = {"name": self._endpoint.name}
-        fields |= {key: resource[key] for key in keys if key in resource}
+        fields |= {key: value for key, value in resource.items() if key not in _CONVERTED}
         if "locations" in resource:
             places = resource["locations"].split(",")
             fields["locations"] = ",".join(dict.fromkeys(country_of(place) for place in places))
