@@ -27,6 +27,8 @@ import { webhookSecret } from "../../src/db/schema.ts";
 import { ensureWebhookSecrets, rotateWebhookSecret } from "../../src/management/secrets/webhook-secrets.ts";
 import { WEBHOOK_SECRET_OVERLAP_MS } from "../../src/db/credentials/webhook-secrets.ts";
 import { freshAccount } from "./accounts.ts";
+import { endpointFields } from "../../src/management/nouns/endpoint.ts";
+import { defaultsOf } from "../../src/management/nouns/field.ts";
 
 const db = openDatabase(env.DB);
 const NOW = 1_000;
@@ -56,30 +58,15 @@ const templateValues = (name: string): TemplateValues => ({
 });
 
 const endpointValues = (templateId: string): EndpointValues => ({
+  ...defaultsOf(endpointFields),
   name: "endpoint",
   type: "QB",
   templateId,
   gpuIds: "ADA_24",
   gpuCount: 1,
   instanceIds: [],
-  idleTimeoutSeconds: 5,
-  locations: null,
-  networkVolumeId: null,
-  networkVolumeIds: [],
-  flashEnvironmentId: null,
   flashBuildId: null,
   scalerType: "QUEUE_DELAY",
-  scalerValue: 4,
-  workersMin: 0,
-  workersMax: 3,
-  workersPfbTarget: 0,
-  env: [],
-  allowedCudaVersions: null,
-  minCudaVersion: null,
-  executionTimeoutMs: 600_000,
-  queueDepthMax: 1_000_000,
-  flashBootType: null,
-  compliance: [],
 });
 
 function by(accountId: string, now = NOW): Author {

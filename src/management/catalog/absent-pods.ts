@@ -10,7 +10,8 @@ import {
   wholeNumber,
 } from "../input-schemas.ts";
 import { instanceIdSchema } from "../nouns/compute.ts";
-import { mountPathSchema, portsSchema } from "../nouns/container.ts";
+import { portsSchema } from "../nouns/container.ts";
+import { mountPathSchema } from "../nouns/mounts.ts";
 import { ServiceError } from "../../contract/errors.ts";
 
 const cardSchema = z.string().refine((id) => findGpuCard(id) !== undefined, {

@@ -20,8 +20,6 @@ import type { Fields } from "./field.ts";
 
 const PORT_MAX = 65_535;
 
-export const mountPathSchema = z.string().regex(/^(\/.*)?$/, "must begin with /, such as /workspace");
-
 export const portsSchema = z.string().transform((ports, context) => {
   const entries = ports
     .split(",")

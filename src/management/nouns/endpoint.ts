@@ -10,7 +10,6 @@ import {
 import {
   blankIsAbsent,
   nameSchema as restNameSchema,
-  stringsSchema,
   warningsSchema,
   zeroIsAbsent,
 } from "../../contract/rest/rest.ts";
@@ -29,6 +28,7 @@ import {
 } from "../input-schemas.ts";
 import { computeFields, computeShape } from "./compute.ts";
 import { environmentField } from "./container.ts";
+import { networkVolumeFields } from "./mounts.ts";
 import { patchShape, restInput, restOutput, type Field, type Fields } from "./field.ts";
 import { inlineTemplateSchema, templateSchema } from "./template.ts";
 import {
@@ -82,14 +82,6 @@ const executionTimeoutSchema = z.preprocess(
   wholeNumber(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS).optional(),
 );
 
-/** Null and the empty string mean no volumes. */
-const volumeIdsSchema = z.preprocess(
-  (volumes) => (volumes === "" || volumes === null ? [] : volumes),
-  listOf(z.object({ networkVolumeId: z.string() }))
-    .transform((volumes) => volumes.map((volume) => volume.networkVolumeId).filter((id) => id !== ""))
-    .optional(),
-);
-
 type EndpointRow = typeof endpoint.$inferSelect;
 type Column = keyof EndpointRow;
 
@@ -100,8 +92,6 @@ const FLASH_BOOT_TYPES = ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] as const;
 const NESTED_TYPES = ["QUEUE", "LOAD_BALANCER"] as const;
 type NestedType = (typeof NESTED_TYPES)[number];
 const workerCount = wholeNumber(0, WORKERS_PER_ENDPOINT_MAX);
-
-const orEmpty = (stored: string | null): string => stored ?? "";
 
 export const endpointFields = {
   name: {
@@ -238,34 +228,7 @@ export const endpointFields = {
       toOutput: (flashBootType: EndpointRow["flashBootType"]) => flashBootType ?? "OFF",
     },
   },
-  networkVolumeId: {
-    type: "String",
-    input: "One volume of the account, or empty or null for none; takes the place of networkVolumeIds.",
-    patch: clearable(stringSchema),
-    default: null,
-    workerTrait: true,
-    rest: { input: stringSchema.nullish(), output: z.string(), toOutput: orEmpty },
-  },
-  networkVolumeIds: {
-    type: "[NetworkVolumeIds]",
-    inputType: "[NetworkVolumeIdsInput]",
-    input: "Several volumes, at most one per data center; they take the place of networkVolumeId.",
-    patch: volumeIdsSchema,
-    default: [],
-    workerTrait: true,
-    rest: {
-      input: stringsSchema.nullish(),
-      toPatch: (ids: readonly string[] | null | undefined) =>
-        ids?.map((networkVolumeId) => ({ networkVolumeId })) ?? ids,
-      output: z.array(z.string()),
-    },
-    v2: {
-      name: "networkVolumes",
-      input: stringsSchema.optional(),
-      toPatch: (ids: readonly string[] | undefined) => ids?.map((networkVolumeId) => ({ networkVolumeId })),
-      output: z.array(z.string()),
-    },
-  },
+  ...networkVolumeFields,
   env: {
     ...environmentField,
     input: "Variables of this endpoint alone, at most 50; they win over the template's.",

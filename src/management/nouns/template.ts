@@ -8,17 +8,10 @@ import {
   warningsSchema,
 } from "../../contract/rest/rest.ts";
 import type { template } from "../../db/schema.ts";
-import {
-  clearable,
-  nameSchema,
-  oneOf,
-  optional,
-  optionalNonEmpty,
-  stringSchema,
-  wholeNumber,
-} from "../input-schemas.ts";
+import { clearable, nameSchema, oneOf, optional, optionalNonEmpty, stringSchema } from "../input-schemas.ts";
 import { cudaVersionsField } from "./compute.ts";
-import { containerFields, mountPathSchema } from "./container.ts";
+import { containerFields } from "./container.ts";
+import { persistentVolumeFields } from "./mounts.ts";
 import { patchShape, restInput, restOutput, type Field, type Fields } from "./field.ts";
 
 const CATEGORIES = ["CPU", "GPU", "NVIDIA", "AMD"] as const;
@@ -99,23 +92,7 @@ export const inlineTemplateFields = {
 
 export const templateFields = {
   ...commonFields,
-  volumeInGb: {
-    type: "Int",
-    input: "GB of the volume of a pod; 0 for Serverless templates, and for new ones in REST.",
-    patch: optional(wholeNumber(0)),
-    workerTrait: true,
-    rest: { input: wholeNumber(0).nullish(), default: 0, output: z.int() },
-    v2: { name: "mounts.persistent.size", input: wholeNumber(10), default: 0 },
-  },
-  volumeMountPath: {
-    type: "String",
-    input: "Begins with /; in REST /workspace for a new template.",
-    patch: optional(mountPathSchema),
-    default: "",
-    workerTrait: true,
-    rest: { input: blankIsAbsent(stringSchema), default: "/workspace", output: z.string() },
-    v2: { name: "mounts.persistent.path", input: stringSchema },
-  },
+  ...persistentVolumeFields,
   portsConfig: {
     type: "[PortConfig]",
     inputType: "[PortConfigInput]",
