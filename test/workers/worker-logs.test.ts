@@ -389,7 +389,7 @@ describe("a follower", () => {
       return got;
     };
     const all = await read(5);
-    const times = all.map((event) => String((event?.data as { ts: string }).ts));
+    const times = all.map((event) => (event?.data as { ts?: string } | undefined)?.ts ?? "");
     expect(all.map((event) => String(event?.id).split("/")[0])).toEqual(times);
     const rest = await read(3, all[1]?.id);
     expect(rest.map(lineOf)).toEqual(all.slice(2).map(lineOf));
