@@ -14,10 +14,11 @@ import { LongestFirst } from "./test/support/longest-first.ts";
 const maxWorkers = Math.max(6, availableParallelism() - 1);
 
 /**
- * The Workers tests compute all of their time, and each of their runtimes first loads the whole edge: more of them than
- * there are cores only load it more often. They run behind the files of the other projects.
+ * The tests of some projects compute all of their time, and each process first loads what they test, for the Workers
+ * tests the whole edge: more processes than there are cores only load it more often. They run behind the files of the
+ * other projects.
  */
-const WORKERS_RUNTIMES = Math.max(2, availableParallelism() - 1);
+const COMPUTING = { maxWorkers: Math.max(2, availableParallelism() - 1), sequence: { groupOrder: 1 } };
 
 /** The tests start some hundred programs of ours: each is compiled once, not at every start. */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/node-compile");
@@ -43,6 +44,7 @@ export default defineConfig({
             "standalone/**/*.test.ts",
           ],
           isolate: false,
+          ...COMPUTING,
           testTimeout: 5_000,
         },
       },
@@ -51,6 +53,7 @@ export default defineConfig({
           name: "repository",
           include: ["test/lint/**/*.test.ts", "test/repository/**/*.test.ts"],
           isolate: false,
+          ...COMPUTING,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
@@ -81,8 +84,7 @@ export default defineConfig({
         test: {
           name: "workers",
           isolate: false,
-          maxWorkers: WORKERS_RUNTIMES,
-          sequence: { groupOrder: 1 },
+          ...COMPUTING,
           include: ["test/workers/**/*.test.ts"],
           globalSetup: ["./test/workers/receiver-setup.ts"],
           setupFiles: ["./test/workers/setup.ts"],

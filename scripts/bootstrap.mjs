@@ -102,7 +102,7 @@ function install() {
 // Parents
 
 /**
- * Calls back when npm has gone: a killed npm tells nobody. The scripts in package.json say `exec`, so that
+ * Calls back when npm has gone: a killed npm reports nothing. The scripts in package.json say `exec`, so that
  * no shell stays between npm and us, which would also swallow the signals that npm passes on.
  */
 function watchNpm(onGone) {

@@ -47,7 +47,7 @@ async function main(): Promise<number> {
   }
 }
 
-process.stdout.on("error", () => {}); // the reader has gone; the lifeline tells us why
+process.stdout.on("error", () => {}); // the reader has gone; the lifeline shows why
 try {
   process.exitCode = await main();
 } catch (error) {

@@ -157,7 +157,7 @@ async function killContainers({ host }: DockerScene): Promise<void> {
   for (const { Id } of await client.listContainers()) await client.getContainer(Id).kill();
 }
 
-/** Of all containers of the rig together; null for no limit. */
+/** Limits the memory of all containers of the rig together; null for no limit. */
 function limitMemory({ rig }: DockerScene, bytes: number | null): void {
   const isUnified = existsSync(join(CGROUPS, "cgroup.controllers"));
   const group = isUnified ? join(CGROUPS, rig.name) : join(CGROUPS, "memory", rig.name);

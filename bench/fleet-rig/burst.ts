@@ -33,9 +33,9 @@ export type BurstFigures = {
   readonly allWorkersMs: number;
   readonly drainedMs: number;
   readonly zeroMs: number;
-  /** Of all workers, from their placement to their end. */
+  /** Seconds of all workers, from their placement to their end. */
   readonly workerSecondsUsed: number;
-  /** Of all jobs, from taken to result. */
+  /** Seconds of all jobs, from taken to result. */
   readonly workerSecondsNeeded: number;
 };
 

@@ -1,6 +1,6 @@
 /** What usage costs at list price (Workers Paid, beyond all allotments), in dollars. */
 
-/** Of one job, or of any other unit. */
+/** What one job, or any other unit, uses. */
 export type Usage = {
   readonly workerRequests: number;
   readonly objectRequests: number;

@@ -45,7 +45,7 @@ export type BuildOptions = {
   /** File name of the archive within `.flash/`. */
   readonly output?: string | undefined;
   readonly exclude: readonly string[];
-  /** Of the workers, such as 3.12; by default that of the user's interpreter. */
+  /** Python version of the workers, such as 3.12; by default that of the user's interpreter. */
   readonly pythonVersion?: string | undefined;
   /** Interpreter, by name or path. */
   readonly python?: string | undefined;

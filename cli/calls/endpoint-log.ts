@@ -18,7 +18,7 @@ export type LogLine = z.infer<typeof lineSchema>;
 export type LogReader = {
   /** Only lines printed from then on, in ms. */
   readonly since: () => number;
-  /** Of lines that were printed before the call, the last so many. */
+  /** How many of the lines that were printed before the call are sent: the last ones. */
   readonly limit: number;
   readonly onOpen?: () => void;
   readonly onLine: (line: LogLine) => void;

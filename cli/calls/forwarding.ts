@@ -1,9 +1,9 @@
 /** Requests and responses that pass between a caller of the local server and the endpoint that answers. */
 import type { Service } from "../service/service.ts";
 
-/** Of the connection with the local server. */
+/** Headers that concern the connection with the local server. */
 const REQUEST_HOP_HEADERS = ["connection", "content-length", "host", "transfer-encoding", "expect"];
-/** Of one connection, or no longer true of a body that was unpacked on the way. */
+/** Headers that concern one connection, or are no longer true of a body that was unpacked on the way. */
 const RESPONSE_HOP_HEADERS = [
   "connection",
   "keep-alive",

@@ -27,7 +27,7 @@ export type EndpointInput = EndpointSettings & {
 export const FINGERPRINT_VARIABLE = "_FLASH_SOURCE_FINGERPRINT";
 
 export type InputFacts = {
-  /** Of the sources; undefined for live endpoints. */
+  /** Fingerprint of the sources; undefined for live endpoints. */
   readonly fingerprint?: string | undefined;
   readonly volumeIds: readonly string[];
 };

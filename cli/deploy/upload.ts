@@ -17,7 +17,7 @@ const RETRIES = { retries: 2, minTimeout: 2_000, factor: 1 };
 const GZIP_MAGIC = [0x1f, 0x8b];
 /** How often an upload resumes after another one has superseded it. */
 const SUPERSEDED_MAX = 20;
-/** Of an error body, in messages. */
+/** Characters of an error body in messages. */
 const ERROR_BODY_MAX_CHARACTERS = 500;
 
 export type Upload = {

@@ -32,7 +32,7 @@ const functionSchema = z.object({
   description: string.nullable(),
   /** Without `self`; of a class with one public method those of that method, of one with several none. */
   parameters: z.array(manifestParameterSchema),
-  /** Of a class: those of each public method, without `self`. Absent from older packages. */
+  /** Present for a class: the parameters of each public method, without `self`. Older packages leave it out. */
   methodParameters: z.record(string, z.array(manifestParameterSchema)).optional(),
 });
 export type DiscoveredFunction = z.infer<typeof functionSchema>;

@@ -98,7 +98,7 @@ function withoutNpm(environment: Cli["environment"]): Record<string, string | un
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !/^npm_/i.test(name)));
 }
 
-/** Of processes that fetch the same at the same time, the first one to be ready counts. */
+/** Puts a fetched package in place; of several processes that fetch it at once, the first one to be ready counts. */
 async function putInPlace(fresh: string, target: string): Promise<void> {
   if (existsSync(target) && !(await isWhole(target))) await discard(target, isWhole);
   try {

@@ -69,7 +69,7 @@ export function installationFiles({
   };
 }
 
-/** Of these there are builds of workerd. */
+/** Platforms for which there are builds of workerd. */
 const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"];
 
 type Platform = {

@@ -50,7 +50,7 @@ function plainItem(kind: "secret" | "registry", sourceId: string, name: string):
 
 const KEY_END_CHARACTERS = 12;
 
-/** Of a line of authorized_keys: type and key identify it, the comment is for people. */
+/** The item for a line of authorized_keys: type and key identify it, the comment is for the reader. */
 export function sshKeyItem(line: string): Item | undefined {
   const [type = "", key = "", ...comment] = line.trim().split(/\s+/);
   if (key === "") return undefined;

@@ -26,7 +26,7 @@ export class Credentials {
     return new Credentials(cli, entries);
   }
 
-  /** Of a secret or a registry credential, when the file has it. */
+  /** The credential for a secret or a registry, when the file has it. */
   fromFile(item: Item): Credential | undefined {
     const [first, second] = variablesOf(item).map((name) => this.#entries[name]);
     if (!first) return undefined;

@@ -7,7 +7,7 @@ export type Kind = (typeof KINDS)[number];
 /** Settings as Edgerun's management API spells them; a template's are beside those of its endpoint. */
 export type Settings = Readonly<Record<string, unknown>> & {
   readonly env?: Readonly<Record<string, string>>;
-  /** Of a registry credential. */
+  /** Present for a template that has a registry credential. */
   readonly containerRegistryAuthId?: string | undefined;
   readonly networkVolumeIds?: readonly string[] | undefined;
 };
@@ -19,7 +19,7 @@ export type Item = {
   readonly name: string;
   /** What is sent and compared; undefined and null ones are neither. */
   readonly settings: Settings;
-  /** Of a secret; sent, not compared. */
+  /** Present for a secret; sent, not compared. */
   readonly description?: string | undefined;
   /** What changes or is lost, for the report. */
   readonly notes: readonly string[];

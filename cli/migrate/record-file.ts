@@ -34,7 +34,7 @@ export class RecordFile {
     this.#key = `${from} ${to}`;
   }
 
-  /** Of what `read` has found and what was added since. */
+  /** Ids that `read` has found and those that were added since. */
   idsOf(kind: Kind): Ids {
     return this.#content[this.#key]?.[kind] ?? {};
   }

@@ -62,7 +62,7 @@ export const sourceEndpointSchema = z.looseObject({
   /** Milliseconds. */
   timeout: z.int(),
   flashboot: z.enum(["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"]),
-  // Of the endpoint's own life there, which is not a setting:
+  // State of the endpoint there, which is no setting:
   createdAt: z.unknown().optional(),
   requestUrls: z.unknown().optional(),
 });

@@ -17,11 +17,11 @@ const string = z.string();
 const trackedResourceSchema = z.looseObject({
   id: string,
   name: string,
-  /** Of a live endpoint: SHA-256 of its configuration. */
+  /** Present for a live endpoint: SHA-256 of its configuration. */
   configurationHash: string.optional(),
-  /** Of a live endpoint: id of the environment that is its session. */
+  /** Present for a live endpoint: id of the environment that is its session. */
   session: string.optional(),
-  /** Of a session: its app, the URL of its service, and the process that renews it. */
+  /** Present for a session: its app, the URL of its service, and the process that renews it. */
   app: string.optional(),
   service: string.optional(),
   owner: z.object({ host: string, pid: z.number().int(), startedAt: string }).optional(),

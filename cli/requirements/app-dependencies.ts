@@ -26,7 +26,7 @@ import {
 
 export type DependencyTask = {
   readonly report: DiscoveryReport;
-  /** Of the workers, such as 3.12. */
+  /** Python version of the workers, such as 3.12. */
   readonly target: string;
   readonly exclusions: Exclusions;
   readonly withDependenciesOfDependencies: boolean;

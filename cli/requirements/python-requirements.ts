@@ -68,7 +68,7 @@ export type PythonSetting = {
   readonly library?: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-  /** Of the worker, such as 3.12. */
+  /** Python version of the worker, such as 3.12. */
   readonly target: string;
 };
 

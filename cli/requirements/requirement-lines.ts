@@ -3,7 +3,7 @@ import { split } from "shlex";
 import { PACKAGE_REQUIREMENTS_PATH } from "../../src/contract/flash/packages.ts";
 
 export type RequirementLine = {
-  /** Of its first physical line, from 1. */
+  /** Number of its first physical line, from 1. */
   readonly line: number;
 } & (
   | { readonly kind: "requirement"; readonly text: string; readonly hashes: readonly string[] }

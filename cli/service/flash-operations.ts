@@ -134,7 +134,7 @@ export const environmentDetails = operation(
   },
 );
 
-/** Of all endpoints of the account. */
+/** Ids of all endpoints of the account. */
 export const endpointIds = operation("query { myself { endpoints { id } } }", {
   myself: z.object({ endpoints: z.array(z.object({ id: string })) }),
 });

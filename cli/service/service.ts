@@ -44,7 +44,7 @@ export class ServiceError extends Failure {
 export type Operation<Schema extends z.ZodType> = {
   /** A GraphQL document with one operation. */
   readonly document: string;
-  /** Of the member `data`. */
+  /** Validates the member `data`. */
   readonly schema: Schema;
 };
 

@@ -22,7 +22,7 @@ export class StatusLine {
     this.#stream = stream;
   }
 
-  /** Of several messages the latest one is shown; a change of it with the next frame. */
+  /** The latest of several messages is shown; a change of it with the next frame. */
   show(owner: object, message: string): void {
     const isNew = !this.#messages.delete(owner);
     this.#messages.set(owner, message);

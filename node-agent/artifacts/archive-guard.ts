@@ -8,7 +8,7 @@
  * G3  Entries, bytes and lengths of names are bounded.
  */
 
-/** Of an artifact when it is unpacked, in bytes: the largest ones are five times smaller packed. */
+/** Size of an artifact when it is unpacked: the largest ones are five times smaller packed. */
 export const ARTIFACT_UNPACKED_MAX_BYTES = 10_000_000_000;
 /** Files, directories and links in an artifact. */
 const ARTIFACT_ENTRIES_MAX = 500_000;

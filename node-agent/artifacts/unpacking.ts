@@ -91,7 +91,7 @@ function boundedBytes(max: number): Transform {
   });
 }
 
-/** Of zlib and of the tar library: the bytes mean nothing to them, or not what they may mean. */
+/** An error of zlib or of the tar library: they can not read these bytes. */
 function isUnreadable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = "code" in error ? error.code : "tarCode" in error ? error.tarCode : undefined;

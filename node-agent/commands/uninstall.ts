@@ -102,7 +102,7 @@ function limits() {
 
 // Removing
 
-/** Of both runtimes, since the host may have changed from one to the other. */
+/** Removes the workers of both runtimes, since the host may have changed from one to the other. */
 async function removeWorkers(
   { stateDir, say }: UninstallSettings,
   { hostId }: HostCredential,

@@ -168,7 +168,7 @@ export type HostFacts = {
   /** undefined: the agent takes Docker when it is there. */
   readonly requestedRuntime: RuntimeKind | undefined;
   readonly docker: DockerReading;
-  /** Of Docker and of what it runs containers with. */
+  /** Versions of Docker and of what it runs containers with. */
   readonly versions: readonly ComponentVersion[];
   readonly iptables: "works" | "absent" | { readonly error: string };
   readonly gpus: GpuReading;
@@ -178,7 +178,7 @@ export type HostFacts = {
   /** Free space where images and containers are, and where the agent keeps its state. */
   readonly diskFreeMb: number;
   readonly memoryMb: number;
-  /** Of apps, on this host. */
+  /** Disk that apps use on this host. */
   readonly artifacts: ArtifactUsage;
   readonly hostId: string | null;
   readonly edge: EdgeFacts | null;

@@ -19,7 +19,7 @@ export class HttpStream implements LinkStream {
   readonly #options: HttpStreamOptions;
   readonly #headers: FramedHeaders;
   readonly #request: ClientRequest;
-  /** Of the body, by its Content-Length. */
+  /** What is missing of the body, by its Content-Length. */
   #bytesLeft: number;
   /** Given to the connection, which has not sent them yet. */
   #unflushedBytes = 0;

@@ -139,7 +139,7 @@ export class LinkSession {
     }
   }
 
-  /** Of a stream that is over nothing matters; one that never was is news to the edge. */
+  /** A frame for a stream that is over is ignored; the edge is told of one for a stream that never was. */
   #receivedOfNone(type: Frame["type"], stream: number): void {
     if (stream <= this.#newest || type === FRAME.RESET || type === FRAME.CREDIT) return;
     const payload = encodeJson({ reason: "protocol", detail: "There is no such stream." });

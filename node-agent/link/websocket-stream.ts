@@ -17,7 +17,7 @@ import { responseHead, upgradeHeaders } from "./message-headers.ts";
 const TOO_LARGE: Close = { code: 1009, reason: "The message is too large." };
 const TOO_MUCH =
   "Too much waits on the host of the WebSocket's worker: its client does not read, or a message never ends.";
-/** Of a ping or pong; it has no mask. */
+/** Header of a ping or pong, which has no mask. */
 const CONTROL_HEADER_BYTES = 2;
 /** Codes that are never sent: there was none, or no goodbye at all. */
 const NO_CODE = 1005;
@@ -28,10 +28,10 @@ export class WebsocketStream implements LinkStream {
   readonly #options: ForwardedRequest;
   readonly #socket: WebSocket;
   #upgrade: IncomingMessage | null = null;
-  /** Of the message whose pieces are coming in. */
+  /** Size of the message whose pieces are arriving. */
   #messageBytes = 0;
   readonly #share: BufferShare;
-  /** Of the worker's message that is not whole yet. */
+  /** Size so far of the worker's message that is not complete. */
   #pendingBytes = 0;
   #hasAnswered = false;
   #hasLeft = false;

@@ -49,7 +49,7 @@ test("lines grow in number though the clock stands still or goes back", ({ expec
   expect(lines.nextBatch(0).lines.map(({ seq }) => seq)).toEqual([5, 6, 7, 9]);
 });
 
-test("what does not fit goes, the oldest first, and its number is told once", ({ expect }) => {
+test("drops the oldest lines that do not fit, and reports their number once", ({ expect }) => {
   const lines = newLines();
   const line = "x".repeat(10_000);
   const count = 2_000;

@@ -9,7 +9,7 @@ type Reading = { readonly stop: AbortController; readonly ended: Promise<void> }
 export class WorkerLog {
   readonly lines: WorkerLines;
   readonly masks = new Masks();
-  /** Of the output of its container. */
+  /** How the output of its container is read. */
   reading: Reading | undefined;
   /** Some output was read: it can not be read on from where the edge has it. */
   hasRead = false;

@@ -37,7 +37,7 @@ export type RuntimeSettings = Pick<
   readonly hasRealGpus: boolean;
   /** The NVIDIA Container Toolkit of this host would load what a container names. */
   readonly clearsPreloads: boolean;
-  /** Of plain processes; see ProcessRuntimeOptions. */
+  /** Used by plain processes; see ProcessRuntimeOptions. */
   readonly pythonPackage: string | undefined;
   readonly volumes: Volumes;
   readonly log: AgentLog;

@@ -81,7 +81,7 @@ function share(part: number, whole: number): number {
 
 export type HostCounters = {
   readonly at: number;
-  /** Of all cores, in ms since the machine started. */
+  /** Time of all cores, in ms since the machine started. */
   readonly cpuBusyMs: number;
   readonly cpuTotalMs: number;
   /** Null where the machine does not report it. */

@@ -67,13 +67,13 @@ async function importRootFileSystem(): Promise<void> {
 }
 
 function bootstrapArguments(): string[] {
-  const excluded = ["/usr/share/man/*", "/usr/share/locale/*", "/usr/share/doc/*"];
   return [
     "--quiet",
     "--variant=minbase",
     `--include=${PACKAGES.join(",")}`,
-    ...excluded.map((path) => `--dpkgopt=path-exclude=${path}`),
-    "--dpkgopt=path-include=/usr/share/doc/*/copyright",
+    // Afterwards, for a path that dpkg excludes makes mmdebstrap start a Python for each package.
+    "--customize-hook=rm -r $1/usr/share/man/* $1/usr/share/locale/*",
+    "--customize-hook=find $1/usr/share/doc -type f ! -name copyright -delete",
     // Like the public image: `python` exists, and pip may install for all.
     "--customize-hook=ln -s python3 $1/usr/bin/python",
     "--customize-hook=rm $1/usr/lib/python3.11/EXTERNALLY-MANAGED",

@@ -12,7 +12,7 @@ test("an accepted credential is remembered for its life and no longer", ({ expec
   expect(cache.recall("key", 1_000)).toBeUndefined();
 });
 
-test("a refusal is remembered for its own, shorter life", ({ expect }) => {
+test("a rejection is cached for a shorter time of its own", ({ expect }) => {
   const cache = freshCache();
   cache.reject("hash", 0);
 
@@ -42,7 +42,7 @@ test("an answer that is worth several ordinary ones takes their room", ({ expect
   expect(cache.recall("b", 2)).toBe("BBB");
 });
 
-test("a flood of refusals pushes out no accepted credential", ({ expect }) => {
+test("a flood of rejections evicts no accepted credential", ({ expect }) => {
   const cache = freshCache(2);
   cache.accept("right", "account", 0);
   for (let wrong = 0; wrong < 100; wrong += 1) cache.reject(`wrong ${wrong}`, 1);

@@ -14,7 +14,7 @@ test("a generated credential has its kind's prefix and 256 random bits", ({ expe
   expect(generateCredential("api-key")).not.toBe(generateCredential("api-key"));
 });
 
-test("its checksum tells it from inventions and slips, of those that have one", ({ expect }) => {
+test("the checksum of a credential that has one tells it from made-up and mistyped ones", ({ expect }) => {
   const key = generateCredential("api-key");
   expect(mayBeIssued(key)).toBe(true);
   expect(mayBeIssued(key.replace(/.$/, (last) => (last === "0" ? "1" : "0")))).toBe(false);

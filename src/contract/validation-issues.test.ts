@@ -11,7 +11,7 @@ const schema = z.object({
   own: z.string("must be a name"),
 });
 
-test("what a schema refuses is told as what would be right, and its own messages stay", ({ expect }) => {
+test("an issue says what would be right, and messages of the schema itself stay", ({ expect }) => {
   const told = (value: unknown): unknown =>
     Object.fromEntries(
       schema.safeParse(value).error?.issues.map(({ path, message }) => [path[0], message]) ?? [],

@@ -7,7 +7,7 @@ import { account, apiKey } from "./schema.ts";
 
 export type AccountRecord = typeof account.$inferSelect;
 
-/** What an account may change of itself. */
+/** Settings of an account that it may change. */
 export type AccountSettings = Pick<AccountRecord, "pubKey">;
 
 export async function findAccount(db: Database, accountId: string): Promise<AccountRecord | undefined> {
@@ -19,7 +19,7 @@ export async function listAccounts(db: Database): Promise<AccountRecord[]> {
   return await db.select().from(account).orderBy(asc(account.createdAt), asc(account.id));
 }
 
-/** Makes an account with its first key; the author is of another account. */
+/** Makes an account with its first key; the author belongs to another account. */
 export async function insertAccount(
   db: Database,
   author: Author,

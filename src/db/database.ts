@@ -21,7 +21,7 @@ export function isOwn(
   return and(eq(table.accountId, accountId), eq(table.id, id));
 }
 
-/** Whether a column holds one of the values. They travel as one parameter, for D1 takes a hundred at most. */
+/** Whether a column holds one of the values. They are sent as one parameter, since D1 takes at most a hundred. */
 export function isOneOf(column: Column, values: readonly string[]): SQL {
   return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`;
 }

@@ -155,7 +155,7 @@ export function volumesOf({ networkVolumeId, networkVolumeIds }: EndpointRecord)
 
 // Writing
 
-/** What an endpoint needs beside itself. */
+/** What must exist for an endpoint to be written. */
 export type EndpointNeeds = {
   /** Network volumes that must be there when the endpoint is written. */
   readonly volumeIds: readonly string[];
@@ -198,7 +198,7 @@ export async function insertEndpointIfAllowed(
 
 export type EndpointChange = EndpointNeeds & {
   readonly isNewVersion: boolean;
-  /** Of its inline template, which no other endpoint may use then. */
+  /** The change of its inline template, which no other endpoint may use then. */
   readonly templateChange?: TemplateChange | undefined;
 };
 

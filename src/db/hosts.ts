@@ -30,7 +30,7 @@ export async function createHost(
 ): Promise<HostRecord | undefined> {
   const { accountId, apiKeyId } = values;
   const key = apiKeyId === null ? undefined : await findApiKey(db, accountId, apiKeyId);
-  const expiresAt = key?.expiresAt ?? null; // of a key that never changes
+  const expiresAt = key?.expiresAt ?? null; // null for a key that never expires
   const record = { ...values, id: randomRowId(), createdAt: now, revokedAt: null, expiresAt };
   const isAllowed = apiKeyId === null ? sql`1` : mayAddHosts(db, apiKeyId, now);
   const [inserted] = await db
@@ -87,7 +87,7 @@ export async function listHosts(db: Database, accountId: string, now: number): P
 
 /**
  * Records what the account wants of a host, which Fleet keeps; returns whether the host is still the account's.
- * The row is written as it is, since a note stands behind a write.
+ * The row is written unchanged, since an audit entry always follows a write.
  */
 export async function auditHostChange(
   db: Database,

@@ -1,4 +1,4 @@
-/** How much of what its logs may add to R2 on a day an account has used. */
+/** What the logs of an account have added to R2 on a day, of what they may add. */
 import { and, eq, inArray, lt, sql } from "drizzle-orm";
 import type { Database } from "./database.ts";
 import { logDay } from "./schema.ts";

@@ -64,7 +64,7 @@ export async function listReleases(
     .orderBy(desc(endpointRelease.version));
 }
 
-/** What differs between two versions of a row; of variables of the environment the names only, since values may be secret. */
+/** What differs between two versions of a row; only the names of environment variables, since values may be secret. */
 export function changesBetween<Values extends object>(
   before: Values,
   after: Partial<Values>,

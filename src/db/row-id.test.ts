@@ -1,14 +1,14 @@
 import { test } from "vitest";
 import { derivedRowId, randomRowId } from "./row-id.ts";
 
-test("an id is 14 lower-case letters and digits, and another one each time", ({ expect }) => {
+test("ids have 14 lower-case letters and digits, and differ", ({ expect }) => {
   const ids = Array.from({ length: 200 }, randomRowId);
 
   for (const id of ids) expect(id).toMatch(/^[a-z0-9]{14}$/);
   expect(new Set(ids).size).toBe(200);
 });
 
-test("the id of a text is always the same, and another one for another text", async ({ expect }) => {
+test("the same text has the same id, and another text has another", async ({ expect }) => {
   const id = await derivedRowId("a build");
   expect(id).toMatch(/^[a-z0-9]{14}$/);
   expect(await derivedRowId("a build")).toBe(id);

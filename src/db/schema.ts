@@ -201,7 +201,7 @@ export const flashBuild = sqliteTable(
     id: text("id").primaryKey(),
     accountId: accountId(),
     appId: flashAppId(),
-    /** Where the artifact lies in the bucket; of one app, two builds of the same bytes share it. */
+    /** Where the bucket has the artifact; two builds of one app with the same bytes share it. */
     objectKey: text("object_key").notNull(),
     sha256: text("sha256").notNull(),
     sizeBytes: integer("size_bytes").notNull(),
@@ -231,7 +231,7 @@ export const flashEnvironment = sqliteTable(
   (table) => [uniqueIndex("flash_environment_app_name").on(table.appId, table.name)],
 );
 
-/** An artifact that is being uploaded, or was and became no build yet. */
+/** An artifact that is being uploaded, or was uploaded and is not a build yet. */
 export const flashUpload = sqliteTable(
   "flash_upload",
   {
@@ -242,9 +242,9 @@ export const flashUpload = sqliteTable(
     /** SHA-256 of the token in the address that takes the artifact, in hex. */
     tokenHash: text("token_hash").notNull(),
     sizeBytes: integer("size_bytes").notNull(),
-    /** As announced, or as found while it came; null while neither is known. */
+    /** As announced, or as computed while it arrived; null before. */
     sha256: text("sha256"),
-    /** R2's name of the upload in parts; null while none has come, and for one that came whole. */
+    /** R2's name of the upload in parts; null before the first part, and for an artifact that was sent whole. */
     multipartId: text("multipart_id"),
     createdAt: integer("created_at").notNull(),
     expiresAt: integer("expires_at").notNull(),
@@ -421,7 +421,7 @@ export const usageHour = sqliteTable(
     /** Its beginning. */
     hour: integer("hour").notNull(),
     accountId: accountId(),
-    /** As it was called then; empty when that was not known. */
+    /** Its name then; empty when that was not known. */
     endpointName: text("endpoint_name").notNull().default(""),
     requests: integer("requests").notNull().default(0),
     completed: integer("completed").notNull().default(0),

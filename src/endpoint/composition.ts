@@ -87,7 +87,7 @@ export type Vitals = {
   /** Requests that workers have, and requests that wait for one. */
   readonly requestsInFlight: number;
   readonly waitingRequests: number;
-  /** Of those in flight: requests that keep the object awake. */
+  /** Those of the requests in flight that keep the object awake. */
   readonly awaitedRequests: number;
 };
 

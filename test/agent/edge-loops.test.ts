@@ -5,7 +5,6 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, onTestFinished, test } from "vitest";
 import { SILENT_LOG } from "../../node-agent/core/log.ts";
 import { TIMING } from "../../node-agent/core/timing.ts";
@@ -22,6 +21,7 @@ import {
   syncRequestSchema,
 } from "../../src/contract/agent/agent.ts";
 import { assignment } from "../support/agent-fixture.ts";
+import { until } from "../support/until.ts";
 
 const ENDPOINT = "endpoint-1";
 const LIMIT_MS = 3_000;
@@ -64,12 +64,11 @@ class ManualEdge {
 
   /** The next call of which the condition is true; fails when none comes. */
   async next(what: string, matches: (body: unknown) => boolean = () => true): Promise<Call> {
-    for (const until = Date.now() + LIMIT_MS; Date.now() < until; await delay(5)) {
+    return await until(() => {
       const index = this.#calls.findIndex(({ body }) => matches(body));
       const [call] = index < 0 ? [] : this.#calls.splice(index, 1);
-      if (call) return call;
-    }
-    throw new Error(`The agent made no call: ${what}.`);
+      return call;
+    }, `the agent's call: ${what}`);
   }
 }
 

@@ -102,7 +102,7 @@ describe("streams of a link", () => {
       expect(small.text).toBe("small");
     }
     between.sort((a, b) => a - b);
-    // Of the one that pours, hardly more came meanwhile than stands in buffers and is on its way.
+    // Hardly more of the stream that pours arrived meanwhile than is in buffers and on its way.
     expect(between[between.length >> 1]).toBeLessThan(2 * MEGABYTE);
   });
 

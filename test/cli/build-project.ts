@@ -78,7 +78,7 @@ export async function build(directory: string, setting: BuildSetting = {}): Prom
   return { ...ended, shown: await shown };
 }
 
-/** Of one that must succeed. */
+/** A build that must succeed. */
 export async function built(directory: string, setting?: BuildSetting) {
   const { result, failure, shown } = await build(directory, setting);
   if (!result) throw failure ?? new Error("no result");

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, test, vi } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
 import { freePort } from "../support/free-port.ts";
 import { processesIn } from "../support/leftovers.ts";
+import { blocksOfTest, readDocuments } from "../support/markdown.ts";
 import { CommandFixture, layOutBundle } from "./support/flash-command.ts";
 import { RunningCommand } from "./support/running-command.ts";
 
@@ -63,11 +64,13 @@ async function answerOfHello(dev: RunningCommand, name: string): Promise<string>
   return await response.text();
 }
 
-/** What the calls print that the README of a new app has for `flash dev`. */
-async function callsOfReadme(dev: RunningCommand): Promise<readonly unknown[]> {
+/** What the calls print that the README of a new app and the documents have for `flash dev`. */
+async function documentedCalls(dev: RunningCommand): Promise<readonly unknown[]> {
   const [, place = ""] = await dev.printed(/http:\/\/(localhost:\d+)\/docs/);
   const readme = await readFile(join(fixture.project, "README.md"), "utf8");
-  const calls = readme.match(/^curl -X POST localhost:8888.*\\\n.*$/gm) ?? [];
+  const blocks = readDocuments().flatMap((document) => blocksOfTest(document, "dev"));
+  const text = [readme, ...blocks.map((block) => block.text)].join("\n");
+  const calls = text.match(/^curl -X POST localhost:8888.*\\\n.*$/gm) ?? [];
   const answers = calls.map(async (call) => {
     const { stdout } = await fixture.run(
       call.replace("localhost:8888", place).replace("curl", "curl -sS --fail-with-body"),
@@ -126,10 +129,12 @@ test("a function runs on this computer, again after a kill, and nothing is left 
   await killed.end("SIGKILL");
   await using next = await start();
   expect(await callHello(next)).toMatchObject(completed);
-  expect(await callsOfReadme(next)).toMatchObject([
+  expect(await documentedCalls(next)).toMatchObject([
     { output: { message: "Hello, CPU!" } },
     { output: { message: "Hello, GPU!" } },
     { received: { name: "LB" }, fields: 1 },
+    { output: { message: "Hello, you!" } },
+    { received: { name: "you" }, fields: 1 },
   ]);
   expect(await countSessions()).toBe(1); // its own; jobs of the killed one would run with old code
   expect(await next.end("SIGINT")).toBe(130);

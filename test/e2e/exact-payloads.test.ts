@@ -79,6 +79,7 @@ describe.for([
       const bytes = await response.bytes();
       if (response.ok) return bytes;
       if (response.status !== 429) throw new Error(`${response.status}: ${new TextDecoder().decode(bytes)}`);
+      // oxlint-disable-next-line edgerun/no-sleeps -- the edge says how long to wait
       await delay(1_000 * Number(response.headers.get("Retry-After")));
     }
   }
@@ -89,7 +90,7 @@ describe.for([
   }
 
   const cutAt = (bytes: Uint8Array, ...paths: JsonPath[]) => cutJson(bytes, cutsAt(...paths));
-  /** Of a job that completed; null is left out of its status. */
+  /** The output of a completed job; its status leaves null out. */
   const output = (bytes: Uint8Array) => {
     const job = cutAt(bytes, ["output"]) as { status: string; output?: RawJson };
     return job.status === "COMPLETED" ? (job.output?.json ?? "null") : undefined;

@@ -68,7 +68,7 @@ describe.runIf(await isDockerAvailable())("the example app", () => {
     expect(Buffer.from(png, "base64").subarray(1, 4).toString()).toBe("PNG");
   });
 
-  test("a wrong argument fails the job and names it; an exception shows the person's own line", async ({
+  test("a wrong argument fails the job and names it; an exception shows the line of the user's code", async ({
     expect,
   }) => {
     const unknown = await ask("thumbnails", { width: 3, height: 6, colour: "red" });

@@ -11,7 +11,7 @@ import { inTurn } from "../support/turn.ts";
 const ROOT = resolve(import.meta.dirname, "../..");
 const EXAMPLE = join(ROOT, "examples/flash-app");
 const PACKAGE = join(ROOT, "sdk/python/src");
-/** Of one more preview beside the first. */
+/** Time for one more preview beside the first. */
 const PREVIEW_LIMIT_MS = 100_000;
 const SECRET = "not-for-the-screen";
 
@@ -114,7 +114,7 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
     return (await request(`${endpointNamed(name).url}/runsync`, { input })).body;
   }
 
-  test("has a container for each endpoint, on a network of its own", async ({ expect }) => {
+  test("has a container for each endpoint, on a separate network", async ({ expect }) => {
     const names = [
       "api",
       "greeter",
@@ -191,7 +191,7 @@ describe.runIf(await isDockerAvailable())("a preview", () => {
     expect((await request(`${api.url}/execute`, {})).status).toBe(404);
   });
 
-  test("lets functions call each other, and gives a key only to those that call", async ({ expect }) => {
+  test("functions can call each other, and only those that call get a key", async ({ expect }) => {
     expect(await request(`${endpointNamed("api").url}/summary`, { values: [1, 2, 6] })).toMatchObject({
       status: 200,
       body: { summary: "3 values, 3.00 in the middle", median: 2 },

@@ -141,6 +141,7 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
       for (const message of ["first", "second"]) {
         socket.socket.send(message);
         expect(String((await socket.next()).data)).toBe(message);
+        // oxlint-disable-next-line edgerun/no-sleeps -- an object that does nothing for so long sleeps, and nothing tells of it
         if (message === "first") await delay(SLEEP_MS);
       }
       socket.socket.close(1000);
@@ -208,7 +209,7 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
     expect([...before.values()].map(({ workers }) => workers)).toEqual([1, 1]);
     await using load = new DirectLoad(client, CLIENTS, "/echo");
     const name = crypto.randomUUID();
-    // Of several requests at once each worker gets some.
+    // Each worker gets some of several requests at once.
     const held = Array.from({ length: 4 }, () => client.send(`/case/${name}/hold`));
     await client.told(name, "arrived");
     await load.untilOneSince(performance.now());

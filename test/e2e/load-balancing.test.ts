@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { json } from "node:stream/consumers";
-import { setTimeout as delay } from "node:timers/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, type ExpectStatic, test } from "vitest";
 import { ensureNodeServerImage } from "../../scripts/images/node-image.ts";
@@ -15,6 +14,7 @@ import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
 import { inTurn } from "../support/turn.ts";
+import { until } from "../support/until.ts";
 import { ensureWorkerImage } from "../support/worker-image.ts";
 
 type Echo = {
@@ -305,10 +305,12 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
       const answer = await app.send(`/case/${name}/chunks`);
       await leave(answer);
       const told = app.told(name, "closed");
-      for (let isOver = false; !isOver;) {
+      let isOver = false;
+      void told.then(() => (isOver = true));
+      await until(async () => {
         await app.json(`/case/${name}/next`, { method: "POST" });
-        isOver = await Promise.race([told.then(() => true), delay(20, false)]);
-      }
+        return isOver;
+      }, "the app is told that its client has left");
       expect(await told).toEqual(["arrived", "closed"]);
     });
 

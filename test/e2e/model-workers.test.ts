@@ -8,7 +8,7 @@ import { ensureClientVenv } from "../support/client-venv.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createEndpoint } from "../support/management-client.ts";
-import { readDocument } from "../support/markdown.ts";
+import { blocksOfTest, readDocument } from "../support/markdown.ts";
 import { ensureWorkerImage } from "../support/worker-image.ts";
 
 const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
@@ -56,7 +56,7 @@ describe.runIf(await isDockerAvailable()).concurrent("a real model in a containe
     const id = await createEndpoint(account, { name: "quick-start", imageName: image, workersMax: 1 });
     const python = await ensureClientVenv();
     const blocks = ["README.md", "docs/reference/openai.md", "examples/openai/README.md"].flatMap((path) =>
-      readDocument(path).blocks.filter((block) => block.test === "openai"),
+      blocksOfTest(readDocument(path), "openai"),
     );
     expect(blocks.map(({ language }) => language)).toEqual(["python", "python", "js", "python"]);
     for (const { language, text } of blocks) {

@@ -39,7 +39,7 @@ let endpoints: { readonly hello: string; readonly answers: string; readonly yiel
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "edgerun-clients-"));
   [account, python] = await Promise.all([startAccountHost("real clients", "process"), ensureClientVenv()]);
-  // Of the cards of the example the catalog shows one. Slow enough for a program to cancel its job.
+  // The catalog shows one of the example's cards. The worker is slow enough for a program to cancel its job.
   const settings = { dockerArgs: WORKER, gpuIds: "AMPERE_16" };
   const answers = { MOCK_DELAY: "1", MOCK_CONCURRENCY: "8" };
   const yields = { ...answers, MOCK_GENERATOR: "1" };

@@ -1,9 +1,10 @@
 /** `npm start` as a person uses it: what it says and keeps, and that nothing is left of it, however it ends. */
 import { globSync } from "node:fs";
-import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rename, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { execa } from "execa";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, type ExpectStatic, test, vi } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
 import { isDockerAvailable } from "../support/docker.ts";
@@ -11,7 +12,7 @@ import { layOutBundle } from "../support/edgerun.ts";
 import { freePort } from "../support/free-port.ts";
 import { Launch, type LaunchSettings } from "../support/launch.ts";
 import { containersOf, familyOf, isAlive, isPortFree, processesIn } from "../support/leftovers.ts";
-import { readDocument } from "../support/markdown.ts";
+import { blocksOfTest, readDocument, readDocuments } from "../support/markdown.ts";
 import { QueueClient } from "../support/queue-client.ts";
 
 const EXAMPLE_RESULT = /Example job completed in \d+ ms: \{"greeting":"Hello, Edgerun!"\}/;
@@ -119,6 +120,19 @@ function shapeOf(output: string): string {
     .replaceAll(/^( {2}Data and logs {4}).*/gm, "$1DIRECTORY");
 }
 
+/** Puts the state directory into an archive and one that is restored from it into its place, as the guide says. */
+async function backUpAndRestore(stateDirectory: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "edgerun-backup-"));
+  await symlink(stateDirectory, join(folder, ".edgerun"));
+  const blocks = readDocuments().flatMap((document) => blocksOfTest(document, "backup"));
+  // The test itself starts it again, on a port of its own.
+  const script = ["set -eu", "npm() { [ $1 = start ]; }", ...blocks.map(({ text }) => text)].join("\n");
+  await execa("bash", ["-c", script], { cwd: folder });
+  await rm(stateDirectory, { recursive: true });
+  await rename(join(folder, "restored"), stateDirectory);
+  await rm(folder, { recursive: true });
+}
+
 describe("npm start, again and again on one state directory", () => {
   const options = ["--runtime", "process"];
   let place: Place;
@@ -172,7 +186,7 @@ describe("npm start, again and again on one state directory", () => {
     await expectNothingLeft(first, { place, way: "SIGTERM to npm", apiKey: await place.key(), expect });
   });
 
-  test("finds key, endpoint and jobs again, and tidies up as it does on Cloudflare by the clock", async ({
+  test("finds key, endpoint and jobs again in a restored backup, and tidies up as it does on Cloudflare by the clock", async ({
     expect,
   }) => {
     const key = await place.key();
@@ -181,6 +195,7 @@ describe("npm start, again and again on one state directory", () => {
         "INSERT INTO join_token (hash, account_id, created_at, expires_at) VALUES ('expired', 'default', 1, 2)",
       ),
     );
+    await backUpAndRestore(place.stateDirectory);
     second = place.launch({ options });
     await second.settled();
     expect(second.output).not.toContain("Building the edge");

@@ -202,6 +202,26 @@ const OTHER_RULES: readonly PlantedFile[] = [
     source: 'export const CODES: Readonly<Record<"a" | "b", number>> = { a: 1, b: 2 };\n',
     rule: undefined,
   },
+  breaks(
+    "edgerun(no-sleeps)",
+    "src/domain/sleeps.test.ts",
+    'import { setTimeout as delay } from "node:timers/promises";\nexport const wait = async () => await delay(5);\n',
+  ),
+  breaks(
+    "edgerun(no-sleeps)",
+    "test/workers/polls.test.ts",
+    "export async function wait(isOver: () => boolean) {\n  while (!isOver()) await scheduler.wait(5);\n}\n",
+  ),
+  breaks(
+    "edgerun(no-sleeps)",
+    "test/e2e/promises.test.ts",
+    "export const wait = () => new Promise((resolve) => setTimeout(resolve, 5));\n",
+  ),
+  {
+    path: "test/e2e/limits.test.ts",
+    source: "export const limit = (end: () => void) => setTimeout(end, 5);\n",
+    rule: undefined,
+  },
   breaks("unicorn(filename-case)", "src/domain/CamelCase.ts", "export const one = 1;\n"),
   breaks("import(no-default-export)", "src/domain/has-default.ts", "export default 1;\n"),
   breaks("eslint(no-console)", "src/domain/prints.ts", 'console.log("here");\nexport const one = 1;\n'),

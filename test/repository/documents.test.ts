@@ -165,6 +165,39 @@ describe("names", () => {
 });
 
 describe("commands", () => {
+  /** The test that runs blocks with this mark. */
+  const RUNNERS = new Map([
+    ["run", "test/e2e/document-commands.test.ts"],
+    ["flash", "test/e2e/document-commands.test.ts"],
+    ["images", "test/e2e/document-commands.test.ts"],
+    ["backup", "test/e2e/start.test.ts"],
+    ["dev", "test/cli/local-edge.test.ts"],
+    ["openai", "test/e2e/model-workers.test.ts"],
+  ]);
+  /** It becomes the README of a new app, without marks; local-edge.test.ts and flash.test.ts run its calls. */
+  const SKELETON = "cli/configuration/skeleton/README.md";
+
+  test("every block of commands is run by a test, or says why not", ({ expect }) => {
+    const unmarked = blocksOf(/^(?:sh|bash|console|shell|zsh)$/)
+      .filter(([{ path }, { tests, notRun }]) => path !== SKELETON && tests.length === 0 && !notRun)
+      .map(([document, block]) => place(document, block));
+    expect(unmarked).toEqual([]);
+  });
+
+  test("every block has a language, and every mark stands for a test that runs it", ({ expect }) => {
+    expect(blocksOf(/^$/).map(([document, block]) => place(document, block))).toEqual([]);
+    const marks = new Set(documents.flatMap(({ blocks }) => blocks.flatMap(({ tests }) => tests)));
+    expect(marks).toEqual(new Set(RUNNERS.keys()));
+    for (const [mark, path] of RUNNERS) expect(readFileSync(join(ROOT, path), "utf8")).toContain(`"${mark}"`);
+  });
+
+  test("every file that stands for a block which is not run exists", ({ expect }) => {
+    const reasons = documents.flatMap(({ blocks }) => blocks.map(({ notRun }) => notRun ?? ""));
+    const paths = reasons.flatMap((reason) => reason.match(/\b[\w-]+(?:\/[\w.-]+)+/g) ?? []);
+    expect(paths.length).toBeGreaterThan(20);
+    expect(paths.filter((path) => !exists(path))).toEqual([]);
+  });
+
   const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
     scripts: Readonly<Record<string, string>>;
   };

@@ -55,7 +55,7 @@ test("maintenance is called for", ({ expect }) => {
   expect(config.triggers.crons).toEqual([expect.any(String)]);
 });
 
-test("each rate limit has a binding of its own, with the numbers of the contract", ({ expect }) => {
+test("each rate limit has its own binding, with the numbers of the contract", ({ expect }) => {
   const wanted = Object.entries(EDGE_RATE_LIMITS).map(([limited, { requests, seconds }]) => ({
     name: rateLimitBinding(limited as EdgeLimited),
     simple: { limit: requests, period: seconds },

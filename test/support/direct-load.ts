@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { DirectClient } from "./direct-client.ts";
 
-/** Of a client between an answer and its next request: enough requests meet every change, and the machine has time for it. */
+/** Pause of a client between two requests: enough of them meet every change, and the machine has time for it. */
 const PAUSE_MS = 50;
 
 export type LoadedRequest = {
@@ -56,6 +56,7 @@ export class DirectLoad implements AsyncDisposable {
     while (!this.#isOver) {
       this.requests.push(await this.#one());
       for (const wake of this.#watchers.splice(0)) wake();
+      // oxlint-disable-next-line edgerun/no-sleeps -- a client pauses between two requests
       await delay(PAUSE_MS);
     }
   }

@@ -25,6 +25,7 @@ export async function* readEvents(target: Target, jobId: string): AsyncGenerator
     } catch (error) {
       if (!(error instanceof TypeError)) throw error; // what fetch throws when there is no connection
     }
+    // oxlint-disable-next-line edgerun/no-sleeps -- a client connects again until the caller stops it
     await delay(AGAIN_MS);
   }
 }

@@ -50,6 +50,7 @@ export class LogClient {
         if (signal.aborted) return;
         if (!(error instanceof TypeError)) throw error; // what fetch throws when there is no connection
       }
+      // oxlint-disable-next-line edgerun/no-sleeps -- a client connects again until the caller stops it
       await delay(AGAIN_MS);
     }
   }

@@ -58,15 +58,15 @@ export class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Projects of many short files, in their order. */
-const SHORT = ["agent", "workers", "unit"];
+/** The projects whose files come after those of all others, in this order. */
+const LATER = ["cli", "agent", "workers", "repository", "unit"];
 
 /**
- * Files of these projects come behind the others and follow each other: a process that has run one of them takes
- * the next one only if it is of the same project, and a runtime with the whole edge in it takes seconds to make.
+ * The files of a project follow each other: a process that has run one of them takes the next one only if it is of the
+ * same project. A new one loads all modules again, and a runtime with the whole edge in it takes seconds to make.
  */
 function groupOf({ project }: TestSpecification): number {
-  return SHORT.indexOf(project.name);
+  return LATER.indexOf(project.name);
 }
 
 function placeOf({ moduleId }: TestSpecification): number {

@@ -9,8 +9,10 @@ export type Block = {
   readonly language: string;
   readonly text: string;
   readonly line: number;
-  /** What a comment `<!-- test: … -->` in front of the block says. */
-  readonly test: string | undefined;
+  /** The tests that run it: what a comment `<!-- test: …, … -->` in front of the block lists. */
+  readonly tests: readonly string[];
+  /** Why no test runs it: what a comment `<!-- not run: … -->` in front of the block says. */
+  readonly notRun: string | undefined;
 };
 
 export type MarkdownDocument = {
@@ -22,7 +24,8 @@ export type MarkdownDocument = {
 };
 
 const FENCE = /^ *```/;
-const TEST_COMMENT = /^<!-- test: (.+) -->$/;
+const TEST_COMMENT = /^ *<!-- test: (.+) -->$/;
+const NOT_RUN_COMMENT = /^ *<!-- not run: (.+) -->$/;
 
 /** Every Markdown file of the repository that Git knows or would add. */
 export function readDocuments(): readonly MarkdownDocument[] {
@@ -36,6 +39,11 @@ export function readDocuments(): readonly MarkdownDocument[] {
 
 export function readDocument(path: string): MarkdownDocument {
   return parseDocument(path, readFileSync(join(ROOT, path), "utf8"));
+}
+
+/** The blocks of a document that a test of this name runs, in their order. */
+export function blocksOfTest({ blocks }: MarkdownDocument, name: string): readonly Block[] {
+  return blocks.filter(({ tests }) => tests.includes(name));
 }
 
 function parseDocument(path: string, text: string): MarkdownDocument {
@@ -54,7 +62,8 @@ function parseDocument(path: string, text: string): MarkdownDocument {
       language: line.replaceAll(/[ `]/g, ""),
       text: lines.slice(at + 1, end).join("\n"),
       line: at + 1,
-      test: TEST_COMMENT.exec(before)?.[1],
+      tests: TEST_COMMENT.exec(before)?.[1]?.split(", ") ?? [],
+      notRun: NOT_RUN_COMMENT.exec(before)?.[1],
     });
     at = end;
   }

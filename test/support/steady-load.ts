@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { QueueClient, type JobView } from "./queue-client.ts";
 
-/** Of a client between a result and its next job: enough jobs meet every change, and the machine has time for it. */
+/** Pause of a client between two jobs: enough of them meet every change, and the machine has time for it. */
 const PAUSE_MS = 50;
 
 export type LoadedJob = {
@@ -55,6 +55,7 @@ export class SteadyLoad implements AsyncDisposable {
       const reply = isOpen ? await this.#client.result(first.id) : first;
       this.jobs.push({ submittedAt, endedAt: performance.now(), reply });
       for (const wake of this.#watchers.splice(0)) wake();
+      // oxlint-disable-next-line edgerun/no-sleeps -- a client pauses between two requests
       await delay(PAUSE_MS);
     }
   }

@@ -14,7 +14,7 @@ const FAR_END = "edgerun-far";
 /** A network for documentation: it belongs to nobody, and is no private one. */
 const NEAR_ADDRESS = "198.51.100.1";
 export const INTERNET = "198.51.100.7";
-/** Of most clouds, of Azure, of Alibaba and of Oracle. */
+/** Metadata addresses of most clouds, of Azure, of Alibaba and of Oracle. */
 export const METADATA = ["169.254.169.254", "168.63.129.16", "100.100.100.200", "192.0.0.192"];
 export const LINK_LOCAL = "169.254.77.7";
 export const PRIVATE_NETWORKS = ["10.99.7.7", "172.31.77.7", "192.168.177.7", "100.64.77.7"];

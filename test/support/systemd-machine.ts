@@ -3,18 +3,21 @@
  * It has Node at MACHINE_NODE, an nvidia-smi that tells of one GPU, and no Docker.
  */
 import { randomUUID } from "node:crypto";
-import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { execa } from "execa";
+import { ensurePythonImage } from "../../scripts/images/python-image.ts";
+import { inTurn } from "./turn.ts";
 import { until } from "./until.ts";
 
-const IMAGE = "edgerun-test/systemd:bookworm-1";
+const IMAGE = "edgerun-test/systemd:bookworm";
 const PACKAGES = ["systemd-sysv", "ca-certificates", "curl", "procps"];
 const NODE = resolve(import.meta.dirname, "../../node_modules/node/bin/node");
 const WORKER = resolve(import.meta.dirname, "worker-script.mjs");
 const START_LIMIT_MS = 120_000;
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const NVIDIA_SMI = `#!/bin/sh
 case $1 in
@@ -96,31 +99,13 @@ export class SystemdMachine implements AsyncDisposable {
   }
 }
 
-/** Made from Debian's packages, as no registry is asked; it stays for the next run. */
+/** Made from the image that the Python examples are made from, which is Debian; it stays for the next run. */
 async function ensureImage(): Promise<void> {
-  const found = await execa("docker", ["image", "inspect", IMAGE], { reject: false });
-  if (found.exitCode === 0) return;
-  const excluded = ["/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*"];
-  const bootstrap = spawn(
-    "mmdebstrap",
-    [
-      "--quiet",
-      "--variant=minbase",
-      `--include=${PACKAGES.join(",")}`,
-      ...excluded.map((path) => `--dpkgopt=path-exclude=${path}`),
-      "bookworm",
-      "-",
-    ],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
-  const draft = `edgerun-test/systemd:draft-${process.pid}`;
-  const ended = new Promise<number | null>((done, failed) => bootstrap.on("error", failed).on("close", done));
-  const init = ["--change", 'CMD ["/sbin/init"]'];
-  const [code] = await Promise.all([
-    ended,
-    execa("docker", ["import", ...init, "-", draft], { input: bootstrap.stdout }),
-  ]);
-  if (code !== 0) throw new Error(`mmdebstrap ended with code ${code}`);
-  await execa("docker", ["tag", draft, IMAGE]);
-  await execa("docker", ["rmi", draft]);
+  const base = await inTurn("images", async () => await ensurePythonImage(say));
+  const install = `apt-get update && apt-get install --yes --no-install-recommends ${PACKAGES.join(" ")}`;
+  const dockerfile = `FROM ${base.image}\nRUN ${install} && rm -rf /var/lib/apt/lists/*\nCMD ["/sbin/init"]\n`;
+  await execa("docker", ["build", "--network", "host", "--tag", IMAGE, "-"], {
+    input: dockerfile,
+    all: true,
+  });
 }

@@ -15,7 +15,7 @@ export type Wheel = {
   readonly files?: Readonly<Record<string, string>>;
   /** `<script> = <module>:<function>` */
   readonly scripts?: readonly string[];
-  /** Of a file of zeros, which are soon packed. */
+  /** Size of a file of zeros, which compress well. */
   readonly ballastBytes?: number;
 };
 

@@ -7,6 +7,7 @@ import { toAssignment, type Filled } from "../../src/management/assignments/assi
 import type { Blueprint } from "../../src/management/assignments/blueprint.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
+import { until } from "./support/until.ts";
 
 const api = new EdgeClient();
 const { graphql, signInAsNewAccount } = api;
@@ -35,12 +36,10 @@ async function volumeIn(dataCenterId: string): Promise<string> {
 /** What a host of this kind is told to run; it asks until it is told of a worker. */
 async function assigned(inventory: Inventory, endpointId: string): Promise<Assignment> {
   const agent = await ScriptedAgent.join(api);
-  for (;;) {
+  return await until(async () => {
     const { assignments } = await agent.sync({ inventory });
-    const found = assignments.find((assignment) => assignment.endpointId === endpointId);
-    if (found) return found;
-    await scheduler.wait(5);
-  }
+    return assignments.find((assignment) => assignment.endpointId === endpointId);
+  }, "the host has a worker of the endpoint");
 }
 
 const card = { name: "NVIDIA RTX A4000", tier: "AMPERE_16", memoryMb: 16_384, isSimulated: false };
@@ -92,7 +91,7 @@ describe("an assignment", () => {
 const WORKER = { workerId: "w", endpointId: "e", version: 1, gpuIndexes: [0] };
 const MINUTE_MS = 60_000;
 
-/** Of the type that the code expects, or of none of it: rows are older than the rules that they were saved under. */
+/** A value of the type that the code expects, or of another: rows may be older than the rules of today. */
 const odd = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof(
     { weight: 8, arbitrary },

@@ -60,7 +60,7 @@ describe("API keys", () => {
     expect((await authenticate(env, key, NOW + CREDENTIAL_CACHE_MS)).kind).toBe("unauthorized");
   });
 
-  test("a key made after it was refused works once the refusal is forgotten", async ({ expect }) => {
+  test("a key created after it was rejected works once the rejection has expired", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const key = generateCredential("api-key");
     expect((await authenticate(env, key, NOW)).kind).toBe("unauthorized");

@@ -102,7 +102,7 @@ describe("templates", () => {
     });
   });
 
-  test("of two changes based on the same reading only the first is made", async ({ expect }) => {
+  test("only the first of two changes based on the same reading is made", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const read = await freshTemplate(accountId);
     const endpoint = await freshEndpoint(by(accountId), endpointValues(read.id));
@@ -189,7 +189,7 @@ describe("endpoints", () => {
     expect(await save(last, { ...change, read: now })).toEqual({ version: undefined, imageName: "a:2" });
   });
 
-  test("the database itself refuses workersMin above workersMax; nothing is inserted without its template", async ({
+  test("the database itself rejects workersMin above workersMax; nothing is inserted without its template", async ({
     expect,
   }) => {
     const { accountId } = await freshAccount();
@@ -211,7 +211,7 @@ describe("endpoints", () => {
 });
 
 describe("join tokens and hosts", () => {
-  test("of many that redeem a token at once, one is served", async ({ expect }) => {
+  test("only one of many callers redeems a token", async ({ expect }) => {
     const { accountId } = await freshAccount();
     await insertJoinTokenWithinQuota(db, by(accountId), {
       hash: "once",
@@ -251,7 +251,7 @@ describe("join tokens and hosts", () => {
 });
 
 describe("webhook secrets", () => {
-  test("of several callers that need the first one, all get the same", async ({ expect }) => {
+  test("several callers that need the first one get the same", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const found = await Promise.all(
       [1, 2, 3].map(async () => await ensureWebhookSecrets(env, accountId, NOW)),
@@ -262,7 +262,7 @@ describe("webhook secrets", () => {
     ]);
   });
 
-  test("each rotation leaves the older ones good for their time, the newest first", async ({ expect }) => {
+  test("older ones stay valid for their time after a rotation, the newest first", async ({ expect }) => {
     const { accountId } = await freshAccount();
     const [first] = await ensureWebhookSecrets(env, accountId, NOW);
     const [second] = await rotateWebhookSecret(env, by(accountId)); // in the same millisecond

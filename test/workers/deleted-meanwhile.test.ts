@@ -5,7 +5,7 @@ const { call, createEndpoint, signInAsNewAccount } = new EdgeClient();
 
 beforeEach(signInAsNewAccount);
 
-test("a call that waits while its endpoint is deleted is answered, and never by a fault", async ({
+test("a call that waits while its endpoint is deleted is answered, and never with an internal error", async ({
   expect,
 }) => {
   const statuses = await Promise.all(
@@ -13,7 +13,8 @@ test("a call that waits while its endpoint is deleted is answered, and never by 
       const endpointId = await createEndpoint();
       const body = { input: { a: 1 }, policy: { ttl: 10_000 } };
       const waiting = call("POST", `/v2/${endpointId}/runsync?wait=1000`, body);
-      await scheduler.wait(index * 12); // so that deletions meet calls wherever they are
+      // oxlint-disable-next-line edgerun/no-sleeps -- so that deletions meet calls wherever they are
+      await scheduler.wait(index * 12);
       expect((await call("DELETE", `/v1/endpoints/${endpointId}`)).status).toBe(204);
       return (await waiting).status;
     }),

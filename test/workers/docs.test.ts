@@ -41,7 +41,9 @@ test("a browser that looks for an icon beside the API finds one", async ({ expec
   await response.arrayBuffer();
 });
 
-test("all that the explorer names is there, and asked again it need not come twice", async ({ expect }) => {
+test("every file that the explorer names is served, and an unchanged one is not sent twice", async ({
+  expect,
+}) => {
   const text = await (await get("/docs")).text();
   const addresses = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((match) => match[1] ?? "");
   expect(addresses).toContain("/docs/swagger-ui/swagger-ui-bundle.js");
@@ -58,7 +60,7 @@ test("all that the explorer names is there, and asked again it need not come twi
   expect(again.status).toBe(304);
 });
 
-test("what is not there is a 404", async ({ expect }) => {
+test("a page that does not exist is answered with 404", async ({ expect }) => {
   expect(await call("GET", "/docs/nothing")).toMatchObject({ status: 404, body: { code: "not_found" } });
   expect(await call("GET", "/docs/../index.html")).toMatchObject({ status: 404 });
 });

@@ -39,7 +39,7 @@ const TEXTS = [
   "9999-12-31T23:59:59Z",
   "+999999-01-01T00:00:00Z",
 ];
-/** Of the values each place gets one in so many, the next place others; all of them in a run with more MODEL_RUNS. */
+/** Each place gets one in so many values, the next place others; all of them in a run with more MODEL_RUNS. */
 const ONE_IN = Number(env.MODEL_RUNS) > 50 ? 1 : 3;
 let places = 0;
 

@@ -209,7 +209,7 @@ describe("an endpoint of an environment", () => {
     expect(await shownEndpoint(client, id)).toEqual({ version: 2, activeBuildid: second });
   });
 
-  test("with an image of its own is not released with the code", async ({ expect }) => {
+  test("with its own image is not released with the code", async ({ expect }) => {
     const client = await freshApp();
     const { environmentId } = client;
     const own = { own: { is_load_balanced: false, client_mode: true, functions: [] } };

@@ -126,7 +126,7 @@ describe("a worker of a flash app", () => {
     expect(assignment?.env).toMatchObject({ RUNPOD_API_KEY: "theirs", SVC_API_KEY: expect.anything() });
   });
 
-  test("gets the names but no files where it brings an image of its own", async ({ expect }) => {
+  test("gets the names but no files where it has its own image", async ({ expect }) => {
     const { endpointId } = await deployed({ client_mode: true }, 'type: "LB"');
     const assignment = await handedOver(endpointId);
     expect(assignment).not.toHaveProperty("artifact");

@@ -10,6 +10,7 @@ import { codeOf, freshClient } from "./graphql-client.ts";
 import { passTime } from "./object.ts";
 import { holding, issueAt } from "./message-facts.ts";
 import { HOST_GRACE_MS } from "../../src/fleet/hosts/host-presence.ts";
+import { until } from "./support/until.ts";
 
 const api = new EdgeClient();
 const { createEndpoint, graphql, signInAsNewAccount } = api;
@@ -211,7 +212,10 @@ describe("stock", () => {
     expect(await offerOf("NVIDIA RTX A4000")).toMatchObject({ stockStatus: "Medium", rentedCount: 0 });
     const endpointId = await createEndpoint("workersMin: 1, workersMax: 1");
     const inventory = { ...INVENTORY, gpus: cards(2, "NVIDIA RTX A4000", "AMPERE_16") };
-    while ((await agent.sync({ inventory })).assignments.length === 0) await scheduler.wait(5);
+    await until(
+      async () => (await agent.sync({ inventory })).assignments.length > 0,
+      "the host has a worker",
+    );
 
     expect(await offerOf("NVIDIA RTX A4000")).toMatchObject({ rentedCount: 0 });
     passTime(STOCK_CACHE_MS);

@@ -14,7 +14,7 @@ import { ERRORS, type ErrorCode, graphqlErrorCode } from "../../src/contract/err
 import clientSdl from "../clients/client-schema.graphql?raw";
 import { freshClient, savedEndpoint, savedVolume, type Client } from "./graphql-client.ts";
 
-/** Of the operator alone: other keys are refused, whatever they select. */
+/** Operations of the operator alone: other keys are refused, whatever they select. */
 const OPERATORS: readonly string[] = ["accounts", "accountCreate"];
 
 const KNOWN_CODES: ReadonlySet<string> = new Set((Object.keys(ERRORS) as ErrorCode[]).map(graphqlErrorCode));

@@ -14,7 +14,7 @@ import { managementSchema } from "../../src/graphql/schema.ts";
 const NOT_OFFERED = /^(?:deployCpu)?(?:Pod(?!Template)|SavingsPlan|(?:Create|Delete)?Cluster)/;
 /** `id`, `templateId`: the id of what the name says. */
 const NAMES_AN_ID = /(?:^id|Id)$/;
-/** Of a description that speaks for its neighbours as well. */
+/** A description that covers its neighbours as well. */
 const SPEAKS_FOR_MORE = /as the (?:fields|operations) below/;
 
 /** `Query.gpuTypes`, `EndpointInput.name`, `DateTime`: all that neither a name nor a description explains. */

@@ -4,6 +4,7 @@ import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient } from "./graphql-client.ts";
 import { fleetObject, passTime } from "./object.ts";
 import { CREDENTIAL_CACHE_MS } from "../../src/domain/accounts/permissions.ts";
+import { until } from "./support/until.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, graphql, signInAsNewAccount } = api;
@@ -23,15 +24,6 @@ const update = async (id: string, fields: string) =>
   await graphql<{ hostUpdate: Host }>(
     `mutation { hostUpdate(input: { id: "${id}", ${fields} }) { id cordoned drained } }`,
   );
-
-/** Polls what objects tell each other in the background until it is there. */
-async function eventually<T>(look: () => Promise<T>, isThere: (value: T) => boolean): Promise<T> {
-  for (;;) {
-    const value = await look();
-    if (isThere(value)) return value;
-    await scheduler.wait(5);
-  }
-}
 
 async function reasonOf(endpointId: string, id: unknown): Promise<string> {
   const { body } = await call("GET", `/v2/${endpointId}/status/${String(id)}`);
@@ -57,9 +49,9 @@ describe("the hosts of an account", () => {
     const inventory = { ...INVENTORY, gpus, dataCenterId: "US-KS-2" };
     await agent.sync({ inventory });
     await createEndpoint("workersMin: 1");
-    await eventually(
-      () => agent.sync({ inventory }),
-      ({ assignments }) => assignments.length === 1,
+    await until(
+      async () => (await agent.sync({ inventory })).assignments.length === 1,
+      "the host has a worker",
     );
     expect(
       await hosts(
@@ -134,11 +126,10 @@ describe("a cordoned host", () => {
     const endpointId = await createEndpoint();
     await agent.sync();
     const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
-    const reason = await eventually(
-      () => reasonOf(endpointId, body["id"]),
-      (detail) => detail.includes("cordoned"),
-    );
-    expect(reason).toContain("Host rack-1 is cordoned.");
+    await until(async () => {
+      expect(await reasonOf(endpointId, body["id"])).toContain("Host rack-1 is cordoned.");
+      return true;
+    }, "the job says that its host is cordoned");
     expect((await agent.sync()).assignments).toEqual([]);
 
     await update(agent.hostId, "cordoned: false");

@@ -242,7 +242,7 @@ describe("changing and revoking", () => {
     expect(codeOf(await update(client, `id: "${other.id}", name: "x"`))).toBe("INVALID_INPUT");
   });
 
-  test("the key of the environment stays, and the refusal says why", async ({ expect }) => {
+  test("the key of the environment stays, and the error says why", async ({ expect }) => {
     const root = async (query: string) =>
       await post("/?api_key=test-root-key-of-more-than-32-characters", JSON.stringify({ query }));
     const { data } = await root("{ apiKeys { id isCurrent hint } }");

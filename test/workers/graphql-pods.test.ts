@@ -5,6 +5,7 @@ import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient, type Client } from "./graphql-client.ts";
 import { passTime } from "./object.ts";
 import { type Issue, issueAt } from "./message-facts.ts";
+import { until } from "./support/until.ts";
 
 const api = new EdgeClient();
 const { createEndpoint, graphql, signInAsNewAccount } = api;
@@ -41,12 +42,10 @@ describe("workers of an endpoint", () => {
   /** A host with one worker of the endpoint, and a way to say where the worker stands. */
   async function hostOf(endpointId: string, inventory = HOST) {
     const agent = await ScriptedAgent.join(api);
-    let assigned = (await agent.sync({ inventory })).assignments[0];
-    while (assigned === undefined) {
-      await scheduler.wait(5);
-      assigned = (await agent.sync({ inventory })).assignments[0];
-    }
-    const { workerId, revision } = assigned;
+    const { workerId, revision } = await until(
+      async () => (await agent.sync({ inventory })).assignments[0],
+      "the host has a worker",
+    );
     type Report = SyncRequest["workers"][number];
     const say = async (state: WorkerState, more: Partial<Report> = {}) => {
       await agent.sync({ inventory, workers: [{ workerId, endpointId, revision, state, ...more }] });

@@ -73,7 +73,7 @@ test("those that clients delete one after the other come oldest first", async ({
   expect(data.myself.containerRegistryCreds).toEqual([{ name: "c" }, { name: "b" }, { name: "a" }]);
 });
 
-test("one that templates name is not deleted, and the refusal names them", async ({ expect }) => {
+test("one that templates name is not deleted, and the error names them", async ({ expect }) => {
   const client = await freshClient();
   const id = await saved(client);
   const template = await savedTemplate(client, `, containerRegistryAuthId: "${id}"`);

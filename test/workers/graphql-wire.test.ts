@@ -134,7 +134,7 @@ describe("documents", () => {
     expect(answer.errors[0].message).toContain("nonsense");
   });
 
-  test("an operation's own refusal is answered 200 with its path and code", async ({ expect }) => {
+  test("an error of an operation is answered 200 with its path and code", async ({ expect }) => {
     const client = await freshClient();
     const answer = await client.send('mutation { x: deleteEndpoint(id: "unknown") }');
 

@@ -180,6 +180,7 @@ export class ScriptedLink {
       open -= size;
       if (sent === maxBytes) return sent;
       if (open > 0) continue;
+      // oxlint-disable-next-line edgerun/no-sleeps -- the caller says for how long no credit means that there is none
       const frame = await Promise.race([this.any(), scheduler.wait(patienceMs)]);
       if (frame?.type !== FRAME.CREDIT) return sent;
       open += decodeCredit(frame.payload) ?? 0;

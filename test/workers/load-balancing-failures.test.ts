@@ -18,6 +18,7 @@ import {
 } from "./link-client.ts";
 import { endpointObject, fleetObject, passTime } from "./object.ts";
 import { LINK_WINDOW_BYTES } from "../../src/link/link-window.ts";
+import { until } from "./support/until.ts";
 
 const api = new EdgeClient();
 const { signInAsNewAccount } = api;
@@ -86,13 +87,13 @@ describe("an abort", () => {
     await reader.read();
     await reader.cancel();
     const reason = link.resetReason();
-    let isOver = false;
-    void reason.then(() => (isOver = true));
-    while (!isOver) {
-      link.data(stream, "more"); // a reader who is gone is found by what is sent to him
-      await scheduler.wait(1);
-    }
-    expect(await reason).toBe("aborted");
+    let found: string | undefined;
+    void reason.then((text) => (found = text));
+    await until(() => {
+      link.data(stream, "more"); // only data that is sent shows that the reader has left
+      return found;
+    }, "the agent hears that the reader has left");
+    expect(found).toBe("aborted");
   });
 
   test("is sent to the agent when the body of a client breaks off", async ({ expect }) => {
@@ -150,12 +151,14 @@ describe("back-pressure", () => {
     void call({ requestId: "one", body });
     await link.open();
     const written = body.writeForever(frame);
-    for (let received = 0; received < LINK_WINDOW_BYTES;) {
+    let received = 0;
+    while (received < LINK_WINDOW_BYTES) {
       const { payload } = await link.next(FRAME.DATA);
       expect(payload.byteLength).toBeLessThanOrEqual(LINK_FRAME_MAX_BYTES);
       received += payload.byteLength;
     }
-    await scheduler.wait(100); // time in which nothing may come
+    expect(received).toBe(LINK_WINDOW_BYTES);
+    for (let times = 0; times < 3; times += 1) await link.heard();
     expect(link.unread).toEqual([]);
     await endpointObject(endpointId).abortForwarded("one", "aborted");
     expect(await link.resetReason()).toBe("aborted");
@@ -275,7 +278,7 @@ describe("a link that is silent", () => {
     const workers = [{ workerId, endpointId, revision: 1, state: "ready" as const }];
     const { revision } = await agent.sync({ workers });
     const parked = agent.sync({ workers, appliedRevision: revision, holdMs: AGENT_HOLD_MAX_MS }); // so the host is there
-    while ((await channelsOfHost(agent.hostId)) === 0) await scheduler.wait(5);
+    await until(async () => (await channelsOfHost(agent.hostId)) > 0, "the agent waits on a channel");
     const reply = call();
     await link.open();
     passTime(LINK_SILENCE_MS);

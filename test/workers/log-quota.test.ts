@@ -142,7 +142,7 @@ describe("the bytes of a day", () => {
     expect(await take(accountId, { needed: 50, requested: 500, limit: 1_500 })).toEqual({ bytes: 500 });
   });
 
-  test("are asked of D1 once in 64 MB, after the first", async ({ expect }) => {
+  test("are requested from D1 once in 64 MB, after the first", async ({ expect }) => {
     const { accountId } = await freshAccount();
     let asked = 0;
     const tapped = withTap(async () => void (asked += 1));

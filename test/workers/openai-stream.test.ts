@@ -126,7 +126,7 @@ describe("a failure", () => {
     await engine.until(job.id, "CANCELLED");
   });
 
-  test("in the middle is the last event, on a line of its own", async ({ expect }) => {
+  test("in the middle is the last event, on a separate line", async ({ expect }) => {
     const engine = await Engine.start(api);
     const client = engine.ask(STREAMED);
     const job = await engine.take();

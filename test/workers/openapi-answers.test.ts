@@ -156,7 +156,7 @@ test("REST is as documented", async () => {
   await documentedCall("GET", "/openapi.json");
 });
 
-test("refusals are as documented", async () => {
+test("errors are as documented", async () => {
   const base = `/v2/${await createEndpoint()}`;
   await documentedCall("POST", `${base}/run`, { no: "input" });
   await documentedCall("POST", `${base}/run`, { input: "x".repeat(10_000_001) });

@@ -3,7 +3,7 @@
  * contract; a reply that differs from them is a fault of the edge.
  */
 import { exports } from "cloudflare:workers";
-import { beforeAll, describe, test } from "vitest";
+import { describe, test as base } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
 import { holding, issueAt } from "./message-facts.ts";
 import { EdgeClient } from "./edge-client.ts";
@@ -251,39 +251,39 @@ const QUERIES: readonly (readonly [
   ["GET", "stream/JOB", "200", { Accept: "*/*" }],
 ];
 
-let endpointId = "";
-let balancedId = "";
-let foreignId = "";
-let jobId = "";
+type World = Awaited<ReturnType<typeof openWorld>>;
 
-beforeAll(async () => {
+/** Endpoints of two accounts, one of them with a completed job; all tests of this file share them. */
+async function openWorld() {
   await signInAsNewAccount();
-  foreignId = await createEndpoint();
+  const foreignId = await createEndpoint();
   await signInAsNewAccount();
-  balancedId = await createEndpoint('type: "LB"');
-  endpointId = await createEndpoint("idleTimeout: 3600");
+  const balancedId = await createEndpoint('type: "LB"');
+  const endpointId = await createEndpoint("idleTimeout: 3600");
   const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
-  jobId = String(body["id"]);
+  const jobId = String(body["id"]);
   const agent = await ScriptedAgent.join(api);
   const job = await agent.take(endpointId, await agent.bringUpWorker(endpointId));
   await agent.complete(endpointId, job, 1);
-});
 
-/** Sends an operation, with a good body if it needs one. */
-function send(
-  method: string,
-  path: string,
-  headers: Record<string, string> = {},
-  to = endpointId,
-): Promise<Reply> {
-  const isSubmission = method === "POST" && path.startsWith("run");
-  return call(
-    method,
-    `/v2/${to}/${path.replace("JOB", jobId)}`,
-    isSubmission ? { input: 1 } : undefined,
-    headers,
-  );
+  /** Sends an operation, with a good body if it needs one. */
+  function send(
+    method: string,
+    path: string,
+    headers: Record<string, string> = {},
+    to = endpointId,
+  ): Promise<Reply> {
+    const isSubmission = method === "POST" && path.startsWith("run");
+    const address = `/v2/${to}/${path.replace("JOB", jobId)}`;
+    return call(method, address, isSubmission ? { input: 1 } : undefined, headers);
+  }
+  return { foreignId, balancedId, endpointId, jobId, send };
 }
+
+const test = base.extend<{ $file: { world: World } }>({
+  // oxlint-disable-next-line no-empty-pattern -- vitest reads the fixture's needs from the pattern
+  world: [async ({}, use) => await use(await openWorld()), { scope: "file", auto: true }],
+});
 
 /** What was answered, if its form is right: JSON, and in an error four texts and no status. */
 function answerOf({ status, body, headers }: Reply): unknown {
@@ -300,19 +300,20 @@ function expectedAnswer(answer: Answer, expect: { stringMatching(pattern: RegExp
 
 describe.for(OPERATIONS)("%s %s", ([method, path, good]) => {
   /** Two of them in ten seconds are all that an endpoint admits. */
-  const ownEndpoint = async () => (path === "purge-queue" ? createEndpoint("workersMax: 0") : endpointId);
+  const ownEndpoint = async ({ endpointId }: World) =>
+    path === "purge-queue" ? createEndpoint("workersMax: 0") : endpointId;
 
-  test.for(CALLERS)("from %s", async ([, given, answer], { expect }) => {
+  test.for(CALLERS)("from %s", async ([, given, answer], { expect, world }) => {
     const headers = { ...given };
     if (given["Authorization"]) headers["Authorization"] = given["Authorization"].replace("KEY", api.key);
-    const reply = await send(method, path, headers, await ownEndpoint());
+    const reply = await world.send(method, path, headers, await ownEndpoint(world));
     expect(answerOf(reply)).toEqual(expectedAnswer(answer ?? good, expect));
   });
 
-  test("to endpoints that are unknown, another account's, or of another type", async ({ expect }) => {
+  test("to endpoints that are unknown, another account's, or of another type", async ({ expect, world }) => {
     const answers = [];
-    for (const to of ["nosuchendpoint", foreignId, balancedId]) {
-      answers.push(answerOf(await send(method, path, {}, to)));
+    for (const to of ["nosuchendpoint", world.foreignId, world.balancedId]) {
+      answers.push(answerOf(await world.send(method, path, {}, to)));
     }
     const isAboutWorkers = path === "health" || path === "metrics";
     const balanced: Answer = isAboutWorkers ? "200" : WRONG_TYPE;
@@ -322,23 +323,23 @@ describe.for(OPERATIONS)("%s %s", ([method, path, good]) => {
   });
 });
 
-test.for(NO_OPERATIONS)("%s %s is no operation", async ([method, path], { expect }) => {
-  expect(answerOf(await send(method, path))).toEqual(expectedAnswer(NO_OPERATION, expect));
+test.for(NO_OPERATIONS)("%s %s is no operation", async ([method, path], { expect, world }) => {
+  expect(answerOf(await world.send(method, path))).toEqual(expectedAnswer(NO_OPERATION, expect));
 });
 
 describe.for(NO_IDS)("as an id %s", ([, change]) => {
   test.for(OPERATIONS.filter(([, path]) => path.includes("JOB")))(
     "of %s %s",
-    async ([method, path], { expect }) => {
-      const reply = await send(method, path.replace("JOB", change(jobId)));
+    async ([method, path], { expect, world }) => {
+      const reply = await world.send(method, path.replace("JOB", change(world.jobId)));
       expect(answerOf(reply)).toEqual(expectedAnswer(NO_JOB, expect));
     },
   );
 });
 
 describe("bodies of run", () => {
-  test.for(BODIES)("%s", async ([, body, answer], { expect }) => {
-    const reply = await call("POST", `/v2/${endpointId}/run`, body);
+  test.for(BODIES)("%s", async ([, body, answer], { expect, world }) => {
+    const reply = await call("POST", `/v2/${world.endpointId}/run`, body);
     expect(answerOf(reply)).toEqual(expectedAnswer(answer, expect));
   });
 });
@@ -347,7 +348,7 @@ describe("bodies of run that come in pieces, of unknown length", () => {
   // One without anything in it is told that it is no JSON.
   test.for(BODIES.filter(([what]) => what !== "nothing" && what !== "blanks"))(
     "%s",
-    async ([, body, answer], { expect }) => {
+    async ([, body, answer], { expect, world }) => {
       const text = typeof body === "string" ? body : JSON.stringify(body ?? "").replace(/^""$/, "");
       const bytes = new TextEncoder().encode(text);
       const pieces = new ReadableStream({
@@ -357,7 +358,7 @@ describe("bodies of run that come in pieces, of unknown length", () => {
           controller.close();
         },
       });
-      const response = await exports.default.fetch(`http://edge/v2/${endpointId}/run`, {
+      const response = await exports.default.fetch(`http://edge/v2/${world.endpointId}/run`, {
         method: "POST",
         headers: { Authorization: `Bearer ${api.key}` },
         body: pieces,
@@ -371,10 +372,13 @@ describe("bodies of run that come in pieces, of unknown length", () => {
 });
 
 describe("bodies of runsync that are refused", () => {
-  test.for(BODIES.filter(([, , answer]) => answer !== "200"))("%s", async ([, body, answer], { expect }) => {
-    const reply = await call("POST", `/v2/${endpointId}/runsync?wait=1000`, body);
-    expect(answerOf(reply)).toEqual(expectedAnswer(answer, expect));
-  });
+  test.for(BODIES.filter(([, , answer]) => answer !== "200"))(
+    "%s",
+    async ([, body, answer], { expect, world }) => {
+      const reply = await call("POST", `/v2/${world.endpointId}/runsync?wait=1000`, body);
+      expect(answerOf(reply)).toEqual(expectedAnswer(answer, expect));
+    },
+  );
 });
 
 test.for([
@@ -388,9 +392,9 @@ test.for([
 
 describe("queries and headers", () => {
   // In few calls at a time: requests admits ten in ten seconds, and runsync waits.
-  test.for(QUERIES)("%s %s", async ([method, path, answer, headers], { expect }) => {
-    const to = path.startsWith("requests") ? await createEndpoint("workersMax: 0") : endpointId;
-    expect(answerOf(await send(method, path, headers, to))).toEqual(expectedAnswer(answer, expect));
+  test.for(QUERIES)("%s %s", async ([method, path, answer, headers], { expect, world }) => {
+    const to = path.startsWith("requests") ? await createEndpoint("workersMax: 0") : world.endpointId;
+    expect(answerOf(await world.send(method, path, headers, to))).toEqual(expectedAnswer(answer, expect));
   });
 
   test.for(["{}", "null", "{nope", '{"input":1}'])(

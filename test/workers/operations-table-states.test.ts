@@ -186,6 +186,7 @@ async function lastEvent(path: string, isOpen: boolean): Promise<string> {
   if (events.status !== 200) return `${events.status} ${errorSummary(await events.json())}`;
   await events.comment();
   const next = events.next();
+  // oxlint-disable-next-line edgerun/no-sleeps -- an open stream is one on which nothing comes for a while
   const event = await (isOpen ? Promise.race([next, scheduler.wait(500)]) : next);
   if (event === undefined) return "200 open";
   return `200 ${jobSummary(event.data as Record<string, unknown>)}`;

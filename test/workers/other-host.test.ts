@@ -4,6 +4,7 @@ import type { SyncReply, SyncRequest } from "../../src/contract/agent/agent.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { passTime } from "./object.ts";
+import { notYet, until } from "./support/until.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, graphql, signInAsNewAccount } = api;
@@ -46,22 +47,21 @@ class Host {
 
 /** The host on which the worker is now, of these. */
 async function hostWithWorker(hosts: readonly Host[]): Promise<{ host: Host; assigned: Assigned }> {
-  for (;;) {
+  return await until(async () => {
     for (const host of hosts) {
       await host.sync(host.assigned ? [{ ...host.assigned, state: "starting" }] : []);
       if (host.assigned) return { host, assigned: host.assigned };
     }
-    await scheduler.wait(5);
-  }
+    return undefined;
+  }, "one of the hosts has a worker");
 }
 
 async function detailOf(endpointId: string, jobId: unknown, part: string): Promise<string> {
-  for (;;) {
+  return await until(async () => {
     const { body } = await call("GET", `/v2/${endpointId}/status/${String(jobId)}`);
     const { detail } = body["queue"] as { detail: string };
-    if (detail.includes(part)) return detail;
-    await scheduler.wait(5);
-  }
+    return detail.includes(part) ? detail : notYet(detail);
+  }, `the job waits for '${part}'`);
 }
 
 describe("a worker that keeps failing", () => {

@@ -87,7 +87,7 @@ test("a status that sets the ttl needs write, one that does not is read", async 
   );
 });
 
-test("a refusal names the key, the endpoint and what is missing", async ({ expect }) => {
+test("the error names the key, the endpoint and what is missing", async ({ expect }) => {
   expect((await call("POST run", await limitedTo("read"))).error).toMatch(
     holding("'limited'", endpointId, "write"),
   );
@@ -157,7 +157,7 @@ describe("the key of an endpoint", () => {
     expect(await shown({})).toBeNull();
   });
 
-  test("opens no management API, and the refusal says what it is", async ({ expect }) => {
+  test("opens no management API, and the error says what it is", async ({ expect }) => {
     const key = await shownKey(client);
     const answer = await post("/", '{"query":"{ myself { id } }"}', { authorization: `Bearer ${key}` });
     expect([answer.status, codeOf(answer)]).toEqual([401, "UNAUTHORIZED"]);

@@ -19,7 +19,7 @@ export type ModelJob = {
   retries: number;
   expiresAt: number;
   executionTimeoutMs: number;
-  /** Of the running attempt. */
+  /** When the running attempt times out. */
   timeoutAt: number;
   leaseUntil: number;
   removeAt: number;

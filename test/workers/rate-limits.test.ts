@@ -9,6 +9,7 @@ import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { configure, endpointObject, evict, passTime } from "./object.ts";
 import { holding } from "./message-facts.ts";
+import { notYet, until } from "./support/until.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, signInAsNewAccount } = api;
@@ -184,11 +185,12 @@ describe("the limits grow with the workers", () => {
     const cancel = () => call("POST", `/v2/${endpointId}/cancel/none`);
     const policy = async () => (await cancel()).headers.get("RateLimit-Policy");
 
-    for (let host = 0; host < 3; host += 1) await bringUpTwo(endpointId, host < 2 ? "ready" : "pulling");
+    for (let host = 0; host < 2; host += 1) await bringUpTwo(endpointId, "ready");
+    const third = await bringUpTwo(endpointId, "pulling");
     await vi.waitUntil(async () => (await workersOf(endpointId)).initializing === 2);
     expect(await policy()).toBe(`"cancel";q=100;w=10`);
 
-    await bringUpTwo(endpointId, "ready");
+    await bringUpTwo(endpointId, "ready", third);
     await vi.waitUntil(async () => (await workersOf(endpointId)).ready === 6);
     expect(await policy()).toBe(`"cancel";q=120;w=10`);
     await callTimes(118, 10, cancel);
@@ -198,21 +200,25 @@ describe("the limits grow with the workers", () => {
   });
 });
 
-const pulling: ScriptedAgent[] = [];
-
-/** A host with two workers of the endpoint; one whose workers are pulling is used again to make them ready. */
-async function bringUpTwo(endpointId: string, state: "ready" | "pulling"): Promise<void> {
-  const agent = pulling.pop() ?? (await ScriptedAgent.join(api));
-  let reply = await agent.sync();
-  while (reply.assignments.length < 2) reply = await agent.sync();
+/** Lets two workers of the endpoint on a host, by default a new one, reach this state; returns the host's agent. */
+async function bringUpTwo(
+  endpointId: string,
+  state: "ready" | "pulling",
+  agent?: ScriptedAgent,
+): Promise<ScriptedAgent> {
+  const host = agent ?? (await ScriptedAgent.join(api));
+  const reply = await until(async () => {
+    const answer = await host.sync();
+    return answer.assignments.length < 2 ? notYet(answer.assignments) : answer;
+  }, "the host has two workers");
   const workers = reply.assignments.map(({ workerId, revision }) => ({
     workerId,
     endpointId,
     revision,
     state,
   }));
-  await agent.sync({ appliedRevision: reply.revision, workers });
-  if (state === "pulling") pulling.push(agent);
+  await host.sync({ appliedRevision: reply.revision, workers });
+  return host;
 }
 
 async function workersOf(endpointId: string) {
@@ -243,15 +249,17 @@ describe("requests in progress", () => {
     count: number,
     watch?: () => Promise<void>,
   ): Promise<void> {
-    while ((await channelCount(endpointId)) !== count) {
+    await until(async () => {
+      const channels = await channelCount(endpointId);
+      if (channels === count) return true;
       await watch?.();
-      await scheduler.wait(5);
-    }
+      return notYet(channels);
+    }, `${count} wait on wake-up channels`);
   }
 
   test("waits count wherever they wait; a client that hangs up frees its slot", async ({ expect }) => {
     const { endpointId, agent, job, clients, look } = await crowdedEndpoint();
-    while ((await look()).status !== 429) await scheduler.wait(5);
+    await until(async () => (await look()).status === 429, "all slots are taken");
     const refused = await look();
     expect(limitHeaders(refused)).toEqual([
       `"status-concurrent";q=400;qu="concurrent-requests"`,
@@ -274,7 +282,7 @@ describe("requests in progress", () => {
     await expectFull();
 
     for (const client of clients.splice(0, 3)) client.hangUp();
-    while ((await look()).status !== 200) await scheduler.wait(5);
+    await until(async () => (await look()).status === 200, "a slot is free");
     const path = `/v2/${endpointId}/status/${job.id}?wait=60000`;
     clients.push(...Array.from({ length: 3 }, () => new WaitingClient(path)));
     await untilOnChannels(endpointId, full);
@@ -322,7 +330,10 @@ describe("requests in progress", () => {
 
 /** Resolves once so many calls of status count in the window. */
 async function untilAdmitted(endpointId: string, count: number): Promise<void> {
-  while ((await usageOf(endpointId)).status.requests !== count) await scheduler.wait(5);
+  await until(async () => {
+    const { requests } = (await usageOf(endpointId)).status;
+    return requests === count || notYet(requests);
+  }, `${count} calls of status count`);
 }
 
 async function usageOf(endpointId: string): Promise<HealthBody["usage"]["operations"]> {

@@ -36,7 +36,7 @@ async function openBusy(fleet: FleetHarness, workers: number, gpus: number) {
 }
 
 describe("an endpoint without jobs", () => {
-  test("gives the next job to a worker of the new version, and then lets the old one go", async ({
+  test("gives the next job to a worker of the new version, and then stops the old one", async ({
     expect,
     fleet,
   }) => {
@@ -212,7 +212,7 @@ describe("an endpoint that allows no workers", () => {
     expect(await endpoint.health()).toMatchObject({ jobs: { inQueue: 1 } });
   });
 
-  test("in the middle of a rollout lets all go, and comes back with the new version", async ({
+  test("in the middle of a rollout stops all workers, and comes back with the new version", async ({
     expect,
     fleet,
   }) => {
@@ -227,7 +227,7 @@ describe("an endpoint that allows no workers", () => {
     expect(await host.untilVersions(2)).not.toContain(workerId);
   });
 
-  test("lets an agent know that waits for a busy worker when they are allowed again", async ({
+  test("notifies an agent that waits for a busy worker when they are allowed again", async ({
     expect,
     fleet,
   }) => {

@@ -148,7 +148,7 @@ test("settings of a template are copied: later changes of it do not reach the en
   expect((await call("DELETE", `/templates/${template.id}`)).status).toBe(204);
 });
 
-test("an endpoint that shares a template gets one of its own with its first change", async () => {
+test("an endpoint that shares a template gets a separate one with its first change", async () => {
   const { client, call } = await v2Client();
   const { body: template } = await call("POST", "/templates", {
     name: "shared",

@@ -11,6 +11,7 @@ import {
 } from "../../src/management/assignments/assignments.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
+import { until } from "./support/until.ts";
 
 const api = new EdgeClient();
 const { call, graphql, signInAsNewAccount } = api;
@@ -44,12 +45,10 @@ async function createSecret(name: string, value: string): Promise<string> {
 
 /** What the host is told to run; it asks until it is told of a worker. */
 async function assigned(agent: ScriptedAgent, endpointId: string): Promise<Assignment> {
-  for (;;) {
+  return await until(async () => {
     const { assignments } = await agent.sync();
-    const found = assignments.find((assignment) => assignment.endpointId === endpointId);
-    if (found) return found;
-    await scheduler.wait(5);
-  }
+    return assignments.find((assignment) => assignment.endpointId === endpointId);
+  }, "the host has a worker of the endpoint");
 }
 
 describe("an assignment", () => {
@@ -171,16 +170,12 @@ test("a waiting job shows why its worker is not started, and health counts the w
   const { body } = await call("POST", `/v2/${endpointId}/run`, { input: 1 });
   const detail = problem ?? "";
   await agent.sync({ workers: [{ workerId, endpointId, revision, state: "unhealthy", detail }] });
-  for (;;) {
+  await until(async () => {
     const status = await call("GET", `/v2/${endpointId}/status/${String(body["id"])}`);
-    const queue = status.body["queue"] as { reason: string; detail: string };
-    if (queue.reason !== "worker_crash_looping") {
-      await scheduler.wait(5);
-      continue;
-    }
-    expect(queue.detail).toMatch(/'ABSENT'.*\bTOKEN\b/);
-    break;
-  }
+    const detail = expect.stringMatching(/'ABSENT'.*\bTOKEN\b/);
+    expect(status.body["queue"]).toMatchObject({ reason: "worker_crash_looping", detail });
+    return true;
+  }, "the job shows why its worker is not started");
   const health = await call("GET", `/v2/${endpointId}/health`);
   expect(health.body["workers"]).toMatchObject({ unhealthy: 1 });
 });

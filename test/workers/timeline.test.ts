@@ -6,6 +6,7 @@ import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { endpointObject, evict, fireAlarm, passTime } from "./object.ts";
 import { issueAt } from "./message-facts.ts";
+import { notYet, until } from "./support/until.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, signInAsNewAccount } = api;
@@ -43,11 +44,10 @@ async function takenJob(policy: object = {}) {
 
 /** Resolves once the endpoint has heard of its workers' states. */
 async function untilHeard(endpointId: string, name: string): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const { body } = await call("GET", `/v2/${endpointId}/health`);
-    if ((body["workers"] as Record<string, number>)[name] === 1) return;
-    await scheduler.wait(5);
-  }
+    return (body["workers"] as Record<string, number>)[name] === 1 || notYet(body["workers"]);
+  }, `one worker is ${name}`);
 }
 
 describe("a timeline", () => {

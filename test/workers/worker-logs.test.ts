@@ -202,8 +202,8 @@ describe("more than a batch of one worker", () => {
   });
 });
 
-describe("nobody", () => {
-  test("follows a worker that never was, but one that is gone while its lines are kept", async ({
+describe("access to logs", () => {
+  test("allows to follow a worker that is gone while its lines are kept, but none that never existed", async ({
     expect,
   }) => {
     const { endpointId, agent, workerId, send } = await newWorker();
@@ -218,13 +218,13 @@ describe("nobody", () => {
     expect((await events.next())?.data).toMatchObject({ line: "last words" });
   });
 
-  test("writes logs without a host token, or what is no lines", async ({ expect }) => {
+  test("rejects logs without a host token, and bodies that are not lines", async ({ expect }) => {
     const { agent } = await newWorker();
     expect((await call("POST", "/agent/v1/logs", "x")).status).toBe(401);
     expect((await agent.postLogs("not zipped")).status).toBe(400);
   });
 
-  test("writes into the logs of another account, or reads them", async ({ expect }) => {
+  test("ends at the account, for writing and for reading", async ({ expect }) => {
     const { endpointId, workerId, send } = await newWorker();
     await send(printed(1_000, ["mine"]));
     await signInAsNewAccount();
@@ -236,9 +236,7 @@ describe("nobody", () => {
     expect(await keysOf(endpointId)).toHaveLength(1);
   });
 
-  test("writes into the logs of a worker that is another host's, or was, or never was", async ({
-    expect,
-  }) => {
+  test("rejects lines of a worker that is or was another host's, or never existed", async ({ expect }) => {
     const { endpointId, agent, workerId, send } = await newWorker();
     const liar = await ScriptedAgent.join(api, "liar");
     const of = (id: string, line: string) => ({ endpointId, workerId: id, lines: printed(900, [line]) });
@@ -258,14 +256,14 @@ describe("nobody", () => {
     expect(texts(await query(endpointId))).toEqual(["true", "last words"]);
   });
 
-  test("keeps lines from being kept that are beside one that cannot be read", async ({ expect }) => {
+  test("stores lines that are beside one that cannot be read", async ({ expect }) => {
     const { endpointId, send } = await newWorker();
     const [good] = printed(900, ["good"]);
     await send([{ ...good, source: "nowhere" } as never, good as LogLine]);
     expect(texts(await query(endpointId))).toEqual(["good"]);
   });
 
-  test("gets an error for an invalid request", async ({ expect }) => {
+  test("answers an invalid request with an error", async ({ expect }) => {
     const { endpointId } = await newWorker();
     const refused = async (query: string) => (await call("GET", `/v2/${endpointId}/logs?${query}`)).body;
     expect(await refused("limit=0")).toMatchObject({
@@ -286,8 +284,8 @@ describe("nobody", () => {
   });
 });
 
-describe("logs end", () => {
-  test("when they are older than they may become, and no others do", async ({ expect }) => {
+describe("logs are removed", () => {
+  test("when their retention is over, and no others are", async ({ expect }) => {
     const { endpointId, send } = await newWorker();
     await send(printed((LOG_RETENTION_DAYS_DEFAULT - 1) * DAY_MS, ["old"]));
     await send(printed(1_000, ["new"]));

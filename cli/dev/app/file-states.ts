@@ -9,7 +9,7 @@ const TICK_MS = 20;
 type State = {
   /** Differs between states. */
   readonly key: string;
-  /** Of a directory: while it is the same, the key is too. */
+  /** Present for a directory: while it is the same, the key is too. */
   readonly written?: string;
 };
 

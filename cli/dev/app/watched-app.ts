@@ -48,7 +48,7 @@ class WatchedApp implements LiveApp {
   readonly #watcher: FileWatcher | undefined;
   readonly #listeners: ((change: AppChange) => void)[] = [];
   #reading: AppReading = NOTHING_READ;
-  /** Of the files, at the latest reading. */
+  /** States of the files at the latest reading. */
   #states: FileStates | undefined;
   /** Numbers of readings: the latest requested one, and the latest completed one. */
   #requested = 0;

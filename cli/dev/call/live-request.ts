@@ -90,7 +90,7 @@ export function checkArguments({ kwargs, http }: LiveCall): void {
   );
 }
 
-/** Of all local files that the call needs, without duplicates. */
+/** Hashes of all local files that the call needs, without duplicates. */
 export function hashesOf({ modules, peers }: LiveCall): readonly string[] {
   const all = [modules, ...Object.values(peers).map((peer) => peer.modules)];
   return [...new Set(all.flatMap((one) => Object.values(one)))];

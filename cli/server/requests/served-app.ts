@@ -43,7 +43,7 @@ export type QueueCall = {
     | "health"
     | "requests";
   readonly jobId?: string | undefined;
-  /** Of run and runsync; its input has been checked against the function. */
+  /** Present for run and runsync; its input has been checked against the function. */
   readonly job?: JobJson;
   /** With the question mark, or empty. */
   readonly search: string;

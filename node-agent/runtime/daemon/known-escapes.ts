@@ -37,7 +37,7 @@ type EscapeAdvisory = {
   readonly cve: string;
   /** The first release of each line that has the fix, the latest line last. */
   readonly fixedIn: readonly string[];
-  /** It takes more than a worker may ask for, such as mounts of one's own. */
+  /** It takes more than a worker may ask for, such as mounts that it chooses. */
   readonly isBeyondWorkers?: boolean;
 };
 
@@ -98,7 +98,7 @@ const versionSchema = z.object({
   Components: z.array(z.object({ Name: z.string(), Version: z.string() })).optional(),
 });
 
-/** Of the daemon's components, and the packages in which Debian and its kin have them. */
+/** The daemon's components, and the packages in which Debian and its derivatives have them. */
 const COMPONENTS: ReadonlyMap<
   string,
   { readonly component: RuntimeComponent; readonly packageName: string }

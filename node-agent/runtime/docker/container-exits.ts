@@ -36,7 +36,7 @@ export class ContainerExits {
   readonly #abort = new AbortController();
   readonly #liveByContainer = new Map<string, string>();
   readonly #reportedContainers = new Set<string>();
-  /** Of the stream, one after the other. */
+  /** Failures of the stream, one after the other. */
   #failures = 0;
 
   constructor(

@@ -128,7 +128,7 @@ describe("containerOptions", () => {
     expect(rest).not.toHaveProperty("Volumes");
   });
 
-  test("memory and CPU have no limit unless one is told", ({ expect }) => {
+  test("memory and CPU have no limit unless one is set", ({ expect }) => {
     const { HostConfig } = containerOptions(spec, settings);
     for (const name of ["Memory", "NanoCpus", "CpuShares", "StorageOpt"]) {
       expect(HostConfig).not.toHaveProperty(name);
@@ -188,7 +188,7 @@ describe("containerOptions", () => {
     );
   });
 
-  test("a network volume is all that is mounted, and the worker is told where", ({ expect }) => {
+  test("only a network volume is mounted, and a variable names its path", ({ expect }) => {
     const options = optionsOf(spec, settings, { ...nothing, volumePath: "/srv/volumes/v1" });
     expect(options.HostConfig?.Mounts).toEqual([
       {

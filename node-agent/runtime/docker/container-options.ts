@@ -240,7 +240,7 @@ const HOST_DEVICE_VARIABLES = [
   "NVIDIA_MOFED",
   "NVIDIA_NVSWITCH",
 ];
-/** By these an old toolkit lets an image run its code as root of the host; with a later one they are the image's own. */
+/** An old toolkit lets an image run code as root of the host by these; with a later one they are the image's own. */
 const PRELOAD_VARIABLES = ["LD_AUDIT", "LD_PRELOAD"];
 
 function closedVariables({ clearsPreloads }: ContainerSettings): readonly string[] {

@@ -10,6 +10,6 @@ test("a worker is measured again when it could be full, but neither all the time
   expect(nextCheckMs(1e12, 5_000)).toBe(60_000);
 });
 
-test("who wrote too much is told both numbers", ({ expect }) => {
+test("the message about a full disk names what was written and the limit", ({ expect }) => {
   expect(overDisk(12.04e9, 10e9)).toBe("was ended: it wrote 12 GB, containerDiskInGb is 10");
 });

@@ -25,7 +25,7 @@ const CHECK_MAX_MS = 60_000;
 /** A tree of many millions of files. */
 const MEASURE_LIMIT_MS = 60_000;
 
-/** Of Docker's overlay driver; other drivers report other data. */
+/** Data of Docker's overlay driver; other drivers report other data. */
 const driverDataSchema = z.object({ UpperDir: z.string().optional() });
 const sizeSchema = z.object({ SizeRw: z.number().default(0) });
 

@@ -203,7 +203,7 @@ export class DockerRuntime implements Runtime {
     return this.#artifacts;
   }
 
-  /** Of the disk that images are on. */
+  /** Bytes that can be freed on the disk that images are on. */
   freeableBytes(): Promise<number> {
     return this.#images.disk.freeableBytes();
   }

@@ -29,9 +29,7 @@ test("this process is in the table, and is the same when asked for alone", async
   expect((await readProcessTable()).find((row) => row.pid === process.pid)).toEqual(own);
 });
 
-test("which of two processes began first is told within one boot, and not where the words are others", ({
-  expect,
-}) => {
+test("compares the start of two processes of one boot, and of no others", ({ expect }) => {
   expect(beganBefore("boot 99", "boot 100")).toBe(true);
   expect(beganBefore("boot 100", "boot 100")).toBe(false);
   expect(beganBefore("earlier 99", "boot 100")).toBe(false);

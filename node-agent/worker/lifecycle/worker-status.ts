@@ -79,7 +79,7 @@ export class WorkerStatus {
 
 type Step = keyof NonNullable<WorkerReport["ago"]>;
 
-/** Of what is tried again, or noticed twice, the first time counts. */
+/** Steps that may be repeated, or noticed twice: the first time counts. */
 const BEGINNINGS: ReadonlySet<Step> = new Set<Step>(["pullStarted", "containerStarted"]);
 
 export class StartTimes {

@@ -44,7 +44,7 @@ test("the variable to set is that of the port which is wrong", ({ expect }) => {
   expect(describeAnswer({ kind: "refused", port: 81 }, surroundings)).toContain("PORT_HEALTH=80");
 });
 
-test("a process is told to obey PORT, for the ports are the host's", ({ expect }) => {
+test("the message asks a process to listen on PORT, since the host assigns ports", ({ expect }) => {
   const messages = describeAnswer(refused, { settings, sockets: [at("0.0.0.0", 8000)], isIsolated: false });
   expect(messages).toMatchSnapshot();
 });

@@ -42,9 +42,7 @@ describe("the health of a worker", () => {
     );
   });
 
-  test("is good without a 200 as the last word only while few failures followed one, and no refusal", ({
-    expect,
-  }) => {
+  test("stays healthy after a 200 while few failures and no refused connection followed it", ({ expect }) => {
     fc.assert(
       fc.property(answers, (all) => {
         const last200 = all.findLastIndex((one) => one.kind === "status" && one.status === 200);
@@ -75,7 +73,9 @@ describe("the health of a worker", () => {
   });
 });
 
-test("probes are many at the beginning and after a refusal, and few while all is well", ({ expect }) => {
+test("probes often at the beginning and after a refused connection, and rarely while healthy", ({
+  expect,
+}) => {
   const pauses = { healthProbeMs: 5_000, healthProbeStartMs: 1_000 };
   const pause = (all: readonly ProbeAnswer[], probedForMs: number) =>
     probePauseMs(after(all), probedForMs, pauses);

@@ -331,7 +331,7 @@ export class WorkerJobs {
 
   #endWithoutResult(job: DeliveredJob): void {
     const writeError = this.#options.ledger.writeErrorOf(job.ref);
-    // Of a stopped one none is expected, and a fault is the host's.
+    // A stopped job is expected to have no result, and a failed write is the host's fault.
     if (job.stop === null && writeError === undefined) this.#lostResults += 1;
     this.#end(job.ref);
     this.#lose(

@@ -1,4 +1,4 @@
-"""Every refusal of the constructor names the parameter, its value and what would be right."""
+"""Every error of the constructor names the parameter, its value and what would be right."""
 
 from __future__ import annotations
 

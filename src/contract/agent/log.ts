@@ -40,7 +40,7 @@ const field = z.string().max(LOG_FIELD_MAX_CHARACTERS);
 export const logLineSchema = z.object({
   seq,
   source: z.enum(LOG_SOURCES),
-  /** Of a container's line; absent where the runtime does not distinguish the two. */
+  /** The stream of a container's line; absent where the runtime does not distinguish the two. */
   stream: z.enum(["stdout", "stderr"]).optional(),
   /** Without its line break; cut to LOG_LINE_MAX_BYTES, and then ends with a mark. */
   line: z.string().overwrite((line) => line.slice(0, 2 * LOG_LINE_MAX_BYTES)),

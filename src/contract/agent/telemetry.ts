@@ -23,11 +23,11 @@ export const hostTelemetrySchema = z.object({
     .int()
     .nonnegative()
     .transform((ms) => Math.min(ms, AGO_MAX_MS)),
-  /** Of all cores together. */
+  /** Percent of all cores together. */
   cpuPercent: amount,
   memoryUsedMb: amount,
   memoryTotalMb: amount,
-  /** Of the disk on which the agent keeps its state. */
+  /** The disk on which the agent keeps its state. */
   diskUsedMb: amount,
   diskTotalMb: amount,
   networkReceivedBytesPerS: amount,

@@ -4,7 +4,7 @@ const MEGABYTE = 1_000_000;
 
 // Flash apps
 
-/** Of a deployment artifact, packed: 1.5 GB in decimal units. */
+/** Size of a packed deployment artifact: 1.5 GB in decimal units. */
 export const ARTIFACT_MAX_BYTES = 1_500 * MEGABYTE;
 /** As text; a manifest is one row. */
 export const MANIFEST_MAX_BYTES = MEGABYTE;

@@ -87,7 +87,7 @@ export type LiveHttp = z.infer<typeof liveHttpSchema>;
 export const liveRequestSchema = z.object({
   protocol: z.literal(LIVE_PROTOCOL),
   ...codeShape,
-  /** Of a class. */
+  /** Present for a class. */
   method_name: string.optional(),
   constructor_args: z.array(z.unknown()).optional(),
   constructor_kwargs: z.record(string, z.unknown()).optional(),
@@ -97,7 +97,7 @@ export const liveRequestSchema = z.object({
   sources: z.record(sha256Schema, string),
   /** By endpoint name. */
   peers: z.record(string, livePeerSchema),
-  /** Of a load-balanced endpoint: its routes, and the request for one of them. */
+  /** Present for a load-balanced endpoint: its routes, and the request for one of them. */
   routes: z
     .array(z.object({ method: string, path: string, module: string, function_name: string }))
     .optional(),

@@ -36,7 +36,7 @@ export const manifestFunctionSchema = z.looseObject({
   description: string.nullable().optional(),
   /** Without `self`; of a class with one public method those of that method, with several none. */
   parameters: z.array(manifestParameterSchema).optional(),
-  /** Of a class: those of each public method, without `self`. */
+  /** Present for a class: the parameters of each public method, without `self`. */
   method_parameters: z.record(string, z.array(manifestParameterSchema)).optional(),
 });
 export type ManifestFunction = z.infer<typeof manifestFunctionSchema>;
@@ -60,13 +60,13 @@ export const manifestResourceSchema = z.looseObject({
   resource_type: string.optional(),
   is_load_balanced: z.boolean(),
   is_live_resource: z.boolean().optional(),
-  /** An image of one's own: no functions, nothing of the artifact. */
+  /** The user's own image: no functions, nothing of the artifact. */
   client_mode: z.boolean().optional(),
   file_path: string.optional(),
   local_path_prefix: string.optional(),
   module_path: string.optional(),
   config_variable: string.nullable().optional(),
-  /** Of the endpoint's code, or anything that it imports: it refers to a function of another endpoint. */
+  /** The endpoint's code, or anything that it imports, refers to a function of another endpoint. */
   makes_remote_calls: z.boolean().optional(),
   target_python_version: string.optional(),
   handler_file: string.optional(),

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { NAME_MAX_CHARACTERS } from "../limits.ts";
 
-/** Of apps, environments and endpoints of app code: they become part of file names, URLs and generated code. */
+/** Names of apps, environments and endpoints of app code: they become part of file names, URLs and generated code. */
 export const flashNameSchema = z
   .string("must be a string")
   .min(1, "must not be empty")

@@ -10,7 +10,7 @@ const kindSchema = z.enum(["queue", "api", "task"]);
 const listedResourceSchema = z.looseObject({
   kind: kindSchema,
   name: string,
-  /** Of the decorated function or class; absent for an endpoint with an image of one's own. */
+  /** Where the decorated function or class is; absent for an endpoint with an image of the user's own. */
   module: string.optional(),
   qualname: string.optional(),
   maxConcurrency: z.number().int().positive().optional(),

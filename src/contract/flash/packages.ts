@@ -4,7 +4,7 @@ import * as z from "zod";
 export const PACKAGES_PATH = "/packages";
 /** Beside the packages, written when they are built. */
 export const PACKAGE_INDEX_FILE = "index.json";
-/** Of the Python package, and of the one for npm. */
+/** Name of the Python package, and of the one for npm. */
 export const PACKAGE_NAME = "edgerun";
 /** What a requirements.txt of an app includes; it names the Python package of the edge, with its hash. */
 export const PACKAGE_REQUIREMENTS_PATH = `${PACKAGES_PATH}/requirements.txt`;

@@ -7,15 +7,15 @@ import { joinToken } from "../schema.ts";
 
 export type JoinTokenRecord = typeof joinToken.$inferSelect;
 
-/** As much of a token's hash as names it: in lists and in the audit log. */
+/** Characters of a token's hash by which lists and the audit log name it. */
 const SUBJECT_ID_LENGTH = 16;
 
-/** By what a token is named that was shown once and is known by its hash. */
+/** The id of a token, which was shown once and is known by its hash. */
 export function idOfJoinToken({ hash }: Pick<JoinTokenRecord, "hash">): string {
   return hash.slice(0, SUBJECT_ID_LENGTH);
 }
 
-/** Finds a token, whatever became of it. */
+/** Finds a token, even one that was used or has expired. */
 export async function findJoinToken(db: Database, hash: string): Promise<JoinTokenRecord | undefined> {
   return await db.select().from(joinToken).where(eq(joinToken.hash, hash)).get();
 }
@@ -69,7 +69,7 @@ export async function insertJoinTokenWithinQuota(
   return inserted.length > 0;
 }
 
-/** Spends a token that is neither used nor expired, nor its key ended; of several callers only one is served. */
+/** Uses up a token that is not used or expired and whose key is in force; only one of several callers succeeds. */
 export async function redeemJoinToken(
   db: Database,
   hash: string,

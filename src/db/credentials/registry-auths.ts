@@ -4,7 +4,7 @@ import { type Author, type AuditSubject, writeAudited } from "../audit-log.ts";
 import { rowIf, type Database, isOwn } from "../database.ts";
 import { endpoint, registryAuth, template } from "../schema.ts";
 
-/** A registry credential without what it holds. */
+/** A registry credential without user name and password. */
 export type RegistryAuthRecord = Omit<typeof registryAuth.$inferSelect, "sealedCredentials">;
 export type SealedRegistryAuth = Pick<typeof registryAuth.$inferSelect, "id" | "name" | "sealedCredentials">;
 
@@ -37,7 +37,7 @@ export async function findRegistryAuth(
     .get();
 }
 
-/** Those of the credentials that there are, sealed. */
+/** Those of the credentials that exist, sealed. */
 export async function findSealedRegistryAuths(
   db: Database,
   accountId: string,

@@ -25,7 +25,7 @@ export async function listSecrets(db: Database, accountId: string): Promise<Secr
     .orderBy(asc(secret.createdAt), asc(secret.id));
 }
 
-/** Those of the named secrets that there are, with their sealed values; any number of names. */
+/** Those of the named secrets that exist, with their sealed values; any number of names. */
 export async function findSealedSecrets(
   db: Database,
   accountId: string,
@@ -93,7 +93,7 @@ export async function hasSecretNamed(db: Database, accountId: string, name: stri
   return (await db.select({ id: secret.id }).from(secret).where(isNamed).get()) !== undefined;
 }
 
-/** What holds variables that may refer to a secret. */
+/** A template or an endpoint whose variables may refer to a secret. */
 export type SecretUser = {
   readonly kind: "template" | "endpoint";
   readonly name: string;

@@ -31,7 +31,7 @@ export async function findFlashAppByName(
     .get();
 }
 
-/** The oldest first. */
+/** Apps of the account, the oldest first. */
 export async function listFlashApps(db: Database, accountId: string): Promise<FlashAppRecord[]> {
   return await db
     .select()

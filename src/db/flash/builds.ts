@@ -15,7 +15,7 @@ import { isOneOf, rowIf, type Database, isOwn } from "../database.ts";
 import type { FlashUploadRecord } from "./uploads.ts";
 import { endpoint, flashBuild, flashEnvironment, flashUpload, type Json } from "../schema.ts";
 
-/** Without its manifest, which is as large as a body may be. */
+/** A build without its manifest, which is as large as a body may be. */
 export type FlashBuildRecord = Omit<typeof flashBuild.$inferSelect, "manifest">;
 export type FlashBuildValues = Pick<
   FlashBuildRecord,
@@ -64,7 +64,7 @@ export async function findFlashManifests(
     .where(and(eq(flashBuild.accountId, accountId), isOneOf(flashBuild.id, buildIds)));
 }
 
-/** Those of apps of the account, the newest first. */
+/** Builds of apps of the account, the newest first. */
 export async function listFlashBuilds(
   db: Database,
   accountId: string,
@@ -77,7 +77,7 @@ export async function listFlashBuilds(
     .orderBy(desc(flashBuild.createdAt), desc(flashBuild.id));
 }
 
-/** The newest build of an app that has this artifact, named by its content or by where it lies. */
+/** The newest build of an app that has this artifact, named by its content or by its key in the bucket. */
 export async function findFlashBuildOf(
   db: Database,
   accountId: string,
@@ -109,7 +109,7 @@ export async function insertFlashBuildIfStored(
   const { accountId, now } = author;
   const { objectKey } = values;
   const record = { ...values, manifest: values.manifest as Json, accountId, createdAt: now };
-  // What maintenance is about to remove counts no more.
+  // An artifact that maintenance is about to remove no longer counts.
   const isComing = sql`EXISTS (SELECT 1 FROM ${flashUpload}
     WHERE ${flashUpload.objectKey} = ${objectKey} AND ${flashUpload.expiresAt} > ${now})`;
   const isStored = sql`(${hasBuild(objectKey)} OR ${isComing})`;
@@ -122,7 +122,7 @@ export async function insertFlashBuildIfStored(
   if (upload === undefined) return (await db.batch([insertion, audit]))[0][0];
 
   const isUpload = eq(flashUpload.id, upload.id);
-  // Bytes that the app had already lie there twice: maintenance removes the new ones.
+  // Bytes that the app had already are now stored twice: maintenance removes the new copy.
   const end =
     upload.objectKey === objectKey
       ? db.delete(flashUpload).where(and(isUpload, hasBuild(objectKey)))

@@ -1,4 +1,4 @@
-/** What of flash apps is deployed where, as far as it takes to serve it. */
+/** Which builds of flash apps are deployed where: what serving them needs to know. */
 import { and, desc, eq, gt, isNotNull, isNull, or } from "drizzle-orm";
 import type { Artifact } from "../../contract/agent/artifact.ts";
 import { LIVE_PREFIX } from "../../contract/flash/flash-live.ts";
@@ -35,7 +35,7 @@ export async function findDeployedEnvironment(
   return { ...environment, isLive: leaseExpiresAt !== null };
 }
 
-/** The files of a build of the account, and what they say of themselves. */
+/** The artifact of a build of the account, and its manifest. */
 export async function findDeployedBuild(
   db: Database,
   accountId: string,
@@ -48,7 +48,7 @@ export async function findDeployedBuild(
     .get();
 }
 
-/** Where the files lie that have this SHA-256, of any build of an app to which one of the account's endpoints belongs. */
+/** Where the artifact with this SHA-256 is stored, of any build of an app that one of the endpoints belongs to. */
 export async function findStoredArtifact(
   db: Database,
   accountId: string,

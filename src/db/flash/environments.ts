@@ -5,7 +5,7 @@ import type { FlashAppRecord } from "./apps.ts";
 import { randomRowId } from "../row-id.ts";
 import { endpoint, flashApp, flashBuild, flashEnvironment } from "../schema.ts";
 
-/** Of one app. */
+/** Environments of one app. */
 export const FLASH_ENVIRONMENTS_MAX = 100;
 
 export type FlashEnvironmentRecord = typeof flashEnvironment.$inferSelect;
@@ -53,7 +53,7 @@ export async function findFlashEnvironmentByName(
     .get();
 }
 
-/** Those of apps of the account, the oldest first. */
+/** Environments of apps of the account, the oldest first. */
 export async function listFlashEnvironments(
   db: Database,
   accountId: string,
@@ -160,7 +160,7 @@ async function changeIfOpen(
   return await writeAudited(db, author, update, { ...subjectOf(read), fields: Object.keys(change) });
 }
 
-/** From now on the environment takes no endpoint and no build any more. */
+/** Closes an environment that is to be deleted: it takes no endpoint and no build from now on. */
 export async function closeFlashEnvironment(
   db: Database,
   author: Author,
@@ -231,7 +231,7 @@ export async function renewLeaseIfActive(
   return renewed;
 }
 
-/** Sessions of all accounts whose lease has lapsed, in no order, so that none stands in the way. */
+/** Sessions of all accounts whose lease has lapsed, in random order, so that no failing one blocks the others. */
 export async function listLapsedSessions(
   db: Database,
   now: number,
@@ -245,7 +245,7 @@ export async function listLapsedSessions(
     .limit(limit);
 }
 
-/** From now on the session takes nothing; false when it was renewed or is gone (S1). */
+/** Closes a session: it takes nothing from now on. False when it was renewed or is gone (S1). */
 export async function closeIfLapsed(db: Database, environmentId: string, now: number): Promise<boolean> {
   const closed = await db
     .update(flashEnvironment)

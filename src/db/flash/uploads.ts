@@ -52,7 +52,7 @@ async function findOpen(
     .get();
 }
 
-/** What artifacts of an account take: one that several builds share, or whose upload is open, once. */
+/** Bytes of the artifacts of an account: one that several builds share, or whose upload is open, counts once. */
 function artifactBytes(accountId: string): SQL {
   return sql`(SELECT coalesce(sum(size_bytes), 0) FROM (
     SELECT object_key, size_bytes FROM ${flashBuild} WHERE ${flashBuild.accountId} = ${accountId}
@@ -101,7 +101,7 @@ export async function renewFlashUpload(
   return await writeAudited(db, author, update, { kind: "flash_upload", id: uploadId, name: null });
 }
 
-/** Notes the SHA-256 that was found while the artifact came; false when the upload is no longer there. */
+/** Records the SHA-256 that was computed while the artifact arrived; false when the upload is no longer there. */
 export async function saveFoundHash(db: Database, uploadId: string, sha256: string): Promise<boolean> {
   const updated = await db
     .update(flashUpload)
@@ -126,7 +126,7 @@ export async function beginFlashUploadParts(
   return await db.select().from(flashUpload).where(eq(flashUpload.id, uploadId)).get();
 }
 
-/** Notes a part that has come; false when the upload in parts is no longer there. */
+/** Records a part that has arrived; false when the upload in parts is no longer there. */
 export async function saveFlashUploadPart(
   db: Database,
   { id, multipartId }: FlashUploadRecord,
@@ -145,7 +145,7 @@ export async function saveFlashUploadPart(
   return saved.length > 0;
 }
 
-/** In the order of their numbers. */
+/** Parts that have arrived, in the order of their numbers. */
 export async function listFlashUploadParts(db: Database, uploadId: string): Promise<FlashUploadPartRecord[]> {
   return await db
     .select({ number: flashUploadPart.number, etag: flashUploadPart.etag })
@@ -154,7 +154,7 @@ export async function listFlashUploadParts(db: Database, uploadId: string): Prom
     .orderBy(asc(flashUploadPart.number));
 }
 
-/** Forgets all parts that have come: they must come again. */
+/** Forgets all parts that have arrived: they must be sent again. */
 export async function deleteFlashUploadParts(db: Database, uploadId: string): Promise<void> {
   await db.batch([
     db.delete(flashUploadPart).where(eq(flashUploadPart.uploadId, uploadId)),

@@ -44,7 +44,7 @@ export class CountedWindows {
   }
 }
 
-/** Of an IPv6 address: a site has all addresses that begin so, and takes another one for each request if it likes. */
+/** Groups of an IPv6 address that name a network: a site has all its addresses, and may use another per request. */
 const NETWORK_GROUPS = 3;
 
 /** The network of an address, by which requests of one place are counted: the address itself, or its first 48 bits. */

@@ -48,7 +48,7 @@ property.prop([
   expect(pages.flat()).toEqual([...all.values()].toSorted(comparePositions));
 });
 
-test("what is remembered of lines is bounded by their texts, too", () => {
+test("the memory for lines is bounded by their texts as well", () => {
   const long = (seq: number) => ({ ...line(seq), line: "x".repeat(1_000) });
   const collector = new LogCollector(1_000, 5_000);
   for (let seq = 1; seq <= 100; seq += 1) collector.add([long(seq)]);

@@ -31,7 +31,7 @@ export class LogCollector {
     this.#maxBytes = maxBytes;
   }
 
-  /** A line that comes twice counts once. */
+  /** A line that was read twice counts once. */
   add(lines: Iterable<WorkerLogLine>): void {
     for (const line of lines) {
       const position = writePosition(line);

@@ -4,7 +4,7 @@ import { daysBack, firstRetainedDay, keyBefore, logKey, readLogKey } from "./log
 const owner = { accountId: "account", endpointId: "endpoint" };
 const at = (time: string): number => Date.parse(time) * 1_000;
 
-test("a key says what its object holds", ({ expect }) => {
+test("a key describes the content of its object", ({ expect }) => {
   const object = {
     workerId: "worker-1_a",
     first: at("2026-11-21T10:00:00Z"),

@@ -1,5 +1,5 @@
 /**
- * Where lines of logs are kept: `<day>/<account>/<endpoint>/<last, counted down>-<first>-<worker>`.
+ * Where lines of logs are stored: `<day>/<account>/<endpoint>/<last, counted down>-<first>-<worker>`.
  *
  * The day comes first, so that expired objects are at the beginning of the bucket; the newest object of an
  * endpoint's day comes first, since the newest lines are requested most; and the key describes the content of
@@ -9,7 +9,7 @@
 /** Lines of one object span at most this, so that a reader knows where to begin. */
 const LOG_SPAN_MAX_MS = 10 * 60_000;
 
-/** Whose logs. */
+/** The endpoint that the logs belong to. */
 export type LogOwner = { readonly accountId: string; readonly endpointId: string };
 
 export type LogObject = {
@@ -63,7 +63,7 @@ export function* daysBack(fromSeq: number, toSeq: number): Generator<string, und
   return undefined;
 }
 
-/** The first day that is kept; a key that is smaller as a text may go. */
+/** The first day that is kept; an object with a smaller key, compared as a string, is removed. */
 export function firstRetainedDay(now: number, retentionDays: number): string {
   return logDay((now - retentionDays * DAY_MS) * SEQ_PER_MS);
 }

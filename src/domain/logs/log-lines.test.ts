@@ -4,7 +4,7 @@ import { readPosition, splitIntoPieces, writePosition } from "./log-lines.ts";
 const TEN_MINUTES = 10 * 60_000 * 1_000;
 const lineAt = (seq: number) => ({ seq, source: "container", line: "" }) as const;
 
-test("a position is read as it was written, and other text is none", ({ expect }) => {
+test("a position is parsed as it was written, and other strings are not", ({ expect }) => {
   const position = { seq: 1_800_000_000_000_001, source: "system", workerId: "worker-1_a" } as const;
   expect(readPosition(writePosition(position))).toEqual(position);
   expect(readPosition("1.else.worker")).toBeUndefined();

@@ -1,15 +1,15 @@
-/** Lines of logs: their order, which of them are meant, and how they are shown. */
+/** Lines of logs: their order, which of them a query selects, and how they are shown. */
 import type { LogLine, LogQuery, LogSource, LogLineView } from "../../contract/agent/log.ts";
 import { SEQ_PER_MS, SPAN_MAX } from "./log-key.ts";
 import { LOG_BATCH_MAX_BYTES } from "../../contract/agent/log.ts";
 
-/** A line and whose it is. */
+/** A line with the worker that it belongs to. */
 export type WorkerLogLine = LogLine & { readonly workerId: string };
 
 /** A line's place among those of its endpoint. */
 export type LogPosition = Pick<WorkerLogLine, "seq" | "workerId" | "source">;
 
-/** What of an endpoint's logs is meant. */
+/** Which lines of an endpoint's logs a query selects. */
 export type LogFilter = Pick<LogQuery, "workerId" | "jobId" | "source" | "level" | "search">;
 
 const POSITION = /^(\d{1,16})\.(container|system)\.([A-Za-z0-9_-]+)$/;

@@ -1,4 +1,4 @@
-/** How far a reader of logs has come: for each worker and source, the last line that it has. */
+/** How far a reader of logs has read: for each worker and source, the last line that it has. */
 import { comparePositions, type WorkerLogLine } from "./log-lines.ts";
 import { SEQ_PER_MS } from "./log-key.ts";
 
@@ -19,7 +19,7 @@ export class LogProgress {
     this.#seen = new Map(seen);
   }
 
-  /** What `write` wrote, after `<time>/` or alone; undefined for anything else. */
+  /** Parses what `write` wrote, after `<time>/` or alone; undefined for anything else. */
   static read(value: string): LogProgress | undefined {
     const written = AFTER_TIME.exec(value)?.[1] ?? value;
     if (!SHAPE.test(written)) return undefined;

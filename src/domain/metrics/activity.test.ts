@@ -51,7 +51,7 @@ function exactArea(levels: readonly { at: number; count: number }[], until: numb
 }
 
 describe("activity", () => {
-  test("of many minutes has all that was in them, and levels by how long they held", ({ expect }) => {
+  test("of many minutes adds theirs up, with levels weighted by duration", ({ expect }) => {
     fc.assert(
       fc.property(ends, changes, fc.nat(MINUTE), (list, levels, late) => {
         const now = FROM + MINUTES * MINUTE + late;
@@ -65,7 +65,7 @@ describe("activity", () => {
     );
   });
 
-  test("of hours made of minutes is that of the minutes", ({ expect }) => {
+  test("of hours equals that of their minutes", ({ expect }) => {
     fc.assert(
       fc.property(ends, changes, (list, levels) => {
         const now = FROM + 2 * MINUTES * MINUTE;
@@ -87,7 +87,7 @@ describe("activity", () => {
     );
   });
 
-  test("without any part is as it is now", ({ expect }) => {
+  test("without any part has the present levels", ({ expect }) => {
     const [span] = spansOf([], { from: FROM, stepMs: MINUTE, count: 1 }, idle(3), FROM + MINUTE);
     expect(span?.gauges.areasUntil(FROM + MINUTE).idle).toBe(3 * MINUTE);
   });

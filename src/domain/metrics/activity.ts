@@ -36,7 +36,7 @@ export class Activity {
     this.gauges = gauges;
   }
 
-  /** Nothing yet, of a span that begins with these levels. */
+  /** A span without activity that begins with these levels. */
   static begin(from: number, gauges: Gauges): Activity {
     return new Activity(
       from,
@@ -59,7 +59,7 @@ export class Activity {
     if (coldStart !== null) this.times.coldStart.add(coldStart);
   }
 
-  /** Takes over a later span that ends at `end`. */
+  /** Adds a later span that ends at `end`. */
   append(later: Activity, end: number): void {
     for (const name of Object.keys(NO_JOBS) as (keyof JobCounts)[]) this.counts[name] += later.counts[name];
     for (const name of TIMES) this.times[name].merge(later.times[name]);

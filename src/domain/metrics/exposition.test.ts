@@ -4,7 +4,7 @@ import { parseExposition } from "../../../test/support/exposition-parser.ts";
 import { expose, histogramSamples } from "./exposition.ts";
 import { Histogram } from "./histogram.ts";
 
-test("any label and any value are read as they were written", ({ expect }) => {
+test("any label and any value are parsed as they were written", ({ expect }) => {
   const samples = fc.uniqueArray(fc.record({ text: fc.string(), value: fc.double({ noNaN: true }) }), {
     selector: ({ text }) => text,
     minLength: 1,

@@ -88,7 +88,7 @@ export class GaugeTracker {
     this.#max = gaugesBy((name) => Math.max(this.#max[name], gauges[name]));
   }
 
-  /** Takes over a later span that ends at `end`. */
+  /** Adds a later span that ends at `end`. */
   append(from: number, later: GaugeTracker, end: number): void {
     this.set(later.#first, from);
     const areas = later.areasUntil(end);
@@ -114,7 +114,7 @@ export function isSameGauges(a: Gauges, b: Gauges): boolean {
   return GAUGES.every((name) => a[name] === b[name]);
 }
 
-/** As many workers in each of their states, whether they have jobs or not. */
+/** Whether each state has as many workers; busy and idle workers count as one state. */
 export function isSameWorkers(a: Gauges, b: Gauges): boolean {
   const isSame = WORKER_GAUGES.every((name) => a[name] === b[name]);
   return isSame && a.busy + a.idle === b.busy + b.idle;

@@ -64,7 +64,7 @@ describe("a histogram", () => {
     expect(new Histogram().quantile(0.5)).toBeNull();
   });
 
-  test("counts what is longer than its last bucket in that one", ({ expect }) => {
+  test("counts longer values in its last bucket", ({ expect }) => {
     const histogram = histogramOf([1e12]);
     expect(histogram.count).toBe(1);
     expect(histogram.quantile(1)).toBeGreaterThan(1e9);

@@ -37,7 +37,7 @@ export class Histogram {
     return this.#count;
   }
 
-  /** Of all values, exact, in ms. */
+  /** The exact sum of all values, in ms. */
   get sum(): number {
     return this.#sum;
   }

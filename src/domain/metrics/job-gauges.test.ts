@@ -39,7 +39,7 @@ describe("the levels that jobs made", () => {
     ]);
   });
 
-  test("hold at the beginning what was there before it", ({ expect }) => {
+  test("include at the beginning what was there before", ({ expect }) => {
     const spans = [span(50, 60, 150), span(70, 120, null), span(80, null, 130)];
     expect(stepsOf(spans, present({ busy: 1, running: 1, queued: 3 }))).toEqual([
       { at: 100, queued: 5, running: 1, busy: 1, idle: 0 },

@@ -138,7 +138,7 @@ test("every error of the edge has OpenAI's shape and its own status", ({ expect 
   }
 });
 
-test("each end of a job without an output is told apart", ({ expect }) => {
+test("each end of a job without an output has an error of its own", ({ expect }) => {
   const codes = (["TIMED_OUT", "CANCELLED", "FAILED"] as const).map((status) => errorOfJob({ status }));
   expect(codes.map(({ status, code }) => [status, code])).toEqual([
     [504, "job_timed_out"],

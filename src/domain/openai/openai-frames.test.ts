@@ -65,7 +65,7 @@ test("values are events of their own, also among text", ({ expect }) => {
   expect(frames.end()).toBe(DONE);
 });
 
-test("an error is an event of its own, wherever the stream broke off", ({ expect }) => {
+test("an error is a separate event, wherever the stream broke off", ({ expect }) => {
   const event = `data: ${JSON.stringify(ERROR)}\n\n`;
   for (const [before, gap] of [
     ["", ""],

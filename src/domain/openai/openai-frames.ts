@@ -13,7 +13,7 @@ const LISTS_MAX = 3;
 
 const DONE = "data: [DONE]\n\n";
 const DONE_AT_END = /(?:^|[\r\n])data: ?\[DONE\]\s*$/;
-/** Of an event it is of interest how it begins, and of the whole how it ends. */
+/** What is remembered: the beginning of each event, and the end of the whole answer. */
 const HEAD_CHARACTERS = 8;
 const TAIL_CHARACTERS = 64;
 

@@ -23,7 +23,7 @@ export type HostStock = {
   readonly dataCenterId: string;
   readonly cpuCount: number;
   readonly memoryMb: number;
-  /** Of its driver; null where it has not reported one. */
+  /** The version that its driver supports; null where it has not reported one. */
   readonly cudaVersion: string | null;
   readonly gpus: readonly GpuStock[];
 };

@@ -128,7 +128,7 @@ function soonestFirst(a: RolloutWorker, b: RolloutWorker): number {
   );
 }
 
-/** Of sets of the same size, the one whose last member is free soonest. */
+/** Orders sets of the same size: first the one whose last member is free soonest. */
 function compareLast(a: readonly RolloutWorker[], b: readonly RolloutWorker[]): number {
   const [lastOfA] = a.slice(-1);
   const [lastOfB] = b.slice(-1);

@@ -14,7 +14,7 @@ export type Candidate = {
   readonly usedAt: number;
   /** Its host is silent though it has requests. */
   readonly isSuspect: boolean;
-  /** Of an older release. */
+  /** It has an older version of the endpoint. */
   readonly isOutdated: boolean;
 };
 

@@ -6,7 +6,7 @@ import type { EndpointConfig } from "../../contract/endpoint.ts";
 
 /** Least time between two scale-downs of an endpoint. */
 export const SCALE_DOWN_INTERVAL_MS = 1_000;
-/** Of many workers that may be removed at once, one in this many is. */
+/** When many workers may be removed at once, one in this many is. */
 const SCALE_DOWN_SHARE = 8;
 
 export type Load = {

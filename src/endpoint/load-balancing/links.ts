@@ -139,7 +139,7 @@ const UNKNOWN = resetFrame({ reason: "protocol", detail: "There is no such strea
 /**
  * The links of an endpoint: which agents are there, and the numbers of their streams.
  *
- * Of one host at most one link counts: an agent that opens another has lost the one before, and the streams on it.
+ * A host has at most one link: an agent that opens another has lost the one before, and the streams on it.
  */
 
 const TAG = "link";

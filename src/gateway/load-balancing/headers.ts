@@ -3,7 +3,7 @@
 /** In requests: the requested worker. In answers: the worker that answered. */
 export const AFFINITY_HEADER = "X-Runpod-Worker-Id";
 
-/** Of one connection only; RFC 9110, section 7.6.1, and headers that older clients still send. */
+/** Headers that concern one connection only: RFC 9110, section 7.6.1, and those that older clients still send. */
 const HOP_BY_HOP = new Set(["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"]);
 const HOP_BY_HOP_PREFIX = "proxy-";
 

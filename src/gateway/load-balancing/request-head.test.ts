@@ -126,7 +126,7 @@ test("a client that Cloudflare has named already is not named twice", ({ expect 
   expect(named(headers, "x-forwarded-for")).toEqual(["192.0.2.7"]);
 });
 
-test("a path in front of the worker's is told", ({ expect }) => {
+test("the worker learns the path in front of its own", ({ expect }) => {
   expect(named(headOf({}, { prefix: "/lb/abc" } as object).headers, "x-forwarded-prefix")).toEqual([
     "/lb/abc",
   ]);

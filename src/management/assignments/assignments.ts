@@ -114,7 +114,7 @@ async function findBlueprints(
   );
 }
 
-/** Of what may be long in an assignment. */
+/** Characters of what may be long in an assignment. */
 function lengthOf({ fixed: { dockerArgs, imageName } }: Blueprint, filled: Filled): number {
   if (filled.kind === "problem") return filled.problem.length;
   const { env, masked = [] } = filled.fields;

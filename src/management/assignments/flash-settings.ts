@@ -51,7 +51,7 @@ export async function findFlashSettings(
   };
 }
 
-/** With a start command of its own the image does something else. */
+/** An image with its own start command does something else. */
 function sourceCallSettings(
   { name, type }: EndpointRecord,
   { imageName, dockerArgs }: Pick<TemplateRecord, "imageName" | "dockerArgs">,

@@ -72,7 +72,7 @@ export class OpenedSecrets {
     return opening.kind === "opened" ? undefined : `${subject} ${whyNot(opening)}`;
   }
 
-  /** Of a secret without a problem. */
+  /** The value of a secret without a problem. */
   value(name: string): string {
     return openedValue(this.#values.get(name));
   }
@@ -88,7 +88,7 @@ export class OpenedSecrets {
     return `Registry credential '${name}', which template '${templateName}' names, ${whyNot(opening)}`;
   }
 
-  /** Of a login without a problem. */
+  /** The credentials of a login without a problem. */
   login(id: string): NonNullable<Assignment["registryAuth"]> {
     const login = this.#logins.get(id);
     const { username, password } = JSON.parse(openedValue(login?.opening)) as RegistryLogin;

@@ -1,6 +1,6 @@
 /** How an artifact is cut into the parts in which it is uploaded: its size alone decides it. */
 
-/** Of each part of an upload but the last: R2 wants them equal, and a small artifact loses less with small ones. */
+/** Bytes of each part of an upload but the last: R2 wants equal parts, and small ones suit a small artifact. */
 export const ARTIFACT_PART_BYTES = { min: 8 * 1024 * 1024, max: 64 * 1024 * 1024 } as const;
 /** Into which an artifact is cut, as long as that makes neither larger nor smaller ones. */
 const ARTIFACT_PARTS_TARGET = 16;

@@ -23,7 +23,7 @@ type DaemonSettings = {
 export class DockerDaemon {
   readonly #settings: DaemonSettings;
   readonly client: Dockerode;
-  /** Of images and containers. */
+  /** Disk for images and containers. */
   readonly disk: OwnDisk;
   #process: ChildProcess | null = null;
 
@@ -48,7 +48,7 @@ export class DockerDaemon {
 
   /** Resolves when it answers. */
   async start(): Promise<void> {
-    // Of a daemon that was killed: it takes any process of that number, also one that is over, for its own.
+    // A daemon that was killed leaves these: the next one takes any process with that id for its own.
     for (const file of ["pid", "exec/containerd/containerd.pid"]) await rm(this.#path(file), { force: true });
     const log = openSync(this.#path("dockerd.log"), "a");
     const [command = "", ...args] = this.#settings.link.inside(this.#command());

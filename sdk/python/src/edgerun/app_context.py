@@ -1,4 +1,4 @@
-"""Of which app and environment the functions are that a script calls."""
+"""The app and the environment whose functions a script calls."""
 
 from __future__ import annotations
 

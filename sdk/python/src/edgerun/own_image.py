@@ -21,12 +21,10 @@ _SAVE_TEMPLATE = "mutation ($input: SaveTemplateInput) { saveTemplate(input: $in
 _DELETE_ENDPOINT = "mutation ($id: String) { deleteEndpoint(id: $id) }"
 
 # Members of a manifest that saveEndpoint takes in another form, or not at all.
-_CONVERTED = frozenset(
-    (
-        *("is_load_balanced", "client_mode", "max_concurrency", "imageName", "env", "template"),
-        *("locations", "networkVolumeId", "networkVolume", "networkVolumes"),
-    )
-)
+_CONVERTED = {
+    *("is_load_balanced", "client_mode", "max_concurrency", "imageName", "env", "template"),
+    *("locations", "networkVolumeId", "networkVolume", "networkVolumes"),
+}
 
 
 class OwnImage:

@@ -19,7 +19,7 @@ def sha256_of(text: str) -> str:
 
 
 class Project:
-    """Files as they stand on a person's computer."""
+    """Files as they are on the user's computer."""
 
     def __init__(self, **files: str) -> None:
         self.files: dict[str, str] = {}

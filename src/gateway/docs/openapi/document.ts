@@ -97,6 +97,8 @@ const documentOperation = {
   summary: "This document",
   answer: z.object({ openapi: z.string() }).loose(),
   credential: "none",
+  // A request that carries a key all the same is rejected over plain HTTP.
+  errors: [403],
 } as const;
 
 const ROOT = { prefix: "", errorBody: errorBodySchema, errors: [] };

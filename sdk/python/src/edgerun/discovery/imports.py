@@ -19,7 +19,7 @@ class Import:
     module: str
     """Absolute dotted path."""
     names: tuple[str, ...]
-    """Of `from module import names`; empty for an import of the module itself."""
+    """What `from module import names` names; empty for an import of the module itself."""
     line: int
     column: int
     is_relative: bool

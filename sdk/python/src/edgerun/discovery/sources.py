@@ -66,7 +66,7 @@ class Parsed:
     """The result of parsing one file."""
 
     sha256: str
-    """Of its bytes; empty when it could not be read."""
+    """The hash of its bytes; empty when it could not be read."""
     source: Source | None
     error: Note | None
     """Why the source could not be read."""

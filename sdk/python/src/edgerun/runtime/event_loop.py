@@ -81,7 +81,7 @@ class EventLoop:
         return self._loop.run_until_complete(finish())
 
     def close(self) -> None:
-        """Of one that does not run."""
+        """Closes a loop that does not run."""
         self._loop.close()
 
     def stop(self) -> None:

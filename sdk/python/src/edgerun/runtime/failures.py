@@ -69,7 +69,7 @@ def _is_of_user(frames: TracebackType, app_directory: Path) -> bool:
 
 
 def _beyond_sdk(frames: TracebackType | None) -> TracebackType | None:
-    """Of code that was not loaded from a file of the app, all but what stands before it."""
+    """Returns the frames from the first one that belongs neither to this package nor to importlib."""
     while frames is not None and _is_machinery(frames.tb_frame.f_code.co_filename):
         frames = frames.tb_next
     return frames
