@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { buildAssets } from "./scripts/bundle/assets.ts";
-import { pathWithPython } from "./test/support/direct-python.ts";
+import { pathWithPython } from "./test/support/python-path.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
 /**

@@ -187,8 +187,8 @@ export async function startEdge(settings: EdgeSettings): Promise<EdgeProcess> {
       () => void stop(),
     );
     await migrate(miniflare, settings.build);
-    const direct = await miniflare.unsafeGetDirectURL();
-    front = await openFront(settings.port, Number(direct.port));
+    const url = await miniflare.unsafeGetDirectURL();
+    front = await openFront(settings.port, Number(url.port));
     endMaintenance = keepMaintained(miniflare);
     return { ...runtime, port: front.port, stop };
   } catch (error) {

@@ -133,9 +133,9 @@ export class AgentLoop {
     const slots = this.#slots(1);
     const latenciesMs: number[] = [];
     for (let index = 0; index < jobs; index += 1) {
-      const askedAt = performance.now();
+      const requestedAt = performance.now();
       const { jobs: claimed } = await this.#exchange({ slots, holdMs: 0 });
-      latenciesMs.push(performance.now() - askedAt);
+      latenciesMs.push(performance.now() - requestedAt);
       if (claimed.length !== 1) throw new Error("The queue is empty.");
       await this.#exchange({ slots: [], holdMs: 0, reports: claimed.map(reportOf) });
     }

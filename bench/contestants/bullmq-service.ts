@@ -56,14 +56,14 @@ function viewOf(job: Job<JobData>, status: string) {
   return { ...times, id, status, workerId: job.processedBy, output: job.returnvalue as unknown };
 }
 
-async function submit(body: unknown, keptSeconds: number): Promise<Job<JobData> | undefined> {
+async function submit(body: unknown, retentionSeconds: number): Promise<Job<JobData> | undefined> {
   const parsed = jobRequestSchema.safeParse(body);
   if (!parsed.success) return undefined;
-  return queue.add("job", { input: parsed.data.input }, optionsFor(keptSeconds));
+  return queue.add("job", { input: parsed.data.input }, optionsFor(retentionSeconds));
 }
 
-function optionsFor(keptSeconds: number) {
-  return { removeOnComplete: { age: keptSeconds }, removeOnFail: { age: keptSeconds } };
+function optionsFor(retentionSeconds: number) {
+  return { removeOnComplete: { age: retentionSeconds }, removeOnFail: { age: retentionSeconds } };
 }
 
 const batchSchema = z.array(jobRequestSchema);
@@ -118,18 +118,18 @@ app.get("/v2/jobs/stream/:id", (context) => {
   return streamSSE(context, async (stream) => {
     const ended = Promise.withResolvers<void>();
     let told: Promise<void> | undefined;
-    const tell = (chunk: unknown): void => {
+    const report = (chunk: unknown): void => {
       told ??= stream.writeSSE({ data: JSON.stringify({ output: chunk }) });
     };
     const onProgress = (event: { jobId: string; data: unknown }) => {
-      if (event.jobId === id) tell(event.data);
+      if (event.jobId === id) report(event.data);
     };
     const onCompleted = (event: { jobId: string }) => {
       if (event.jobId === id) ended.resolve();
     };
     events.on("progress", onProgress).on("completed", onCompleted);
     const job = await queue.getJob(id); // what came before the listeners were there
-    if (job?.progress) tell(job.progress);
+    if (job?.progress) report(job.progress);
     if (job?.finishedOn === undefined) await ended.promise;
     events.off("progress", onProgress).off("completed", onCompleted);
     await told;

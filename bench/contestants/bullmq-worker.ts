@@ -20,8 +20,8 @@ async function handle(job: Job<JobData>): Promise<unknown> {
 
 const worker = new Worker<JobData>(QUEUE_NAME, handle, { connection, concurrency: SLOTS });
 /** Takes jobs one at a time, by hand. */
-const hand = new Worker<JobData>(QUEUE_NAME, null, { connection, autorun: false });
-await Promise.all([worker.waitUntilReady(), hand.waitUntilReady()]);
+const puller = new Worker<JobData>(QUEUE_NAME, null, { connection, autorun: false });
+await Promise.all([worker.waitUntilReady(), puller.waitUntilReady()]);
 
 const commands = {
   pause: (_: null): Promise<void> => worker.pause(),
@@ -48,9 +48,9 @@ const commands = {
     const token = randomUUID();
     const latenciesMs: number[] = [];
     for (let index = 0; index < jobs; index += 1) {
-      const askedAt = performance.now();
-      const job = (await hand.getNextJob(token)) as Job<JobData> | undefined;
-      latenciesMs.push(performance.now() - askedAt);
+      const requestedAt = performance.now();
+      const job = (await puller.getNextJob(token)) as Job<JobData> | undefined;
+      latenciesMs.push(performance.now() - requestedAt);
       if (!job) throw new Error("The queue is empty.");
       await job.moveToCompleted(await handle(job), token, false);
     }

@@ -37,7 +37,7 @@ async function submit(edge: Edge, endpointId: string): Promise<Job> {
 }
 
 async function firstStatus(edge: Edge, { endpointId, jobId }: Job): Promise<number> {
-  const askedAt = performance.now();
+  const requestedAt = performance.now();
   await edge.call(endpointId, "GET", `status/${jobId}`);
-  return performance.now() - askedAt;
+  return performance.now() - requestedAt;
 }

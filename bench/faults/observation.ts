@@ -1,6 +1,7 @@
 /** What a client sees of its jobs while something breaks under them, and what becomes of them. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { JobView, QueueClient } from "../../test/support/queue-client.ts";
+import type { JobView } from "../../src/contract/job.ts";
+import type { QueueClient } from "../../test/support/queue-client.ts";
 
 const LOOK_AGAIN_MS = 50;
 

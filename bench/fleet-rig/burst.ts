@@ -1,7 +1,8 @@
 /** A burst of jobs on an endpoint that has no workers: out over all hosts of a fleet, and back to nothing. */
 import { resolve } from "node:path";
 import { createEndpoint } from "../../test/support/management-client.ts";
-import type { JobView, QueueClient } from "../../test/support/queue-client.ts";
+import type { JobView } from "../../src/contract/job.ts";
+import type { QueueClient } from "../../test/support/queue-client.ts";
 import type { FleetRig } from "../../test/support/rig/fleet-rig.ts";
 import { placedWorkers, type Sample, Samples } from "./samples.ts";
 
@@ -92,7 +93,7 @@ function figuresOf(
   submittedMs: number,
 ): BurstFigures {
   const first = (isSo: (sample: Sample) => boolean) => samples.find(isSo)?.at ?? Number.NaN;
-  const executionMs = results.reduce((sum, { executionTime = 0 }) => sum + executionTime, 0);
+  const executionMs = results.reduce((sum, { executionTime }) => sum + executionTime, 0);
   return {
     submittedMs: Math.round(submittedMs),
     firstWorkerMs: first(({ workers }) => workers.ready + workers.running > 0),

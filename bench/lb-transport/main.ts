@@ -27,7 +27,7 @@ const server = stack.use(await ServerProcess.start());
 const driver = stack.use(
   await Child.start<HttpDriverCommands>(new URL("../http-load/driver-process.ts", import.meta.url), null),
 );
-const direct: Way = {
+const baseline: Way = {
   name: "direct",
   target: { origin: `http://127.0.0.1:${server.port}`, prefix: "", headers: {} },
 };
@@ -111,7 +111,7 @@ async function memory({ name, target, edge, agentPid }: Contestant): Promise<voi
 
 const contestants = [await start("polled"), await start("linked")];
 console.log(`${new Date().toISOString()}, ${ROUNDS} rounds\n`);
-console.log(await compare(driver, [direct, ...contestants], SETTINGS));
+console.log(await compare(driver, [baseline, ...contestants], SETTINGS));
 console.log(
   "\n| | | Worker requests | object requests | incoming messages | awake | $ a million | CPU edge | CPU agent |",
 );

@@ -16,7 +16,7 @@ const LOOK_MS = 200;
 
 export type BalancedEndpoint = {
   /** Straight to the container. */
-  readonly direct: Way;
+  readonly baseline: Way;
   readonly balanced: Way;
   readonly agentPid: number;
   readonly agentInspectorPort: number;
@@ -49,7 +49,7 @@ export async function startBalancedEndpoint(
   const { address, pid } = await containerOf(id);
   const origin = `http://${address}:${SERVER_PORT}`;
   return {
-    direct: { name: "direct", target: { origin, prefix: "", headers: {} } },
+    baseline: { name: "direct", target: { origin, prefix: "", headers: {} } },
     balanced,
     agentPid: agent.pid,
     agentInspectorPort,

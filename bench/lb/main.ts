@@ -38,7 +38,7 @@ async function startEdge(port: number, stateDirectory: string): Promise<RunningE
 
 await using stack = new AsyncDisposableStack();
 const edge = stack.use(await Edge.start(startEdge));
-const { direct, balanced, agentPid, agentInspectorPort, serverPids } = await startBalancedEndpoint(
+const { baseline, balanced, agentPid, agentInspectorPort, serverPids } = await startBalancedEndpoint(
   edge,
   stack,
 );
@@ -50,7 +50,7 @@ const roles = { edge: edge.pids, agent: [agentPid], container: serverPids, drive
 async function shares(): Promise<void> {
   console.log("\n| Processor time of a small GET at 64 clients, µs | edge | agent | container | driver |");
   console.log("| --- | ---: | ---: | ---: | ---: |");
-  for (const { name, target } of [direct, balanced]) {
+  for (const { name, target } of [baseline, balanced]) {
     const before = cpuTimes(roles);
     const { latenciesMs } = await driver.ask("small", { ...LOAD, target });
     const after = cpuTimes(roles);
@@ -65,7 +65,7 @@ async function memory(): Promise<void> {
   console.log("| --- | ---: | ---: | ---: | ---: |");
   for (const direction of ["download", "upload"] as const) {
     const order = { direction, bytes: SETTINGS.transferBytes, clients: TRANSFERS };
-    const alone = await driver.ask("transfer", { ...order, target: direct.target });
+    const alone = await driver.ask("transfer", { ...order, target: baseline.target });
     const before = pids.map(residentMb);
     let isOver = false;
     const peaks = peakMb(pids, () => isOver);
@@ -94,7 +94,7 @@ console.log(
   `${new Date().toISOString()}, ${ROUNDS} rounds, load of the machine ${loadavg()[0]?.toFixed(1)}\n`,
 );
 const parts: Readonly<Record<string, () => Promise<void>>> = {
-  time: async () => console.log(await compare(driver, [direct, balanced], SETTINGS)),
+  time: async () => console.log(await compare(driver, [baseline, balanced], SETTINGS)),
   shares,
   memory,
   profile,

@@ -6,7 +6,7 @@ import { Failure } from "../../src/std/failure.ts";
 import { checkedName } from "../project/project.ts";
 import * as operations from "../service/flash-operations.ts";
 import type { FlashApp } from "../service/flash-operations.ts";
-import { ServiceError, type Service } from "../service/service.ts";
+import { ServiceFailure, type Service } from "../service/service.ts";
 import { counted } from "../core/format.ts";
 import { removeEnvironments } from "./removal.ts";
 
@@ -36,7 +36,7 @@ export async function createApp(cli: Cli, name: string): Promise<void> {
   const { createFlashApp: app } = await service
     .mutate(operations.createApp, { input: { name: checked } })
     .catch((error: unknown) => {
-      const isTaken = error instanceof ServiceError && error.code === "APP_NAME_TAKEN";
+      const isTaken = error instanceof ServiceFailure && error.code === "APP_NAME_TAKEN";
       throw isTaken ? new Failure(`App '${checked}' already exists.`) : error;
     });
   cli.terminal.json({ app: { id: app.id, name: app.name } });
@@ -75,7 +75,7 @@ export async function deleteApp(cli: Cli, name: string): Promise<void> {
   await removeEnvironments(cli, service, app.flashEnvironments);
   // An app that was created for sessions is deleted with the last one.
   await service.mutate(operations.deleteApp, { id: app.id }).catch((error: unknown) => {
-    if (!(error instanceof ServiceError && error.code === "APP_NOT_FOUND")) throw error;
+    if (!(error instanceof ServiceFailure && error.code === "APP_NOT_FOUND")) throw error;
   });
   cli.terminal.json({ deleted: { id: app.id, name: app.name } });
   cli.terminal.done(`Deleted app ${app.name}.`);

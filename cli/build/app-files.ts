@@ -6,7 +6,7 @@ import { filesOf } from "../core/files.ts";
 import { Failure } from "../../src/std/failure.ts";
 import { SDK_PACKAGE } from "../requirements/exclusions.ts";
 import type { ProjectFile } from "./project-files.ts";
-import { flashNameSchema } from "../../src/contract/flash/flash-names.ts";
+import { flashNameIssue } from "../../src/contract/flash/flash-names.ts";
 import { handlerFileOf } from "../manifest/manifest.ts";
 import { sdkDirectory } from "../discovery/interpreter.ts";
 
@@ -64,11 +64,9 @@ export function handlerFiles(manifest: FlashManifest): GeneratedFile[] {
 }
 
 function handlerFile(endpoint: string): string {
-  const name = flashNameSchema.safeParse(endpoint);
-  if (name.success) return handlerFileOf(name.data);
-  throw new Failure(`Not a valid name of an endpoint: ${JSON.stringify(endpoint)}.`, [
-    `It ${name.error.issues.map((issue) => issue.message).join(", ")}.`,
-  ]);
+  const issue = flashNameIssue(endpoint);
+  if (issue === undefined) return handlerFileOf(endpoint);
+  throw new Failure(`Not a valid name of an endpoint: ${JSON.stringify(endpoint)} ${issue}.`);
 }
 
 function handlerContent(endpoint: string): string {

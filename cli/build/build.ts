@@ -9,6 +9,7 @@ import {
   MANIFEST_FILE,
 } from "../../src/contract/flash/flash-manifest.ts";
 import { ARTIFACT_MAX_BYTES, MANIFEST_MAX_BYTES } from "../../src/contract/flash/flash-limits.ts";
+import { issueLines } from "../../src/contract/validation-issues.ts";
 import type { Cli } from "../core/cli.ts";
 import { discover } from "../discovery/discovery.ts";
 import type { DiscoveryReport } from "../discovery/discovery-report.ts";
@@ -166,7 +167,7 @@ class Build {
     if (checked.success) return manifest;
     throw new Failure(
       "The declarations do not form a valid manifest.",
-      checked.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`),
+      issueLines(checked.error, { whole: "manifest" }),
     );
   }
 

@@ -9,6 +9,7 @@ import { type CallLine, CallFailure, type QueueCall, type JobJson } from "../ser
 import { jobBody } from "../server/requests/request-body.ts";
 import type { Service } from "../service/service.ts";
 import * as z from "zod";
+import { WIRE_STATUSES } from "../../src/contract/job.ts";
 import { MISSING_MODULES_ERROR } from "../../src/contract/flash/flash-live.ts";
 
 /** Limit of a long poll: the service answers when the job has ended, or after this time. */
@@ -44,27 +45,27 @@ export class JobCalls {
     job: JobJson,
     { operation, headers, signal }: Pick<QueueCall, "operation" | "headers" | "signal">,
     line: CallLine,
-  ): Promise<JobView | Response> {
+  ): Promise<FollowedJob | Response> {
     const path = `/v2/${endpointId}/${operation === "run" ? "run" : `runsync?wait=${POLL_MS}`}`;
     const { response, text } = await this.#requestWithRetry(line, signal, path, {
       method: "POST",
       headers: { "idempotency-key": randomUUID(), ...headers, ...jsonHeaders() },
       body: jobBody(job),
     });
-    const submitted = response.ok ? parseJobView(text) : undefined;
+    const submitted = response.ok ? parseJob(text) : undefined;
     return submitted ?? new Response(text, { status: response.status, headers: jsonHeaders() });
   }
 
   /** Polls a job until it has ended, or for `followMs`; shows its progress in `line`. */
   async follow(
     endpointId: string,
-    submitted: JobView,
+    submitted: FollowedJob,
     {
       line,
       signal,
       followMs,
     }: { readonly line: CallLine; readonly signal: AbortSignal; readonly followMs: number },
-  ): Promise<JobView> {
+  ): Promise<FollowedJob> {
     const endAt = performance.now() + followMs;
     let job = submitted;
     while (true) {
@@ -75,7 +76,7 @@ export class JobCalls {
   }
 
   /** Follows a job whose caller does not wait, and ends its line. */
-  async watch(endpointId: string, submitted: JobView, line: CallLine): Promise<void> {
+  async watch(endpointId: string, submitted: FollowedJob, line: CallLine): Promise<void> {
     const { signal } = this.#settings;
     try {
       endLine(line, await this.follow(endpointId, submitted, { line, signal, followMs: WATCH_MS }));
@@ -99,15 +100,20 @@ export class JobCalls {
     return response;
   }
 
-  #report(endpointId: string, job: JobView, line: CallLine): void {
+  #report(endpointId: string, job: FollowedJob, line: CallLine): void {
     if (job.queue !== undefined) line.waiting(job.queue.detail ?? job.queue.reason);
     if (job.status === "IN_PROGRESS" && job.workerId) this.#settings.onWorker(endpointId, job.workerId, line);
   }
 
-  async #poll(endpointId: string, job: JobView, line: CallLine, signal: AbortSignal): Promise<JobView> {
+  async #poll(
+    endpointId: string,
+    job: FollowedJob,
+    line: CallLine,
+    signal: AbortSignal,
+  ): Promise<FollowedJob> {
     const path = `/v2/${endpointId}/status-sync/${encodeURIComponent(job.id)}?wait=${POLL_MS}`;
     const { response, text } = await this.#requestWithRetry(line, signal, path);
-    const seen = response.ok ? parseJobView(text) : undefined;
+    const seen = response.ok ? parseJob(text) : undefined;
     if (seen !== undefined) return seen;
     if (response.status !== TOO_MANY_REQUESTS) throw jobNotFound(job, text);
     await delay(OUTAGE_PAUSE_MS, undefined, { signal });
@@ -145,7 +151,7 @@ export async function endRejected(line: CallLine, response: Response): Promise<v
 }
 
 /** Ends the line of a call with the result of its job. */
-export function endLine(line: CallLine, job: JobView): void {
+export function endLine(line: CallLine, job: FollowedJob): void {
   if (job.status === "COMPLETED") {
     line.done({ ranMs: job.executionTime, queuedMs: job.delayTime });
     return;
@@ -158,7 +164,7 @@ export function endLine(line: CallLine, job: JobView): void {
   line.fail(`${error_type}: ${error_message}`, error_traceback);
 }
 
-function jobNotFound(job: JobView, text: string): CallFailure {
+function jobNotFound(job: FollowedJob, text: string): CallFailure {
   return new CallFailure(502, `Job ${job.id} can no longer be read: ${text.slice(0, 500)}`);
 }
 
@@ -168,7 +174,7 @@ function jsonHeaders(): Record<string, string> {
 
 const jobSchema = z.looseObject({
   id: z.string(),
-  status: z.enum(["IN_QUEUE", "IN_PROGRESS", "COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"]),
+  status: z.enum(WIRE_STATUSES),
   workerId: z.string().optional(),
   delayTime: z.number().optional(),
   executionTime: z.number().optional(),
@@ -176,7 +182,7 @@ const jobSchema = z.looseObject({
   queue: z.looseObject({ reason: z.string(), detail: z.string().optional() }).optional(),
 });
 /** The members that are read of a job, and the JSON of the service. */
-export type JobView = z.infer<typeof jobSchema> & { readonly json: string };
+export type FollowedJob = z.infer<typeof jobSchema> & { readonly json: string };
 
 const jobErrorSchema = z.looseObject({
   error_type: z.string(),
@@ -186,27 +192,27 @@ const jobErrorSchema = z.looseObject({
 type JobError = z.infer<typeof jobErrorSchema>;
 
 /** Undefined where it is not a job. */
-function parseJobView(json: string): JobView | undefined {
+function parseJob(json: string): FollowedJob | undefined {
   const { data } = jobSchema.safeParse(parseJson(json));
   return data && { ...data, json };
 }
 
 /** A response with the job exactly as the service sent it. */
-export function answerWith({ json }: JobView): Response {
+export function answerWith({ json }: FollowedJob): Response {
   return new Response(json, { headers: { "Content-Type": "application/json" } });
 }
 
-export function isFinal({ status }: JobView): boolean {
+export function isFinal({ status }: FollowedJob): boolean {
   return status !== "IN_QUEUE" && status !== "IN_PROGRESS";
 }
 
 /** Why a job failed: the structured error of the runtime, or a plain message. */
-export function errorOf({ status, error }: JobView): JobError {
+export function errorOf({ status, error }: FollowedJob): JobError {
   const message = typeof error === "string" ? error : JSON.stringify(error ?? status);
   const structured = jobErrorSchema.safeParse(parseJson(message));
   return structured.success ? structured.data : { error_type: status, error_message: message };
 }
 
-export function lacksModules(job: JobView): boolean {
+export function lacksModules(job: FollowedJob): boolean {
   return job.status === "FAILED" && errorOf(job).error_type === MISSING_MODULES_ERROR;
 }

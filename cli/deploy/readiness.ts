@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import type { FlashManifest } from "../../src/contract/flash/flash-manifest.ts";
 import type { Cli } from "../core/cli.ts";
 import { counted, secondsSince } from "../core/format.ts";
-import { ServiceError, type Service } from "../service/service.ts";
+import { ServiceFailure, type Service } from "../service/service.ts";
 import { inStep, type Step } from "../core/terminal.ts";
 import type { DeployedEndpoint } from "./deployment.ts";
 
@@ -102,7 +102,7 @@ async function readReadiness(
   try {
     return { name, ...readinessOf(await service.read(`/v2/${id}/health`, healthSchema), workersMin) };
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
+    if (!(error instanceof ServiceFailure)) throw error;
     // It was deleted meanwhile, or the key may deploy but not read.
     return { name, state: error.code === "not_found" ? "failed" : "unknown", reason: error.message };
   }

@@ -11,7 +11,7 @@ import {
   type FlashApp,
   lasting,
 } from "../service/flash-operations.ts";
-import { ServiceError, type Service } from "../service/service.ts";
+import { ServiceFailure, type Service } from "../service/service.ts";
 
 export type Target = {
   readonly app: { readonly id: string; readonly name: string };
@@ -44,7 +44,7 @@ export async function findApp(service: Service, name: string): Promise<FlashApp 
   try {
     return (await service.query(appByName, { name })).flashAppByName;
   } catch (error) {
-    if (error instanceof ServiceError && error.code === "APP_NOT_FOUND") return undefined;
+    if (error instanceof ServiceFailure && error.code === "APP_NOT_FOUND") return undefined;
     throw error;
   }
 }
@@ -107,6 +107,6 @@ async function createdEnvironment(
 
 function unlessTaken(code: string): (error: unknown) => void {
   return (error) => {
-    if (!(error instanceof ServiceError && error.code === code)) throw error;
+    if (!(error instanceof ServiceFailure && error.code === code)) throw error;
   };
 }

@@ -6,6 +6,7 @@ import {
   EXECUTION_TIMEOUT_DEFAULT_MS,
   EXECUTION_TIMEOUT_MAX_MS,
   EXECUTION_TIMEOUT_MIN_MS,
+  NETWORK_VOLUME_MAX_GB,
 } from "../../src/contract/limits.ts";
 import type { Item, Settings } from "./plan.ts";
 import type { SourceAccount } from "./source.ts";
@@ -19,8 +20,6 @@ import {
   type SourceVolume,
 } from "./source-schemas.ts";
 
-/** The limit of the service. */
-const VOLUME_MAX_GB = 4_000;
 /** Images whose code belongs to an app. */
 const FLASH_IMAGE = /^runpod\/flash\b/;
 
@@ -67,14 +66,14 @@ export function sshKeyItem(line: string): Item | undefined {
 function volumeItem(volume: SourceVolume): Item {
   const { id, name, size, dataCenter, type } = volume;
   const notes = unknownMembers(volume, sourceVolumeSchema.shape);
-  if (size > VOLUME_MAX_GB)
-    notes.push(`size: ${VOLUME_MAX_GB} GB instead of ${size}, which is the most there is`);
+  if (size > NETWORK_VOLUME_MAX_GB)
+    notes.push(`size: ${NETWORK_VOLUME_MAX_GB} GB instead of ${size}, which is the most there is`);
   if (type === "HIGH_PERFORMANCE") notes.push("type: there is one type of storage");
   return {
     kind: "volume",
     sourceId: id,
     name,
-    settings: { size: Math.min(size, VOLUME_MAX_GB), dataCenterId: dataCenter },
+    settings: { size: Math.min(size, NETWORK_VOLUME_MAX_GB), dataCenterId: dataCenter },
     notes: ["is created empty: copy its data", ...notes],
     problem: findDataCenter(dataCenter) === undefined ? `data center ${dataCenter} is unknown` : undefined,
   };

@@ -1,6 +1,6 @@
 /** Carries out a plan, kind by kind. It may be killed at any moment and run again: nothing is created twice. */
 import { referencedSecrets } from "../../src/domain/accounts/secret-reference.ts";
-import { ServiceError, type Service } from "../service/service.ts";
+import { ServiceFailure, type Service } from "../service/service.ts";
 import type { Step } from "../core/terminal.ts";
 import { type Credentials, variablesOf } from "./credentials.ts";
 import { KINDS, pendingId, planItems, withReferences, type Item, type Planned } from "./plan.ts";
@@ -96,7 +96,7 @@ async function create({ service, record, credentials, applies }: Migration, item
 
 /** Of an error that concerns one item alone; throws any other. */
 function messageOf(error: unknown): string {
-  if (!(error instanceof ServiceError) || error.code === "UNAUTHORIZED") throw error;
+  if (!(error instanceof ServiceFailure) || error.code === "UNAUTHORIZED") throw error;
   return error.message;
 }
 

@@ -2,6 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import pRetry from "p-retry";
 import type * as z from "zod";
+import { formatIssues } from "../../src/contract/validation-issues.ts";
 import { parseJson } from "../../src/std/json.ts";
 import { Failure } from "../../src/std/failure.ts";
 import { withinMs } from "../service/service.ts";
@@ -132,9 +133,8 @@ async function read<Schema extends z.ZodType>(
   });
   const parsed = schema.safeParse(answer);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const problem = `${issue?.path.join(".")}: ${issue?.message}`;
-  throw new SourceFailure(`${access.url}${path} sent what this command does not understand: ${problem}.`);
+  const issues = formatIssues(parsed.error);
+  throw new SourceFailure(`${access.url}${path} sent what this command does not understand: ${issues}.`);
 }
 
 /** Reads no more than the limit, whatever Content-Length says. */

@@ -8,31 +8,25 @@ import { chmod, mkdir } from "node:fs/promises";
 export async function appNameOf(cli: Cli, given: string | undefined): Promise<string> {
   if (given !== undefined) return await checkedName("app", given);
   const name = basename(cli.directory);
-  const checked = await check(name);
-  if (checked.success) return checked.data;
+  const issue = await issueOf(name);
+  if (issue === undefined) return name;
   throw new Failure(
-    `The name of this directory cannot be the name of an app: ${JSON.stringify(name)} ${reasonOf(checked.error)}.`,
+    `The name of this directory cannot be the name of an app: ${JSON.stringify(name)} ${issue}.`,
     ["Name the app with --app NAME."],
   );
 }
 
 /** Validates a name from the command line; `what` is what it names. */
 export async function checkedName(what: string, given: string): Promise<string> {
-  const checked = await check(given);
-  if (checked.success) return checked.data;
-  const name = JSON.stringify(given);
-  throw new Failure(`Not a valid name of an ${what}: ${name} ${reasonOf(checked.error)}.`, [], EXIT_USAGE);
+  const issue = await issueOf(given);
+  if (issue === undefined) return given;
+  throw new Failure(`Not a valid name of an ${what}: ${JSON.stringify(given)} ${issue}.`, [], EXIT_USAGE);
 }
 
 /** Loads the contract only in commands that need it. */
-async function check(name: string) {
-  const { flashNameSchema } = await import("../../src/contract/flash/flash-names.ts");
-  return flashNameSchema.safeParse(name);
-}
-
-/** To be read after the name. */
-function reasonOf({ issues }: { readonly issues: readonly { readonly message: string }[] }): string {
-  return issues.map(({ message }) => message).join(", ");
+async function issueOf(name: string): Promise<string | undefined> {
+  const { flashNameIssue } = await import("../../src/contract/flash/flash-names.ts");
+  return flashNameIssue(name);
 }
 
 /** The directory of the command in a project. */

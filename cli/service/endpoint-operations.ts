@@ -1,7 +1,7 @@
 /** Operations on the endpoints of an environment and on network volumes. */
 import * as z from "zod";
 import { containerSettings, endpointSettings } from "../../src/contract/flash/app-settings.ts";
-import { operation, ServiceError, type Service } from "./service.ts";
+import { operation, ServiceFailure, type Service } from "./service.ts";
 
 const string = z.string();
 const count = z.number().int();
@@ -75,7 +75,7 @@ export async function removeEndpoint(service: Service, id: string): Promise<"del
     await service.mutate(deleteEndpoint, { id });
     return "deleted";
   } catch (error) {
-    if (error instanceof ServiceError && error.code === "ENDPOINT_NOT_FOUND") return "gone";
+    if (error instanceof ServiceFailure && error.code === "ENDPOINT_NOT_FOUND") return "gone";
     throw error;
   }
 }

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { AUTH_REQUEST_STATUSES } from "../../src/contract/flash/flash-names.ts";
 import { flashManifestSchema } from "../../src/contract/flash/flash-manifest.ts";
-import { operation, ServiceError } from "./service.ts";
+import { operation, ServiceFailure } from "./service.ts";
 
 const string = z.string();
 
@@ -231,5 +231,5 @@ export const renewLease = operation(
 
 /** The session was deleted, or its lease has expired. */
 export function isSessionNotFound(error: unknown): boolean {
-  return error instanceof ServiceError && error.code === "FLASH_ENVIRONMENT_NOT_FOUND";
+  return error instanceof ServiceFailure && error.code === "FLASH_ENVIRONMENT_NOT_FOUND";
 }

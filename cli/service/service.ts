@@ -32,7 +32,7 @@ const answerSchema = z.object({
 const errorSchema = z.object({ code: z.string().optional(), error: z.string().optional() });
 
 /** An operation failed at the service; `code` is one of its list, such as APP_NOT_FOUND. */
-export class ServiceError extends Failure {
+export class ServiceFailure extends Failure {
   readonly code: string;
 
   constructor(code: string, message: string, advice: readonly string[] = []) {
@@ -125,7 +125,7 @@ export class Service {
       }
       const { code = "UNKNOWN", error = `The service answered with HTTP ${response.status}.` } =
         errorSchema.safeParse(body).data ?? {};
-      throw serviceError(code, error, undefined);
+      throw serviceFailure(code, error, undefined);
     });
   }
 
@@ -209,9 +209,9 @@ export class Service {
     const [error] = answer.data?.errors ?? [];
     const { keySource } = this.#settings;
     this.#warn(answer.data);
-    if (error) throw serviceError(error.extensions?.code ?? "UNKNOWN", error.message, keySource);
+    if (error) throw serviceFailure(error.extensions?.code ?? "UNKNOWN", error.message, keySource);
     if (status === 401) {
-      throw serviceError("UNAUTHORIZED", "The service does not accept the API key.", keySource);
+      throw serviceFailure("UNAUTHORIZED", "The service does not accept the API key.", keySource);
     }
     if (status === 429 || status >= 500) {
       throw new Outage(`The service at ${this.url} answered with HTTP ${status}.`);
@@ -227,15 +227,15 @@ export class Service {
 /** A temporary failure: retrying helps. */
 class Outage extends Failure {}
 
-function serviceError(code: string, message: string, keySource: string | undefined): Failure {
+function serviceFailure(code: string, message: string, keySource: string | undefined): Failure {
   if (code === "UNAVAILABLE" || code === "INTERNAL") return new Outage(message);
   if (code === "UNAUTHORIZED") {
-    return new ServiceError(code, message, [
+    return new ServiceFailure(code, message, [
       ...(keySource === undefined ? [] : [`The key comes from ${keySource}.`]),
       "Log in with `flash login`, or set SVC_API_KEY in the environment or in a .env file.",
     ]);
   }
-  return new ServiceError(code, message);
+  return new ServiceFailure(code, message);
 }
 
 /** The connection was refused. */

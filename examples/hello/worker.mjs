@@ -34,7 +34,7 @@ let isLeaving = false;
 /** The job in hand, if any: its id, and how to stop it. */
 let current;
 /** The take that waits for an answer, if any. */
-let heldTake;
+let openTake;
 
 // Asking for jobs
 
@@ -49,10 +49,10 @@ async function takeJobs() {
 async function takeJob() {
   const take = new AbortController();
   try {
-    heldTake = take;
+    openTake = take;
     const reply = await poll(`${takeUrl}&job_in_progress=0`, take.signal);
     // From here on the job is ours, and leaving must wait for it.
-    heldTake = undefined;
+    openTake = undefined;
     if (reply.status === 200) return await reply.json();
     if (reply.status !== 204) await sleep(1_000);
   } catch (error) {
@@ -129,7 +129,7 @@ function ping() {
 function leave() {
   log(current ? "leaving after this job" : "leaving");
   isLeaving = true;
-  heldTake?.abort();
+  openTake?.abort();
 }
 
 function requiredEnv(name) {

@@ -22,7 +22,7 @@ JOBS_AT_ONCE = 16
 TOKENS_PER_YIELD = int(os.environ.get("DEFAULT_BATCH_SIZE", "4"))
 IS_RAW = os.environ.get("RAW_OPENAI_OUTPUT", "1") == "1"
 # Engines that pass on what they read cut events anywhere.
-HELD_BACK = 7
+WITHHELD_CHARACTERS = 7
 
 
 async def handler(job):
@@ -81,7 +81,7 @@ class Frames:
         self._text += f"data: {json.dumps(chunk)}\n\n"
 
     def take(self) -> str:
-        piece, self._text = self._text[:-HELD_BACK], self._text[-HELD_BACK:]
+        piece, self._text = self._text[:-WITHHELD_CHARACTERS], self._text[-WITHHELD_CHARACTERS:]
         return piece
 
     def end(self) -> str:

@@ -137,7 +137,7 @@ async function* pieces({ bytes }: ArtifactBytes): AsyncGenerator<Uint8Array> {
 }
 
 function callError(outcome: Exclude<EdgeOutcome<ArtifactBytes>, { readonly kind: "answered" }>): string {
-  if (outcome.kind === "refused") return `The edge does not hand out the app's files: ${outcome.detail}`;
+  if (outcome.kind === "refused") return `The edge does not serve the app's files: ${outcome.detail}`;
   return unreachable(outcome.detail);
 }
 

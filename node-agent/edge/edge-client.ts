@@ -16,7 +16,7 @@ import {
   type UploadReply,
   uploadReplySchema,
 } from "../../src/contract/agent/agent.ts";
-import { describeIssues } from "../../src/contract/lenient-list.ts";
+import { shortIssues } from "../../src/contract/lenient-list.ts";
 import { type LogReply, logReplySchema } from "../../src/contract/agent/log.ts";
 import { cutJson } from "../../src/json/raw-json.ts";
 
@@ -134,7 +134,7 @@ export class EdgeClient {
       if (!response.ok) return readErrorReply(bytes.toString(), response.status);
       const parsed = schema.safeParse(parse(bytes));
       if (parsed.success) return { kind: "answered", reply: parsed.data };
-      const detail = `a reply that this agent does not understand (${describeIssues(parsed.error)})`;
+      const detail = `a reply that this agent does not understand (${shortIssues(parsed.error)})`;
       return { kind: "refused", status: response.status, detail };
     } catch (error) {
       return { kind: "unreachable", detail: describeNetworkError(error) };

@@ -110,9 +110,9 @@ export const MUTANTS: readonly Mutant[] = [
     "newer.length <= eviction.placed",
     "newer.length < eviction.placed",
     "workers/rollout",
-    "workers/release",
+    "workers/rollout-health",
   ),
-  mutant("E15", "(stalledSince ?? now)", "now", "workers/rollout", "workers/release"),
+  mutant("E15", "(stalledSince ?? now)", "now", "workers/rollout", "workers/rollout-health"),
   mutant(
     "E16",
     "if (!this.#parts.claims.running.has(seq)) this.#parts.dispatch.arrived(seq);",

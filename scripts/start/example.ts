@@ -1,4 +1,5 @@
 /** The example endpoint, and one real job through it. */
+import type { JobView } from "../../src/contract/job.ts";
 import type { ManagementApi } from "../../standalone/management-api.ts";
 
 const NAME = "hello";
@@ -13,13 +14,6 @@ export type ExampleWorker = { readonly imageName: string; readonly dockerArgs: s
 export type ExampleEndpoint = { readonly id: string; readonly name: string; readonly isNew: boolean };
 
 type Endpoint = { readonly id: string; readonly name: string; readonly templateId: string };
-type JobView = {
-  readonly id: string;
-  readonly status: string;
-  readonly output?: unknown;
-  readonly error?: string;
-  readonly queue?: { readonly reason: string; readonly detail: string };
-};
 
 export type ExampleOutcome =
   | { readonly kind: "completed"; readonly output: unknown; readonly tookMs: number }

@@ -170,10 +170,10 @@ export const errorBodySchema = z
 export type ErrorBody = Immutable<z.infer<typeof errorBodySchema>>;
 
 /** An error body of a load-balanced endpoint, whose readers look for the status. */
-export const directErrorBodySchema = errorBodySchema
+export const loadBalancedErrorBodySchema = errorBodySchema
   .extend({ status: z.int().meta({ description: "The status of the answer." }) })
   .meta({ id: "DirectError" });
-export type DirectErrorBody = Immutable<z.infer<typeof directErrorBodySchema>>;
+export type LoadBalancedErrorBody = Immutable<z.infer<typeof loadBalancedErrorBodySchema>>;
 
 export function errorBody(code: QueueErrorCode, message: string): ErrorBody {
   const detail = cutMessage(message);

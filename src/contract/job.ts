@@ -244,7 +244,8 @@ export const jobViewSchema = z
     }),
   })
   .meta({ id: "Job" });
-export type JobView<Output> = Immutable<Omit<z.infer<typeof jobViewSchema>, "output">> & {
+/** `Output` is any JSON value for clients; inside the edge a payload, which the gateway splices in. */
+export type JobView<Output = unknown> = Immutable<Omit<z.infer<typeof jobViewSchema>, "output">> & {
   readonly output: Output;
 };
 

@@ -5,8 +5,8 @@ import { formatIssues } from "./validation-issues.ts";
 const DETAIL_MAX_CHARACTERS = 300;
 
 /**
- * A list of the items that fit `schema`. For one that does not, `instead` gives what stands in its place, or undefined
- * to leave it out; `fault` states what is wrong with it, without repeating its content.
+ * A list of the items that fit `schema`. For one that does not, `fallback` gives what stands in its place, or undefined
+ * to leave it out; `issue` states what is wrong with it, without repeating its content.
  */
 export function lenientList<Schema extends z.ZodType>(
   schema: Schema,
@@ -16,7 +16,7 @@ export function lenientList<Schema extends z.ZodType>(
   const list = z.array(schema).max(most);
   const parseItem = (item: unknown): z.output<Schema>[] => {
     const { data, error } = schema.safeParse(item);
-    const fit = error ? fallback(item, describeIssues(error)) : data;
+    const fit = error ? fallback(item, shortIssues(error)) : data;
     return fit === undefined ? [] : [fit];
   };
   const anyList = z.array(z.unknown()).max(most);
@@ -37,6 +37,6 @@ export function dropItem(): undefined {
 }
 
 /** What is wrong with a part, and where; cut to the length of a reason. */
-export function describeIssues(error: z.ZodError): string {
+export function shortIssues(error: z.ZodError): string {
   return formatIssues(error).slice(0, DETAIL_MAX_CHARACTERS);
 }

@@ -32,6 +32,9 @@ export const STREAM_MAX_BYTES = 20 * MEGABYTE;
 /** A payload above this size is kept in R2; the object holds a reference. */
 export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 
+/** Size of one network volume. */
+export const NETWORK_VOLUME_MAX_GB = 4_000;
+
 // Queue
 
 /** Jobs that may wait at once in one endpoint, unless its configuration sets another limit. */
@@ -50,9 +53,9 @@ export const PRESENCE_SILENCE_MS = 10 * SECOND;
 // Load-balanced endpoints
 
 /** The largest body of a load-balanced request, and of its response. */
-export const DIRECT_BODY_MAX_BYTES = 30 * MEGABYTE;
+export const LOAD_BALANCED_BODY_MAX_BYTES = 30 * MEGABYTE;
 /** The largest body that is sent together with its request's head. */
-export const DIRECT_INLINE_BODY_BYTES = 64 * 1024;
+export const LOAD_BALANCED_INLINE_BODY_BYTES = 64 * 1024;
 
 // Endpoint settings
 

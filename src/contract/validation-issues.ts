@@ -9,9 +9,12 @@ import { ServiceError } from "./errors.ts";
 /** An error message has no room for more. */
 const ISSUES_MAX = 50;
 
-/** The error that names all invalid fields: `requests[3].policy.ttl: must be at least 10000; name: must not be empty`. */
-export function invalidInput(error: Invalid): ServiceError {
-  const issues = describeIssues(error);
+/**
+ * The error that names all invalid fields: `requests[3].policy.ttl: must be at least 10000; name: must not be empty`.
+ * `whole` as for `issueLines`.
+ */
+export function invalidInput(error: Invalid, whole?: string): ServiceError {
+  const issues = issueLines(error, { whole });
   return new ServiceError("invalid_input", issues.join("; "), { issues });
 }
 
@@ -19,14 +22,23 @@ type Invalid = { readonly issues: readonly Pick<z.core.$ZodIssue, "path" | "mess
 
 /** `within`: the path or name of the validated value; empty where it is the whole body. */
 export function formatIssues(invalid: Invalid, within = ""): string {
-  return describeIssues(invalid, within).join("; ");
+  return issueLines(invalid, { within }).join("; ");
 }
 
-function describeIssues({ issues }: Invalid, within = ""): string[] {
+/** Each issue with its place. `whole`: what an issue of the validated value itself names where `within` is empty. */
+export function issueLines(
+  { issues }: Invalid,
+  { within = "", whole = "body" }: { readonly within?: string; readonly whole?: string | undefined } = {},
+): string[] {
   return issues.slice(0, ISSUES_MAX).map(({ path, message }) => {
     const place = within === "" ? toDotPath(path) : toDotPath([within, ...path]);
-    return `${place === "" ? "body" : place}: ${message}`;
+    return `${place === "" ? whole : place}: ${message}`;
   });
+}
+
+/** The issues of a value without fields, to be read after its name. */
+export function formatReasons({ issues }: Invalid): string {
+  return issues.map(({ message }) => message).join(", ");
 }
 
 const NAMES: ReadonlyMap<string, string> = new Map(
@@ -60,9 +72,10 @@ export function issueMessage(issue: z.core.$ZodRawIssue): string | undefined {
       return `${requirement(issue.input)} in one of the forms that the documentation names`;
     case "unrecognized_keys":
       return `must not have ${issue.keys.join(", ")}`;
+    case "invalid_key":
+      return formatReasons(issue);
     case "custom":
     case "invalid_element":
-    case "invalid_key":
     case "not_multiple_of":
       return undefined;
   }

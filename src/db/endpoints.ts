@@ -20,7 +20,7 @@ export type EndpointRecord = typeof endpoint.$inferSelect;
 /** What a client decides about an endpoint. */
 export type EndpointValues = Omit<
   EndpointRecord,
-  "id" | "accountId" | "version" | "revision" | "createdAt" | "updatedAt"
+  "id" | "accountId" | "version" | "rowVersion" | "createdAt" | "updatedAt"
 >;
 
 // Reading
@@ -179,7 +179,7 @@ export async function insertEndpointIfAllowed(
     accountId,
     id: randomRowId(),
     version: 1,
-    revision: 1,
+    rowVersion: 1,
     createdAt: now,
     updatedAt: now,
   };
@@ -218,13 +218,13 @@ export async function updateEndpointIfUnchanged(
     .set({
       ...values,
       version: isNewVersion ? read.version + 1 : read.version,
-      revision: read.revision + 1,
+      rowVersion: read.rowVersion + 1,
       updatedAt: author.now,
     })
     .where(
       and(
         isOwn(endpoint, author.accountId, read.id),
-        eq(endpoint.revision, read.revision),
+        eq(endpoint.rowVersion, read.rowVersion),
         hasNeeds(author.accountId, values.templateId, needs),
         isNameFree(values, read),
         templateChange && mayChangeOwnTemplate(db, read, templateChange),
@@ -274,7 +274,10 @@ export async function deleteEndpointIfUnchanged(
   author: Author,
   read: EndpointRecord,
 ): Promise<boolean> {
-  const isUnchanged = and(isOwn(endpoint, author.accountId, read.id), eq(endpoint.revision, read.revision));
+  const isUnchanged = and(
+    isOwn(endpoint, author.accountId, read.id),
+    eq(endpoint.rowVersion, read.rowVersion),
+  );
   const removal = db
     .select({
       endpointId: endpoint.id,

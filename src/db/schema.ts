@@ -92,7 +92,7 @@ export const template = sqliteTable(
     /** Came inline with an endpoint; goes with the last endpoint that uses it. */
     isBound: flag("is_bound").notNull(),
     /** Counts the writes, so that a change based on an older reading is noticed. */
-    revision: integer("revision").notNull(),
+    rowVersion: integer("revision").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
   },
@@ -140,7 +140,7 @@ export const endpoint = sqliteTable(
     /** Grows when running workers must be replaced. */
     version: integer("version").notNull(),
     /** Counts the writes, so that a change based on an older reading is noticed. */
-    revision: integer("revision").notNull(),
+    rowVersion: integer("revision").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
   },

@@ -16,7 +16,7 @@ export type TemplateRecord = typeof template.$inferSelect;
 /** What a client decides about a template. */
 export type TemplateValues = Omit<
   TemplateRecord,
-  "id" | "accountId" | "isBound" | "revision" | "createdAt" | "updatedAt"
+  "id" | "accountId" | "isBound" | "rowVersion" | "createdAt" | "updatedAt"
 >;
 
 export async function findTemplate(
@@ -99,7 +99,7 @@ export async function insertTemplateIfAllowed(
     ...options,
     id: randomRowId(),
     accountId,
-    revision: 1,
+    rowVersion: 1,
     createdAt: now,
     updatedAt: now,
   };
@@ -131,7 +131,7 @@ export async function updateTemplateIfUnchanged(
   const mayChange = mayChangeTemplate(db, { read, values });
   const update = db
     .update(template)
-    .set({ ...values, revision: read.revision + 1, updatedAt: author.now })
+    .set({ ...values, rowVersion: read.rowVersion + 1, updatedAt: author.now })
     .where(mayChange)
     .returning();
 
@@ -144,7 +144,7 @@ export async function updateTemplateIfUnchanged(
     eq(endpoint.accountId, read.accountId),
     eq(endpoint.templateId, read.id),
     eq(endpoint.updatedAt, author.now),
-    sql`EXISTS (SELECT 1 FROM ${template} WHERE ${template.id} = ${read.id} AND ${template.revision} = ${read.revision + 1})`,
+    sql`EXISTS (SELECT 1 FROM ${template} WHERE ${template.id} = ${read.id} AND ${template.rowVersion} = ${read.rowVersion + 1})`,
   );
   // The new version comes first: both statements must meet the same guard.
   const [, [updated]] = await db.batch([
@@ -170,7 +170,7 @@ export function changeTemplateAsWell(db: Database, author: Author, { read, value
   const isRead = isOwn(template, read.accountId, read.id);
   const update = db
     .update(template)
-    .set({ ...values, revision: read.revision + 1, updatedAt: author.now })
+    .set({ ...values, rowVersion: read.rowVersion + 1, updatedAt: author.now })
     .where(and(isRead, sql`changes() > 0`));
   const fields = changedFields(read, values);
   if (fields.length === 0) return [update];
@@ -193,7 +193,7 @@ function bumpEndpointVersions(
     .set({
       version: sql`${endpoint.version} + 1`,
       flashBuildId: buildForNewVersion(),
-      revision: sql`${endpoint.revision} + 1`,
+      rowVersion: sql`${endpoint.rowVersion} + 1`,
       updatedAt: author.now,
     })
     .where(and(eq(endpoint.accountId, read.accountId), eq(endpoint.templateId, read.id), exists(change)));
@@ -211,7 +211,7 @@ function unchangedAndNameFree(db: Database, read: TemplateRecord, name: string) 
   return and(
     eq(template.accountId, read.accountId),
     eq(template.id, read.id),
-    eq(template.revision, read.revision),
+    eq(template.rowVersion, read.rowVersion),
     notExists(
       db
         .select({ one: sql`1` })

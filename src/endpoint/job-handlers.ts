@@ -1,9 +1,17 @@
 /** The operations of the queue API on jobs, limits included. */
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
+import type { JobView } from "../contract/job.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
-import { isFinal, newExpiry, retentionOf, storedBytesOf, type JobEvent } from "../domain/jobs/job-machine.ts";
-import { listJob, stateOf, viewJob, wireStatusOf, type JobView } from "../domain/jobs/job-view.ts";
+import {
+  isFinal,
+  newExpiry,
+  retentionOf,
+  storedBytesOf,
+  type JobEvent,
+  type Payload,
+} from "../domain/jobs/job-machine.ts";
+import { listJob, stateOf, viewJob, wireStatusOf } from "../domain/jobs/job-view.ts";
 import { priorityOf } from "../domain/jobs/priorities.ts";
 import { explainWait } from "../domain/jobs/queue-reason.ts";
 import { timelineOf } from "../domain/jobs/timeline.ts";
@@ -65,8 +73,8 @@ export class JobHandlers {
       const { stored, isNew } = submitted;
       if (request.holdMs > 0 && !isFinal(stored.job.state)) await this.#hold(stored.seq, request.holdMs);
       const latest = queue.get(stored.seq) ?? stored;
-      const keptSlot = request.holdMs > 0 || request.keepsSlot ? slot : null;
-      return { kind: "submitted", isNew, ...this.#show(latest, keptSlot, request.keepsSlot) };
+      const continuedSlot = request.holdMs > 0 || request.keepsSlot ? slot : null;
+      return { kind: "submitted", isNew, ...this.#show(latest, continuedSlot, request.keepsSlot) };
     });
   }
 
@@ -74,10 +82,10 @@ export class JobHandlers {
    * A job as it is now; with `holdMs`, after a moment in which it may have ended. A caller that has waited before
    * brings back the slot that it got.
    */
-  status(jobId: string, holdMs: number, keptSlot: SlotRef | null): Promise<Limited<StatusOutcome>> {
+  status(jobId: string, holdMs: number, continuedSlot: SlotRef | null): Promise<Limited<StatusOutcome>> {
     const { limits } = this.#parts;
     const read = async (slot: RequestSlot) => this.#read(jobId, holdMs, slot);
-    if (keptSlot) return limits.resume<StatusOutcome>(keptSlot, read);
+    if (continuedSlot) return limits.resume<StatusOutcome>(continuedSlot, read);
     return limits.admit<StatusOutcome>("status", Date.now(), read);
   }
 
@@ -176,7 +184,7 @@ export class JobHandlers {
   }
 
   /** A job as clients see it. */
-  view(stored: QueueEntry): JobView {
+  view(stored: QueueEntry): JobView<Payload | null> {
     const queue = stored.job.state === "queued" ? this.#explain(stored.seq) : null;
     return viewJob(publicId(stored), stored.job, {
       progress: this.#parts.agents.progressOf(stored.seq),
@@ -225,7 +233,7 @@ export class JobHandlers {
       slot && { workerId: slot.workerId, hostId: slot.hostId },
       now,
     );
-    slot?.give(agents.dispatched(stored, order), stored.seq);
+    slot?.give(agents.claimOf(stored, order), stored.seq);
     return stored;
   }
 
@@ -258,8 +266,8 @@ export class JobHandlers {
   /** The job for its caller, which keeps its slot while there is something to wait for, or to read. */
   #show(stored: QueueEntry, slot: RequestSlot | null, readsOn = false) {
     const isEnded = isFinal(stored.job.state);
-    const keptSlot = slot && (!isEnded || readsOn) ? slot.keep(Date.now()) : null;
-    return { view: this.view(stored), isFinal: isEnded, slot: keptSlot };
+    const continuedSlot = slot && (!isEnded || readsOn) ? slot.keep(Date.now()) : null;
+    return { view: this.view(stored), isFinal: isEnded, slot: continuedSlot };
   }
 
   #explain(seq: number) {

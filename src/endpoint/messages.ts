@@ -1,6 +1,13 @@
 /** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
 import type { StopReason } from "../contract/agent/agent.ts";
-import type { HealthBody, MetricsBody, RequestsPage, TimelineEvent, WireStatus } from "../contract/job.ts";
+import type {
+  HealthBody,
+  JobView,
+  MetricsBody,
+  RequestsPage,
+  TimelineEvent,
+  WireStatus,
+} from "../contract/job.ts";
 import type { RequestMetrics, WorkerMetrics } from "../contract/metrics.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
@@ -8,7 +15,6 @@ import type { ActivityRecord, JobCounts } from "../domain/metrics/activity.ts";
 import type { StorageMeasure } from "../domain/limits/endpoint-storage.ts";
 import type { Payload } from "../domain/jobs/job-machine.ts";
 import type { Gauges } from "../domain/metrics/gauges.ts";
-import type { JobView } from "../domain/jobs/job-view.ts";
 
 /** The object does not know its endpoint: the caller loads the configuration, calls `configure` and repeats the call. */
 export type Unconfigured = { readonly kind: "unconfigured" };
@@ -72,7 +78,7 @@ export type SubmitCall = {
 
 /** A job, and the slot of a caller that continues to wait for it. */
 export type SlottedView = {
-  readonly view: JobView;
+  readonly view: JobView<Payload | null>;
   readonly isFinal: boolean;
   readonly slot: SlotRef | null;
 };
@@ -115,7 +121,7 @@ export type ReadStreamOutcome =
   | { readonly kind: "not_found" }
   | {
       readonly kind: "found";
-      readonly view: JobView;
+      readonly view: JobView<Payload | null>;
       /** The current attempt of the job, or its last one. */
       readonly attempt: number;
       readonly isFinal: boolean;
@@ -240,7 +246,8 @@ export type ExchangeCall = {
   readonly follow?: number | undefined;
 };
 
-export type DispatchedJob = AttemptRef & {
+/** A job that was claimed for a worker. The gateway splices its input and options into the job that it dispatches. */
+export type Claim = AttemptRef & {
   readonly workerId: string;
   readonly input: Payload;
   readonly optionsJson: string;
@@ -253,7 +260,7 @@ export type Ack = AttemptRef & { readonly outcome: "accepted" | "refused" };
 export type ExchangeAnswer = {
   readonly acks: readonly Ack[];
   readonly chunkAcks: readonly ChunkAck[];
-  readonly jobs: readonly DispatchedJob[];
+  readonly jobs: readonly Claim[];
   readonly stops: readonly Stop[];
   /** The number of the followers of the logs; absent when that is not news. */
   readonly follow?: number;

@@ -46,6 +46,13 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** Throws for a body that is no JSON object. */
+export function requireObject(body: unknown): Readonly<Record<string, unknown>> {
+  if (typeof body === "object" && body !== null && !Array.isArray(body))
+    return body as Readonly<Record<string, unknown>>;
+  throw new ServiceError("invalid_input", "body: must be a JSON object");
+}
+
 export function validate<T>(body: unknown, schema: z.ZodType<T>): T {
   const parsed = schema.safeParse(body ?? {});
   if (!parsed.success) throw invalidInput(parsed.error);

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import {
-  type DirectErrorBody,
+  type LoadBalancedErrorBody,
   errorBody,
   type ErrorDetails,
   ERRORS,
@@ -39,7 +39,7 @@ const queueFormat: ErrorFormat = ({ code, message }) => ({
 /** The form of the queue API, with the status in the body. */
 export const loadBalancingFormat: ErrorFormat = ({ code, message }) => {
   const { status } = ERRORS[code];
-  return { status, body: { ...errorBody(code, message), status } satisfies DirectErrorBody };
+  return { status, body: { ...errorBody(code, message), status } satisfies LoadBalancedErrorBody };
 };
 
 export const openaiFormat: ErrorFormat = ({ code, message, details: { param = null } }) =>

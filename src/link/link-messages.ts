@@ -11,11 +11,11 @@ export const LINK_BEAT_MS = 1_000;
 /** One message of a client's WebSocket. */
 export const WEBSOCKET_MESSAGE_MAX_BYTES = 16_000_000;
 /** Path and query of a request, and the number of its headers: what the HTTP client of a host supports. */
-export const DIRECT_TARGET_MAX_CHARACTERS = 16 * 1024;
-export const DIRECT_HEADERS_MAX = 1_000;
+export const LOAD_BALANCED_TARGET_MAX_CHARACTERS = 16 * 1024;
+export const LOAD_BALANCED_HEADERS_MAX = 1_000;
 
 /** Headers in their order; a name may occur more than once. */
-const headersSchema = z.array(z.tuple([z.string(), z.string()])).max(DIRECT_HEADERS_MAX);
+const headersSchema = z.array(z.tuple([z.string(), z.string()])).max(LOAD_BALANCED_HEADERS_MAX);
 
 /** A request as its worker gets it: no key, no hop-by-hop headers, `X-Forwarded-*` set. */
 export const requestHeadSchema = z.object({
@@ -23,7 +23,7 @@ export const requestHeadSchema = z.object({
   kind: z.enum(["http", "websocket"]),
   method: z.string().min(1).max(64),
   /** Path and query, as they stand in the request line. */
-  target: z.string().startsWith("/").max(DIRECT_TARGET_MAX_CHARACTERS),
+  target: z.string().startsWith("/").max(LOAD_BALANCED_TARGET_MAX_CHARACTERS),
   headers: headersSchema,
 });
 export type RequestHead = z.infer<typeof requestHeadSchema>;

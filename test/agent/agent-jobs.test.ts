@@ -101,10 +101,10 @@ describe("a job", () => {
       host.edge.submit(worker.endpointId, { id: `job-${number}`, input: { mock_return: number } });
     }
     await host.edge.report("job-50");
-    const carried = host.edge.exchanges.filter(
+    const reporting = host.edge.exchanges.filter(
       ({ request }) => request.reports.length > 0 && request.slots.length > 0,
     );
-    expect(carried.length).toBeGreaterThan(0);
+    expect(reporting.length).toBeGreaterThan(0);
   });
 });
 

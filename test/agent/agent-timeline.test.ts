@@ -47,7 +47,7 @@ describe("ages", () => {
     await host.edge.report("job-1");
     const last = agesTold().at(-1);
     expect(last).toEqual({ handlerStarted: expect.any(Number), handlerFinished: expect.any(Number) });
-    const toldMs = (last?.handlerStarted ?? 0) - (last?.handlerFinished ?? 0);
-    expect(toldMs).toBeGreaterThanOrEqual(ranMs - 1); // both ages are rounded
+    const reportedMs = (last?.handlerStarted ?? 0) - (last?.handlerFinished ?? 0);
+    expect(reportedMs).toBeGreaterThanOrEqual(ranMs - 1); // both ages are rounded
   });
 });

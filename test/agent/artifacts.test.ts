@@ -25,13 +25,13 @@ const ARCHIVE = archiveOf([
   { path: "model/weights.bin", body: BULK },
 ]);
 
-function keptFile(host: AgentFixture, sha256: string, name: string): string {
+function storedFile(host: AgentFixture, sha256: string, name: string): string {
   return join(host.stateDir, "artifacts", sha256, "app", name);
 }
 
 /** Whether the large file is there as it was packed; `toEqual` takes a second for as many bytes. */
 async function hasBulk(host: AgentFixture, { sha256 }: Artifact): Promise<boolean> {
-  return BULK.equals(await readFile(keptFile(host, sha256, "model/weights.bin")));
+  return BULK.equals(await readFile(storedFile(host, sha256, "model/weights.bin")));
 }
 
 test("files of an app are downloaded once for several workers, and stay cached", async ({ expect }) => {

@@ -102,7 +102,7 @@ async function namesOf(registry: ImageRegistry): Promise<string[]> {
   return images.flatMap(({ RepoTags }) => RepoTags ?? []).filter((name) => name.startsWith(prefix));
 }
 
-async function pullByHand(imageName: string): Promise<void> {
+async function pullManually(imageName: string): Promise<void> {
   const stream = await docker.pull(imageName);
   await new Promise((resolve) => docker.modem.followProgress(stream, resolve));
 }
@@ -145,7 +145,7 @@ describe.runIf(hasDocker)("images", () => {
         detail: expect.stringMatching(/127\.0\.0\.1:\d+.*--allow-registry/),
       });
       expect(registry.requests).toBe(0);
-      await pullByHand(imageName);
+      await pullManually(imageName);
       expect(await host.prepare(imageName)).toEqual({ kind: "prepared" });
     });
 
@@ -288,7 +288,7 @@ describe.runIf(hasDocker)("images", () => {
     }) => {
       open();
       const imageName = registry.image("team/model:1");
-      await pullByHand(imageName);
+      await pullManually(imageName);
       const asked = { ...registry.asked };
       await host.prepare(imageName, { revision: 2 });
       expect(registry.asked).toEqual(asked);
@@ -345,7 +345,7 @@ describe.runIf(hasDocker)("images", () => {
         "d",
         "e",
       );
-      await pullByHand(owned);
+      await pullManually(owned);
       for (const name of [used, assigned, unused]) await host.prepare(name);
       host.age(used, assigned, unused);
       host.assigned.add(assigned);

@@ -1,7 +1,7 @@
 /** Links of a whole agent, whose workers come and go. */
 import { describe, test } from "vitest";
 import { AgentFixture, assignment } from "../support/agent-fixture.ts";
-import { placeOf, said, serving, servingWorker, tell } from "../support/serving-worker.ts";
+import { placeOf, said, serving, servingWorker, command } from "../support/serving-worker.ts";
 
 describe("the link of an agent", () => {
   test("is there for workers that serve requests, before they do, and for no others", async ({ expect }) => {
@@ -14,7 +14,7 @@ describe("the link of an agent", () => {
     await link.until(() => link.said.length === 1);
     expect(link.asked).toEqual(["endpoint-1"]);
     expect(link.said).toEqual([[]]);
-    await tell(placeOf(host), "/health/200");
+    await command(placeOf(host), "/health/200");
     await link.until(() => link.said.at(-1)?.length === 1);
     expect(link.said).toEqual([[], ["worker-1"]]);
     const stream = await link.request("worker-1", { method: "POST", target: "/" }, Buffer.from("x")).over();
@@ -68,7 +68,7 @@ describe("the link of an agent", () => {
     edge.submit("queue", { id: "job-1", input: { mock_return: 1 } });
     await edge.report("job-1");
     expect(held.isOver).toBe(false);
-    await tell(placeOf(host), "/release");
+    await command(placeOf(host), "/release");
     expect((await held.over()).text).toBe("whole");
     await stopped;
   });

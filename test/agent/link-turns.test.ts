@@ -13,7 +13,7 @@ const MEGABYTE = 1024 * 1024;
 const EACH_WAY = 40;
 
 /** What this process holds in buffers, without what nobody refers to any more. */
-function heldBytes(): number {
+function bufferedBytes(): number {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   collect();
@@ -127,7 +127,7 @@ describe("streams of a link", () => {
     await host.open();
     using _ = await pouringWorker(host);
     const body = new Uint8Array(30 * MEGABYTE);
-    const before = heldBytes();
+    const before = bufferedBytes();
     const down = Array.from({ length: EACH_WAY }, () => host.link.request("pouring"));
     for (const stream of down) Object.assign(stream, { isReading: false, keeps: false });
     await host.link.until(() => down.every(({ credit }) => credit === 0));
@@ -138,7 +138,7 @@ describe("streams of a link", () => {
     // All have used up their credit: their worker reads nothing, and its kernel's buffers are full.
     await host.link.until(() => up.every(({ open }) => open === 0));
     for (let count = 0; count < 50; count += 1) await host.link.request("none").over();
-    const held = heldBytes() - before;
+    const held = bufferedBytes() - before;
     // 1.2 GB each way are waiting. Each stream may hold a window and what Node reads ahead; some windows have grown.
     expect(held).toBeLessThan(2 * EACH_WAY * 8 * LINK_FRAME_MAX_BYTES + LINK_WINDOWS_BUDGET_BYTES);
     expect(host.link.frames.some(({ flags, type }) => type === FRAME.DATA && flags === FLAG_END)).toBe(false);

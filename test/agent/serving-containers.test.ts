@@ -5,7 +5,7 @@ import { beforeAll, describe, test } from "vitest";
 import { ContainerHost } from "../support/container-host.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { ensureServerImage } from "../support/script-image.ts";
-import { enter, openWorkers, servingContainer, tell } from "../support/serving-worker.ts";
+import { enter, openWorkers, servingContainer, command } from "../support/serving-worker.ts";
 import { inTurn } from "../support/turn.ts";
 
 const hasDocker = await isDockerAvailable();
@@ -104,7 +104,7 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     const answer = await fetch(`http://${entry.host}:${entry.port}/hold`);
     fixture.edge.assign();
     await fixture.edge.worker(workerId, "stopping");
-    await tell(entry, "/release");
+    await command(entry, "/release");
     expect(await answer.text()).toBe("whole");
     entry.release();
     await fixture.edge.workerGone(workerId);
@@ -150,7 +150,7 @@ describe.runIf(hasDocker)("a container that serves requests", () => {
     fixture.edge.assign(one, other);
     await fixture.logged("worker_ready", 2);
     const entry = enter(fixture, one.workerId);
-    expect(await tell(entry, "/")).toBe("done");
+    expect(await command(entry, "/")).toBe("done");
     const attempt = `fetch("http://${entry.host}:${entry.port}/", { signal: AbortSignal.timeout(5_000) }).then(() => "reached", () => "refused").then(console.log)`;
     const inside = await execa("docker", ["exec", `edgerun-${other.workerId}`, "node", "-e", attempt]);
     expect(inside.stdout).toBe("refused");

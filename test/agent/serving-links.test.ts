@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { AgentFixture } from "../support/agent-fixture.ts";
 import { AgentProcess } from "../support/agent-process.ts";
 import type { ScriptedLink } from "../support/scripted-link.ts";
-import { openWorkers, placeOf, said, serving, servingWorker, tell } from "../support/serving-worker.ts";
+import { openWorkers, placeOf, said, serving, servingWorker, command } from "../support/serving-worker.ts";
 
 /** An agent with one worker that takes requests over a link. */
 async function linkedWorker(timing: Parameters<typeof AgentFixture.start>[0] = {}) {
@@ -29,9 +29,9 @@ describe("a worker with a link", () => {
     await using world = await linkedWorker();
     const { link, host } = world;
     expect((await link.request("worker-1").over()).text).toBe("done");
-    await tell(placeOf(host), "/health/500");
+    await command(placeOf(host), "/health/500");
     await says(link, []);
-    await tell(placeOf(host), "/health/200");
+    await command(placeOf(host), "/health/200");
     await says(link, ["worker-1"]);
     expect(link.violations).toEqual([]);
   });
@@ -59,7 +59,7 @@ describe("a worker with a link", () => {
     host.edge.assign();
     await says(link, []);
     await synced(host, 5); // it had time to be ended too early
-    await tell(placeOf(host), "/release");
+    await command(placeOf(host), "/release");
     expect((await held.over()).text).toBe("whole");
     await host.edge.workerGone("worker-1");
     expect(host.count("worker_failed")).toBe(0);
@@ -68,7 +68,7 @@ describe("a worker with a link", () => {
   test("is not named while it is on standby", async ({ expect }) => {
     await using world = await linkedWorker({ healthProbeMs: 600_000 });
     const { link, host } = world;
-    await tell(placeOf(host), "/health/503"); // nobody looks now
+    await command(placeOf(host), "/health/503"); // nobody looks now
     host.edge.assign(serving({}, { mode: "standby" }));
     await host.logged("worker_frozen");
     await says(link, []);
@@ -78,7 +78,7 @@ describe("a worker with a link", () => {
     expect(openWorkers(host)).toEqual([]); // not probed yet
     await said(host, "starting", /answers 503/);
     expect(link.said.slice(before).flat()).toEqual([]);
-    await tell(placeOf(host), "/health/200");
+    await command(placeOf(host), "/health/200");
     await says(link, ["worker-1"]);
     expect((await link.request("worker-1").over()).text).toBe("done");
     expect(host.count("worker_started")).toBe(1);
@@ -94,7 +94,7 @@ describe("a worker with a link", () => {
     const port = (await link.request("worker-1", { target: "/env/PORT" }).over()).text;
     await first.kill();
     await link.until(() => !link.isOpen);
-    expect(await tell({ host: "127.0.0.1", port: Number(port) }, "/")).toBe("done");
+    expect(await command({ host: "127.0.0.1", port: Number(port) }, "/")).toBe("done");
 
     const before = link.said.length;
     await using second = AgentProcess.start(settings, {});

@@ -9,7 +9,7 @@ import {
   said,
   serving,
   servingWorker,
-  tell,
+  command,
 } from "../support/serving-worker.ts";
 
 describe("a worker that serves requests", () => {
@@ -22,7 +22,7 @@ describe("a worker that serves requests", () => {
     expect(openWorkers(host)).toEqual([]);
     expect(host.admissionControl.admit("endpoint-1", "worker-1", () => {})).toBeNull();
 
-    await tell(placeOf(host), "/health/200");
+    await command(placeOf(host), "/health/200");
     const { detail, ago } = await host.edge.worker("worker-1", "ready");
     expect(detail).toBeUndefined();
     expect(Object.keys(ago ?? {})).toEqual(["containerStarted", "ready"]);
@@ -30,7 +30,7 @@ describe("a worker that serves requests", () => {
     expect(host.admissionControl.openWorkers("endpoint-2")).toEqual([]);
     expect(host.admissionControl.admit("endpoint-2", "worker-1", () => {})).toBeNull();
     const { release, ...place } = enter(host);
-    expect(await tell(place, "/")).toBe("done");
+    expect(await command(place, "/")).toBe("done");
     release();
     release();
   });
@@ -39,7 +39,7 @@ describe("a worker that serves requests", () => {
     await using host = await AgentFixture.start();
     host.edge.assign(serving({ SERVER_HEALTH: "204", HEALTH_CHECK_PATH: "/healthz" }));
     await said(host, "starting", /^initializing \(204 on \/healthz\)$/);
-    await tell(placeOf(host), "/health/200");
+    await command(placeOf(host), "/health/200");
     await host.edge.worker("worker-1", "ready");
     expect(host.count("worker_failed")).toBe(0);
   });
@@ -51,21 +51,21 @@ describe("a worker that serves requests", () => {
     await servingWorker(host);
     const { release, ...place } = enter(host);
     release();
-    await tell(place, "/health/500");
+    await command(place, "/health/500");
     await host.logged("worker_health_lost");
     expect(openWorkers(host)).toEqual([]);
     await said(host, "unhealthy", /^GET \/ping on port \d+ answers 500; it must answer 200/);
 
-    await tell(place, "/health/200");
+    await command(place, "/health/200");
     await host.logged("worker_health_regained");
     await host.edge.worker("worker-1", "ready");
     expect(openWorkers(host)).toEqual(["worker-1"]);
 
-    await tell(place, "/health/204");
+    await command(place, "/health/204");
     await said(host, "starting", /^initializing/);
     expect(openWorkers(host)).toEqual([]);
     expect(host.count("worker_started")).toBe(1);
-    await tell(place, "/health/200");
+    await command(place, "/health/200");
     await host.edge.worker("worker-1", "ready");
     const told = await host.edge.until(() => {
       const lines = host.edge.logLines({ source: "system" }).map(({ line }) => line);
@@ -80,7 +80,7 @@ describe("a worker that serves requests", () => {
     await servingWorker(host);
     const { release, ...place } = enter(host);
     release();
-    await tell(place, "/deaf");
+    await command(place, "/deaf");
     expect(openWorkers(host)).toEqual(["worker-1"]);
     host.admissionControl.connectionFailed("endpoint-1", "worker-1");
     await host.logged("worker_health_lost");
@@ -102,7 +102,7 @@ describe("a worker that serves requests", () => {
     await using host = await AgentFixture.start();
     host.edge.assign(serving({}, { startLimitMs: 3_000 }));
     await host.edge.worker("worker-1", "ready");
-    await tell(placeOf(host), "/health/500");
+    await command(placeOf(host), "/health/500");
     // The edge hears it, though the worker is soon well again.
     await said(
       host,
@@ -133,7 +133,7 @@ describe("a worker that serves requests", () => {
     await using host = await AgentFixture.start({ restartBaseMs: 1_000 });
     await servingWorker(host);
     const stale = enter(host);
-    await tell(stale, "/exit/3").catch(() => "the connection broke");
+    await command(stale, "/exit/3").catch(() => "the connection broke");
     await host.logged("worker_failed");
     expect(openWorkers(host)).toEqual([]);
     expect(host.admissionControl.admit("endpoint-1", "worker-1", () => {})).toBeNull();
@@ -222,7 +222,7 @@ describe("a load-balanced worker that is stopped", () => {
     await host.edge.worker("worker-1", "stopping");
     expect(openWorkers(host)).toEqual([]);
     expect(host.admissionControl.admit("endpoint-1", "worker-1", () => {})).toBeNull();
-    await tell(entry, "/release"); // it still runs
+    await command(entry, "/release"); // it still runs
     expect(await answer.text()).toBe("whole");
     expect(host.count("worker_removed")).toBe(0);
     entry.release();
@@ -269,7 +269,7 @@ describe("a load-balanced worker that is stopped", () => {
     host.edge.assign(serving({}, { mode: "standby" }));
     await host.edge.until(() => host.edge.syncs.at(-1)?.appliedRevision === host.edge.revision);
     expect(openWorkers(host)).toEqual([]);
-    await tell(entry, "/health/503"); // it runs as long as there is a request
+    await command(entry, "/health/503"); // it runs as long as there is a request
     entry.release();
     await host.edge.until(() => host.edge.syncs.at(-1)?.workers.some(({ isStandby }) => isStandby));
     expect(host.edge.syncs.length).toBeGreaterThan(syncs);
@@ -278,7 +278,7 @@ describe("a load-balanced worker that is stopped", () => {
     host.edge.assign(serving());
     await said(host, "starting", /answers 503/);
     expect(openWorkers(host)).toEqual([]);
-    await tell(placeOf(host), "/health/200");
+    await command(placeOf(host), "/health/200");
     await host.edge.worker("worker-1", "ready");
     expect(openWorkers(host)).toEqual(["worker-1"]);
     expect(processesNaming(host.stateDir)).toEqual(pids);
@@ -292,7 +292,7 @@ describe("an agent that is restarted", () => {
     const pids = processesNaming(host.stateDir);
     const { port } = enter(host);
     await host.stopAgent();
-    expect(await tell({ host: "127.0.0.1", port }, "/")).toBe("done");
+    expect(await command({ host: "127.0.0.1", port }, "/")).toBe("done");
     const syncs = host.edge.syncs.length;
     await host.startAgent({ healthProbeMs: 600_000 });
     await expect.poll(() => openWorkers(host)).toEqual(["worker-1"]);

@@ -7,7 +7,8 @@ import { type ContainerFixture, openContainerFixture } from "../cli/support/cont
 import type { CommandFixture } from "../cli/support/flash-command.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { type AccountHost, startAccountHost } from "../support/account-host.ts";
-import { type JobView, QueueClient } from "../support/queue-client.ts";
+import type { JobView } from "../../src/contract/job.ts";
+import { QueueClient } from "../support/queue-client.ts";
 import { SteadyLoad } from "../support/steady-load.ts";
 
 type Deployed = {

@@ -48,7 +48,7 @@ function patienceFor(request: FuzzRequest): number {
   return isWaiting(request) ? PATIENCE_MS : ANSWER_LIMIT_MS;
 }
 
-async function carryOut(baseUrl: string, request: FuzzRequest): Promise<Answer> {
+async function perform(baseUrl: string, request: FuzzRequest): Promise<Answer> {
   const { method, path, headers, body } = request;
   const tooLong = new AbortController();
   const { signal } = tooLong;
@@ -177,7 +177,7 @@ test("no request brings the edge out of its form", { timeout: 60_000 + RUNS * 50
       const index = next;
       next += 1;
       const request = writeRequest(new Chance(SEED + index), target);
-      const outcome = await carryOut(edge.baseUrl, request);
+      const outcome = await perform(edge.baseUrl, request);
       const failure = failureOf(request, outcome, secrets);
       if (failure !== undefined) failures.push(describe(index, failure, request, outcome));
       const kind = outcome.text.includes('"errors"')

@@ -10,7 +10,8 @@ import { RUN_BODY_MAX_BYTES, RUNSYNC_BODY_MAX_BYTES } from "../../src/contract/l
 import { readLogKey } from "../../src/domain/logs/log-key.ts";
 import { startBareEdgerun, type BareEdgerun } from "../support/edgerun.ts";
 import { createEndpoint } from "../support/management-client.ts";
-import { QueueClient, type JobView } from "../support/queue-client.ts";
+import type { JobView } from "../../src/contract/job.ts";
+import { QueueClient } from "../support/queue-client.ts";
 import { until } from "../support/until.ts";
 
 const WORKER = fileURLToPath(new URL("../support/worker-script.mjs", import.meta.url));

@@ -3,9 +3,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { managementApi } from "../../standalone/management-api.ts";
 import { LINK_SUSPECT_MS, LINK_SILENCE_MS } from "../../src/link/link-messages.ts";
-import { DIRECT_APP_COMMAND } from "../support/direct-app.ts";
-import { DirectClient } from "../support/direct-client.ts";
-import { DirectLoad } from "../support/direct-load.ts";
+import { LOAD_BALANCED_APP_COMMAND } from "../support/load-balanced-app.ts";
+import { LoadBalancedClient } from "../support/load-balanced-client.ts";
+import { LoadBalancedLoad } from "../support/load-balanced-load.ts";
 import { layOutBundle } from "../support/edgerun.ts";
 import { createEndpoint, type EndpointSettings } from "../support/management-client.ts";
 import { LogClient } from "../support/log-client.ts";
@@ -39,7 +39,11 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
   });
   afterAll(() => rig[Symbol.asyncDispose]());
 
-  type Own = { readonly endpointId: string; readonly templateId: string; readonly client: DirectClient };
+  type Own = {
+    readonly endpointId: string;
+    readonly templateId: string;
+    readonly client: LoadBalancedClient;
+  };
 
   /** An endpoint that always has so many workers; all of them go when it is out of scope. */
   async function open(
@@ -50,7 +54,7 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
     const endpointId = await createEndpoint(rig, {
       name: `direct-${crypto.randomUUID()}`,
       type: "LB",
-      dockerArgs: DIRECT_APP_COMMAND,
+      dockerArgs: LOAD_BALANCED_APP_COMMAND,
       env,
       workersMin: workers,
       workersMax: workers,
@@ -62,7 +66,7 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
     const { myself } = await api.query<{ myself: { endpoint: { templateId: string } } }>(
       `{ myself { endpoint(id: "${endpointId}") { templateId } } }`,
     );
-    const client = new DirectClient({ baseUrl: rig.baseUrl, apiKey: rig.apiKey, endpointId });
+    const client = new LoadBalancedClient({ baseUrl: rig.baseUrl, apiKey: rig.apiKey, endpointId });
     return {
       endpointId,
       templateId: myself.endpoint.templateId,
@@ -172,7 +176,7 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
 
   test("a release under steady load costs no request, and ends in the new one", async ({ expect }) => {
     await using endpoint = await open(2, { WORD: "one" });
-    await using load = new DirectLoad(endpoint.client, CLIENTS, "/echo");
+    await using load = new LoadBalancedLoad(endpoint.client, CLIENTS, "/echo");
     await expect.poll(() => ready(endpoint), { timeout: 90_000 }).toBe(2);
     const api = managementApi(rig.baseUrl, rig.apiKey);
     await api.query("mutation ($input: SaveTemplateInput) { saveTemplate(input: $input) { id } }", {
@@ -181,8 +185,8 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
     const release = async () => (await rig.clientOf(endpoint.endpointId).health()).release;
     await expect.poll(release, { timeout: 90_000 }).not.toBe(null);
     await expect.poll(release, { timeout: 90_000 }).toBe(null);
-    const rolledAt = performance.now();
-    await load.untilOneSince(rolledAt);
+    const replacedAt = performance.now();
+    await load.untilOneSince(replacedAt);
     await load.stop();
     expect(load.failed).toEqual([]);
     const repliesSince = (since: number) => [
@@ -193,7 +197,7 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
       ),
     ];
     expect(repliesSince(0)).toEqual(expect.arrayContaining(["one", "two"]));
-    expect(repliesSince(rolledAt)).toEqual(["two"]);
+    expect(repliesSince(replacedAt)).toEqual(["two"]);
   });
 
   test("of a host that is lost under load only requests fail that it had, and they say why", async ({
@@ -207,7 +211,7 @@ describe.runIf(await canBreakHosts())("load-balanced endpoints on a fleet of two
     const [lost] = hosts;
     const before = await rig.hosts();
     expect([...before.values()].map(({ workers }) => workers)).toEqual([1, 1]);
-    await using load = new DirectLoad(client, CLIENTS, "/echo");
+    await using load = new LoadBalancedLoad(client, CLIENTS, "/echo");
     const name = crypto.randomUUID();
     // Each worker gets some of several requests at once.
     const held = Array.from({ length: 4 }, () => client.send(`/case/${name}/hold`));

@@ -6,9 +6,9 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, type ExpectStatic, test } from "vitest";
 import { ensureNodeServerImage } from "../../scripts/images/node-image.ts";
 import { ensureStaticFilesImage } from "../../scripts/images/static-image.ts";
-import { DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
-import { ensureDirectAppImage } from "../support/direct-app.ts";
-import { type DirectAnswer, DirectClient } from "../support/direct-client.ts";
+import { LOAD_BALANCED_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
+import { ensureLoadBalancedAppImage } from "../support/load-balanced-app.ts";
+import { type LoadBalancedAnswer, LoadBalancedClient } from "../support/load-balanced-client.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createEndpoint } from "../support/management-client.ts";
@@ -37,7 +37,7 @@ const valuesOf = ({ headers }: Echo, name: string): readonly string[] =>
 describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers in containers", () => {
   let account: AccountHost;
   let endpointId: string;
-  let app: DirectClient;
+  let app: LoadBalancedClient;
   let images: Record<Image, string>;
 
   /** An endpoint with one worker, which begins to start. */
@@ -58,13 +58,13 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
     return createEndpoint(account, settings);
   }
 
-  const clientOf = async (image: Image, env?: Record<string, string>): Promise<DirectClient> =>
-    new DirectClient({ ...account, endpointId: await endpointOf(image, env) });
+  const clientOf = async (image: Image, env?: Record<string, string>): Promise<LoadBalancedClient> =>
+    new LoadBalancedClient({ ...account, endpointId: await endpointOf(image, env) });
 
   beforeAll(async () => {
     [account, images] = await Promise.all([startAccountHost("load balancing", "docker"), ensureImages()]);
     endpointId = await endpointOf("app", {}, "ADA_24");
-    app = new DirectClient({ ...account, endpointId });
+    app = new LoadBalancedClient({ ...account, endpointId });
   });
   afterAll(() => account.stop());
 
@@ -192,19 +192,19 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
 
   describe("bodies", () => {
     test("of 30 MB pass whole, with a length and in chunks, both ways", async ({ expect }) => {
-      const body = Buffer.alloc(DIRECT_BODY_MAX_BYTES, "thirty megabytes ");
+      const body = Buffer.alloc(LOAD_BALANCED_BODY_MAX_BYTES, "thirty megabytes ");
       for (const sent of [body, piecesOf(body)]) {
         const echo = await app.json<Echo>("/echo", { method: "POST", body: sent });
         expect([echo.bytes, echo.sha256]).toEqual([body.length, sha256(body)]);
       }
-      const answer = await app.send(`/bytes/${DIRECT_BODY_MAX_BYTES}`);
+      const answer = await app.send(`/bytes/${LOAD_BALANCED_BODY_MAX_BYTES}`);
       const received = await answer.body.bytes();
-      expect(received.length).toBe(DIRECT_BODY_MAX_BYTES);
-      expect(sha256(received)).toBe(sha256(pattern(DIRECT_BODY_MAX_BYTES)));
+      expect(received.length).toBe(LOAD_BALANCED_BODY_MAX_BYTES);
+      expect(sha256(received)).toBe(sha256(pattern(LOAD_BALANCED_BODY_MAX_BYTES)));
     });
 
     test("with one byte more are refused, or cut where the head is on its way", async ({ expect }) => {
-      const body = Buffer.alloc(DIRECT_BODY_MAX_BYTES + 1);
+      const body = Buffer.alloc(LOAD_BALANCED_BODY_MAX_BYTES + 1);
       const announced = await app.send("/echo", { method: "POST", body });
       expect([announced.statusCode, await announced.body.json()]).toMatchObject([
         413,
@@ -215,7 +215,7 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
         413,
         { code: "payload_too_large" },
       ]);
-      const answer = await app.send(`/bytes/${DIRECT_BODY_MAX_BYTES + 1}`);
+      const answer = await app.send(`/bytes/${LOAD_BALANCED_BODY_MAX_BYTES + 1}`);
       await expect(answer.body.bytes()).rejects.toThrow();
     });
   });
@@ -273,7 +273,7 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
   describe("a client that goes", () => {
     test("while it waits for a worker is waited for no more", async ({ expect }) => {
       const id = await endpointOf("app", { APP_HEALTH: "204" }, "ADA_24");
-      await using client = new DirectClient({ ...account, endpointId: id });
+      await using client = new LoadBalancedClient({ ...account, endpointId: id });
       const queue = new QueueClient({ ...account, endpointId: id });
       const waiting = async () => (await queue.health()).jobs.inQueue;
       const begun = client.begin("/echo");
@@ -341,7 +341,7 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
     expect([run.status, await run.json()]).toMatchObject([400, { code: "wrong_endpoint_type" }]);
 
     const queued = await createEndpoint(account, { name: "queued", imageName: "none:1" });
-    await using client = new DirectClient({ ...account, endpointId: queued });
+    await using client = new LoadBalancedClient({ ...account, endpointId: queued });
     const answer = await client.send("/echo");
     expect([answer.statusCode, await answer.body.json()]).toMatchObject([
       400,
@@ -421,7 +421,7 @@ describe.runIf(await isDockerAvailable())("load-balanced endpoints with workers 
 
 async function ensureImages(): Promise<Record<Image, string>> {
   return inTurn("direct-images", async () => ({
-    app: await ensureDirectAppImage(),
+    app: await ensureLoadBalancedAppImage(),
     "node-server": (await ensureNodeServerImage()).image,
     "static-files": (await ensureStaticFilesImage()).image,
     fastapi: await ensureWorkerImage("fastapi"),
@@ -429,18 +429,20 @@ async function ensureImages(): Promise<Record<Image, string>> {
   }));
 }
 
-async function tradeFiles(example: DirectClient, expect: ExpectStatic): Promise<void> {
-  const body = Buffer.alloc(DIRECT_BODY_MAX_BYTES, "a file ");
+async function tradeFiles(example: LoadBalancedClient, expect: ExpectStatic): Promise<void> {
+  const body = Buffer.alloc(LOAD_BALANCED_BODY_MAX_BYTES, "a file ");
   const taken = await example.json("/files", { method: "POST", body });
   expect(taken).toEqual({ bytes: body.length, sha256: sha256(body) });
-  const given = await example.send(`/files/${DIRECT_BODY_MAX_BYTES}`);
+  const given = await example.send(`/files/${LOAD_BALANCED_BODY_MAX_BYTES}`);
   const everyByte = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
-  expect(sha256(await given.body.bytes())).toBe(sha256(Buffer.alloc(DIRECT_BODY_MAX_BYTES, everyByte)));
+  expect(sha256(await given.body.bytes())).toBe(
+    sha256(Buffer.alloc(LOAD_BALANCED_BODY_MAX_BYTES, everyByte)),
+  );
 }
 
 /** A note is posted only when the one before it has been read. */
 async function readNotes(
-  example: DirectClient,
+  example: LoadBalancedClient,
   post: (path: string, body: unknown) => Promise<unknown>,
   expect: ExpectStatic,
 ): Promise<void> {
@@ -457,14 +459,14 @@ async function readNotes(
 }
 
 /** The client goes in the middle of the answer. */
-async function leave({ body }: DirectAnswer): Promise<void> {
+async function leave({ body }: LoadBalancedAnswer): Promise<void> {
   await new Promise<void>((resolve) => {
     body.on("error", () => {}).on("close", () => resolve());
     body.destroy();
   });
 }
 
-/** As direct-app.mjs sends it. */
+/** As load-balanced-app.mjs sends it. */
 function pattern(bytes: number): Buffer {
   const piece = Buffer.alloc(64 * 1024, "edgerun");
   return Buffer.concat(Array.from({ length: Math.ceil(bytes / piece.length) }, () => piece)).subarray(

@@ -113,7 +113,7 @@ const QUESTION = { model: MODEL, messages: [{ role: "user" as const, content: "H
 
 /** Not every system knows that names below localhost are its own. */
 const LOCAL = new Agent({
-  connect: { lookup: (_name, _options, tell) => tell(null, [{ address: "127.0.0.1", family: 4 }]) },
+  connect: { lookup: (_name, _options, resolve) => resolve(null, [{ address: "127.0.0.1", family: 4 }]) },
 });
 
 async function whole(client: OpenAI): Promise<string> {

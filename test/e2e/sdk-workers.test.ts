@@ -7,7 +7,8 @@ import { isDockerAvailable } from "../support/docker.ts";
 import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { readEvents, type StreamEvent } from "../support/event-client.ts";
-import { type JobView, QueueClient } from "../support/queue-client.ts";
+import type { JobView } from "../../src/contract/job.ts";
+import { QueueClient } from "../support/queue-client.ts";
 import { until } from "../support/until.ts";
 import { ensureWorkerImage } from "../support/worker-image.ts";
 

@@ -16,7 +16,7 @@ import { blocksOfTest, readDocument, readDocuments } from "../support/markdown.t
 import { QueueClient } from "../support/queue-client.ts";
 
 const EXAMPLE_RESULT = /Example job completed in \d+ ms: \{"greeting":"Hello, Edgerun!"\}/;
-const GIVEN_KEY = "er_given_by_the_person_who_starts_it";
+const GIVEN_KEY = "er_given_by_the_user_who_starts_it";
 /** An agent gets 20 s to remove its workers. */
 const GONE_WITHIN_MS = 60_000;
 

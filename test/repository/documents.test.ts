@@ -131,7 +131,8 @@ describe("names", () => {
   });
 
   /** Variables of clients, and references to secrets. */
-  const FOREIGN = /^(?:RUNPOD_(?:API|GRAPHQL|HAPI|REST_API|CONSOLE|SERVERLESS_API)_URL|SECRET_\w+)$/;
+  const FOREIGN =
+    /^(?:RUNPOD_(?:API|CONSOLE|GRAPHQL|HAPI|REST|REST_API|REST_V2_API|SERVERLESS_API)_URL|SECRET_\w+)$/;
 
   test("every variable and error code that a document names is in the code", ({ expect }) => {
     const list = ["ls-files", "-z", "*.ts", "*.mjs", "*.py", "*.toml", "*.sh"];

@@ -27,7 +27,7 @@ const LONGEST = [
   "cli/build-survival",
   "e2e/python-workers",
   "e2e/install",
-  "e2e/rolling-release",
+  "e2e/rollout",
   "cli/python-wheel",
   "e2e/bad-workers",
   "agent/agent-containers",

@@ -1,19 +1,8 @@
 /** A client of the queue API that keeps trying while the edge is down, as a patient user would. */
-import type { HealthBody } from "../../src/contract/job.ts";
+import type { HealthBody, JobView } from "../../src/contract/job.ts";
 import type { WebhookLogBody } from "../../src/contract/webhook.ts";
 import { until } from "./until.ts";
 
-export type JobView = {
-  readonly id: string;
-  readonly status: string;
-  readonly output?: unknown;
-  readonly error?: string;
-  readonly workerId?: string;
-  /** Milliseconds. */
-  readonly executionTime?: number;
-  readonly retries?: number;
-  readonly queue?: { readonly position: number; readonly reason: string; readonly detail: string };
-};
 type Target = { readonly baseUrl: string; readonly apiKey: string; readonly endpointId: string };
 
 /** A worker in a container may start slowly on a busy machine. */

@@ -34,13 +34,13 @@ type OpenJob = ScriptedJob & {
   readonly finish: (result: JobResult) => void;
 };
 
-type HeldTake = { readonly reply: ServerResponse; readonly count: number; readonly isBatch: boolean };
+type OpenTake = { readonly reply: ServerResponse; readonly count: number; readonly isBatch: boolean };
 
 export class ScriptedAgent {
   readonly #server: Server;
   readonly #jobs = new Map<string, OpenJob>();
   #queue: OpenJob[] = [];
-  #takes: HeldTake[] = [];
+  #takes: OpenTake[] = [];
   #stopPolls: ServerResponse[] = [];
   #stops: string[] = [];
   /** Ids named by the pings so far; "" for a ping without a job. */
@@ -100,14 +100,14 @@ export class ScriptedAgent {
     };
     this.#jobs.set(id, job);
     this.#queue.push(job);
-    this.#handOut();
+    this.#dispatch();
     return job;
   }
 
   /** Asks the worker to stop a job that it runs. */
   stop(jobId: string): void {
     this.#stops.push(jobId);
-    this.#handOutStops();
+    this.#sendStops();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -151,16 +151,16 @@ export class ScriptedAgent {
     job?.markUnderWay();
   }
 
-  #holdTake(take: HeldTake): void {
+  #holdTake(take: OpenTake): void {
     this.#takes.push(take);
     this.#dropWhenOver(take.reply);
-    this.#handOut();
+    this.#dispatch();
   }
 
   #holdStopPoll(reply: ServerResponse): void {
     this.#stopPolls.push(reply);
     this.#dropWhenOver(reply);
-    this.#handOutStops();
+    this.#sendStops();
   }
 
   /** Ends a poll that waited long enough, and forgets one whose worker has gone. */
@@ -173,7 +173,7 @@ export class ScriptedAgent {
     });
   }
 
-  #handOut(): void {
+  #dispatch(): void {
     while (this.#queue.length > 0) {
       const take = this.#takes.shift();
       if (take === undefined) return;
@@ -184,7 +184,7 @@ export class ScriptedAgent {
     }
   }
 
-  #handOutStops(): void {
+  #sendStops(): void {
     if (this.#stops.length === 0) return;
     const poll = this.#stopPolls.shift();
     if (poll === undefined) return;

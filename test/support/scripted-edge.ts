@@ -317,7 +317,7 @@ export class ScriptedEdge {
   // Serving
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.#isOffline) return this.#hangUp(request);
+    if (this.#isOffline) return this.#disconnect(request);
     // A health check of a worker whose server has not bound its port yet may reach this server.
     if (!request.url?.startsWith("/agent/v1/")) return void response.writeHead(404).end();
     if (request.url === "/agent/v1/logs") return this.#takeLogs(request, response);
@@ -371,7 +371,7 @@ export class ScriptedEdge {
     this.#changed();
   }
 
-  #hangUp(request: IncomingMessage): void {
+  #disconnect(request: IncomingMessage): void {
     this.attempted += 1;
     request.socket.destroy();
     this.#changed();

@@ -40,7 +40,7 @@ export function enter(host: AgentFixture, workerId = "worker-1", turnOut = () =>
 }
 
 /** Calls a server directly, without admission. */
-export async function tell(
+export async function command(
   place: { readonly host: string; readonly port: number },
   path: string,
 ): Promise<string> {

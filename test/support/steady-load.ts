@@ -1,6 +1,7 @@
 /** Jobs that come one after the other from several clients, and what becomes of each. */
 import { setTimeout as delay } from "node:timers/promises";
-import { QueueClient, type JobView } from "./queue-client.ts";
+import type { JobView } from "../../src/contract/job.ts";
+import { QueueClient } from "./queue-client.ts";
 
 /** Pause of a client between two jobs: enough of them meet every change, and the machine has time for it. */
 const PAUSE_MS = 50;

@@ -173,10 +173,10 @@ async function generate(jobId, input, signal) {
 async function run(job) {
   const stop = new AbortController();
   running.set(job.id, stop);
-  tellPings();
+  reportPings();
   if (job.input?.mock_stop_to) {
-    const tell = () => void fetch(`${job.input.mock_stop_to}job=${job.id}&at=${now()}`).catch(() => {});
-    stop.signal.addEventListener("abort", tell);
+    const report = () => void fetch(`${job.input.mock_stop_to}job=${job.id}&at=${now()}`).catch(() => {});
+    stop.signal.addEventListener("abort", report);
   }
   try {
     const body = await handle(job, stop.signal);
@@ -191,7 +191,7 @@ async function run(job) {
     if (!stop.signal.aborted) await done(job.id, { error: String(error) });
   } finally {
     running.delete(job.id);
-    tellPings();
+    reportPings();
   }
 }
 
@@ -268,7 +268,7 @@ async function pingLoop() {
   }
 }
 
-function tellPings() {
+function reportPings() {
   pings?.send([...running.keys()].join(","));
 }
 

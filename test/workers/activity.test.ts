@@ -117,10 +117,10 @@ describe("requests", () => {
     await call("POST", `/v2/${endpointId}/run`, { input: 1 });
     const agent = await ScriptedAgent.join(api);
     const { assignments, revision } = await agent.sync();
-    const { workerId = "", revision: release = 0 } = assignments[0] ?? {};
+    const { workerId = "", revision: version = 0 } = assignments[0] ?? {};
     passTime(20_000);
     const ago = { pullStarted: 19_000, pullEnded: 4_000, containerStarted: 3_000, ready: 0 };
-    const worker = { workerId, endpointId, revision: release, state: "ready" as const, ago };
+    const worker = { workerId, endpointId, revision: version, state: "ready" as const, ago };
     await agent.sync({ appliedRevision: revision, workers: [worker] });
     await agent.complete(endpointId, await agent.take(endpointId, workerId), 1);
     await call("POST", `/v2/${endpointId}/run`, { input: 1 });

@@ -54,13 +54,13 @@ class History {
   /** One turn, whose end writes what no row tells; a checkpoint is written when L1 asks for it. */
   take(step: Step): void {
     this.#now += 1;
-    const needsCheckpoint = this.#carryOut(step);
+    const needsCheckpoint = this.#perform(step);
     this.claims.persist();
     if (needsCheckpoint) this.#checkpoint = structuredClone(this.claims.stored);
     this.#compare();
   }
 
-  #carryOut(step: Step): boolean {
+  #perform(step: Step): boolean {
     switch (step.kind) {
       case "add":
         for (let count = 0; count < step.count; count += 1) this.#add(step.priority);

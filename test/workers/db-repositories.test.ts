@@ -96,7 +96,7 @@ describe("templates", () => {
       id,
       accountId,
       isBound: false,
-      revision: 1,
+      rowVersion: 1,
       createdAt: NOW,
       updatedAt: NOW,
     });
@@ -110,9 +110,11 @@ describe("templates", () => {
     const options = { isNewVersion: true };
 
     const values = { ...templateValues("t"), imageName: "a:2" };
-    expect(await updateTemplateIfUnchanged(db, author, read, values, options)).toMatchObject({ revision: 2 });
+    expect(await updateTemplateIfUnchanged(db, author, read, values, options)).toMatchObject({
+      rowVersion: 2,
+    });
     expect(await updateTemplateIfUnchanged(db, author, read, values, options)).toBeUndefined();
-    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 2, revision: 2 });
+    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 2, rowVersion: 2 });
   });
 
   test("a change to a taken name is not made and releases nothing", async ({ expect }) => {
@@ -125,7 +127,7 @@ describe("templates", () => {
     expect(
       await updateTemplateIfUnchanged(db, by(accountId), read, taken, { isNewVersion: true }),
     ).toBeUndefined();
-    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 1, revision: 1 });
+    expect(await findEndpoint(db, endpoint.id)).toMatchObject({ version: 1, rowVersion: 1 });
   });
 
   test("a template in use is not deleted, nor one of another account", async ({ expect }) => {
@@ -155,7 +157,7 @@ describe("endpoints", () => {
     const values = endpointValues(templateId);
 
     const updated = await updateEndpointIfUnchanged(db, by(accountId), read, values, OF_RELEASE);
-    expect(updated).toMatchObject({ version: 2, revision: 2 });
+    expect(updated).toMatchObject({ version: 2, rowVersion: 2 });
     expect(await updateEndpointIfUnchanged(db, by(accountId), read, values, OF_RELEASE)).toBeUndefined();
     expect(await deleteEndpointIfUnchanged(db, by(accountId), read)).toBe(false);
     expect(await findEndpoint(db, read.id)).toMatchObject({ version: 2 });
@@ -175,8 +177,8 @@ describe("endpoints", () => {
       const imageName = (await findTemplate(db, accountId, template.id))?.imageName;
       return { version: updated?.version, imageName };
     };
-    expect(await save({ ...read, revision: 9 }, change)).toEqual({ version: undefined, imageName: "a:1" });
-    expect(await save(read, { ...change, read: { ...template, revision: 9 } })).toEqual({
+    expect(await save({ ...read, rowVersion: 9 }, change)).toEqual({ version: undefined, imageName: "a:1" });
+    expect(await save(read, { ...change, read: { ...template, rowVersion: 9 } })).toEqual({
       version: undefined,
       imageName: "a:1",
     });

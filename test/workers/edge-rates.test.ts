@@ -117,8 +117,8 @@ describe("invented keys", () => {
     expect(queue).toMatchObject({ ...REFUSED, body: { code: "rate_limited" } });
     const openai = await ask("/v2/some/openai/v1/models", {}, headers);
     expect(openai).toMatchObject({ ...REFUSED, body: { error: { code: "rate_limit_exceeded" } } });
-    const direct = await ask("/lb/some/path", {}, headers);
-    expect(direct).toMatchObject({ ...REFUSED, body: { code: "rate_limited", status: 429 } });
+    const loadBalanced = await ask("/lb/some/path", {}, headers);
+    expect(loadBalanced).toMatchObject({ ...REFUSED, body: { code: "rate_limited", status: 429 } });
     const graphql = await ask("/graphql", { method: "POST", body: '{"query":"{ myself { id } }"}' }, headers);
     expect(graphql).toMatchObject({
       ...REFUSED,

@@ -282,7 +282,7 @@ describe("an environment", () => {
     const buildId = await built(client, client, archive(), manifest);
     for (const id of [client.environmentId, staging]) await deployed(client, id, buildId);
     const { id } = await savedInto(client, client.environmentId, "a");
-    const tell = async (addresses: object, endpointId?: string) => {
+    const statesOf = async (addresses: object, endpointId?: string) => {
       const a = { ...manifest.resources["a"], ...(endpointId && { endpoint_id: endpointId }) };
       const told = { ...manifest, resources: { ...manifest.resources, a }, resources_endpoints: addresses };
       await ask(
@@ -294,9 +294,9 @@ describe("an environment", () => {
       );
       return await Promise.all([client.environmentId, staging].map((one) => environmentState(client, one)));
     };
-    expect(await tell({ a: "x" }, id)).toEqual(["DEPLOYING", "DEPLOYING"]);
-    expect(await tell({ a: "x", b: "y" }, id)).toEqual(["DEPLOYED", "DEPLOYING"]);
-    expect(await tell({ a: "x", b: "y" })).toEqual(["DEPLOYED", "DEPLOYED"]);
+    expect(await statesOf({ a: "x" }, id)).toEqual(["DEPLOYING", "DEPLOYING"]);
+    expect(await statesOf({ a: "x", b: "y" }, id)).toEqual(["DEPLOYED", "DEPLOYING"]);
+    expect(await statesOf({ a: "x", b: "y" })).toEqual(["DEPLOYED", "DEPLOYED"]);
   });
 
   test("takes a build of its own app only", async ({ expect }) => {
@@ -319,7 +319,7 @@ describe("an environment", () => {
     const buildId = await built(client, client, archive(), manifest);
     for (const id of [client.environmentId, staging]) await deployed(client, id, buildId);
     const queue = await savedInto(client, client.environmentId, "a");
-    const direct = await savedInto(client, client.environmentId, "b", {
+    const standalone = await savedInto(client, client.environmentId, "b", {
       type: "LB",
       scalerType: "REQUEST_COUNT",
     });
@@ -335,7 +335,7 @@ describe("an environment", () => {
     expect(answer.data.flashEnvironment).toEqual({ id: client.environmentId, activeBuildId: buildId });
     expect(answer.data.flashBuild.manifest.resources_endpoints).toEqual({
       a: `http://gateway.example/v2/${queue.id}`,
-      b: `http://gateway.example/lb/${direct.id}`,
+      b: `http://gateway.example/lb/${standalone.id}`,
     });
     expect((await client.send(query)).data.flashBuild.manifest.resources_endpoints).toEqual({
       a: "of nobody",

@@ -38,7 +38,7 @@ test("an endpoint gets its workers even when the clock of Fleet is behind after 
 });
 
 /** The state of the only worker, as the endpoint has been told. */
-async function toldState({ id }: TestEndpoint): Promise<string | undefined> {
+async function reportedState({ id }: TestEndpoint): Promise<string | undefined> {
   const { json } = await runInDurableObject(endpointObject(id), (_, { storage }) =>
     storage.sql.exec<{ json: string }>("SELECT json FROM fact WHERE name = 'report'").one(),
   );
@@ -89,7 +89,7 @@ describe("a host", () => {
       await endpoint.submit();
       await fleet.updateHost(host, `${change}: true`);
       const isTold = async () => {
-        const told = await toldState(endpoint);
+        const told = await reportedState(endpoint);
         return told === state || notYet(told);
       };
       await until(isTold, `the endpoint is told that its worker is ${state}`);

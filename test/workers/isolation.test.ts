@@ -91,7 +91,7 @@ class Scene {
     for (const tenant of this.#tenants) {
       for (const operation of operations.filter(({ makes }) => makes !== undefined)) {
         const things = operation.takes.map(({ noun }) => tenant.of(noun)[0]);
-        await this.#carryOut(tenant, operation, things);
+        await this.#perform(tenant, operation, things);
       }
       await tenant.look();
     }
@@ -130,11 +130,11 @@ class Scene {
     if (!isForeign && operation.waits) return;
 
     if (isForeign) await this.#reachInto(tenant, operation, things);
-    else await this.#carryOut(tenant, operation, things);
+    else await this.#perform(tenant, operation, things);
   }
 
   /** What is the caller's own works, and the model follows. */
-  async #carryOut(
+  async #perform(
     tenant: Tenant,
     operation: Operation,
     things: readonly (Thing | undefined)[],
@@ -173,8 +173,8 @@ class Scene {
     this.#mustShowOnly(tenant, answer.text, terms);
     must(ERROR_STATUSES.includes(answer.status), `${operation.name} answered ${answer.status}`);
     must(!operation.removes || !isDone(answer), `${operation.name} removed what is another's`);
-    const [told, toldOfNothing] = [plain(answer, terms), plain(expected, strange)];
-    must(told === toldOfNothing, `${operation.name} tells more: ${told} instead of ${toldOfNothing}`);
+    const [told, strangeAnswer] = [plain(answer, terms), plain(expected, strange)];
+    must(told === strangeAnswer, `${operation.name} tells more: ${told} instead of ${strangeAnswer}`);
   }
 
   #mustShowOnly(tenant: Tenant, text: string, sent: readonly string[]): void {

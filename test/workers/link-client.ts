@@ -211,7 +211,7 @@ export async function linkedEndpoint(api: EdgeClient, settings = "") {
     agent,
     workerId,
     link,
-    direct: (call: Partial<ForwardCall> = {}) => direct(endpointId, call),
+    forward: (call: Partial<ForwardCall> = {}) => forward(endpointId, call),
   };
 }
 
@@ -230,7 +230,7 @@ export async function linkedPair(api: EdgeClient) {
     workerId,
     other,
     link,
-    direct: (call: Partial<ForwardCall> = {}) => direct(endpointId, call),
+    forward: (call: Partial<ForwardCall> = {}) => forward(endpointId, call),
   };
 }
 
@@ -254,7 +254,7 @@ export function headOf(head: Partial<RequestHead> = {}): Uint8Array {
 }
 
 /** Brings a request to the object, as the gateway does. */
-export function direct(endpointId: string, call: Partial<ForwardCall> = {}): Promise<ForwardReply> {
+export function forward(endpointId: string, call: Partial<ForwardCall> = {}): Promise<ForwardReply> {
   const whole = {
     requestId: crypto.randomUUID(),
     head: headOf(),

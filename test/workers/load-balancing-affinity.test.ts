@@ -3,8 +3,8 @@ import { ServiceError } from "../../src/contract/errors.ts";
 import {
   waitLimitMs,
   readAffinity,
-  DIRECT_WAIT_MS,
-  DIRECT_STRICT_WAIT_MS,
+  LOAD_BALANCED_WAIT_MS,
+  LOAD_BALANCED_STRICT_WAIT_MS,
 } from "../../src/gateway/load-balancing/affinity.ts";
 
 const read = (value: string) => readAffinity(new Headers({ "X-Runpod-Worker-Id": value }));
@@ -25,8 +25,8 @@ test("any other value is rejected, with the name of the header", ({ expect }) =>
 });
 
 test("a request for one particular worker waits longer", ({ expect }) => {
-  expect(waitLimitMs(null)).toBe(DIRECT_WAIT_MS);
-  expect(waitLimitMs(read("w"))).toBe(DIRECT_WAIT_MS);
-  expect(waitLimitMs(read("strict w"))).toBe(DIRECT_STRICT_WAIT_MS);
-  expect(waitLimitMs(read("strict-resume w"))).toBe(DIRECT_STRICT_WAIT_MS);
+  expect(waitLimitMs(null)).toBe(LOAD_BALANCED_WAIT_MS);
+  expect(waitLimitMs(read("w"))).toBe(LOAD_BALANCED_WAIT_MS);
+  expect(waitLimitMs(read("strict w"))).toBe(LOAD_BALANCED_STRICT_WAIT_MS);
+  expect(waitLimitMs(read("strict-resume w"))).toBe(LOAD_BALANCED_STRICT_WAIT_MS);
 });

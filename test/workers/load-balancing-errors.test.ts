@@ -1,13 +1,16 @@
 /** What load-balanced endpoints answer themselves, and which calls fit which kind of endpoint. */
 import { env, exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
+import { LOAD_BALANCED_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { findEndpoint } from "../../src/db/endpoints.ts";
 import { NEEDED_ACCESS } from "./needed-access.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { keyWith } from "./key-client.ts";
-import { DIRECT_HEADERS_MAX, DIRECT_TARGET_MAX_CHARACTERS } from "../../src/link/link-messages.ts";
+import {
+  LOAD_BALANCED_HEADERS_MAX,
+  LOAD_BALANCED_TARGET_MAX_CHARACTERS,
+} from "../../src/link/link-messages.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint } = api;
@@ -97,7 +100,7 @@ test("a load-balanced endpoint has the operations that need no queue, and reject
 
 test("a body announced as too long is rejected before it is sent", async () => {
   const endpointId = await createEndpoint(LB);
-  const body = new Uint8Array(DIRECT_BODY_MAX_BYTES + 1);
+  const body = new Uint8Array(LOAD_BALANCED_BODY_MAX_BYTES + 1);
   expect(await ask(`http://edge/lb/${endpointId}/`, { method: "POST", body })).toMatchObject({
     status: 413,
     body: { code: "payload_too_large", status: 413 },
@@ -115,12 +118,12 @@ test("a request for a worker that does not exist names the header", async () => 
 
 test("a head that no host would accept is rejected, and the error names what is too large", async () => {
   const endpointId = await createEndpoint(LB);
-  const target = `/${"x".repeat(DIRECT_TARGET_MAX_CHARACTERS)}`;
+  const target = `/${"x".repeat(LOAD_BALANCED_TARGET_MAX_CHARACTERS)}`;
   expect(await ask(`http://edge/lb/${endpointId}${target}`)).toMatchObject({
     status: 400,
     body: { code: "invalid_input", detail: expect.stringContaining("Path and query") },
   });
-  const names = Array.from({ length: DIRECT_HEADERS_MAX }, (_, index) => [`x-${index}`, "1"]);
+  const names = Array.from({ length: LOAD_BALANCED_HEADERS_MAX }, (_, index) => [`x-${index}`, "1"]);
   expect(await ask(`http://edge/lb/${endpointId}/`, { headers: Object.fromEntries(names) })).toMatchObject({
     status: 400,
     body: { code: "invalid_input", detail: expect.stringContaining("headers") },

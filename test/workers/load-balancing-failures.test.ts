@@ -2,12 +2,12 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { FLAG_END, FRAME, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
 import { LINK_SILENCE_MS } from "../../src/link/link-messages.ts";
-import { AGENT_HOLD_MAX_MS, DIRECT_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
+import { AGENT_HOLD_MAX_MS, LOAD_BALANCED_BODY_MAX_BYTES } from "../../src/contract/limits.ts";
 import { EdgeClient } from "./edge-client.ts";
 import {
   answered,
   bytesOf,
-  direct,
+  forward,
   json,
   linkedEndpoint,
   linkedPair,
@@ -36,7 +36,7 @@ const frame = bytesOf(LINK_FRAME_MAX_BYTES);
 async function begun() {
   const scene = await linkedEndpoint(api);
   const requestId = crypto.randomUUID();
-  const reply = scene.direct({ requestId });
+  const reply = scene.forward({ requestId });
   const { stream } = await scene.link.open();
   scene.link.head(stream);
   const { body } = await answered(reply);
@@ -45,7 +45,7 @@ async function begun() {
 
 describe("an abort", () => {
   test("ends a request that has no answer yet", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint(api);
+    const { endpointId, link, forward: call } = await linkedEndpoint(api);
     const reply = call({ requestId: "one" });
     await link.open();
     await endpointObject(endpointId).abortForwarded("one", "timeout");
@@ -54,7 +54,7 @@ describe("an abort", () => {
   });
 
   test("ends a request whose body is on its way, and the body", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint(api);
+    const { endpointId, link, forward: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = call({ requestId: "one", body });
     await link.open();
@@ -75,7 +75,7 @@ describe("an abort", () => {
     expect(await link.resetReason()).toBe("aborted");
     await expect(reader.read()).rejects.toThrow();
     link.data(stream, "late"); // a stream that is over is no violation
-    const next = direct(endpointId);
+    const next = forward(endpointId);
     link.answer((await link.open()).stream, "");
     expect((await next).kind).toBe("answer");
   });
@@ -97,7 +97,7 @@ describe("an abort", () => {
   });
 
   test("is sent to the agent when the body of a client breaks off", async ({ expect }) => {
-    const { link, direct: call } = await linkedEndpoint(api);
+    const { link, forward: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = call({ body });
     await link.open();
@@ -109,7 +109,7 @@ describe("an abort", () => {
   });
 
   test("that overtakes its request keeps it from any worker", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint(api);
+    const { endpointId, link, forward: call } = await linkedEndpoint(api);
     await endpointObject(endpointId).abortForwarded("one", "aborted");
     expect(await call({ requestId: "one" })).toMatchObject({ kind: "failed", reason: "aborted" });
     const other = call({ requestId: "two" });
@@ -119,7 +119,7 @@ describe("an abort", () => {
   });
 
   test("of a request that is over, or never was, changes nothing", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint(api);
+    const { endpointId, link, forward: call } = await linkedEndpoint(api);
     const reply = call({ requestId: "one" });
     link.answer((await link.open()).stream, "");
     await reply;
@@ -132,7 +132,7 @@ describe("an abort", () => {
 describe("back-pressure", () => {
   test("a client that does not read bounds what the agent may send", async ({ expect }) => {
     const { link, stream, body } = await begun();
-    const sent = await link.flood(stream, DIRECT_BODY_MAX_BYTES, 300);
+    const sent = await link.flood(stream, LOAD_BALANCED_BODY_MAX_BYTES, 300);
     expect(sent).toBeLessThanOrEqual(4_000_000);
     void body.cancel();
   });
@@ -146,7 +146,7 @@ describe("back-pressure", () => {
   });
 
   test("an agent that gives no credit bounds what the client may send", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint(api);
+    const { endpointId, link, forward: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     void call({ requestId: "one", body });
     await link.open();
@@ -167,8 +167,8 @@ describe("back-pressure", () => {
 
   test("of one request delays no other", async ({ expect }) => {
     const { endpointId, link, stream } = await begun();
-    await link.flood(stream, DIRECT_BODY_MAX_BYTES, 300);
-    const other = direct(endpointId);
+    await link.flood(stream, LOAD_BALANCED_BODY_MAX_BYTES, 300);
+    const other = forward(endpointId);
     link.answer((await link.open()).stream, "quick");
     expect((await other).kind).toBe("answer");
   });
@@ -176,7 +176,7 @@ describe("back-pressure", () => {
 
 describe("a body above the limit", () => {
   test("of a request is cut off, and the reply reports that", async ({ expect }) => {
-    const { link, direct: call } = await linkedEndpoint(api);
+    const { link, forward: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = call({ body });
     const { stream } = await link.open();
@@ -184,8 +184,8 @@ describe("a body above the limit", () => {
     const { pieces, last } = await link.pieces(stream);
     expect(last.type).toBe(FRAME.RESET);
     const received = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
-    expect(received).toBeLessThanOrEqual(DIRECT_BODY_MAX_BYTES);
-    expect(received).toBeGreaterThan(DIRECT_BODY_MAX_BYTES - 2_000_000);
+    expect(received).toBeLessThanOrEqual(LOAD_BALANCED_BODY_MAX_BYTES);
+    expect(received).toBeGreaterThan(LOAD_BALANCED_BODY_MAX_BYTES - 2_000_000);
     expect(await reply).toMatchObject({ kind: "failed", reason: "too_large" });
     await written;
   });
@@ -193,23 +193,23 @@ describe("a body above the limit", () => {
   test("of an answer is broken off", async ({ expect }) => {
     const { link, stream, body } = await begun();
     const read = readAll(body).catch((error: unknown) => error);
-    expect(await link.flood(stream, DIRECT_BODY_MAX_BYTES + 1)).toBe(DIRECT_BODY_MAX_BYTES + 1);
+    expect(await link.flood(stream, LOAD_BALANCED_BODY_MAX_BYTES + 1)).toBe(LOAD_BALANCED_BODY_MAX_BYTES + 1);
     expect(await link.resetReason()).toBe("too_large");
     expect(await read).toBeInstanceOf(Error);
   });
 
   test("is not one with exactly so many bytes", async ({ expect }) => {
-    const { link, direct: call } = await linkedEndpoint(api);
+    const { link, forward: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = call({ body });
     const { stream } = await link.open();
     void (async () => {
-      for (let left = DIRECT_BODY_MAX_BYTES; left > 0; left -= 1_000_000) {
+      for (let left = LOAD_BALANCED_BODY_MAX_BYTES; left > 0; left -= 1_000_000) {
         await body.writer.write(bytesOf(Math.min(left, 1_000_000)));
       }
       await body.writer.close();
     })();
-    expect((await link.body(stream)).byteLength).toBe(DIRECT_BODY_MAX_BYTES);
+    expect((await link.body(stream)).byteLength).toBe(LOAD_BALANCED_BODY_MAX_BYTES);
     link.answer(stream, "");
     expect((await reply).kind).toBe("answer");
   });
@@ -217,7 +217,7 @@ describe("a body above the limit", () => {
 
 describe("a link that closes", () => {
   test("ends requests that have no answer yet, and names their worker and host", async ({ expect }) => {
-    const { agent, workerId, link, direct: call } = await linkedEndpoint(api);
+    const { agent, workerId, link, forward: call } = await linkedEndpoint(api);
     const reply = call();
     await link.open();
     link.socket.close(1000);
@@ -229,7 +229,7 @@ describe("a link that closes", () => {
   });
 
   test("ends requests whose body is on its way", async ({ expect }) => {
-    const { link, direct: call } = await linkedEndpoint(api);
+    const { link, forward: call } = await linkedEndpoint(api);
     const body = new WrittenBody();
     const reply = call({ body });
     await link.open();
@@ -249,7 +249,7 @@ describe("a link that closes", () => {
   });
 
   test("leaves no worker behind", async ({ expect }) => {
-    const { link, direct: call } = await linkedEndpoint(api);
+    const { link, forward: call } = await linkedEndpoint(api);
     const reply = call();
     await link.open();
     link.socket.close(1000);
@@ -258,7 +258,7 @@ describe("a link that closes", () => {
   });
 
   test("because its agent has opened another one has lost its requests", async ({ expect }) => {
-    const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint(api);
+    const { endpointId, agent, workerId, link, forward: call } = await linkedEndpoint(api);
     const reply = call();
     await link.open();
     const second = new ScriptedLink(await agent.openLink(endpointId));
@@ -274,7 +274,7 @@ describe("a link that closes", () => {
 
 describe("a link that is silent", () => {
   test("is closed after a while, and its requests fail", async ({ expect }) => {
-    const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint(api);
+    const { endpointId, agent, workerId, link, forward: call } = await linkedEndpoint(api);
     const workers = [{ workerId, endpointId, revision: 1, state: "ready" as const }];
     const { revision } = await agent.sync({ workers });
     const parked = agent.sync({ workers, appliedRevision: revision, holdMs: AGENT_HOLD_MAX_MS }); // so the host is there
@@ -292,13 +292,13 @@ describe("a link that is silent", () => {
   test("stays open while it sends heartbeats, and if it was silent only before the request", async ({
     expect,
   }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint(api);
+    const { endpointId, link, forward: call } = await linkedEndpoint(api);
     passTime(LINK_SILENCE_MS);
     const reply = call();
     const { stream } = await link.open();
     passTime(LINK_SILENCE_MS - 1);
     link.send({ type: FRAME.BEAT, stream: 0 });
-    const other = direct(endpointId);
+    const other = forward(endpointId);
     link.answer((await link.open()).stream, "", undefined); // so the beat has arrived
     await other;
     passTime(LINK_SILENCE_MS - 1);
@@ -310,7 +310,7 @@ describe("a link that is silent", () => {
 
 describe("a worker", () => {
   test("that breaks its request is named in the reply", async ({ expect }) => {
-    const { link, workerId, direct: call } = await linkedEndpoint(api);
+    const { link, workerId, forward: call } = await linkedEndpoint(api);
     const reply = call();
     link.reset((await link.open()).stream, "worker_failed", "ECONNREFUSED");
     const failed = { kind: "failed", reason: "worker_failed", detail: "ECONNREFUSED", workerId };
@@ -329,7 +329,7 @@ describe("a worker", () => {
   test("that stops taking requests returns its request, which waits for another worker", async ({
     expect,
   }) => {
-    const { link, direct: call } = await linkedEndpoint(api);
+    const { link, forward: call } = await linkedEndpoint(api);
     const reply = call();
     link.reset((await link.open()).stream, "worker_gone");
     expect(await reply).toMatchObject({ kind: "wait" });
@@ -338,7 +338,7 @@ describe("a worker", () => {
   test("that returns its request does not get it again, though its agent reports it as ready", async ({
     expect,
   }) => {
-    const { link, workerId, other, direct: call } = await linkedPair(api);
+    const { link, workerId, other, forward: call } = await linkedPair(api);
     link.ready(workerId);
     await link.heard();
     const reply = call();
@@ -365,7 +365,7 @@ describe("a worker", () => {
   test("that returns a request without having read its body leaves all of it to another one", async ({
     expect,
   }) => {
-    const { link, direct: call } = await linkedPair(api);
+    const { link, forward: call } = await linkedPair(api);
     const body = new WrittenBody();
     const reply = call({ body });
     const first = await link.open();
@@ -386,7 +386,7 @@ describe("a worker", () => {
     ["of which it has read", true],
     ["that nobody else takes", false],
   ] as const)("that gives back a body %s has lost it", async ([, hasRead], { expect }) => {
-    const { link, workerId, other, direct: call } = await linkedPair(api);
+    const { link, workerId, other, forward: call } = await linkedPair(api);
     link.ready(workerId, ...(hasRead ? [other] : []));
     await link.heard();
     const body = new WrittenBody();
@@ -401,7 +401,7 @@ describe("a worker", () => {
   });
 
   test("that Fleet removed has lost its requests", async ({ expect }) => {
-    const { agent, workerId, link, direct: call } = await linkedEndpoint(api);
+    const { agent, workerId, link, forward: call } = await linkedEndpoint(api);
     const reply = call();
     await link.open();
     await agent.ask("POST", "/agent/v1/host/leave");
@@ -451,7 +451,7 @@ describe("an agent that breaks the protocol loses its link, and its requests end
   };
 
   test.for(Object.keys(violations))("by %s", async (name, { expect }) => {
-    const { endpointId, agent, workerId, link, direct: call } = await linkedEndpoint(api);
+    const { endpointId, agent, workerId, link, forward: call } = await linkedEndpoint(api);
     const body = new WrittenBody(); // so the request goes on after its answer
     const reply = call({ body });
     const { stream } = await link.open();
@@ -469,7 +469,7 @@ describe("an agent that breaks the protocol loses its link, and its requests end
   });
 
   test("a stream that only the agent knows is reset", async ({ expect }) => {
-    const { link, direct: call } = await linkedEndpoint(api);
+    const { link, forward: call } = await linkedEndpoint(api);
     const reply = call();
     const { stream } = await link.open();
     link.data((stream + 1_000) % 2 ** 32, "x");

@@ -5,13 +5,16 @@ import { env, exports } from "cloudflare:workers";
 import { beforeEach, afterEach, describe, test, vi } from "vitest";
 import { FRAME } from "../../src/link/link-frame.ts";
 import type { RequestHead } from "../../src/link/link-messages.ts";
-import { DIRECT_WAIT_MS, DIRECT_STRICT_WAIT_MS } from "../../src/gateway/load-balancing/affinity.ts";
-import { DIRECT_REQUESTS_MAX } from "../../src/endpoint/load-balancing/forward-handlers.ts";
+import {
+  LOAD_BALANCED_WAIT_MS,
+  LOAD_BALANCED_STRICT_WAIT_MS,
+} from "../../src/gateway/load-balancing/affinity.ts";
+import { LOAD_BALANCED_REQUESTS_MAX } from "../../src/endpoint/load-balancing/forward-handlers.ts";
 import { findAnyEndpoint } from "../../src/management/endpoints/endpoint-directory.ts";
 import { WorkerSearch } from "../../src/gateway/load-balancing/worker-search.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { direct, headOf, LB, linkedEndpoint, ScriptedLink, text } from "./link-client.ts";
+import { forward, headOf, LB, linkedEndpoint, ScriptedLink, text } from "./link-client.ts";
 import { channelOf, kill, noChannelOf, passTime, notifyChannels } from "./object.ts";
 import { withMeantimeBefore } from "./tapped-database.ts";
 
@@ -151,8 +154,8 @@ describe("a request that no worker can take", () => {
   });
 
   test.for([
-    ["", DIRECT_WAIT_MS],
-    ["strict ", DIRECT_STRICT_WAIT_MS],
+    ["", LOAD_BALANCED_WAIT_MS],
+    ["strict ", LOAD_BALANCED_STRICT_WAIT_MS],
   ] as const)("ends with 400 when its time is over: '%s'", async ([mode, patienceMs], { expect }) => {
     const { endpointId, workerId } = await unreadyEndpoint();
     vi.useFakeTimers({ toFake: ["Date"] });
@@ -217,7 +220,7 @@ describe("a request that no worker can take", () => {
 
   test("is answered with Retry-After when there are too many", async ({ expect }) => {
     const { endpointId, link } = await linkedEndpoint(api);
-    const others = Array.from({ length: DIRECT_REQUESTS_MAX }, () => direct(endpointId));
+    const others = Array.from({ length: LOAD_BALANCED_REQUESTS_MAX }, () => forward(endpointId));
     const refused = await rejectionOf(ask(`http://edge/lb/${endpointId}/`));
     expect(refused).toMatchObject({
       status: 429,

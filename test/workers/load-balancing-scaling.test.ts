@@ -8,7 +8,7 @@ import type { RequestMetrics, WorkerMetrics } from "../../src/contract/metrics.t
 import type { Affinity } from "../../src/endpoint/load-balancing/messages.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { answered, direct, headOf, json, ScriptedLink, untilReady } from "./link-client.ts";
+import { answered, forward, headOf, json, ScriptedLink, untilReady } from "./link-client.ts";
 import { alarmOf, configure, endpointObject, evict, fireAlarm, kill, passTime } from "./object.ts";
 import { notYet, until } from "./support/until.ts";
 
@@ -92,7 +92,7 @@ async function requestsOf(endpointId: string): Promise<RequestMetrics> {
   return body as unknown as RequestMetrics;
 }
 
-async function levelsOf(endpointId: string): Promise<WorkerMetrics["now"]> {
+async function gaugesOf(endpointId: string): Promise<WorkerMetrics["now"]> {
   const { body } = await call("GET", `/v2/${endpointId}/metrics/workers?window=5m`);
   return (body as unknown as WorkerMetrics).now;
 }
@@ -107,7 +107,7 @@ async function linked(settings = "workersMin: 1, workersMax: 3") {
   const workerIds = await host.until(workersMin);
   for (const workerId of workerIds) await untilReady(endpointId, workerId);
   const [workerId = ""] = workerIds;
-  const ask = (affinity: Affinity | null = null) => direct(endpointId, { affinity });
+  const ask = (affinity: Affinity | null = null) => forward(endpointId, { affinity });
   /** A request that is answered after so long. */
   const serve = async (ms = 0) => {
     const reply = ask();
@@ -211,7 +211,7 @@ describe("workers", () => {
     expect(await jobsOf(other)).toMatchObject({ inProgress: 0, inQueue: 5 });
     await evict(other); // their sockets are the count
     expect(await jobsOf(other)).toMatchObject({ inProgress: 0, inQueue: 5 });
-    expect(await levelsOf(other)).toMatchObject({ wanted: 3, queued: 5, running: 0 });
+    expect(await gaugesOf(other)).toMatchObject({ wanted: 3, queued: 5, running: 0 });
     for (const channel of channels) channel.close();
   });
 
@@ -297,7 +297,7 @@ describe("workers", () => {
 });
 
 describe("a release", () => {
-  const release = (endpointId: string) =>
+  const changeVersion = (endpointId: string) =>
     graphql(`mutation { saveEndpoint(input: { id: "${endpointId}", name: "x", gpuIds: "AMPERE_16",
         env: [{ key: "A", value: "1" }] }) { id } }`);
 
@@ -305,7 +305,7 @@ describe("a release", () => {
     const { endpointId, host, link, workerIds, ask } = await linked("workersMin: 2, workersMax: 2");
     const reply = ask();
     const { stream, workerId: busy } = await link.open();
-    await release(endpointId);
+    await changeVersion(endpointId);
     const idle = workerIds.find((workerId) => workerId !== busy);
     // One new worker beside two, for which the idle one goes; then another, for which the busy one shall.
     await until(async () => {
@@ -347,13 +347,13 @@ describe("a worker that was scaled down", () => {
     const [earlier = ""] = frozen; // a request for any worker gets the other
     const affinity: Affinity = { mode: "resume", workerId: earlier };
     await until(
-      async () => (await direct(endpointId, { affinity })).kind === "wait",
+      async () => (await forward(endpointId, { affinity })).kind === "wait",
       "a request waits for it",
     );
     const channel = await openChannel(endpointId, `resume:${earlier}`);
     expect(await host.until(1)).toEqual([earlier]);
     await untilReady(endpointId, earlier);
-    const reply = direct(endpointId, { affinity });
+    const reply = forward(endpointId, { affinity });
     const { stream, workerId } = await host.link.open();
     expect(workerId).toBe(earlier);
     host.link.answer(stream, "ok");
@@ -379,7 +379,7 @@ describe("requests", () => {
     expect(await failing).toMatchObject({ kind: "failed" });
     const requestId = crypto.randomUUID();
     for (const reason of ["aborted", "timeout"] as const) {
-      const reply = direct(endpointId, { requestId });
+      const reply = forward(endpointId, { requestId });
       await link.open();
       await endpointObject(endpointId).abortForwarded(requestId, reason);
       expect(await reply).toMatchObject({ kind: "failed", reason });
@@ -404,7 +404,7 @@ describe("requests", () => {
     const { endpointId, link } = await linked();
     const begin = async () => {
       const requestId = crypto.randomUUID();
-      const reply = direct(endpointId, { requestId });
+      const reply = forward(endpointId, { requestId });
       const { stream } = await link.open();
       return { stream, reply, abort: () => endpointObject(endpointId).abortForwarded(requestId, "aborted") };
     };
@@ -446,7 +446,7 @@ describe("requests", () => {
       async () => {
         const requestId = crypto.randomUUID();
         await endpointObject(endpointId).abortForwarded(requestId, "aborted");
-        expect((await direct(endpointId, { requestId })).kind).toBe("failed");
+        expect((await forward(endpointId, { requestId })).kind).toBe("failed");
       },
     ];
     const ROUNDS = 30;
@@ -470,7 +470,7 @@ describe("requests", () => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0, workersMax: 1`);
     const [leaving, patient] = [await openChannel(endpointId), await openChannel(endpointId)];
     leaving.close();
-    await until(async () => (await levelsOf(endpointId)).queued <= 1, "one request has left");
+    await until(async () => (await gaugesOf(endpointId)).queued <= 1, "one request has left");
     passTime(120_000);
     patient.close();
     await untilNone(endpointId);
@@ -508,15 +508,15 @@ describe("requests", () => {
     const agent = await ScriptedAgent.join(api);
     const { assignments, revision } = await agent.sync();
     const link = new ScriptedLink(await agent.openLink(endpointId));
-    const { workerId = "", revision: release = 0 } = assignments[0] ?? {};
+    const { workerId = "", revision: version = 0 } = assignments[0] ?? {};
     passTime(20_000);
     const ago = { pullStarted: 19_000, pullEnded: 4_000, containerStarted: 3_000, ready: 0 };
-    const worker = { workerId, endpointId, revision: release, state: "ready" as const, ago };
+    const worker = { workerId, endpointId, revision: version, state: "ready" as const, ago };
     await agent.sync({ appliedRevision: revision, workers: [worker] });
     link.ready(workerId);
     await untilReady(endpointId, workerId);
     await until(async () => (await workersOf(endpointId))["idle"] === 1, "the worker is idle");
-    const reply = direct(endpointId, { receivedAt });
+    const reply = forward(endpointId, { receivedAt });
     const { stream } = await link.open();
     link.send({ type: FRAME.HEAD, stream, flags: FLAG_END, payload: '{"status":500}' });
     await answered(reply);

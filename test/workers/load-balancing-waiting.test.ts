@@ -1,10 +1,18 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
-import { DIRECT_WAITING_MAX } from "../../src/endpoint/limits/request-limits.ts";
+import { LOAD_BALANCED_WAITING_MAX } from "../../src/endpoint/limits/request-limits.ts";
 import type { Affinity } from "../../src/endpoint/load-balancing/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { direct, LB, linkedEndpoint, linkedPair, ScriptedLink, untilReady, vitalsOf } from "./link-client.ts";
+import {
+  forward,
+  LB,
+  linkedEndpoint,
+  linkedPair,
+  ScriptedLink,
+  untilReady,
+  vitalsOf,
+} from "./link-client.ts";
 import { configure, endpointObject, evict, noChannelOf } from "./object.ts";
 
 const api = new EdgeClient();
@@ -29,7 +37,7 @@ async function waitOnChannel(endpointId: string, affinity: Affinity | null = nul
     webSocket.addEventListener("message", ({ data }) => resolve(data), { once: true });
   });
   webSocket.accept();
-  return { rung, hangUp: () => webSocket.close() };
+  return { rung, disconnect: () => webSocket.close() };
 }
 
 const waitingIn = async (endpointId: string) => (await vitalsOf(endpointId)).waitingRequests;
@@ -38,9 +46,9 @@ describe("a request that no worker takes", () => {
   test("waits, and gets the reason", async ({ expect }) => {
     const endpointId = await createEndpoint(`${LB}, workersMin: 0`);
     await configureBy(endpointId);
-    expect(await direct(endpointId)).toEqual({ kind: "wait", detail: "A worker has been requested." });
+    expect(await forward(endpointId)).toEqual({ kind: "wait", detail: "A worker has been requested." });
     await configure(endpointId, { workersMax: 0, workersMin: 0 });
-    expect(await direct(endpointId)).toMatchObject({
+    expect(await forward(endpointId)).toMatchObject({
       kind: "wait",
       detail: expect.stringContaining("workersMax is 0"),
     });
@@ -68,7 +76,7 @@ describe("a request that no worker takes", () => {
     await configureBy(endpointId);
     const channels = [await waitOnChannel(endpointId), await waitOnChannel(endpointId)];
     expect(await waitingIn(endpointId)).toBe(2);
-    for (const channel of channels) channel.hangUp();
+    for (const channel of channels) channel.disconnect();
     await noChannelOf(endpointId, "direct");
     expect(await waitingIn(endpointId)).toBe(0);
   });
@@ -89,14 +97,14 @@ describe("a request that no worker takes", () => {
     await configureBy(endpointId);
     const channels = await runInDurableObject(endpointObject(endpointId), (object) =>
       Promise.all(
-        Array.from({ length: DIRECT_WAITING_MAX }, (_, index) =>
+        Array.from({ length: LOAD_BALANCED_WAITING_MAX }, (_, index) =>
           object.fetch(new Request(`https://object/wake-up?direct=${index}&until=0`)),
         ),
       ),
     );
-    expect(await direct(endpointId)).toEqual({ kind: "overloaded", limit: DIRECT_WAITING_MAX });
+    expect(await forward(endpointId)).toEqual({ kind: "overloaded", limit: LOAD_BALANCED_WAITING_MAX });
     expect(await (await waitOnChannel(endpointId)).rung).toBe("look");
-    expect(channels).toHaveLength(DIRECT_WAITING_MAX);
+    expect(channels).toHaveLength(LOAD_BALANCED_WAITING_MAX);
   });
 });
 
@@ -105,7 +113,7 @@ describe("a request for a certain worker", () => {
     const { endpointId, link, workerId, other } = await linkedPair(api);
     for (const mode of ["soft", "strict", "resume"] as const) {
       for (const asked of [workerId, other, workerId, other]) {
-        const reply = direct(endpointId, { affinity: { mode, workerId: asked } });
+        const reply = forward(endpointId, { affinity: { mode, workerId: asked } });
         const open = await link.open();
         expect(open.workerId).toBe(asked);
         link.answer(open.stream, "");
@@ -116,7 +124,7 @@ describe("a request for a certain worker", () => {
 
   test("goes to another one if its worker was only preferred", async ({ expect }) => {
     const { endpointId, link, workerId } = await linkedEndpoint(api);
-    const reply = direct(endpointId, { affinity: { mode: "soft", workerId: "gone" } });
+    const reply = forward(endpointId, { affinity: { mode: "soft", workerId: "gone" } });
     link.answer((await link.open()).stream, "");
     expect(await reply).toMatchObject({ kind: "answer", workerId });
   });
@@ -127,7 +135,7 @@ describe("a request for a certain worker", () => {
     await link.heard();
     const affinity = { mode: "strict", workerId } as const;
     const detail = `Worker ${workerId} takes no requests yet.`;
-    expect(await direct(endpointId, { affinity })).toEqual({ kind: "wait", detail });
+    expect(await forward(endpointId, { affinity })).toEqual({ kind: "wait", detail });
     const channel = await waitOnChannel(endpointId, affinity);
     link.ready();
     link.ready(other);
@@ -138,7 +146,7 @@ describe("a request for a certain worker", () => {
   });
 
   test("hears that it leaves after the requests that it has", async ({ expect }) => {
-    const { endpointId, link, workerId, direct: call } = await linkedEndpoint(api);
+    const { endpointId, link, workerId, forward: call } = await linkedEndpoint(api);
     const reply = call();
     const { stream } = await link.open();
     await configure(endpointId, { workersMin: 0, workersMax: 0 });
@@ -156,8 +164,8 @@ describe("a request for a certain worker", () => {
     const channel = await waitOnChannel(endpointId, affinity);
     await agent.ask("POST", "/agent/v1/host/leave");
     expect(await channel.rung).toBe("look");
-    expect(await direct(endpointId, { affinity })).toEqual({ kind: "worker_gone" });
-    expect(await direct(endpointId, { affinity: { mode: "resume", workerId: "never" } })).toEqual({
+    expect(await forward(endpointId, { affinity })).toEqual({ kind: "worker_gone" });
+    expect(await forward(endpointId, { affinity: { mode: "resume", workerId: "never" } })).toEqual({
       kind: "worker_gone",
     });
   });
@@ -169,7 +177,7 @@ describe("requests of an endpoint", () => {
     const { workerId: secondWorkerId, link: other } = await secondHost(endpointId);
     other.ready(secondWorkerId);
     await untilReady(endpointId, secondWorkerId);
-    const replies = Array.from({ length: 6 }, () => direct(endpointId));
+    const replies = Array.from({ length: 6 }, () => forward(endpointId));
     const opened = { first: [] as number[], second: [] as number[] };
     for (let count = 0; count < 3; count += 1) {
       const [one, two] = [await link.open(), await other.open()];
@@ -179,7 +187,7 @@ describe("requests of an endpoint", () => {
     }
     for (const stream of opened.second) other.answer(stream, "");
     await Promise.all(opened.second.map(() => Promise.race(replies)));
-    const next = [direct(endpointId), direct(endpointId), direct(endpointId)];
+    const next = [forward(endpointId), forward(endpointId), forward(endpointId)];
     for (const _ of next) other.answer((await other.open()).stream, ""); // fewest in flight
     await Promise.all(next);
     for (const stream of opened.first) link.answer(stream, "");
@@ -195,25 +203,25 @@ describe("requests of an endpoint", () => {
     await liar.heard();
     const affinity = { mode: "strict", workerId } as const;
     for (let count = 0; count < 3; count += 1) {
-      const reply = direct(endpointId, { affinity });
+      const reply = forward(endpointId, { affinity });
       link.answer((await link.open()).stream, "");
       expect((await reply).kind).toBe("answer");
     }
     link.ready();
     await link.heard();
-    expect((await direct(endpointId)).kind).toBe("wait");
+    expect((await forward(endpointId)).kind).toBe("wait");
     expect(liar.unread).toEqual([]);
   });
 
   test("do not go to workers that are leaving", async ({ expect }) => {
     const { endpointId, link } = await linkedEndpoint(api);
     await configure(endpointId, { workersMin: 0, workersMax: 0 });
-    expect((await direct(endpointId)).kind).toBe("wait");
+    expect((await forward(endpointId)).kind).toBe("wait");
     expect(link.unread).toEqual([]);
   });
 
   test("write no row", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint(api);
+    const { endpointId, link, forward: call } = await linkedEndpoint(api);
     const once = async () => {
       const reply = call();
       link.answer((await link.open()).stream, "x");
@@ -251,7 +259,7 @@ describe("a link", () => {
   });
 
   test("survives a loss of the object's memory, with its reported workers", async ({ expect }) => {
-    const { endpointId, link, direct: call } = await linkedEndpoint(api);
+    const { endpointId, link, forward: call } = await linkedEndpoint(api);
     await evict(endpointId);
     const reply = call();
     link.answer((await link.open()).stream, "still there");

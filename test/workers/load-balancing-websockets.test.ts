@@ -3,7 +3,7 @@ import { FLAG_FIN, FRAME, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame
 import { WEBSOCKET_BACKLOG_MAX_BYTES } from "../../src/endpoint/load-balancing/socket-buffers.ts";
 import { UPGRADE_HEAD, UPGRADE_WORKER } from "../../src/durable/ports.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { bytesOf, direct, headOf, json, linkedEndpoint, text, type ScriptedLink } from "./link-client.ts";
+import { bytesOf, forward, headOf, json, linkedEndpoint, text, type ScriptedLink } from "./link-client.ts";
 import { endpointObject, evict } from "./object.ts";
 import { LINK_WINDOW_BYTES } from "../../src/link/link-window.ts";
 import { WEBSOCKET_MESSAGE_MAX_BYTES } from "../../src/link/link-messages.ts";
@@ -296,7 +296,7 @@ describe("a WebSocket whose object loses its memory", () => {
     expect(await client.next()).toBe("answer");
     await link.next(FRAME.CREDIT);
 
-    const reply = direct(endpointId);
+    const reply = forward(endpointId);
     const other = await link.open();
     expect(other.stream).not.toBe(stream);
     link.answer(other.stream, "");

@@ -12,9 +12,9 @@ const bytes = (content: string) => new TextEncoder().encode(content);
 
 describe("a request", () => {
   test("reaches its worker as it is, and its answer comes back in one piece", async ({ expect }) => {
-    const { link, workerId, direct } = await linkedEndpoint(api);
+    const { link, workerId, forward } = await linkedEndpoint(api);
     const head = { method: "PURGE", target: "/a?b=c", headers: [["X-A", "1"] as [string, string]] };
-    const reply = direct({ head: headOf(head) });
+    const reply = forward({ head: headOf(head) });
     const open = await link.open();
     expect(open).toMatchObject({ workerId, hasBody: false, head: { kind: "http", ...head } });
     link.answer(open.stream, "done");
@@ -30,8 +30,8 @@ describe("a request", () => {
   });
 
   test("carries a small body in the message that opens it", async ({ expect }) => {
-    const { link, direct } = await linkedEndpoint(api);
-    const reply = direct({ body: bytes("hello") });
+    const { link, forward } = await linkedEndpoint(api);
+    const reply = forward({ body: bytes("hello") });
     const { stream, hasBody } = await link.open();
     expect(hasBody).toBe(true);
     expect(link.unread).toHaveLength(1);
@@ -41,9 +41,9 @@ describe("a request", () => {
   });
 
   test("streams its body, piece by piece", async ({ expect }) => {
-    const { link, direct } = await linkedEndpoint(api);
+    const { link, forward } = await linkedEndpoint(api);
     const body = new WrittenBody();
-    const reply = direct({ body });
+    const reply = forward({ body });
     const { stream } = await link.open();
     for (const piece of ["one", "two", "three"]) {
       void body.writer.write(bytes(piece));
@@ -57,8 +57,8 @@ describe("a request", () => {
   });
 
   test("gets its answer chunk by chunk", async ({ expect }) => {
-    const { link, direct } = await linkedEndpoint(api);
-    const reply = direct();
+    const { link, forward } = await linkedEndpoint(api);
+    const reply = forward();
     const { stream } = await link.open();
     link.head(stream);
     const { body } = await answered(reply);
@@ -73,9 +73,9 @@ describe("a request", () => {
   });
 
   test("may be answered while its body is still on its way", async ({ expect }) => {
-    const { link, direct } = await linkedEndpoint(api);
+    const { link, forward } = await linkedEndpoint(api);
     const body = new WrittenBody();
-    const reply = direct({ body });
+    const reply = forward({ body });
     const { stream } = await link.open();
     link.head(stream);
     const reader = ((await answered(reply)).body as ReadableStream<Uint8Array>).getReader();

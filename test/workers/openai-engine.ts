@@ -125,7 +125,7 @@ export class OpenaiClient {
     return text;
   }
 
-  async hangUp(): Promise<void> {
+  async disconnect(): Promise<void> {
     this.#controller.abort();
     await this.#reader?.cancel().catch(() => {});
   }

@@ -178,7 +178,7 @@ describe("a client that hangs up", () => {
     const early = engine.ask(STREAMED);
     const first = await engine.take();
     await channelOf(engine.endpointId, "stream:2");
-    await early.hangUp();
+    await early.disconnect();
     await engine.until(first.id, "CANCELLED");
 
     const late = engine.ask(STREAMED);
@@ -186,7 +186,7 @@ describe("a client that hangs up", () => {
     await engine.yields(second, 1, frame("H"));
     expect(await late.next()).toBe(frame("H"));
     await channelOf(engine.endpointId, "stream:3");
-    await late.hangUp();
+    await late.disconnect();
     await engine.until(second.id, "CANCELLED");
     const { stops } = await engine.agent.exchange(engine.endpointId);
     expect(stops.map(({ jobId }) => jobId)).toContain(second.id);
@@ -199,7 +199,7 @@ describe("a client that hangs up", () => {
     await engine.yields(job, 1, frame("H") + DONE);
     expect(await client.next()).toBe(frame("H") + DONE);
     await channelOf(engine.endpointId, "stream:2");
-    await client.hangUp();
+    await client.disconnect();
     await engine.complete(job, ["H"]);
     expect(await engine.statusOf(job.id)).toBe("COMPLETED");
   });
@@ -211,7 +211,7 @@ describe("a client that hangs up", () => {
     await engine.yields(job, 1, frame("H"), DONE);
     await engine.complete(job, ["H"]);
     await client.rest();
-    await client.hangUp();
+    await client.disconnect();
     expect(await engine.statusOf(job.id)).toBe("COMPLETED");
   });
 });

@@ -240,7 +240,7 @@ describe("a client that hangs up", () => {
     await channelOf(engine.endpointId, "job:2");
     const behind = engine.ask(QUESTION);
     await channelOf(engine.endpointId, "job:3");
-    await Promise.all([client.hangUp(), behind.hangUp()]);
+    await Promise.all([client.disconnect(), behind.disconnect()]);
     await engine.until(job.id, "CANCELLED");
     await noChannelOf(engine.endpointId, "job");
     const { stops } = await engine.agent.exchange(engine.endpointId);

@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { DIRECT_METHODS } from "../../src/gateway/load-balancing/operations.ts";
+import { LOAD_BALANCED_METHODS } from "../../src/gateway/load-balancing/operations.ts";
 import { makeDocument } from "../../src/gateway/docs/openapi/document.ts";
 import { edgeRoutes } from "../../src/routes.ts";
 
@@ -47,7 +47,7 @@ const OF_WORKERS = "ALL /lb/:endpointId/*";
 
 function routesOfWorkers(): readonly string[] {
   const isThere = edgeRoutes().routes.some(({ method, path }) => `${method} ${path}` === OF_WORKERS);
-  return isThere ? DIRECT_METHODS.map((method) => `${method} /lb/{endpointId}/{path}`) : [];
+  return isThere ? LOAD_BALANCED_METHODS.map((method) => `${method} /lb/{endpointId}/{path}`) : [];
 }
 
 test("every route is documented, and everything documented is a route", ({ expect }) => {

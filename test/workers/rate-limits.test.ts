@@ -281,7 +281,7 @@ describe("requests in progress", () => {
     await untilOnChannels(endpointId, full, expectFull);
     await expectFull();
 
-    for (const client of clients.splice(0, 3)) client.hangUp();
+    for (const client of clients.splice(0, 3)) client.disconnect();
     await until(async () => (await look()).status === 200, "a slot is free");
     const path = `/v2/${endpointId}/status/${job.id}?wait=60000`;
     clients.push(...Array.from({ length: 3 }, () => new WaitingClient(path)));
@@ -358,7 +358,7 @@ class WaitingClient {
     void this.reply.catch(() => undefined); // it may have hung up
   }
 
-  hangUp(): void {
+  disconnect(): void {
     this.#controller.abort();
   }
 

@@ -68,11 +68,11 @@ describe("a timeline", () => {
   test("covers a job that waited for a cold start", async ({ expect }) => {
     const { endpointId, agent, timeline } = await queuedJob();
     const { assignments, revision } = await agent.sync();
-    const { workerId = "", revision: release = 0 } = assignments[0] ?? {};
+    const { workerId = "", revision: version = 0 } = assignments[0] ?? {};
     const says = (state: WorkerReport["state"], ago: WorkerReport["ago"]) =>
       agent.sync({
         appliedRevision: revision,
-        workers: [{ workerId, endpointId, revision: release, state, ...(ago && { ago }) }],
+        workers: [{ workerId, endpointId, revision: version, state, ...(ago && { ago }) }],
       });
     passTime(1_000);
     await says("pulling", { pullStarted: 400 });

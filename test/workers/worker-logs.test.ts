@@ -405,9 +405,9 @@ describe("a follower", () => {
     expect(reply.follow).toBeGreaterThan(0);
     expect(await send(printed(0, ["x"]), live)).toEqual({ follows: [{ endpointId, follow: reply.follow }] });
 
-    const heldAgain = agent.exchange(endpointId, { holdMs: 10_000, follow: reply.follow ?? -1 });
+    const nextCall = agent.exchange(endpointId, { holdMs: 10_000, follow: reply.follow ?? -1 });
     await events[Symbol.asyncDispose]();
-    expect((await heldAgain).follow).toBe(0);
+    expect((await nextCall).follow).toBe(0);
     expect(await send(printed(0, ["y"]), live)).toEqual({ follows: [{ endpointId, follow: 0 }] });
   });
 

@@ -23,13 +23,13 @@ type Env = {
   readonly LINKED: DurableObjectNamespace<LinkedObject>;
 };
 
-async function direct(request: Request, env: Env, transport: string, target: string): Promise<Response> {
+async function forward(request: Request, env: Env, transport: string, target: string): Promise<Response> {
   const head = encodeHead(request, target);
   const body = await bodyOf(request);
   const answer =
     transport === "polled"
       ? await env.POLLED.getByName("endpoint").request(head, body)
-      : await env.LINKED.getByName("endpoint").direct(head, body, request.headers.has("content-length"));
+      : await env.LINKED.getByName("endpoint").forward(head, body, request.headers.has("content-length"));
   return toResponse(answer as Answer);
 }
 
@@ -50,7 +50,7 @@ export default {
     if (pathname === "/turn") return turn(request, env);
     if (pathname === "/link") return env.LINKED.getByName("endpoint").fetch(request);
     const transport = pathname.slice(1, pathname.indexOf("/", 1));
-    return direct(request, env, transport, pathname.slice(transport.length + 1) + search);
+    return forward(request, env, transport, pathname.slice(transport.length + 1) + search);
   },
 };
 

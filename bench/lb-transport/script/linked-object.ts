@@ -26,7 +26,7 @@ export class LinkedObject extends DurableObject {
   }
 
   /** A client's request. */
-  async direct(head: Uint8Array, body: Body, isLengthKnown: boolean): Promise<Answer> {
+  async forward(head: Uint8Array, body: Body, isLengthKnown: boolean): Promise<Answer> {
     const leave = enterObject();
     const [link] = this.ctx.getWebSockets();
     if (!link) throw new Error("There is no link.");

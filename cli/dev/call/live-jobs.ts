@@ -6,7 +6,7 @@ import {
   endLine,
   endRejected,
   JobCalls,
-  type JobView,
+  type FollowedJob,
   lacksModules,
 } from "../../calls/job-calls.ts";
 import { functionCall, hashesOf } from "./live-request.ts";
@@ -76,7 +76,7 @@ export class LiveJobs {
     call: QueueCall,
     endpointId: string,
     sentSources: ReadonlySet<string>,
-  ): Promise<JobView | Response> {
+  ): Promise<FollowedJob | Response> {
     const { line } = context;
     const lines = this.#dependencies.lines.expect(endpointId, line);
     try {
@@ -98,7 +98,7 @@ export class LiveJobs {
     call: QueueCall,
     endpointId: string,
     sentSources: ReadonlySet<string>,
-  ): Promise<JobView | Response> {
+  ): Promise<FollowedJob | Response> {
     const { endpoint, line } = context;
     const { job = NO_JOB } = call;
     const isPlain = endpoint.resource.client_mode === true;
@@ -113,7 +113,7 @@ export class LiveJobs {
     return submitted;
   }
 
-  async #watch(endpointId: string, submitted: JobView, line: CallLine): Promise<void> {
+  async #watch(endpointId: string, submitted: FollowedJob, line: CallLine): Promise<void> {
     const lines = this.#dependencies.lines.expect(endpointId, line);
     lines.ofJob(submitted.id);
     await this.#calls.watch(endpointId, submitted, line).finally(() => lines.ended());

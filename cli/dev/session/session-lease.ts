@@ -7,7 +7,7 @@
 import { randomBytes } from "node:crypto";
 import { LIVE_PREFIX } from "../../../src/contract/flash/flash-live.ts";
 import { ensureApp } from "../../deploy/target.ts";
-import { ServiceError, type Service } from "../../service/service.ts";
+import { ServiceFailure, type Service } from "../../service/service.ts";
 import {
   createSession,
   isSessionNotFound,
@@ -45,7 +45,7 @@ export async function openSession(service: Service, appName: string): Promise<Op
       return (await service.mutate(createSession, { input })).createFlashEnvironment;
     } catch (error) {
       // An app that was created for sessions is deleted with the last one, perhaps just now.
-      if (left === 0 || !(error instanceof ServiceError) || !RETRIED.includes(error.code)) throw error;
+      if (left === 0 || !(error instanceof ServiceFailure) || !RETRIED.includes(error.code)) throw error;
     }
   }
 }

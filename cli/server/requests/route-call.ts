@@ -1,5 +1,5 @@
 /** Calls of the routes of load-balanced endpoints. */
-import { DIRECT_BODY_MAX_BYTES } from "../../../src/contract/limits.ts";
+import { LOAD_BALANCED_BODY_MAX_BYTES } from "../../../src/contract/limits.ts";
 import { RequestError, methodResponse, answerObserved } from "./responses.ts";
 import type { Call } from "./queue-call.ts";
 import { wholeRequest } from "./request-body.ts";
@@ -21,7 +21,7 @@ export async function answerRouteCall({ endpoint, request, path, calls, log }: C
     if (endpoint.problem !== undefined)
       throw new RequestError(503, `${endpoint.name} cannot be called now: ${endpoint.problem}`);
     if (declaresRoutes(endpoint) && methods.length === 0) throw unknownRoute(endpoint, request.method, path);
-    return await calls.route(endpoint, await wholeRequest(request, DIRECT_BODY_MAX_BYTES), path, line);
+    return await calls.route(endpoint, await wholeRequest(request, LOAD_BALANCED_BODY_MAX_BYTES), path, line);
   });
 }
 

@@ -1,6 +1,6 @@
 import { LOG_LINE_MAX_BYTES } from "../../../src/contract/agent/log.ts";
 
-/** What a worker prints, as a runtime hands it on. */
+/** What a worker prints, as a runtime passes it on. */
 
 export type OutputLine = {
   /** When it was printed, in microseconds since 1970. */

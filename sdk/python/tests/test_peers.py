@@ -28,7 +28,7 @@ def worker(monkeypatch: pytest.MonkeyPatch, app: None) -> None:
     monkeypatch.setenv("FLASH_ENVIRONMENT_ID", "env1")
 
 
-def tells(addresses: Any) -> Any:
+def answering(addresses: Any) -> Any:
     def answer(document: str, variables: dict[str, Any]) -> Any:
         if "flashEnvironment(" in document:
             assert variables == {"id": "env1"}
@@ -40,7 +40,7 @@ def tells(addresses: Any) -> Any:
 
 
 def test_a_peer_is_called_at_the_address_of_the_manifest(edge: Edge) -> None:
-    edge.graphql(tells({"peer": "https://edge.example/v2/ep1"}))
+    edge.graphql(answering({"peer": "https://edge.example/v2/ep1"}))
     edge.on(PEER, DONE)
     assert asyncio.run(peer()) == 5
     (call,) = edge.seen(PEER)
@@ -49,7 +49,7 @@ def test_a_peer_is_called_at_the_address_of_the_manifest(edge: Edge) -> None:
 
 
 def test_an_endpoint_of_an_own_image_is_a_peer_too(edge: Edge) -> None:
-    edge.graphql(tells({"llm": "https://edge.example/v2/ep1"}))
+    edge.graphql(answering({"llm": "https://edge.example/v2/ep1"}))
     edge.on(PEER, DONE)
     client = Endpoint(name="llm", image="me/llm:1")
     assert asyncio.run(client.runsync({"a": 1})).output == 5
@@ -58,7 +58,7 @@ def test_an_endpoint_of_an_own_image_is_a_peer_too(edge: Edge) -> None:
 
 
 def test_the_manifest_is_asked_for_once_in_a_while(edge: Edge) -> None:
-    edge.graphql(tells({"peer": "https://edge.example/v2/ep1"}))
+    edge.graphql(answering({"peer": "https://edge.example/v2/ep1"}))
     edge.on(PEER, DONE)
 
     async def twice() -> None:
@@ -74,7 +74,7 @@ def test_the_manifest_is_asked_for_once_in_a_while(edge: Edge) -> None:
     "addresses", [None, {}, {"other": "https://edge.example/v2/ep2"}, {"peer": 3}, {"peer": "x"}]
 )
 def test_a_peer_that_the_manifest_lacks_is_called_by_name(edge: Edge, addresses: Any) -> None:
-    edge.graphql(tells(addresses))
+    edge.graphql(answering(addresses))
     edge.on(BY_NAME, DONE)
     assert asyncio.run(peer()) == 5
     assert edge.seen(BY_NAME)[0].headers["x-flash-endpoint"] == "peer"
@@ -90,22 +90,22 @@ def test_without_an_environment_id_a_peer_is_called_by_name(
 
 
 def test_a_peer_that_has_moved_is_called_by_name_and_looked_up_again(edge: Edge) -> None:
-    edge.graphql(tells({"peer": "https://edge.example/v2/ep1"}))
+    edge.graphql(answering({"peer": "https://edge.example/v2/ep1"}))
     edge.on(BY_NAME, DONE)
     assert asyncio.run(peer()) == 5  # ep1 is a 404.
-    edge.graphql(tells({"peer": "https://edge.example/v2/ep3"}))
+    edge.graphql(answering({"peer": "https://edge.example/v2/ep3"}))
     edge.on("POST /v2/ep3/runsync", {**DONE, "output": 6})
     assert asyncio.run(peer()) == 6
 
 
 def test_a_peer_that_is_nowhere_is_named(edge: Edge) -> None:
-    edge.graphql(tells({}))
+    edge.graphql(answering({}))
     with pytest.raises(EndpointNotFoundError, match="'peer' was not found in app 'shop'"):
         asyncio.run(peer())
 
 
 def test_a_service_that_fails_three_times_is_asked_a_fourth_time(edge: Edge) -> None:
-    said = tells({"peer": "https://edge.example/v2/ep1"})
+    said = answering({"peer": "https://edge.example/v2/ep1"})
     failures: list[Any] = [Answer(500), Answer(429), Hangup()]
     edge.graphql(lambda document, variables: failures.pop(0) if failures else said(document, variables))
     edge.on(PEER, DONE)
@@ -135,9 +135,9 @@ def test_addresses_are_kept_for_300_seconds_and_longer_while_the_service_fails(e
     def address() -> str | None:
         return directory.address(connection, "env1", "peer")
 
-    edge.graphql(tells({"peer": "first"}))
+    edge.graphql(answering({"peer": "first"}))
     assert address() == "first"
-    edge.graphql(tells({"peer": "second"}))
+    edge.graphql(answering({"peer": "second"}))
     now += CACHE_SECONDS - 1
     assert address() == "first"
     now += 1

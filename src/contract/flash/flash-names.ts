@@ -1,6 +1,7 @@
 /** Names of flash apps, and the constants that clients and the edge share. */
 import * as z from "zod";
 import { NAME_MAX_CHARACTERS } from "../limits.ts";
+import { formatReasons } from "../validation-issues.ts";
 
 /** Names of apps, environments and endpoints of app code: they become part of file names, URLs and generated code. */
 export const flashNameSchema = z
@@ -11,6 +12,12 @@ export const flashNameSchema = z
     /^[A-Za-z0-9][A-Za-z0-9_-]*$/,
     "must begin with a letter or digit, and hold letters, digits, - and _ only",
   );
+
+/** Why such a name is invalid, to be read after it; undefined for a valid one. */
+export function flashNameIssue(name: string): string | undefined {
+  const { error } = flashNameSchema.safeParse(name);
+  return error && formatReasons(error);
+}
 
 /** Environment that a deployment creates when it names none. */
 export const DEFAULT_ENVIRONMENT = "production";

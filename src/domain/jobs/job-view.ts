@@ -1,5 +1,5 @@
 /** Jobs as clients see them: the one mapping of job states to wire statuses. */
-import type { JobView as ViewWith, QueueView, RequestRow, WireStatus } from "../../contract/job.ts";
+import type { JobView, QueueView, RequestRow, WireStatus } from "../../contract/job.ts";
 import { JOB_STATES, type StoredJob, type JobState, type Payload } from "./job-machine.ts";
 
 const WIRE_STATUS: Record<JobState, WireStatus> = {
@@ -10,9 +10,6 @@ const WIRE_STATUS: Record<JobState, WireStatus> = {
   cancelled: "CANCELLED",
   timed_out: "TIMED_OUT",
 };
-
-/** A job as its reader sees it; the gateway splices the JSON of `output` in. */
-export type JobView = ViewWith<Payload | null>;
 
 export type ViewExtras = {
   readonly progress: Payload | null;
@@ -25,7 +22,11 @@ export type ViewExtras = {
  * Encodes a job. Both times are integers in every state; strict clients also want a worker id on every reply but a
  * waiting one, so a job without a worker has "".
  */
-export function viewJob(id: string, job: StoredJob, { progress, queue, now }: ViewExtras): JobView {
+export function viewJob(
+  id: string,
+  job: StoredJob,
+  { progress, queue, now }: ViewExtras,
+): JobView<Payload | null> {
   const view = { id, status: WIRE_STATUS[job.state], ...timesOf(job, now) };
   if (job.state === "queued") return { ...view, ...(queue && { queue }), ...retriesOf(job), output: null };
   const base = { ...view, workerId: job.workerId ?? "" };

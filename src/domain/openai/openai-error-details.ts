@@ -2,7 +2,7 @@
 import { ERRORS, type QueueErrorCode, cutMessage } from "../../contract/errors.ts";
 import type { JsonValue } from "../../json/raw-json.ts";
 import type { OpenaiErrorBody } from "../../contract/openai.ts";
-import type { JobView } from "../jobs/job-view.ts";
+import type { JobView } from "../../contract/job.ts";
 import { readPythonLiteral } from "./python-literal.ts";
 
 export type OpenaiErrorDetails = OpenaiErrorBody["error"] & {

@@ -50,7 +50,7 @@ class World {
     return this.#list().map(({ version }) => version);
   }
 
-  release(isBad: boolean): void {
+  changeVersion(isBad: boolean): void {
     this.version += 1;
     this.#placedForEviction = null;
     if (isBad) this.bad.add(this.version);
@@ -210,7 +210,7 @@ const changes: fc.Arbitrary<Event> = fc.oneof(
   fc.boolean().map(
     (isBad): Event =>
       (world) =>
-        world.release(isBad),
+        world.changeVersion(isBad),
   ),
   fc.nat(6).map(
     (desired): Event =>
@@ -233,7 +233,7 @@ test("one release: capacity never falls below what was there, by more than one w
     fc.property(scene, ([[desired, more], free, isBad, events]) => {
       const world = new World(desired, desired + more, desired + free);
       const least = world.serving - (free > 0 ? 0 : 1);
-      world.release(isBad);
+      world.changeVersion(isBad);
       for (const event of events) {
         event(world);
         if (world.serving < least) world.violations.push(`${world.serving} of ${desired} serve`);
@@ -255,7 +255,7 @@ test("releases, rescaling and losses in any order: bounded, no job is cut short,
       const world = new World(desired, desired + more, desired + free);
       for (const event of given) event(world);
       world.rescale(desired);
-      world.release(false);
+      world.changeVersion(false);
       world.settle();
       const current = world.versions.filter((version) => version === world.version).length;
       if (current !== world.versions.length || current !== desired) {

@@ -107,30 +107,30 @@ class SimulatedBalancer {
     const workers = this.#workers.map(({ workerId, readyAt, ends, freeSinceAt }) => {
       return { workerId, isReady: readyAt <= now, jobs: ends.length, isDraining: false, freeSinceAt };
     });
-    const clocks = { idleSinceAt: this.#idleSinceAt, leftAt: this.#leftAt };
-    const release = planScaleDown(
-      { workers, ...growth, hasWaitingJobs: hasWaitingJobs, ...clocks },
+    const times = { idleSinceAt: this.#idleSinceAt, leftAt: this.#leftAt };
+    const scaleDown = planScaleDown(
+      { workers, ...growth, hasWaitingJobs: hasWaitingJobs, ...times },
       this.#config,
       now,
     );
-    for (const worker of this.#workers.filter(({ workerId }) => release.leaving.includes(workerId))) {
+    for (const worker of this.#workers.filter(({ workerId }) => scaleDown.leaving.includes(workerId))) {
       if (worker.ends.length > 0) this.violations.push(`${worker.workerId} left with a request`);
       const freeMs = now - worker.freeSinceAt;
       if (freeMs < this.#scene.idleTimeoutSeconds * SECOND && worker.readyAt <= now)
         this.violations.push(`${worker.workerId} left after ${freeMs} ms`);
     }
-    if (release.leaving.length > 0) this.#leftAt = now;
-    this.#workers = this.#workers.filter(({ workerId }) => !release.leaving.includes(workerId));
+    if (scaleDown.leaving.length > 0) this.#leftAt = now;
+    this.#workers = this.#workers.filter(({ workerId }) => !scaleDown.leaving.includes(workerId));
     if (
-      release.desired <
+      scaleDown.desired <
       Math.min(Math.ceil((running + load.normalQueued) / this.#scene.scalerValue), this.#scene.workersMax)
     )
       this.violations.push(
-        `${release.desired} workers are desired for ${running + load.normalQueued} requests`,
+        `${scaleDown.desired} workers are desired for ${running + load.normalQueued} requests`,
       );
-    this.#demand = { desired: release.desired, grownAt: now };
-    this.#reviewAt = release.reviewAt;
-    while (this.#workers.length < release.desired) {
+    this.#demand = { desired: scaleDown.desired, grownAt: now };
+    this.#reviewAt = scaleDown.reviewAt;
+    while (this.#workers.length < scaleDown.desired) {
       this.#ids += 1;
       const readyAt = now + this.#scene.coldStartMs;
       this.#workers.push({ workerId: `w${this.#ids}`, readyAt, freeSinceAt: readyAt, usedAt: 0, ends: [] });

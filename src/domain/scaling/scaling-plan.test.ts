@@ -178,7 +178,7 @@ const workerSet: fc.Arbitrary<WorkerSetSample> = fc.record({
   idleSinceAt: fc.option(fc.nat(20 * SECOND).map((age) => NOW - age)),
   leftAt: fc.nat(5 * SECOND).map((age) => NOW - age),
 });
-const releaseConfig = fc.record({
+const scaleDownConfig = fc.record({
   workersMax: fc.integer({ min: 5, max: 25 }),
   idleTimeoutSeconds: fc.integer({ min: 1, max: 15 }),
 });
@@ -186,7 +186,7 @@ const releaseConfig = fc.record({
 describe("who leaves", () => {
   test("is never busy, and never one of those that the load or workersMin asks for", () => {
     fc.assert(
-      fc.property(workerSet, releaseConfig, (given, limits) => {
+      fc.property(workerSet, scaleDownConfig, (given, limits) => {
         const { leaving, desired, draining } = planScaleDown(given, limits, NOW);
         const jobsOf = (id: string) => given.workers.find(({ workerId }) => workerId === id)?.jobs ?? -1;
         const stay = given.workers.length - leaving.length;
@@ -203,7 +203,7 @@ describe("who leaves", () => {
 
   test("was free for idleTimeout, or is above workersMax, or is not ready", () => {
     fc.assert(
-      fc.property(workerSet, releaseConfig, (given, limits) => {
+      fc.property(workerSet, scaleDownConfig, (given, limits) => {
         const { leaving } = planScaleDown(given, limits, NOW);
         const isAllowed = (id: string) => {
           const worker = given.workers.find(({ workerId }) => workerId === id);
@@ -218,7 +218,7 @@ describe("who leaves", () => {
 
   test("is nobody when the decision is made again at once", () => {
     fc.assert(
-      fc.property(workerSet, releaseConfig, (given, limits) => {
+      fc.property(workerSet, scaleDownConfig, (given, limits) => {
         const { leaving, desired } = planScaleDown(given, limits, NOW);
         const workers = given.workers.filter(({ workerId }) => !leaving.includes(workerId));
         const leftAt = leaving.length > 0 ? NOW : given.leftAt;
@@ -230,7 +230,7 @@ describe("who leaves", () => {
 
   test("is reviewed when it may change: never without anyone to go, never in the past", () => {
     fc.assert(
-      fc.property(workerSet, releaseConfig, (given, limits) => {
+      fc.property(workerSet, scaleDownConfig, (given, limits) => {
         const { reviewAt, leaving, desired } = planScaleDown(given, limits, NOW);
         if (reviewAt === null) return true;
         const workers = given.workers.filter(({ workerId }) => !leaving.includes(workerId));
@@ -255,7 +255,7 @@ describe("who leaves", () => {
         isDraining: false,
         freeSinceAt: NOW - 60 * SECOND + index,
       }));
-    const release = (count: number) =>
+    const scaleDown = (count: number) =>
       planScaleDown(
         {
           workers: free(count),
@@ -268,8 +268,8 @@ describe("who leaves", () => {
         { workersMax: 100, idleTimeoutSeconds: 5 },
         NOW,
       );
-    expect(release(3)).toEqual({ desired: 2, leaving: ["w0"], draining: [], reviewAt: NOW + SECOND });
-    expect(release(80).leaving).toHaveLength(10);
+    expect(scaleDown(3)).toEqual({ desired: 2, leaving: ["w0"], draining: [], reviewAt: NOW + SECOND });
+    expect(scaleDown(80).leaving).toHaveLength(10);
   });
 });
 

@@ -120,14 +120,14 @@ class SimulatedEndpoint {
       idleSinceAt: this.#idleSinceAt,
       leftAt: this.#leftAt,
     };
-    const release = planScaleDown(workerSet, config, now);
-    if (release.leaving.length > 0) this.#leftAt = now;
+    const scaleDown = planScaleDown(workerSet, config, now);
+    if (scaleDown.leaving.length > 0) this.#leftAt = now;
     this.#demand = {
-      desired: release.desired,
-      grownAt: release.desired > this.#demand.desired ? now : this.#demand.grownAt,
+      desired: scaleDown.desired,
+      grownAt: scaleDown.desired > this.#demand.desired ? now : this.#demand.grownAt,
     };
-    this.#workers = this.#workers.filter(({ id }) => !release.leaving.includes(id));
-    while (this.#workers.length < release.desired) {
+    this.#workers = this.#workers.filter(({ id }) => !scaleDown.leaving.includes(id));
+    while (this.#workers.length < scaleDown.desired) {
       this.#started += 1;
       const readyAt = now + coldStartMs;
       this.#workers.push({ id: `w${this.#started}`, readyAt, freeSinceAt: readyAt, usedAt: 0, ends: [] });

@@ -19,7 +19,7 @@ const answer = fc.oneof(
 const attempts = fc.array(fc.tuple(fc.nat(10_000), answer), { minLength: WEBHOOK_ATTEMPTS });
 
 /** Attempts one after the other, each when it is due, until there is nothing more to do. */
-function carryOut(delivery: Delivery, outcomes: readonly (readonly [number, object])[]): Delivery {
+function perform(delivery: Delivery, outcomes: readonly (readonly [number, object])[]): Delivery {
   let current = delivery;
   for (const [durationMs, outcome] of outcomes) {
     if (current.nextAt === null) break;
@@ -31,7 +31,7 @@ function carryOut(delivery: Delivery, outcomes: readonly (readonly [number, obje
 test("a delivery ends by its first success or by its last attempt", ({ expect }) => {
   fc.assert(
     fc.property(attempts, (outcomes) => {
-      const over = carryOut(fresh(1_000), outcomes);
+      const over = perform(fresh(1_000), outcomes);
       const codes = over.attempts.map(({ statusCode = 0 }) => statusCode >= 200 && statusCode < 300);
       expect(over.nextAt).toBeNull();
       expect(codes.indexOf(true)).toBe(codes.includes(true) ? codes.length - 1 : -1);
@@ -44,7 +44,7 @@ test("a delivery ends by its first success or by its last attempt", ({ expect })
 test("no attempt begins sooner than the pause after the one before has ended", ({ expect }) => {
   fc.assert(
     fc.property(attempts, (outcomes) => {
-      const { attempts: made } = carryOut(fresh(1_000), outcomes);
+      const { attempts: made } = perform(fresh(1_000), outcomes);
       for (const [index, { at }] of made.entries()) {
         const before = made[index - 1];
         if (before) expect(at - (before.at + before.durationMs)).toBeGreaterThanOrEqual(WEBHOOK_RETRY_MS);
@@ -54,14 +54,14 @@ test("no attempt begins sooner than the pause after the one before has ended", (
 });
 
 test("a redelivery has all attempts again, and the log keeps the last ones", ({ expect }) => {
-  let delivery = carryOut(
+  let delivery = perform(
     fresh(0),
     Array.from({ length: WEBHOOK_ATTEMPTS }, () => [1, { statusCode: 500 }]),
   );
   for (let round = 1; round <= WEBHOOK_LOG_MAX; round += 1) {
     delivery = redelivered(delivery, round * 1_000_000);
     expect(stateOfDelivery(delivery)).toBe("pending");
-    delivery = carryOut(delivery, [
+    delivery = perform(delivery, [
       [1, {}],
       [1, {}],
       [1, { statusCode: 204 }],

@@ -10,7 +10,7 @@ import type {
   Ack,
   ChunkAck,
   Chunks,
-  DispatchedJob,
+  Claim,
   ExchangeAnswer,
   ExchangeCall,
   RunningAttempt,
@@ -104,7 +104,7 @@ export class AgentHandlers {
     return stored !== undefined && (ownsJob(stored, attempt, hostId) || hasOutput(stored, key));
   }
 
-  dispatched(stored: QueueEntry, request: WorkerRequest): DispatchedJob {
+  claimOf(stored: QueueEntry, request: WorkerRequest): Claim {
     return {
       jobId: publicId(stored),
       attempt: stored.job.attempt,
@@ -220,7 +220,7 @@ export class AgentHandlers {
     }
   }
 
-  #claim(call: ExchangeCall, now: number): DispatchedJob[] {
+  #claim(call: ExchangeCall, now: number): Claim[] {
     const { storage, queue, dispatch } = this.#parts;
     const { claimable } = storage;
     if (claimable === 0) return [];
@@ -228,7 +228,7 @@ export class AgentHandlers {
     const takers = [...slots].map((workerId) => ({ workerId, hostId: call.hostId }));
     return queue.claim(takers, now, ANSWER_INPUTS_MAX_BYTES).map((claimed) => {
       dispatch.delivering(claimed.seq, call);
-      return this.dispatched(claimed, claimed.request);
+      return this.claimOf(claimed, claimed.request);
     });
   }
 }

@@ -9,14 +9,14 @@
 import { sizeOf } from "../../domain/jobs/job-machine.ts";
 import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
 import type { Taker } from "../queue/claims.ts";
-import type { DispatchedJob, ExchangeCall, Slots } from "../messages.ts";
+import type { Claim, ExchangeCall, Slots } from "../messages.ts";
 
 /** An answer to an agent brings no further job once the inputs in it have this size together. */
 export const ANSWER_INPUTS_MAX_BYTES = 20_000_000;
 
 /** How a waiting exchange ends: with jobs; to look again; superseded by a newer one; or with nothing. */
 export type WaitEnd =
-  | { readonly kind: "jobs"; readonly jobs: readonly DispatchedJob[] }
+  | { readonly kind: "jobs"; readonly jobs: readonly Claim[] }
   | { readonly kind: "look" }
   | { readonly kind: "superseded" }
   | { readonly kind: "quiet" };
@@ -26,7 +26,7 @@ type ExchangeRef = { readonly session: string; readonly turn: number };
 class WaitingExchange {
   readonly hostId: string;
   readonly ref: ExchangeRef;
-  readonly jobs: DispatchedJob[] = [];
+  readonly jobs: Claim[] = [];
   readonly ended: Promise<WaitEnd>;
   readonly #free: Map<string, number>;
   readonly #end: (end: WaitEnd) => void;
@@ -58,7 +58,7 @@ class WaitingExchange {
     return workerId;
   }
 
-  give(job: DispatchedJob): void {
+  give(job: Claim): void {
     this.jobs.push(job);
     this.#inputBytes += sizeOf(job.input);
   }
@@ -78,7 +78,7 @@ class WaitingExchange {
 
 /** A slot that a waiting agent offers, taken for a job of this same turn. */
 export type OpenSlot = Taker & {
-  readonly give: (job: DispatchedJob, seq: number) => void;
+  readonly give: (job: Claim, seq: number) => void;
   /** There is no job for it after all. */
   readonly putBack: () => void;
 };
@@ -137,7 +137,7 @@ export class Dispatch {
     for (const waiting of this.#waiting.values()) {
       const workerId = waiting.takeSlot();
       if (workerId === undefined) continue;
-      const give = (job: DispatchedJob, seq: number) => {
+      const give = (job: Claim, seq: number) => {
         waiting.give(job);
         this.delivering(seq, waiting.ref);
       };

@@ -175,7 +175,7 @@ export class AgentExchanges {
     const claims = queue.claim(slots, now, ANSWER_INPUTS_MAX_BYTES);
     for (const [index, slot] of slots.entries()) {
       const claimed = claims[index];
-      if (claimed) slot.give(handlers.dispatched(claimed, claimed.request), claimed.seq);
+      if (claimed) slot.give(handlers.claimOf(claimed, claimed.request), claimed.seq);
       else slot.putBack();
     }
     dispatch.flush();

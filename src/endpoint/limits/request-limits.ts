@@ -16,7 +16,7 @@ import type { Counted, Limited, Quota, RateLimited, SlotRef } from "../messages.
 import { RequestSlots } from "./request-slots.ts";
 
 /** Load-balanced requests of an endpoint that wait for a worker at once. */
-export const DIRECT_WAITING_MAX = 2_000;
+export const LOAD_BALANCED_WAITING_MAX = 2_000;
 
 /** When a request in progress ends, or a queue or storage empties, is unknown; a client may retry after these times. */
 const CONCURRENT_RETRY_MS = 1_000;
@@ -121,7 +121,7 @@ export class RequestSlot {
   /** Keeps the slot beyond this call, for a caller that continues to wait; it must bring the reference back. */
   keep(now: number): SlotRef {
     const id = crypto.randomUUID();
-    this.#slots.handOver(id, now);
+    this.#slots.moveOutside(id, now);
     this.#isTaken = false;
     return { operation: this.#operation, id };
   }

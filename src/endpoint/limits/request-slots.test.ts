@@ -3,11 +3,11 @@ import { RequestSlots } from "./request-slots.ts";
 
 const NOW = 1_800_000_000_000;
 
-/** Slots with one request that was admitted and handed over as "a". */
-function withHandedOver(): RequestSlots {
+/** Slots with one request that was admitted and moved outside as "a". */
+function withMovedOutside(): RequestSlots {
   const slots = new RequestSlots();
   slots.enter();
-  slots.handOver("a", NOW);
+  slots.moveOutside("a", NOW);
   return slots;
 }
 
@@ -19,12 +19,12 @@ describe("a request has one slot", () => {
     const isFull = () => slots.isFull(1, NOW);
     const steps = [
       () => slots.enter(),
-      () => slots.handOver("a", NOW),
+      () => slots.moveOutside("a", NOW),
       () => slots.waitOnChannel("a", NOW + 90_000),
       () => slots.notified("a", NOW),
       () => slots.closed("a"), // the notified channel closes
       () => slots.resume("a"),
-      () => slots.handOver("b", NOW),
+      () => slots.moveOutside("b", NOW),
       () => slots.waitOnChannel("b", NOW + 90_000),
       () => slots.closed("a"), // and is reported closed once more
     ];
@@ -38,14 +38,14 @@ describe("a request has one slot", () => {
   });
 
   test("that it loses when its channel closes before it was notified", ({ expect }) => {
-    const slots = withHandedOver();
+    const slots = withMovedOutside();
     slots.waitOnChannel("a", NOW + 90_000);
     slots.closed("a");
     expect(slots.isFull(1, NOW)).toBe(false);
   });
 
   test("that is free some seconds later when the caller never came to the channel", ({ expect }) => {
-    const slots = withHandedOver();
+    const slots = withMovedOutside();
     expect(slots.isFull(1, NOW + 1_000)).toBe(true);
     expect(slots.isFull(1, NOW + 10_000)).toBe(false);
   });
@@ -53,7 +53,7 @@ describe("a request has one slot", () => {
   test("that is free some seconds after the wait's end, if the channel was never reported closed", ({
     expect,
   }) => {
-    const slots = withHandedOver();
+    const slots = withMovedOutside();
     slots.waitOnChannel("a", NOW + 90_000);
     expect(slots.isFull(1, NOW + 90_000)).toBe(true);
     expect(slots.isFull(1, NOW + 100_000)).toBe(false);

@@ -2,7 +2,7 @@
  * The requests of one operation that are in progress. A request has one slot for as long as it lasts, in one of three
  * states:
  *
- * S1  In a call inside the object. The call's end gives the slot back, or hands it over to S2.
+ * S1  In a call inside the object. The call's end gives the slot back, or moves it to S2.
  * S2  Between the object and a wake-up channel, in either direction, for a moment. If the client does not come, it or its
  *     Worker script is gone; HANDOVER_MS later the slot is free.
  * S3  On a wake-up channel. The open socket is the slot, so it outlasts the object's memory and ends with the client.
@@ -39,7 +39,7 @@ export class RequestSlots {
   }
 
   /** The caller continues to wait elsewhere, under this id. */
-  handOver(id: string, now: number): void {
+  moveOutside(id: string, now: number): void {
     this.#inside -= 1;
     this.#outside.set(id, { untilAt: now + HANDOVER_MS, isWaiting: false });
   }

@@ -1,6 +1,6 @@
 /** The body of an answer: bytes until it is read, then a stream whose reader gives the credit. */
 import { ignoreFailure } from "../../std/errors.ts";
-import { DIRECT_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { LOAD_BALANCED_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import { ReceiveWindow, type WindowBudget } from "../../link/link-window.ts";
 
 export type AnswerPort = {
@@ -31,7 +31,7 @@ export class AnswerBody {
   take(piece: Uint8Array): "taken" | "beyond_credit" | "too_large" {
     if (!this.#window.received(piece.byteLength)) return "beyond_credit";
     this.#bytes += piece.byteLength;
-    if (this.#bytes > DIRECT_BODY_MAX_BYTES) return "too_large";
+    if (this.#bytes > LOAD_BALANCED_BODY_MAX_BYTES) return "too_large";
     if (piece.byteLength === 0) return "taken";
     if (this.#writer) this.#write(this.#writer, piece);
     else this.#pieces.push(piece);

@@ -3,7 +3,7 @@ import { WindowBudget, LINK_WINDOW_BYTES, LINK_WINDOWS_BUDGET_BYTES } from "../.
 import type { Reset, ResetReason } from "../../link/link-messages.ts";
 import { readRequestWaiter, type RequestWaiter, type WaitingRequests } from "./waiting-requests.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
-import { DIRECT_WAITING_MAX } from "../limits/request-limits.ts";
+import { LOAD_BALANCED_WAITING_MAX } from "../limits/request-limits.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
 import type { RequestTracker } from "./request-tracker.ts";
 import { HttpStream, type HttpReply } from "./http-stream.ts";
@@ -16,7 +16,7 @@ import type { PlacedRequest, Streams } from "./streams.ts";
 import { UpgradeStream, type Opened } from "./upgrade-stream.ts";
 
 /** Requests of an endpoint that workers have at once. */
-export const DIRECT_REQUESTS_MAX = 1_000;
+export const LOAD_BALANCED_REQUESTS_MAX = 1_000;
 
 export type ForwardHandlersParts = {
   readonly scaling: Pick<Autoscaler, "availabilityOf" | "resume">;
@@ -94,7 +94,7 @@ export class ForwardHandlers {
     const waiter = readRequestWaiter(query, now);
     const response = waitingRequests.open(
       waiter,
-      requests.waiting >= DIRECT_WAITING_MAX || this.#isServed(waiter),
+      requests.waiting >= LOAD_BALANCED_WAITING_MAX || this.#isServed(waiter),
     );
     this.#countWaiting();
     return response;
@@ -103,7 +103,7 @@ export class ForwardHandlers {
   /** Notifies requests that need not wait any longer, or whose wait cannot succeed. */
   notify(): void {
     if (this.#parts.waitingRequests.count === 0) return;
-    let free = DIRECT_REQUESTS_MAX - this.#parts.streams.count;
+    let free = LOAD_BALANCED_REQUESTS_MAX - this.#parts.streams.count;
     this.#parts.waitingRequests.notify((waiter) => free > 0 && this.#isServed(waiter) && (free -= 1) >= 0);
     this.#countWaiting();
   }
@@ -140,7 +140,8 @@ export class ForwardHandlers {
     const now = Date.now();
     const aborted = this.#aborted.get(call.requestId);
     if (aborted) return { kind: "failed", ...aborted, workerId: null };
-    if (streams.count >= DIRECT_REQUESTS_MAX) return { kind: "overloaded", limit: DIRECT_REQUESTS_MAX };
+    if (streams.count >= LOAD_BALANCED_REQUESTS_MAX)
+      return { kind: "overloaded", limit: LOAD_BALANCED_REQUESTS_MAX };
     const worker = workers.choose(call.affinity, now, refused);
     if (worker) {
       workers.used(worker.workerId);
@@ -148,8 +149,8 @@ export class ForwardHandlers {
     }
     this.#wakeRequested(call.affinity);
     const absence = workers.absence(call.affinity);
-    const isFull = absence.kind === "wait" && requests.waiting >= DIRECT_WAITING_MAX;
-    return isFull ? { kind: "overloaded", limit: DIRECT_WAITING_MAX } : absence;
+    const isFull = absence.kind === "wait" && requests.waiting >= LOAD_BALANCED_WAITING_MAX;
+    return isFull ? { kind: "overloaded", limit: LOAD_BALANCED_WAITING_MAX } : absence;
   }
 
   /** A worker on standby is resumed for a request that asks for that. */

@@ -10,7 +10,7 @@ import {
 } from "../../link/link-frame.ts";
 import { resetSchema, type Reset, decodeJson } from "../../link/link-messages.ts";
 import type { WindowBudget } from "../../link/link-window.ts";
-import { DIRECT_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { LOAD_BALANCED_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { ForwardFailure, ForwardReply } from "./messages.ts";
 import { RequestBody, type RequestSource } from "./request-body.ts";
@@ -199,6 +199,6 @@ const BROKEN_OFF: Reset = { reason: "aborted", detail: "The client broke off its
 const UNWANTED: Reset = { reason: "aborted", detail: "The answer was complete before the request." };
 
 function tooLarge(what: "request" | "answer"): Reset {
-  const detail = `The body of the ${what} has more than ${DIRECT_BODY_MAX_BYTES} bytes.`;
+  const detail = `The body of the ${what} has more than ${LOAD_BALANCED_BODY_MAX_BYTES} bytes.`;
   return { reason: "too_large", detail };
 }

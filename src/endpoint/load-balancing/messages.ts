@@ -17,7 +17,7 @@ export type ForwardCall = {
   readonly requestId: string;
   /** A RequestHead as JSON, which the object passes on as it is. */
   readonly head: Uint8Array;
-  /** Null: the request has none. Bytes: all of it, DIRECT_INLINE_BODY_BYTES at most. */
+  /** Null: the request has none. Bytes: all of it, LOAD_BALANCED_INLINE_BODY_BYTES at most. */
   readonly body: Uint8Array | BodySource | null;
   /** How many bytes a BodySource has, if its client has announced it. */
   readonly bodyBytes?: number | null;

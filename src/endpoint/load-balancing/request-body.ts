@@ -1,6 +1,6 @@
 /** The body of a request: read from its source, and sent as the agent gives credit. */
 import { ignoreFailure } from "../../std/errors.ts";
-import { DIRECT_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { LOAD_BALANCED_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import { LINK_FRAME_MAX_BYTES, NO_PAYLOAD } from "../../link/link-frame.ts";
 import { LINK_WINDOW_MAX_BYTES, SendWindow } from "../../link/link-window.ts";
 import type { BodySource } from "./messages.ts";
@@ -71,7 +71,7 @@ export class RequestBody {
       if (this.#isStopped) return "stopped";
       if (!piece) break;
       this.#bytes += piece.byteLength;
-      if (this.#bytes > DIRECT_BODY_MAX_BYTES) return "too_large";
+      if (this.#bytes > LOAD_BALANCED_BODY_MAX_BYTES) return "too_large";
       const end = await this.#sendPiece(piece);
       if (end) return end;
       source.next();

@@ -9,7 +9,7 @@ import { measureWorkers } from "../../domain/metrics/worker-counts.ts";
 import { startObstacleOf } from "../../domain/rollouts/rollout-progress.ts";
 import type { FeatureHooks } from "../commit-hooks.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
-import { DIRECT_WAITING_MAX, type RequestLimits } from "../limits/request-limits.ts";
+import { LOAD_BALANCED_WAITING_MAX, type RequestLimits } from "../limits/request-limits.ts";
 import type { ActivityReply, HealthReply, TotalsReply, UsageReply } from "../messages.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
@@ -81,7 +81,8 @@ export class MetricsHandlers {
       limits: {
         windowMs: RATE_WINDOW_MS,
         runningWorkers: limits.runningWorkers,
-        queueDepth: config?.type === "LB" ? DIRECT_WAITING_MAX : (config?.queueDepthMax ?? QUEUE_DEPTH_MAX),
+        queueDepth:
+          config?.type === "LB" ? LOAD_BALANCED_WAITING_MAX : (config?.queueDepthMax ?? QUEUE_DEPTH_MAX),
         operations: forEachOperation((operation) => limits.limitOf(operation)),
       },
       usage: {

@@ -65,7 +65,7 @@ export class Autoscaler {
   /** Workers that get no more jobs and leave after those they have. */
   #draining: ReadonlySet<string> = new Set();
   /** Workers that get no jobs for now, and may get some again. */
-  #heldBack: ReadonlySet<string> = new Set();
+  #withheld: ReadonlySet<string> = new Set();
   /** Workers that get no jobs: those that leave, those that will, and those held back. */
   #closed: ReadonlySet<string> = new Set();
   /** A number of these workers leave as soon as they have no job. */
@@ -146,7 +146,7 @@ export class Autoscaler {
     const worker = this.#parts.facts.report.workers.find((one) => one.workerId === workerId);
     if (!worker || worker.state === "stopping") return "gone";
     if (worker.state === "standby") return "standby";
-    const isHeld = this.#heldBack.has(workerId) && !this.#draining.has(workerId);
+    const isHeld = this.#withheld.has(workerId) && !this.#draining.has(workerId);
     if (this.#closed.has(workerId) && !isHeld) return "leaving";
     return worker.state === "ready" && !isHeld ? "ready" : "coming";
   }
@@ -310,14 +310,14 @@ export class Autoscaler {
     rolling: RolloutPlan | undefined,
   ): AdmissionChange {
     this.#either = rolling?.either ?? NO_CHOICE;
-    const isAsBefore = !rolling && leaving.length + draining.length + this.#heldBack.size === 0;
+    const isAsBefore = !rolling && leaving.length + draining.length + this.#withheld.size === 0;
     if (isAsBefore && !this.#hasNews) return UNCHANGED;
     this.#hasNews = false;
     const before = this.#closed;
     this.#draining = new Set([...draining, ...(rolling?.draining ?? NONE)]);
-    this.#heldBack = new Set([...this.#draining, ...(rolling?.onHold ?? NONE)]);
+    this.#withheld = new Set([...this.#draining, ...(rolling?.onHold ?? NONE)]);
     const left = workersIn(this.#desired.leaving, this.#parts.facts.report.workers);
-    this.#closed = new Set([...left, ...this.#heldBack]);
+    this.#closed = new Set([...left, ...this.#withheld]);
     const hasReopened = [...before].some(
       (workerId) => !this.#closed.has(workerId) && this.#workerSet.has(workerId),
     );

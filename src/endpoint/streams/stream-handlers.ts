@@ -1,6 +1,7 @@
 /** Streams of jobs: chunks drained by polls, or read from a position on. */
-import { isFinal } from "../../domain/jobs/job-machine.ts";
-import { wireStatusOf, type JobView } from "../../domain/jobs/job-view.ts";
+import type { JobView } from "../../contract/job.ts";
+import { isFinal, type Payload } from "../../domain/jobs/job-machine.ts";
+import { wireStatusOf } from "../../domain/jobs/job-view.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
 import type { ChunkStore } from "./chunk-store.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
@@ -16,7 +17,7 @@ export type StreamHandlersParts = {
   readonly limits: RequestLimits;
   readonly commit: GroupCommit;
   readonly notifier: StreamNotifier;
-  readonly jobs: { readonly view: (stored: QueueEntry) => JobView };
+  readonly jobs: { readonly view: (stored: QueueEntry) => JobView<Payload | null> };
 };
 
 /** Notifies readers of streams: calls inside the object, and those on wake-up channels. */
@@ -42,8 +43,8 @@ export class StreamHandlers {
    * The chunks that no earlier call got; waits up to `holdMs` for some. A caller that has waited before brings back the
    * slot that it got.
    */
-  drain(jobId: string, holdMs: number, keptSlot: SlotRef | null): Promise<Limited<DrainOutcome>> {
-    return this.#admit<DrainOutcome>(keptSlot, (slot) => this.#drainNow(jobId, holdMs, slot));
+  drain(jobId: string, holdMs: number, continuedSlot: SlotRef | null): Promise<Limited<DrainOutcome>> {
+    return this.#admit<DrainOutcome>(continuedSlot, (slot) => this.#drainNow(jobId, holdMs, slot));
   }
 
   /** Chunks after a position, in batches; drains nothing, and all reads of a stream are one request. */
@@ -51,9 +52,11 @@ export class StreamHandlers {
     jobId: string,
     position: number,
     holdMs: number,
-    keptSlot: SlotRef | null,
+    continuedSlot: SlotRef | null,
   ): Promise<Limited<ReadStreamOutcome>> {
-    return this.#admit<ReadStreamOutcome>(keptSlot, (slot) => this.#readNow(jobId, position, holdMs, slot));
+    return this.#admit<ReadStreamOutcome>(continuedSlot, (slot) =>
+      this.#readNow(jobId, position, holdMs, slot),
+    );
   }
 
   /** Opens the wake-up channel of `?stream=…&after=…`, on which a client waits for chunks. */
@@ -65,11 +68,11 @@ export class StreamHandlers {
   }
 
   #admit<Outcome extends object>(
-    keptSlot: SlotRef | null,
+    continuedSlot: SlotRef | null,
     read: (slot: RequestSlot) => Promise<Outcome>,
   ): Promise<Limited<Outcome>> {
     const { limits } = this.#parts;
-    return keptSlot ? limits.resume(keptSlot, read) : limits.admit("stream", Date.now(), read);
+    return continuedSlot ? limits.resume(continuedSlot, read) : limits.admit("stream", Date.now(), read);
   }
 
   async #drainNow(jobId: string, holdMs: number, slot: RequestSlot): Promise<DrainOutcome> {
@@ -104,9 +107,9 @@ export class StreamHandlers {
     const runs = this.#parts.chunks.after(stored.seq, position);
     const isEnded = isFinal(stored.job.state);
     const isOver = isEnded && runs.length === 0;
-    const keptSlot = isOver ? null : slot.keep(Date.now());
+    const continuedSlot = isOver ? null : slot.keep(Date.now());
     const view = this.#parts.jobs.view(stored);
-    return { kind: "found", view, attempt: stored.job.attempt, isFinal: isEnded, runs, slot: keptSlot };
+    return { kind: "found", view, attempt: stored.job.attempt, isFinal: isEnded, runs, slot: continuedSlot };
   }
 
   /** The job, after a moment in which chunks may have come if there are none after the position yet. */

@@ -9,7 +9,7 @@ import { resultKey } from "../../durable/stored-payload.ts";
 import type {
   Chunks,
   AttemptReport,
-  DispatchedJob,
+  Claim,
   ExchangeAnswer,
   ExchangeCall,
   RunningAttempt,
@@ -136,7 +136,7 @@ function answerParts(bucket: R2Bucket, { jobs, ...answer }: ExchangeAnswer): Jso
   return spliceParts({ acks, chunkAcks, stops, follow }, "jobs", ["[", ...encoded, "]"]);
 }
 
-function jobParts(bucket: R2Bucket, job: DispatchedJob): JsonPart[] {
+function jobParts(bucket: R2Bucket, job: Claim): JsonPart[] {
   const { jobId, attempt, workerId, executionTimeoutMs, optionsJson } = job;
   const input = job.input.kind === "inline" ? job.input.json : storedPart(bucket, job.input);
   const members = mergeJson({ id: jobId, attempt, workerId, executionTimeoutMs }, optionsJson);

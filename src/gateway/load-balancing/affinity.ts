@@ -5,8 +5,8 @@ import { ServiceError } from "../../contract/errors.ts";
 import { AFFINITY_HEADER } from "./headers.ts";
 
 /** How long a request waits for a worker, and one that asks for a certain worker. */
-export const DIRECT_WAIT_MS = 2 * 60_000;
-export const DIRECT_STRICT_WAIT_MS = 5 * 60_000;
+export const LOAD_BALANCED_WAIT_MS = 2 * 60_000;
+export const LOAD_BALANCED_STRICT_WAIT_MS = 5 * 60_000;
 
 const MODES: ReadonlyMap<string, Affinity["mode"]> = new Map([
   ["strict", "strict"],
@@ -38,5 +38,5 @@ export function writeAffinity(affinity: Affinity | null): Record<string, string>
 
 /** How long a request waits for a worker. */
 export function waitLimitMs(affinity: Affinity | null): number {
-  return affinity === null || affinity.mode === "soft" ? DIRECT_WAIT_MS : DIRECT_STRICT_WAIT_MS;
+  return affinity === null || affinity.mode === "soft" ? LOAD_BALANCED_WAIT_MS : LOAD_BALANCED_STRICT_WAIT_MS;
 }

@@ -8,7 +8,7 @@ import { AFFINITY_HEADER, fromByteString, endToEndHeaders } from "./headers.ts";
 import { copyStream, type Watch } from "./stream-copy.ts";
 
 /** Time until a worker begins its answer, and between two pieces of it. */
-export const DIRECT_TIME_LIMIT_MS = 5.5 * 60_000;
+export const LOAD_BALANCED_TIME_LIMIT_MS = 5.5 * 60_000;
 
 export type WorkerAnswer = Extract<ForwardReply, { kind: "answer" }>;
 
@@ -75,7 +75,7 @@ function streamAnswer(
   const { readable, writable } =
     length === null ? new IdentityTransformStream() : new FixedLengthStream(Number(length));
   const response = new Response(readable, init);
-  listener.waitUntil(copyStream(body, writable, { ...listener, limitMs: DIRECT_TIME_LIMIT_MS }));
+  listener.waitUntil(copyStream(body, writable, { ...listener, limitMs: LOAD_BALANCED_TIME_LIMIT_MS }));
   return response;
 }
 

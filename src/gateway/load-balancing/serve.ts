@@ -2,10 +2,10 @@
 import { clientAddress } from "../../auth/client-address.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { DIRECT_BODY_MAX_BYTES, DIRECT_INLINE_BODY_BYTES } from "../../contract/limits.ts";
+import { LOAD_BALANCED_BODY_MAX_BYTES, LOAD_BALANCED_INLINE_BODY_BYTES } from "../../contract/limits.ts";
 import {
-  DIRECT_HEADERS_MAX,
-  DIRECT_TARGET_MAX_CHARACTERS,
+  LOAD_BALANCED_HEADERS_MAX,
+  LOAD_BALANCED_TARGET_MAX_CHARACTERS,
   type RequestHead,
   encodeJson,
 } from "../../link/link-messages.ts";
@@ -14,7 +14,7 @@ import type { ForwardCall } from "../../endpoint/load-balancing/messages.ts";
 import type { Env } from "../../env.ts";
 import { type ErrorFormat, loadBalancingFormat, renderLoadBalancingError } from "../errors.ts";
 import { readAffinity } from "./affinity.ts";
-import { type ClientConnection, openAnswer, DIRECT_TIME_LIMIT_MS } from "./answer.ts";
+import { type ClientConnection, openAnswer, LOAD_BALANCED_TIME_LIMIT_MS } from "./answer.ts";
 import type { Place } from "./endpoint-url.ts";
 import { isUpgrade, requestHead } from "./request-head.ts";
 import { openUpgrade, requestUpgrade } from "./upgrade.ts";
@@ -55,7 +55,7 @@ async function answer(context: ServeContext, endpoint: EndpointConfig, place: Pl
     affinity,
     signal: request.signal,
     executionCtx,
-    limitMs: DIRECT_TIME_LIMIT_MS,
+    limitMs: LOAD_BALANCED_TIME_LIMIT_MS,
   });
   const seen = { requestId: search.requestId, client: clientAddress(env, request) };
   const head = encodeJson(limitHead(requestHead(request, place, seen)));
@@ -80,14 +80,17 @@ async function answer(context: ServeContext, endpoint: EndpointConfig, place: Pl
 
 /** Limits of the link, checked here so that exceeding them does not look like a failure of the worker. */
 function limitHead(head: RequestHead): RequestHead {
-  if (head.target.length > DIRECT_TARGET_MAX_CHARACTERS) {
+  if (head.target.length > LOAD_BALANCED_TARGET_MAX_CHARACTERS) {
     throw new ServiceError(
       "invalid_input",
-      `Path and query may have ${DIRECT_TARGET_MAX_CHARACTERS} characters. Send what is longer in the body.`,
+      `Path and query may have ${LOAD_BALANCED_TARGET_MAX_CHARACTERS} characters. Send what is longer in the body.`,
     );
   }
-  if (head.headers.length > DIRECT_HEADERS_MAX) {
-    throw new ServiceError("invalid_input", `A request may have ${DIRECT_HEADERS_MAX} headers. Send fewer.`);
+  if (head.headers.length > LOAD_BALANCED_HEADERS_MAX) {
+    throw new ServiceError(
+      "invalid_input",
+      `A request may have ${LOAD_BALANCED_HEADERS_MAX} headers. Send fewer.`,
+    );
   }
   return head;
 }
@@ -98,15 +101,15 @@ function limitHead(head: RequestHead): RequestHead {
  */
 export async function requestBody(request: Request): Promise<ForwardCall["body"]> {
   const length = announcedLength(request);
-  if (length !== null && length > DIRECT_BODY_MAX_BYTES) {
+  if (length !== null && length > LOAD_BALANCED_BODY_MAX_BYTES) {
     throw new ServiceError(
       "payload_too_large",
-      `The body is larger than ${DIRECT_BODY_MAX_BYTES / 1_000_000} MB. Send less, or put the data into storage and send its URL.`,
+      `The body is larger than ${LOAD_BALANCED_BODY_MAX_BYTES / 1_000_000} MB. Send less, or put the data into storage and send its URL.`,
     );
   }
   if (request.body === null || length === 0) return null;
   const { body } = request;
-  if (length === null || length > DIRECT_INLINE_BODY_BYTES) return { open: async () => body };
+  if (length === null || length > LOAD_BALANCED_INLINE_BODY_BYTES) return { open: async () => body };
   return new Uint8Array(await request.arrayBuffer().catch(() => rejectCutBody()));
 }
 

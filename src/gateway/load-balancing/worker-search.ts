@@ -1,7 +1,7 @@
 /** Finds a worker for one request: calls the object until there is one, or the time limit is over. */
 import { ignoreFailure } from "../../std/errors.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
-import { DIRECT_TIME_LIMIT_MS } from "./answer.ts";
+import { LOAD_BALANCED_TIME_LIMIT_MS } from "./answer.ts";
 import type { ResetReason } from "../../link/link-messages.ts";
 import type { Affinity, NoWorker, ForwardFailure } from "../../endpoint/load-balancing/messages.ts";
 import type { Unconfigured } from "../../endpoint/messages.ts";
@@ -139,7 +139,7 @@ function workerTimeout(why: string): ServiceError {
 function workerTooSlow(workerId: string | null): ServiceError {
   return new ServiceError(
     "worker_too_slow",
-    `The worker did not begin its answer within ${DIRECT_TIME_LIMIT_MS / 60_000} minutes. ` +
+    `The worker did not begin its answer within ${LOAD_BALANCED_TIME_LIMIT_MS / 60_000} minutes. ` +
       "Answer earlier and send the rest as it comes, or use an endpoint with a queue.",
     { workerId },
   );

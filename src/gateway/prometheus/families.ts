@@ -93,7 +93,7 @@ function workerFamilies(endpoints: readonly MeasuredEndpoint[]): Family[] {
   return [
     gauge("edgerun_endpoint_workers", "Workers by their state.", states),
     gauge(
-      "edgerun_endpoint_workers_wanted",
+      "edgerun_endpoint_workers_desired",
       "Workers that the autoscaler requests.",
       each(({ desired }) => desired),
     ),

@@ -15,7 +15,7 @@ import { containerFields } from "../../management/nouns/container.ts";
 import { endpointFields, endpointPatchSchema, type EndpointPatch } from "../../management/nouns/endpoint.ts";
 import { fromNested, nestedInput, nestedNames, valueAt } from "../../management/nouns/field.ts";
 import { nestedBody } from "./nesting.ts";
-import { parseNested, type Places } from "./patch.ts";
+import { parsePatch, type Places } from "../rest/patch.ts";
 
 const containerPlaces = nestedNames(containerFields);
 const places: Places = {
@@ -149,7 +149,7 @@ function withCudaOf(source: TemplateRecord | undefined, own: Sent, { hasGpu }: C
 }
 
 function parseEndpoint(patch: object): EndpointPatch {
-  return parseNested(endpointPatchSchema, patch, places, containerPlaces);
+  return parsePatch(endpointPatchSchema, patch, places, containerPlaces);
 }
 
 /** Settings of a container over those of a template; variables are merged where `mergesEnv`, else replaced. */

@@ -18,7 +18,7 @@ import {
 } from "./endpoint-bodies.ts";
 import { endpointSchema, showAll, showOne } from "./endpoint-view.ts";
 import { pageOf, pageQuerySchema, pageSchema } from "./page.ts";
-import { withPlaces } from "./patch.ts";
+import { withPlaces } from "../rest/patch.ts";
 import { FIND, REMOVE, v2Route, WRITE } from "./route.ts";
 
 export const endpointRoutes = [

@@ -4,12 +4,11 @@
  */
 import type { Handler } from "hono";
 import * as z from "zod";
-import { ServiceError } from "../../contract/errors.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import { invalidInput } from "../../contract/validation-issues.ts";
 import { parseInput } from "../../management/input-schemas.ts";
 import type { RequestContext } from "../../management/context.ts";
-import { readJson } from "../body.ts";
+import { readJson, requireObject } from "../body.ts";
 import type { RestApi, RestContext } from "../rest/context.ts";
 import type { Call, ErrorStatus, OnRequest, Operation, Route } from "../route.ts";
 
@@ -37,7 +36,7 @@ export function v2Route<
     const call = {
       params: context.req.param(),
       query: readQuery(query, context.req.query()),
-      body: body && parseInput(body, await readObject(context)),
+      body: body && parseInput(body, requireObject(await readJson(context.req.raw, CONTROL_BODY_MAX_BYTES))),
     };
     const value = await serve(context.get("request"), call as Call<On, Query, Body>);
     return answer === undefined ? context.body(null, 204) : context.json(value ?? {}, success);
@@ -49,17 +48,5 @@ export function v2Route<
 function readQuery<Query extends z.ZodObject>(schema: Query, sent: unknown): z.output<Query> {
   const parsed = schema.safeParse(sent);
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map(({ path, message }) => ({
-    path: path.length === 0 ? ["query"] : path,
-    message,
-  }));
-  throw invalidInput({ issues });
-}
-
-async function readObject(context: RestContext): Promise<Readonly<Record<string, unknown>>> {
-  const read = z
-    .record(z.string(), z.unknown())
-    .safeParse(await readJson(context.req.raw, CONTROL_BODY_MAX_BYTES));
-  if (read.success) return read.data;
-  throw new ServiceError("invalid_input", "body: must be a JSON object");
+  throw invalidInput(parsed.error, "query");
 }

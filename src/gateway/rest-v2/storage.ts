@@ -26,7 +26,7 @@ import {
 } from "../../management/secrets/registry-auths.ts";
 import { nest, nestedAnswer, nestedBody } from "./nesting.ts";
 import { pageOf, pageQuerySchema, pageSchema } from "./page.ts";
-import { parseNested, withPlaces } from "./patch.ts";
+import { parsePatch, withPlaces } from "../rest/patch.ts";
 import { FIND, REMOVE, v2Route, WRITE } from "./route.ts";
 
 /** Hosts offer one kind of storage. */
@@ -84,7 +84,7 @@ export const volumeRoutes = [
           throw new ServiceError("not_implemented", `type: hosts offer one kind of storage, ${TYPE}`);
         }
         const sent = fromNested(volumeFields, body, "creation");
-        return showVolume(await createVolume(request, parseNested(volumeCreationSchema, sent, places)));
+        return showVolume(await createVolume(request, parsePatch(volumeCreationSchema, sent, places)));
       }),
   }),
   v2Route({
@@ -105,7 +105,7 @@ export const volumeRoutes = [
     answer: volumeSchema,
     serve: async (request, { params, body }) => {
       const sent = fromNested(volumeFields, body, "update");
-      return showVolume(await changeVolume(request, params.id, parseNested(volumePatchSchema, sent, places)));
+      return showVolume(await changeVolume(request, params.id, parsePatch(volumePatchSchema, sent, places)));
     },
   }),
   v2Route({
@@ -151,7 +151,7 @@ export const registryRoutes = [
     example: { name: "ghcr", username: "acme", password: "secret" },
     answer: registrySchema,
     serve: async (request, { body }) =>
-      showRegistry(await createRegistryAuth(request, parseNested(registryAuthCreationSchema, body, {}))),
+      showRegistry(await createRegistryAuth(request, parsePatch(registryAuthCreationSchema, body))),
   }),
   v2Route({
     on: "GET /registries/{id}",

@@ -21,7 +21,7 @@ import { imageSchema } from "../../management/nouns/container.ts";
 import { templateFields, templatePatchSchema, type TemplatePatch } from "../../management/nouns/template.ts";
 import { nest, nestedAnswer, nestedBody } from "./nesting.ts";
 import { pageOf, pageQuerySchema, pageSchema } from "./page.ts";
-import { parseNested, withPlaces } from "./patch.ts";
+import { parsePatch, withPlaces } from "../rest/patch.ts";
 import { FIND, REMOVE, v2Route, WRITE } from "./route.ts";
 
 const places = nestedNames(templateFields);
@@ -115,11 +115,7 @@ export const publicTemplateRoutes = [
 ];
 
 function readPatch(body: object, kind: "creation" | "update"): TemplatePatch {
-  const { id: _, ...patch } = parseNested(
-    templatePatchSchema,
-    fromNested(templateFields, body, kind),
-    places,
-  );
+  const { id: _, ...patch } = parsePatch(templatePatchSchema, fromNested(templateFields, body, kind), places);
   return patch;
 }
 

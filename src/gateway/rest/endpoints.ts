@@ -16,7 +16,7 @@ import {
 import type { RequestContext } from "../../management/context.ts";
 import { withPost, type Route } from "../route.ts";
 import type { RestApi } from "./context.ts";
-import { parsePatch } from "./input.ts";
+import { parsePatch } from "./patch.ts";
 import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
 import { cpuSizes, VCPU_COUNT_DEFAULT, type RequestedCompute } from "../../management/nouns/compute.ts";
 import {

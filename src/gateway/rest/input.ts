@@ -1,10 +1,9 @@
 /** Reads the bodies of REST requests and names their invalid fields. */
-import * as z from "zod";
+import type * as z from "zod";
 import { ServiceError } from "../../contract/errors.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
-import { formatIssues } from "../../contract/validation-issues.ts";
 import { parseInput } from "../../management/input-schemas.ts";
-import { readJson } from "../body.ts";
+import { readJson, requireObject } from "../body.ts";
 import type { RestContext } from "./context.ts";
 import { nearestWord } from "./nearest-word.ts";
 
@@ -44,27 +43,7 @@ export async function readLooseInput<Schema extends z.ZodType>(
   return parseInput(schema, await readObject(context));
 }
 
+/** An empty body has no fields. */
 async function readObject(context: RestContext): Promise<Readonly<Record<string, unknown>>> {
-  const body = (await readJson(context.req.raw, CONTROL_BODY_MAX_BYTES)) ?? {};
-  const read = z.record(z.string(), z.unknown()).safeParse(body);
-  if (read.success) return read.data;
-  throw new ServiceError("invalid_input", "body: must be a JSON object");
-}
-
-/**
- * Validates a patch that was made of a REST body. Issues name the fields of REST: `restNames[field]` where the patch
- * has another name.
- */
-export function parsePatch<Schema extends z.ZodType>(
-  schema: Schema,
-  patch: unknown,
-  restNames: Readonly<Record<string, string>> = {},
-): z.output<Schema> {
-  const parsed = schema.safeParse(patch);
-  if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map(({ path: [field = "", ...rest], message }) => ({
-    path: [restNames[String(field)] ?? field, ...rest],
-    message,
-  }));
-  throw new ServiceError("invalid_input", formatIssues({ issues }));
+  return requireObject((await readJson(context.req.raw, CONTROL_BODY_MAX_BYTES)) ?? {});
 }

@@ -25,7 +25,7 @@ import {
 } from "../../management/endpoints/templates.ts";
 import { withPost, type Route } from "../route.ts";
 import type { RestApi } from "./context.ts";
-import { parsePatch } from "./input.ts";
+import { parsePatch } from "./patch.ts";
 import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
 
 const listQuery = z.object({

@@ -20,7 +20,7 @@ import {
 } from "../../management/nouns/volume.ts";
 import { withPost, type Route } from "../route.ts";
 import type { RestApi } from "./context.ts";
-import { parsePatch } from "./input.ts";
+import { parsePatch } from "./patch.ts";
 import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
 
 /** `PATCH /v1/networkvolumes/{id}` and `POST /v1/networkvolumes/{id}/update`. */

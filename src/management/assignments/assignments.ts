@@ -12,7 +12,7 @@ import {
   unstartable,
   type Assignment,
 } from "../../contract/agent/agent.ts";
-import { describeIssues } from "../../contract/lenient-list.ts";
+import { shortIssues } from "../../contract/lenient-list.ts";
 import type { AssignedWorker } from "../../fleet/messages.ts";
 import type { Env } from "../../env.ts";
 import { logFailure } from "../failure-log.ts";
@@ -149,14 +149,10 @@ export function toAssignment(
   const assignment = { ...whole, ...fields };
   const { error } = assignmentSchema.safeParse(assignment);
   if (!error) return assignment;
-  logFailure(
-    "assignment_unfit",
-    { workerId, endpointId: fixed.endpointId },
-    new Error(describeIssues(error)),
-  );
+  logFailure("assignment_unfit", { workerId, endpointId: fixed.endpointId }, new Error(shortIssues(error)));
   return problemAssignment(
     whole,
-    `No worker can be made of what is set (${describeIssues(error)}). Save the endpoint and its template again.`,
+    `No worker can be made of what is set (${shortIssues(error)}). Save the endpoint and its template again.`,
   );
 }
 

@@ -7,6 +7,7 @@
 import * as z from "zod";
 import { findGpuCard, type GpuCard, GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { ServiceError } from "../../contract/errors.ts";
+import { formatIssues } from "../../contract/validation-issues.ts";
 
 /** Nominal price of an hour, unless GPU_PRICES sets another: clients drop entries that cost nothing. */
 export const GPU_PRICE_PER_GB_HOUR = 0.001;
@@ -55,12 +56,7 @@ function parse(setting: string): GpuPrices {
   }
   const parsed = pricesSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  throw notConfigured(parsed.error.issues.map(describe).join("; "));
-}
-
-function describe(issue: z.core.$ZodIssue): string {
-  const reason = issue.code === "invalid_key" ? (issue.issues[0]?.message ?? issue.message) : issue.message;
-  return `${issue.path.join(".") || "it"}: ${reason}`;
+  throw notConfigured(formatIssues(parsed.error, "GPU_PRICES"));
 }
 
 function notConfigured(reason: string): ServiceError {

@@ -64,8 +64,8 @@ async function changedMeanwhile(
     sent.filter(({ id }) => !current.has(id)),
     async (gone) => await announceRemoval(context, gone),
   );
-  const rowVersions = new Map(sent.map(({ id, revision }) => [id, revision]));
-  return found.filter(({ id, revision }) => rowVersions.get(id) !== revision);
+  const rowVersions = new Map(sent.map(({ id, rowVersion }) => [id, rowVersion]));
+  return found.filter(({ id, rowVersion }) => rowVersions.get(id) !== rowVersion);
 }
 
 async function templatesOf(

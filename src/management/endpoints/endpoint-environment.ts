@@ -1,5 +1,5 @@
 /** What being part of a flash environment asks of an endpoint, and gives to it. */
-import { flashNameSchema } from "../../contract/flash/flash-names.ts";
+import { flashNameIssue } from "../../contract/flash/flash-names.ts";
 import { findEndpointOfEnvironment, type EndpointRecord } from "../../db/endpoints.ts";
 import { findPinnedBuild } from "../../db/flash/builds.ts";
 import type { RequestContext } from "../context.ts";
@@ -39,8 +39,8 @@ export async function requireMembership(
   if (flashEnvironmentId === null) return null;
   const { accountId } = context.principal;
   await requireOpenEnvironment(context, flashEnvironmentId);
-  const [issue] = flashNameSchema.safeParse(name).error?.issues ?? [];
-  if (issue) throw new ServiceError("invalid_input", `name: in a flash environment it ${issue.message}`);
+  const issue = flashNameIssue(name);
+  if (issue) throw new ServiceError("invalid_input", `name: in a flash environment it ${issue}`);
 
   const holder = await findEndpointOfEnvironment(context.db, accountId, flashEnvironmentId, name);
   if (holder === undefined || holder.id === endpointId) return flashEnvironmentId;

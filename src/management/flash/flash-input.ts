@@ -1,7 +1,7 @@
 /** Arguments of the operations on flash apps. */
 import * as z from "zod";
 import { sha256Schema } from "../../contract/agent/artifact.ts";
-import { flashNameSchema } from "../../contract/flash/flash-names.ts";
+import { flashNameIssue, flashNameSchema } from "../../contract/flash/flash-names.ts";
 import { flashManifestSchema, type FlashManifest } from "../../contract/flash/flash-manifest.ts";
 import { listedManifestSchema, readListedManifest } from "../../contract/flash/listed-manifest.ts";
 import {
@@ -58,9 +58,8 @@ const manifestSchema = z.unknown().transform((sent, context): FlashManifest => {
     return z.NEVER;
   }
   for (const name of Object.keys(read.data.resources)) {
-    const [issue] = flashNameSchema.safeParse(name).error?.issues ?? [];
-    if (issue)
-      context.addIssue({ code: "custom", message: `the name ${issue.message}`, path: ["resources", name] });
+    const issue = flashNameIssue(name);
+    if (issue) context.addIssue({ code: "custom", message: `the name ${issue}`, path: ["resources", name] });
   }
   if (storedBytes(read.data) > MANIFEST_MAX_BYTES) {
     context.addIssue(`must have at most ${MANIFEST_MAX_BYTES} bytes as JSON`);

@@ -1,22 +1,20 @@
 /** What clients set of a network volume. */
 import * as z from "zod";
 import { DATA_CENTERS, findDataCenter } from "../../catalog/data-centers.ts";
+import { NETWORK_VOLUME_MAX_GB } from "../../contract/limits.ts";
 import { nameSchema as restNameSchema } from "../../contract/rest/rest.ts";
 import type { networkVolume } from "../../db/schema.ts";
 import { nameSchema, optional, optionalNonEmpty, wholeNumber } from "../input-schemas.ts";
 import { patchShape, restInput, restOutput, type Fields } from "./field.ts";
-
-/** Size of one network volume. */
-const SIZE_MAX_GB = 4_000;
 
 const DATA_CENTER_IDS = DATA_CENTERS.map(({ id }) => id);
 
 const dataCenterSchema = z
   .string()
   .refine((id) => findDataCenter(id) !== undefined, `must be one of ${DATA_CENTER_IDS.join(", ")}`);
-const sizeSchema = wholeNumber(1, SIZE_MAX_GB);
+const sizeSchema = wholeNumber(1, NETWORK_VOLUME_MAX_GB);
 /** Typed clients of REST v2 know no smaller ones. */
-const nestedSizeSchema = wholeNumber(10, SIZE_MAX_GB);
+const nestedSizeSchema = wholeNumber(10, NETWORK_VOLUME_MAX_GB);
 
 type Column = keyof typeof networkVolume.$inferSelect;
 
@@ -34,7 +32,7 @@ export const changeableVolumeFields = {
   },
   size: {
     type: "Int",
-    input: `Whole GB, from 1 to ${SIZE_MAX_GB}; can grow, never shrink.`,
+    input: `Whole GB, from 1 to ${NETWORK_VOLUME_MAX_GB}; can grow, never shrink.`,
     output: "Whole GB.",
     patch: optional(sizeSchema),
     column: "sizeGb",

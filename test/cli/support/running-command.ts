@@ -18,13 +18,13 @@ export class RunningCommand implements AsyncDisposable {
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => {
         this.#output += text;
-        this.#tell();
+        this.#notify();
       });
     }
     // What it has started may hold its pipes longer than it lives.
     this.#over = once(this.#process, "exit").then(() => {
       this.#isOver = true;
-      this.#tell();
+      this.#notify();
     });
   }
 
@@ -63,7 +63,7 @@ export class RunningCommand implements AsyncDisposable {
     if (!this.#isOver) await this.end("SIGKILL");
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const resolve of this.#waiting) resolve();
     this.#waiting.clear();
   }

@@ -58,8 +58,8 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 @cache
-def _opener(is_direct: bool) -> urllib.request.OpenerDirector:
-    around = [urllib.request.ProxyHandler({})] if is_direct else []
+def _opener(bypasses_proxy: bool) -> urllib.request.OpenerDirector:
+    around = [urllib.request.ProxyHandler({})] if bypasses_proxy else []
     return urllib.request.build_opener(_NoRedirects, *around)
 
 

@@ -60,7 +60,7 @@ class ScriptedAgent:
         self.release()
         self._server.shutdown()
         self._server.server_close()
-        self._server.hang_up()
+        self._server.disconnect()
 
     # What a test does
 
@@ -125,7 +125,7 @@ class _Server(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Workers of tests are killed in the middle of whatever they do."""
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         for peer in list(self._peers):
             with contextlib.suppress(OSError):
                 peer.shutdown(socket.SHUT_RDWR)

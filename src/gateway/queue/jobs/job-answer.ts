@@ -2,7 +2,7 @@
 import { awaitWakeUp, CHANNEL_WAIT_MAX_MS } from "../../wake-up.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 import type { Payload } from "../../../domain/jobs/job-machine.ts";
-import type { JobView } from "../../../domain/jobs/job-view.ts";
+import type { JobView } from "../../../contract/job.ts";
 import { openPayload } from "../../../durable/stored-payload.ts";
 import type { SlotRef } from "../../../endpoint/messages.ts";
 import { endpointObject } from "../../../management/objects.ts";
@@ -14,7 +14,10 @@ import { callWithinLimits, slotQuery } from "../limits.ts";
  * The status body. The output is spliced in byte for byte; null is omitted, as clients expect it of handlers that
  * returned nothing.
  */
-export async function jobBody(context: QueueContext, { output, ...view }: JobView): Promise<JsonPart[]> {
+export async function jobBody(
+  context: QueueContext,
+  { output, ...view }: JobView<Payload | null>,
+): Promise<JsonPart[]> {
   const part = output && (await outputPart(context, output));
   if (part) return part === "null" ? [JSON.stringify(view)] : spliceParts(view, "output", [part]);
   // The output was removed with its job, or with the attempt that a retry replaced.
@@ -22,7 +25,7 @@ export async function jobBody(context: QueueContext, { output, ...view }: JobVie
   return [JSON.stringify(view)];
 }
 
-export async function jobResponse(context: QueueContext, view: JobView): Promise<Response> {
+export async function jobResponse(context: QueueContext, view: JobView<Payload | null>): Promise<Response> {
   return jsonResponse(context, await jobBody(context, view));
 }
 
@@ -34,7 +37,7 @@ async function outputPart({ env }: QueueContext, output: Payload): Promise<JsonP
 }
 
 /** The slot of an earlier call, and the job as that call has seen it if it has waited. */
-type WaitState = { readonly slot: SlotRef | null; readonly view?: JobView };
+type WaitState = { readonly slot: SlotRef | null; readonly view?: JobView<Payload | null> };
 
 /**
  * The job when it has ended, or its state at `untilAt`. All calls of one wait count as one request: each passes on the
@@ -45,7 +48,7 @@ export async function waitForJob(
   jobId: string,
   untilAt: number,
   state: WaitState,
-): Promise<JobView> {
+): Promise<JobView<Payload | null>> {
   const { signal } = context.req.raw;
   let { slot, view } = state;
   for (;;) {

@@ -1,9 +1,15 @@
 /** Operations on jobs. */
 import { ServiceError } from "../../../contract/errors.ts";
-import { flagSchema, remainingTtlSchema, requestsQuerySchema, waitSchema } from "../../../contract/job.ts";
+import {
+  flagSchema,
+  type JobView,
+  remainingTtlSchema,
+  requestsQuerySchema,
+  waitSchema,
+} from "../../../contract/job.ts";
 import { RUN_BODY_MAX_BYTES, RUNSYNC_BODY_MAX_BYTES, WAIT_DEFAULT_MS } from "../../../contract/limits.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
-import type { JobView } from "../../../domain/jobs/job-view.ts";
+import type { Payload } from "../../../domain/jobs/job-machine.ts";
 import type { RedeliverOutcome, SlotRef } from "../../../endpoint/messages.ts";
 import { callEndpoint } from "../../../management/endpoints/endpoint-directory.ts";
 import {
@@ -78,11 +84,18 @@ async function expireIn(context: QueueContext, ttlMs: number): Promise<SlotRef> 
   return reply.slot;
 }
 
-function viewAfter(context: QueueContext, waitMs: number, slot: SlotRef | null): Promise<JobView> {
+function viewAfter(
+  context: QueueContext,
+  waitMs: number,
+  slot: SlotRef | null,
+): Promise<JobView<Payload | null>> {
   return waitForJob(context, context.req.param("jobId") ?? "", Date.now() + waitMs, { slot });
 }
 
-async function withTimeline(context: QueueContext, view: JobView): Promise<JobView> {
+async function withTimeline(
+  context: QueueContext,
+  view: JobView<Payload | null>,
+): Promise<JobView<Payload | null>> {
   const endpoint = context.get("endpoint");
   const reply = await callEndpoint(context.env, endpoint, (stub) => stub.timeline(view.id));
   return reply.kind === "timeline" ? { ...view, timeline: reply.events } : view;

@@ -1,6 +1,7 @@
 /** The chunks of one answer, all of one attempt: a second attempt would begin the answer again. */
 import { CHANNEL_WAIT_MAX_MS } from "../../wake-up.ts";
-import type { JobView } from "../../../domain/jobs/job-view.ts";
+import type { JobView } from "../../../contract/job.ts";
+import type { Payload } from "../../../domain/jobs/job-machine.ts";
 import type { SlotRef } from "../../../endpoint/messages.ts";
 import type { QueueContext } from "../context.ts";
 import { outputOf, StreamReader, type StreamRead } from "../streams/stream-reader.ts";
@@ -9,7 +10,7 @@ import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 export type AnswerStep =
   /** Raw JSON. */
   | { readonly kind: "chunks"; readonly outputs: readonly string[] }
-  | { readonly kind: "ended"; readonly view: JobView }
+  | { readonly kind: "ended"; readonly view: JobView<Payload | null> }
   | { readonly kind: "expired" }
   /** The worker that had begun the answer is gone. */
   | { readonly kind: "lost" }

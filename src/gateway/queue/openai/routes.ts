@@ -8,7 +8,7 @@ import * as z from "zod";
 import { ServiceError } from "../../../contract/errors.ts";
 import { IN_OBJECT_WAIT_MS } from "../../../durable/waiters.ts";
 import { RUNSYNC_RETENTION_MAX_MS } from "../../../domain/jobs/job-machine.ts";
-import type { JobView } from "../../../domain/jobs/job-view.ts";
+import type { JobView } from "../../../contract/job.ts";
 import { noWorkerError } from "../../../domain/openai/openai-error-details.ts";
 import { openaiFormat, OpenaiJobError, renderOpenaiError } from "../../errors.ts";
 import { openaiErrorSchema, openaiReplySchema, openaiRequestSchema } from "../../../contract/openai.ts";

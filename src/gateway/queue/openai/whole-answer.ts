@@ -2,7 +2,7 @@
 import { JsonCountError } from "../../../json/json-tokens.ts";
 import { TTL_MAX_MS } from "../../../contract/limits.ts";
 import type { Payload } from "../../../domain/jobs/job-machine.ts";
-import type { JobView } from "../../../domain/jobs/job-view.ts";
+import type { JobView } from "../../../contract/job.ts";
 import { answerOf, answerOfChunks } from "../../../domain/openai/openai-answer.ts";
 import {
   errorOfJob,
@@ -26,7 +26,7 @@ export async function answerWhole(context: QueueContext, submitted: SlottedView)
 }
 
 /** The answer of a job that has ended, as JSON text; throws the error of a failed one. */
-export async function answerOfEnd(context: QueueContext, view: JobView): Promise<string> {
+export async function answerOfEnd(context: QueueContext, view: JobView<Payload | null>): Promise<string> {
   if (view.status !== "COMPLETED") throw new OpenaiJobError(errorOfJob(view));
   const output = view.output ? await readOutput(context, view.output) : undefined;
   const isBare = output !== undefined && /^\[\s*\]$/.test(output);
@@ -45,7 +45,7 @@ function readable(output: string | readonly string[] | undefined): string | unde
   }
 }
 
-async function endOf(context: QueueContext, submitted: SlottedView): Promise<JobView> {
+async function endOf(context: QueueContext, submitted: SlottedView): Promise<JobView<Payload | null>> {
   try {
     return await waitForJob(context, submitted.view.id, Date.now() + TTL_MAX_MS, submitted);
   } catch (error) {

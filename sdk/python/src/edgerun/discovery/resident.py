@@ -24,7 +24,7 @@ PATIENCE_SECONDS = 10.0
 """After this time, an interim report leaves out files that are still being imported."""
 _LOOK_SECONDS = 0.2
 """Interval between checks of the import."""
-_GIVEN_BY_HAND = (".env",)
+_USER_FILES = (".env",)
 """Files that declarations may depend on although their existence is checked without opening them."""
 
 
@@ -52,7 +52,7 @@ class Reader:
         groups = groups_of(read.graph, read.candidates.files)
         hashes = {path: parsed.sha256 for path, parsed in self._parsed.items()}
         needed = {group: {file: hashes[file] for file in sorted(theirs)} for group, theirs in groups.items()}
-        by_hand = {path: state_of(self.root / path) for path in _GIVEN_BY_HAND}
+        user_files = {path: state_of(self.root / path) for path in _USER_FILES}
         self._known = {
             group: known
             for group, known in self._known.items()
@@ -66,7 +66,7 @@ class Reader:
         }
         # Groups that are already delayed may be slow, so they come last.
         stale = sorted(self._begun, key=lambda group: -self._begun[group][1])
-        return Reading(self, read, needed, by_hand, stale, timeout_seconds)
+        return Reading(self, read, needed, user_files, stale, timeout_seconds)
 
     def _is_begun(self, group: Group, files: dict[str, str]) -> bool:
         return group in self._begun and self._begun[group][0] == files
@@ -80,9 +80,9 @@ class Reader:
             state_of(self.root / path) == state for path, state in known.opened.items()
         )
 
-    def remember(self, imported: Imported, files: dict[str, str], by_hand: dict[str, Any]) -> None:
+    def remember(self, imported: Imported, files: dict[str, str], user_files: dict[str, Any]) -> None:
         """Stores the result of importing a group, valid while its files are unchanged."""
-        self._known[imported.group] = _Known(files, {**by_hand, **imported.opened}, imported)
+        self._known[imported.group] = _Known(files, {**user_files, **imported.opened}, imported)
 
     def known_of(self, groups: dict[Group, dict[str, str]]) -> Iterator[_Known]:
         """Known results of groups, in order."""
@@ -101,14 +101,14 @@ class Reading:
         reader: Reader,
         read: Outline,
         groups: dict[Group, dict[str, str]],
-        by_hand: dict[str, Any],
+        user_files: dict[str, Any],
         stale: list[Group],
         timeout_seconds: float,
     ) -> None:
         self._reader = reader
         self._outline = read
         self._groups = groups
-        self._by_hand = by_hand
+        self._user_files = user_files
         self._run = (
             Import(reader.root, read.files, stale, timeout_seconds, launch_for_this_system())
             if stale
@@ -142,7 +142,7 @@ class Reading:
 
     def _take_over(self, found: list[Imported]) -> None:
         for imported in found:
-            self._reader.remember(imported, self._groups[imported.group], self._by_hand)
+            self._reader.remember(imported, self._groups[imported.group], self._user_files)
 
     def report(self) -> dict[str, Any]:
         """The current report, in the shape of `liveReportSchema`."""

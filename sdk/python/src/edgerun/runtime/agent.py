@@ -91,13 +91,13 @@ class Agent:
             return []
         return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         """Ends all polls, now and for ever."""
         self._closing.set()
         with self._lock:
             polls = list(self._polls)
         for connection in polls:
-            connection.hang_up()
+            connection.disconnect()
 
     # Messages
 
@@ -222,7 +222,7 @@ class _Connection:
             self._http.close()
             return None
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         try:
             if self._http.sock is not None:
                 self._http.sock.shutdown(socket.SHUT_RDWR)

@@ -121,16 +121,11 @@ def _read_listed(path: Path) -> dict[str, Any]:
     manifest = _read_manifest(path)
     found = manifest.get("resources")
     resources = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    by_name = {str(one.get("name")): one for one in resources}
     return {
-        "resources": {str(one.get("name")): _listed_resource(one) for one in resources},
-        "routes": {str(one.get("name")): _listed_routes(one) for one in resources},
+        "resources": {name: _listed_resource(one) for name, one in by_name.items()},
+        "routes": {name: _listed_routes(one) for name, one in by_name.items()},
     }
-
-
-def _listed_routes(resource: Mapping[str, Any]) -> dict[str, str]:
-    found = resource.get("routes")
-    routes = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    return {f"{one.get('method')} {one.get('path')}": str(one.get("handler")) for one in routes}
 
 
 def _listed_resource(resource: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,6 +135,13 @@ def _listed_resource(resource: Mapping[str, Any]) -> dict[str, Any]:
         "max_concurrency": resource.get("maxConcurrency", 1),
         "functions": [{"name": resource.get("qualname"), "module": resource.get("module")}],
     }
+
+
+def _listed_routes(resource: Mapping[str, Any]) -> dict[str, str]:
+    """Method and path of each route, and the method of the class that answers it."""
+    found = resource.get("routes")
+    routes = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return {f"{one.get('method')} {one.get('path')}": str(one.get("handler")) for one in routes}
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 from . import log
 from .application import Application
 from .failures import StartError
-from .loading import explained, load_function
+from .loading import explained, load_function, start_error
 from .server.service import HEALTH_PATH
 from .server.worker import health_path, ports_of
 from .signals import ENDING, spare_children
@@ -89,7 +89,13 @@ def _routed(application: Application, made: object) -> Asgi:
         api = fastapi.FastAPI(title=application.name)
         for key, method in application.routes.items():
             verb, _, path = key.partition(" ")
-            api.add_api_route(path, getattr(made, method), methods=[verb])
+            function = getattr(made, method, None)
+            if not callable(function):
+                raise StartError(
+                    f"The class {type(made).__name__} has no method {method!r} for {key}: fix it and "
+                    f"{application.again}."
+                )
+            api.add_api_route(path, function, methods=[verb])
         asgi: Asgi = api
         return asgi
 
@@ -101,19 +107,12 @@ async def _prepare(application: Application, made: object) -> None:
     for name, method in inspect.getmembers(made, inspect.ismethod):
         if getattr(method, _INIT_MARK, False) is not True:
             continue
-        result = explained(application, method, f"{name}()")
-        if inspect.isawaitable(result):
-            try:
+        try:
+            result = method()
+            if inspect.isawaitable(result):
                 await result
-            except Exception as error:
-                explained(application, _raising(error), f"{name}()")
-
-
-def _raising(error: Exception) -> Callable[[], None]:
-    def raise_it() -> None:
-        raise error
-
-    return raise_it
+        except (Exception, SystemExit) as error:
+            raise start_error(application, error, f"the method {name!r}") from None
 
 
 def _with_health(asgi: Asgi, paths: set[str]) -> Asgi:

@@ -97,14 +97,19 @@ def explained(application: Application, load: Callable[[], Loaded], what: str) -
     """Runs code of the user at the worker's start; what it raises becomes a StartError."""
     try:
         return load()
-    except StartError:
-        raise
     except (Exception, SystemExit) as error:
-        if application.logs_failures:
-            log.say(traceback_text(error, application), level="ERROR")
-        place = place_of(error, application)
-        at = f" at {place}" if place else ""
-        advice = package_advice(error, application) or f"Fix it and {application.again}."
-        raise StartError(
-            f"The endpoint {application.name!r} cannot start: {what} raises {summary(error)}{at}. {advice}"
-        ) from None
+        raise start_error(application, error, what) from None
+
+
+def start_error(application: Application, error: BaseException, what: str) -> StartError:
+    """What a worker says that cannot start because code of the user raises an error; the log gets the traceback."""
+    if isinstance(error, StartError):
+        return error
+    if application.logs_failures:
+        log.say(traceback_text(error, application), level="ERROR")
+    place = place_of(error, application)
+    at = f" at {place}" if place else ""
+    advice = package_advice(error, application) or f"Fix it and {application.again}."
+    return StartError(
+        f"The endpoint {application.name!r} cannot start: {what} raises {summary(error)}{at}. {advice}"
+    )

@@ -77,7 +77,7 @@ class QueueWorker:
         """Stops taking jobs (W4)."""
         log.say("Ends: no more jobs are taken.")
         self._stopping.set()
-        self._agent.hang_up()
+        self._agent.disconnect()
 
     def _prepare(self, is_async: bool) -> None:
         handler = self._handler

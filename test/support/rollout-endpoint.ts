@@ -21,7 +21,7 @@ export type Sample = {
   readonly release: RolloutBody | null;
 };
 
-export class RollingEndpoint implements AsyncDisposable {
+export class RolloutEndpoint implements AsyncDisposable {
   readonly endpointId: string;
   readonly samples: Sample[] = [];
   readonly #api: ManagementApi;
@@ -39,7 +39,7 @@ export class RollingEndpoint implements AsyncDisposable {
   static async open(
     target: Target,
     { workers, ...template }: Command & { workers: number; env: Readonly<Record<string, string>> },
-  ): Promise<RollingEndpoint> {
+  ): Promise<RolloutEndpoint> {
     const name = `rolling-${crypto.randomUUID()}`;
     const settings = { name, ...template, workersMin: workers, workersMax: workers };
     const endpointId = await createEndpoint(target, settings);
@@ -47,7 +47,7 @@ export class RollingEndpoint implements AsyncDisposable {
     const { myself } = await api.query<{ myself: { endpoint: { templateId: string } } }>(
       `{ myself { endpoint(id: "${endpointId}") { templateId } } }`,
     );
-    const endpoint = new RollingEndpoint(target, endpointId, myself.endpoint.templateId);
+    const endpoint = new RolloutEndpoint(target, endpointId, myself.endpoint.templateId);
     await endpoint.until(({ ready }) => ready === workers);
     return endpoint;
   }
@@ -84,7 +84,7 @@ export class RollingEndpoint implements AsyncDisposable {
   }
 
   /** Resolves when all workers run the given version and are ready, and no older worker is left. */
-  async untilRolled(workers: number, version: number): Promise<void> {
+  async untilReplaced(workers: number, version: number): Promise<void> {
     await this.until(
       (sample) => sample.version === version && sample.ready === workers && sample.current === sample.all,
     );

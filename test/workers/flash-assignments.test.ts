@@ -47,7 +47,7 @@ async function deployed(resource: { readonly [member: string]: Json }, settings 
 }
 
 /** What a host is handed for a worker of the endpoint. */
-async function handedOver(endpointId: string, bindings: Env = env): Promise<Assignment | undefined> {
+async function receivedAssignment(endpointId: string, bindings: Env = env): Promise<Assignment | undefined> {
   const worker = { workerId: "w", endpointId, version: 1, gpuIndexes: [] };
   const assignments = await resolveAssignments(bindings, account.accountId, [worker], EDGE);
   return assignments[0];
@@ -61,7 +61,7 @@ test("a live endpoint without a session takes calls with source, unless its temp
       `mutation { saveEndpoint(input: { name: "live-adder", instanceIds: ["cpu3c-1-2"], template: { dockerArgs: "${dockerArgs}",
         imageName: "runpod/flash-cpu:py3.12-latest", env: [{ key: "FLASH_LIVE", value: "true" }] } }) { id } }`,
     );
-    return await handedOver(saveEndpoint.id);
+    return await receivedAssignment(saveEndpoint.id);
   };
   expect((await saved(""))?.env).toEqual({
     FLASH_LIVE: "source",
@@ -95,7 +95,7 @@ describe("a worker of a flash app", () => {
   test("keeps the build that its release was made with, whatever is active now", async ({ expect }) => {
     const { endpointId, sha256 } = await deployed({ makes_remote_calls: false });
     await activeBuild(account.accountId, world, manifestOf({ makes_remote_calls: true }));
-    const assignment = await handedOver(endpointId);
+    const assignment = await receivedAssignment(endpointId);
     expect(assignment?.artifact?.sha256).toBe(sha256);
     expect(assignment?.env).not.toHaveProperty("SVC_API_KEY");
   });
@@ -106,12 +106,12 @@ describe("a worker of a flash app", () => {
     const db = openDatabase(env.DB);
     const { endpointId, sha256 } = await deployed({ makes_remote_calls: false });
     const next = await activeBuild(account.accountId, world, manifestOf({ makes_remote_calls: false }));
-    const release = async () => {
+    const changeVersion = async () => {
       await db.update(template).set({ env: [{ key: "RELEASE", value: "2" }] });
       const change = { flashBuildId: next.buildId, version: 2 };
       await db.update(endpoint).set(change).where(eq(endpoint.id, endpointId));
     };
-    const assignment = await handedOver(endpointId, withMeantimeBefore(2, release));
+    const assignment = await receivedAssignment(endpointId, withMeantimeBefore(2, changeVersion));
     expect(assignment?.artifact?.sha256).toBe(sha256);
     expect(assignment?.env).not.toHaveProperty("RELEASE");
   });
@@ -121,14 +121,14 @@ describe("a worker of a flash app", () => {
     const db = openDatabase(env.DB);
     await db.update(template).set({ env: [{ key: "FLASH_APP", value: "theirs" }] });
     await db.update(endpoint).set({ env: [{ key: "RUNPOD_API_KEY", value: "theirs" }] });
-    const assignment = await handedOver(endpointId);
+    const assignment = await receivedAssignment(endpointId);
     expect(assignment?.env).toMatchObject({ FLASH_APP: "theirs", FLASH_ENV: "staging" });
     expect(assignment?.env).toMatchObject({ RUNPOD_API_KEY: "theirs", SVC_API_KEY: expect.anything() });
   });
 
   test("gets the names but no files where it has its own image", async ({ expect }) => {
     const { endpointId } = await deployed({ client_mode: true }, 'type: "LB"');
-    const assignment = await handedOver(endpointId);
+    const assignment = await receivedAssignment(endpointId);
     expect(assignment).not.toHaveProperty("artifact");
     expect(assignment?.env).toMatchObject({ FLASH_RESOURCE_NAME: "worker", FLASH_ENDPOINT_TYPE: "lb" });
     expect(assignment?.problem).toBeUndefined();
@@ -140,7 +140,7 @@ describe("a worker of a flash app", () => {
     const build = await activeBuild(other.accountId, theirs, manifestOf({ makes_remote_calls: true }));
     const endpointId = await createEndpoint();
     await deployEndpoint(endpointId, theirs, "worker", build.buildId);
-    const assignment = await handedOver(endpointId);
+    const assignment = await receivedAssignment(endpointId);
     expect(assignment?.env).toEqual({});
     expect(assignment).not.toHaveProperty("artifact");
   });
@@ -148,21 +148,21 @@ describe("a worker of a flash app", () => {
 
 describe("the key of the environment", () => {
   test("is handed over only where the manifest says that the code calls others", async ({ expect }) => {
-    const calling = await handedOver((await deployed({ makes_remote_calls: true })).endpointId);
+    const calling = await receivedAssignment((await deployed({ makes_remote_calls: true })).endpointId);
     const key = await environmentKey(env, world.environmentId);
     expect(key).toMatch(/^ere_[0-9a-f]{64}_[a-z0-9]{14}$/);
     expect(calling?.env).toMatchObject({ SVC_API_KEY: key, RUNPOD_API_KEY: key, EDGERUN_URL: EDGE });
     expect(calling?.masked).toEqual([key]);
 
     world = await freshEnvironment(account.accountId);
-    const quiet = await handedOver((await deployed({ makes_remote_calls: false })).endpointId);
+    const quiet = await receivedAssignment((await deployed({ makes_remote_calls: false })).endpointId);
     expect(Object.keys(quiet?.env ?? {}).filter((name) => /KEY|URL/.test(name))).toEqual([]);
   });
 
   test("goes to workers of both kinds", async ({ expect }) => {
     const endpoint = await deployed({ makes_remote_calls: true, is_load_balanced: true }, 'type: "LB"');
     const { endpointId } = endpoint;
-    expect((await handedOver(endpointId))?.env).toMatchObject({
+    expect((await receivedAssignment(endpointId))?.env).toMatchObject({
       FLASH_ENDPOINT_TYPE: "lb",
       SVC_API_KEY: await environmentKey(env, world.environmentId),
     });
@@ -170,14 +170,14 @@ describe("the key of the environment", () => {
 
   test("is not guessed: a manifest that says nothing of calls is an error", async ({ expect }) => {
     const { endpointId } = await deployed({});
-    const assignment = await handedOver(endpointId);
+    const assignment = await receivedAssignment(endpointId);
     expect(assignment?.problem).toMatch(/'worker'.*makes_remote_calls/);
     expect(assignment?.env).toEqual({});
   });
 
   test("is stored in no row", async ({ expect }) => {
     const { endpointId } = await deployed({ makes_remote_calls: true });
-    const key = (await handedOver(endpointId))?.env["SVC_API_KEY"] ?? "";
+    const key = (await receivedAssignment(endpointId))?.env["SVC_API_KEY"] ?? "";
     const { results: tables } = await env.DB.prepare(
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\'",
     ).all<{ name: string }>();
@@ -189,7 +189,7 @@ describe("the key of the environment", () => {
   test("is left out where nothing can sign it, and the worker starts all the same", async ({ expect }) => {
     const { endpointId } = await deployed({ makes_remote_calls: true });
     for (const encryptionKeys of ["", "unreadable"]) {
-      const assignment = await handedOver(endpointId, { ...env, ENCRYPTION_KEYS: encryptionKeys });
+      const assignment = await receivedAssignment(endpointId, { ...env, ENCRYPTION_KEYS: encryptionKeys });
       expect(assignment?.problem).toBeUndefined();
       expect(assignment?.env).not.toHaveProperty("SVC_API_KEY");
       expect(assignment?.env).toHaveProperty("FLASH_APP");
@@ -210,7 +210,7 @@ describe("a worker of a session", () => {
     "of type %s gets names, live mode, its token and the key",
     async (type, { expect }) => {
       const endpointId = await live(`type: "${type}"`);
-      const assignment = await handedOver(endpointId);
+      const assignment = await receivedAssignment(endpointId);
       const key = await environmentKey(env, world.environmentId);
       const { flashEnvironment: shown } = await graphql<{ flashEnvironment: { liveToken: string } }>(
         `{ flashEnvironment(flashEnvironmentId: "${world.environmentId}") { liveToken } }`,
@@ -249,12 +249,12 @@ describe("a worker of a session", () => {
     await db.update(template).set({ env: theirs.slice(0, 2) });
     await db.update(endpoint).set({ env: theirs.slice(1) });
     for (const endpointId of [outside, deployedId]) {
-      const given = (await handedOver(endpointId))?.env;
+      const given = (await receivedAssignment(endpointId))?.env;
       expect(given).toMatchObject({ FLASH_LIVELY: "theirs" });
       expect(given).not.toHaveProperty("FLASH_LIVE");
       expect(given).not.toHaveProperty("FLASH_LIVE_TOKEN");
     }
-    expect((await handedOver(inside))?.env).toMatchObject({
+    expect((await receivedAssignment(inside))?.env).toMatchObject({
       FLASH_LIVE: "true",
       FLASH_LIVE_TOKEN: expect.stringMatching(/^erl_/),
       FLASH_LIVELY: "theirs",

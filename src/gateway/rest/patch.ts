@@ -1,16 +1,16 @@
-/** Patches made of bodies of REST v2, whose errors name the place in the body. */
+/** Patches made of bodies of REST, whose errors name the place in the body. */
 import type * as z from "zod";
 import { ServiceError } from "../../contract/errors.ts";
 import { invalidInput } from "../../contract/validation-issues.ts";
 
-/** Places in the body by fields of the patch: `workersMin` is `workers.min`. */
+/** Places in the body by fields of the patch, where they differ: `workersMin` is `workers.min` in REST v2. */
 export type Places = Readonly<Record<string, string>>;
 
 /** Validates a patch; `inTemplate` are the places of the fields of its template. */
-export function parseNested<Schema extends z.ZodType>(
+export function parsePatch<Schema extends z.ZodType>(
   schema: Schema,
   patch: unknown,
-  places: Places,
+  places: Places = {},
   inTemplate: Places = {},
 ): z.output<Schema> {
   const parsed = schema.safeParse(patch);

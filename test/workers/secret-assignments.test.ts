@@ -101,9 +101,9 @@ describe("an assignment", () => {
     const [renewed] = (await held).assignments;
     expect(renewed?.env).toEqual({ TOKEN: "new" });
 
-    const heldAgain = agent.sync({ appliedRevision: (await agent.sync()).revision, holdMs: 50_000 });
+    const nextCall = agent.sync({ appliedRevision: (await agent.sync()).revision, holdMs: 50_000 });
     await graphql(`mutation { secretDelete(id: "${secretId}") }`);
-    expect((await heldAgain).assignments[0]?.problem).toContain("'TOKEN'");
+    expect((await nextCall).assignments[0]?.problem).toContain("'TOKEN'");
   });
 
   test("reports a secret whose row was copied from another place or changed", async ({ expect }) => {

@@ -1,6 +1,6 @@
 /** Requests that come one after the other from several clients, and what becomes of each. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { DirectClient } from "./direct-client.ts";
+import type { LoadBalancedClient } from "./load-balanced-client.ts";
 
 /** Pause of a client between two requests: enough of them meet every change, and the machine has time for it. */
 const PAUSE_MS = 50;
@@ -15,16 +15,16 @@ export type LoadedRequest = {
   readonly workerId: string;
 };
 
-export class DirectLoad implements AsyncDisposable {
+export class LoadBalancedLoad implements AsyncDisposable {
   readonly requests: LoadedRequest[] = [];
-  readonly #client: DirectClient;
+  readonly #client: LoadBalancedClient;
   readonly #path: string;
   readonly #loops: readonly Promise<void>[];
   #isOver = false;
   #watchers: (() => void)[] = [];
 
   /** Each client sends its next request when it has the answer to the one before. */
-  constructor(client: DirectClient, clients: number, path: string) {
+  constructor(client: LoadBalancedClient, clients: number, path: string) {
     this.#client = client;
     this.#path = path;
     this.#loops = Array.from({ length: clients }, () => this.#loop());

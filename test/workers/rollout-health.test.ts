@@ -6,7 +6,7 @@ import { test, type FleetHarness, type TestEndpoint } from "./support/fleet-harn
 import { notYet, until } from "./support/until.ts";
 
 /** Changes what the workers of the endpoint are made of. */
-async function release(endpoint: TestEndpoint): Promise<void> {
+async function changeVersion(endpoint: TestEndpoint): Promise<void> {
   await endpoint.save(`env: [{ key: "A", value: "${crypto.randomUUID()}" }]`);
 }
 
@@ -41,7 +41,7 @@ describe("an endpoint without jobs", () => {
     fleet,
   }) => {
     const { endpoint, host, workerId } = await open(fleet);
-    await release(endpoint);
+    await changeVersion(endpoint);
     const id = await endpoint.submit();
     expect(await host.offer([workerId])).toEqual([]);
 
@@ -58,7 +58,7 @@ describe("an endpoint without jobs", () => {
     const slots = [{ workerId, free: 1 }];
     const waiting = host.agent.exchange(endpoint.id, { slots, holdMs: 1_000 });
     await channelOf(endpoint.id, "agent");
-    await release(endpoint);
+    await changeVersion(endpoint);
     await endpoint.submit();
     expect((await waiting).jobs).toEqual([]);
   });
@@ -69,7 +69,7 @@ describe("an endpoint without jobs", () => {
       isEvicted ? `${title}, also when the object forgets in between` : title,
       async ({ expect, fleet }) => {
         const { endpoint, host, workerId } = await open(fleet);
-        await release(endpoint);
+        await changeVersion(endpoint);
         await endpoint.submit();
         await host.untilVersions(1, 2);
         if (isEvicted) await endpoint.evict();
@@ -87,7 +87,7 @@ describe("an endpoint without jobs", () => {
     fleet,
   }) => {
     const { endpoint, host, workerId } = await open(fleet);
-    await release(endpoint);
+    await changeVersion(endpoint);
     const id = await endpoint.submit();
     const [, broken = ""] = await host.untilVersions(1, 2);
     const waiting = host.agent.take(endpoint.id, workerId);
@@ -124,7 +124,7 @@ describe("an endpoint with jobs", () => {
     fleet,
   }) => {
     const { endpoint, host, ids, one, two } = await openBusy(fleet, 2, 3);
-    await release(endpoint);
+    await changeVersion(endpoint);
     const [, , first = ""] = await host.untilVersions(1, 1, 2);
     const [next] = await host.completeAndOffer(one);
     expect(next).toMatchObject({ workerId: one.workerId });
@@ -156,7 +156,7 @@ describe("an endpoint with jobs", () => {
     fleet,
   }) => {
     const { endpoint, host, one, two } = await openBusy(fleet, 2, 2);
-    await release(endpoint);
+    await changeVersion(endpoint);
     await until(async () => await rolloutOf(endpoint), "the rollout has begun");
     await host.untilVersions(1, 1);
     const isOutOfJobs = async () => (await host.completeAndOffer(two)).length === 0;
@@ -171,13 +171,13 @@ describe("an endpoint with jobs", () => {
 
   test("survives a version that fails, and continues with the next one", async ({ expect, fleet }) => {
     const { endpoint, host, ids, one, two } = await openBusy(fleet, 2, 3);
-    await release(endpoint);
+    await changeVersion(endpoint);
     const [, , broken = ""] = await host.untilVersions(1, 1, 2);
     host.set(broken, "crash_looping");
     await host.sync();
     for (const job of [one, two]) expect(await host.completeAndOffer(job)).toHaveLength(1);
 
-    await release(endpoint);
+    await changeVersion(endpoint);
     const [, , good = ""] = await host.untilVersions(1, 1, 3);
     expect(ids).not.toContain(good);
     expect(await rolloutOf(endpoint)).toMatchObject({ from: 1, to: 3, outdated: 2, stalledSince: null });
@@ -217,7 +217,7 @@ describe("an endpoint that allows no workers", () => {
     fleet,
   }) => {
     const { endpoint, host, workerId, one } = await openBusy(fleet, 1, 2);
-    await release(endpoint);
+    await changeVersion(endpoint);
     await host.untilVersions(1, 2);
     await endpoint.save("workersMin: 0, workersMax: 0");
     await host.untilVersions(1);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { isDockerAvailable } from "../support/docker.ts";
 import { type AccountHost, startAccountHost } from "../support/account-host.ts";
 import { QueueClient } from "../support/queue-client.ts";
-import { RollingEndpoint, type Command } from "../support/rolling-endpoint.ts";
+import { RolloutEndpoint, type Command } from "../support/rollout-endpoint.ts";
 import { ensureScriptImage } from "../support/script-image.ts";
 import { SteadyLoad } from "../support/steady-load.ts";
 
@@ -41,10 +41,10 @@ describe(`with workers in the ${runtime} runtime`, () => {
   });
 
   const open = async () =>
-    await RollingEndpoint.open(account, { ...command, workers: WORKERS, env: { WORD: "one" } });
-  const put = (endpoint: RollingEndpoint) =>
+    await RolloutEndpoint.open(account, { ...command, workers: WORKERS, env: { WORD: "one" } });
+  const put = (endpoint: RolloutEndpoint) =>
     new SteadyLoad({ ...account, endpointId: endpoint.endpointId }, CLIENTS, () => JOB);
-  const healthOf = async ({ endpointId }: RollingEndpoint) =>
+  const healthOf = async ({ endpointId }: RolloutEndpoint) =>
     await new QueueClient({ ...account, endpointId }).health();
 
   test("other variables, then another image: all jobs complete, each once, and soon in the new release", async ({
@@ -56,7 +56,7 @@ describe(`with workers in the ${runtime} runtime`, () => {
     const ends: number[] = [];
     for (const [index, change] of [word("two"), { ...word("three"), imageName: otherImage }].entries()) {
       await endpoint.change(change);
-      await endpoint.untilRolled(WORKERS, index + 2);
+      await endpoint.untilReplaced(WORKERS, index + 2);
       ends.push(performance.now());
       await load.untilOneSince(ends[index] ?? 0);
     }
@@ -88,7 +88,7 @@ describe(`with workers in the ${runtime} runtime`, () => {
     expect((await load.untilOneSince(performance.now())).reply.output).toBe("one");
 
     await endpoint.change(word("good"));
-    await endpoint.untilRolled(WORKERS, 3);
+    await endpoint.untilReplaced(WORKERS, 3);
     expect((await load.untilOneSince(performance.now())).reply.output).toBe("good");
     await load.stop();
     expect(load.jobs.filter(({ reply }) => reply.status !== "COMPLETED")).toEqual([]);

@@ -7,15 +7,15 @@ import { WebSocket } from "ws";
 
 type Target = { readonly baseUrl: string; readonly apiKey: string; readonly endpointId: string };
 
-export type DirectRequest = {
+export type LoadBalancedRequest = {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer | Readable | null;
   readonly signal?: AbortSignal;
 };
-export type DirectAnswer = Dispatcher.ResponseData;
+export type LoadBalancedAnswer = Dispatcher.ResponseData;
 
-export class DirectClient implements AsyncDisposable {
+export class LoadBalancedClient implements AsyncDisposable {
   readonly #target: Target;
   /** Nothing is decoded, followed or sent again; as many connections as there are requests. */
   readonly #agent = new Agent({ pipelining: 0, headersTimeout: 0, bodyTimeout: 0 });
@@ -30,17 +30,17 @@ export class DirectClient implements AsyncDisposable {
   }
 
   /** By the path that begins with /lb. */
-  async send(path: string, options: DirectRequest = {}): Promise<DirectAnswer> {
+  async send(path: string, options: LoadBalancedRequest = {}): Promise<LoadBalancedAnswer> {
     return this.#send(`/lb/${this.#target.endpointId}${path}`, options);
   }
 
   /** By the endpoint's own host. */
-  async sendToHost(path: string, options: DirectRequest = {}): Promise<DirectAnswer> {
+  async sendToHost(path: string, options: LoadBalancedRequest = {}): Promise<LoadBalancedAnswer> {
     return this.#send(path, { ...options, headers: { ...options.headers, host: this.host } });
   }
 
   /** The body of an answer that is JSON; throws when it is none of 200. */
-  async json<Body>(path: string, options: DirectRequest = {}): Promise<Body> {
+  async json<Body>(path: string, options: LoadBalancedRequest = {}): Promise<Body> {
     const answer = await this.send(path, options);
     const text = await answer.body.text();
     if (answer.statusCode !== 200) throw new Error(`${path} answered ${answer.statusCode}: ${text}`);
@@ -90,7 +90,10 @@ export class DirectClient implements AsyncDisposable {
     await this.#agent.destroy();
   }
 
-  async #send(path: string, { method = "GET", headers = {}, ...rest }: DirectRequest): Promise<DirectAnswer> {
+  async #send(
+    path: string,
+    { method = "GET", headers = {}, ...rest }: LoadBalancedRequest,
+  ): Promise<LoadBalancedAnswer> {
     return request(this.#target.baseUrl + path, {
       dispatcher: this.#agent,
       method: method as Dispatcher.HttpMethod,

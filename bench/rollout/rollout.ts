@@ -1,5 +1,5 @@
 /**
- * What clients feel of releases: `node bench/release/rolling-release.ts [workers] [clients] [seconds]`.
+ * What clients feel of releases: `node bench/rollout/rollout.ts [workers] [clients] [seconds]`.
  *
  * Clients submit jobs of 0.2 to 1 s without pause, to real containers where Docker is there and to plain processes
  * otherwise, while the variables are changed, then the image, then to a release that fails, and back.
@@ -12,7 +12,7 @@ import Dockerode from "dockerode";
 import getPort from "get-port";
 import { Launch } from "../../test/support/launch.ts";
 import { QueueClient } from "../../test/support/queue-client.ts";
-import { RollingEndpoint } from "../../test/support/rolling-endpoint.ts";
+import { RolloutEndpoint } from "../../test/support/rollout-endpoint.ts";
 import { ensureScriptImage } from "../../test/support/script-image.ts";
 import { SteadyLoad, type LoadedJob } from "../../test/support/steady-load.ts";
 
@@ -49,7 +49,7 @@ async function measure(target: { readonly baseUrl: string; readonly apiKey: stri
   const variables = (word: string, more: Readonly<Record<string, string>> = {}) =>
     Object.entries({ WORD: word, ...more }).map(([key, value]) => ({ key, value }));
   const command = { imageName, dockerArgs, workers: WORKERS, env: { WORD: "one" } };
-  const endpoint = await RollingEndpoint.open(target, command);
+  const endpoint = await RolloutEndpoint.open(target, command);
   const job = () => ({ mock_env: "WORD", mock_delay: 0.2 + 0.8 * Math.random() });
   const load = new SteadyLoad({ ...target, endpointId: endpoint.endpointId }, CLIENTS, job);
   const phases: Phase[] = [];
@@ -62,19 +62,19 @@ async function measure(target: { readonly baseUrl: string; readonly apiKey: stri
     const end = performance.now() + SECONDS * 1_000;
     await endpoint.until(() => performance.now() >= end);
   };
-  const rolledOut = (version: number) => () => endpoint.untilRolled(WORKERS, version);
+  const replaced = (version: number) => () => endpoint.untilReplaced(WORKERS, version);
 
   await phase("no release", forAWhile);
   await endpoint.change({ env: variables("two") });
-  await phase("other variables", rolledOut(2));
+  await phase("other variables", replaced(2));
   await phase("no release", forAWhile);
   await endpoint.change({ imageName: hasDocker ? `${repo}:${OTHER_TAG}` : "any:2" });
-  await phase("another image", rolledOut(3));
+  await phase("another image", replaced(3));
   await phase("no release", forAWhile);
   await endpoint.change({ env: variables("bad", { MOCK_EXIT_AT_START: "3" }) });
   await phase("a release that fails", forAWhile);
   await endpoint.change({ env: variables("four") });
-  await phase("its repair", rolledOut(5));
+  await phase("its repair", replaced(5));
   await phase("no release", forAWhile);
   await load.stop();
 
@@ -87,7 +87,7 @@ async function measure(target: { readonly baseUrl: string; readonly apiKey: stri
   );
 }
 
-function print(endpoint: RollingEndpoint, jobs: readonly LoadedJob[], phases: readonly Phase[]): void {
+function print(endpoint: RolloutEndpoint, jobs: readonly LoadedJob[], phases: readonly Phase[]): void {
   const runtime = hasDocker ? "containers" : "processes";
   console.log(`\n${WORKERS} workers (workersMax ${WORKERS}), ${CLIENTS} clients, ${runtime}\n`);
   console.log("| phase | s | jobs | not completed | waited p50, p95, max ms | workers | ready |");

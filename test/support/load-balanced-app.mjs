@@ -37,8 +37,8 @@ class Case {
   }
 
   /** Calls back once the word was noted, alone or before others. */
-  when(word, tell) {
-    const look = () => this.notes.some((note) => note.split(" ")[0] === word) && (tell(this.notes), true);
+  when(word, resolve) {
+    const look = () => this.notes.some((note) => note.split(" ")[0] === word) && (resolve(this.notes), true);
     if (!look()) this.waiting.push(look);
   }
 }
