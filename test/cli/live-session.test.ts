@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { join } from "node:path";
-import { afterAll, beforeAll, test } from "vitest";
+import { beforeAll, test } from "vitest";
 import { showApp } from "../../cli/apps/apps.ts";
 import { listEnvironments } from "../../cli/apps/environments.ts";
 import { chooseEnvironment, findApp } from "../../cli/deploy/target.ts";
@@ -14,7 +14,7 @@ import { confirmProvisioning } from "../../cli/dev/session/provisioning.ts";
 import { networkVolumes } from "../../cli/service/endpoint-operations.ts";
 import { readTracked } from "../../cli/project/tracked-resources.ts";
 import { undeploy } from "../../cli/apps/undeploy.ts";
-import { type LoneEdge, startLoneEdge } from "../support/lone-edge.ts";
+import { newAccount } from "../support/shared-edge.ts";
 import { makeEndpoint } from "./support/deployed-endpoint.ts";
 import { EdgeProxy, type Fate } from "./support/edge-proxy.ts";
 import { APP, declared, LiveFixture } from "./support/live-fixture.ts";
@@ -27,16 +27,13 @@ const ENVIRONMENT = {
   NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? "",
 };
 
-let edge: LoneEdge;
+let baseUrl: string;
 beforeAll(async () => {
-  edge = await startLoneEdge();
-});
-afterAll(async () => {
-  await edge?.[Symbol.asyncDispose]();
+  ({ baseUrl } = await newAccount("live sessions"));
 });
 
 test("an endpoint is created once, and updated when its configuration has changed", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   const session = await fixture.session();
   const places = await Promise.all([1, 2, 3].map(async () => await session.place(declared("one"))));
   expect(new Set(places.map(({ endpointId }) => endpointId)).size).toBe(1);
@@ -47,7 +44,7 @@ test("an endpoint is created once, and updated when its configuration has change
 });
 
 test("a queue that became routes is created again under its name", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   const session = await fixture.session();
   const queue = await session.place(declared("one"));
   const routes = await session.place(declared("one", { is_load_balanced: true }));
@@ -59,8 +56,8 @@ test("a queue that became routes is created again under its name", async ({ expe
 test("three endpoints are created at a time; one that fails is named with the reason, and the others continue", async ({
   expect,
 }) => {
-  await using proxy = await EdgeProxy.open(edge.baseUrl);
-  await using fixture = await LiveFixture.open(edge);
+  await using proxy = await EdgeProxy.open(baseUrl);
+  await using fixture = await LiveFixture.open();
   let atOnce = 0;
   let mostAtOnce = 0;
   const three = Promise.withResolvers<void>();
@@ -92,7 +89,7 @@ test("three endpoints are created at a time; one that fails is named with the re
 });
 
 test("two endpoints that name the same new volume get one", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   const session = await fixture.session();
   const networkVolume = { name: "models", size: 10, dataCenterId: "EU-RO-1" };
   const both = ["one", "two"].map((name) => declared(name, { networkVolume }));
@@ -103,7 +100,7 @@ test("two endpoints that name the same new volume get one", async ({ expect }) =
 });
 
 test("an endpoint that another program has deleted is created again", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   const session = await fixture.session();
   const before = await session.place(declared("one"));
   await fixture.delete("Endpoint", before.endpointId);
@@ -114,7 +111,7 @@ test("an endpoint that another program has deleted is created again", async ({ e
 });
 
 test("an ended session is opened again with its endpoints, with a warning", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   const session = await fixture.session();
   const before = await session.place(declared("one"));
   await session.place(declared("two"));
@@ -132,8 +129,8 @@ test("an ended session is opened again with its endpoints, with a warning", asyn
 });
 
 test("the lease is renewed, through an outage too, and an ended session is noticed", async ({ expect }) => {
-  await using proxy = await EdgeProxy.open(edge.baseUrl);
-  await using fixture = await LiveFixture.open(edge);
+  await using proxy = await EdgeProxy.open(baseUrl);
+  await using fixture = await LiveFixture.open();
   const renewed = Promise.withResolvers<void>();
   proxy.when("renewFlashEnvironmentLease", () => (renewed.resolve(), "pass"));
   const session = await fixture.session({ url: proxy.url, renewedEveryMs: 20 });
@@ -151,7 +148,7 @@ test("the lease is renewed, through an outage too, and an ended session is notic
 });
 
 test("an endpoint is deleted with its declaration", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   const session = await fixture.session();
   await session.placeAll([declared("one"), declared("two")], () => undefined);
   await session.keepOnly(["two"]);
@@ -161,8 +158,8 @@ test("an endpoint is deleted with its declaration", async ({ expect }) => {
 });
 
 test("a session that is closed while an endpoint is being created leaves nothing", async ({ expect }) => {
-  await using proxy = await EdgeProxy.open(edge.baseUrl);
-  await using fixture = await LiveFixture.open(edge);
+  await using proxy = await EdgeProxy.open(baseUrl);
+  await using fixture = await LiveFixture.open();
   const events = new EventTarget();
   const release = Promise.withResolvers<Fate>();
   proxy.when("saveEndpoint", async () => {
@@ -186,8 +183,8 @@ test("a session that is closed while an endpoint is being created leaves nothing
 });
 
 test("Ctrl+C stops creating endpoints, and deletes those in progress", async ({ expect }) => {
-  await using proxy = await EdgeProxy.open(edge.baseUrl);
-  await using fixture = await LiveFixture.open(edge);
+  await using proxy = await EdgeProxy.open(baseUrl);
+  await using fixture = await LiveFixture.open();
   let saves = 0;
   const release = Promise.withResolvers<Fate>();
   const three = Promise.withResolvers<void>();
@@ -209,8 +206,8 @@ test("Ctrl+C stops creating endpoints, and deletes those in progress", async ({ 
 });
 
 test("endpoints that could not be deleted are named and stay tracked", async ({ expect }) => {
-  await using proxy = await EdgeProxy.open(edge.baseUrl);
-  await using fixture = await LiveFixture.open(edge);
+  await using proxy = await EdgeProxy.open(baseUrl);
+  await using fixture = await LiveFixture.open();
   proxy.when("deleteFlashEnvironment", () => "refuse");
   const session = await fixture.session({ url: proxy.url });
   const { endpointId } = await session.place(declared("one"));
@@ -219,7 +216,7 @@ test("endpoints that could not be deleted are named and stay tracked", async ({ 
 });
 
 test("two sessions of one project have their own endpoints, and both are tracked", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   const [one, other] = await Promise.all([fixture.session(), fixture.session()]);
   const names = ["a", "b", "c"].map((name) => declared(name));
   await Promise.all([one.placeAll(names, () => undefined), other.placeAll(names, () => undefined)]);
@@ -233,8 +230,8 @@ test("two sessions of one project have their own endpoints, and both are tracked
 });
 
 test("a wrong key fails at the start", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
-  const service = fixture.service(edge.baseUrl, "er_0000000000000000000000000000000000000000");
+  await using fixture = await LiveFixture.open();
+  const service = fixture.service(baseUrl, "er_0000000000000000000000000000000000000000");
   await expect(openLiveSession(fixture.cli(), service, { appName: APP })).rejects.toMatchObject({
     code: "UNAUTHORIZED",
     exitCode: 1,
@@ -244,7 +241,7 @@ test("a wrong key fails at the start", async ({ expect }) => {
 test("creating more than 5 endpoints needs a confirmation; existing ones do not count", async ({
   expect,
 }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   const session = await fixture.session();
   const six = ["a", "b", "c", "d", "e", "f"].map((name) => declared(name));
   expect(await confirmProvisioning(fixture.cli({ isYes: true }), session, six)).toBe(true);
@@ -271,7 +268,7 @@ async function killed(fixture: LiveFixture): Promise<string> {
 }
 
 test("endpoints of a killed process are used again without a terminal", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   const left = await killed(fixture);
   const leftovers = await offerRemoval(
     fixture.cli(),
@@ -291,7 +288,7 @@ test("endpoints of a killed process are used again without a terminal", async ({
 });
 
 test("endpoints of a killed process are deleted on request", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   await killed(fixture);
   const cli = fixture.cli({ isYes: true });
   expect(await offerRemoval(cli, fixture.service(), await findLeftovers(cli, fixture.service()))).toEqual([]);
@@ -301,7 +298,7 @@ test("endpoints of a killed process are deleted on request", async ({ expect }) 
 });
 
 test("a leftover that the service has deleted meanwhile is forgotten", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   await killed(fixture);
   const [session] = await fixture.present();
   await fixture.delete("FlashEnvironment", session?.id ?? "");
@@ -310,8 +307,8 @@ test("a leftover that the service has deleted meanwhile is forgotten", async ({ 
 });
 
 test("the second Ctrl+C names what is left", async ({ expect }) => {
-  await using proxy = await EdgeProxy.open(edge.baseUrl);
-  await using fixture = await LiveFixture.open(edge);
+  await using proxy = await EdgeProxy.open(baseUrl);
+  await using fixture = await LiveFixture.open();
   proxy.when("deleteFlashEnvironment", async () => await new Promise(() => undefined));
   const { screen, exitCode } = await talk(inTerminal(fixture), command(fixture, proxy.url), [
     { see: "placed", type: CONTROL_C },
@@ -322,14 +319,14 @@ test("the second Ctrl+C names what is left", async ({ expect }) => {
 });
 
 test("a terminal that is closed leaves nothing on the service", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   const { exitCode } = await talk(inTerminal(fixture), command(fixture), [{ see: "placed", hangUp: true }]);
   expect(exitCode).toBe(130);
   expect(await fixture.present()).toEqual([]);
 });
 
 test("an uncaught error is shown, and leaves nothing on the service", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   const { baseUrl, apiKey } = fixture.access;
   const running = new RunningCommand(process.execPath, [PROCESS, baseUrl, apiKey, "stray"], {
     cwd: fixture.directory,
@@ -341,7 +338,7 @@ test("an uncaught error is shown, and leaves nothing on the service", async ({ e
 });
 
 test("other commands distinguish sessions from environments", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   const { access } = fixture;
   await makeEndpoint(access, { name: "one", environment: "production", app: APP });
   const session = await fixture.session();
@@ -358,7 +355,7 @@ test("other commands distinguish sessions from environments", async ({ expect })
 });
 
 test("undeploy deletes a live endpoint by its name, and forgets ended sessions", async ({ expect }) => {
-  await using fixture = await LiveFixture.open(edge);
+  await using fixture = await LiveFixture.open();
   const session = await fixture.session();
   const { endpointId } = await session.place(declared("one"));
   await session.place(declared("two"));

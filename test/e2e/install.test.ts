@@ -7,9 +7,10 @@ import { managementApi } from "../../standalone/management-api.ts";
 import type { AgentStatus } from "../../node-agent/host/status-server.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { Gate } from "../support/gate.ts";
-import { startLoneEdge, type LoneEdge } from "../support/lone-edge.ts";
+import type { EdgeAccess } from "../support/lone-edge.ts";
 import { createEndpoint } from "../support/management-client.ts";
 import { QueueClient } from "../support/queue-client.ts";
+import { newAccount } from "../support/shared-edge.ts";
 import { MACHINE_NODE, MACHINE_WORKER, SystemdMachine } from "../support/systemd-machine.ts";
 import { until } from "../support/until.ts";
 
@@ -26,19 +27,18 @@ done`;
 type Host = { readonly id: string; readonly name: string; readonly isPresent: boolean };
 
 describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
-  let edge: LoneEdge;
+  let edge: EdgeAccess;
   let machine: SystemdMachine;
   let client: QueueClient;
 
   beforeAll(async () => {
-    [edge, machine] = await Promise.all([startLoneEdge(), SystemdMachine.start()]);
+    [edge, machine] = await Promise.all([newAccount("install"), SystemdMachine.start()]);
     const settings = { name: "installed", dockerArgs: MACHINE_WORKER };
     const endpointId = await createEndpoint(edge, settings);
     client = new QueueClient({ ...edge, endpointId });
   });
   afterAll(async () => {
     await machine?.[Symbol.asyncDispose]();
-    await edge?.[Symbol.asyncDispose]();
   });
 
   const api = () => managementApi(edge.baseUrl, edge.apiKey);

@@ -14,6 +14,7 @@ import { ConsoleTerminal } from "../../../cli/terminal/console-terminal.ts";
 import type { ManifestResource } from "../../../src/contract/flash/flash-manifest.ts";
 import { managementApi } from "../../../standalone/management-api.ts";
 import type { EdgeAccess } from "../../support/lone-edge.ts";
+import { newAccount } from "../../support/shared-edge.ts";
 
 export const APP = "demo";
 
@@ -39,14 +40,10 @@ export class LiveFixture implements AsyncDisposable {
     this.#api = managementApi(access.baseUrl, access.apiKey);
   }
 
-  static async open(edge: EdgeAccess): Promise<LiveFixture> {
+  /** An account of the shared edge, and a directory. */
+  static async open(): Promise<LiveFixture> {
     const directory = await mkdtemp(join(tmpdir(), "flash-live-"));
-    const { accountCreate } = await managementApi(edge.baseUrl, edge.apiKey).query<{
-      accountCreate: { apiKey: string };
-    }>("mutation ($input: AccountCreateInput) { accountCreate(input: $input) { apiKey } }", {
-      input: { name: directory },
-    });
-    return new LiveFixture(directory, { baseUrl: edge.baseUrl, apiKey: accountCreate.apiKey });
+    return new LiveFixture(directory, await newAccount(directory));
   }
 
   /** A command of this project, without a terminal. */
