@@ -27,7 +27,7 @@ const CHECKS = [
   "status_code_conformance",
   "content_type_conformance",
   "response_schema_conformance",
-].join(",");
+];
 
 /** A longer search has three phases, of which the edges of all schemas take four minutes on two cores. */
 const LIMIT_MS = EXAMPLES > 8 ? 3_600_000 : 300_000;
@@ -94,7 +94,7 @@ test("every answer is as the OpenAPI document says", { timeout: LIMIT_MS }, asyn
     join(dirname(python), "st"),
     [
       ...["run", address, "--url", front.url, "--header", `Authorization: Bearer ${account.apiKey}`],
-      ...["--include-path-regex", PATHS.source, "--phases", PHASES, "--checks", CHECKS],
+      ...["--include-path-regex", PATHS.source, "--phases", PHASES],
       ...["--max-examples", `${EXAMPLES}`, "--seed", SEED, "--continue-on-failure", "--no-color"],
     ],
     { cwd: folder, all: true },
@@ -162,6 +162,8 @@ function settingsOf({ paths }: Document, objects: Objects): string {
     "warnings.enabled = false",
     "cache.enabled = false",
     "request-timeout = 60",
+    "checks.enabled = false",
+    ...CHECKS.map((check) => `checks.${check}.enabled = true`),
     'checks.not_a_server_error.expected-statuses = ["2xx", "4xx", 501, 503]',
     ...sets,
     ...operations,
