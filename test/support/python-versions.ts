@@ -4,8 +4,8 @@ import { homedir } from "node:os";
 import { execa } from "execa";
 import { ensureVenv } from "./uv.ts";
 
-/** Clients pack the last two with APIs of apps that list their resources. */
-const PACKAGES = ["pytest==9.2.0", "fastapi==0.165.0", "uvicorn==0.54.0"].join("\n");
+/** Clients pack the last two with APIs of apps that list their resources; these versions are the same for all Pythons. */
+const PACKAGES = ["pytest==9.2.0", "fastapi==0.128.0", "uvicorn==0.40.0"].join("\n");
 
 export const PYTHON_VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"] as const;
 export type PythonVersion = (typeof PYTHON_VERSIONS)[number];
