@@ -5,7 +5,7 @@ import { endpointUrl } from "../deploy/endpoint-urls.ts";
 import { ensureTarget, findApp } from "../deploy/target.ts";
 import { Failure } from "../../src/std/failure.ts";
 import {
-  type DeployedEndpoint,
+  type EnvironmentEndpoint,
   environmentDetails,
   type FlashApp,
   type FlashEnvironment,
@@ -105,7 +105,7 @@ export function environmentNotFound(app: FlashApp, name: string): Failure {
   ]);
 }
 
-function endpointView(service: Service, endpoint: DeployedEndpoint) {
+function endpointView(service: Service, endpoint: EnvironmentEndpoint) {
   const { id, name, type, workersMin, workersMax, pods } = endpoint;
   const workers = pods.map((pod) => ({
     id: pod.id,

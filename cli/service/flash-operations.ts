@@ -93,7 +93,7 @@ export const deleteEnvironment = operation(
   { deleteFlashEnvironment: z.unknown() },
 );
 
-const deployedEndpointSchema = z.object({
+const environmentEndpointSchema = z.object({
   id: string,
   name: string,
   type: z.enum(["QB", "LB"]),
@@ -108,7 +108,7 @@ const deployedEndpointSchema = z.object({
     }),
   ),
 });
-export type DeployedEndpoint = z.infer<typeof deployedEndpointSchema>;
+export type EnvironmentEndpoint = z.infer<typeof environmentEndpointSchema>;
 
 /** An environment and what runs in it; null when it does not exist. */
 export const environmentDetails = operation(
@@ -125,7 +125,7 @@ export const environmentDetails = operation(
   {
     flashEnvironment: environmentSchema
       .extend({
-        endpoints: z.array(deployedEndpointSchema),
+        endpoints: z.array(environmentEndpointSchema),
         networkVolumes: z.array(
           z.object({ id: string, name: string, size: z.number(), dataCenterId: string }),
         ),

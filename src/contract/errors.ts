@@ -100,9 +100,11 @@ const STATUS_TITLES = {
   501: "Not Implemented",
   502: "Bad Gateway",
   503: "Service Unavailable",
+  504: "Gateway Timeout",
   524: "A Timeout Occurred",
 } as const;
 
+/** Statuses of errors, those of handlers that are passed on included. */
 export type ErrorStatus = keyof typeof STATUS_TITLES;
 export type QueueErrorCode = keyof typeof QUEUE_ERRORS;
 export type ErrorCode = QueueErrorCode | keyof typeof MANAGEMENT_ERRORS;

@@ -5,9 +5,7 @@
 import type { Env, Handler, Hono, MiddlewareHandler } from "hono";
 import type * as z from "zod";
 import type { ZodOpenApiOperationObject } from "zod-openapi";
-
-/** Statuses of the errors that operations describe. */
-export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 500 | 501 | 502 | 503 | 504 | 524;
+import type { ErrorStatus } from "../contract/errors.ts";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type OnRequest = `${Method} /${string}`;

@@ -15,11 +15,11 @@ import {
 import { SIGNATURE_SUFFIX } from "../../contract/agent/agent-signature.ts";
 import { sha256Schema } from "../../contract/agent/artifact.ts";
 import { logReplySchema, logRequestSchema } from "../../contract/agent/log.ts";
-import { errorBodySchema } from "../../contract/errors.ts";
+import { errorBodySchema, type ErrorStatus } from "../../contract/errors.ts";
 import { jsonValueSchema } from "../../json/raw-json.ts";
 import { ARCHIVE_ANSWERS } from "../artifacts/archive-answers.ts";
 import { endpointParameter } from "../queue/route.ts";
-import { mount, type Api, type ErrorStatus, type Route } from "../route.ts";
+import { mount, type Api, type Route } from "../route.ts";
 import { agentFile, installScript, sendArtifact } from "./files.ts";
 import { type AgentApi, withBusyHost, withHost } from "./context.ts";
 import { exchange } from "./exchange.ts";

@@ -1,10 +1,10 @@
 /** Operations of the queue API: what they need, what they count against, and what their descriptions have in common. */
 import type { MiddlewareHandler } from "hono";
 import * as z from "zod";
-import { errorBodySchema } from "../../contract/errors.ts";
+import { errorBodySchema, type ErrorStatus } from "../../contract/errors.ts";
 import type { LimitedOperation } from "../../contract/rate-limits.ts";
 import type { Access } from "../../domain/accounts/permissions.ts";
-import type { Api, ErrorStatus, Route } from "../route.ts";
+import type { Api, Route } from "../route.ts";
 import { limitedAs, requireQueue, requireWrite, type QueueApi } from "./context.ts";
 import { counted } from "./limits.ts";
 

@@ -96,8 +96,10 @@ const BILLS: readonly Bills[] = [
     load: async (request, selection) => {
       const byBucket = Map.groupBy(await usageOf(request, selection), ({ from }) => from);
       return [...byBucket].map(([from, spans]) => {
-        const cost = spans.reduce((sum, span) => sum + span.cost, 0);
-        return { from, amounts: { totalAmount: cost, serverlessGpuAmount: cost } };
+        const sumOf = (name: "cost" | "gpuCost" | "cpuCost") =>
+          spans.reduce((sum, span) => sum + span[name], 0);
+        const parts = { serverlessGpuAmount: sumOf("gpuCost"), serverlessCpuAmount: sumOf("cpuCost") };
+        return { from, amounts: { totalAmount: sumOf("cost"), ...parts } };
       });
     },
   },
@@ -108,10 +110,10 @@ const BILLS: readonly Bills[] = [
     amounts: ["totalAmount", "gpuAmount", "cpuAmount", "diskAmount", "feeAmount"],
     of: { name: "serverlessId", count: "uniqueServerlessCount" },
     load: async (request, selection) =>
-      (await usageOf(request, selection)).map(({ from, endpointId, cost }) => ({
+      (await usageOf(request, selection)).map(({ from, endpointId, cost, gpuCost, cpuCost }) => ({
         from,
         of: endpointId,
-        amounts: { totalAmount: cost, gpuAmount: cost },
+        amounts: { totalAmount: cost, gpuAmount: gpuCost, cpuAmount: cpuCost },
       })),
   },
   {

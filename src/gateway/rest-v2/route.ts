@@ -4,13 +4,14 @@
  */
 import type { Handler } from "hono";
 import * as z from "zod";
+import type { ErrorStatus } from "../../contract/errors.ts";
 import { CONTROL_BODY_MAX_BYTES } from "../../contract/limits.ts";
 import { invalidInput } from "../../contract/validation-issues.ts";
 import { parseInput } from "../../management/input-schemas.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { readJson, requireObject } from "../body.ts";
 import type { RestApi, RestContext } from "../rest/context.ts";
-import type { Call, ErrorStatus, OnRequest, Operation, Route } from "../route.ts";
+import type { Call, OnRequest, Operation, Route } from "../route.ts";
 
 type V2Operation<On extends OnRequest, Query, Body> = Omit<Operation, "on" | "query" | "body"> & {
   readonly on: On;

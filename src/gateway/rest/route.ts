@@ -4,9 +4,10 @@
  */
 import type { Handler } from "hono";
 import * as z from "zod";
+import type { ErrorStatus } from "../../contract/errors.ts";
 import { parseInput } from "../../management/input-schemas.ts";
 import type { RequestContext } from "../../management/context.ts";
-import type { Call, ErrorStatus, OnRequest, Operation, Route } from "../route.ts";
+import type { Call, OnRequest, Operation, Route } from "../route.ts";
 import { changedJson, type RestApi, type RestContext } from "./context.ts";
 import { readInput } from "./input.ts";
 

@@ -5,13 +5,15 @@ import type {
   ZodOpenApiPathsObject,
   ZodOpenApiResponsesObject,
 } from "zod-openapi";
-import { splitRequest, type Api, type ErrorStatus, type OnRequest, type Operation } from "../../route.ts";
+import type { ErrorStatus } from "../../../contract/errors.ts";
+import { splitRequest, type Api, type OnRequest, type Operation } from "../../route.ts";
 
 const ERRORS: Readonly<Record<ErrorStatus, string>> = {
   400: "The request is invalid; the message names the fields.",
   401: "The key is missing or wrong, or does not allow this.",
   403: "The key does not allow this, or the request came over plain HTTP.",
   404: "The account has no such object.",
+  405: "The path has no such method.",
   409: "The state of the job does not allow this.",
   413: "The body is too large.",
   422: "Fields of the request are invalid; `errors` names them.",
