@@ -78,8 +78,8 @@ async function create({ service, record, credentials, applies }: Migration, item
   const isOpen = needsCredential && stored === undefined;
   const request = `you must enter it: ${variablesOf(item).join(" and ")} in the file of --secrets-from, or at a terminal`;
   if (!applies) {
-    const refusal = await checkItem(service, item, stored).catch(messageOf);
-    if (refusal !== undefined) return { action: "refused", targetId: null, notes: [refusal] };
+    const rejection = await checkItem(service, item, stored).catch(messageOf);
+    if (rejection !== undefined) return { action: "refused", targetId: null, notes: [rejection] };
     return { action: "create", targetId: null, notes: isOpen ? [request] : [] };
   }
   const credential = isOpen ? await credentials.ask(item) : stored;

@@ -100,12 +100,12 @@ test("a dry run refuses what would be refused at creation", async ({ expect }) =
   await using comer = await newComer("migrate-refused", [...endpoints, oldEndpoint(4)], {
     "/v2/templates": [{ ...template, mounts }, ...templates],
   });
-  const refusals = (run: Run, action: string) =>
+  const rejections = (run: Run, action: string) =>
     itemsOf(run).filter((item) => item.action === action && item.sourceId !== "del1");
-  const dry = refusals(await comer.run("--json"), "refused");
+  const dry = rejections(await comer.run("--json"), "refused");
   expect(dry.map(({ name }) => name)).toEqual(["worker", ...Object.keys(refused)]);
   for (const { name, notes } of dry) expect(notes[0]).toContain(name === "worker" ? "volumeInGb" : name);
-  const applied = refusals(await comer.run("--apply --json --secrets-from secrets.env"), "failed");
+  const applied = rejections(await comer.run("--apply --json --secrets-from secrets.env"), "failed");
   expect(applied.map(({ name, notes }) => [name, notes[0]])).toEqual(
     dry.map(({ name, notes }) => [name, notes[0]]),
   );
