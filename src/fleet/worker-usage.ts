@@ -23,7 +23,7 @@ export class WorkerUsage {
     this.#ended = ended;
   }
 
-  /** A worker ends or goes on standby; to be called before that is stored, in the same turn. */
+  /** A worker ends, goes on standby or is lost with its host; to be called before that is stored, in the same turn. */
   ended(worker: WorkerRecord, now: number): void {
     const lifetime = this.#lifetimeOf(worker, now);
     if (lifetime) this.#ended.add(worker.workerId, lifetime);
@@ -75,12 +75,12 @@ export class WorkerUsage {
     return this.#store.workersOf(endpointId).some(({ standbyAt }) => standbyAt === null);
   }
 
-  /** Undefined for a worker whose host is unknown, and for one on standby. */
+  /** Undefined for a worker whose host is unknown or away, and for one on standby. */
   #lifetimeOf(worker: WorkerRecord, now: number): WorkerLifetime | undefined {
     const { endpointId, hostId, createdAt, revivedAt, gpuIndexes } = worker;
     const from = revivedAt ?? createdAt;
     const host = this.#store.hosts.get(hostId);
-    if (!host || worker.standbyAt !== null) return undefined;
+    if (!host || host.awaySince !== null || worker.standbyAt !== null) return undefined;
     const taken = host.inventory.gpus.filter(({ index }) => gpuIndexes.includes(index));
     const byModel = Map.groupBy(taken, ({ name }) => name);
     const gpus: UsedGpus[] = [...byModel].map(([model, group]) => ({

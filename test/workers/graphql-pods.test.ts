@@ -432,6 +432,34 @@ describe("pods", () => {
     );
   });
 
+  test("a cluster is made and deleted with its pods", async ({ expect }) => {
+    await PodAgent.join(own);
+    const input = `clusterName: "c", type: TRAINING, podCount: 2, gpuTypeId: "${POD_CARD}", gpuCountPerPod: 1,
+      imageName: "a:1", ports: "22/tcp", startSsh: true, deployCost: 1.5`;
+    const cluster = await made(
+      "createCluster",
+      input,
+      "id name type podCount gpuCountPerPod pods { clusterIp clusterIdx }",
+    );
+    expect(cluster).toEqual({
+      ...{ id: cluster.id, name: "c", type: "TRAINING", podCount: 2, gpuCountPerPod: 1 },
+      pods: [
+        { clusterIp: null, clusterIdx: 0 },
+        { clusterIp: null, clusterIdx: 1 },
+      ],
+    });
+    const shownCluster = `{ myself { cluster(input: { id: "${cluster.id}" }) { id } pods { id clusterId } } }`;
+    const { myself } = (await client.send(shownCluster)).data;
+    expect(myself.cluster).toEqual({ id: cluster.id });
+    expect(myself.pods).toMatchObject([{ clusterId: cluster.id }, { clusterId: cluster.id }]);
+    const stranger = await freshClient();
+    const reach = `mutation { deleteCluster(input: { id: "${cluster.id}" }) }`;
+    expect(codeOf(await stranger.send(reach))).toBe("Cluster not found");
+    expect((await stranger.send(shownCluster)).data.myself).toEqual({ cluster: null, pods: [] });
+    expect((await client.send(reach)).data).toEqual({ deleteCluster: true });
+    expect((await client.send(shownCluster)).data.myself).toEqual({ cluster: null, pods: [] });
+  });
+
   test("deleting an unknown cluster is refused under the code that clients compare", async ({ expect }) => {
     const answer = await client.send('mutation { deleteCluster(input: { id: "c" }) }');
     expect(codeOf(answer)).toBe("Cluster not found");

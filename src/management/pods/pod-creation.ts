@@ -34,7 +34,7 @@ type Source = Pick<
   | "allowedCudaVersions"
 >;
 
-/** Its image is Ubuntu with sshd and JupyterLab. */
+/** Its image is Ubuntu with sshd. */
 const UBUNTU: Source = {
   imageName: "runpod/base:0.5.1-cpu",
   dockerArgs: "",
@@ -45,7 +45,7 @@ const UBUNTU: Source = {
   volumeMountPath: "/workspace",
   containerRegistryAuthId: null,
   startSsh: true,
-  startJupyter: true,
+  startJupyter: false,
   allowedCudaVersions: null,
 };
 
@@ -81,6 +81,8 @@ export async function valuesOfCreation(context: RequestContext, creation: PodCre
     needsPublicAddress: creation.supportPublicIp === true && publishesTcp(container.ports),
     isInterruptible: creation.isInterruptible ?? false,
     bidPerGpu: creation.bidPerGpu ?? 0,
+    clusterId: null,
+    clusterRank: null,
     stopAfter: inFuture(context, "stopAfter", creation.stopAfter),
     terminateAfter: inFuture(context, "terminateAfter", creation.terminateAfter),
   };

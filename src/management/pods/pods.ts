@@ -79,7 +79,11 @@ export async function requirePod(context: RequestContext, podId: string): Promis
 
 /** Makes a pod and starts it; throws no_capacity when no host has what it needs, and leaves nothing behind then. */
 export async function createPod(context: RequestContext, creation: PodCreation): Promise<Pod> {
-  const values = await valuesOfCreation(context, creation);
+  return await makePod(context, await valuesOfCreation(context, creation));
+}
+
+/** The same of values that are complete. */
+export async function makePod(context: RequestContext, values: PodValues): Promise<Pod> {
   const podId = randomRowId();
   const record = await retryOnConflict(async () => {
     await requireNeeds(context, values);
@@ -142,7 +146,7 @@ export async function startPod(
   });
 }
 
-/** Starts its container anew; a stopped pod is started. */
+/** A new container takes the place of the present one; a stopped pod is started. */
 export async function restartPod(context: RequestContext, podId: string): Promise<Pod> {
   return await write(context, podId, () => ({ values: {}, change: "restart", isNewVersion: true }));
 }

@@ -73,7 +73,7 @@ const TAGS = [
   { name: "REST v2 catalog", description: "What there is to run on, and where." },
   { name: "REST v2 billing", description: "Usage at nominal prices." },
   { name: "REST v2 pods", description: "Containers that run until they are stopped." },
-  { name: "REST v2 clusters", description: "Not offered: operations answer 501." },
+  { name: "REST v2 clusters", description: "Pods that are made and terminated together." },
   { name: "Hosts", description: "The machines that run your workers. They join with a join token." },
   { name: "Artifacts", description: "Upload and download of the packed files of flash apps." },
   { name: "agent", description: "For the agents of hosts, which authenticate with a host token." },

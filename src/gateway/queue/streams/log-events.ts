@@ -11,6 +11,7 @@ import { findLines, type LogSearch } from "../../../management/logs/log-reader.t
 import { endpointObject } from "../../../management/objects.ts";
 import type { Env } from "../../../env.ts";
 import { LiveLines } from "./live-lines.ts";
+import { PolledLines } from "./polled-lines.ts";
 import { LOG_PAGE_MAX } from "../../../contract/agent/log.ts";
 import { LOG_PAGE_MAX_BYTES } from "../../../domain/logs/log-collector.ts";
 
@@ -41,7 +42,9 @@ export async function followLogs(
   search: LogSearch,
   shape: LineShape,
 ): Promise<Response> {
-  const live = await openLive(context, search);
+  const live = isOfPod(search)
+    ? new PolledLines(context.env.LOGS, search, context.req.raw.signal)
+    : await openLive(context, search);
   try {
     const stored = await readStored(context, search);
     const { readable, writable } = new IdentityTransformStream();
@@ -63,6 +66,7 @@ export async function latestLines(
   context: Pick<LogFollower, "env" | "req">,
   search: LogSearch,
 ): Promise<readonly WorkerLogLine[]> {
+  if (isOfPod(search)) return [];
   const live = await openLive(context, search);
   try {
     const lines = (await live.next(Date.now() + LATEST_WAIT_MS)) ?? [];
@@ -70,6 +74,11 @@ export async function latestLines(
   } finally {
     live.end();
   }
+}
+
+/** Logs of a pod lie under its own id. */
+function isOfPod({ owner, filter }: LogSearch): boolean {
+  return owner.endpointId === filter.workerId;
 }
 
 async function openLive({ env, req }: Pick<LogFollower, "env" | "req">, { owner }: LogSearch) {
@@ -105,7 +114,7 @@ async function readMissed(bucket: R2Bucket, search: LogSearch): Promise<WorkerLo
 
 async function writeLines(
   events: EventWriter,
-  follow: { stored: StoredLines; live: LiveLines; search: LogSearch; shape: LineShape },
+  follow: { stored: StoredLines; live: LiveLines | PolledLines; search: LogSearch; shape: LineShape },
 ): Promise<void> {
   const { live, search, shape } = follow;
   const { progress } = follow.stored;
