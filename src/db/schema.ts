@@ -233,7 +233,7 @@ export const pod = sqliteTable(
     /** Grows when its container must be replaced. */
     version: integer("version").notNull(),
     /** Counts the writes, so that a change based on an older reading is noticed. */
-    revision: integer("revision").notNull(),
+    rowVersion: integer("revision").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
   },
