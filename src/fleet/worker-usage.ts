@@ -1,6 +1,6 @@
 /** Usage of hosts by workers, hour by hour. A past hour never changes. */
 import type { UsedGpus, WorkerHour, WorkerLifetime } from "../domain/metrics/worker-usage.ts";
-import { workerHours } from "../domain/metrics/worker-usage.ts";
+import { VCPU, workerHours } from "../domain/metrics/worker-usage.ts";
 import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
 import type { PodStore } from "./pods/pod-store.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
@@ -77,7 +77,7 @@ export class WorkerUsage {
 
   /** Undefined for a worker whose host is unknown or away, and for one on standby. */
   #lifetimeOf(worker: WorkerRecord, now: number): WorkerLifetime | undefined {
-    const { endpointId, hostId, createdAt, revivedAt, gpuIndexes } = worker;
+    const { endpointId, hostId, createdAt, revivedAt, gpuIndexes, size } = worker;
     const from = revivedAt ?? createdAt;
     const host = this.#store.hosts.get(hostId);
     if (!host || host.awaySince !== null || worker.standbyAt !== null) return undefined;
@@ -88,6 +88,7 @@ export class WorkerUsage {
       tier: group[0]?.tier ?? null,
       count: group.length,
     }));
+    if (gpus.length === 0 && size) gpus.push({ model: VCPU, tier: null, count: size.cpuMilli / 1_000 });
     return { endpointId, accountId: host.accountId, gpus, from, to: Math.max(from, now) };
   }
 }

@@ -304,18 +304,18 @@ describe("pods", () => {
 
   test("an interruptible one says so, and that it was preempted", async ({ expect }) => {
     const host = await PodAgent.join(own);
-    const spot = await made("podRentInterruptable", `bidPerGpu: 0.2, ${DEPLOYMENT}`, "id podType");
-    expect(spot.podType).toBe("INTERRUPTABLE");
+    const interruptible = await made("podRentInterruptable", `bidPerGpu: 0.2, ${DEPLOYMENT}`, "id podType");
+    expect(interruptible.podType).toBe("INTERRUPTABLE");
     await host.follow();
     const reserved = await made("podFindAndDeployOnDemand", DEPLOYMENT, "id lastStatusChange");
-    expect(await shown(spot.id, "desiredStatus lastStatusChange")).toEqual({
+    expect(await shown(interruptible.id, "desiredStatus lastStatusChange")).toEqual({
       desiredStatus: "EXITED",
       lastStatusChange: expect.stringMatching(/^Preempted/),
     });
     await host.follow();
     await host.follow();
     expect(host.assignmentOf(reserved.id)?.type).toBe("POD");
-    const refused = await send("podBidResume", `podId: "${spot.id}", bidPerGpu: 0.3, gpuCount: 2`);
+    const refused = await send("podBidResume", `podId: "${interruptible.id}", bidPerGpu: 0.3, gpuCount: 2`);
     expect(codeOf(refused)).toBe("NO_CAPACITY");
   });
 

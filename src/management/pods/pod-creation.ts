@@ -14,7 +14,7 @@ import { invalid, requireRunnable } from "./pod-settings.ts";
 
 /** Disk of a CPU pod that does not set it. */
 const CPU_DISK_DEFAULT_GB = 10;
-const CPU_INSTANCE_DEFAULT = "cpu3c-2-4";
+const CPU_SIZE_DEFAULT = "cpu3c-2-4";
 /** Holds the variable with which images start JupyterLab. */
 const JUPYTER_PASSWORD = "JUPYTER_PASSWORD";
 const JUPYTER_PASSWORD_BYTES = 16;
@@ -123,7 +123,7 @@ function computeOf({ gpuTypeIds = [], gpuCount, instanceIds = [] }: PodCreation,
   return {
     gpuTypeIds: [],
     gpuCount: 0,
-    instanceIds: instanceIds.length > 0 ? instanceIds : [CPU_INSTANCE_DEFAULT],
+    instanceIds: instanceIds.length > 0 ? instanceIds : [CPU_SIZE_DEFAULT],
   };
 }
 

@@ -163,7 +163,7 @@ export async function resetPod(context: RequestContext, podId: string): Promise<
 export async function stopPod(context: RequestContext, podId: string): Promise<Pod> {
   const { record } = await requirePod(context, podId);
   refuseLocked(record, "stop");
-  const view = await tellFleet(context, record, { kind: "stop" });
+  const view = await sendToFleet(context, record, { kind: "stop" });
   await recordPodAction(context.db, authorOf(context), record);
   return { record, view };
 }
@@ -205,7 +205,7 @@ async function write(context: RequestContext, podId: string, plan: (pod: Pod) =>
     return record && { read, record, change };
   });
   try {
-    const view = await tellFleet(context, record, { kind: change, config: toPodConfig(record) });
+    const view = await sendToFleet(context, record, { kind: change, config: toPodConfig(record) });
     if (record.env !== read.env) await warnOfMissingSecrets(context, record.env);
     return { record, view };
   } catch (error) {
@@ -226,7 +226,7 @@ function refuseLocked({ id, locked }: PodRecord, action: string): void {
 
 // The Fleet object
 
-async function tellFleet(context: RequestContext, record: PodRecord, change: PodChange): Promise<PodView> {
+async function sendToFleet(context: RequestContext, record: PodRecord, change: PodChange): Promise<PodView> {
   const call = { podId: record.id, accountId: record.accountId, change };
   return viewOf(record, await callFleet(context, (fleet) => fleet.changePod(call)));
 }

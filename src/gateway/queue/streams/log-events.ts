@@ -4,7 +4,12 @@
  */
 import { EVENT_HEADERS, EventWriter, HEARTBEAT, STREAM_HEARTBEAT_MS } from "./stream-events.ts";
 import { SEQ_PER_MS } from "../../../domain/logs/log-key.ts";
-import { matchesFilter, viewLine, type WorkerLogLine } from "../../../domain/logs/log-lines.ts";
+import {
+  comparePositions,
+  matchesFilter,
+  viewLine,
+  type WorkerLogLine,
+} from "../../../domain/logs/log-lines.ts";
 import { LogProgress } from "../../../domain/logs/log-progress.ts";
 import { logFailure } from "../../../management/failure-log.ts";
 import { findLines, type LogSearch } from "../../../management/logs/log-reader.ts";
@@ -15,7 +20,7 @@ import { PolledLines } from "./polled-lines.ts";
 import { LOG_PAGE_MAX } from "../../../contract/agent/log.ts";
 import { LOG_PAGE_MAX_BYTES } from "../../../domain/logs/log-collector.ts";
 
-/** whole: all members of a line. plain: `{source, line, ts}`. */
+/** whole: all members of a line. plain: `{source, line, ts}`, each with an id that begins with `ts`. */
 export type LineShape = "whole" | "plain";
 
 /** What of a request its stream needs. */
@@ -90,12 +95,11 @@ async function readStored(context: LogFollower, search: LogSearch): Promise<Stor
   const progress = LogProgress.read(context.req.header("Last-Event-ID") ?? "");
   if (progress) {
     const missed = await readMissed(bucket, { ...search, from: Math.max(search.from, progress.from) });
-    return { progress, lines: progress.take(missed) };
+    return { progress, lines: missed };
   }
   const { lines, before } = await findLines(bucket, search);
   const floor = search.limit === 0 ? Date.now() * SEQ_PER_MS : ((before && lines[0]?.seq) ?? search.from);
-  const fresh = new LogProgress(floor - 1);
-  return { progress: fresh, lines: fresh.take(lines) };
+  return { progress: new LogProgress(floor - 1), lines };
 }
 
 async function readMissed(bucket: R2Bucket, search: LogSearch): Promise<WorkerLogLine[]> {
@@ -127,22 +131,29 @@ async function writeLines(
       if (!(await events.write(text))) return;
       beatAt = Date.now() + STREAM_HEARTBEAT_MS;
     }
-    const came = await live.next(beatAt);
-    lines = came && progress.take(came.filter((line) => matchesFilter(line, search.filter)));
+    lines = (await live.next(beatAt))?.filter((line) => matchesFilter(line, search.filter));
     text = Date.now() >= beatAt ? HEARTBEAT : "";
   }
   await events.abort(); // the client resumes after the last event that it received
 }
 
-/** The id of the last event holds the progress of the reader. */
+/** The lines that the reader lacks. An id holds its progress: that of each event, or of the last one. */
 function encodeLines(lines: readonly WorkerLogLine[], progress: LogProgress, shape: LineShape): string {
-  const datas = lines.map((line) => `data: ${JSON.stringify(shapeLine(line, shape))}\n\n`);
+  if (shape === "plain") {
+    const inOrder = lines.toSorted(comparePositions);
+    return inOrder.map((line) => progress.take([line]).map(() => encodePlain(line, progress))).join("");
+  }
+  const datas = progress.take(lines).map((line) => dataOf(viewLine(line)));
   const last = datas.pop();
   return last === undefined ? "" : `${datas.join("")}id: ${progress.write()}\n${last}`;
 }
 
-function shapeLine(line: WorkerLogLine, shape: LineShape) {
+function encodePlain(line: WorkerLogLine, progress: LogProgress): string {
   const view = viewLine(line);
-  if (shape === "whole") return view;
-  return { source: view.source, line: view.line, ts: new Date(view.at).toISOString() };
+  const ts = new Date(view.at).toISOString();
+  return `id: ${ts}/${progress.write()}\n${dataOf({ source: view.source, line: view.line, ts })}`;
+}
+
+function dataOf(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
 }
