@@ -3,9 +3,9 @@ import { referencedSecrets } from "../../src/domain/accounts/secret-reference.ts
 import { ServiceFailure, type Service } from "../service/service.ts";
 import type { Step } from "../core/terminal.ts";
 import { type Credentials, variablesOf } from "./credentials.ts";
-import { KINDS, planItems, withReferences, type Item, type Planned } from "./plan.ts";
+import { KINDS, pendingId, planItems, withReferences, type Item, type Planned } from "./plan.ts";
 import type { RecordFile } from "./record-file.ts";
-import { createItem, readTarget } from "./target.ts";
+import { checkItem, createItem, readTarget } from "./target.ts";
 
 /** What became of an item; `targetId` is null while nothing is there. */
 type Result = {
@@ -39,7 +39,7 @@ export async function migrate(migration: Migration): Promise<readonly Outcome[]>
       const { name, sourceId, notes } = planned.item;
       const result = await settle(migration, planned);
       if (isUsable(planned, result)) {
-        known.get(kind)?.set(sourceId, result.targetId ?? `the id that ${sourceId} will have`);
+        known.get(kind)?.set(sourceId, result.targetId ?? pendingId(sourceId));
         if (kind === "secret") secrets.add(name);
       }
       const allNotes = [...result.notes, ...notes, ...missingSecrets(planned.item, secrets)];
@@ -77,7 +77,11 @@ async function create({ service, record, credentials, applies }: Migration, item
   const stored = needsCredential ? credentials.fromFile(item) : undefined;
   const isOpen = needsCredential && stored === undefined;
   const request = `you must enter it: ${variablesOf(item).join(" and ")} in the file of --secrets-from, or at a terminal`;
-  if (!applies) return { action: "create", targetId: null, notes: isOpen ? [request] : [] };
+  if (!applies) {
+    const rejection = await checkItem(service, item, stored).catch(messageOf);
+    if (rejection !== undefined) return { action: "refused", targetId: null, notes: [rejection] };
+    return { action: "create", targetId: null, notes: isOpen ? [request] : [] };
+  }
   const credential = isOpen ? await credentials.ask(item) : stored;
   if (needsCredential && credential === undefined)
     return { action: "refused", targetId: null, notes: [request] };
@@ -86,9 +90,14 @@ async function create({ service, record, credentials, applies }: Migration, item
     await record.add(item.kind, item.sourceId, targetId);
     return { action: "created", targetId, notes: [] };
   } catch (error) {
-    if (!(error instanceof ServiceFailure) || error.code === "UNAUTHORIZED") throw error;
-    return { action: "failed", targetId: null, notes: [error.message] };
+    return { action: "failed", targetId: null, notes: [messageOf(error)] };
   }
+}
+
+/** Of an error that concerns one item alone; throws any other. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof ServiceFailure) || error.code === "UNAUTHORIZED") throw error;
+  return error.message;
 }
 
 function missingSecrets({ settings }: Item, secrets: ReadonlySet<string>): readonly string[] {

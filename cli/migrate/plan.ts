@@ -100,6 +100,25 @@ function comparable(value: unknown): string {
   return entries.length === 0 ? "" : JSON.stringify(entries);
 }
 
+const PENDING = "the id that the migration gives to ";
+
+/** Stands for the id of an item that is not there yet. */
+export function pendingId(sourceId: string): string {
+  return `${PENDING}${sourceId}`;
+}
+
+/** The item without references to items that are not there yet. */
+export function withoutPending(item: Item): Item {
+  const { containerRegistryAuthId: registry, networkVolumeIds } = item.settings;
+  const isThere = (id: string) => !id.startsWith(PENDING);
+  const settings = {
+    ...item.settings,
+    containerRegistryAuthId: registry && isThere(registry) ? registry : undefined,
+    networkVolumeIds: networkVolumeIds?.filter(isThere),
+  };
+  return { ...item, settings };
+}
+
 /** Ids that are known so far, by kind: those of what is there, and of what was created. */
 export type KnownIds = ReadonlyMap<Kind, ReadonlyMap<string, string>>;
 

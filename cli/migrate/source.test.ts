@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { pipeline, Readable } from "node:stream";
 import { afterEach, test } from "vitest";
 import { readSource } from "./source.ts";
 
@@ -21,6 +22,24 @@ async function serviceWith(registries: readonly string[]): Promise<string> {
   await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
+
+test("an answer without end is not read to its end", async ({ expect }) => {
+  let close = (): void => {};
+  const closed = new Promise<void>((resolve) => (close = resolve));
+  server = createServer((_request, response) => {
+    const spaces = Readable.from(
+      (function* () {
+        for (;;) yield Buffer.alloc(1024 * 1024, " ");
+      })(),
+    );
+    pipeline(spaces, response, () => close());
+  });
+  await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const signal = new AbortController().signal;
+  await expect(readSource({ url, apiKey: "key", signal })).rejects.toThrow("answered with more than");
+  await closed;
+});
 
 test("all pages of a list are read", async ({ expect }) => {
   const url = await serviceWith(["a", "b", "c"]);

@@ -20,6 +20,8 @@ import {
 
 const GRAPHQL_PATH = "/graphql";
 const ANSWER_LIMIT_MS = 60_000;
+/** More than a full list of endpoints with long variables has. */
+const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
 /** A list with more pages is not that of an account. */
 const PAGES_MAX = 100;
 const RETRIES = { retries: 4, minTimeout: 1_000, maxTimeout: 10_000 };
@@ -135,6 +137,20 @@ async function read<Schema extends z.ZodType>(
   throw new SourceFailure(`${access.url}${path} sent what this command does not understand: ${issues}.`);
 }
 
+/** Reads no more than the limit, whatever Content-Length says. */
+async function boundedText({ body }: Response, place: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > ANSWER_MAX_BYTES) {
+      throw new SourceFailure(`${place} answered with more than ${ANSWER_MAX_BYTES} bytes.`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
 async function request(
   { url, apiKey, signal }: SourceAccess,
   path: string,
@@ -149,7 +165,7 @@ async function request(
       headers: { Authorization: `Bearer ${apiKey}`, "Content-Type": "application/json" },
       signal: withinMs(ANSWER_LIMIT_MS, signal),
     });
-    if (response.ok) return parseJson(await response.text());
+    if (response.ok) return parseJson(await boundedText(response, place));
     const { status, headers } = response;
     const pauseSeconds =
       status === 429 || (status >= 500 && status !== 501)

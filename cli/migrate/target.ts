@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { operation, type Service } from "../service/service.ts";
 import { sshKeyItem } from "./conversion.ts";
-import type { Item, Kind, Present } from "./plan.ts";
+import { withoutPending, type Item, type Kind, type Present } from "./plan.ts";
 
 /** Settings are compared, not used, so the document alone says which there are. */
 const named = z.looseObject({ id: z.string(), name: z.string() });
@@ -100,19 +100,40 @@ const CREATIONS = {
   endpoint: ["EndpointInput", "saveEndpoint"],
 } as const satisfies Record<Exclude<Kind, "ssh-key">, readonly [string, string]>;
 
+const createdSchema = z.object({ created: z.object({ id: z.string() }) });
+const checkedSchema = z.object({ created: z.null() });
+
 /** Creates an item whose references are ids of this account, and returns its id. Must not be run twice. */
 export async function createItem(service: Service, item: Item, credential?: Credential): Promise<string> {
   if (item.kind === "ssh-key") return await addSshKey(service, item);
-  const [inputType, mutation] = CREATIONS[item.kind];
-  const creation = operation(
-    `mutation ($input: ${inputType}) { created: ${mutation}(input: $input) { id } }`,
-    { created: z.object({ id: z.string() }) },
-  );
-  const input = { name: item.name, description: item.description, ...credential, ...inputOf(item) };
-  return (await service.mutate(creation, { input })).created.id;
+  const creation = { document: creationOf(item.kind, "input: $input"), schema: createdSchema };
+  return (await service.mutate(creation, { input: inputOf(item, credential) })).created.id;
 }
 
-function inputOf({ kind, settings }: Item): Readonly<Record<string, unknown>> {
+/** Throws the ServiceError that the creation of an item would have; references to what is not there yet are left out. */
+export async function checkItem(service: Service, item: Item, credential?: Credential): Promise<void> {
+  if (item.kind === "ssh-key") return;
+  const check = { document: creationOf(item.kind, "input: $input, dryRun: true"), schema: checkedSchema };
+  const input = inputOf(withoutPending(item), credential ?? UNKNOWN_CREDENTIALS[item.kind]);
+  await service.mutateIdempotent(check, { input });
+}
+
+/** Values that are valid, for those that the person has yet to enter. */
+const UNKNOWN_CREDENTIALS: Partial<Record<Kind, Credential>> = {
+  secret: { value: "unknown" },
+  registry: { username: "unknown", password: "unknown" },
+};
+
+function creationOf(kind: keyof typeof CREATIONS, sent: string): string {
+  const [inputType, mutation] = CREATIONS[kind];
+  return `mutation ($input: ${inputType}) { created: ${mutation}(${sent}) { id } }`;
+}
+
+function inputOf(item: Item, credential: Credential | undefined): Readonly<Record<string, unknown>> {
+  return { name: item.name, description: item.description, ...credential, ...settingsInput(item) };
+}
+
+function settingsInput({ kind, settings }: Item): Readonly<Record<string, unknown>> {
   if (kind !== "template" && kind !== "endpoint") return settings;
   const variables = Object.entries(settings.env ?? {}).map(([key, value]) => ({ key, value }));
   if (kind === "template") return { ...settings, env: variables };

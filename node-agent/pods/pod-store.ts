@@ -34,8 +34,8 @@ export type PodStoreOptions = {
   readonly publicPorts: PortRange;
 };
 
-/** Ports that are tried before a host counts as full. */
-const TRIES_MAX = 200;
+/** Ports that are looked at before a host counts as full. */
+const CHOICES_MAX = 200;
 
 export class PodStore {
   readonly #options: PodStoreOptions;
@@ -125,7 +125,7 @@ export class PodStore {
 
   async #freePort(taken: ReadonlySet<number>): Promise<number> {
     const { first, last } = this.#options.publicPorts;
-    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    for (let choices = 0; choices < CHOICES_MAX; choices += 1) {
       const port = randomInt(first, last + 1);
       if (!taken.has(port) && (await isPortFree(this.#listenAddress, port))) return port;
     }

@@ -120,6 +120,25 @@ export const MUTANTS: readonly Mutant[] = [
     "workers/queue-attempts",
   ),
 
+  // Pods in the fleet
+  mutant(
+    "P1",
+    "highestBid(a) - highestBid(b) ||",
+    "highestBid(b) - highestBid(a) ||",
+    "domain/pods/preemption",
+  ),
+  mutant("P2", "oldest(b) - oldest(a) ||", "oldest(a) - oldest(b) ||", "domain/pods/preemption"),
+  mutant("P3", "return !isPod || retiredIn !== null;", "return true;", "workers/pods-fleet"),
+  mutant("P4", "if (report.revision !== version) return undefined;", "", "workers/pods-fleet"),
+  mutant("P5", "stopAt > changedAt ?", "stopAt > 0 ?", "domain/pods/pod-life"),
+  mutant(
+    "P6",
+    'reason !== "stopped" && reason !== "stop_time"',
+    'reason !== "stop_time"',
+    "workers/pods-fleet",
+  ),
+  mutant("P7", "return { ...pod, version: pod.version + 1 };", "return pod;", "domain/pods/pod-life"),
+
   // The fleet
   mutant("F1", 'worker.retiredIn === null ? report.state : "stopping"', "report.state", "workers/fleet"),
   mutant(

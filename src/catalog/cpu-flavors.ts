@@ -55,6 +55,12 @@ export function readCpuInstance(id: string): CpuInstanceReading {
   return { kind: "instance", instance: { flavor, vcpus, memoryGb } };
 }
 
+/** The name of an instance of a flavor with so many vCPUs. */
+export function instanceIdOf(flavorId: string, vcpus: number): string {
+  const { memoryGbPerVcpu = 0 } = CPU_FLAVORS.find(({ id }) => id === flavorId) ?? {};
+  return `${flavorId}-${vcpus}-${vcpus * memoryGbPerVcpu}`;
+}
+
 function refused(reason: string): CpuInstanceReading {
   return { kind: "refused", reason };
 }

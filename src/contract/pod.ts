@@ -1,5 +1,8 @@
 import type { EndpointConfig } from "./endpoint.ts";
 
+/** What clients say that a cluster of pods is for. */
+export const CLUSTER_TYPES = ["APPLICATION", "TRAINING", "SLURM", "RAY"] as const;
+
 /** What the Fleet object needs to know of a pod; the management API sends every change. */
 export type PodConfig = Pick<
   EndpointConfig,

@@ -17,6 +17,7 @@ export type AuditSubject = {
   readonly kind:
     | "account"
     | "api_key"
+    | "cluster"
     | "endpoint"
     | "flash_app"
     | "flash_auth_request"

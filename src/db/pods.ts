@@ -12,7 +12,7 @@ export type PodRecord = typeof pod.$inferSelect;
 /** What a client decides about a pod. */
 export type PodValues = Omit<
   PodRecord,
-  "id" | "accountId" | "version" | "revision" | "createdAt" | "updatedAt"
+  "id" | "accountId" | "version" | "rowVersion" | "createdAt" | "updatedAt"
 >;
 
 // Reading
@@ -136,7 +136,7 @@ export async function insertPodIfAllowed(
     id: podId,
     accountId,
     version: 1,
-    revision: 1,
+    rowVersion: 1,
     createdAt: now,
     updatedAt: now,
   };
@@ -162,11 +162,11 @@ export async function updatePodIfUnchanged(
   const { version: _, ...changed } = values;
   const update = db
     .update(pod)
-    .set({ ...values, revision: read.revision + 1, updatedAt: author.now })
+    .set({ ...values, rowVersion: read.rowVersion + 1, updatedAt: author.now })
     .where(
       and(
         isOwn(pod, author.accountId, read.id),
-        eq(pod.revision, read.revision),
+        eq(pod.rowVersion, read.rowVersion),
         hasNeeds(author.accountId, { ...read, ...changed }),
       ),
     )
@@ -188,10 +188,10 @@ export async function recordPodAction(db: Database, author: Author, read: PodRec
 
 /** Takes back a change that the Fleet object refused, unless another one came after it. */
 export async function restorePod(db: Database, changed: PodRecord, read: PodRecord): Promise<void> {
-  const isUnchanged = and(isOwn(pod, read.accountId, read.id), eq(pod.revision, changed.revision));
+  const isUnchanged = and(isOwn(pod, read.accountId, read.id), eq(pod.rowVersion, changed.rowVersion));
   await db
     .update(pod)
-    .set({ ...read, revision: changed.revision + 1 })
+    .set({ ...read, rowVersion: changed.rowVersion + 1 })
     .where(isUnchanged);
 }
 

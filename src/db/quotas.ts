@@ -3,6 +3,7 @@ import { sql, type SQL } from "drizzle-orm";
 import type { Database } from "./database.ts";
 import {
   apiKey,
+  cluster,
   endpoint,
   flashApp,
   flashUpload,
@@ -17,6 +18,7 @@ import {
 /** Revoked and expired keys count for as long as they are listed. */
 const API_KEYS_MAX = 5_000;
 
+const CLUSTERS_MAX = 200;
 const ENDPOINTS_MAX = 1_000;
 const FLASH_APPS_MAX = 500;
 /** Artifacts of an account that were announced and are not yet builds. */
@@ -31,6 +33,7 @@ const JOIN_TOKENS_MAX = 1_000;
 
 const QUOTAS = {
   apiKey: { table: apiKey, max: API_KEYS_MAX },
+  cluster: { table: cluster, max: CLUSTERS_MAX },
   endpoint: { table: endpoint, max: ENDPOINTS_MAX },
   flashApp: { table: flashApp, max: FLASH_APPS_MAX },
   flashUpload: { table: flashUpload, max: FLASH_UPLOADS_MAX },

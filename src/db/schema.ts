@@ -14,6 +14,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import { AUTH_REQUEST_STATUSES, ENVIRONMENT_STATES } from "../contract/flash/flash-names.ts";
+import { CLUSTER_TYPES } from "../contract/pod.ts";
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { FULL_PERMISSIONS, type Permissions } from "../domain/accounts/permissions.ts";
 import type { GpuTime } from "../domain/metrics/worker-usage.ts";
@@ -226,10 +227,13 @@ export const pod = sqliteTable(
     terminateAfter: integer("terminate_after"),
     /** Its owner must unlock it before it can be stopped or reset. */
     locked: flag("locked").notNull(),
+    /** The cluster that it is a part of, and its number in it, from 0; null for none. */
+    clusterId: text("cluster_id"),
+    clusterRank: integer("cluster_rank"),
     /** Grows when its container must be replaced. */
     version: integer("version").notNull(),
     /** Counts the writes, so that a change based on an older reading is noticed. */
-    revision: integer("revision").notNull(),
+    rowVersion: integer("revision").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
   },
@@ -237,6 +241,24 @@ export const pod = sqliteTable(
     index("pod_account").on(table.accountId, table.createdAt),
     check("pod_compute", sql`(${table.gpuTypeIds} = '[]') = (${table.instanceIds} <> '[]')`),
   ],
+);
+
+/** Pods that are made and terminated together, all alike. */
+export const cluster = sqliteTable(
+  "cluster",
+  {
+    id: text("id").primaryKey(),
+    accountId: accountId(),
+    name: text("name").notNull(),
+    type: text("type", { enum: CLUSTER_TYPES }).notNull(),
+    gpuTypeId: text("gpu_type_id").notNull(),
+    gpuCountPerPod: integer("gpu_count_per_pod").notNull(),
+    podCount: integer("pod_count").notNull(),
+    /** The template whose settings its pods were made of. */
+    templateId: text("template_id"),
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [index("cluster_account").on(table.accountId, table.createdAt)],
 );
 
 export const flashApp = sqliteTable(

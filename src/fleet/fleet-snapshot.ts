@@ -31,6 +31,8 @@ export type FleetSnapshot = {
   readonly hosts: readonly HostSnapshot[];
   /** Those that should have workers, have some, or had some recently. */
   readonly endpoints: readonly EndpointSnapshot[];
+  /** Pods that have a place, that wait for one, and that are stopped. */
+  readonly pods: Readonly<Record<"running" | "waiting" | "stopped", number>>;
 };
 
 /** How long after its last worker an endpoint is still measured. */
@@ -38,7 +40,7 @@ const RECENT_MS = 15 * 60_000;
 
 /** Counts in memory; only rows of recently ended workers are read. */
 export function takeFleetSnapshot(
-  { store, presence, telemetry, placer, usage }: FleetParts,
+  { store, podStore, presence, telemetry, placer, usage }: FleetParts,
   accountId: string,
   now: number,
 ): FleetSnapshot {
@@ -70,7 +72,12 @@ export function takeFleetSnapshot(
       ({ endpointId, desired, workers }) =>
         desired > 0 || Object.keys(workers).length > 0 || recent.has(endpointId),
     );
-  return { hosts, endpoints };
+  const pods = { running: 0, waiting: 0, stopped: 0 };
+  for (const { desired, config } of podStore.ofAccount(accountId)) {
+    const hasPlace = store.workers.get(config.podId)?.retiredIn === null;
+    pods[desired === "stopped" ? "stopped" : hasPlace ? "running" : "waiting"] += 1;
+  }
+  return { hosts, endpoints, pods };
 }
 
 function countStates(workers: readonly WorkerRecord[]): EndpointSnapshot["workers"] {

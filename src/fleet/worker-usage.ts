@@ -1,6 +1,6 @@
 /** Usage of hosts by workers, hour by hour. A past hour never changes. */
 import type { UsedGpus, WorkerHour, WorkerLifetime } from "../domain/metrics/worker-usage.ts";
-import { workerHours } from "../domain/metrics/worker-usage.ts";
+import { VCPU, workerHours } from "../domain/metrics/worker-usage.ts";
 import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
 import type { PodStore } from "./pods/pod-store.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
@@ -23,7 +23,7 @@ export class WorkerUsage {
     this.#ended = ended;
   }
 
-  /** A worker ends or goes on standby; to be called before that is stored, in the same turn. */
+  /** A worker ends, goes on standby or is lost with its host; to be called before that is stored, in the same turn. */
   ended(worker: WorkerRecord, now: number): void {
     const lifetime = this.#lifetimeOf(worker, now);
     if (lifetime) this.#ended.add(worker.workerId, lifetime);
@@ -75,12 +75,12 @@ export class WorkerUsage {
     return this.#store.workersOf(endpointId).some(({ standbyAt }) => standbyAt === null);
   }
 
-  /** Undefined for a worker whose host is unknown, and for one on standby. */
+  /** Undefined for a worker whose host is unknown or away, and for one on standby. */
   #lifetimeOf(worker: WorkerRecord, now: number): WorkerLifetime | undefined {
-    const { endpointId, hostId, createdAt, revivedAt, gpuIndexes } = worker;
+    const { endpointId, hostId, createdAt, revivedAt, gpuIndexes, size } = worker;
     const from = revivedAt ?? createdAt;
     const host = this.#store.hosts.get(hostId);
-    if (!host || worker.standbyAt !== null) return undefined;
+    if (!host || host.awaySince !== null || worker.standbyAt !== null) return undefined;
     const taken = host.inventory.gpus.filter(({ index }) => gpuIndexes.includes(index));
     const byModel = Map.groupBy(taken, ({ name }) => name);
     const gpus: UsedGpus[] = [...byModel].map(([model, group]) => ({
@@ -88,6 +88,7 @@ export class WorkerUsage {
       tier: group[0]?.tier ?? null,
       count: group.length,
     }));
+    if (gpus.length === 0 && size) gpus.push({ model: VCPU, tier: null, count: size.cpuMilli / 1_000 });
     return { endpointId, accountId: host.accountId, gpus, from, to: Math.max(from, now) };
   }
 }

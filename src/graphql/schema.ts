@@ -8,6 +8,7 @@ import { catalogResolvers } from "./compute/catalog-resolvers.ts";
 import { catalogSdl } from "./compute/catalog-schema.graphql.ts";
 import { hostResolvers, hostSdl } from "./compute/hosts.ts";
 import { hostedContentResolvers, hostedContentSdl } from "./compute/hosted-content.ts";
+import { clusterResolvers } from "./compute/cluster-resolvers.ts";
 import { podResolvers } from "./compute/pod-resolvers.ts";
 import { podSdl } from "./compute/pod-schema.graphql.ts";
 import type { GraphqlContext } from "./context.ts";
@@ -90,6 +91,7 @@ export const managementSchema = makeExecutableSchema({
     loginResolvers,
     hostResolvers,
     podResolvers,
+    clusterResolvers,
     hostedContentResolvers,
     templateResolvers,
     volumeResolvers,

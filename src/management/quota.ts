@@ -4,6 +4,7 @@ import { ServiceError } from "../contract/errors.ts";
 
 const QUOTA_NOUNS: Record<QuotaKind, string> = {
   apiKey: "API keys, those included that were revoked or expired in the last 90 days",
+  cluster: "clusters",
   endpoint: "endpoints",
   flashApp: "flash apps",
   flashUpload: "uploads of artifacts that became no build, those included that ended in the last hour",

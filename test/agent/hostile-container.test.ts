@@ -388,7 +388,7 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
 
     /** What of it a worker could do, and what a pod. */
     let done: readonly string[] = [];
-    let doneByPod: readonly string[] = [];
+    let podDeeds: readonly string[] = [];
 
     beforeAll(async () => {
       await using world = await openWorld({ networkName });
@@ -401,15 +401,15 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
         return await world.runtime.lastLines(worker.workerId, 100);
       };
       done = await linesOf({});
-      doneByPod = await linesOf({ pod: POD });
+      podDeeds = await linesOf({ pod: POD });
       exits.stop();
     });
 
     test.for(attempts)("$what", async ({ what, script, needs }, { expect }) => {
       expect(done).toContain("over");
       expect(done).not.toContain(`did ${what}`);
-      expect(doneByPod).toContain("over");
-      if (what !== OPEN_TO_PODS) expect(doneByPod).not.toContain(`did ${what}`);
+      expect(podDeeds).toContain("over");
+      if (what !== OPEN_TO_PODS) expect(podDeeds).not.toContain(`did ${what}`);
 
       const command = `if ( ${script}; ); then exit 7; else exit 8; fi`;
       const { exitCode } = await execa(

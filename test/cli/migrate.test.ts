@@ -1,4 +1,7 @@
-/** `flash migrate`, from a scripted old service to a real edge. */
+/**
+ * `flash migrate`, from a scripted old service to a real edge. The large move is between two accounts of one edge, which
+ * saves the start of a second one: the command knows both by URL and key alone, and what it does is the same.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, rm } from "node:fs/promises";
@@ -10,7 +13,7 @@ import { newAccount } from "../support/shared-edge.ts";
 import { until } from "../support/until.ts";
 import { CommandFixture, type Run } from "./support/flash-command.ts";
 import { ENTER, talk } from "./support/terminal-dialog.ts";
-import { OLD_KEY, oldEndpoint, OldService } from "./support/old-service.ts";
+import { OLD_ACCOUNT, OLD_KEY, oldEndpoint, OldService } from "./support/old-service.ts";
 
 const bundle = inject("flashBundle");
 const ENDPOINTS = 200;
@@ -29,9 +32,9 @@ type Item = {
 type NewComer = Awaited<ReturnType<typeof newComer>>;
 
 /** A computer with the key of the old service and a login at a new account of the edge. */
-async function newComer(account: string, endpoints: readonly object[]) {
+async function newComer(account: string, endpoints: readonly object[], lists?: typeof OLD_ACCOUNT) {
   const edge = await newAccount(account);
-  const old = await OldService.open(endpoints);
+  const old = await OldService.open(endpoints, lists);
   const fixture = await CommandFixture.open(bundle, {
     EDGERUN_URL: edge.baseUrl,
     SVC_API_KEY: edge.apiKey,
@@ -77,6 +80,35 @@ test("a dry run plans and writes nothing", async ({ expect }) => {
   expect(comer.old.requests.filter((line) => line.startsWith("/v2/templates"))).toHaveLength(2);
   await expect(readFile(comer.record)).rejects.toThrow("ENOENT");
   expect(actionsOf(await comer.run("--json"), "endpoint")).toEqual({ create: 2 });
+});
+
+test("a dry run refuses what would be refused at creation", async ({ expect }) => {
+  const env = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`V${index}`, "1"]));
+  const gpu = { pools: ["ADA_24"], count: 1, minCudaVersion: "99.9" };
+  const workers = { min: 0, max: 1_000_000, idleTimeout: 5 };
+  const refused: Readonly<Record<string, object>> = {
+    ports: { ports: ["8000/udp"] },
+    env: { env },
+    minCudaVersion: { gpu },
+    workersMax: { workers },
+  };
+  const endpoints = Object.entries(refused).map(([name, changes]) =>
+    oldEndpoint(0, { id: name, name, ...changes }),
+  );
+  const [template, ...templates] = OLD_ACCOUNT["/v2/templates"] ?? [];
+  const mounts = { persistent: { size: 20, path: "/workspace" } };
+  await using comer = await newComer("migrate-refused", [...endpoints, oldEndpoint(4)], {
+    "/v2/templates": [{ ...template, mounts }, ...templates],
+  });
+  const rejections = (run: Run, action: string) =>
+    itemsOf(run).filter((item) => item.action === action && item.sourceId !== "del1");
+  const dry = rejections(await comer.run("--json"), "refused");
+  expect(dry.map(({ name }) => name)).toEqual(["worker", ...Object.keys(refused)]);
+  for (const { name, notes } of dry) expect(notes[0]).toContain(name === "worker" ? "volumeInGb" : name);
+  const applied = rejections(await comer.run("--apply --json --secrets-from secrets.env"), "failed");
+  expect(applied.map(({ name, notes }) => [name, notes[0]])).toEqual(
+    dry.map(({ name, notes }) => [name, notes[0]]),
+  );
 });
 
 test("applied once more it creates nothing, also when its record is lost", async ({ expect }) => {

@@ -25,6 +25,7 @@ const RUNS: readonly (readonly [path: string, mark: string, ...outputs: string[]
   ["docs/how-to/container-workers.md", "run", '"workersMax":5', '"workersMax":10'],
   ["docs/how-to/hosts.md", "run", '"installCommand":'],
   ["docs/how-to/logs.md", "run", '"lines":'],
+  ["docs/how-to/pods.md", "run", "hello</a>", '"desiredStatus":"EXITED"', '"podTerminate":null'],
   ["docs/how-to/troubleshooting.md", "run", '"isPresent":true'],
   ["docs/how-to/webhooks.md", "run", '"status":"IN_QUEUE"', '"attempts":', '"state":"pending"'],
   ["docs/reference/api-keys.md", "run", '"token":"er_'],
@@ -32,7 +33,13 @@ const RUNS: readonly (readonly [path: string, mark: string, ...outputs: string[]
   ["docs/reference/management-api.md", "run", '"myself":{"id":'],
   ["docs/tutorials/first-job.md", "run", '"greeting":"Hello, you!"'],
   ["docs/tutorials/functions.md", "flash", "\nHello, you!\n", '"status":"COMPLETED"'],
-  ["examples/README.md", "run", '"greeting":"Hello, Ada!"', '{"wordCount":2,"characterCount":7}'],
+  [
+    "examples/README.md",
+    "run",
+    '"greeting":"Hello, Ada!"',
+    '{"wordCount":2,"characterCount":7}',
+    '"wordCount":3',
+  ],
   ["examples/README.md", "images"],
 ];
 

@@ -330,6 +330,20 @@ const ROWS: readonly (readonly [since: number, table: string, row: Record<string
       updated_at: 1,
     },
   ],
+  [
+    12,
+    "cluster",
+    {
+      id: "c1",
+      account_id: "acme",
+      name: "training",
+      type: "TRAINING",
+      gpu_type_id: "NVIDIA L4",
+      gpu_count_per_pod: 8,
+      pod_count: 2,
+      created_at: 1,
+    },
+  ],
 ];
 
 function endpointRow(id: string, values: Record<string, unknown>): Record<string, unknown> {
@@ -397,6 +411,7 @@ async function readAll(database: TestDatabase) {
     flashUploadPart: await db.select().from(schema.flashUploadPart),
     logDay: await db.select().from(schema.logDay),
     pod: await db.select().from(schema.pod),
+    cluster: await db.select().from(schema.cluster),
     flashAuthRequest: await db.select().from(schema.flashAuthRequest),
   };
 }

@@ -22,8 +22,15 @@ export type AccountHost = EdgeAccess &
     stop(): Promise<void>;
   };
 
-/** Makes an account of that name with one host; the agent runs as beside `npm start`, and joins in a moment. */
-export async function startAccountHost(name: string, runtime: RuntimeKind): Promise<AccountHost> {
+/**
+ * Makes an account of that name with one host; the agent runs as beside `npm start`, and joins in a moment.
+ * `interpreter`: the Python of workers, where it is not the one on the PATH.
+ */
+export async function startAccountHost(
+  name: string,
+  runtime: RuntimeKind,
+  interpreter?: string,
+): Promise<AccountHost> {
   const access = await newAccount(name);
   const stateDirectory = await mkdtemp(join(tmpdir(), "edgerun-host-"));
   const api = managementApi(access.baseUrl, access.apiKey);
@@ -36,7 +43,7 @@ export async function startAccountHost(name: string, runtime: RuntimeKind): Prom
       logPath: join(stateDirectory, "agent.log"),
       runtime,
       joinToken: await createJoinToken(api, "local"),
-      workerPython: { packageDirectory: join(ROOT, "sdk/python/src") },
+      workerPython: { interpreter, packageDirectory: join(ROOT, "sdk/python/src") },
     });
   const supervisor = await supervise({
     name: "agent",

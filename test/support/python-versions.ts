@@ -4,7 +4,8 @@ import { homedir } from "node:os";
 import { execa } from "execa";
 import { ensureVenv } from "./uv.ts";
 
-const PYTEST = "pytest==9.2.0";
+/** Clients pack the last two with APIs of apps that list their resources; these versions are the same for all Pythons. */
+const PACKAGES = ["pytest==9.2.0", "fastapi==0.128.0", "uvicorn==0.40.0"].join("\n");
 
 export const PYTHON_VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"] as const;
 export type PythonVersion = (typeof PYTHON_VERSIONS)[number];
@@ -27,7 +28,7 @@ async function findPython(version: PythonVersion): Promise<string | undefined> {
 
 /** Makes sure that there is an environment with pytest for this interpreter; answers the path of its python. */
 export async function ensurePytestVenv(version: PythonVersion, interpreter: string): Promise<string> {
-  return await ensureVenv(`pytest-${version}`, interpreter, PYTEST);
+  return await ensureVenv(`pytest-${version}`, interpreter, PACKAGES);
 }
 
 async function pyenvPythons(version: PythonVersion): Promise<readonly string[]> {

@@ -9,7 +9,7 @@ import { codeOf, freshClient, savedVolume, type Client } from "./graphql-client.
 import { keyWith } from "./key-client.ts";
 import { holding } from "./message-facts.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { PodAgent } from "./pod-agent.ts";
+import { POD_CARD, PodAgent } from "./pod-agent.ts";
 
 const { call } = new EdgeClient();
 
@@ -32,6 +32,15 @@ const KINDS: Record<
     key: "id",
     unique: "hash",
     create: (name) => `createApiKey(input: { name: "${name}", level: ALL }) { token }`,
+  },
+  cluster: {
+    table: "cluster",
+    key: "id",
+    unique: "name",
+    need: async ({ key }) => (await PodAgent.join(new EdgeClient(key))).agent.hostId,
+    create: (name) =>
+      `createCluster(input: { clusterName: "${name}", imageName: "i", gpuTypeId: "${POD_CARD}", gpuCountPerPod: 1,
+        podCount: 1 }) { id }`,
   },
   endpoint: {
     table: "endpoint",

@@ -129,10 +129,10 @@ describe("creating", () => {
       flashEnvironmentId: environmentId,
       compliance: ["GDPR"],
       bindEndpoint: true,
-      hubReleaseId: "x",
-      modelName: "y",
+      hubReleaseId: "",
+      modelName: null,
       modelReferences: [],
-      repo: { a: 1 },
+      repo: {},
       cloudStorageConfig: null,
     };
     const answer = await client.send(
@@ -160,6 +160,82 @@ describe("creating", () => {
       env: [{ key: "A", value: "1" }],
       flashEnvironmentId: environmentId,
       compliance: ["GDPR"],
+    });
+  });
+
+  test.for([
+    ["modelName", "acme/model"],
+    ["hubReleaseId", "cm8h09d9n000008jvh2rqdsmb"],
+    ["repo", { url: "https://github.com/acme/worker" }],
+    ["cloudStorageConfig", { bucketName: "models" }],
+  ] as const)("%s is refused unless it is empty", async ([field, value], { expect }) => {
+    const client = await freshClient();
+    const input = { name: "e", gpuIds: "AMPERE_16", template: { imageName: "a:1" } };
+    const save = async (sent: unknown) =>
+      await client.send("mutation ($input: EndpointInput) { saveEndpoint(input: $input) { id } }", {
+        input: { ...input, [field]: sent },
+      });
+    const refused = await save(value);
+    expect(codeOf(refused)).toBe("INVALID_INPUT");
+    expect(refused.errors[0].message).toMatch(issueAt(field));
+    expect((await save(null)).errors).toBeUndefined();
+  });
+
+  describe("a dry run", () => {
+    const dryRun = async (client: Client, mutation: string, type: string, input: object) =>
+      await client.send(
+        `mutation ($input: ${type}) { done: ${mutation}(input: $input, dryRun: true) { id } }`,
+        {
+          input,
+        },
+      );
+    const template = { imageName: "a:1", containerDiskInGb: 5 };
+
+    test("accepts what a creation would, and writes nothing", async ({ expect }) => {
+      const client = await freshClient();
+      const creations = [
+        ["saveEndpoint", "EndpointInput", { name: "e", gpuIds: "AMPERE_16", template }],
+        ["saveTemplate", "SaveTemplateInput", { name: "t", ...template, volumeInGb: 0 }],
+        ["createNetworkVolume", "CreateNetworkVolumeInput", { name: "v", size: 10, dataCenterId: "EU-RO-1" }],
+        ["saveRegistryAuth", "SaveRegistryAuthInput", { name: "r", username: "u", password: "p" }],
+        ["secretCreate", "SecretCreateInput", { name: "s", value: "v" }],
+      ] as const;
+      for (const [mutation, type, input] of creations) {
+        expect((await dryRun(client, mutation, type, input)).body).toEqual({ data: { done: null } });
+      }
+      const { data } =
+        await client.send(`{ myself { endpoints { id } podTemplates { id } networkVolumes { id }
+      containerRegistryCreds { id } secrets { id } } }`);
+      expect(new Set(Object.values(data.myself as object).map((list) => list.length))).toEqual(new Set([0]));
+    });
+
+    test("refuses what a creation would refuse, and changes", async ({ expect }) => {
+      const client = await freshClient();
+      const { name } = await savedTemplate(client);
+      const { id } = await savedEndpoint(client);
+      const input = { name: "e", gpuIds: "AMPERE_16", template };
+      const codes = await Promise.all(
+        (
+          [
+            ["saveEndpoint", "EndpointInput", { ...input, templateId: undefined, template: undefined }],
+            ["saveEndpoint", "EndpointInput", { ...input, networkVolumeId: "nothing" }],
+            ["saveEndpoint", "EndpointInput", { ...input, template: { ...template, name } }],
+            ["saveEndpoint", "EndpointInput", { ...input, id }],
+            ["saveEndpoint", "EndpointInput", { ...input, flashEnvironmentId: "any" }],
+            ["saveTemplate", "SaveTemplateInput", { ...template, name, volumeInGb: 0 }],
+            ["createNetworkVolume", "CreateNetworkVolumeInput", { name: "v", size: 10 }],
+          ] as const
+        ).map(async ([mutation, type, sent]) => codeOf(await dryRun(client, mutation, type, sent))),
+      );
+      expect(codes).toEqual([
+        "INVALID_INPUT",
+        "NETWORK_VOLUME_NOT_FOUND",
+        "TEMPLATE_NAME_TAKEN",
+        "INVALID_INPUT",
+        "INVALID_INPUT",
+        "TEMPLATE_NAME_TAKEN",
+        "INVALID_INPUT",
+      ]);
     });
   });
 

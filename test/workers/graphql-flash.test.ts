@@ -119,6 +119,31 @@ test("what does not exist is null, as clients expect it", async ({ expect }) => 
   });
 });
 
+test("a listed app is DEPLOYED with the last of its endpoints, since its client does not report it", async ({
+  expect,
+}) => {
+  const client = await freshApp();
+  const { environmentId } = client;
+  const resources = [
+    { kind: "queue", name: "hello" },
+    { kind: "api", name: "web" },
+    { kind: "task", name: "once" },
+  ];
+  const states: (string | undefined)[] = [];
+  for (const seed of [1, 2]) {
+    const buildId = await built(client, client, archive(1_000, seed), { version: 1, resources });
+    await deployed(client, environmentId, buildId);
+    for (const [name, type] of [
+      ["hello", "QB"],
+      ["web", "LB"],
+    ] as const) {
+      await savedInto(client, environmentId, name, { type });
+      states.push(await environmentState(client, environmentId));
+    }
+  }
+  expect(states).toEqual(["DEPLOYING", "DEPLOYED", "DEPLOYING", "DEPLOYED"]);
+});
+
 test("a finished deployment is DEPLOYED or FAILED, and nothing else", async ({ expect }) => {
   const client = await freshApp();
   const { environmentId } = client;

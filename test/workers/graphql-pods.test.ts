@@ -304,18 +304,18 @@ describe("pods", () => {
 
   test("an interruptible one says so, and that it was preempted", async ({ expect }) => {
     const host = await PodAgent.join(own);
-    const spot = await made("podRentInterruptable", `bidPerGpu: 0.2, ${DEPLOYMENT}`, "id podType");
-    expect(spot.podType).toBe("INTERRUPTABLE");
+    const interruptible = await made("podRentInterruptable", `bidPerGpu: 0.2, ${DEPLOYMENT}`, "id podType");
+    expect(interruptible.podType).toBe("INTERRUPTABLE");
     await host.follow();
     const reserved = await made("podFindAndDeployOnDemand", DEPLOYMENT, "id lastStatusChange");
-    expect(await shown(spot.id, "desiredStatus lastStatusChange")).toEqual({
+    expect(await shown(interruptible.id, "desiredStatus lastStatusChange")).toEqual({
       desiredStatus: "EXITED",
       lastStatusChange: expect.stringMatching(/^Preempted/),
     });
     await host.follow();
     await host.follow();
     expect(host.assignmentOf(reserved.id)?.type).toBe("POD");
-    const refused = await send("podBidResume", `podId: "${spot.id}", bidPerGpu: 0.3, gpuCount: 2`);
+    const refused = await send("podBidResume", `podId: "${interruptible.id}", bidPerGpu: 0.3, gpuCount: 2`);
     expect(codeOf(refused)).toBe("NO_CAPACITY");
   });
 
@@ -445,6 +445,34 @@ describe("pods", () => {
     expect(codeOf(await send("podFindAndDeployOnDemand", `${gpu}, templateId: "t"`))).toBe(
       "TEMPLATE_NOT_FOUND",
     );
+  });
+
+  test("a cluster is made and deleted with its pods", async ({ expect }) => {
+    await PodAgent.join(own);
+    const input = `clusterName: "c", type: TRAINING, podCount: 2, gpuTypeId: "${POD_CARD}", gpuCountPerPod: 1,
+      imageName: "a:1", ports: "22/tcp", startSsh: true, deployCost: 1.5`;
+    const cluster = await made(
+      "createCluster",
+      input,
+      "id name type podCount gpuCountPerPod pods { clusterIp clusterIdx }",
+    );
+    expect(cluster).toEqual({
+      ...{ id: cluster.id, name: "c", type: "TRAINING", podCount: 2, gpuCountPerPod: 1 },
+      pods: [
+        { clusterIp: null, clusterIdx: 0 },
+        { clusterIp: null, clusterIdx: 1 },
+      ],
+    });
+    const shownCluster = `{ myself { cluster(input: { id: "${cluster.id}" }) { id } pods { id clusterId } } }`;
+    const { myself } = (await client.send(shownCluster)).data;
+    expect(myself.cluster).toEqual({ id: cluster.id });
+    expect(myself.pods).toMatchObject([{ clusterId: cluster.id }, { clusterId: cluster.id }]);
+    const stranger = await freshClient();
+    const reach = `mutation { deleteCluster(input: { id: "${cluster.id}" }) }`;
+    expect(codeOf(await stranger.send(reach))).toBe("Cluster not found");
+    expect((await stranger.send(shownCluster)).data.myself).toEqual({ cluster: null, pods: [] });
+    expect((await client.send(reach)).data).toEqual({ deleteCluster: true });
+    expect((await client.send(shownCluster)).data.myself).toEqual({ cluster: null, pods: [] });
   });
 
   test("deleting an unknown cluster is refused under the code that clients compare", async ({ expect }) => {

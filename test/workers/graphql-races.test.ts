@@ -90,7 +90,7 @@ test("a template does not name a registry credential that is deleted at that mom
     expect(codeOf(answer)).toBe("REGISTRY_AUTH_NOT_FOUND");
   }
   const stored = await db.select().from(template).where(eq(template.accountId, client.accountId));
-  expect(stored).toMatchObject([{ id, containerRegistryAuthId: null, revision: 1 }]);
+  expect(stored).toMatchObject([{ id, containerRegistryAuthId: null, rowVersion: 1 }]);
 });
 
 describe("a key that is revoked or narrowed while it", () => {

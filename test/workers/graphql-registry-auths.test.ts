@@ -81,6 +81,15 @@ test("one that templates name is not deleted, and the error names them", async (
   expect(codeOf(refused)).toBe("REGISTRY_AUTH_IN_USE");
   expect(refused.errors[0].message).toMatch(issueAt("registryAuthId", "'team'", `'${template.name}'`));
 
+  // Nobody knows the template that came inline with an endpoint.
+  const endpoint =
+    await client.send(`mutation { saveEndpoint(input: { name: "e", gpuIds: "AMPERE_16", workersMax: 0, template: {
+    imageName: "a:1", name: "hidden", containerRegistryAuthId: "${id}" } }) { id } }`);
+  const again = await client.send(`mutation { deleteRegistryAuth(registryAuthId: "${id}") }`);
+  expect(again.errors[0].message).toContain(`endpoint ${endpoint.data.saveEndpoint.id}`);
+  expect(again.errors[0].message).not.toContain("hidden");
+  await client.send(`mutation { deleteEndpoint(id: "${endpoint.data.saveEndpoint.id}") }`);
+
   await client.send(`mutation { deleteTemplate(templateName: "${template.name}") }`);
   const deleted = await client.send(`mutation { deleteRegistryAuth(registryAuthId: "${id}") }`);
   expect(deleted.errors).toBeUndefined();

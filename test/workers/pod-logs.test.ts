@@ -2,6 +2,7 @@ import { beforeEach, test } from "vitest";
 import type { LogLine } from "../../src/contract/agent/log.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
+import { POD_CARD, PodAgent } from "./pod-agent.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, openEvents, signInAsNewAccount } = api;
@@ -49,4 +50,25 @@ test("with stream=true the lines of a worker come as events", async ({ expect })
     { data: { source: "system", line: "The container was started." } },
     { data: { source: "container", line: "hello" } },
   ]);
+});
+
+test("a pod shows its lines, and follows those that come, in all APIs", async ({ expect }) => {
+  const host = await PodAgent.join(api);
+  const created = await call("POST", "/v1/pods", { imageName: "a:1", gpuTypeIds: [POD_CARD] });
+  const id = String(created.body["id"]);
+  await host.follow();
+  let seq = Date.now() * 1_000;
+  const write = async (line: string) => {
+    seq += 1_000;
+    const lines: LogLine[] = [{ seq, source: "container", line }];
+    await host.agent.sendLogs([{ endpointId: id, workerId: id, lines }]);
+  };
+  await write("hello");
+  expect((await call("GET", `/v1/pod/${id}/logs`)).body).toEqual({ container: ["hello"], system: [] });
+
+  await using events = await openEvents(`/v2/pods/${id}/logs?tail=5`);
+  expect(await events.next()).toMatchObject({ data: { source: "container", line: "hello" } });
+  await write("world");
+  expect(await events.next()).toMatchObject({ data: { source: "container", line: "world" } });
+  expect(await call("GET", `/v2/pods/${id}/logs?colour=red`)).toMatchObject({ status: 422 });
 });

@@ -22,6 +22,11 @@ describe("a pod", () => {
       kind: "done",
       pod: { version: 1, desired: "running", waiting: null, host: { hostId: "h", isPresent: true } },
     });
+    expect(await fleet.object.snapshot(ACCOUNT)).toMatchObject({
+      pods: { running: 1, waiting: 0, stopped: 0 },
+      hosts: [{ workers: 1, gpus: { total: 2, taken: 1 } }],
+      endpoints: [],
+    });
     expect(created.kind === "done" && created.pod.worker).toMatchObject({
       gpuModels: [CARD],
       state: "starting",
@@ -155,6 +160,26 @@ test("a pod counts in the usage of its account under its id and name", async ({ 
   ]);
 });
 
+test("a pod on a host that is away uses nothing", async ({ expect }) => {
+  const fleet = new PodFleet();
+  const since = Math.ceil(Date.now() / 3_600_000) * 3_600_000;
+  vi.setSystemTime(since);
+  const host = await fleet.host("h");
+  await fleet.create("p");
+  const used = async () => {
+    const hours = await fleet.object.usage({ since, until: since + 3_600_000, storedUntil: since });
+    return hours.map(({ workerMs }) => workerMs);
+  };
+  passTime(1_000);
+  await host.sync();
+  passTime(600_000);
+  await fleet.fireAlarm();
+  expect(await used()).toEqual([1_000]);
+  await host.sync();
+  passTime(2_000);
+  expect(await used()).toEqual([3_000]);
+});
+
 describe("an edit", () => {
   test("of another size is placed on the same host, or changes nothing", async ({ expect }) => {
     const fleet = new PodFleet();
@@ -233,7 +258,7 @@ describe("a volume", () => {
 });
 
 describe("interruptible pods give way", () => {
-  const spot = (bidPerGpu: number) => ({ isInterruptible: true, bidPerGpu });
+  const bidding = (bidPerGpu: number) => ({ isInterruptible: true, bidPerGpu });
 
   test("to a reserved one, the lowest bid first and then the youngest, no more than needed", async ({
     expect,
@@ -245,7 +270,7 @@ describe("interruptible pods give way", () => {
       ["old", 0.2],
       ["young", 0.2],
     ] as const) {
-      await fleet.create(podId, spot(bid));
+      await fleet.create(podId, bidding(bid));
       passTime(1_000);
     }
     await host.sync();
@@ -261,8 +286,8 @@ describe("interruptible pods give way", () => {
       Promise.all(["dear", "old", "young"].map(async (podId) => (await fleet.view(podId))?.stopReason));
     expect(await states()).toEqual([null, null, "preempted"]);
     // Nobody else gets what it waits for, not even the pod that gave way.
-    expect(await fleet.create("other", spot(9))).toMatchObject({ kind: "no_capacity" });
-    expect(await fleet.change("young", start("young", spot(9)))).toMatchObject({ kind: "no_capacity" });
+    expect(await fleet.create("other", bidding(9))).toMatchObject({ kind: "no_capacity" });
+    expect(await fleet.change("young", start("young", bidding(9)))).toMatchObject({ kind: "no_capacity" });
     host.holdsStops = false;
     await host.sync();
     expect(await fleet.view("p")).toMatchObject({ waiting: null, worker: { hostId: "h" } });
@@ -272,15 +297,15 @@ describe("interruptible pods give way", () => {
   test("never to each other", async ({ expect }) => {
     const fleet = new PodFleet();
     await fleet.host("h", inventoryOf(1));
-    await fleet.create("p", spot(0.1));
-    expect(await fleet.create("q", spot(0.9))).toMatchObject({ kind: "no_capacity" });
+    await fleet.create("p", bidding(0.1));
+    expect(await fleet.create("q", bidding(0.9))).toMatchObject({ kind: "no_capacity" });
   });
 
   test("once, although Fleet forgets what it promised", async ({ expect }) => {
     const fleet = new PodFleet();
     const host = await fleet.host("h", inventoryOf(2));
-    await fleet.create("a", spot(0.1));
-    await fleet.create("b", spot(0.2));
+    await fleet.create("a", bidding(0.1));
+    await fleet.create("b", bidding(0.2));
     await host.sync();
     host.holdsStops = true;
     await fleet.create("p");
@@ -304,8 +329,10 @@ fleetTest("they give way to workers of endpoints", async ({ expect, fleet }) => 
   await host.sync();
   const ids = ["cheap", "reserved"].map((name) => `${name}${accountId}`);
   for (const [index, podId] of ids.entries()) {
-    const spot = { isInterruptible: index === 0, bidPerGpu: 0.1 };
-    await fleetObject().createPod(podConfig(podId, { accountId, gpuModels: ["NVIDIA RTX A4000"], ...spot }));
+    const bidding = { isInterruptible: index === 0, bidPerGpu: 0.1 };
+    await fleetObject().createPod(
+      podConfig(podId, { accountId, gpuModels: ["NVIDIA RTX A4000"], ...bidding }),
+    );
   }
   const endpoint = await fleet.endpoint("workersMin: 1");
   await host.untilReady(endpoint, 1);

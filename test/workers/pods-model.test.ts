@@ -250,8 +250,8 @@ class Model {
         .flatMap((row) => (row.retiredIn === null ? [[row.workerId, row] as const] : [])),
     );
     for (const [workerId, { version }] of containers) {
-      const isWanted = assigned.get(workerId)?.version === version;
-      if (!isWanted && (isReturning || this.#random.chance(50))) containers.delete(workerId);
+      const isAssigned = assigned.get(workerId)?.version === version;
+      if (!isAssigned && (isReturning || this.#random.chance(50))) containers.delete(workerId);
     }
     for (const { workerId, version, gpuIndexes } of assigned.values()) {
       if (containers.has(workerId)) continue;

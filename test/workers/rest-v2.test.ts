@@ -371,24 +371,19 @@ test("bills have the documented totals, whether or not anything was used", async
 test("what is not offered is 501, and lists of it are empty", async () => {
   const { call, create } = await v2Client();
   const absent = [
-    ["POST", "/clusters"],
-    ["GET", "/clusters/x"],
-    ["PATCH", "/clusters/x"],
-    ["DELETE", "/clusters/x"],
-    ["GET", "/clusters/x/pods"],
     ["POST", "/registries/delegations"],
     ["DELETE", "/registries/delegations/x"],
     ["GET", "/serverless/x/builds/y"],
     ["POST", "/global-volumes"],
   ] as const;
   for (const [method, path] of absent) {
-    const body = method === "POST" || method === "PATCH" ? { name: "x" } : undefined;
+    const body = method === "POST" ? { name: "x" } : undefined;
     expect(await call(method, path, body)).toMatchObject({ status: 501, body: { code: "not_implemented" } });
   }
   const volume = { name: "fast", size: 20, dataCenter: "EU-RO-1", type: "HIGH_PERFORMANCE" };
   expect(await call("POST", "/network-volumes", volume)).toMatchObject({ status: 501 });
   const builds = `/serverless/${(await create()).id}/builds`;
-  for (const path of ["/clusters", "/registries/delegations", builds, "/global-volumes"]) {
+  for (const path of ["/registries/delegations", builds, "/global-volumes"]) {
     expect((await call("GET", path)).status).toBe(200);
   }
   expect((await call("GET", "/serverless/x/builds")).status).toBe(404);
@@ -516,6 +511,57 @@ describe("pods", () => {
     const answer = await call("POST", "/pods", body);
     expect([answer.status, answer.body.detail]).toEqual([status, expect.stringContaining(start)]);
   });
+});
+
+test("a cluster is pods that are made and terminated together", async () => {
+  const { client, call } = await v2Client();
+  const host = await PodAgent.join(client);
+  const cluster = { name: "train", type: "TRAINING", image: "a:1", ports: ["22/tcp"], disk: 1 };
+  const compute = { gpuTypeId: POD_CARD, gpuCountPerPod: 1, podCount: 2 };
+  const { body: made } = await call("POST", "/clusters", { ...cluster, compute });
+  expect(made).toMatchObject({ name: "train", type: "TRAINING", compute, pods: { total: 2 } });
+  const { id } = made;
+  await host.follow();
+  const { pods } = (await call("GET", `/clusters/${id}/pods`)).body;
+  expect(pods).toMatchObject([
+    { name: "train-0", status: "RUNNING", cluster: { id, rank: 0 } },
+    { name: "train-1", status: "RUNNING", cluster: { id, rank: 1 } },
+  ]);
+  expect(host.assignmentOf(pods[1].id)?.env).toMatchObject({
+    NODE_RANK: "1",
+    NUM_NODES: "2",
+    WORLD_SIZE: "2",
+  });
+  expect((await call("GET", `/clusters/${id}`)).body).toMatchObject({
+    ...{ dataCenterId: "US-KS-2", pods: { total: 2, byStatus: { RUNNING: 2 } } },
+    primary: { podId: pods[0].id, status: "RUNNING", sshEndpoint: "203.0.113.7:20000" },
+  });
+  expect((await call("GET", "/clusters")).body.clusters).toMatchObject([{ id }]);
+  expect((await call("GET", "/pods")).body.pods).toEqual([]);
+  expect((await call("GET", "/pods?includeClusterPods=true")).body.pods).toHaveLength(2);
+  expect((await call("PATCH", `/clusters/${id}`, { name: "other" })).body).toMatchObject({
+    id,
+    name: "other",
+  });
+  expect((await call("DELETE", `/clusters/${id}`)).status).toBe(204);
+  expect((await call("GET", "/pods?includeClusterPods=true")).body.pods).toEqual([]);
+  await host.follow();
+  expect(host.assignments).toEqual([]);
+
+  // The first two have a place, the third has none: nothing is left.
+  const partly = await call("POST", "/clusters", { ...cluster, compute: { ...compute, podCount: 3 } });
+  expect(partly).toMatchObject({ status: 503, body: { code: "no_capacity" } });
+  expect((await call("GET", "/pods?includeClusterPods=true")).body.pods).toEqual([]);
+  expect((await call("GET", "/clusters")).body.clusters).toEqual([]);
+  await host.follow();
+  expect(host.assignments).toEqual([]);
+
+  for (const method of ["GET", "DELETE"]) expect((await call(method, `/clusters/${id}`)).status).toBe(404);
+  expect((await call("GET", `/clusters/${id}/pods`)).status).toBe(404);
+  const one = await call("POST", "/clusters", { ...cluster, compute: { ...compute, podCount: 1 } });
+  expect(one).toMatchObject({ status: 422, body: { detail: expect.stringContaining("compute.podCount") } });
+  const unknown = await call("POST", "/clusters", { ...cluster, compute: { ...compute, gpuTypeId: "L4" } });
+  expect(unknown).toMatchObject({ status: 422, body: { detail: expect.stringContaining("L4") } });
 });
 
 test("other methods are 405 and other paths 404, as problems; a missing key is 401", async () => {

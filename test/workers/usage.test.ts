@@ -173,6 +173,37 @@ describe("usage", () => {
     expect((await call("GET", `/v1/billing/endpoints?endpointId=${endpointId}`)).body).toEqual([]);
   });
 
+  test("of a worker without GPUs costs what its vCPUs do", async ({ expect }) => {
+    const { saveEndpoint } = await graphql<{ saveEndpoint: { id: string } }>(`
+      mutation {
+        saveEndpoint(
+          input: {
+            name: "cpu"
+            instanceIds: ["cpu3c-4-8"]
+            workersMin: 1
+            workersMax: 1
+            idleTimeout: 3600
+            template: { imageName: "test:1", containerDiskInGb: 5 }
+          }
+        ) {
+          id
+        }
+      }
+    `);
+    const agent = await ScriptedAgent.join(api);
+    await agent.bringUpWorker(saveEndpoint.id);
+    passTime(HOUR / 2);
+    await collect();
+    const { myself } = await graphql<{ myself: { usage: unknown } }>(
+      "{ myself { usage(input: {}) { vcpuSeconds cost gpus { model } } } }",
+    );
+    expect(myself.usage).toEqual([{ vcpuSeconds: 7_200, cost: 0.002, gpus: [] }]);
+    const bills = await call("GET", "/v2/billing/serverless");
+    expect(bills.body).toMatchObject({
+      metadata: { totals: { totalAmount: 0.002, gpuAmount: 0, cpuAmount: 0.002 } },
+    });
+  });
+
   test("of an invalid span is rejected with the name of the field", async ({ expect }) => {
     const refused = await call("GET", "/v1/billing/endpoints?startTime=yesterday");
     expect(refused.status).toBe(400);

@@ -373,6 +373,30 @@ describe("a follower", () => {
     expect(got.toSorted()).toEqual([...numbers(4, 6), "other 1", "other 2"]);
   });
 
+  test("of one worker has ids that begin with the time, and continues after any of them", async ({
+    expect,
+  }) => {
+    const { endpointId, send, workerId } = await newWorker();
+    const path = `/v2/serverless/${endpointId}/workers/${workerId}/logs`;
+    const lines = printed(9_000, numbers(1, 4));
+    await send([...printed(8_000, ["event"], { source: "system" }), ...lines]);
+    const read = async (count: number, id?: string) => {
+      await using events = await openEvents(path, id);
+      const got = [];
+      for (let at = 0; at < count; at += 1) got.push(await events.next());
+      return got;
+    };
+    const all = await read(5);
+    const times = all.map((event) => (event?.data as { ts?: string } | undefined)?.ts ?? "");
+    expect(all.map((event) => String(event?.id).split("/")[0])).toEqual(times);
+    const rest = await read(3, all[1]?.id);
+    expect(rest.map(lineOf)).toEqual(all.slice(2).map(lineOf));
+    // Ids of the service that has these paths: what comes next begins at the time.
+    for (const id of [`${times[4]}`, `${times[4]}/000000000042`]) {
+      expect((await read(1, id)).map(lineOf)).toEqual([lineOf(all[4])]);
+    }
+  });
+
   test("is announced to waiting agents, and so is the end of the last follower", async ({ expect }) => {
     const { endpointId, agent, send } = await newWorker();
     const held = agent.exchange(endpointId, { holdMs: 10_000, follow: 0 });

@@ -5,7 +5,7 @@
  *     answers to connections that the host has begun. Nothing else, on any of its addresses.
  * F2  Beyond the host: the Internet. Not the addresses of cloud metadata, and of private networks only what
  *     the owner of the host has opened. Answers to connections that others have begun, at published ports of pods,
- *     reach whoever has begun them.
+ *     reach the one that has begun them.
  * F3  No IPv6: the network does not have it, and what a container might set up itself leads nowhere.
  * F4  F2 and F3 hold at every moment. Docker takes the jump to its chain for users out of the way and sets it again
  *     whenever it makes a network, any network; for some milliseconds `filter` is not consulted. The table

@@ -1,6 +1,6 @@
 import { test } from "vitest";
 import { flashManifestSchema } from "./flash-manifest.ts";
-import { listedManifestSchema, readListedManifest } from "./listed-manifest.ts";
+import { listedEndpoints, listedManifestSchema, readListedManifest } from "./listed-manifest.ts";
 
 const queue = {
   ...{ kind: "queue", name: "hello", gpuCount: 1, workersMin: 0, workersMax: 3, idleTimeout: 60 },
@@ -32,6 +32,14 @@ test("a list of resources becomes the stored form, which is valid", ({ expect })
     },
     routes: { web: { "GET /": "home" } },
   });
+});
+
+test("a list leads to an endpoint for each resource but a task", ({ expect }) => {
+  const sent = { version: 1, resources: [queue, api, { ...queue, kind: "task", name: "once" }] };
+  const manifest = readListedManifest(listedManifestSchema.parse(sent));
+  expect(listedEndpoints(manifest)).toEqual(["hello", "web"]);
+  const { is_load_balanced, functions } = manifest.resources["hello"] ?? {};
+  expect(listedEndpoints({ resources: { hello: { is_load_balanced, functions } as never } })).toBeUndefined();
 });
 
 test("resources of one name and of unknown kinds are refused", ({ expect }) => {

@@ -4,9 +4,11 @@ import type { FlashManifest, ManifestResource } from "./flash-manifest.ts";
 
 const string = z.string();
 
+/** A task has no endpoint: it runs in a pod of its own. */
+const kindSchema = z.enum(["queue", "api", "task"]);
+
 const listedResourceSchema = z.looseObject({
-  /** A task has no endpoint: it runs in a pod of its own. */
-  kind: z.enum(["queue", "api", "task"]),
+  kind: kindSchema,
   name: string,
   /** Where the decorated function or class is; absent for an endpoint with an image of the user's own. */
   module: string.optional(),
@@ -45,6 +47,16 @@ export function readListedManifest(listed: z.infer<typeof listedManifestSchema>)
     resources: Object.fromEntries(resources.map((resource) => [resource.name, readResource(resource)])),
     ...(routes.length > 0 && { routes: Object.fromEntries(routes) }),
   };
+}
+
+/** Names of the endpoints that a manifest of this origin leads to; undefined for one of another origin. */
+export function listedEndpoints({ resources }: FlashManifest): readonly string[] | undefined {
+  const kinds = Object.entries(resources).map(([name, { resource_type: type }]) => ({
+    name,
+    kind: kindSchema.safeParse(type).data,
+  }));
+  if (kinds.length === 0 || kinds.some(({ kind }) => kind === undefined)) return undefined;
+  return kinds.filter(({ kind }) => kind !== "task").map(({ name }) => name);
 }
 
 function readResource({

@@ -70,7 +70,10 @@ export const podSchema = z
       .meta({ description: "Of a pod. Empty for a worker, since values may be secret." }),
     ports: z.array(z.string()),
     portMappings: z.record(z.string(), z.int()),
-    publicIp: z.string().nullable().meta({ description: "Null where no port is published." }),
+    publicIp: z
+      .string()
+      .nullable()
+      .meta({ description: "Null where no port of a pod is published; empty for a worker." }),
     interruptible: z.boolean(),
     locked: z.boolean(),
     savingsPlans: z.array(z.never()),

@@ -3,7 +3,7 @@ import { isWithinQuota } from "../quotas.ts";
 import { type Author, type AuditSubject, writeAudited } from "../audit-log.ts";
 import { rowIf, type Database, isOwn } from "../database.ts";
 import { isUsedByNoPod } from "../pods.ts";
-import { registryAuth, template } from "../schema.ts";
+import { endpoint, registryAuth, template } from "../schema.ts";
 
 /** A registry credential without user name and password. */
 export type RegistryAuthRecord = Omit<typeof registryAuth.$inferSelect, "sealedCredentials">;
@@ -117,18 +117,21 @@ export async function deleteRegistryAuthIfUnused(
   return (await writeAudited(db, author, deletion, subjectOf(read))) !== undefined;
 }
 
-/** Names of the templates that name a credential. */
-export async function listTemplatesOfRegistryAuth(
+/** `endpointId`: of the endpoint that the template came inline with, and that users know it by. */
+export type RegistryAuthUser = { readonly templateName: string; readonly endpointId: string | null };
+
+/** The templates that name a credential. */
+export async function listUsersOfRegistryAuth(
   db: Database,
   accountId: string,
   registryAuthId: string,
-): Promise<string[]> {
-  const users = await db
-    .select({ name: template.name })
+): Promise<RegistryAuthUser[]> {
+  return await db
+    .select({ templateName: template.name, endpointId: endpoint.id })
     .from(template)
+    .leftJoin(endpoint, and(eq(endpoint.templateId, template.id), eq(template.isBound, true)))
     .where(isUserOf(accountId, registryAuthId))
     .orderBy(asc(template.name));
-  return users.map(({ name }) => name);
 }
 
 function isUserOf(accountId: string, registryAuthId: string) {

@@ -127,6 +127,18 @@ export async function endFlashDeployment(
   return await changeIfOpen(db, author, read, { state });
 }
 
+/** The same, while the environment is as it was read. */
+export async function endFlashDeploymentIfUnchanged(
+  db: Database,
+  author: Author,
+  read: FlashEnvironmentRecord,
+  state: "DEPLOYED",
+): Promise<FlashEnvironmentRecord | undefined> {
+  const { state: before, activeBuildId } = flashEnvironment;
+  const isUnchanged = sql`${before} = ${read.state} AND ${activeBuildId} = ${read.activeBuildId}`;
+  return await changeIfOpen(db, author, read, { state }, isUnchanged);
+}
+
 async function changeIfOpen(
   db: Database,
   author: Author,

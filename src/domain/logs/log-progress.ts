@@ -6,6 +6,8 @@ import { SEQ_PER_MS } from "./log-key.ts";
 const LATE_MAX = 5 * 60_000 * SEQ_PER_MS;
 
 const SHAPE = /^\d{1,16}(;(container|system)\.[A-Za-z0-9_-]+\.\d{1,16})*$/;
+/** What follows the time of a line; a lone number is not ours. */
+const AFTER_TIME = /^[\dTZ:.-]{20,30}\/(\d{1,16};.*)$/;
 
 export class LogProgress {
   /** For workers and sources that are not in `#seen`. */
@@ -17,10 +19,11 @@ export class LogProgress {
     this.#seen = new Map(seen);
   }
 
-  /** Parses what `write` wrote; undefined for anything else. */
+  /** Parses what `write` wrote, after `<time>/` or alone; undefined for anything else. */
   static read(value: string): LogProgress | undefined {
-    if (!SHAPE.test(value)) return undefined;
-    const [floor, ...entries] = value.split(";");
+    const written = AFTER_TIME.exec(value)?.[1] ?? value;
+    if (!SHAPE.test(written)) return undefined;
+    const [floor, ...entries] = written.split(";");
     const seen = entries.map((entry): [string, number] => {
       const at = entry.lastIndexOf(".");
       return [entry.slice(0, at), Number(entry.slice(at + 1))];

@@ -1,6 +1,9 @@
 /** How long workers existed, hour by hour: from their placement until their capacity was free again. */
 
-/** GPUs of one model that a worker has. */
+/** Stands for the model where it is no GPU: the vCPUs of a worker without GPUs. */
+export const VCPU = "vCPU";
+
+/** GPUs of one model that a worker has, or its vCPUs. */
 export type UsedGpus = { readonly model: string; readonly tier: string | null; readonly count: number };
 
 /** The life of a worker; `to` is the present for one that is still there. */
@@ -21,7 +24,7 @@ export type WorkerHour = {
   /** Its beginning, in ms. */
   readonly hour: number;
   readonly workerMs: number;
-  /** Each GPU counts separately. */
+  /** Each GPU counts separately, as does each vCPU. */
   readonly gpus: readonly GpuTime[];
 };
 

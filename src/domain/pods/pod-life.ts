@@ -45,9 +45,9 @@ export function newPod(config: PodConfig, now: number): PodState {
 export function changePod(pod: PodState, event: PodEvent, now: number): PodState {
   switch (event.kind) {
     case "start":
-      return pod.desired === "running" ? pod : runAnew(pod, event.config, now);
+      return pod.desired === "running" ? pod : runAgain(pod, event.config, now);
     case "restart":
-      return runAnew(pod, event.config, now);
+      return runAgain(pod, event.config, now);
     case "edit":
       return edit(pod, event.config);
     case "stop":
@@ -79,7 +79,7 @@ function stopTimeOf({ desired, changedAt, config: { stopAt } }: PodState): numbe
   return desired === "running" && stopAt !== null && stopAt > changedAt ? stopAt : null;
 }
 
-function runAnew(pod: PodState, config: PodConfig, now: number): PodState {
+function runAgain(pod: PodState, config: PodConfig, now: number): PodState {
   const changedAt = pod.desired === "running" ? pod.changedAt : now;
   const next = withConfig(pod, config.version < pod.config.version ? pod.config : config);
   return { ...next, desired: "running", stopReason: null, changedAt, version: nextVersion(pod, config) };

@@ -113,7 +113,7 @@ describe("who gives way", () => {
 
 const pod = fc.tuple(fc.integer({ min: 1, max: 3 }), fc.nat(5), fc.integer({ min: 1, max: 3 }));
 
-test("whoever gives way is needed, and no set of lower bids would have done", ({ expect }) => {
+test("each pod that gives way is needed, and no set of lower bids would have done", ({ expect }) => {
   fc.assert(
     fc.property(
       fc.array(fc.array(pod, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }),

@@ -44,6 +44,7 @@ export class HostRegistry {
     if (!stored || !isSame(stored, host)) {
       store.saveHost(host);
       pools.changed(call.hostId);
+      if (stored && stored.awaySince !== null) this.#return(call.hostId, now);
       if (stored && isDraining(stored) !== isDraining(host)) this.#reviewWorkersOn(call.hostId);
     } else store.hosts.set(call.hostId, host);
     if (call.telemetry) this.#parts.telemetry.record(call.hostId, call.telemetry, now);
@@ -54,13 +55,26 @@ export class HostRegistry {
 
   /** Lost hosts get no more workers. */
   expelSilent(now: number): void {
-    const { store, presence, pools } = this.#parts;
-    for (const hostId of presence.takeLost(now)) {
-      pools.expel(hostId);
-      const host = store.hosts.get(hostId);
-      if (host && this.#hasPods(hostId))
-        store.saveHost({ ...host, awaySince: presence.heardAt(hostId) ?? now });
+    for (const hostId of this.#parts.presence.takeLost(now)) {
+      this.#parts.pools.expel(hostId);
+      if (this.#hasPods(hostId)) this.#leave(hostId, now);
     }
+  }
+
+  /** Notes since when a host that has pods is away; what is on it counts as unused until it returns. */
+  #leave(hostId: string, now: number): void {
+    const { store, presence, usage } = this.#parts;
+    const host = store.hosts.get(hostId);
+    if (!host) return;
+    const awaySince = presence.heardAt(hostId) ?? now;
+    for (const worker of store.workersOn(hostId)) usage.ended(worker, awaySince);
+    store.saveHost({ ...host, awaySince });
+  }
+
+  #return(hostId: string, now: number): void {
+    const { store } = this.#parts;
+    const running = store.workersOn(hostId).filter(({ standbyAt }) => standbyAt === null);
+    for (const worker of running) store.saveWorker({ ...worker, revivedAt: now });
   }
 
   /** Removes the workers of lost hosts. Their pods stay, unless they stop anyway. */

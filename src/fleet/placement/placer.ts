@@ -274,7 +274,7 @@ export class Placer {
         place,
       );
     }
-    for (const { endpointId } of needs) this.#releaseSurplus(endpointId, missing.get(endpointId) ?? 0);
+    for (const { endpointId } of needs) this.#withdrawSurplus(endpointId, missing.get(endpointId) ?? 0);
     if (this.#preemptor.canPreempt(accountId)) this.#makePlaces(needs, missing, now);
     for (const need of needs) {
       const count = missing.get(need.endpointId) ?? 0;
@@ -299,12 +299,12 @@ export class Placer {
   }
 
   /** More than it lacks, and those for an older version. */
-  #releaseSurplus(endpointId: string, missing: number): void {
+  #withdrawSurplus(endpointId: string, missing: number): void {
     const version = this.#store.desiredWorkers.get(endpointId)?.config.version;
     const places = this.#promised.of(endpointId);
     const current = places.filter((place) => place.version === version).slice(0, missing);
     if (current.length < places.length)
-      this.#preemptor.release(places.filter((place) => !current.includes(place)));
+      this.#preemptor.withdraw(places.filter((place) => !current.includes(place)));
   }
 
   /** A place that was promised to the endpoint and is free by now. */
@@ -397,7 +397,7 @@ export class Placer {
   }
 
   #clearShortfall(endpointId: string): void {
-    this.#releaseSurplus(endpointId, 0);
+    this.#withdrawSurplus(endpointId, 0);
     this.#staleFailures.delete(endpointId);
     if (this.#shortfalls.delete(endpointId)) this.#changed.add(endpointId);
   }

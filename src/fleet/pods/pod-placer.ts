@@ -61,7 +61,7 @@ export class PodPlacer {
 
   /** It needs another place than the one that it was promised. */
   forgetPromise(podId: string): void {
-    this.#parts.preemptor.release(this.#parts.promised.of(podId));
+    this.#parts.preemptor.withdraw(this.#parts.promised.of(podId));
   }
 
   /** A place for a pod that shall start: at once, or promised. The failure where there is neither. */
@@ -185,7 +185,7 @@ export class PodPlacer {
       const staying = store.workersOn(hostId).filter(({ retiredIn }) => retiredIn === null);
       for (const place of promised.on(hostId)) {
         if (isFreeBeside(capacity, allocationsOf(staying), place)) continue;
-        preemptor.release([place]);
+        preemptor.withdraw([place]);
         if (this.#waiting.has(place.promisedTo)) this.#fresh.add(place.promisedTo);
       }
     }

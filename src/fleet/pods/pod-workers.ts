@@ -69,7 +69,7 @@ export class PodWorkers {
   /** Its host ends the container and starts one of the pod's version in the same place. */
   rerun(worker: WorkerRecord, { version }: PodRecord): void {
     if (worker.version === version && worker.retiredIn === null) return;
-    this.#save({ ...anew(worker), version });
+    this.#save({ ...starting(worker), version });
   }
 
   /** The same in another place on its host; what it leaves stays taken until the host runs the new version. */
@@ -77,7 +77,7 @@ export class PodWorkers {
     const { gpuIndexes, size } = place;
     this.#parts.usage.ended(worker, now);
     const leaving = leftBy(worker, place);
-    this.#save({ ...anew(worker), version, gpuIndexes, size, leaving, createdAt: now });
+    this.#save({ ...starting(worker), version, gpuIndexes, size, leaving, createdAt: now });
   }
 
   /** The host runs the present version of the pod, and no other. */
@@ -136,14 +136,15 @@ export class PodWorkers {
 
 const NOTHING = { cpuMilli: 0, memoryMb: 0, diskMb: 0 };
 
-function anew(worker: WorkerRecord): WorkerRecord {
+function starting(worker: WorkerRecord): WorkerRecord {
   return { ...worker, state: "starting", detail: null, retiredIn: null, start: null, failing: null };
 }
 
 /** What a worker, and the version before it, have beside the new place. */
 function leftBy({ gpuIndexes, size, leaving }: WorkerRecord, place: Place): WorkerRecord["leaving"] {
   const before = leaving ?? { gpuIndexes: [], size: NOTHING };
-  const rest = (of: keyof Size) => Math.max(0, (size ?? NOTHING)[of] + before.size[of] - place.size[of]);
+  const rest = (part: keyof Size) =>
+    Math.max(0, (size ?? NOTHING)[part] + before.size[part] - place.size[part]);
   return {
     gpuIndexes: [...gpuIndexes, ...before.gpuIndexes].filter((index) => !place.gpuIndexes.includes(index)),
     size: { cpuMilli: rest("cpuMilli"), memoryMb: rest("memoryMb"), diskMb: rest("diskMb") },

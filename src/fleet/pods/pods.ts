@@ -40,7 +40,7 @@ export class Pods {
   create(config: PodConfig, now: number): PodOutcome {
     const present = this.#parts.podStore.get(config.podId);
     if (present) return present.config.accountId === config.accountId ? this.#done(present, now) : NOT_FOUND;
-    return this.#startAnew({ ...newPod(config, now), ports: [] }, now);
+    return this.#placeAndStart({ ...newPod(config, now), ports: [] }, now);
   }
 
   change({ podId, accountId, change }: PodChangeCall, now: number): PodOutcome {
@@ -112,14 +112,14 @@ export class Pods {
     const keepsPlace = !isAnother || needsSamePlace(pod.config, next.config);
     if (next.desired === "stopped") return this.#editStopped(pod, next, now);
     if (!worker || (pod.desired === "running" && worker.retiredIn !== null)) {
-      if (pod.desired === "stopped") return this.#startAnew(next, now);
+      if (pod.desired === "stopped") return this.#placeAndStart(next, now);
       if (!keepsPlace) podPlacer.forgetPromise(podId);
       podStore.save(next);
       podPlacer.review(podId);
       return this.#done(next, now);
     }
     if (pod.desired === "stopped" && (pod.stopReason === "preempted" || this.#isDraining(worker)))
-      return this.#startAnew(next, now);
+      return this.#placeAndStart(next, now);
     const isSame = keepsPlace && worker.version === pod.version;
     const hasPlace = worker.retiredIn === null || podWorkers.canFollow(worker);
     if (!isSame || !hasPlace) return this.#resize(pod, next, worker, now);
@@ -131,7 +131,7 @@ export class Pods {
   }
 
   /** Places a pod that has no container, or whose last one leaves its place to others. */
-  #startAnew(pod: PodRecord, now: number): PodOutcome {
+  #placeAndStart(pod: PodRecord, now: number): PodOutcome {
     const { podStore, podWorkers, podPlacer, revisions } = this.#parts;
     const { podId } = pod.config;
     const failure = podPlacer.start(pod, now);

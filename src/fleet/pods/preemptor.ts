@@ -10,7 +10,7 @@ import type { PodWorkers } from "./pod-workers.ts";
 import type { PromisedPlace, PromisedPlaces } from "./promised-places.ts";
 
 /** Who needs a place. */
-export type Shortage = {
+export type PlaceNeed = {
   /** The id of the pod or endpoint. */
   readonly promisedTo: string;
   readonly config: { readonly accountId: string; readonly version: number };
@@ -41,7 +41,7 @@ export class Preemptor {
    * Promises a place that is being freed already, or that interruptible pods are stopped for. False where there is
    * none.
    */
-  makePlace({ promisedTo, config, requirement }: Shortage, now: number): boolean {
+  makePlace({ promisedTo, config, requirement }: PlaceNeed, now: number): boolean {
     const { pools, promised } = this.#parts;
     const hosts = pools.of(config.accountId).hosts.flatMap((capacity) => this.#sharedHost(capacity));
     const found = findPreemption(requirement, hosts);
@@ -53,7 +53,7 @@ export class Preemptor {
   }
 
   /** Others may have what was promised. */
-  release(places: readonly PromisedPlace[]): void {
+  withdraw(places: readonly PromisedPlace[]): void {
     const { pools, promised } = this.#parts;
     for (const place of places) {
       promised.remove(place);

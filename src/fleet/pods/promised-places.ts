@@ -1,6 +1,6 @@
 /**
- * Places that pods or workers are about to get: they are kept free while what is there stops. In memory only; whoever
- * waits finds the capacity that is being freed again.
+ * Places that pods or workers are about to get: they are kept free while what is there stops. In memory only: a pod or
+ * endpoint that waits finds the capacity that is being freed again.
  */
 import { type Allocation, HostCapacity } from "../../domain/placement/host-capacity.ts";
 import type { Place } from "../../domain/placement/host-pool.ts";

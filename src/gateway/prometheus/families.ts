@@ -12,7 +12,7 @@ export type MeasuredEndpoint = EndpointSnapshot & {
 const MEGABYTE = 1024 * 1024;
 
 export function exposeAccount(
-  hosts: FleetSnapshot["hosts"],
+  { hosts, pods }: Pick<FleetSnapshot, "hosts" | "pods">,
   endpoints: readonly MeasuredEndpoint[],
   omitted: number,
 ): string {
@@ -20,6 +20,11 @@ export function exposeAccount(
     ...hostFamilies(hosts),
     ...gpuFamilies(hosts),
     ...workerFamilies(endpoints),
+    gauge(
+      "edgerun_pods",
+      "Pods that have a place, that wait for one, and that are stopped.",
+      Object.entries(pods).map(([state, value]) => ({ labels: { state }, value })),
+    ),
     ...jobFamilies(endpoints),
     gauge("edgerun_endpoints_omitted", "Endpoints without job metrics, since there are too many.", [
       { labels: {}, value: omitted },
@@ -44,9 +49,9 @@ function hostFamilies(hosts: FleetSnapshot["hosts"]): Family[] {
   const megabytes = (value: number | null | undefined) => value && value * MEGABYTE;
   return [
     each("edgerun_host_up", "Whether the host is connected.", ({ isPresent }) => Number(isPresent)),
-    each("edgerun_host_workers", "Workers of the host.", ({ workers }) => workers),
+    each("edgerun_host_workers", "Workers and pods of the host.", ({ workers }) => workers),
     each("edgerun_host_gpus", "GPUs of the host.", ({ gpus }) => gpus.total),
-    each("edgerun_host_gpus_taken", "GPUs in use by workers.", ({ gpus }) => gpus.taken),
+    each("edgerun_host_gpus_taken", "GPUs in use by workers and pods.", ({ gpus }) => gpus.taken),
     each("edgerun_host_cpu_ratio", "Share of all cores in use.", ({ telemetry }) =>
       ratio(telemetry?.cpuPercent),
     ),

@@ -52,7 +52,7 @@ async function answerFor(env: Env, principal: Principal): Promise<string> {
 }
 
 async function measure(env: Env, principal: Principal): Promise<string> {
-  const { hosts, endpoints } = await fleetObject(env).snapshot(principal.accountId);
+  const { hosts, pods, endpoints } = await fleetObject(env).snapshot(principal.accountId);
   const readable = endpoints
     .filter(({ endpointId }) => missingEndpointAccess(principal, endpointId, "read") === undefined)
     .toSorted((a, b) => workersOf(b) - workersOf(a) || a.endpointId.localeCompare(b.endpointId));
@@ -65,7 +65,7 @@ async function measure(env: Env, principal: Principal): Promise<string> {
     const group = readable.slice(from, Math.min(from + ENDPOINT_CALLS_CONCURRENT_MAX, SCRAPE_ENDPOINTS_MAX));
     measured.push(...(await Promise.all(group.map(async (endpoint) => await fetchTotals(env, endpoint)))));
   }
-  return exposeAccount(hosts, measured, readable.length - measured.length);
+  return exposeAccount({ hosts, pods }, measured, readable.length - measured.length);
 }
 
 /** An object that cannot be reached at the moment costs its series, not the scrape. */

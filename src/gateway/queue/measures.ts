@@ -77,7 +77,8 @@ export const workerLogRoutes: readonly QueueRoute[] = [
     access: "read",
     id: "followWorkerLogs",
     summary: "Follow the logs of one worker",
-    details: "Server-sent events, each `{source, line, ts}`.",
+    details:
+      "Server-sent events, each `{source, line, ts}`. Their ids begin with `ts`; `Last-Event-ID` takes one of them, or a time.",
     query: workerLogQuerySchema,
     hasEvents: true,
     errors: [400],

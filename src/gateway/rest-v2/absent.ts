@@ -8,8 +8,6 @@ import type { OnRequest } from "../route.ts";
 import { pageQuerySchema, pageSchema } from "./page.ts";
 import { v2Route } from "./route.ts";
 
-const CLUSTERS =
-  "Clusters are not offered by this version of Edgerun: create the pods one by one at POST /v2/pods.";
 const BUILDS = "Builds from GitHub are not offered: build the image yourself and name it in the endpoint.";
 const DELEGATIONS =
   "Delegated access to Amazon's registry is not offered. Create a registry credential at POST /v2/registries instead.";
@@ -42,15 +40,6 @@ function emptyList(on: OnRequest, member: string, id: string, summary: string, q
     serve: () => ({ [member]: [], pagination: NO_PAGE }),
   });
 }
-
-export const clusterRoutes = [
-  emptyList("GET /clusters", "clusters", "listClusters", "List clusters"),
-  absent(CLUSTERS, "POST /clusters", "createCluster", "Create a cluster"),
-  absent(CLUSTERS, "GET /clusters/{id}", "getCluster", "Get a cluster"),
-  absent(CLUSTERS, "PATCH /clusters/{id}", "updateCluster", "Rename a cluster"),
-  absent(CLUSTERS, "DELETE /clusters/{id}", "deleteCluster", "Delete a cluster"),
-  absent(CLUSTERS, "GET /clusters/{id}/pods", "listClusterPods", "List the pods of a cluster"),
-];
 
 export const buildRoutes = [
   v2Route({

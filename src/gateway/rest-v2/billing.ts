@@ -98,14 +98,18 @@ const BILLS: readonly Bills[] = [
         usageOf(request, selection, false),
         usageOf(request, selection, true),
       ]);
-      const costOf = (spans: readonly UsageSpan[], from: number) =>
-        spans.reduce((sum, span) => (span.from === from ? sum + span.cost : sum), 0);
+      const sumOf = (spans: readonly UsageSpan[], from: number, name: "gpuCost" | "cpuCost") =>
+        spans.reduce((sum, span) => (span.from === from ? sum + span[name] : sum), 0);
       const buckets = new Set([...serverless, ...pods].map(({ from }) => from));
       return [...buckets].map((from) => {
-        const serverlessGpuAmount = costOf(serverless, from);
-        const podGpuAmount = costOf(pods, from);
-        const totalAmount = serverlessGpuAmount + podGpuAmount;
-        return { from, amounts: { totalAmount, serverlessGpuAmount, podGpuAmount } };
+        const parts = {
+          serverlessGpuAmount: sumOf(serverless, from, "gpuCost"),
+          serverlessCpuAmount: sumOf(serverless, from, "cpuCost"),
+          podGpuAmount: sumOf(pods, from, "gpuCost"),
+          podCpuAmount: sumOf(pods, from, "cpuCost"),
+        };
+        const totalAmount = Object.values(parts).reduce((sum, amount) => sum + amount, 0);
+        return { from, amounts: { totalAmount, ...parts } };
       });
     },
   },
@@ -159,8 +163,8 @@ async function usageOf(
   return await reportUsage(request, { ...window, bucket, endpointId: of, isPod });
 }
 
-function billOf({ from, endpointId, cost }: UsageSpan): Bill {
-  return { from, of: endpointId, amounts: { totalAmount: cost, gpuAmount: cost } };
+function billOf({ from, endpointId, cost, gpuCost, cpuCost }: UsageSpan): Bill {
+  return { from, of: endpointId, amounts: { totalAmount: cost, gpuAmount: gpuCost, cpuAmount: cpuCost } };
 }
 
 function billsRoute({ path, id, summary, amounts, of, load }: Bills): Route<RestApi> {

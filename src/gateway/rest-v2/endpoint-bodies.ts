@@ -1,6 +1,6 @@
 /** Bodies of requests that create or change an endpoint, and the patches that they are. */
 import * as z from "zod";
-import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
+import { CPU_FLAVORS, instanceIdOf } from "../../catalog/cpu-flavors.ts";
 import { GPU_TIER_NAMES, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import type { EndpointRecord } from "../../management/endpoints/endpoints.ts";
@@ -174,7 +174,7 @@ function computeOf(read: Combined, own: Sent, stored: EndpointRecord | undefined
   const isCpu = stored ? stored.gpuIds === null : cpu !== undefined;
   if (hasGpu && isCpu) throw new ServiceError("invalid_input", "gpu: is not possible for a CPU endpoint");
   if (cpu && !isCpu) throw new ServiceError("invalid_input", "cpu: is not possible for a GPU endpoint");
-  if (cpu) return { instanceIds: cpu.map(instanceId) };
+  if (cpu) return { instanceIds: cpu.map(({ id, vcpuCount }) => instanceIdOf(id, vcpuCount)) };
   if (own["allowedCudaVersions"] && own["minCudaVersion"]) {
     throw new ServiceError(
       "invalid_input",
@@ -203,11 +203,6 @@ function requireExclusionsInPools(pools: readonly GpuTier[], excluded: readonly 
   if (cards.every((id) => excluded.includes(id))) {
     throw new ServiceError("invalid_input", "gpu.excludedTypes: must leave at least one card of the pools");
   }
-}
-
-function instanceId({ id, vcpuCount }: z.output<typeof cpuSchema>): string {
-  const memoryGb = vcpuCount * (CPU_FLAVORS.find((flavor) => flavor.id === id)?.memoryGbPerVcpu ?? 0);
-  return `${id}-${vcpuCount}-${memoryGb}`;
 }
 
 function scalerOf({ scaling }: Combined): object {

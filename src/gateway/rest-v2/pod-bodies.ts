@@ -1,7 +1,8 @@
 /** Bodies of requests that create or change a pod, and what they ask for. */
 import * as z from "zod";
-import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
+import { CPU_FLAVORS, instanceIdOf } from "../../catalog/cpu-flavors.ts";
 import { DATA_CENTERS } from "../../catalog/data-centers.ts";
+import { CLUSTER_TYPES } from "../../contract/pod.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { writeStartCommand } from "../../management/endpoints/start-command.ts";
 import type { RequestContext } from "../../management/context.ts";
@@ -15,6 +16,7 @@ import {
   type PodCreation,
   type PodPatch,
 } from "../../management/nouns/pod.ts";
+import type { ClusterCreation } from "../../management/pods/clusters.ts";
 import { templatePatch } from "../../management/pods/pod-creation.ts";
 import { nestedBody } from "./nesting.ts";
 import { parsePatch } from "../rest/patch.ts";
@@ -121,7 +123,7 @@ export function readCreation(body: object): PodCreation {
     ...startOf(place),
     ...mountsOf(place),
     ...(gpu && gpuOf(gpu)),
-    ...(cpu && { gpuTypeIds: [], instanceIds: [instanceId(cpu)] }),
+    ...(cpu && { gpuTypeIds: [], instanceIds: [instanceIdOf(cpu.id, cpu.vcpuCount)] }),
     templateId,
     dataCenterIds: place.dataCenterIds,
     countryCodes: place.countryCodes,
@@ -172,7 +174,30 @@ function volumeOf({ mounts }: Place): PodPatch {
   return persistent ? { volumeInGb: persistent.size, volumeMountPath: persistent.path } : {};
 }
 
-function instanceId({ id, vcpuCount }: z.output<typeof cpuSchema>): string {
-  const memoryGb = vcpuCount * (CPU_FLAVORS.find((flavor) => flavor.id === id)?.memoryGbPerVcpu ?? 0);
-  return `${id}-${vcpuCount}-${memoryGb}`;
+// Clusters
+
+const computeSchema = z.strictObject({
+  gpuTypeId: stringSchema.min(1),
+  gpuCountPerPod: wholeNumber(1, 64),
+  podCount: wholeNumber(2, 100),
+});
+
+const { gpu: _, cpu: __, interruptible: ___, ...clusterPlaceShape } = placeShape;
+
+const typeSchema = oneOf(CLUSTER_TYPES);
+
+export const clusterCreationSchema = nestedBody({
+  ...withoutMounts(nestedInput(podCreationFields, "creation")),
+  ...clusterPlaceShape,
+  type: typeSchema,
+  compute: computeSchema,
+}).meta({ id: "CreateClusterInput" });
+
+const clusterSchema = z.object({ name: stringSchema, type: typeSchema, compute: computeSchema });
+
+export function readClusterCreation(body: object): ClusterCreation {
+  const { name, type, compute } = clusterSchema.parse(body);
+  const { gpuTypeId, gpuCountPerPod, podCount } = compute;
+  const pod = readCreation({ ...body, gpu: { id: gpuTypeId, count: gpuCountPerPod } });
+  return { name, type, gpuTypeId, gpuCountPerPod, podCount, pod };
 }

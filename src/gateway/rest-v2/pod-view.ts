@@ -8,7 +8,7 @@ import type { Pod } from "../../management/pods/pods.ts";
 import { nest, nestedAnswer } from "./nesting.ts";
 
 export const ACTIONS = ["start", "stop", "restart", "terminate"] as const;
-const STATUSES = ["PROVISIONING", "STARTING", "RUNNING", "EXITED", "ERROR", "TERMINATED"] as const;
+export const STATUSES = ["PROVISIONING", "STARTING", "RUNNING", "EXITED", "ERROR", "TERMINATED"] as const;
 const SSH_PORT = 22;
 
 const sshSchema = z.object({ host: z.string(), port: z.int(), username: z.string(), command: z.string() });
@@ -38,6 +38,7 @@ export const podSchema = nestedAnswer({
   cost: z.number().meta({ description: "Nominal, in dollars per hour." }),
   ...nestedOutput({ locked }),
   globalNetworking: z.object({ enabled: z.boolean() }),
+  cluster: z.object({ id: z.string(), rank: z.int().nullable() }).optional(),
   runtime: z
     .object({
       uptime: z.int(),
@@ -77,6 +78,7 @@ export function show(request: RequestContext, pod: Pod): object {
     template: null,
     cost: shown.costPerHr,
     globalNetworking: { enabled: false },
+    cluster: record.clusterId === null ? undefined : { id: record.clusterId, rank: record.clusterRank },
     runtime: runtimeOf(shown),
     lastStatusChange: shown.lastStatusChange,
     createdAt: new Date(record.createdAt).toISOString(),
@@ -84,7 +86,7 @@ export function show(request: RequestContext, pod: Pod): object {
   });
 }
 
-function statusOf({ view: { desired, worker } }: Pod): (typeof STATUSES)[number] {
+export function statusOf({ view: { desired, worker } }: Pod): (typeof STATUSES)[number] {
   if (desired === "stopped") return "EXITED";
   switch (worker?.state) {
     case "ready":
@@ -124,7 +126,7 @@ function mountsOf({ record }: Pod) {
   return size > 0 ? { persistent: { size, path } } : {};
 }
 
-function sshOf({ runtime }: ShownPod) {
+export function sshOf({ runtime }: ShownPod) {
   const port = runtime?.ports.find(({ isIpPublic, privatePort }) => isIpPublic && privatePort === SSH_PORT);
   if (!port) return null;
   const { ip: host, publicPort } = port;

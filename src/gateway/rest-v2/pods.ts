@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { podLogQuerySchema } from "../../contract/agent/log.ts";
 import { ServiceError } from "../../contract/errors.ts";
-import { oneOf, parseInput } from "../../management/input-schemas.ts";
+import { oneOf } from "../../management/input-schemas.ts";
 import {
   changePod,
   createPod,
@@ -22,12 +22,13 @@ import { pageOf, pageSchema, pageShape } from "./page.ts";
 import { withPlaces } from "../rest/patch.ts";
 import { creationSchema, podPlaces, readCreation, readUpdate, updateSchema } from "./pod-bodies.ts";
 import { ACTIONS, actionsOf, podSchema, show } from "./pod-view.ts";
-import { FIND, REMOVE, v2Route, WRITE } from "./route.ts";
+import { FIND, readQuery, REMOVE, v2Route, WRITE } from "./route.ts";
 
 const listSchema = z.strictObject({
   ...pageShape,
   includeClusterPods: z.enum(["true", "false"]).optional(),
 });
+const logsSchema = podLogQuerySchema.omit({ stream: true }).strict();
 const actionSchema = z.strictObject({ action: oneOf(ACTIONS) });
 type Action = (typeof ACTIONS)[number];
 
@@ -40,7 +41,8 @@ export const podRoutes: readonly Route<RestApi>[] = [
     errors: [400, 422, 503],
     answer: pageSchema("pods", podSchema),
     serve: async (request, { query }) => {
-      const placed = (await listOwnPods(request)).map((pod) => ({ ...pod.record, pod }));
+      const isShown = ({ record }: Pod) => query.includeClusterPods === "true" || record.clusterId === null;
+      const placed = (await listOwnPods(request)).filter(isShown).map((pod) => ({ ...pod.record, pod }));
       const { entries, pagination } = pageOf(placed, query);
       return { pods: entries.map(({ pod }) => show(request, pod)), pagination };
     },
@@ -116,9 +118,9 @@ export const podRoutes: readonly Route<RestApi>[] = [
     id: "streamContainerPodLogs",
     summary: "Follow the logs of a pod",
     details: "Server-sent events, each `{source, line, ts}`.",
-    query: podLogQuerySchema.omit({ stream: true }),
+    query: logsSchema,
     hasEvents: true,
-    errors: [400, ...FIND, 429],
+    errors: [...FIND, 422, 429],
     serve: followPod,
   },
 ];
@@ -132,7 +134,7 @@ function refused({ record }: Pod, action: Action): ServiceError {
 
 async function followPod(context: RestContext): Promise<Response> {
   const request = context.get("request");
-  const { type, ...query } = parseInput(podLogQuerySchema, context.req.query());
+  const { type, ...query } = readQuery(logsSchema, context.req.query());
   const { record } = await requirePod(request, context.req.param("id") ?? "");
   const owner = { accountId: record.accountId, endpointId: record.id };
   const source = type === "all" ? undefined : type;

@@ -52,7 +52,7 @@ export function v2Route<
 }
 
 /** An unknown parameter is an issue of the query. */
-function readQuery<Query extends z.ZodObject>(schema: Query, sent: unknown): z.output<Query> {
+export function readQuery<Query extends z.ZodObject>(schema: Query, sent: unknown): z.output<Query> {
   const parsed = schema.safeParse(sent);
   if (parsed.success) return parsed.data;
   throw invalidInput(parsed.error, "query");

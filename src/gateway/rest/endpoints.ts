@@ -1,6 +1,6 @@
 /** Endpoints: `/v1/endpoints`. */
 import * as z from "zod";
-import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
+import { CPU_FLAVORS, instanceIdOf } from "../../catalog/cpu-flavors.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { includeSchema } from "../../contract/rest/rest.ts";
 import { findOwnTemplates } from "../../management/endpoints/templates.ts";
@@ -174,7 +174,7 @@ function firstFilled(...lists: readonly (readonly string[] | null | undefined)[]
 function instanceIds(flavors: readonly string[], vcpus: number): readonly string[] {
   return CPU_FLAVORS.filter(({ id }) => flavors.includes(id))
     .toSorted((a, b) => flavors.indexOf(a.id) - flavors.indexOf(b.id))
-    .map(({ id, memoryGbPerVcpu }) => `${id}-${vcpus}-${vcpus * memoryGbPerVcpu}`);
+    .map(({ id }) => instanceIdOf(id, vcpus));
 }
 
 /** An endpoint as REST shows it. */

@@ -1,10 +1,11 @@
 /** Bodies of requests that create or change a pod, and pods as REST v1 shows them. */
-import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
+import { CPU_FLAVORS, instanceIdOf } from "../../catalog/cpu-flavors.ts";
 import { findGpuCard, GPU_TIER_NAMES, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
 import type { RestPod } from "../../contract/rest/rest-pod.ts";
 import { readStartCommand, writeStartCommand } from "../../management/endpoints/start-command.ts";
 import type { NetworkVolumeRecord } from "../../management/endpoints/volumes.ts";
 import type { RequestContext } from "../../management/context.ts";
+import { VCPU_COUNT_DEFAULT } from "../../management/nouns/compute.ts";
 import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
 import {
   podCreationFields,
@@ -23,7 +24,6 @@ import { gpuPriceList } from "./worker-pod.ts";
 
 /** GB of the volume of a GPU pod that sets none. */
 const VOLUME_DEFAULT_GB = 20;
-const VCPU_COUNT_DEFAULT = 2;
 
 const RENAMED = { gpuTypeIds: "gpuTypeIds", isInterruptible: "interruptible", instanceIds: "cpuFlavorIds" };
 
@@ -87,10 +87,7 @@ function modelsOf(gpuTypeIds: readonly string[]): readonly string[] {
 
 function instanceIds(flavorIds: readonly string[], vcpus: number): readonly string[] {
   const flavors = flavorIds.length > 0 ? flavorIds : CPU_FLAVORS.map(({ id }) => id);
-  return flavors.flatMap((id) => {
-    const flavor = CPU_FLAVORS.find((one) => one.id === id);
-    return flavor ? [`${id}-${vcpus}-${vcpus * flavor.memoryGbPerVcpu}`] : [];
-  });
+  return flavors.map((id) => instanceIdOf(id, vcpus));
 }
 
 // Answers

@@ -62,7 +62,9 @@ export const usageSdl = /* GraphQL */ `
     "From the placement of a worker until its capacity was free again."
     workerSeconds: Float
     gpus: [GpuUsage]
-    "Nominal, in dollars: time of GPUs by the prices of the catalog."
+    "Of workers without GPUs: each vCPU is counted separately."
+    vcpuSeconds: Float
+    "Nominal, in dollars: time of GPUs, and of vCPUs of workers without any, by the prices of the catalog."
     cost: Float
   }
   "Each GPU of a worker is counted separately."
@@ -101,6 +103,7 @@ export const usageResolvers = {
     delaySeconds: ({ delayMs }: UsageSpan): number => delayMs / 1_000,
     executionSeconds: ({ executionMs }: UsageSpan): number => executionMs / 1_000,
     workerSeconds: ({ workerMs }: UsageSpan): number => workerMs / 1_000,
+    vcpuSeconds: ({ vcpuMs }: UsageSpan): number => vcpuMs / 1_000,
   },
 
   GpuUsage: {

@@ -37,7 +37,7 @@ export const catalogSdl = /* GraphQL */ `
     securePrice: Float
     "Null: there are no community hosts."
     communityPrice: Float
-    "Null: there are no clusters."
+    "Null: a cluster costs what its pods cost."
     clusterPrice: Float
     "Dollars per hour of one GPU; the same as on demand."
     secureSpotPrice: Float
@@ -54,7 +54,7 @@ export const catalogSdl = /* GraphQL */ `
     "Always 0."
     maxGpuCountCommunityCloud: Int
     minPodGpuCount: Int
-    "Empty: there are no clusters."
+    "Empty: no data center has a network of its own for clusters."
     nodeGroupDatacenters: [DataCenter]
     "What is in stock now; never null."
     lowestPrice(input: GpuLowestPriceInput): LowestPrice

@@ -13,7 +13,6 @@ import { hasErrorCode } from "../../contract/errors.ts";
 import {
   idSchema,
   oneOf,
-  onlyIdSchema,
   optional,
   parseInput,
   stringSchema,
@@ -21,7 +20,6 @@ import {
 } from "../../management/input-schemas.ts";
 import { CUDA_VERSIONS } from "../../management/nouns/compute.ts";
 import { podPatchSchema } from "../../management/nouns/pod.ts";
-import { clusterNotFound, clusterSchema, noClusters } from "../../management/catalog/absent-clusters.ts";
 import { withInput, withoutArguments, type GraphqlContext } from "../context.ts";
 import { readCpuPod, readGpuPod } from "./pod-input.ts";
 
@@ -67,10 +65,6 @@ export const podResolvers = {
       showPod(context, await createPod(context, { ...readGpuPod(input), isInterruptible: true })),
     deployCpuPod: async (_parent: unknown, { input }: Arguments, context: GraphqlContext) =>
       showPod(context, await createPod(context, readCpuPod(input))),
-    createCluster: (_parent: unknown, { input }: Arguments): never => {
-      parseInput(clusterSchema, input);
-      throw noClusters();
-    },
     podEditJob: withInput(editSchema, async (context, { podId, ...patch }) =>
       showPod(context, await changePod(context, podId, patch)),
     ),
@@ -86,15 +80,11 @@ export const podResolvers = {
         throw hasErrorCode(error, "pod_not_found") ? podNotFoundToTerminate() : error;
       }
     }),
-    deleteCluster: (_parent: unknown, { input }: Arguments): never => {
-      throw clusterNotFound(parseInput(onlyIdSchema, input).id);
-    },
   },
   User: {
     pods: withoutArguments(async (context): Promise<readonly ShownPod[]> => {
       const pods = await context.loaders.pods.load();
       return pods.map((pod) => showPod(context, pod));
     }),
-    cluster: (): null => null,
   },
 };

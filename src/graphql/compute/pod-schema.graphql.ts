@@ -78,9 +78,9 @@ export const podSdl = /* GraphQL */ `
     podBidResume(input: PodBidResumeInput): Pod
     "Ends the pod and removes its volume."
     podTerminate(input: PodTerminateInput): Void
-    "Refused with NO_CAPACITY: this installation offers no clusters yet."
+    "Makes pods that are all alike, in one data center: all of them or none. Hosts offer no private network between them."
     createCluster(input: CreateClusterInput): Cluster
-    "Refused, since there are no clusters yet."
+    "Terminates the pods of a cluster and forgets it."
     deleteCluster(input: DeleteClusterInput): Boolean
   }
 
@@ -156,8 +156,13 @@ export const podSdl = /* GraphQL */ `
     machineId: String
     machine: PodMachineInfo
     dataCenterId: String
+    "The cluster that it is a part of."
+    clusterId: String
+    "Always null: hosts offer no private network."
     clusterIp: String
+    "Its number in the cluster, from 0."
     clusterIdx: Int
+    "Always null."
     clusterRole: String
     "Null while the container is not up."
     lastStartedAt: String
@@ -261,32 +266,34 @@ export const podSdl = /* GraphQL */ `
   }
 
   enum ClusterType {
+    APPLICATION
     TRAINING
+    SLURM
+    RAY
   }
   input ClusterFilter {
     id: String
   }
   input CreateClusterInput {
+    "Up to 191 characters."
     clusterName: String
+    "For users; APPLICATION by default."
     type: ClusterType
+    "At most 100."
     podCount: Int
     gpuTypeId: String
+    "GPUs of each pod."
     gpuCountPerPod: Int
-    imageName: String
+    ${inputSdl(podCreationFields)}
+    "A Pod template, as for a single pod."
     templateId: String
-    dockerArgs: String
-    env: [EnvironmentVariableInput]
-    containerDiskInGb: Int
-    volumeInGb: Int
-    volumeKey: String
-    volumeMountPath: String
-    networkVolumeId: String
-    ports: String
-    startSsh: Boolean
-    startJupyter: Boolean
+    "The pods are in one data center in any case."
     dataCenterId: String
-    throughput: Int
+    "Versions that the driver of the host may have; empty means any."
     allowedCudaVersions: [String]
+    "Accepted and ignored, as the fields below."
+    volumeKey: String
+    throughput: Int
     deployCost: Float
   }
   input DeleteClusterInput {

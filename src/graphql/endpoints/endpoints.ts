@@ -5,6 +5,7 @@ import { hasFlashBoot } from "../../domain/placement/standby.ts";
 import {
   changeEndpoint,
   changeEndpointTemplate,
+  checkEndpointCreation,
   createEndpoint,
   deleteEndpoint,
   type EndpointRecord,
@@ -15,12 +16,22 @@ import { idSchema, onlyIdSchema } from "../../management/input-schemas.ts";
 import { endpointFields, endpointPatchSchema } from "../../management/nouns/endpoint.ts";
 import { fieldResolvers, inputSdl, typeSdl } from "../../management/nouns/field.ts";
 import { inlineTemplateFields } from "../../management/nouns/template.ts";
-import { withArguments, withInput, withoutArguments, type GraphqlContext } from "../context.ts";
+import {
+  dryRunSdl,
+  withArguments,
+  withDryRun,
+  withInput,
+  withoutArguments,
+  type GraphqlContext,
+} from "../context.ts";
 
 export const endpointSdl = /* GraphQL */ `
   type Mutation {
     "An id merges into the stored endpoint; without one it creates, unless the flash environment has one of this name."
-    saveEndpoint(input: EndpointInput): Endpoint
+    saveEndpoint(
+      input: EndpointInput
+      ${dryRunSdl}
+    ): Endpoint
     "Fails with ENDPOINT_HAS_WORKERS until both worker limits are 0, except for endpoints of a flash environment."
     deleteEndpoint(id: String): Void
     "Gives an endpoint another template and replaces its workers."
@@ -51,11 +62,15 @@ export const endpointSdl = /* GraphQL */ `
     modelReferences: [String]
     "Refused unless it is empty: there are no volumes of object storage."
     volumes: [JSON]
-    "Accepted and ignored, as the fields below."
+    "Accepted and ignored."
     bindEndpoint: Boolean
+    "Refused unless it is empty: there is no Hub."
     hubReleaseId: String
+    "Refused unless it is empty: the code of a worker loads its model."
     modelName: String
+    "Refused unless it is empty: no images are built."
     repo: JSON
+    "Refused unless it is empty: there is no object storage."
     cloudStorageConfig: JSON
   }
   input EndpointTemplateInput {
@@ -122,7 +137,7 @@ type NamedVolume = { readonly networkVolumeId: string; readonly dataCenterId: st
 
 export const endpointResolvers = {
   Mutation: {
-    saveEndpoint: withInput(endpointPatchSchema, async (context, patch) =>
+    saveEndpoint: withDryRun(endpointPatchSchema, checkEndpointCreation, async (context, patch) =>
       patch.id === undefined
         ? await createEndpoint(context, patch)
         : await changeEndpoint(context, patch.id, patch),

@@ -1,6 +1,7 @@
 import { findDataCenter, type DataCenter } from "../../catalog/data-centers.ts";
 import {
   changeVolume,
+  checkVolumeCreation,
   createVolume,
   deleteVolume,
   listVolumes,
@@ -14,12 +15,15 @@ import {
   volumeFields,
   volumePatchSchema,
 } from "../../management/nouns/volume.ts";
-import { withInput, withoutArguments } from "../context.ts";
+import { dryRunSdl, withDryRun, withInput, withoutArguments } from "../context.ts";
 
 export const volumeSdl = /* GraphQL */ `
   type Mutation {
     "All three fields are required."
-    createNetworkVolume(input: CreateNetworkVolumeInput): NetworkVolume
+    createNetworkVolume(
+      input: CreateNetworkVolumeInput
+      ${dryRunSdl}
+    ): NetworkVolume
     "Renames a volume or makes it larger; omitted fields stay."
     updateNetworkVolume(input: UpdateNetworkVolumeInput): NetworkVolume
     "Fails with NETWORK_VOLUME_IN_USE while an endpoint uses it."
@@ -54,7 +58,7 @@ export const volumeSdl = /* GraphQL */ `
 
 export const volumeResolvers = {
   Mutation: {
-    createNetworkVolume: withInput(volumeCreationSchema, createVolume),
+    createNetworkVolume: withDryRun(volumeCreationSchema, checkVolumeCreation, createVolume),
     updateNetworkVolume: withInput(
       onlyIdSchema.loose(),
       async (context, { id, ...patch }) =>

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import {
   changeRegistryAuth,
+  checkRegistryAuthCreation,
   createRegistryAuth,
   deleteRegistryAuth,
   listOwnRegistryAuths,
@@ -14,12 +15,15 @@ import {
   registryAuthNameField,
   registryAuthUpdateSchema,
 } from "../../management/nouns/registry-auth.ts";
-import { withArguments, withInput, withoutArguments } from "../context.ts";
+import { dryRunSdl, withArguments, withDryRun, withInput, withoutArguments } from "../context.ts";
 
 export const registryAuthSdl = /* GraphQL */ `
   type Mutation {
     "Stores a login of an image registry encrypted; templates refer to it by containerRegistryAuthId."
-    saveRegistryAuth(input: SaveRegistryAuthInput): ContainerRegistryAuth
+    saveRegistryAuth(
+      input: SaveRegistryAuthInput
+      ${dryRunSdl}
+    ): ContainerRegistryAuth
     "Replaces user name and password; the next pull uses them."
     updateRegistryAuth(input: UpdateRegistryAuthInput): ContainerRegistryAuth
     "Refused with REGISTRY_AUTH_IN_USE while a template names it."
@@ -50,7 +54,7 @@ const deletionSchema = z.object({ registryAuthId: idSchema });
 
 export const registryAuthResolvers = {
   Mutation: {
-    saveRegistryAuth: withInput(registryAuthCreationSchema, createRegistryAuth),
+    saveRegistryAuth: withDryRun(registryAuthCreationSchema, checkRegistryAuthCreation, createRegistryAuth),
     updateRegistryAuth: withInput(registryAuthUpdateSchema, changeRegistryAuth),
     deleteRegistryAuth: withArguments(deletionSchema, (context, { registryAuthId }) =>
       deleteRegistryAuth(context, registryAuthId),

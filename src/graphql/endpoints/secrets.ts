@@ -1,6 +1,7 @@
 import {
   changeSecretDescription,
   changeSecretValue,
+  checkSecretCreation,
   createSecret,
   listOwnSecrets,
   removeSecret,
@@ -17,7 +18,7 @@ import {
   secretViewFields,
 } from "../../management/nouns/secret.ts";
 import { describeEncryption } from "../../management/secrets/reseal.ts";
-import { withArguments, withInput, withoutArguments } from "../context.ts";
+import { dryRunSdl, withArguments, withDryRun, withInput, withoutArguments } from "../context.ts";
 
 export const secretSdl = /* GraphQL */ `
   type Mutation {
@@ -25,7 +26,10 @@ export const secretSdl = /* GraphQL */ `
     Stores a value encrypted, for variables of templates and endpoints that contain {{ SECRET_name }}.
     A taken name gives SECRET_NAME_TAKEN.
     """
-    secretCreate(input: SecretCreateInput): Secret
+    secretCreate(
+      input: SecretCreateInput
+      ${dryRunSdl}
+    ): Secret
     "Running workers continue; later starts of workers that refer to it fail until a secret of that name exists again."
     secretDelete(id: ID): Void
     "Takes effect at the next start of a container."
@@ -71,7 +75,7 @@ export const secretSdl = /* GraphQL */ `
 
 export const secretResolvers = {
   Mutation: {
-    secretCreate: withInput(secretCreationSchema, createSecret),
+    secretCreate: withDryRun(secretCreationSchema, checkSecretCreation, createSecret),
     secretDelete: withArguments(onlyIdSchema, (context, { id }) => removeSecret(context, id)),
     secretValueUpdate: withInput(secretValueSchema, changeSecretValue),
     secretDescriptionUpdate: withInput(secretDescriptionSchema, changeSecretDescription),

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import {
   changeTemplate,
+  checkTemplateCreation,
   createTemplate,
   deleteTemplateByName,
   listOwnPublicTemplates,
@@ -9,7 +10,7 @@ import {
 import { nameSchema } from "../../management/input-schemas.ts";
 import { inputSdl, typeSdl } from "../../management/nouns/field.ts";
 import { templateFields, templatePatchSchema } from "../../management/nouns/template.ts";
-import { withArguments, withInput, withoutArguments, type GraphqlContext } from "../context.ts";
+import { dryRunSdl, withArguments, withDryRun, withoutArguments, type GraphqlContext } from "../context.ts";
 
 export const templateSdl = /* GraphQL */ `
   type Query {
@@ -21,7 +22,10 @@ export const templateSdl = /* GraphQL */ `
 
   type Mutation {
     "No id creates, an id merges. A taken name gives TEMPLATE_NAME_TAKEN."
-    saveTemplate(input: SaveTemplateInput): PodTemplate
+    saveTemplate(
+      input: SaveTemplateInput
+      ${dryRunSdl}
+    ): PodTemplate
     "By name. Refused with TEMPLATE_IN_USE while something uses it."
     deleteTemplate(templateName: String): Void
   }
@@ -93,7 +97,7 @@ export const templateResolvers = {
     ): Promise<readonly TemplateRecord[]> => (input?.isRunpod ? [] : await listOwnPublicTemplates(context)),
   },
   Mutation: {
-    saveTemplate: withInput(templatePatchSchema, async (context, { id, ...patch }) =>
+    saveTemplate: withDryRun(templatePatchSchema, checkTemplateCreation, async (context, { id, ...patch }) =>
       id === undefined ? await createTemplate(context, patch) : await changeTemplate(context, id, patch),
     ),
     deleteTemplate: withArguments(deletionSchema, (context, { templateName }) =>

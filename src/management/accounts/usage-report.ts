@@ -5,8 +5,14 @@ import type { MetricsWindow } from "../../contract/metrics.ts";
 import type { ActivityReport } from "../../endpoint/messages.ts";
 import { logFailure } from "../failure-log.ts";
 import { listUsage, type UsageRecord, USAGE_RETENTION_MS } from "../../db/usage.ts";
-import { addGpuTimes, type GpuTime } from "../../domain/metrics/worker-usage.ts";
-import { gpuPrice, readGpuPrices, GPU_PRICE_PER_GB_HOUR, type GpuPrices } from "../catalog/prices.ts";
+import { addGpuTimes, VCPU, type GpuTime } from "../../domain/metrics/worker-usage.ts";
+import {
+  cpuPrice,
+  gpuPrice,
+  readGpuPrices,
+  GPU_PRICE_PER_GB_HOUR,
+  type GpuPrices,
+} from "../catalog/prices.ts";
 import type { RequestContext } from "../context.ts";
 import { endpointObject } from "../objects.ts";
 import { oneOf, stringSchema } from "../input-schemas.ts";
@@ -58,8 +64,12 @@ export type UsageSpan = Pick<
 > & {
   readonly from: number;
   readonly gpus: readonly (GpuTime & { readonly cost: number })[];
-  /** Dollars, by the prices of the catalog. */
+  /** Of workers without GPUs: their time by the number of their vCPUs. */
+  readonly vcpuMs: number;
+  /** Dollars, by the prices of the catalog: of GPUs and vCPUs together. */
   readonly cost: number;
+  readonly gpuCost: number;
+  readonly cpuCost: number;
 };
 
 /** The spans in which anything was used, in their order; by default the days of the last week. */
@@ -91,10 +101,13 @@ export async function reportUsage(context: RequestContext, selection: UsageSelec
 function sumOf(rows: readonly UsageRecord[], bucket: Bucket, prices: GpuPrices): UsageSpan {
   const { endpointId = "", hour = 0, isPod = false } = rows[0] ?? {};
   const total = (name: (typeof COUNTS)[number]) => rows.reduce((sum, row) => sum + row[name], 0);
-  const gpus = addGpuTimes(rows.flatMap((row) => row.gpus)).map((time) => ({
-    ...time,
-    cost: (time.ms / HOUR_MS) * priceOf(time, prices),
-  }));
+  const times = addGpuTimes(rows.flatMap((row) => row.gpus));
+  const gpus = times
+    .filter(({ model }) => model !== VCPU)
+    .map((time) => ({ ...time, cost: (time.ms / HOUR_MS) * priceOf(time, prices) }));
+  const vcpuMs = times.find(({ model }) => model === VCPU)?.ms ?? 0;
+  const cpuCost = (vcpuMs / HOUR_MS) * cpuPrice(1);
+  const gpuCost = gpus.reduce((sum, { cost }) => sum + cost, 0);
   return {
     endpointId,
     endpointName: rows.findLast(({ endpointName }) => endpointName !== "")?.endpointName ?? "",
@@ -105,7 +118,10 @@ function sumOf(rows: readonly UsageRecord[], bucket: Bucket, prices: GpuPrices):
       (typeof COUNTS)[number]
     >),
     gpus,
-    cost: gpus.reduce((sum, { cost }) => sum + cost, 0),
+    vcpuMs,
+    cost: gpuCost + cpuCost,
+    gpuCost,
+    cpuCost,
   };
 }
 

@@ -32,7 +32,7 @@ export type ListedGpu = {
   readonly hosts: readonly HostStock[];
 };
 
-/** Cards by id or tier; an unknown name matches no card. There are no clusters, so a search for their cards is empty. */
+/** Cards by id or tier; an unknown name matches no card. Hosts have no network for clusters, so a search for their cards is empty. */
 export async function listGpus(context: CatalogContext, filter: GpuFilter = {}): Promise<ListedGpu[]> {
   const prices = readGpuPrices(context.env.GPU_PRICES);
   const cards = filter.cluster ? [] : GPU_CARDS.filter((card) => matchesFilter(card, filter));

@@ -18,6 +18,7 @@ import { requireQuota } from "../quota.ts";
 import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import {
+  checkBoundTemplate,
   planTemplateChange,
   refuseTakenName,
   requireServerlessTemplate,
@@ -27,6 +28,7 @@ import {
 import { warnOfMissingSecrets } from "../secrets/secrets.ts";
 import { attachedIds, requireAttachable } from "./volumes.ts";
 import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
+import { endListedDeployment } from "../flash/listed-deployment.ts";
 import { findNamesake, requireMembership, withBuild } from "./endpoint-environment.ts";
 import type { EndpointPatch } from "../nouns/endpoint.ts";
 import type { InlineTemplate } from "../nouns/template.ts";
@@ -60,6 +62,18 @@ export async function listOwnReleases(
 
 // Saving
 
+/** Throws the error that `createEndpoint` would; not for a flash environment, where it may change an endpoint. */
+export async function checkEndpointCreation(context: RequestContext, patch: EndpointPatch): Promise<void> {
+  if (patch.flashEnvironmentId !== undefined) {
+    throw new ServiceError("invalid_input", "dryRun: does not check endpoints of a flash environment");
+  }
+  const settings = createSettings(patch);
+  await requireNeeds(context, undefined, settings, patch);
+  await requireQuota(context, "endpoint");
+  if (patch.template) await checkBoundTemplate(context, withDefaults(patch.template, settings.name));
+  else await requireServerlessTemplate(context, patch.templateId ?? "");
+}
+
 /** In a flash environment the name identifies the endpoint: an existing one is changed. */
 export async function createEndpoint(context: RequestContext, patch: EndpointPatch): Promise<EndpointRecord> {
   const present = await findNamesake(context, patch);
@@ -79,6 +93,7 @@ export async function createEndpoint(context: RequestContext, patch: EndpointPat
     return inserted && { record: inserted, isNew: true };
   });
   if (!isNew) return await changeEndpoint(context, record.id, patch);
+  if (patch.flashEnvironmentId !== undefined) await endListedDeployment(context, patch.flashEnvironmentId);
   await announceEndpoint(context, record);
   await warnOfMissingSecrets(context, variablesOf(patch));
   return record;
@@ -111,6 +126,7 @@ export async function changeEndpoint(
     return updated;
   });
   if (changed.templateId !== found.templateId) await dropOrphan(context, found.templateId);
+  if (patch.flashEnvironmentId !== undefined) await endListedDeployment(context, patch.flashEnvironmentId);
   await announceEndpoint(context, changed);
   await warnOfMissingSecrets(context, variablesOf(patch));
   return changed;

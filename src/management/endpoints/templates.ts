@@ -78,6 +78,14 @@ export async function listOwnPublicTemplates({
   return await listPublicTemplates(db, principal.accountId);
 }
 
+/** Throws the error that `createTemplate` would. */
+export async function checkTemplateCreation(context: RequestContext, patch: TemplatePatch): Promise<void> {
+  const { name } = mergeTemplate(undefined, patch);
+  await requireNamedCredential(context, patch);
+  await requireQuota(context, "template");
+  await refuseTakenName(context, name);
+}
+
 export async function createTemplate(context: RequestContext, patch: TemplatePatch): Promise<TemplateRecord> {
   const values = mergeTemplate(undefined, patch);
   const created = await retryOnConflict(async () => {
@@ -139,6 +147,14 @@ export async function saveBoundTemplate(
     await requireQuota(context, "template");
     return await insertTemplateIfAllowed(context.db, authorOf(context), values, { isBound: true });
   });
+}
+
+/** Throws the error that `saveBoundTemplate` would. */
+export async function checkBoundTemplate(context: RequestContext, patch: TemplatePatch): Promise<void> {
+  const { name } = mergeTemplate(undefined, patch);
+  const holder = await findTemplateByName(context.db, context.principal.accountId, name);
+  if (holder?.isBound) await planTemplateChange(context, holder.id, patch);
+  else await checkTemplateCreation(context, patch);
 }
 
 export async function deleteTemplateByName(context: RequestContext, name: string): Promise<void> {

@@ -23,20 +23,30 @@ export async function listVolumes(context: RequestContext): Promise<readonly Net
   return await listNetworkVolumes(context.db, context.principal.accountId);
 }
 
+/** Throws the error that `createVolume` would. */
+export async function checkVolumeCreation(context: RequestContext, creation: VolumeCreation): Promise<void> {
+  completed(creation);
+  await requireQuota(context, "networkVolume");
+}
+
 export async function createVolume(
   context: RequestContext,
-  { name, size, dataCenterId }: VolumeCreation,
+  creation: VolumeCreation,
 ): Promise<NetworkVolumeRecord> {
+  const values = completed(creation);
+  return await retryOnConflict(async () => {
+    await requireQuota(context, "networkVolume");
+    return await insertNetworkVolumeWithinQuota(context.db, authorOf(context), values);
+  });
+}
+
+function completed({ name, size, dataCenterId }: VolumeCreation) {
   if (name === undefined || size === undefined || dataCenterId === undefined) {
     const missing = Object.entries({ name, size, dataCenterId }).filter(([, value]) => value === undefined);
     const fields = missing.map(([field]) => field).join(", ");
     throw new ServiceError("invalid_input", `${fields}: required to create a network volume`);
   }
-  const values = { name, sizeGb: size, dataCenterId };
-  return await retryOnConflict(async () => {
-    await requireQuota(context, "networkVolume");
-    return await insertNetworkVolumeWithinQuota(context.db, authorOf(context), values);
-  });
+  return { name, sizeGb: size, dataCenterId };
 }
 
 /** Renames a volume or makes it larger; data would not fit into a smaller one. */

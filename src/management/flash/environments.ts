@@ -19,6 +19,7 @@ import { requireApp } from "./apps.ts";
 import { buildNotFound, requireBuild } from "./builds.ts";
 import { removeEnvironment } from "./environment-removal.ts";
 import type { EnvironmentCreation } from "./flash-input.ts";
+import { endListedDeployment } from "./listed-deployment.ts";
 import { requireEnvironment, requireOpenEnvironment } from "./open-environment.ts";
 import { leaseEnd, removeSession } from "./sessions.ts";
 
@@ -78,13 +79,14 @@ export async function deployBuild(
     flashBuildId,
   }: { readonly flashEnvironmentId: string; readonly flashBuildId: string },
 ): Promise<FlashEnvironmentRecord> {
-  return await retryOnConflict(async () => {
+  const deploying = await retryOnConflict(async () => {
     const environment = await requireOpenEnvironment(context, flashEnvironmentId);
     if (environment.leaseExpiresAt !== null) throw takesNoBuild(environment);
     const build = await requireBuild(context, flashBuildId);
     if (build.appId !== environment.appId) throw buildNotFound(flashBuildId);
     return await activateFlashBuild(context.db, authorOf(context), environment, build.id);
   });
+  return (await endListedDeployment(context, flashEnvironmentId)) ?? deploying;
 }
 
 /** Stores how the deployment of the active build ended. */

@@ -39,11 +39,32 @@ import {
   WORKERS_PER_ENDPOINT_MAX,
 } from "../../contract/endpoint.ts";
 
-/** What is not offered; clients send it empty where they do not use it. */
+/** A list that is not offered; clients send it empty where they do not use it. */
 function absent(error: string, description: string) {
   const schema = z.array(z.unknown()).nullish();
   return schema.refine((values) => !values?.length, { error }).meta({ description });
 }
+
+/** Anything that is not offered. */
+function absentValue(error: string) {
+  return z.unknown().refine(isEmpty, { error }).optional();
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || typeof value !== "object" ? !value : Object.keys(value).length === 0;
+}
+
+/** Where code, models or files would come from, if not from the image. */
+const absentSources = {
+  modelName: absentValue(
+    "no model is fetched for an endpoint: name it in a variable of env that its code reads, such as MODEL_NAME",
+  ),
+  repo: absentValue("no image is built from a repository: build it, push it, and name it in the template"),
+  hubReleaseId: absentValue("there is no Hub: name the image of the release in the template"),
+  cloudStorageConfig: absentValue(
+    "no object storage is attached: read the bucket in the code, or attach a network volume with networkVolumeIds",
+  ),
+};
 
 const modelReferencesSchema = absent(
   "no model can be attached to an endpoint. Let its code load the model: from the image, from a network " +
@@ -238,6 +259,7 @@ export const endpointPatchSchema = z
     template: optional(inlineTemplateSchema),
     modelReferences: modelReferencesSchema,
     volumes: volumesSchema,
+    ...absentSources,
   })
   .refine((patch) => patch.template === undefined || patch.templateId === undefined, {
     path: ["template"],

@@ -15,7 +15,7 @@ import { invalid, requireRunnable } from "./pod-settings.ts";
 /** Disk of a CPU pod that does not set it. */
 const CPU_DISK_DEFAULT_GB = 10;
 const TORCH_VOLUME_GB = 20;
-const CPU_INSTANCE_DEFAULT = "cpu3c-2-4";
+const CPU_SIZE_DEFAULT = "cpu3c-2-4";
 /** Holds the variable with which images start JupyterLab. */
 const JUPYTER_PASSWORD = "JUPYTER_PASSWORD";
 const JUPYTER_PASSWORD_BYTES = 16;
@@ -35,7 +35,7 @@ type Source = Pick<
   | "allowedCudaVersions"
 >;
 
-/** Its image is Ubuntu with sshd and JupyterLab. */
+/** Its image is Ubuntu with sshd. */
 const UBUNTU: Source = {
   imageName: "runpod/base:0.5.1-cpu",
   dockerArgs: "",
@@ -46,7 +46,7 @@ const UBUNTU: Source = {
   volumeMountPath: "/workspace",
   containerRegistryAuthId: null,
   startSsh: true,
-  startJupyter: true,
+  startJupyter: false,
   allowedCudaVersions: null,
 };
 
@@ -93,6 +93,8 @@ export async function valuesOfCreation(context: RequestContext, creation: PodCre
     needsPublicAddress: creation.supportPublicIp === true && publishesTcp(container.ports),
     isInterruptible: creation.isInterruptible ?? false,
     bidPerGpu: creation.bidPerGpu ?? 0,
+    clusterId: null,
+    clusterRank: null,
     stopAfter: inFuture(context, "stopAfter", creation.stopAfter),
     terminateAfter: inFuture(context, "terminateAfter", creation.terminateAfter),
   };
@@ -133,7 +135,7 @@ function computeOf({ gpuTypeIds = [], gpuCount, instanceIds = [] }: PodCreation,
   return {
     gpuTypeIds: [],
     gpuCount: 0,
-    instanceIds: instanceIds.length > 0 ? instanceIds : [CPU_INSTANCE_DEFAULT],
+    instanceIds: instanceIds.length > 0 ? instanceIds : [CPU_SIZE_DEFAULT],
   };
 }
 

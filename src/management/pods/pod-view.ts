@@ -35,6 +35,8 @@ export function showPod({ env, now }: Pick<RequestContext, "env" | "now">, { rec
   return {
     ...{ id, name, imageName, dockerArgs, containerDiskInGb, volumeInGb, volumeMountPath, ports },
     ...{ templateId, networkVolumeId, containerRegistryAuthId, version },
+    clusterId: record.clusterId,
+    clusterIdx: record.clusterRank,
     podType: record.isInterruptible ? ("INTERRUPTABLE" as const) : ("RESERVED" as const),
     desiredStatus: view.desired === "running" ? ("RUNNING" as const) : ("EXITED" as const),
     env: record.env.map(({ key, value }) => `${key}=${value}`),

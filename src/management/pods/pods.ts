@@ -79,7 +79,11 @@ export async function requirePod(context: RequestContext, podId: string): Promis
 
 /** Makes a pod and starts it; throws no_capacity when no host has what it needs, and leaves nothing behind then. */
 export async function createPod(context: RequestContext, creation: PodCreation): Promise<Pod> {
-  const values = await valuesOfCreation(context, creation);
+  return await makePod(context, await valuesOfCreation(context, creation));
+}
+
+/** The same of values that are complete. */
+export async function makePod(context: RequestContext, values: PodValues): Promise<Pod> {
   const podId = randomRowId();
   const record = await retryOnConflict(async () => {
     await requireNeeds(context, values);
@@ -142,7 +146,7 @@ export async function startPod(
   });
 }
 
-/** Starts its container anew; a stopped pod is started. */
+/** A new container takes the place of the present one; a stopped pod is started. */
 export async function restartPod(context: RequestContext, podId: string): Promise<Pod> {
   return await write(context, podId, () => ({ values: {}, change: "restart", isNewVersion: true }));
 }
@@ -159,7 +163,7 @@ export async function resetPod(context: RequestContext, podId: string): Promise<
 export async function stopPod(context: RequestContext, podId: string): Promise<Pod> {
   const { record } = await requirePod(context, podId);
   refuseLocked(record, "stop");
-  const view = await tellFleet(context, record, { kind: "stop" });
+  const view = await sendToFleet(context, record, { kind: "stop" });
   await recordPodAction(context.db, authorOf(context), record);
   return { record, view };
 }
@@ -201,7 +205,7 @@ async function write(context: RequestContext, podId: string, plan: (pod: Pod) =>
     return record && { read, record, change };
   });
   try {
-    const view = await tellFleet(context, record, { kind: change, config: toPodConfig(record) });
+    const view = await sendToFleet(context, record, { kind: change, config: toPodConfig(record) });
     if (record.env !== read.env) await warnOfMissingSecrets(context, record.env);
     return { record, view };
   } catch (error) {
@@ -222,7 +226,7 @@ function refuseLocked({ id, locked }: PodRecord, action: string): void {
 
 // The Fleet object
 
-async function tellFleet(context: RequestContext, record: PodRecord, change: PodChange): Promise<PodView> {
+async function sendToFleet(context: RequestContext, record: PodRecord, change: PodChange): Promise<PodView> {
   const call = { podId: record.id, accountId: record.accountId, change };
   return viewOf(record, await callFleet(context, (fleet) => fleet.changePod(call)));
 }

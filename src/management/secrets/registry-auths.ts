@@ -6,7 +6,7 @@ import {
   findRegistryAuth,
   insertRegistryAuthWithinQuota,
   listRegistryAuths,
-  listTemplatesOfRegistryAuth,
+  listUsersOfRegistryAuth,
   updateRegistryAuth,
   type RegistryAuthRecord,
 } from "../../db/credentials/registry-auths.ts";
@@ -28,6 +28,12 @@ export async function listOwnRegistryAuths({
   principal,
 }: RequestContext): Promise<readonly RegistryAuthRecord[]> {
   return await listRegistryAuths(db, principal.accountId);
+}
+
+/** Throws the error that `createRegistryAuth` would. */
+export async function checkRegistryAuthCreation(context: RequestContext): Promise<void> {
+  requireSealingKeys(context.env);
+  await requireQuota(context, "registryAuth");
 }
 
 export async function createRegistryAuth(
@@ -79,12 +85,14 @@ async function refuseUsed(
       `registryAuthId: registry credential '${name}' is in use by pod ${pods.join(", ")}: terminate the pod or give it another credential first.`,
     );
   }
-  const users = await listTemplatesOfRegistryAuth(db, principal.accountId, id);
+  const users = await listUsersOfRegistryAuth(db, principal.accountId, id);
   if (users.length === 0) return;
-  const names = users.map((user) => `'${user}'`).join(", ");
+  const named = users.map(({ templateName, endpointId }) =>
+    endpointId === null ? `template '${templateName}'` : `endpoint ${endpointId}`,
+  );
   throw new ServiceError(
     "registry_auth_in_use",
-    `registryAuthId: registry credential '${name}' is in use by template ${names}: delete the template or give it another credential first.`,
+    `registryAuthId: registry credential '${name}' is in use by ${named.join(", ")}: delete that or give it another credential first.`,
   );
 }
 

@@ -26,6 +26,16 @@ export async function listOwnSecrets({ db, principal }: RequestContext): Promise
   return await listSecrets(db, principal.accountId);
 }
 
+/** Throws the error that `createSecret` would. */
+export async function checkSecretCreation(
+  context: RequestContext,
+  { name }: z.output<typeof secretCreationSchema>,
+): Promise<void> {
+  requireSealingKeys(context.env);
+  await requireQuota(context, "secret");
+  await refuseTakenName(context, name);
+}
+
 export async function createSecret(
   context: RequestContext,
   { name, value, description }: z.output<typeof secretCreationSchema>,

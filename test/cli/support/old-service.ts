@@ -121,8 +121,8 @@ export class OldService implements AsyncDisposable {
     this.#server = createServer((request, response) => void this.#answer(request, response));
   }
 
-  static async open(endpoints: readonly object[]): Promise<OldService> {
-    const service = new OldService({ ...OLD_ACCOUNT, "/v2/serverless": endpoints });
+  static async open(endpoints: readonly object[], lists: typeof OLD_ACCOUNT = {}): Promise<OldService> {
+    const service = new OldService({ ...OLD_ACCOUNT, "/v2/serverless": endpoints, ...lists });
     await once(service.#server.listen(0, "127.0.0.1"), "listening");
     return service;
   }

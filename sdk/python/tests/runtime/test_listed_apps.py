@@ -101,7 +101,12 @@ class Broken:
 
 @Handle
 def make_application():
-    return None
+    async def application(scope, receive, send):
+        assert scope["type"] == "http", "no lifespan"
+        await send({"type": "http.response.start", "status": 201, "headers": []})
+        await send({"type": "http.response.body", "body": scope["path"].encode()})
+
+    return application
 """
 ROUTES = [
     {"method": "GET", "path": "/count", "handler": "count"},
@@ -135,12 +140,24 @@ def test_an_api_serves_the_methods_of_one_prepared_instance(tmp_path):
         server.close()
 
 
+def test_an_api_serves_the_application_that_a_function_makes(tmp_path):
+    server = Server(ListedApp(tmp_path / "app", "make_application", []), {})
+    try:
+        reply = server.ask("GET", "/any/path")
+        assert (reply.status, reply.body) == (201, b"/any/path")
+        assert server.ask("GET", "/ping").json == {"status": "healthy"}
+        server.terminate()
+        assert server.wait() == 0
+    finally:
+        server.close()
+
+
 @pytest.mark.parametrize(
     ("qualname", "routes", "said"),
     [
         ("Broken", ROUTES[:1], "the method 'load' raises LookupError: no weights at main.py"),
         ("Web", [{"method": "GET", "path": "/gone", "handler": "gone"}], "no method 'gone' for GET /gone"),
-        ("make_application", [], "makes an ASGI application"),
+        ("nothing", [], "no function 'nothing'"),
     ],
 )
 def test_an_api_that_cannot_be_served_says_why(tmp_path, qualname, routes, said):

@@ -4,17 +4,23 @@
  */
 import { EVENT_HEADERS, EventWriter, HEARTBEAT, STREAM_HEARTBEAT_MS } from "./stream-events.ts";
 import { SEQ_PER_MS } from "../../../domain/logs/log-key.ts";
-import { matchesFilter, viewLine, type WorkerLogLine } from "../../../domain/logs/log-lines.ts";
+import {
+  comparePositions,
+  matchesFilter,
+  viewLine,
+  type WorkerLogLine,
+} from "../../../domain/logs/log-lines.ts";
 import { LogProgress } from "../../../domain/logs/log-progress.ts";
 import { logFailure } from "../../../management/failure-log.ts";
 import { findLines, type LogSearch } from "../../../management/logs/log-reader.ts";
 import { endpointObject } from "../../../management/objects.ts";
 import type { Env } from "../../../env.ts";
 import { LiveLines } from "./live-lines.ts";
+import { PolledLines } from "./polled-lines.ts";
 import { LOG_PAGE_MAX } from "../../../contract/agent/log.ts";
 import { LOG_PAGE_MAX_BYTES } from "../../../domain/logs/log-collector.ts";
 
-/** whole: all members of a line. plain: `{source, line, ts}`. */
+/** whole: all members of a line. plain: `{source, line, ts}`, each with an id that begins with `ts`. */
 export type LineShape = "whole" | "plain";
 
 /** What of a request its stream needs. */
@@ -41,7 +47,9 @@ export async function followLogs(
   search: LogSearch,
   shape: LineShape,
 ): Promise<Response> {
-  const live = await openLive(context, search);
+  const live = isOfPod(search)
+    ? new PolledLines(context.env.LOGS, search, context.req.raw.signal)
+    : await openLive(context, search);
   try {
     const stored = await readStored(context, search);
     const { readable, writable } = new IdentityTransformStream();
@@ -63,6 +71,7 @@ export async function latestLines(
   context: Pick<LogFollower, "env" | "req">,
   search: LogSearch,
 ): Promise<readonly WorkerLogLine[]> {
+  if (isOfPod(search)) return [];
   const live = await openLive(context, search);
   try {
     const lines = (await live.next(Date.now() + LATEST_WAIT_MS)) ?? [];
@@ -70,6 +79,11 @@ export async function latestLines(
   } finally {
     live.end();
   }
+}
+
+/** Logs of a pod lie under its own id. */
+function isOfPod({ owner, filter }: LogSearch): boolean {
+  return owner.endpointId === filter.workerId;
 }
 
 async function openLive({ env, req }: Pick<LogFollower, "env" | "req">, { owner }: LogSearch) {
@@ -81,12 +95,11 @@ async function readStored(context: LogFollower, search: LogSearch): Promise<Stor
   const progress = LogProgress.read(context.req.header("Last-Event-ID") ?? "");
   if (progress) {
     const missed = await readMissed(bucket, { ...search, from: Math.max(search.from, progress.from) });
-    return { progress, lines: progress.take(missed) };
+    return { progress, lines: missed };
   }
   const { lines, before } = await findLines(bucket, search);
   const floor = search.limit === 0 ? Date.now() * SEQ_PER_MS : ((before && lines[0]?.seq) ?? search.from);
-  const fresh = new LogProgress(floor - 1);
-  return { progress: fresh, lines: fresh.take(lines) };
+  return { progress: new LogProgress(floor - 1), lines };
 }
 
 async function readMissed(bucket: R2Bucket, search: LogSearch): Promise<WorkerLogLine[]> {
@@ -105,7 +118,7 @@ async function readMissed(bucket: R2Bucket, search: LogSearch): Promise<WorkerLo
 
 async function writeLines(
   events: EventWriter,
-  follow: { stored: StoredLines; live: LiveLines; search: LogSearch; shape: LineShape },
+  follow: { stored: StoredLines; live: LiveLines | PolledLines; search: LogSearch; shape: LineShape },
 ): Promise<void> {
   const { live, search, shape } = follow;
   const { progress } = follow.stored;
@@ -118,22 +131,29 @@ async function writeLines(
       if (!(await events.write(text))) return;
       beatAt = Date.now() + STREAM_HEARTBEAT_MS;
     }
-    const came = await live.next(beatAt);
-    lines = came && progress.take(came.filter((line) => matchesFilter(line, search.filter)));
+    lines = (await live.next(beatAt))?.filter((line) => matchesFilter(line, search.filter));
     text = Date.now() >= beatAt ? HEARTBEAT : "";
   }
   await events.abort(); // the client resumes after the last event that it received
 }
 
-/** The id of the last event holds the progress of the reader. */
+/** The lines that the reader lacks. An id holds its progress: that of each event, or of the last one. */
 function encodeLines(lines: readonly WorkerLogLine[], progress: LogProgress, shape: LineShape): string {
-  const datas = lines.map((line) => `data: ${JSON.stringify(shapeLine(line, shape))}\n\n`);
+  if (shape === "plain") {
+    const inOrder = lines.toSorted(comparePositions);
+    return inOrder.map((line) => progress.take([line]).map(() => encodePlain(line, progress))).join("");
+  }
+  const datas = progress.take(lines).map((line) => dataOf(viewLine(line)));
   const last = datas.pop();
   return last === undefined ? "" : `${datas.join("")}id: ${progress.write()}\n${last}`;
 }
 
-function shapeLine(line: WorkerLogLine, shape: LineShape) {
+function encodePlain(line: WorkerLogLine, progress: LogProgress): string {
   const view = viewLine(line);
-  if (shape === "whole") return view;
-  return { source: view.source, line: view.line, ts: new Date(view.at).toISOString() };
+  const ts = new Date(view.at).toISOString();
+  return `id: ${ts}/${progress.write()}\n${dataOf({ source: view.source, line: view.line, ts })}`;
+}
+
+function dataOf(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
 }

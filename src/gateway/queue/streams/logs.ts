@@ -9,6 +9,7 @@ import {
   type LogPage,
 } from "../../../contract/agent/log.ts";
 import { DAY_MS, SEQ_PER_MS, type LogOwner } from "../../../domain/logs/log-key.ts";
+import { LogProgress } from "../../../domain/logs/log-progress.ts";
 import {
   readPosition,
   viewLine,
@@ -47,17 +48,22 @@ export async function logs(context: QueueContext): Promise<Response> {
 
 /**
  * `GET /v2/serverless/<endpoint>/workers/<worker>/logs?source=&tail=&since=`: the lines of one worker as events. A time
- * as `Last-Event-ID` is as good as `since`.
+ * as `Last-Event-ID`, alone or before a slash, is as good as `since`.
  */
 export async function workerLogs(context: QueueContext): Promise<Response> {
   const query = readQuery(context, workerLogQuerySchema);
   const workerId = context.req.param("workerId") ?? "";
-  const resumedAt = Date.parse(context.req.header("Last-Event-ID") ?? "");
-  const since = Number.isNaN(resumedAt) ? query.since : resumedAt;
+  const since = resumedAt(context.req.header("Last-Event-ID") ?? "") ?? query.since;
   const owner = ownerOf(context);
   await requireWorker(context.env, owner, workerId);
   const search = workerSearch(context.env, owner, workerId, { ...query, since });
   return await followLogs(context, search, "plain");
+}
+
+/** The time of an event of elsewhere; one of ours says more than its time. */
+function resumedAt(lastEventId: string): number | undefined {
+  const at = LogProgress.read(lastEventId) ? NaN : Date.parse(lastEventId.split("/")[0] ?? "");
+  return Number.isNaN(at) ? undefined : at;
 }
 
 /** Rejects a worker that neither runs nor left logs. A search that stopped before the end says nothing of it. */

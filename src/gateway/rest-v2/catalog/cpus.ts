@@ -1,6 +1,11 @@
 /** Types of CPUs: `/v2/catalog/cpus`. */
 import * as z from "zod";
-import { CPU_FLAVOR_VCPUS_MAX, CPU_FLAVOR_VCPUS_MIN, type CpuFlavor } from "../../../catalog/cpu-flavors.ts";
+import {
+  CPU_FLAVOR_VCPUS_MAX,
+  CPU_FLAVOR_VCPUS_MIN,
+  instanceIdOf,
+  type CpuFlavor,
+} from "../../../catalog/cpu-flavors.ts";
 import { DATA_CENTERS } from "../../../catalog/data-centers.ts";
 import { cpuOffer, listCpuFlavors } from "../../../management/catalog/cpu-flavors.ts";
 import { cpuPrice } from "../../../management/catalog/prices.ts";
@@ -67,7 +72,7 @@ async function showCpuStock(
   flavor: CpuFlavor,
   { vcpuCount = CPU_FLAVOR_VCPUS_MIN, product: products }: CpuQuery,
 ) {
-  const instanceId = `${flavor.id}-${vcpuCount}-${vcpuCount * flavor.memoryGbPerVcpu}`;
+  const instanceId = instanceIdOf(flavor.id, vcpuCount);
   const statusAt = async (dataCenterId?: string) =>
     levelOf((await cpuOffer(request, flavor, { instanceId, dataCenterId, products })).status);
   const places = await Promise.all(

@@ -72,6 +72,11 @@ def _handler_of(application: Application) -> object:
 
 
 def _serve_requests(application: Application) -> None:
+    if application.is_listed:
+        from .listed_api import serve_api
+
+        serve_api(application, os.environ)
+        return
     from .server.worker import serve
 
     serve(application, os.environ)

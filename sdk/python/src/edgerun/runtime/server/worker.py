@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from .. import log
 from ..application import Application
@@ -12,7 +12,6 @@ from ..failures import StartError
 from ..loading import load_declarations, load_function
 from ..signals import ENDING, spare_children
 from .answer import Answer, detail_answer
-from .class_routes import ClassRoutes
 from .connection import Connection
 from .message import HEAD_MAX_BYTES, Request
 from .routes import Routes, make_route
@@ -24,18 +23,14 @@ _BACKLOG = 1_024
 
 def serve(application: Application, environment: Mapping[str, str]) -> None:
     """Serves until SIGTERM, and then to the end of the requests that run. Raises StartError."""
-    _ports(environment)  # before the user's code takes its time
-    of_class = ClassRoutes(application) if application.is_listed else None
-    routes = of_class.routes() if of_class else load_routes(application)
-    service = Service(routes, application, health_path=health_path(environment))
-    serve_service(service, environment, prepare=of_class.prepare if of_class else None)
+    ports_of(environment)  # before the user's code takes its time
+    service = Service(load_routes(application), application, health_path=health_path(environment))
+    serve_service(service, environment)
 
 
-def serve_service(
-    service: Service, environment: Mapping[str, str], *, prepare: Callable[[], Awaitable[None]] | None = None
-) -> None:
-    """Serves what a service answers; `prepare` runs before, in the same event loop. Raises StartError."""
-    asyncio.run(_serve(Server(service), _ports(environment), prepare))
+def serve_service(service: Service, environment: Mapping[str, str]) -> None:
+    """Serves what a service answers. Raises StartError."""
+    asyncio.run(_serve(Server(service), *ports_of(environment)))
 
 
 def health_path(environment: Mapping[str, str]) -> str:
@@ -43,7 +38,7 @@ def health_path(environment: Mapping[str, str]) -> str:
     return environment.get("HEALTH_CHECK_PATH") or HEALTH_PATH
 
 
-def _ports(environment: Mapping[str, str]) -> tuple[int, int]:
+def ports_of(environment: Mapping[str, str]) -> tuple[int, int]:
     """That of requests, and that of health."""
     port = _port(environment, "PORT", _PORT_DEFAULT)
     return port, _port(environment, "PORT_HEALTH", port)
@@ -73,12 +68,7 @@ def _port(environment: Mapping[str, str], name: str, default: int) -> int:
     return int(text)
 
 
-async def _serve(
-    server: Server, ports: tuple[int, int], prepare: Callable[[], Awaitable[None]] | None
-) -> None:
-    port, health_port = ports
-    if prepare is not None:
-        await prepare()
+async def _serve(server: Server, port: int, health_port: int) -> None:
     ending = asyncio.Event()
     for number in ENDING:
         asyncio.get_running_loop().add_signal_handler(number, ending.set)
