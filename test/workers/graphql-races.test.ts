@@ -4,6 +4,7 @@ import { and, eq } from "drizzle-orm";
 import { describe, test } from "vitest";
 import { openDatabase } from "../../src/db/database.ts";
 import { apiKey, endpoint, networkVolume, registryAuth, template } from "../../src/db/schema.ts";
+import type { Env } from "../../src/env.ts";
 import { edgeRoutes } from "../../src/routes.ts";
 import {
   codeOf,
@@ -182,7 +183,7 @@ describe("while another change gives an endpoint a template of its own", () => {
     const { bindings, arm } = withMeantime();
     const client = await freshClient();
     const { id } = await savedEndpoint(client);
-    const change = async (body: object, on: typeof env = env) => {
+    const change = async (body: object, on: Env = env) => {
       const headers = { Authorization: `Bearer ${client.key}`, "content-type": "application/json" };
       const request = { method: "PATCH", headers, body: JSON.stringify(body) };
       return (await edgeRoutes().request(`/v2/serverless/${id}`, request, on)).status;
