@@ -30,6 +30,9 @@ export function oneOf<const Value extends string>(values: readonly Value[]) {
 export const stringSchema = z.string();
 export const stringsSchema = z.array(stringSchema);
 
+/** Strings that are stored as one comma list: none of them is a list itself. */
+export const entriesSchema = z.array(stringSchema.regex(/^[^,]*$/, "must be one entry, without a comma"));
+
 const GPU_TYPE_IDS: readonly string[] = GPU_TIER_NAMES.flatMap((tier) => [...GPU_TIERS[tier].models, tier]);
 
 /** Cards, and the tiers of cards that the other APIs know. */
