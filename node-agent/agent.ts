@@ -123,7 +123,7 @@ export class Agent {
     agent.#access = { address, port };
     await options.runtime.admit(port);
     await agent.#workers.adopt({ isReachable: isSame });
-    agent.#links.keep(agent.#loadBalancedEndpointIds());
+    agent.#keepLinks();
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
     agent.#uploads.reportsChanged();
     await agent.#serveMetrics();
@@ -181,7 +181,10 @@ export class Agent {
       environmentOf: (assignment, token) => this.#environmentOf(assignment, token),
       onSlotsChange: (endpointId, isWithdrawn) => this.#slotsChanged(endpointId, isWithdrawn),
       onStateChange: (isNewState) => this.#stateChanged(isNewState),
-      onAdmissionChange: (endpointId) => this.#links.admissionChanged(endpointId),
+      onAdmissionChange: (endpointId) => {
+        this.#keepLinks();
+        this.#links.admissionChanged(endpointId);
+      },
     });
   }
 
@@ -271,9 +274,13 @@ export class Agent {
     if (this.#stopping.signal.aborted) return;
     this.#sync.changed(isNewState);
     this.#metrics?.workersChanged();
-    this.#links.keep(this.#loadBalancedEndpointIds());
+    this.#keepLinks();
     // Only the exchange of an endpoint reports its log followers, so workers that take no jobs yet need it too.
     for (const endpointId of this.#workers.endpointIds()) this.#exchangeOf(endpointId);
+  }
+
+  #keepLinks(): void {
+    this.#links.keep(this.#loadBalancedEndpointIds(), this.#workers.httpPodIds());
   }
 
   /** Endpoints that have load-balanced workers here, whether they take requests yet or not. */

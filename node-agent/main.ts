@@ -147,8 +147,7 @@ function listOf(read: (text: string) => string): (text: string, earlier: string[
 /** An IP address, or a name of DNS. */
 function readAddress(text: string): string {
   const address = text.trim();
-  if (isIP(address) !== 0 || /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(address))
-    return address;
+  if (isIP(address) !== 0 || /^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/.test(address)) return address;
   throw new InvalidArgumentError("Give an IP address or a host name, without a port.");
 }
 

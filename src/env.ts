@@ -1,11 +1,13 @@
 import type { RateEnv } from "./auth/request-rates.ts";
 import type { EndpointObject } from "./endpoint/endpoint-object.ts";
 import type { FleetObject } from "./fleet/fleet-object.ts";
+import type { PodObject } from "./pod/pod-object.ts";
 
 /** What the Worker script is bound to; see wrangler.toml. */
 export type Env = RateEnv & {
   ENDPOINT: DurableObjectNamespace<EndpointObject>;
   FLEET: DurableObjectNamespace<FleetObject>;
+  POD: DurableObjectNamespace<PodObject>;
   DB: D1Database;
   PAYLOADS: R2Bucket;
   LOGS: R2Bucket;
@@ -23,6 +25,8 @@ export type Env = RateEnv & {
   GPU_PRICES?: string;
   /** Hosts below which load-balanced endpoints have theirs, as a comma list; see docs/reference/load-balancing.md. */
   LB_HOSTS?: string;
+  /** The same for ports of pods, `<pod>-<port>.<host>`; see docs/reference/pod-ports.md. */
+  POD_HOSTS?: string;
   /** How long a request of a load-balanced endpoint waits for a worker; see contract/limits.ts for the default. */
   LB_WAIT_SECONDS?: string;
   /** "true": webhooks may have loopback and private addresses; for development. */

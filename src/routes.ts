@@ -7,7 +7,9 @@ import { ServiceError } from "./contract/errors.ts";
 import { renderError } from "./gateway/errors.ts";
 import { openApi } from "./gateway/docs/openapi/document.ts";
 import { docsRoutes, homeRoutes, loginRoutes } from "./gateway/docs/routes.ts";
-import { loadBalancingRoutes, routingPath } from "./gateway/load-balancing/routes.ts";
+import { loadBalancingRoutes } from "./gateway/load-balancing/routes.ts";
+import { podRoutes } from "./gateway/pods/routes.ts";
+import { routingPath } from "./gateway/routing-path.ts";
 import { packageRoutes } from "./gateway/packages/routes.ts";
 import { scrape } from "./gateway/prometheus/scrape.ts";
 import { restRoutes } from "./gateway/rest/routes.ts";
@@ -24,6 +26,7 @@ export function edgeRoutes(): Hono<{ Bindings: Env }> {
   routes.route("/v2", restV2Routes());
   routes.route("/v2", queueRoutes());
   routes.route("/lb", loadBalancingRoutes());
+  routes.route("/pods", podRoutes());
   routes.get("/openapi.json", openApi);
   routes.get("/v1/openapi.json", openApi);
   routes.route("/v1", restRoutes());

@@ -40,6 +40,7 @@ export type AgentEvent =
   | "worker_thawed"
   | "worker_standby_failed"
   | "worker_removed"
+  | "pod_ports_unreachable"
   | "pod_volume_removed"
   | "pod_volume_not_removed"
   | "worker_remove_failed"

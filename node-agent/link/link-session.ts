@@ -9,6 +9,7 @@ import {
   FRAME,
   type Frame,
   NO_PAYLOAD,
+  type OpenTarget,
 } from "../../src/link/link-frame.ts";
 import { requestHeadSchema, type ResetReason, decodeJson, encodeJson } from "../../src/link/link-messages.ts";
 import type { WindowBudget } from "../../src/link/link-window.ts";
@@ -99,9 +100,8 @@ export class LinkSession {
     const head = requestHeadSchema.safeParse(open && decodeJson(open.head));
     if (!open || !head.success) return channel.fail("protocol", "The head of the request is invalid.");
     const evict = () => end(opened, "worker_gone", `The worker ${open.workerId} was put on standby.`);
-    const admission = admissionControl.admit(endpointId, open.workerId, evict);
-    if (!admission)
-      return channel.fail("worker_gone", `The worker ${open.workerId} takes no requests any more.`);
+    const admission = admissionControl.admit(endpointId, open.workerId, evict, open.port);
+    if (!admission) return refuse(channel, open);
     const connectionFailed = () => admissionControl.connectionFailed(endpointId, open.workerId);
     const connectionRefused = () => admissionControl.connectionRefused(endpointId, open.workerId);
     const hasBody = (flags & FLAG_END) === 0;
@@ -161,6 +161,11 @@ export class LinkSession {
       this.#beatSoon();
     }, this.#options.timing.linkBeatMs);
   }
+}
+
+function refuse(channel: Channel, { workerId, port }: OpenTarget): void {
+  if (port === undefined) channel.fail("worker_gone", `The worker ${workerId} takes no requests any more.`);
+  else channel.fail("worker_failed", `Port ${port} of pod ${workerId} is not open: the pod starts, or ends.`);
 }
 
 function end({ channel, stream }: Open, reason: ResetReason, detail: string): void {

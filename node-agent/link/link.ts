@@ -1,6 +1,6 @@
 /**
- * The connection over which the workers of one load-balanced endpoint get their requests. It is kept open while the
- * endpoint has such workers here, and is silent while there is nothing to send, so that its other end can hibernate:
+ * The connection over which the workers of one load-balanced endpoint, or a pod, get their requests. It is kept open
+ * while they are here, and is silent while there is nothing to send, so that its other end can hibernate:
  * only pings of the WebSocket protocol, which are answered without waking it, show whether it is still there.
  */
 import { trimEndOf } from "../../src/net/trimming.ts";
@@ -21,6 +21,8 @@ export type LinkOptions = Pick<
 > & {
   readonly edgeUrl: string;
   readonly hostToken: string;
+  /** Whose requests it carries. A pod's id is that of its only worker. */
+  readonly of: "endpoints" | "pods";
   readonly endpointId: string;
   readonly admissionControl: AdmissionControl;
   /** Shared by the links of an agent. */
@@ -106,8 +108,8 @@ export class Link {
 
   #open(): void {
     if (this.#isLeaving) return;
-    const { edgeUrl, hostToken, endpointId, timing } = this.#options;
-    const path = `/agent/v1/endpoints/${encodeURIComponent(endpointId)}/link`;
+    const { edgeUrl, hostToken, of, endpointId, timing } = this.#options;
+    const path = `/agent/v1/${of}/${encodeURIComponent(endpointId)}/link`;
     const url = new URL(`${trimEndOf(edgeUrl, "/").replace(/^http/, "ws")}${path}`);
     const socket = new WebSocket(url, {
       ...(isUnseen(url) && { generateMask: (mask) => mask.fill(0) }),

@@ -1,10 +1,10 @@
-/** The links of an agent: one for each load-balanced endpoint that has workers on its host. */
+/** The links of an agent: one for each load-balanced endpoint that has workers on its host, and each pod with HTTP ports. */
 import { Agent } from "node:http";
 import { WindowBudget, LINK_WINDOWS_BUDGET_BYTES } from "../../src/link/link-window.ts";
 import { BufferedMessages } from "./message-buffer.ts";
 import { Link, type LinkOptions } from "./link.ts";
 
-export type LinksOptions = Omit<LinkOptions, "endpointId" | "connections" | "budget" | "buffered">;
+export type LinksOptions = Omit<LinkOptions, "of" | "endpointId" | "connections" | "budget" | "buffered">;
 
 /**
  * How long a connection to a worker is kept for another request: much shorter than servers keep them, because a server
@@ -24,17 +24,19 @@ export class Links {
     this.#options = options;
   }
 
-  /** These endpoints, all of them, have load-balanced workers here, whether they take requests yet or not. */
-  keep(endpointIds: readonly string[]): void {
+  /**
+   * These endpoints, all of them, have load-balanced workers here, whether they take requests yet or not; and these
+   * pods have HTTP ports.
+   */
+  keep(endpointIds: readonly string[], podIds: readonly string[] = []): void {
     if (this.#isStopped) return;
     for (const [endpointId, link] of this.#links) {
-      if (endpointIds.includes(endpointId)) continue;
+      if (endpointIds.includes(endpointId) || podIds.includes(endpointId)) continue;
       this.#links.delete(endpointId);
       void link.leave(this.#options.timing.linkGraceMs);
     }
-    for (const endpointId of endpointIds) {
-      if (!this.#links.has(endpointId)) this.#links.set(endpointId, this.#open(endpointId));
-    }
+    for (const endpointId of endpointIds) this.#ensure("endpoints", endpointId);
+    for (const podId of podIds) this.#ensure("pods", podId);
   }
 
   admissionChanged(endpointId: string): void {
@@ -49,8 +51,9 @@ export class Links {
     this.#connections.destroy();
   }
 
-  #open(endpointId: string): Link {
+  #ensure(of: LinkOptions["of"], endpointId: string): void {
+    if (this.#links.has(endpointId)) return;
     const shared = { connections: this.#connections, budget: this.#budget, buffered: this.#buffered };
-    return new Link({ ...this.#options, ...shared, endpointId });
+    this.#links.set(endpointId, new Link({ ...this.#options, ...shared, of, endpointId }));
   }
 }

@@ -16,7 +16,7 @@ export function failRequest(
 ): void {
   const { channel, admission, connectionFailed, connectionRefused } = request;
   const detail = workerFailure(error, admission.port, hasAnswered);
-  if (!isUnreached(error)) {
+  if (!isUnreached(error) || admission.isOnly) {
     channel.fail("worker_failed", detail);
     return connectionFailed();
   }

@@ -143,6 +143,7 @@ export class Worker implements WorkerSession {
   setAssignment(assignment: Assignment): void {
     if (this.#standby.setRequested(assignment.mode === "standby")) this.#changed(this.#standby.isRequested);
     this.#preparation.setAssignment(assignment);
+    if (this.mode.kind === "pod") this.mode.updateAdmission();
   }
 
   recordExit(exit: WorkerExit): void {
@@ -353,7 +354,7 @@ export class Worker implements WorkerSession {
 
   #changed(isWithdrawn = false): void {
     if (this.mode.kind === "queue") this.#options.logs.setJobs(this.workerId, this.mode.jobs.idsInside());
-    else if (this.mode.kind === "load-balanced") this.mode.updateAdmission();
+    else this.mode.updateAdmission();
     this.#notifier.notify();
     if (this.mode.kind !== "pod") this.#options.onSlotsChange(this.assignment.endpointId, isWithdrawn);
   }

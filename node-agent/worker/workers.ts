@@ -44,6 +44,12 @@ export class Workers implements AdmissionControl {
     return new Set(pods.map(({ workerId }) => workerId));
   }
 
+  /** Ids of the pods here that have HTTP ports. */
+  httpPodIds(): string[] {
+    const pods = [...this.#workers.values()].filter(({ mode }) => mode.kind === "pod" && mode.hasHttpPorts);
+    return pods.map(({ workerId }) => workerId);
+  }
+
   /** Names of the images of the assigned workers. */
   imageNames(): Set<string> {
     return new Set(this.#assignments.map(({ imageName }) => imageName));
@@ -96,11 +102,13 @@ export class Workers implements AdmissionControl {
 
   openWorkers(endpointId: string): readonly string[] {
     return this.ofEndpoint(endpointId)
-      .filter(({ mode }) => mode.kind === "load-balanced" && mode.isOpen())
+      .filter(({ mode }) => mode.kind !== "queue" && mode.isOpen())
       .map(({ workerId }) => workerId);
   }
 
-  admit(endpointId: string, workerId: string, evict: () => void): Admission | null {
+  admit(endpointId: string, workerId: string, evict: () => void, port?: number): Admission | null {
+    const { mode } = this.#workers.get(workerId) ?? {};
+    if (mode?.kind === "pod") return port !== undefined && endpointId === workerId ? mode.admit(port) : null;
     return this.#loadBalanced(endpointId, workerId)?.admit(evict) ?? null;
   }
 

@@ -32,7 +32,7 @@ type Glossary = {
    */
   readonly retired: ReadonlyMap<string, string>;
   /** Names that may contain a word; `*` stands for any characters. */
-  readonly allowed: readonly { readonly word: string; readonly name: string; readonly pattern: RegExp }[];
+  readonly allowed: readonly { readonly word: string; readonly name: string }[];
 };
 
 /** Retired words in names and texts, and exceptions that no name needs any more. */
@@ -72,7 +72,7 @@ function readGlossary(text: string): Glossary {
     phrases: quoted(phrases),
     retired: new Map(words.flatMap((word) => formsOf(word).map((form) => [form, word]))),
     allowed: rowsOf(exceptions).flatMap(([word = "", names = ""]) =>
-      quoted(names).map((name) => ({ word, name, pattern: patternOf(name) })),
+      quoted(names).map((name) => ({ word, name })),
     ),
   };
 }
@@ -94,7 +94,7 @@ function rowsOf(markdown: string): readonly (readonly string[])[] {
 }
 
 function termsOf(cell: string): readonly string[] {
-  const checked = cell.replaceAll(/\([^)]*\)/g, "");
+  const checked = cell.replaceAll(/\([^()]*\)/g, "");
   return checked
     .split(",")
     .map((term) => term.trim())
@@ -112,8 +112,19 @@ function formsOf(term: string): readonly string[] {
   return [term, `${term}s`, `${term}ing`, `${stem}ing`, ...endings.map((ending) => stem + ending)];
 }
 
-function patternOf(name: string): RegExp {
-  return new RegExp(`^${name.replaceAll("$", String.raw`\$`).replaceAll("*", ".*")}$`);
+/** Whether a name has the form of another, in which `*` stands for any characters. */
+function isLike(name: string, form: string): boolean {
+  const [first = "", ...rest] = form.split("*");
+  const last = rest.pop();
+  if (last === undefined) return name === form;
+  let at = first.length;
+  if (!name.startsWith(first)) return false;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return name.length - last.length >= at && name.endsWith(last);
 }
 
 // What is checked
@@ -152,7 +163,7 @@ function retiredIn(name: string, { retired }: Glossary): readonly string[] {
 }
 
 function isAllowed(name: string, word: string, { allowed }: Glossary, used: Set<string>): boolean {
-  const exceptions = allowed.filter((exception) => exception.word === word && exception.pattern.test(name));
+  const exceptions = allowed.filter((exception) => exception.word === word && isLike(name, exception.name));
   for (const exception of exceptions) used.add(exception.name);
   return exceptions.length > 0;
 }

@@ -13,7 +13,8 @@ const PURE = [...SHARED, "src/domain"];
 const OBJECTS = [
   "type:src/endpoint",
   "type:src/endpoint/batches",
-  "type:src/endpoint/load-balancing",
+  "type:src/forwarding",
+  "type:src/pod",
   "type:src/fleet",
 ];
 /** What every feature of the Endpoint object uses; of the object itself the types of its messages and hooks. */
@@ -70,6 +71,8 @@ export const LAYERS = {
   "src/link": ["src/contract", "src/json"],
   "src/domain": SHARED,
   "src/durable": PURE,
+  "src/forwarding": [...PURE, "src/durable"],
+  "src/pod": [...PURE, "src/durable", "src/forwarding"],
   "src/endpoint/facts": [...PURE, "src/durable"],
   "src/endpoint/limits": [...PURE, "type:src/endpoint"],
   "src/endpoint/queue": FEATURE,
@@ -84,8 +87,18 @@ export const LAYERS = {
     "type:src/endpoint/scaling",
     "type:src/endpoint/streams",
   ],
-  "src/endpoint/load-balancing": [...FEATURE, "src/endpoint/scaling", "type:src/endpoint/metrics"],
-  "src/endpoint": [...FEATURE, ...FEATURES.map((name) => `src/endpoint/${name}`), "type:src/fleet"],
+  "src/endpoint/load-balancing": [
+    ...FEATURE,
+    "src/forwarding",
+    "src/endpoint/scaling",
+    "type:src/endpoint/metrics",
+  ],
+  "src/endpoint": [
+    ...FEATURE,
+    "src/forwarding",
+    ...FEATURES.map((name) => `src/endpoint/${name}`),
+    "type:src/fleet",
+  ],
   "src/fleet": [...PURE, "src/durable", "type:src/endpoint"],
   "src/db": PURE,
   "src/auth": [...PURE, "src/db", "type:src"],
@@ -98,6 +111,7 @@ export const LAYERS = {
     ...PURE,
     "src/endpoint",
     "src/fleet",
+    "src/pod",
     "src/graphql",
     "src/gateway",
     "src/maintenance",
@@ -166,6 +180,7 @@ export const LAYERS = {
   "node-agent/worker/pod": [
     ...SHARED,
     ...WORKER_PARTS,
+    "type:node-agent/link",
     "node-agent/worker-server",
     "node-agent/worker/lifecycle",
   ],

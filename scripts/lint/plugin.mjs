@@ -1,5 +1,7 @@
 /** The project's own rules for oxlint. */
+import { databaseAccess } from "./database-access.mjs";
 import { layers } from "./layers.mjs";
+import { noSleeps } from "./no-sleeps.mjs";
 
 /**
  * A table of a module in which any string may be looked up is a Map.
@@ -37,38 +39,13 @@ const noOpenTables = {
   },
 };
 
-/**
- * A test waits by `until(condition, what)`, which has a deadline and says what did not happen: no test sleeps, and none
- * has a polling loop of its own.
- */
-const noSleeps = {
-  create(context) {
-    let sleep;
-    return {
-      ImportDeclaration({ source, specifiers }) {
-        if (!/^(?:node:)?timers\/promises$/.test(source.value)) return;
-        sleep = specifiers.find(({ imported }) => imported?.name === "setTimeout")?.local.name;
-      },
-      CallExpression(node) {
-        const { name, object, property } = node.callee;
-        const isSleep =
-          (sleep !== undefined && name === sleep) ||
-          (object?.name === "scheduler" && property.name === "wait") ||
-          (name === "setTimeout" && isWholePromise(node));
-        const message = "Wait by `until(condition, what)`: a sleep is too short or too long.";
-        if (isSleep) context.report({ node, message });
-      },
-    };
-  },
-};
-
-/** The call is all that a promise does: `new Promise((resolve) => setTimeout(resolve, 10))`. */
-function isWholePromise({ parent }) {
-  return parent.type === "ArrowFunctionExpression" && parent.parent.callee?.name === "Promise";
-}
-
 // oxlint-disable-next-line import/no-default-export -- this is how oxlint loads a plugin
 export default {
   meta: { name: "edgerun" },
-  rules: { layers, "no-open-tables": noOpenTables, "no-sleeps": noSleeps },
+  rules: {
+    layers,
+    "database-access": databaseAccess,
+    "no-open-tables": noOpenTables,
+    "no-sleeps": noSleeps,
+  },
 };

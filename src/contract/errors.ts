@@ -41,6 +41,8 @@ const QUEUE_ERRORS = {
   not_configured: { status: 500, rest: 503 },
   /** The worker broke off, refused the connection, or sent an invalid answer. */
   worker_failed: { status: 502 },
+  /** The pod is stopped, starts, or its host is away. */
+  pod_not_running: { status: 503 },
   /** The worker did not answer in time; it would be busy for as long again if the client repeated the request. */
   worker_too_slow: { status: 524, isRetryable: false },
 } as const satisfies Record<string, ErrorRow>;

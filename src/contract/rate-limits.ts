@@ -57,7 +57,12 @@ export type EdgeRateLimit = {
 const EDGE_LIMITS = {
   /** IPv6 addresses count by their first 48 bits. */
   credentials: { requests: 300, seconds: 60, per: "address", what: "wrong keys and tokens" },
-  keyless: { requests: 600, seconds: 60, per: "address", what: "GraphQL requests without a key" },
+  keyless: {
+    requests: 600,
+    seconds: 60,
+    per: "address",
+    what: "GraphQL requests without a key, or requests to pods that do not exist",
+  },
   join: { requests: 300, seconds: 60, per: "address", what: "joins of hosts" },
   management: { requests: 2_000, seconds: 10, per: "key", what: "GraphQL and REST requests" },
   logs: { requests: 1_200, seconds: 60, per: "key", what: "reads of logs" },

@@ -44,6 +44,18 @@ export async function findPodAccount(db: Database, podId: string): Promise<strin
   return found?.accountId;
 }
 
+/** Account and ports of a pod; undefined when there is no such pod. */
+export async function findPodPorts(
+  db: Database,
+  podId: string,
+): Promise<Pick<PodRecord, "accountId" | "ports"> | undefined> {
+  return await db
+    .select({ accountId: pod.accountId, ports: pod.ports })
+    .from(pod)
+    .where(eq(pod.id, podId))
+    .get();
+}
+
 /** Pods of all accounts that were made before, in the order of their ids. */
 export async function listPodsAfter(
   db: Database,

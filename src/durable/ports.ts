@@ -32,9 +32,14 @@ export function endpointObjectName(endpointId: string): string {
   return `${endpointId}#0`;
 }
 
+/** Name of the object of a pod. */
+export function podObjectName(podId: string): string {
+  return `${podId}#0`;
+}
+
 /*
  * A request for a WebSocket to a worker reaches an object by `fetch`, which carries no bytes but its headers:
- * `/direct?request=<requestId>&affinity=…&received=<epoch ms>` with its head packed in UPGRADE_HEAD. Status 101 brings
+ * `/direct?request=<requestId>&affinity=…&port=…&received=<epoch ms>` with its head packed in UPGRADE_HEAD. Status 101 brings
  * the WebSocket of the worker, and its answer in UPGRADE_HEAD. Status 200 with UPGRADE_HEAD: the worker did not upgrade;
  * header and body are its answer. Without that header the body is a NoWorker, ForwardFailure or Unconfigured as JSON.
  */

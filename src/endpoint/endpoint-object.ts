@@ -11,7 +11,7 @@ import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
 import type { ResetReason } from "../link/link-messages.ts";
 import type { BatchCall, BatchRequestsCall } from "./batches/messages.ts";
 import { openEndpoint, type Endpoint, type EndpointEnv, type Vitals } from "./composition.ts";
-import type { ForwardCall } from "./load-balancing/messages.ts";
+import type { ForwardCall } from "../forwarding/messages.ts";
 import type {
   ExchangeCall,
   FollowReply,

@@ -86,9 +86,18 @@ describe("payloads of a link", () => {
   test("of OPEN name the worker and keep the head as it is", ({ expect }) => {
     fc.assert(
       fc.property(workerId, fc.uint8Array({ maxLength: 200 }), (id, head) => {
-        const opened = decodeOpen(encodeOpen(id, head));
+        const opened = decodeOpen(encodeOpen({ workerId: id }, head));
         expect(opened?.workerId).toBe(id);
         expect([...(opened?.head ?? [])]).toEqual([...head]);
+      }),
+    );
+  });
+
+  test("of OPEN name the port of a pod", ({ expect }) => {
+    fc.assert(
+      fc.property(workerId, fc.integer({ min: 1, max: 65_535 }), (id, port) => {
+        const payload = encodeOpen({ workerId: id, port }, NO_PAYLOAD);
+        expect(decodeOpen(payload)).toEqual({ workerId: id, port, head: NO_PAYLOAD });
       }),
     );
   });
@@ -98,7 +107,7 @@ describe("payloads of a link", () => {
     expect(decodeOpen(new Uint8Array([0, 123, 125]))).toBeUndefined();
     fc.assert(
       fc.property(workerId, fc.nat(), (id, at) => {
-        const payload = encodeOpen(id, NO_PAYLOAD);
+        const payload = encodeOpen({ workerId: id }, NO_PAYLOAD);
         expect(decodeOpen(payload.subarray(0, at % payload.byteLength))).toBeUndefined();
       }),
     );

@@ -95,22 +95,27 @@ export function decodeFrames(message: Uint8Array): readonly Frame[] | undefined 
   return frames;
 }
 
-/** Payload of OPEN: the worker that shall answer, and the head of the request as it was encoded at the rim. */
-export function encodeOpen(workerId: string, head: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(1 + workerId.length + head.byteLength);
-  bytes[0] = workerId.length; // an id has 128 characters at most, all of them ASCII
-  for (let at = 0; at < workerId.length; at += 1) bytes[1 + at] = workerId.charCodeAt(at);
-  bytes.set(head, 1 + workerId.length);
+/** Who shall answer: a worker, or what listens on a port of a pod. */
+export type OpenTarget = { readonly workerId: string; readonly port?: number };
+
+/** Payload of OPEN: the target, `<worker id>` or `<pod id>:<port>`, and the head of the request. */
+export function encodeOpen({ workerId, port }: OpenTarget, head: Uint8Array): Uint8Array {
+  const target = port === undefined ? workerId : `${workerId}:${port}`;
+  const bytes = new Uint8Array(1 + target.length + head.byteLength);
+  bytes[0] = target.length; // an id has 128 characters at most, all of them ASCII
+  for (let at = 0; at < target.length; at += 1) bytes[1 + at] = target.charCodeAt(at);
+  bytes.set(head, 1 + target.length);
   return bytes;
 }
 
 /** Undefined for a payload that is not valid for OPEN. */
-export function decodeOpen(
-  payload: Uint8Array,
-): { readonly workerId: string; readonly head: Uint8Array } | undefined {
+export function decodeOpen(payload: Uint8Array): (OpenTarget & { readonly head: Uint8Array }) | undefined {
   const end = 1 + (payload[0] ?? 0);
   if (end === 1 || end > payload.byteLength) return undefined;
-  return { workerId: String.fromCharCode(...payload.subarray(1, end)), head: payload.subarray(end) };
+  const target = String.fromCharCode(...payload.subarray(1, end));
+  const [workerId = "", port] = target.split(":");
+  const head = payload.subarray(end);
+  return port === undefined ? { workerId, head } : { workerId, port: Number(port), head };
 }
 
 export function encodeCredit(bytes: number): Uint8Array {

@@ -1,9 +1,10 @@
 /** The Durable Objects of the edge, with the types that their classes declare. */
-import { FLEET_NAME, endpointObjectName } from "../durable/ports.ts";
+import { FLEET_NAME, endpointObjectName, podObjectName } from "../durable/ports.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { Env } from "../env.ts";
 import { logFailure } from "./failure-log.ts";
 import type { FleetObject } from "../fleet/fleet-object.ts";
+import type { PodObject } from "../pod/pod-object.ts";
 import type { RequestContext } from "./context.ts";
 
 /** Endpoint objects that one request of the management API calls at the same time. */
@@ -13,10 +14,15 @@ export const ENDPOINT_CALLS_CONCURRENT_MAX = 20;
 type StubOf<Class> = Omit<Class, "alarm" | "fetch" | `webSocket${string}`> & Pick<Fetcher, "fetch">;
 export type EndpointStub = StubOf<EndpointObject>;
 export type FleetStub = StubOf<FleetObject>;
+export type PodStub = StubOf<PodObject>;
 
 /** A new stub for each call: one that has met a failure stays broken. */
 export function endpointObject({ ENDPOINT }: Pick<Env, "ENDPOINT">, endpointId: string): EndpointStub {
   return ENDPOINT.getByName(endpointObjectName(endpointId)) as unknown as EndpointStub;
+}
+
+export function podObject({ POD }: Pick<Env, "POD">, podId: string): PodStub {
+  return POD.getByName(podObjectName(podId)) as unknown as PodStub;
 }
 
 export function fleetObject({ FLEET }: Pick<Env, "FLEET">): FleetStub {

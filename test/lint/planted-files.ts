@@ -154,6 +154,91 @@ const ALLOWED_IMPORTS: readonly PlantedFile[] = [
   mayImport("src/domain/allowed.test.ts", "fast-check"),
 ];
 
+/** Files of tests that sleep, by what they do. */
+const SLEEPS: ReadonlyMap<string, string> = new Map([
+  [
+    "sleeps",
+    'import { setTimeout as delay } from "node:timers/promises";\nexport const wait = async () => await delay(5);\n',
+  ],
+  [
+    "sleeps-by-two-names",
+    'import { setTimeout as delay } from "node:timers/promises";\nimport { setImmediate as turn } from "node:timers/promises";\nexport const wait = async () => [await delay(5), await turn()];\n',
+  ],
+  [
+    "sleeps-by-intervals",
+    'import { setInterval as ticks } from "node:timers/promises";\nexport const every = () => ticks(5);\n',
+  ],
+  ["imports-all-timers", 'import * as timers from "node:timers/promises";\nexport const all = timers;\n'],
+  ["imports-promises", 'import { promises } from "node:timers";\nexport const all = promises;\n'],
+  ["imports-timers-late", 'export const load = async () => await import("node:timers/promises");\n'],
+  [
+    "polls",
+    "export async function wait(isOver: () => boolean) {\n  while (!isOver()) await scheduler.wait(5);\n}\n",
+  ],
+  ["promisifies", 'import { promisify } from "node:util";\nexport const delay = promisify(setTimeout);\n'],
+  ["promises", "export const wait = () => new Promise((resolve) => setTimeout(resolve, 5));\n"],
+  [
+    "promises-in-a-block",
+    "export const wait = () => new Promise((resolve) => {\n  setTimeout(resolve, 5);\n});\n",
+  ],
+  ["promises-void", "export const wait = () => new Promise((resolve) => void setTimeout(resolve, 5));\n"],
+  [
+    "promises-globally",
+    "export const wait = () => new Promise<void>((resolve) => {\n  globalThis.setTimeout(() => resolve(), 5);\n});\n",
+  ],
+  [
+    "promises-by-another-name",
+    'import { setTimeout as later } from "node:timers";\nexport const wait = () => new Promise((resolve) => later(resolve, 5));\n',
+  ],
+  [
+    "has-resolver",
+    "export async function wait() {\n  const { promise, resolve } = Promise.withResolvers<void>();\n  setTimeout(resolve, 5);\n  await promise;\n}\n",
+  ],
+  [
+    "has-resolvers",
+    "export async function wait() {\n  const end = Promise.withResolvers<void>();\n  setTimeout(() => end.resolve(), 5);\n  await end.promise;\n}\n",
+  ],
+]);
+
+/** Files of tests with timers that end something. */
+const NO_SLEEPS: ReadonlyMap<string, string> = new Map([
+  ["limits", "export const limit = (end: () => void) => setTimeout(end, 5);\n"],
+  [
+    "limits-promise",
+    'export const limit = () => new Promise((_, reject) => setTimeout(() => reject(new Error("late")), 5));\n',
+  ],
+  [
+    "waits-for-event",
+    'export const wait = (socket: EventTarget) => new Promise((resolve) => {\n  setTimeout(resolve, 5);\n  socket.addEventListener("close", resolve);\n});\n',
+  ],
+  [
+    "turns",
+    'import { setImmediate as turn } from "node:timers/promises";\nexport const wait = async () => await turn();\n',
+  ],
+]);
+
+const OPEN = "declare function openDatabase(database: string): unknown;\n";
+const ENV = "type Env = { readonly DB: D1Database };\n";
+
+/** Files that reach D1 past `src/management`, by their paths. */
+const DATABASE_ACCESS: ReadonlyMap<string, string> = new Map([
+  [
+    "src/graphql/opens-drizzle.ts",
+    `import { drizzle } from "drizzle-orm/d1";\n${ENV}export const open = (env: Env) => drizzle(env.DB);\n`,
+  ],
+  ["src/gateway/rest/imports-drizzle.ts", 'import { sql } from "drizzle-orm";\nexport const one = sql`1`;\n'],
+  ["src/gateway/loads-drizzle.ts", 'export const load = async () => await import("drizzle-orm");\n'],
+  ["src/management/keys/states.ts", 'import { sql } from "drizzle-orm";\nexport const one = sql`1`;\n'],
+  ["src/graphql/prepares.ts", `${ENV}export const one = (env: Env) => env.DB.prepare("SELECT 1");\n`],
+  ["src/management/prepares.ts", `${ENV}export const one = (env: Env) => env.DB.prepare("SELECT 1");\n`],
+  ["src/gateway/indexes.ts", `${ENV}export const one = (env: Env) => env["DB"];\n`],
+  ["src/endpoint/unpacks.ts", `${ENV}export const one = ({ DB: db }: Env) => db;\n`],
+  [
+    "src/graphql/opens-database.ts",
+    `${OPEN}export const open = (env: { DB: string }) => openDatabase(env.DB);\n`,
+  ],
+]);
+
 const OTHER_RULES: readonly PlantedFile[] = [
   breaks(
     "eslint(no-restricted-properties)",
@@ -202,24 +287,12 @@ const OTHER_RULES: readonly PlantedFile[] = [
     source: 'export const CODES: Readonly<Record<"a" | "b", number>> = { a: 1, b: 2 };\n',
     rule: undefined,
   },
-  breaks(
-    "edgerun(no-sleeps)",
-    "src/domain/sleeps.test.ts",
-    'import { setTimeout as delay } from "node:timers/promises";\nexport const wait = async () => await delay(5);\n',
-  ),
-  breaks(
-    "edgerun(no-sleeps)",
-    "test/workers/polls.test.ts",
-    "export async function wait(isOver: () => boolean) {\n  while (!isOver()) await scheduler.wait(5);\n}\n",
-  ),
-  breaks(
-    "edgerun(no-sleeps)",
-    "test/e2e/promises.test.ts",
-    "export const wait = () => new Promise((resolve) => setTimeout(resolve, 5));\n",
-  ),
+  ...[...SLEEPS].map(([name, source]) => breaks("edgerun(no-sleeps)", `test/e2e/${name}.test.ts`, source)),
+  ...[...NO_SLEEPS].map(([name, source]) => ({ path: `test/e2e/${name}.test.ts`, source, rule: undefined })),
+  ...[...DATABASE_ACCESS].map(([path, source]) => breaks("edgerun(database-access)", path, source)),
   {
-    path: "test/e2e/limits.test.ts",
-    source: "export const limit = (end: () => void) => setTimeout(end, 5);\n",
+    path: "src/management/opens-database.ts",
+    source: `${OPEN}export const open = (env: { DB: string }) => openDatabase(env.DB);\n`,
     rule: undefined,
   },
   breaks("unicorn(filename-case)", "src/domain/CamelCase.ts", "export const one = 1;\n"),

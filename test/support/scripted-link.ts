@@ -12,6 +12,7 @@ import {
   encodeCredit,
   encodeFrames,
   encodeOpen,
+  type OpenTarget,
   FLAG_END,
   FLAG_FIN,
   FRAME,
@@ -32,7 +33,7 @@ import {
 import { LINK_WINDOW_BYTES } from "../../src/link/link-window.ts";
 
 export const LINK_TOKEN = "host-token";
-export const LINK_PATH = /^\/agent\/v1\/endpoints\/([^/]+)\/link$/;
+export const LINK_PATH = /^\/agent\/v1\/(?:endpoints|pods)\/([^/]+)\/link$/;
 
 const encoder = new TextEncoder();
 const bytesOf = (value: unknown) => encoder.encode(JSON.stringify(value));
@@ -215,8 +216,12 @@ export class ScriptedLink {
 
   // What a test does
 
-  /** Opens a stream. A body that is given goes with it in one message. */
-  request(workerId: string, head: Partial<RequestHead> = {}, body?: Uint8Array | "follows"): ScriptedStream {
+  /** Opens a stream to a worker, or to a port of a pod. A body that is given goes with it in one message. */
+  request(
+    target: string | OpenTarget,
+    head: Partial<RequestHead> = {},
+    body?: Uint8Array | "follows",
+  ): ScriptedStream {
     this.#newest += 1;
     const stream = new ScriptedStream(this, this.#newest);
     this.#streams.set(this.#newest, stream);
@@ -231,7 +236,7 @@ export class ScriptedLink {
       type: FRAME.OPEN,
       flags: body === undefined ? FLAG_END : 0,
       stream: stream.number,
-      payload: encodeOpen(workerId, bytesOf(whole)),
+      payload: encodeOpen(typeof target === "string" ? { workerId: target } : target, bytesOf(whole)),
     };
     if (body === undefined || body === "follows") this.send(open);
     else this.send(open, { type: FRAME.DATA, flags: FLAG_END, stream: stream.number, payload: body });

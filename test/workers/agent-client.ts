@@ -91,8 +91,8 @@ export class ScriptedAgent {
   }
 
   /** Opens the link to a load-balanced endpoint. */
-  async openLink(endpointId: string): Promise<WebSocket> {
-    const response = await exports.default.fetch(`http://edge/agent/v1/endpoints/${endpointId}/link`, {
+  async openLink(id: string, of: "endpoints" | "pods" = "endpoints"): Promise<WebSocket> {
+    const response = await exports.default.fetch(`http://edge/agent/v1/${of}/${id}/link`, {
       headers: { Authorization: `Bearer ${this.#token}`, Upgrade: "websocket" },
     });
     const { webSocket } = response;

@@ -30,7 +30,9 @@ test.for([undefined, "*/*", "application/json", "application/json, text/html;q=0
       name: "edgerun",
       docs: "/docs",
       packages: "/packages",
+      pods: "/pods/<pod id>/<port>/<path>",
       directHosts: ["lb.localhost", "localhost"],
+      podHosts: ["proxy.localhost"],
     });
   },
 );

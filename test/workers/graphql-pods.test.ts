@@ -341,6 +341,21 @@ describe("pods", () => {
     expect(smallest.vcpuCount).toBeGreaterThan(0);
   });
 
+  test("with GPUs it may name a public template, which gives its image", async ({ expect }) => {
+    await PodAgent.join(own);
+    const pod = await made(
+      "podFindAndDeployOnDemand",
+      `gpuTypeId: "${POD_CARD}", templateId: "runpod-torch-v21"`,
+      "imageName ports gpuCount volumeMountPath",
+    );
+    expect(pod).toEqual({
+      imageName: expect.stringMatching(/^runpod\/pytorch:/),
+      ports: "8888/http,22/tcp",
+      gpuCount: 1,
+      volumeMountPath: "/workspace",
+    });
+  });
+
   test("cards are tried in order", async ({ expect }) => {
     await PodAgent.join(own);
     const list = `imageName: "a:1", gpuTypeIdList: ["NVIDIA L40S", "${POD_CARD}"]`;

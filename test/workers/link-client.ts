@@ -20,7 +20,7 @@ import {
   LINK_WINDOW_BYTES,
   LINK_WINDOW_MAX_BYTES,
 } from "../../src/link/link-window.ts";
-import type { ForwardCall, ForwardReply } from "../../src/endpoint/load-balancing/messages.ts";
+import type { ForwardCall, ForwardReply } from "../../src/forwarding/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import type { EdgeClient } from "./edge-client.ts";
 import { endpointObject } from "./object.ts";
@@ -111,7 +111,8 @@ export class ScriptedLink {
     const open = decodeOpen(frame.payload);
     if (!open) throw new Error("no OPEN");
     const head = JSON.parse(text(open.head)) as RequestHead;
-    return { stream: frame.stream, workerId: open.workerId, head, hasBody: (frame.flags & FLAG_END) === 0 };
+    const { workerId, port } = open;
+    return { stream: frame.stream, workerId, port, head, hasBody: (frame.flags & FLAG_END) === 0 };
   }
 
   /** Takes the body of a request to its end, giving credit as an agent does. */

@@ -5,7 +5,7 @@ import { FLAG_END, FRAME } from "../../src/link/link-frame.ts";
 import { ACTIVITY_CHECKPOINT_MS } from "../../src/endpoint/metrics/activity-counters.ts";
 import { IDLE_STORE_AFTER_MS } from "../../src/endpoint/scaling/idle-tracker.ts";
 import type { RequestMetrics, WorkerMetrics } from "../../src/contract/metrics.ts";
-import type { Affinity } from "../../src/endpoint/load-balancing/messages.ts";
+import type { Affinity } from "../../src/forwarding/messages.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { answered, forward, headOf, json, ScriptedLink, untilReady } from "./link-client.ts";

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { LOAD_BALANCED_WAITING_MAX } from "../../src/endpoint/limits/request-limits.ts";
-import type { Affinity } from "../../src/endpoint/load-balancing/messages.ts";
+import type { Affinity } from "../../src/forwarding/messages.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import {

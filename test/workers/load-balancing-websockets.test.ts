@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { FLAG_FIN, FRAME, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
-import { WEBSOCKET_BACKLOG_MAX_BYTES } from "../../src/endpoint/load-balancing/socket-buffers.ts";
+import { WEBSOCKET_BACKLOG_MAX_BYTES } from "../../src/forwarding/socket-buffers.ts";
 import { UPGRADE_HEAD, UPGRADE_WORKER } from "../../src/durable/ports.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { bytesOf, forward, headOf, json, linkedEndpoint, text, type ScriptedLink } from "./link-client.ts";

@@ -81,7 +81,10 @@ test("a pod is created, runs, is stopped, started again and terminated", async (
     ...{ machineId: host.agent.hostId, gpuCount: 1, costPerHr: 0.016, uptimeSeconds: 5 },
     machine: { gpuTypeId: POD_CARD, location: "US", dataCenterId: "US-KS-2" },
     gpu: { id: POD_CARD, count: 1 },
-    runtime: { container: { cpuPercent: 12.5 } },
+    runtime: {
+      container: { cpuPercent: 12.5 },
+      ports: { "22/tcp": { ip: "203.0.113.7", privatePort: 22, publicPort: 20_000 } },
+    },
   });
 
   const stopped = (await send("POST", `/pods/${id}/stop`)).body;

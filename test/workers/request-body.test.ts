@@ -1,7 +1,7 @@
 import { test } from "vitest";
 import { LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
 import { LINK_WINDOW_MAX_BYTES } from "../../src/link/link-window.ts";
-import { RequestBody, RequestSource } from "../../src/endpoint/load-balancing/request-body.ts";
+import { RequestBody, RequestSource } from "../../src/forwarding/request-body.ts";
 
 /** A source that never ends, and whether it was cancelled. */
 function endlessSource() {

@@ -1,10 +1,7 @@
 import { test } from "vitest";
 import { FRAME } from "../../src/link/link-frame.ts";
 import { WindowBudget } from "../../src/link/link-window.ts";
-import {
-  SocketBacklog,
-  WEBSOCKET_BACKLOG_MAX_BYTES,
-} from "../../src/endpoint/load-balancing/socket-buffers.ts";
+import { SocketBacklog, WEBSOCKET_BACKLOG_MAX_BYTES } from "../../src/forwarding/socket-buffers.ts";
 
 const message = (bytes: number) => ({ type: FRAME.BINARY, bytes: new Uint8Array(bytes) });
 

@@ -38,7 +38,12 @@ export class LinkedObject extends DurableObject {
       leave();
     });
     this.#streams.set(number, stream);
-    const open = { type: FRAME.OPEN, flags: 0, stream: number, payload: encodeOpen("worker", head) };
+    const open = {
+      type: FRAME.OPEN,
+      flags: 0,
+      stream: number,
+      payload: encodeOpen({ workerId: "worker" }, head),
+    };
     if (body === null) send([{ ...open, flags: FLAG_END }]);
     else if (body instanceof Uint8Array) {
       const data = { type: FRAME.DATA, flags: FLAG_END, stream: number, payload: body };

@@ -1,28 +1,106 @@
 import type { PodReport } from "../../../src/contract/agent/agent.ts";
 import type { PodStore } from "../../pods/pod-store.ts";
+import type { AgentLog } from "../../core/log.ts";
 import type { Timing } from "../../core/timing.ts";
+import type { Admission } from "../../link/admission.ts";
+import type { Runtime } from "../../runtime/interface/runtime.ts";
+import { errorMessage } from "../../../src/std/errors.ts";
 import { IdleCalls } from "../../worker-server/poll.ts";
 import type { ModeFacts, WorkerContext } from "../lifecycle/mode.ts";
 
-export type PodModeOptions = { readonly pods: PodStore; readonly timing: Timing };
+export type PodModeOptions = {
+  readonly pods: PodStore;
+  readonly runtime: Pick<Runtime, "locateServer">;
+  readonly log: AgentLog;
+  readonly timing: Timing;
+  readonly onAdmissionChange: (endpointId: string) => void;
+};
 
-/** Runs a pod: its container takes no jobs and no requests, and is ready as soon as it runs. */
+type Address = Pick<Admission, "host" | "port">;
+
+/**
+ * Runs a pod: its container takes no jobs, and is ready as soon as it runs.
+ *
+ * Its settings list the ports that take HTTP requests. Whether anything listens there is seen when a request comes.
+ */
 export class PodMode {
   readonly kind = "pod";
   readonly calls: IdleCalls;
   readonly #worker: WorkerContext;
-  readonly #pods: PodStore;
+  readonly #options: PodModeOptions;
+  /** Where the HTTP ports of the container that runs are reached; empty until that is known. */
+  #addresses: ReadonlyMap<number, Address> = new Map();
+  #isLocating = false;
+  #wasOpen = false;
 
-  constructor(worker: WorkerContext, { pods, timing }: PodModeOptions) {
+  constructor(worker: WorkerContext, options: PodModeOptions) {
     this.#worker = worker;
-    this.#pods = pods;
-    this.calls = new IdleCalls(() => timing.pollHoldMs);
+    this.#options = options;
+    this.calls = new IdleCalls(() => options.timing.pollHoldMs);
   }
+
+  // Requests
+
+  get hasHttpPorts(): boolean {
+    return this.#httpPorts.length > 0;
+  }
+
+  /** Not known of an adopted pod until the edge has sent its assignment. */
+  get #httpPorts(): readonly number[] {
+    const ports = this.#worker.container.assignment?.pod?.ports ?? [];
+    return ports.filter(({ protocol }) => protocol === "http").map(({ port }) => port);
+  }
+
+  isOpen(): boolean {
+    const { isAlive, acceptsWork } = this.#worker;
+    return this.#addresses.size > 0 && isAlive() && acceptsWork();
+  }
+
+  /** Null for a port that the settings of the pod do not list, and while its container does not run. */
+  admit(port: number): Admission | null {
+    const address = this.#addresses.get(port);
+    return address && this.isOpen() ? { ...address, isOnly: true, release: () => {} } : null;
+  }
+
+  /** Notifies the link when the pod begins or ceases to take requests. */
+  updateAdmission(): void {
+    void this.#locate();
+    const isOpen = this.isOpen();
+    if (isOpen === this.#wasOpen) return;
+    this.#wasOpen = isOpen;
+    this.#options.onAdmissionChange(this.#worker.outline.endpointId);
+  }
+
+  async #locate(): Promise<void> {
+    const { isAlive, acceptsWork, container, outline } = this.#worker;
+    const isDue = this.#addresses.size === 0 && this.hasHttpPorts && container.wasReady;
+    if (!isDue || this.#isLocating || !isAlive() || !acceptsWork()) return;
+    const { token } = container;
+    this.#isLocating = true;
+    try {
+      const located = this.#httpPorts.map(async (port): Promise<[number, Address]> => {
+        const place = await this.#options.runtime.locateServer(outline.workerId, { port, healthPort: port });
+        return [port, { host: place.host, port: place.port }];
+      });
+      const addresses = new Map(await Promise.all(located));
+      if (token === container.token) this.#addresses = addresses; // else another container runs by now
+    } catch (error) {
+      const reason = errorMessage(error);
+      this.#options.log.warn("pod_ports_unreachable", { workerId: outline.workerId, reason });
+    } finally {
+      this.#isLocating = false;
+    }
+    if (this.isOpen()) this.updateAdmission();
+  }
+
+  // State
 
   /** What its container shows; undefined while that does not run. */
   report(): PodReport | undefined {
     const { isAlive, container, outline } = this.#worker;
-    return isAlive() && container.wasReady ? { ports: [...this.#pods.portsOf(outline.workerId)] } : undefined;
+    return isAlive() && container.wasReady
+      ? { ports: [...this.#options.pods.portsOf(outline.workerId)] }
+      : undefined;
   }
 
   facts(): ModeFacts {
@@ -46,9 +124,12 @@ export class PodMode {
   /** Its container runs, which is all that can be known. */
   started(): void {
     if (!this.#worker.container.wasReady) this.#worker.markReady("runs");
+    this.updateAdmission();
   }
 
-  reset(): void {}
+  reset(): void {
+    this.#addresses = new Map();
+  }
 
   halt(): void {
     this.calls.endPolls();
@@ -56,6 +137,8 @@ export class PodMode {
 
   end(): void {
     this.halt();
+    this.#addresses = new Map();
+    this.updateAdmission();
   }
 
   close(): void {

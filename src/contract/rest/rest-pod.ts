@@ -86,15 +86,18 @@ export const podSchema = z
     runtime: z
       .object({
         uptimeInSeconds: z.int(),
-        ports: z.array(
-          z.object({
-            ip: z.string(),
-            isIpPublic: z.boolean(),
-            privatePort: z.int(),
-            publicPort: z.int(),
-            type: z.enum(["http", "tcp"]),
-          }),
-        ),
+        ports: z
+          .record(
+            z.string(),
+            z.object({
+              ip: z.string(),
+              isIpPublic: z.boolean(),
+              privatePort: z.int(),
+              publicPort: z.int(),
+              type: z.enum(["http", "tcp"]),
+            }),
+          )
+          .meta({ description: "By the port inside and its protocol, such as `22/tcp`." }),
         gpus: z.array(z.object({ id: z.string() })),
         container: z.object({
           cpuPercent: z.number().nullable(),

@@ -4,12 +4,13 @@ import type { FeatureHooks } from "../commit-hooks.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
 import { ForwardHandlers } from "./forward-handlers.ts";
-import { LinkHandlers } from "./link-handlers.ts";
-import { Links } from "./links.ts";
+import { LinkHandlers } from "../../forwarding/link-handlers.ts";
+import { Links } from "../../forwarding/links.ts";
 import { OpenWorkers } from "./open-workers.ts";
 import type { RequestTracker } from "./request-tracker.ts";
-import { Sockets } from "./sockets.ts";
-import { Streams } from "./streams.ts";
+import { ScalingReview } from "./scaling-review.ts";
+import { Sockets } from "../../forwarding/sockets.ts";
+import { Streams } from "../../forwarding/streams.ts";
 import { WaitingRequests } from "./waiting-requests.ts";
 
 export type LoadBalancingParts = {
@@ -33,10 +34,11 @@ export function openLoadBalancing(context: DurableObjectState, parts: LoadBalanc
   const sockets = new Sockets(context);
   const waitingRequests = new WaitingRequests(context);
   const workers = new OpenWorkers({ facts, scaling, requests, links });
+  const review = new ScalingReview(commit);
   const streams = new Streams({
     links,
     requests,
-    commit,
+    onCount: (inFlight) => review.soon(inFlight),
     onBegin: () => linkHandlers.watch(),
     onEnd: () => {
       linkHandlers.rest();
@@ -51,6 +53,7 @@ export function openLoadBalancing(context: DurableObjectState, parts: LoadBalanc
     sockets,
     waitingRequests,
     workers,
+    review,
     inTurn,
   });
   const linkHandlers = new LinkHandlers({ links, sockets, streams, onChange: () => handlers.notify() });

@@ -7,8 +7,8 @@ import { explainAbsence } from "../../domain/jobs/queue-reason.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
 import type { RequestTracker } from "./request-tracker.ts";
-import type { Link, Links } from "./links.ts";
-import type { Affinity, NoWorker } from "./messages.ts";
+import type { Link, Links } from "../../forwarding/links.ts";
+import type { Affinity, NoWorker } from "../../forwarding/messages.ts";
 
 export type OpenWorkersParts = {
   readonly facts: EndpointFacts;

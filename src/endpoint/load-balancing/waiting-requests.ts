@@ -1,6 +1,7 @@
 /** Requests that wait for a worker. The open sockets are the record, so the count outlasts the object's memory. */
 import { WakeUpChannels, type WakeUpChannel } from "../../durable/waiters.ts";
-import type { Affinity } from "./messages.ts";
+import type { Affinity } from "../../forwarding/messages.ts";
+import { readAffinity } from "../../forwarding/upgrade-call.ts";
 
 export type RequestWaiter = {
   readonly requestId: string;
@@ -66,10 +67,4 @@ export function readRequestWaiter(query: URLSearchParams, now: number): RequestW
     sinceAt: now,
     untilAt: Number(query.get("until")),
   };
-}
-
-export function readAffinity(value: string | null): Affinity | null {
-  if (!value) return null;
-  const [mode = "", ...rest] = value.split(":");
-  return { mode: mode as Affinity["mode"], workerId: rest.join(":") };
 }

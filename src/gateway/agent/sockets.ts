@@ -1,11 +1,12 @@
-/** WebSockets of agents: the presence of a host, and its links to load-balanced endpoints. */
+/** WebSockets of agents: the presence of a host, and its links to load-balanced endpoints and to pods. */
 import { ignoreFailure } from "../../std/errors.ts";
 import { PRESENCE_BEAT, PRESENCE_REPLACED, presenceQuerySchema } from "../../contract/agent/agent.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { PRESENCE_SILENCE_MS } from "../../contract/limits.ts";
 import type { Unconfigured } from "../../endpoint/messages.ts";
 import { callEndpoint, resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
-import { fleetObject } from "../../management/objects.ts";
+import { fleetObject, podObject } from "../../management/objects.ts";
+import { runsPod } from "../../management/pods/pod-directory.ts";
 import type { AgentContext } from "./context.ts";
 
 const GOING_AWAY = 1001;
@@ -64,9 +65,7 @@ type LinkReply =
 
 /** `GET /agent/v1/endpoints/<id>/link`, upgraded: carries requests in the frames of `src/link`. */
 export async function openLink(context: AgentContext): Promise<Response> {
-  if (context.req.header("Upgrade")?.toLowerCase() !== "websocket") {
-    throw new ServiceError("invalid_input", "A link is a WebSocket: send 'Upgrade: websocket'.");
-  }
+  requireUpgrade(context);
   const { hostId, accountId } = context.get("host");
   const endpoint = await resolveEndpoint(context.env, accountId, context.req.param("endpointId") ?? "");
   if (endpoint.type !== "LB") {
@@ -87,4 +86,24 @@ export async function openLink(context: AgentContext): Promise<Response> {
     "worker_not_assigned",
     `This host has no worker of endpoint ${endpoint.endpointId}, so it gets no requests of it. Sync first.`,
   );
+}
+
+/** `GET /agent/v1/pods/<id>/link`, upgraded: the same for the HTTP ports of a pod that this host runs. */
+export async function openPodLink(context: AgentContext): Promise<Response> {
+  requireUpgrade(context);
+  const host = context.get("host");
+  const podId = context.req.param("podId") ?? "";
+  if (!(await runsPod(context.env, host, podId))) {
+    throw new ServiceError(
+      "worker_not_assigned",
+      `This host does not run pod ${podId.slice(0, 64)}, so it gets no requests of it. Sync first.`,
+    );
+  }
+  const url = `https://object/link?${new URLSearchParams({ host: host.hostId }).toString()}`;
+  return await podObject(context.env, podId).fetch(url, { headers: { Upgrade: "websocket" } });
+}
+
+function requireUpgrade(context: AgentContext): void {
+  if (context.req.header("Upgrade")?.toLowerCase() === "websocket") return;
+  throw new ServiceError("invalid_input", "A link is a WebSocket: send 'Upgrade: websocket'.");
 }

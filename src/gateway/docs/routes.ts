@@ -52,15 +52,17 @@ const PATHS = {
   docs: "/docs",
   queue: "/v2/<endpoint id>/run",
   direct: "/lb/<endpoint id>/<path>",
+  pods: "/pods/<pod id>/<port>/<path>",
   rest: "/v1",
   graphql: "/graphql",
   packages: "/packages",
 };
 
-/** `directHosts`: suffixes of the hosts of load-balanced endpoints. */
-const pathsOf = ({ LB_HOSTS: setting = "" }: Partial<Env>) => ({
+/** `directHosts`, `podHosts`: suffixes of the hosts of load-balanced endpoints, and of ports of pods. */
+const pathsOf = ({ LB_HOSTS = "", POD_HOSTS = "" }: Partial<Env>) => ({
   ...PATHS,
-  directHosts: [...readSuffixes(setting)],
+  directHosts: [...readSuffixes(LB_HOSTS)],
+  podHosts: [...readSuffixes(POD_HOSTS)],
 });
 
 const MEDIA_TYPES = ["application/json", "text/html"];

@@ -1,6 +1,6 @@
 /** The header with which a client requests the worker of an earlier answer. */
 import { idSchema } from "../../contract/agent/agent.ts";
-import type { Affinity } from "../../endpoint/load-balancing/messages.ts";
+import type { Affinity } from "../../forwarding/messages.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { AFFINITY_HEADER } from "./headers.ts";
 

@@ -1,7 +1,7 @@
 /** A worker's answer as the client receives it. */
 import { ignoreFailure } from "../../std/errors.ts";
 import { responseHeadSchema, type ResponseHead, decodeJson } from "../../link/link-messages.ts";
-import type { ForwardReply } from "../../endpoint/load-balancing/messages.ts";
+import type { ForwardReply } from "../../forwarding/messages.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { isolateHeaders } from "./origin-isolation.ts";
 import { AFFINITY_HEADER, fromByteString, endToEndHeaders } from "./headers.ts";

@@ -54,6 +54,16 @@ export function readSuffixes(setting: string): ReadonlySet<string> {
   return new Set(suffixes.filter((suffix) => suffix !== ""));
 }
 
+/** Reads a setting of suffixes once, as long as it stays the same. */
+export function cachedSuffixes<Settings>(settingOf: (env: Settings) => string | undefined) {
+  let cached = { setting: "", suffixes: readSuffixes("") };
+  return (env: Settings): ReadonlySet<string> => {
+    const setting = settingOf(env) ?? "";
+    if (cached.setting !== setting) cached = { setting, suffixes: readSuffixes(setting) };
+    return cached.suffixes;
+  };
+}
+
 function hostOf(url: string): string {
   return url.slice(startOfHost(url), endOfHost(url));
 }

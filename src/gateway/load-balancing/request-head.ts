@@ -5,12 +5,13 @@
  * H2  Headers about the client and the URL that it called hold what the edge has seen, whatever the client sent.
  * H3  All other headers pass unchanged.
  */
+import { mayBeIssued } from "../../auth/credential.ts";
 import type { RequestHead } from "../../link/link-messages.ts";
 import type { Place } from "./endpoint-url.ts";
 import { AFFINITY_HEADER, endToEndHeaders, toByteString } from "./headers.ts";
 
 /** `expect`: the edge has answered it. `http2-settings` belongs to an upgrade that the edge does not support. */
-const OWN = new Set(["authorization", "expect", "http2-settings", AFFINITY_HEADER.toLowerCase()]);
+const OWN = new Set(["expect", "http2-settings", AFFINITY_HEADER.toLowerCase()]);
 /**
  * Headers from which servers and frameworks behind a proxy read the identity of the client and what it called.
  * `proxy` becomes the variable HTTP_PROXY of CGI programs.
@@ -54,20 +55,28 @@ export type RequestOrigin = {
   readonly requestId: string;
   /** The IP address of the client; null when it is unknown. */
   readonly client: string | null;
+  /** Pods check credentials themselves: those that are not of this service pass. */
+  readonly isForPod?: boolean;
 };
 
 export function requestHead(
   request: Pick<Request, "method" | "url" | "headers">,
   place: Place,
-  { requestId, client }: RequestOrigin,
+  { requestId, client, isForPod = false }: RequestOrigin,
 ): RequestHead {
   const { method, headers } = request;
   const kind = isUpgrade(request) ? "websocket" : "http";
   const passing = endToEndHeaders([...headers])
+    .filter(([name, value]) => name !== "authorization" || (isForPod && !bearsOwnKey(value)))
     .filter(([name]) => !isOwn(name) && !(kind === "websocket" && HANDSHAKE.has(name))) // H1
     .map(([name, value]): [string, string] => [name, toByteString(value)]);
   if (!headers.has("X-Request-Id")) passing.push(["x-request-id", requestId]);
   return { kind, method, target: place.target, headers: [...passing, ...forwarded(request, place, client)] };
+}
+
+/** A key of this service never reaches a pod, which may belong to somebody else. */
+function bearsOwnKey(authorization: string): boolean {
+  return authorization.split(/[\s,]+/).some((part) => mayBeIssued(part));
 }
 
 /** CGI and WSGI do not distinguish `_` and `-` in names of headers. */

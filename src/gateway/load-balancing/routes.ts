@@ -1,36 +1,21 @@
 /** Load-balanced endpoints: `/lb/<endpointId>/<path>`, and the endpoints' own hosts. */
 import { Hono, type MiddlewareHandler } from "hono";
-import { getPath } from "hono/utils/url";
 import type { Env } from "../../env.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { renderLoadBalancingError } from "../errors.ts";
 import { requireWrite, withEndpoint, type QueueApi, type QueueContext } from "../queue/context.ts";
-import { endpointOfHost, placeBelow, readSuffixes, targetOf } from "./endpoint-url.ts";
+import { cachedSuffixes, endpointOfHost, placeBelow, targetOf } from "./endpoint-url.ts";
 import { serveRequest } from "./serve.ts";
 
 /** `/lb/<endpointId>` */
 const SEGMENTS_BEFORE = 2;
 
-let cached = { setting: "", suffixes: readSuffixes("") };
+const suffixesOf = cachedSuffixes(({ LB_HOSTS }: Partial<Env>) => LB_HOSTS);
 
-function suffixesOf({ LB_HOSTS: setting = "" }: Partial<Env>): ReadonlySet<string> {
-  if (cached.setting !== setting) cached = { setting, suffixes: readSuffixes(setting) };
-  return cached.suffixes;
-}
-
-/**
- * The path for routing: on an endpoint's own host that of the endpoint, whatever the path. A slash at the end is
- * ignored, except below a load-balanced endpoint, whose paths are its own.
- */
-export function routingPath(request: Request, options?: { readonly env?: Partial<Env> }): string {
-  const endpointId = endpointOfHost(request.url, suffixesOf(options?.env ?? {}));
-  if (endpointId !== undefined) return `/lb/${endpointId}/`;
-  const path = getPath(request);
-  return path.startsWith("/lb/") ? path : withoutLastSlash(path);
-}
-
-function withoutLastSlash(path: string): string {
-  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+/** The path for routing on an endpoint's own host, whatever the path of the URL; undefined on any other host. */
+export function pathOfEndpointHost(url: string, env: Partial<Env>): string | undefined {
+  const endpointId = endpointOfHost(url, suffixesOf(env));
+  return endpointId === undefined ? undefined : `/lb/${endpointId}/`;
 }
 
 const requireWorkers: MiddlewareHandler<QueueApi> = async (context, next) => {

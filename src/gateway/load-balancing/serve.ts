@@ -10,7 +10,7 @@ import {
   encodeJson,
 } from "../../link/link-messages.ts";
 import { announcedLength } from "../../durable/request-body.ts";
-import type { ForwardCall } from "../../endpoint/load-balancing/messages.ts";
+import type { ForwardCall } from "../../forwarding/messages.ts";
 import type { Env } from "../../env.ts";
 import { type ErrorFormat, loadBalancingFormat, renderLoadBalancingError } from "../errors.ts";
 import { readAffinity } from "./affinity.ts";
@@ -58,7 +58,7 @@ async function answer(context: ServeContext, endpoint: EndpointConfig, place: Pl
     limitMs: LOAD_BALANCED_TIME_LIMIT_MS,
   });
   const seen = { requestId: search.requestId, client: clientAddress(env, request) };
-  const head = encodeJson(limitHead(requestHead(request, place, seen)));
+  const head = encodeHead(requestHead(request, place, seen));
   const listener: ClientConnection = {
     method: request.method,
     prefix: place.prefix,
@@ -78,8 +78,8 @@ async function answer(context: ServeContext, endpoint: EndpointConfig, place: Pl
   return await openAnswer(reply, listener);
 }
 
-/** Limits of the link, checked here so that exceeding them does not look like a failure of the worker. */
-function limitHead(head: RequestHead): RequestHead {
+/** Limits of the link are checked here, so that exceeding them does not look like a failure of the worker. */
+export function encodeHead(head: RequestHead): Uint8Array {
   if (head.target.length > LOAD_BALANCED_TARGET_MAX_CHARACTERS) {
     throw new ServiceError(
       "invalid_input",
@@ -92,7 +92,7 @@ function limitHead(head: RequestHead): RequestHead {
       `A request may have ${LOAD_BALANCED_HEADERS_MAX} headers. Send fewer.`,
     );
   }
-  return head;
+  return encodeJson(head);
 }
 
 /**

@@ -1,11 +1,10 @@
 /** WebSockets to workers: opened by the endpoint's object, and passed to the client as they are. */
 import { packHead, unpackHead, UPGRADE_HEAD, UPGRADE_WORKER } from "../../durable/ports.ts";
-import type { NoWorker, ForwardFailure } from "../../endpoint/load-balancing/messages.ts";
+import type { NoWorker, ForwardFailure } from "../../forwarding/messages.ts";
 import type { Unconfigured } from "../../endpoint/messages.ts";
-import type { EndpointStub } from "../../management/objects.ts";
+import type { UpgradeCall } from "../../forwarding/forwarder.ts";
 import { writeAffinity } from "./affinity.ts";
 import { answerHeaders, readHead, type WorkerAnswer } from "./answer.ts";
-import type { WorkerSearch } from "./worker-search.ts";
 
 type Upgraded = {
   readonly kind: "upgraded";
@@ -20,13 +19,14 @@ const HANDSHAKE = ["Sec-WebSocket-Accept", "Sec-WebSocket-Extensions"];
 
 /** Opens a WebSocket to a worker through the object. */
 export async function requestUpgrade(
-  stub: EndpointStub,
-  { requestId, affinity, receivedAt }: Pick<WorkerSearch, "requestId" | "affinity" | "receivedAt">,
+  stub: Pick<Fetcher, "fetch">,
+  { requestId, affinity, port, receivedAt }: Omit<UpgradeCall, "head">,
   head: Uint8Array,
 ): Promise<UpgradeReply> {
   const query = new URLSearchParams({
     request: requestId,
     ...writeAffinity(affinity),
+    ...(port !== undefined && { port: String(port) }),
     received: String(receivedAt),
   });
   const response = await stub.fetch(`https://object/direct?${query.toString()}`, {

@@ -3,7 +3,7 @@ import { ignoreFailure } from "../../std/errors.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { LOAD_BALANCED_TIME_LIMIT_MS } from "./answer.ts";
 import type { ResetReason } from "../../link/link-messages.ts";
-import type { Affinity, NoWorker, ForwardFailure } from "../../endpoint/load-balancing/messages.ts";
+import type { Affinity, NoWorker, ForwardFailure } from "../../forwarding/messages.ts";
 import type { Unconfigured } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
 import { awaitWakeUp } from "../wake-up.ts";
@@ -106,7 +106,7 @@ export class WorkerSearch {
           { retryAfterSeconds: 1 },
         );
       case "failed":
-        return failure(reply);
+        return errorOfFailure(reply);
     }
   }
 }
@@ -118,7 +118,7 @@ function isAnswer<Answer extends Kind>(reply: Answer | NoWorker | ForwardFailure
   return !["wait", "worker_gone", "overloaded", "failed"].includes(reply.kind);
 }
 
-function failure({ reason, detail, workerId }: ForwardFailure): ServiceError {
+export function errorOfFailure({ reason, detail, workerId }: ForwardFailure): ServiceError {
   switch (reason) {
     case "too_large":
       return new ServiceError("payload_too_large", detail, { workerId });

@@ -17,7 +17,7 @@ import {
   type PodPatch,
   type PodUpdateBody,
 } from "../../management/nouns/pod.ts";
-import { showPod, type ShownPod } from "../../management/pods/pod-view.ts";
+import { showPod, type ShownPod, type ShownPort } from "../../management/pods/pod-view.ts";
 import type { Pod, PodRecord } from "../../management/pods/pods.ts";
 import { parsePatch } from "./patch.ts";
 import { gpuPriceList } from "./worker-pod.ts";
@@ -148,8 +148,13 @@ export function toRestPod(
     uptimeSeconds: shown.uptimeSeconds,
     createdAt: new Date(record.createdAt).toISOString(),
     ...(shown.lastStartedAt !== null && { lastStartedAt: shown.lastStartedAt }),
-    ...(shown.runtime && { runtime: { ...shown.runtime, ports: [...shown.runtime.ports] } }),
+    ...(shown.runtime && { runtime: { ...shown.runtime, ports: portsByName(shown.runtime.ports) } }),
   };
+}
+
+/** An object, since typed clients of REST v1 decode no list here. */
+function portsByName(ports: readonly ShownPort[]): Record<string, ShownPort> {
+  return Object.fromEntries(ports.map((port) => [`${port.privatePort}/${port.type}`, port]));
 }
 
 function machineOf({ machine, dataCenterId, costPerHr }: ShownPod, { view }: Pod): RestPod["machine"] {

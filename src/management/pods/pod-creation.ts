@@ -14,6 +14,7 @@ import { invalid, requireRunnable } from "./pod-settings.ts";
 
 /** Disk of a CPU pod that does not set it. */
 const CPU_DISK_DEFAULT_GB = 10;
+const TORCH_VOLUME_GB = 20;
 const CPU_SIZE_DEFAULT = "cpu3c-2-4";
 /** Holds the variable with which images start JupyterLab. */
 const JUPYTER_PASSWORD = "JUPYTER_PASSWORD";
@@ -49,8 +50,19 @@ const UBUNTU: Source = {
   allowedCudaVersions: null,
 };
 
-/** Templates that clients name without having made them. */
-const PUBLIC_TEMPLATES: ReadonlyMap<string, Source> = new Map([["runpod-ubuntu", UBUNTU]]);
+/** Its image is the same for GPUs, with PyTorch. */
+const TORCH: Source = {
+  ...UBUNTU,
+  imageName: "runpod/pytorch:2.1.0-py3.10-cuda11.8.0-devel-ubuntu22.04",
+  containerDiskInGb: CONTAINER_DISK_DEFAULT_GB,
+  volumeInGb: TORCH_VOLUME_GB,
+};
+
+/** Templates that clients name without having made them: PyPI `runpod` for CPU pods, examples of runpodctl. */
+const PUBLIC_TEMPLATES: ReadonlyMap<string, Source> = new Map([
+  ["runpod-ubuntu", UBUNTU],
+  ["runpod-torch-v21", TORCH],
+]);
 
 export async function valuesOfCreation(context: RequestContext, creation: PodCreation): Promise<PodValues> {
   const isCpu = !creation.gpuTypeIds?.length;

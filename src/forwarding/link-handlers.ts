@@ -1,6 +1,6 @@
 /** Events of the links of an endpoint, passed on to streams and waiting requests. */
-import { LINK_BEAT_MS } from "../../link/link-messages.ts";
-import type { WorkerSnapshot } from "../../domain/jobs/queue-reason.ts";
+import { LINK_BEAT_MS } from "../link/link-messages.ts";
+import type { WorkerSnapshot } from "../domain/jobs/queue-reason.ts";
 import { lossOf, type Links } from "./links.ts";
 import type { Sockets } from "./sockets.ts";
 import type { Streams } from "./streams.ts";

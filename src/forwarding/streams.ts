@@ -1,26 +1,40 @@
-/** The streams of an endpoint, by request: each is on a link, and counted from its begin to its end. */
-import type { Reset } from "../../link/link-messages.ts";
-import type { FinalState } from "../../domain/jobs/job-machine.ts";
-import type { GroupCommit } from "../../durable/group-commit.ts";
-import type { RequestTracker } from "./request-tracker.ts";
+/** The streams of an object, by request: each is on a link, and counted from its begin to its end. */
+import type { Reset } from "../link/link-messages.ts";
+import type { FinalState } from "../domain/jobs/job-machine.ts";
 import type { Link, Links } from "./links.ts";
 import type { Stream, StreamEnd, StreamPort } from "./stream.ts";
 
-/** While requests begin and end, scaling reviews them at least this often. */
-const SCALING_INTERVAL_MS = 25;
-
 export type StreamsParts = {
   readonly links: Links;
-  readonly requests: RequestTracker;
-  readonly commit: Pick<GroupCommit, "run">;
+  readonly requests: RequestRecord;
   readonly onBegin: () => void;
   readonly onEnd: () => void;
+  /** Requests have begun or ended: `inFlight` are left. */
+  readonly onCount: (inFlight: number) => void;
 };
+
+/** Is told of each request, and of what becomes of it. */
+export type RequestRecord = {
+  /** Requests with a waiting client: they keep the object awake. */
+  awaited: number;
+  /** A worker gets a request. */
+  began(workerId: string): void;
+  /** A worker has a request that was counted before. */
+  resumed(workerId: string): void;
+  /** A worker has refused its request, which goes to another one. */
+  gaveBack(workerId: string): void;
+  /** A request is over. */
+  ended(workerId: string, end: RequestTimes & { readonly outcome: FinalState }): void;
+};
+
+type RequestTimes = Pick<PlacedRequest, "receivedAt" | "startedAt"> & { readonly endedAt: number };
 
 /** A request that a worker has; times are epoch ms. */
 export type PlacedRequest = {
   readonly requestId: string;
   readonly workerId: string;
+  /** Port of a pod; absent for a worker. */
+  readonly port?: number;
   readonly receivedAt: number;
   readonly startedAt: number;
 };
@@ -28,8 +42,6 @@ export type PlacedRequest = {
 export class Streams {
   readonly #parts: StreamsParts;
   readonly #streams = new Map<string, Stream>();
-  #isReviewing = false;
-  #review: ReturnType<typeof setTimeout> | undefined;
 
   constructor(parts: StreamsParts) {
     this.#parts = parts;
@@ -50,7 +62,7 @@ export class Streams {
     const stream = this.#add(link, links.nextStream(link), request, make);
     if (isNew) requests.began(request.workerId);
     else requests.resumed(request.workerId);
-    this.#reviewSoon();
+    this.#parts.onCount(this.count);
     return stream;
   }
 
@@ -70,23 +82,6 @@ export class Streams {
     const stream = this.#streams.get(requestId);
     stream?.break(reset);
     return stream !== undefined;
-  }
-
-  /** Requests have begun, ended or come: scaling reviews them in a separate turn. */
-  reviewScaling(): void {
-    if (this.#review !== undefined) clearTimeout(this.#review);
-    this.#review = undefined;
-    if (this.#isReviewing) return;
-    this.#isReviewing = true;
-    void this.#parts.commit.run(() => {
-      this.#isReviewing = false;
-    });
-  }
-
-  /** The same, together with what other requests do meanwhile; at once without requests, as the object may then sleep. */
-  #reviewSoon(): void {
-    if (this.count === 0) this.reviewScaling();
-    else this.#review ??= setTimeout(() => this.reviewScaling(), SCALING_INTERVAL_MS);
   }
 
   #add<Made extends Stream>(
@@ -113,7 +108,7 @@ export class Streams {
       become: (other) => {
         put(other);
         this.#parts.onEnd(); // no client waits for its answer any longer
-        this.#reviewSoon();
+        this.#parts.onCount(this.count);
       },
       end: (end) => {
         link.streams.delete(id);
@@ -135,7 +130,7 @@ export class Streams {
     const endedAt = Date.now();
     if (end === "returned") requests.gaveBack(workerId);
     else requests.ended(workerId, { outcome: OUTCOMES[end], receivedAt, startedAt, endedAt });
-    this.#reviewSoon();
+    this.#parts.onCount(this.count);
   }
 }
 

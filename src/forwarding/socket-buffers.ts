@@ -1,13 +1,13 @@
 /** Messages of a client on their way to the agent: sent in pieces, within the credit that the agent gives. */
-import { FLAG_FIN, FRAME, type Frame, LINK_FRAME_MAX_BYTES } from "../../link/link-frame.ts";
+import { FLAG_FIN, FRAME, type Frame, LINK_FRAME_MAX_BYTES } from "../link/link-frame.ts";
 import {
   SendWindow,
   type WindowBudget,
   LINK_WINDOW_BYTES,
   LINK_WINDOW_MAX_BYTES,
-} from "../../link/link-window.ts";
+} from "../link/link-window.ts";
 import type { StreamFrame } from "./stream.ts";
-import { WEBSOCKET_MESSAGE_MAX_BYTES } from "../../link/link-messages.ts";
+import { WEBSOCKET_MESSAGE_MAX_BYTES } from "../link/link-messages.ts";
 
 /** What one WebSocket may have waiting for its agent. */
 export const WEBSOCKET_BACKLOG_MAX_BYTES = 8_000_000;

@@ -1,6 +1,6 @@
 /** A request for a WebSocket until its worker has answered; then it is a WebSocket, or a request like others. */
-import { FRAME, type Frame } from "../../link/link-frame.ts";
-import { responseHeadSchema, type Reset, decodeJson } from "../../link/link-messages.ts";
+import { FRAME, type Frame } from "../link/link-frame.ts";
+import { responseHeadSchema, type Reset, decodeJson } from "../link/link-messages.ts";
 import type { HttpReply, HttpStream } from "./http-stream.ts";
 import { END_OF_STREAM, type Stream, type StreamPort } from "./stream.ts";
 

@@ -6,8 +6,8 @@ import {
   type Reset,
   LINK_SUSPECT_MS,
   LINK_SILENCE_MS,
-} from "../../link/link-messages.ts";
-import { decodeFrames, encodeFrames, FRAME, type Frame } from "../../link/link-frame.ts";
+} from "../link/link-messages.ts";
+import { decodeFrames, encodeFrames, FRAME, type Frame } from "../link/link-frame.ts";
 import { resetFrame, type Stream, type StreamFrame } from "./stream.ts";
 
 /** What the socket remembers while the object does not. */
@@ -176,6 +176,13 @@ export class Links {
 
   with(workerId: string): Link | undefined {
     return this.#links.values().find((link) => link.workers.includes(workerId));
+  }
+
+  /** What the object serves is on this host alone. */
+  dropOthers(hostId: string): void {
+    for (const [socket, link] of [...this.#links]) {
+      if (link.hostId !== hostId) this.#drop(socket, link, NORMAL, "Another host has taken its place.");
+    }
   }
 
   accept(hostId: string, now: number): Response {

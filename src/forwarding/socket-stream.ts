@@ -7,15 +7,9 @@ import {
   WEBSOCKET_MESSAGE_MAX_BYTES,
   decodeJson,
   encodeJson,
-} from "../../link/link-messages.ts";
-import {
-  decodeCredit,
-  encodeCredit,
-  FRAME,
-  type Frame,
-  LINK_FRAME_MAX_BYTES,
-} from "../../link/link-frame.ts";
-import type { WindowBudget } from "../../link/link-window.ts";
+} from "../link/link-messages.ts";
+import { decodeCredit, encodeCredit, FRAME, type Frame, LINK_FRAME_MAX_BYTES } from "../link/link-frame.ts";
+import type { WindowBudget } from "../link/link-window.ts";
 import { SocketBacklog, SocketMessage } from "./socket-buffers.ts";
 import { resetFrame, type Stream, type StreamEnd, type StreamPort } from "./stream.ts";
 

@@ -1,6 +1,5 @@
-/** Calls of the Endpoint object about load-balanced requests, and their outcomes. */
-import type { ResetReason } from "../../link/link-messages.ts";
-import type { Unconfigured } from "../messages.ts";
+/** Calls of an object about requests for a server behind it, and their outcomes. */
+import type { ResetReason } from "../link/link-messages.ts";
 
 /**
  * The worker that a request asks for.
@@ -22,6 +21,8 @@ export type ForwardCall = {
   /** How many bytes a BodySource has, if its client has announced it. */
   readonly bodyBytes?: number | null;
   readonly affinity: Affinity | null;
+  /** Port of a pod; absent for a worker, which has one server. */
+  readonly port?: number;
   /** When the request came in, epoch ms. */
   readonly receivedAt: number;
 };
@@ -47,7 +48,6 @@ export type NoWorker =
   | { readonly kind: "overloaded"; readonly limit: number };
 
 export type ForwardReply =
-  | Unconfigured
   | NoWorker
   | ForwardFailure
   | {

@@ -1,8 +1,8 @@
 /** What a stream is to the link that carries it. */
-import type { Frame } from "../../link/link-frame.ts";
-import { FLAG_END, FRAME, NO_PAYLOAD } from "../../link/link-frame.ts";
-import type { Reset, ResetReason } from "../../link/link-messages.ts";
-import { encodeJson } from "../../link/link-messages.ts";
+import type { Frame } from "../link/link-frame.ts";
+import { FLAG_END, FRAME, NO_PAYLOAD } from "../link/link-frame.ts";
+import type { Reset, ResetReason } from "../link/link-messages.ts";
+import { encodeJson } from "../link/link-messages.ts";
 
 export type StreamFrame = Omit<Frame, "stream">;
 

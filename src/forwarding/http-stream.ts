@@ -7,10 +7,10 @@ import {
   FRAME,
   type Frame,
   LINK_FRAME_MAX_BYTES,
-} from "../../link/link-frame.ts";
-import { resetSchema, type Reset, decodeJson } from "../../link/link-messages.ts";
-import type { WindowBudget } from "../../link/link-window.ts";
-import { LOAD_BALANCED_BODY_MAX_BYTES } from "../../contract/limits.ts";
+} from "../link/link-frame.ts";
+import { resetSchema, type Reset, decodeJson } from "../link/link-messages.ts";
+import type { WindowBudget } from "../link/link-window.ts";
+import { LOAD_BALANCED_BODY_MAX_BYTES } from "../contract/limits.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { ForwardFailure, ForwardReply } from "./messages.ts";
 import { RequestBody, type RequestSource } from "./request-body.ts";
@@ -22,12 +22,13 @@ export type HttpReply =
   | Extract<ForwardReply, { readonly kind: "answer" }>
   | { readonly kind: "returned"; readonly why: ForwardFailure };
 
-export type HttpRequest = { readonly requestId: string; readonly workerId: string };
+export type HttpRequest = { readonly requestId: string; readonly workerId: string; readonly port?: number };
 
 export class HttpStream implements Stream {
   readonly requestId: string;
   readonly workerId: string;
   readonly isAwaited = true;
+  readonly #target: HttpRequest;
   readonly reply: Promise<HttpReply>;
   readonly #port: StreamPort;
   readonly #resolve: (reply: HttpReply) => void;
@@ -38,9 +39,10 @@ export class HttpStream implements Stream {
   #isReplied = false;
   #isOver = false;
 
-  constructor({ requestId, workerId }: HttpRequest, port: StreamPort, budget: WindowBudget) {
-    this.requestId = requestId;
-    this.workerId = workerId;
+  constructor(request: HttpRequest, port: StreamPort, budget: WindowBudget) {
+    this.requestId = request.requestId;
+    this.workerId = request.workerId;
+    this.#target = request;
     this.#port = port;
     const { promise, resolve } = Promise.withResolvers<HttpReply>();
     this.reply = promise;
@@ -56,7 +58,7 @@ export class HttpStream implements Stream {
 
   /** Sends the request. A body of bytes goes in the same message as the head. */
   send(head: Uint8Array, body: Uint8Array | RequestSource | null): void {
-    const payload = encodeOpen(this.workerId, head);
+    const payload = encodeOpen(this.#target, head);
     if (body === null || (body instanceof Uint8Array && body.byteLength === 0)) {
       this.#request.sendNothing();
       return this.#port.send({ type: FRAME.OPEN, flags: FLAG_END, payload });
@@ -78,7 +80,7 @@ export class HttpStream implements Stream {
 
   /** Asks for a WebSocket: what follows are its messages. */
   sendUpgrade(head: Uint8Array): void {
-    this.#port.send({ type: FRAME.OPEN, flags: 0, payload: encodeOpen(this.workerId, head) });
+    this.#port.send({ type: FRAME.OPEN, flags: 0, payload: encodeOpen(this.#target, head) });
   }
 
   take({ type, flags, payload }: Frame): string | undefined {

@@ -1,5 +1,5 @@
 /** The open WebSockets of clients. The attachment of each names its host and its stream on the link. */
-import { WindowBudget } from "../../link/link-window.ts";
+import { WindowBudget } from "../link/link-window.ts";
 import { closeSocket, CLOSE_CODE, SocketStream, type SocketAttachment } from "./socket-stream.ts";
 import type { StreamPort } from "./stream.ts";
 

@@ -1,7 +1,7 @@
 /** The body of an answer: bytes until it is read, then a stream whose reader gives the credit. */
-import { ignoreFailure } from "../../std/errors.ts";
-import { LOAD_BALANCED_BODY_MAX_BYTES } from "../../contract/limits.ts";
-import { ReceiveWindow, type WindowBudget } from "../../link/link-window.ts";
+import { ignoreFailure } from "../std/errors.ts";
+import { LOAD_BALANCED_BODY_MAX_BYTES } from "../contract/limits.ts";
+import { ReceiveWindow, type WindowBudget } from "../link/link-window.ts";
 
 export type AnswerPort = {
   /** The agent may send so many more bytes. */

@@ -1,8 +1,8 @@
 /** The body of a request: read from its source, and sent as the agent gives credit. */
-import { ignoreFailure } from "../../std/errors.ts";
-import { LOAD_BALANCED_BODY_MAX_BYTES } from "../../contract/limits.ts";
-import { LINK_FRAME_MAX_BYTES, NO_PAYLOAD } from "../../link/link-frame.ts";
-import { LINK_WINDOW_MAX_BYTES, SendWindow } from "../../link/link-window.ts";
+import { ignoreFailure } from "../std/errors.ts";
+import { LOAD_BALANCED_BODY_MAX_BYTES } from "../contract/limits.ts";
+import { LINK_FRAME_MAX_BYTES, NO_PAYLOAD } from "../link/link-frame.ts";
+import { LINK_WINDOW_MAX_BYTES, SendWindow } from "../link/link-window.ts";
 import type { BodySource } from "./messages.ts";
 
 /** unwanted: the answer was over before the body. aborted: the source failed. stopped: by `stop`. */
