@@ -126,7 +126,7 @@ test.for([
   [{ gpuTypeIds: ["RTX 9090"] }, /^gpuTypeIds\[0\]: must be one of /],
   [{ gpuTypeIds: "NVIDIA L4" }, /^gpuTypeIds: must be a list/],
   [{ dataCenterIds: ["MOON"] }, /^dataCenterIds: 'MOON' is not allowed/],
-  [{ allowedCudaVersions: ["1.0"] }, /^allowedCudaVersions: '1.0' is not allowed/],
+  [{ allowedCudaVersions: ["1"] }, /^allowedCudaVersions: '1' is not allowed/],
   [{ idleTimeout: 3_601 }, /^idleTimeout: must be between 1 and 3600/],
   [{ modelReferences: ["https://huggingface.co/acme/model:main"] }, /^modelReferences: no model can be/],
   [{ workersMin: 4 }, /^workersMin: 4 must not be above workersMax/],

@@ -140,20 +140,22 @@ test("what the service documents is taken: fractions of a delay, blanks around c
 
 test("what the other APIs make smaller than REST v2 does is shown as it is", async () => {
   const { client, call, create } = await v2Client();
+  const other = async (...sent: Parameters<typeof client.call>): Promise<Answer> =>
+    await client.call(...sent);
   const { id } = await create({ gpu: undefined, cpu: [{ id: "cpu5c", vcpuCount: 2 }] });
-  const { body: volume } = await client.call("POST", "/v1/networkvolumes", {
+  const { body: volume } = await other("POST", "/v1/networkvolumes", {
     ...{ name: "v", size: 3, dataCenterId: "EU-RO-1" },
   });
-  expect((await client.call("PATCH", `/v1/endpoints/${id}`, { vcpuCount: 1 })).status).toBe(200);
+  expect((await other("PATCH", `/v1/endpoints/${id}`, { vcpuCount: 1 })).status).toBe(200);
   const template = { name: `t-${crypto.randomUUID()}`, imageName: "w:1", volumeInGb: 5 };
-  const { body: saved } = await client.call("POST", "/v1/templates", template);
-  const { body: shown } = await client.call("GET", `/v2/templates/${saved.id}`);
+  const { body: saved } = await other("POST", "/v1/templates", template);
+  const { body: shown } = await other("GET", `/v2/templates/${saved.id}`);
   expect(shown.mounts).toMatchObject({ persistent: { size: 5 } });
   const smaller = { mounts: { persistent: { size: 9 } } };
   expect(await call("PATCH", `/templates/${saved.id}`, smaller)).toMatchObject({ status: 422 });
-  const { body: endpoint } = await client.call("GET", `/v2/serverless/${id}`);
+  const { body: endpoint } = await other("GET", `/v2/serverless/${id}`);
   expect(endpoint.cpu).toEqual([{ id: "cpu5c", vcpuCount: 1, memory: 2 }]);
-  expect((await client.call("GET", `/v2/network-volumes/${volume.id}`)).body.size).toBe(3);
+  expect((await other("GET", `/v2/network-volumes/${volume.id}`)).body.size).toBe(3);
   expect(await call("PATCH", `/network-volumes/${volume.id}`, { size: 9 })).toMatchObject({ status: 422 });
   expect((await call("PATCH", `/network-volumes/${volume.id}`, { size: 4_096 })).body.size).toBe(4_096);
 });
