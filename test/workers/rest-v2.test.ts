@@ -220,6 +220,7 @@ test.for([
   [{ workers: { most: 1 } }, 422, "workers: "],
   [{ colour: "red" }, 422, "body: "],
   [{ env: { "A=B": "1" } }, 422, "env"],
+  [{ env: JSON.parse('{"__proto__": "1"}') as object }, 422, "env: "],
   [{ timeout: 1 }, 422, "timeout: "],
   [{ gpu: { minCudaVersion: "12" } }, 422, "gpu.minCudaVersion: "],
   [{ gpu: { allowedCudaVersions: ["12.8,13.0"] } }, 422, "gpu.allowedCudaVersions[0]: "],
@@ -342,6 +343,21 @@ test("templates, network volumes, registries and keys live as their clients expe
     expect((await call("DELETE", path)).status).toBe(204);
     expect((await call("GET", path)).status).toBe(404);
   }
+});
+
+test("errors name the fields of REST v2", async () => {
+  const { client, call, create } = await v2Client();
+  const template = await call("DELETE", "/templates/nobody");
+  expect(template).toMatchObject({ status: 404, body: { detail: expect.stringMatching(/^id: /) } });
+  const keys = Array.from({ length: 400 }, (_, index) => `ssh-ed25519 AAAA${index}${"x".repeat(1_000)} me`);
+  const refused = await call("PUT", "/account/ssh-keys", { keys });
+  expect(refused).toMatchObject({ status: 422, body: { detail: expect.stringMatching(/^keys: /) } });
+  const registry = await call("GET", "/registries/nobody");
+  expect(registry).toMatchObject({ status: 404, body: { detail: expect.not.stringContaining("{") } });
+  const workers = await call("PATCH", `/serverless/${(await create()).id}`, { workers: { min: 4 } });
+  expect(workers).toMatchObject({ status: 400, body: { detail: expect.not.stringContaining("workersM") } });
+  const logs = await client.call("GET", `/v2/serverless/${(await create()).id}/workers/w/logs?colour=red`);
+  expect(logs).toMatchObject({ status: 422, body: { detail: expect.stringMatching(/^query: /) } });
 });
 
 test("lists are read page by page", async () => {
