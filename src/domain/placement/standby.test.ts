@@ -53,7 +53,7 @@ const standbys = fc.uniqueArray(standby, { maxLength: 20, selector: ({ workerId 
 /** A worker on standby without a GPU, named by its minutes. */
 function idleFor(minutes: number): StandbyWorker {
   const standbyAt = NOW - minutes * 60_000;
-  return { workerId: `${minutes}`, version: 1, standbyAt, isClosed: false, gpuIndexes: [], size: undefined };
+  return { workerId: `${minutes}`, version: 1, standbyAt, isClosed: false, gpuIndexes: [], size: null };
 }
 
 function idsOf(workers: readonly StandbyWorker[]): readonly string[] {
