@@ -10,6 +10,7 @@ import { randomRowId } from "./row-id.ts";
 import { endpoint, endpointRemoval, networkVolume, splitList, template } from "./schema.ts";
 import {
   changeTemplateAsWell,
+  insertTemplateAsWell,
   mayChangeTemplate,
   type TemplateChange,
   type TemplateRecord,
@@ -200,18 +201,21 @@ export type EndpointChange = EndpointNeeds & {
   readonly isNewVersion: boolean;
   /** The change of its inline template, which no other endpoint may use then. */
   readonly templateChange?: TemplateChange | undefined;
+  /** The inline template that it gets, not stored yet. */
+  readonly newTemplate?: TemplateRecord | undefined;
 };
 
 /**
  * Changes an endpoint if it still is as it was read, if its template and the volumes are there, and if its name is
- * free in a new flash environment; its inline template changes with it or neither does.
+ * free in a new flash environment; its inline template is inserted or changes with it, or neither
+ * is.
  */
 export async function updateEndpointIfUnchanged(
   db: Database,
   author: Author,
   read: EndpointRecord,
   values: EndpointValues,
-  { isNewVersion, templateChange, ...needs }: EndpointChange,
+  { isNewVersion, templateChange, newTemplate, ...needs }: EndpointChange,
 ): Promise<EndpointRecord | undefined> {
   const update = db
     .update(endpoint)
@@ -242,12 +246,15 @@ export async function updateEndpointIfUnchanged(
     ...changesBetween(read, values),
     ...(templateChange ? changesBetween(templateChange.read, templateChange.values, "template.") : []),
   ];
-  const [[updated]] = await db.batch([
-    update,
+  const insertion = newTemplate && insertTemplateAsWell(db, author, newTemplate);
+  const others = [
     ...(fields.length === 0 ? [] : [audit]),
+    ...(insertion ? [insertion.behind] : []),
     ...(templateChange ? changeTemplateAsWell(db, author, templateChange) : []),
     ...(isNewVersion ? recordReleases(db, author, isUpdated, changes) : []),
-  ]);
+  ];
+  if (!insertion) return (await db.batch([update, ...others]))[0][0];
+  const [, [updated]] = await db.batch([insertion.before, update, ...others, insertion.atEnd]);
   return updated;
 }
 

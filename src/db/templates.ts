@@ -87,15 +87,13 @@ export async function listTemplates(db: Database, accountId: string): Promise<Te
 /** A template as it was read, and what it shall become. */
 export type TemplateChange = { readonly read: TemplateRecord; readonly values: TemplateValues };
 
-/** Inserts a template; returns undefined when its name is taken, its credential is gone, or the quota is used up. */
-export async function insertTemplateIfAllowed(
-  db: Database,
-  author: Author,
+/** A template that is not stored yet. */
+export function newTemplate(
+  { accountId, now }: Author,
   values: TemplateValues,
   options: { readonly isBound: boolean },
-): Promise<TemplateRecord | undefined> {
-  const { accountId, now } = author;
-  const record = {
+): TemplateRecord {
+  return {
     ...values,
     ...options,
     id: randomRowId(),
@@ -104,18 +102,39 @@ export async function insertTemplateIfAllowed(
     createdAt: now,
     updatedAt: now,
   };
-  return await writeAudited(
-    db,
-    author,
-    db
-      .insert(template)
-      .select(
-        rowIf(template, record, and(isWithinQuota("template", accountId), hasCredential(accountId, values))),
-      )
-      .onConflictDoNothing({ target: [template.accountId, template.name] })
-      .returning(),
-    subjectOf(record),
-  );
+}
+
+/** Inserts a template; returns undefined when its name is taken, its credential is gone, or the quota is used up. */
+export async function insertTemplateIfAllowed(
+  db: Database,
+  author: Author,
+  record: TemplateRecord,
+): Promise<TemplateRecord | undefined> {
+  return await writeAudited(db, author, insertionIfAllowed(db, record), subjectOf(record));
+}
+
+function insertionIfAllowed(db: Database, record: TemplateRecord) {
+  const { accountId } = record;
+  const isAllowed = and(isWithinQuota("template", accountId), hasCredential(accountId, record));
+  return db
+    .insert(template)
+    .select(rowIf(template, record, isAllowed))
+    .onConflictDoNothing({ target: [template.accountId, template.name] })
+    .returning();
+}
+
+/**
+ * Statements that insert a template with the endpoint that gets it: before and right behind the write of the endpoint,
+ * and one for the end of the batch, which removes it again unless the endpoint got it.
+ */
+export function insertTemplateAsWell(db: Database, author: Author, record: TemplateRecord) {
+  return {
+    before: insertionIfAllowed(db, record),
+    behind: auditIfChanged(db, author, subjectOf(record)),
+    atEnd: db
+      .delete(template)
+      .where(and(isOwn(template, record.accountId, record.id), isUsedByNoEndpoint(db))),
+  };
 }
 
 /**
@@ -234,12 +253,7 @@ export async function deleteTemplateIfUnused(
       and(
         eq(template.accountId, author.accountId),
         eq(template.id, read.id),
-        notExists(
-          db
-            .select({ one: sql`1` })
-            .from(endpoint)
-            .where(eq(endpoint.templateId, template.id)),
-        ),
+        isUsedByNoEndpoint(db),
         isUsedByNoPod(author.accountId, { templateId: read.id }),
       ),
     )
@@ -252,20 +266,24 @@ export async function deleteTemplateIfUnused(
  * left when an endpoint could not be saved after its template. Returns how many.
  */
 export async function removeOrphanedTemplates(db: Database, before: number, limit: number): Promise<number> {
-  const users = db
-    .select({ one: sql`1` })
-    .from(endpoint)
-    .where(eq(endpoint.templateId, template.id));
   const orphans = db
     .select({ id: template.id })
     .from(template)
-    .where(and(eq(template.isBound, true), lt(template.updatedAt, before), notExists(users)))
+    .where(and(eq(template.isBound, true), lt(template.updatedAt, before), isUsedByNoEndpoint(db)))
     .limit(limit);
   const removed = await db
     .delete(template)
     .where(inArray(template.id, orphans))
     .returning({ id: template.id });
   return removed.length;
+}
+
+function isUsedByNoEndpoint(db: Database): SQL {
+  const users = db
+    .select({ one: sql`1` })
+    .from(endpoint)
+    .where(eq(endpoint.templateId, template.id));
+  return notExists(users);
 }
 
 function subjectOf({ id, name }: TemplateRecord): AuditSubject {

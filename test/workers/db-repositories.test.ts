@@ -19,6 +19,7 @@ import {
   deleteTemplateIfUnused,
   findTemplate,
   insertTemplateIfAllowed,
+  newTemplate,
   updateTemplateIfUnchanged,
   type TemplateRecord,
   type TemplateValues,
@@ -74,9 +75,8 @@ function by(accountId: string, now = NOW): Author {
 }
 
 async function freshTemplate(accountId: string, name = "t"): Promise<TemplateRecord> {
-  const inserted = await insertTemplateIfAllowed(db, by(accountId), templateValues(name), {
-    isBound: false,
-  });
+  const record = newTemplate(by(accountId), templateValues(name), { isBound: false });
+  const inserted = await insertTemplateIfAllowed(db, by(accountId), record);
   if (!inserted) throw new Error("the name is taken");
   return inserted;
 }

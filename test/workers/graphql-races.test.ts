@@ -1,13 +1,15 @@
 /** What happens between a check and the write that relies on it. */
 import { env } from "cloudflare:workers";
-import { eq } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { describe, test } from "vitest";
 import { openDatabase } from "../../src/db/database.ts";
 import { apiKey, endpoint, networkVolume, registryAuth, template } from "../../src/db/schema.ts";
+import type { Env } from "../../src/env.ts";
 import { edgeRoutes } from "../../src/routes.ts";
 import {
   codeOf,
   freshClient,
+  post,
   savedEndpoint,
   savedTemplate,
   savedVolume,
@@ -174,4 +176,40 @@ test("an endpoint that is deleted while its first call makes its object ready le
     expect([question, response.status]).toEqual([question, 404]);
     expect((await endpointObject(id).health()).kind).toBe("unconfigured");
   }
+});
+
+describe("while another change gives an endpoint a template of its own", () => {
+  async function sharingEndpoint() {
+    const { bindings, arm } = withMeantime();
+    const client = await freshClient();
+    const { id } = await savedEndpoint(client);
+    const change = async (body: object, on: Env = env) => {
+      const headers = { Authorization: `Bearer ${client.key}`, "content-type": "application/json" };
+      const request = { method: "PATCH", headers, body: JSON.stringify(body) };
+      return (await edgeRoutes().request(`/v2/serverless/${id}`, request, on)).status;
+    };
+    const others: number[] = [];
+    arm(async () => others.push(await change({ env: { A: "1" } })));
+    const isInline = and(eq(template.accountId, client.accountId), eq(template.isBound, true));
+    const inlineOnes = async () => await db.select().from(template).where(isInline);
+    return { client, id, bindings, change, others, inlineOnes };
+  }
+
+  test("a second one is not lost, and leaves no other template", async ({ expect }) => {
+    const { bindings, change, others, inlineOnes } = await sharingEndpoint();
+    expect(await change({ image: "example/worker:9" }, bindings)).toBe(200);
+    expect(others).toEqual([200]);
+    const env = [{ key: "A", value: "1" }];
+    expect(await inlineOnes()).toMatchObject([{ imageName: "example/worker:9", env }]);
+  });
+
+  test("naming another template removes that one", async ({ expect }) => {
+    const { client, id, bindings, others, inlineOnes } = await sharingEndpoint();
+    const other = await savedTemplate(client);
+    const mutation = `mutation { saveEndpoint(input: { id: "${id}", templateId: "${other.id}" }) { id } }`;
+    const body = JSON.stringify({ query: mutation });
+    expect((await post(`/?api_key=${client.key}`, body, {}, bindings)).errors).toBeUndefined();
+    expect(others).toEqual([200]);
+    expect(await inlineOnes()).toEqual([]);
+  });
 });

@@ -4,11 +4,7 @@ import { CPU_FLAVORS, instanceIdOf } from "../../catalog/cpu-flavors.ts";
 import { GPU_TIER_NAMES, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import type { EndpointRecord } from "../../management/endpoints/endpoints.ts";
-import {
-  requireServerlessTemplate,
-  requireTemplate,
-  type TemplateRecord,
-} from "../../management/endpoints/templates.ts";
+import { requireServerlessTemplate, type TemplateRecord } from "../../management/endpoints/templates.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { oneOf, stringSchema, wholeNumber } from "../../management/input-schemas.ts";
 import { containerFields } from "../../management/nouns/container.ts";
@@ -116,6 +112,7 @@ export async function creationPatch(request: RequestContext, body: object): Prom
   });
 }
 
+/** For a change that keeps what its template omits, also where the endpoint shares its template. */
 export async function updatePatch(
   request: RequestContext,
   stored: EndpointRecord,
@@ -124,23 +121,16 @@ export async function updatePatch(
   const read = readCombined(body);
   const { templateId } = read;
   const sent = fromNested(containerFields, body, "update");
-  const source =
-    templateId === undefined
-      ? await requireTemplate(request, stored.templateId)
-      : await requireServerlessTemplate(request, templateId);
-  const changesContainer = templateId !== undefined || Object.keys(sent).length > 0;
-  // A template of the endpoint alone takes the change; of any other one it gets a copy.
-  const isOwn = templateId === undefined && source.isBound;
+  const source = templateId === undefined ? undefined : await requireServerlessTemplate(request, templateId);
+  const changesContainer = source !== undefined || Object.keys(sent).length > 0;
   const own = fromNested(endpointFields, body, "update");
   return parseEndpoint({
     ...own,
     ...computeOf(read, own, stored),
     ...scalerOf(read),
     // Variables of the endpoint alone would win over those that the container gets.
-    ...((sent["env"] !== undefined || templateId !== undefined) && { env: [] }),
-    ...(changesContainer && {
-      template: isOwn ? sent : withSource(sent, source, templateId !== undefined),
-    }),
+    ...((sent["env"] !== undefined || source !== undefined) && { env: [] }),
+    ...(changesContainer && { template: withSource(sent, source) }),
   });
 }
 
@@ -157,8 +147,8 @@ function parseEndpoint(patch: object): EndpointPatch {
   return parsePatch(endpointPatchSchema, patch, places, containerPlaces);
 }
 
-/** Settings of a container over those of a template; variables are merged where `mergesEnv`, else replaced. */
-function withSource(sent: Sent, source: TemplateRecord | undefined, mergesEnv = true): object {
+/** Settings of a container over those of a template, if there is one; variables are merged. */
+function withSource(sent: Sent, source: TemplateRecord | undefined): object {
   if (!source) return sent;
   const stored = new Map<string, unknown>(Object.entries(source));
   // Empty is what clears; null would leave what is stored.
@@ -167,7 +157,7 @@ function withSource(sent: Sent, source: TemplateRecord | undefined, mergesEnv = 
   return {
     ...Object.fromEntries(copied),
     ...sent,
-    env: variables === undefined ? source.env : mergesEnv ? mergeVariables(source.env, variables) : variables,
+    env: variables === undefined ? source.env : mergeVariables(source.env, variables),
   };
 }
 

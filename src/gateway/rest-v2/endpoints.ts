@@ -76,7 +76,8 @@ export const endpointRoutes = [
     serve: async (request, { params, body }) =>
       await withPlaces(endpointPlaces, async () => {
         const patch = await updatePatch(request, await requireEndpoint(request, params.id), body);
-        return await showOne(request, await changeEndpoint(request, params.id, patch));
+        const changed = await changeEndpoint(request, params.id, patch, { keepsContainer: true });
+        return await showOne(request, changed);
       }),
   }),
   v2Route({

@@ -11,7 +11,12 @@ import {
   type EndpointRecord,
   type EndpointValues,
 } from "../../db/endpoints.ts";
-import { deleteTemplateIfUnused, findTemplate } from "../../db/templates.ts";
+import {
+  deleteTemplateIfUnused,
+  findTemplate,
+  type TemplateChange,
+  type TemplateRecord,
+} from "../../db/templates.ts";
 import { listReleases, type ReleaseRecord } from "../../db/releases.ts";
 import { randomRowId } from "../../db/row-id.ts";
 import { requireQuota } from "../quota.ts";
@@ -19,6 +24,7 @@ import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import {
   checkBoundTemplate,
+  planBoundTemplate,
   planTemplateChange,
   refuseTakenName,
   requireServerlessTemplate,
@@ -30,7 +36,9 @@ import { attachedIds, requireAttachable } from "./volumes.ts";
 import { announceEndpoint, announceRemoval } from "./endpoint-announcement.ts";
 import { endListedDeployment } from "../flash/listed-deployment.ts";
 import { findNamesake, requireMembership, withBuild } from "./endpoint-environment.ts";
+import { containerFields } from "../nouns/container.ts";
 import type { EndpointPatch } from "../nouns/endpoint.ts";
+import { changesOf } from "../nouns/field.ts";
 import type { InlineTemplate } from "../nouns/template.ts";
 import {
   changesVolumes,
@@ -99,19 +107,24 @@ export async function createEndpoint(context: RequestContext, patch: EndpointPat
   return record;
 }
 
+export type ChangeOptions = {
+  /** What the inline template of the patch omits stays as it is, also where the endpoint gets a template of its own. */
+  readonly keepsContainer?: boolean;
+};
+
 export async function changeEndpoint(
   context: RequestContext,
   endpointId: string,
   patch: EndpointPatch,
+  options: ChangeOptions = {},
 ): Promise<EndpointRecord> {
   const found = await requireEndpoint(context, endpointId);
-  const merged = mergeSettings(found, patch); // A patch that will be refused must not make a template first.
+  const merged = mergeSettings(found, patch); // A patch that will be refused must not take over a template first.
   await requireNeeds(context, found, merged, patch);
-  const inline = patch.template && withDefaults(patch.template, found.name);
 
-  const changed = await retryOnConflict(async () => {
+  const { changed, before } = await retryOnConflict(async () => {
     const read = await requireEndpoint(context, endpointId);
-    const { templateId, change } = await patchedTemplate(context, read, patch, inline);
+    const { templateId, change, created } = await patchedTemplate(context, read, patch, options);
     const merged = { ...mergeSettings(read, patch), templateId };
     // A template and settings that change together are one new version.
     const isOther = (values: EndpointValues) =>
@@ -120,12 +133,16 @@ export async function changeEndpoint(
     const mayNeedNewVersion = patch.flashEnvironmentId !== undefined || isOther(merged);
     const values = mayNeedNewVersion ? await withBuild(context, merged) : merged;
     const needs = await requireNeeds(context, read, values, patch);
-    const options = { ...needs, isNewVersion: isOther(values), templateChange: change };
-    const updated = await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, options);
+    const updated = await updateEndpointIfUnchanged(context.db, authorOf(context), read, values, {
+      ...needs,
+      isNewVersion: isOther(values),
+      templateChange: change,
+      newTemplate: created,
+    });
     if (updated === undefined && change) await refuseTakenName(context, change.values.name, templateId);
-    return updated;
+    return updated && { changed: updated, before: read };
   });
-  if (changed.templateId !== found.templateId) await dropOrphan(context, found.templateId);
+  if (changed.templateId !== before.templateId) await dropOrphan(context, before.templateId);
   if (patch.flashEnvironmentId !== undefined) await endListedDeployment(context, patch.flashEnvironmentId);
   await announceEndpoint(context, changed);
   await warnOfMissingSecrets(context, variablesOf(patch));
@@ -170,27 +187,42 @@ export async function changeEndpointTemplate(
   return await changeEndpoint(context, endpointId, { templateId });
 }
 
-/** The template that an endpoint has after a patch, and how that template changes with it. */
+type PatchedTemplate = {
+  readonly templateId: string;
+  /** How that template changes with the endpoint. */
+  readonly change?: TemplateChange & { readonly isNewVersion: boolean };
+  /** That template, where it is inserted with the endpoint. */
+  readonly created?: TemplateRecord | undefined;
+};
+
+/** The template that an endpoint has after a patch. */
 async function patchedTemplate(
   context: RequestContext,
-  { accountId, templateId }: EndpointRecord,
+  { accountId, name, templateId }: EndpointRecord,
   patch: EndpointPatch,
-  inline: InlineTemplate | undefined,
-) {
+  { keepsContainer = false }: ChangeOptions,
+): Promise<PatchedTemplate> {
   // The template that it has already may be older than the rule that it must be a Serverless one.
   if (patch.templateId === templateId) return { templateId };
   if (patch.templateId !== undefined) {
     return { templateId: (await requireServerlessTemplate(context, patch.templateId)).id };
   }
-  if (patch.template === undefined || inline === undefined) return { templateId };
+  if (patch.template === undefined) return { templateId };
 
   const current = await requireTemplate(context, templateId);
   const users = await listEndpointsOfTemplate(context.db, accountId, templateId);
   // A template that other endpoints use as well stays as it is: this endpoint gets one of its own.
   if (!current.isBound || users.length > 1) {
-    return { templateId: (await saveBoundTemplate(context, inline)).id };
+    const inline = keepsContainer ? withContainer(current, patch.template) : patch.template;
+    const { stored, created } = await planBoundTemplate(context, withDefaults(inline, name));
+    return { templateId: (stored ?? created).id, created };
   }
   return { templateId, change: await planTemplateChange(context, templateId, patch.template) };
+}
+
+/** With the container of another template where the inline one says nothing. */
+function withContainer(base: TemplateRecord, template: InlineTemplate): InlineTemplate {
+  return { ...template, ...changesOf(containerFields, base), ...changesOf(containerFields, template) };
 }
 
 function withDefaults(template: InlineTemplate, endpointName: string): InlineTemplate {

@@ -10,6 +10,7 @@ import {
   listPublicTemplates,
   listTemplates,
   listUnboundTemplates,
+  newTemplate,
   updateTemplateIfUnchanged,
   type TemplateChange,
   type TemplateRecord,
@@ -91,7 +92,8 @@ export async function createTemplate(context: RequestContext, patch: TemplatePat
   const created = await retryOnConflict(async () => {
     await requireNamedCredential(context, patch);
     await requireQuota(context, "template");
-    const inserted = await insertTemplateIfAllowed(context.db, authorOf(context), values, { isBound: false });
+    const record = newTemplate(authorOf(context), values, { isBound: false });
+    const inserted = await insertTemplateIfAllowed(context.db, authorOf(context), record);
     if (inserted === undefined) await refuseTakenName(context, values.name);
     return inserted;
   });
@@ -138,15 +140,28 @@ export async function saveBoundTemplate(
   context: RequestContext,
   patch: TemplatePatch,
 ): Promise<TemplateRecord> {
-  const values = mergeTemplate(undefined, patch);
   return await retryOnConflict(async () => {
-    await requireNamedCredential(context, patch);
-    const holder = await findTemplateByName(context.db, context.principal.accountId, values.name);
-    if (holder?.isBound) return await changeTemplate(context, holder.id, patch);
-    if (holder !== undefined) throw nameTaken(values.name);
-    await requireQuota(context, "template");
-    return await insertTemplateIfAllowed(context.db, authorOf(context), values, { isBound: true });
+    const { stored, created } = await planBoundTemplate(context, patch);
+    return stored ?? (await insertTemplateIfAllowed(context.db, authorOf(context), created));
   });
+}
+
+type BoundTemplate =
+  | { readonly stored: TemplateRecord; readonly created?: undefined }
+  | { readonly stored?: undefined; readonly created: TemplateRecord };
+
+/** As `saveBoundTemplate`, but leaves it to the caller to insert the one that is created. */
+export async function planBoundTemplate(
+  context: RequestContext,
+  patch: TemplatePatch,
+): Promise<BoundTemplate> {
+  const values = mergeTemplate(undefined, patch);
+  await requireNamedCredential(context, patch);
+  const holder = await findTemplateByName(context.db, context.principal.accountId, values.name);
+  if (holder?.isBound) return { stored: await changeTemplate(context, holder.id, patch) };
+  if (holder !== undefined) throw nameTaken(values.name);
+  await requireQuota(context, "template");
+  return { created: newTemplate(authorOf(context), values, { isBound: true }) };
 }
 
 /** Throws the error that `saveBoundTemplate` would. */
