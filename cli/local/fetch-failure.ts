@@ -10,8 +10,8 @@ function causes(directory: string): readonly Cause[] {
   return [
     {
       pattern: /\bENOSPC\b/,
-      message: "There is not enough room on the disk for the Workers runtime: it takes 200 MB.",
-      advice: [`Make room where ${directory} is, or name another place with XDG_CACHE_HOME.`],
+      message: "There is not enough space on the disk for the Workers runtime: it takes 200 MB.",
+      advice: [`Free space where ${directory} is, or name another place with XDG_CACHE_HOME.`],
     },
     {
       pattern: /\b(EACCES|EPERM|EROFS)\b/,

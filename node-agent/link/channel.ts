@@ -122,7 +122,7 @@ export class Channel implements Sender {
 
   // Ending
 
-  /** Ends the stream with a reason, as one sentence that users read. */
+  /** Ends the stream with a reason, a message for users. */
   fail(reason: ResetReason, detail: string): void {
     if (this.#isOver) return;
     this.#options.scheduler.sendFirst(this.#frame(FRAME.RESET, 0, encodeJson({ reason, detail })));

@@ -68,7 +68,7 @@ export class LinkSession {
     return true;
   }
 
-  /** Ends all streams with the reason, as one sentence that users read. */
+  /** Ends all streams with the reason, a message for users. */
   fail(detail: string): void {
     for (const opened of this.#streams.values()) end(opened, "worker_failed", detail);
   }

@@ -94,7 +94,7 @@ export class WorkerLogs {
 
   // What happens to workers
 
-  /** Adds a sentence that users read. Does nothing for an unknown worker. */
+  /** Adds a message for users. Does nothing for an unknown worker. */
   addEvent(workerId: string, message: string, more: { endpointId?: string; jobId?: string } = {}): void {
     const { endpointId, jobId } = more;
     const log = endpointId === undefined ? this.#logs.get(workerId) : this.#logOf({ workerId, endpointId });

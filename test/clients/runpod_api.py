@@ -8,6 +8,7 @@ Prints a line per check; ends with an exception, so with exit code 1, at the fir
 import argparse
 import inspect
 import os
+import time
 
 flags = argparse.ArgumentParser()
 flags.add_argument("--base-url", required=True)
@@ -120,11 +121,32 @@ def pods():
     check("nor is there one", call(api.get_pod, "nowhere"), None)
     gpu = refusal(api.create_pod, "pod", "runpod/base:0.6", "NVIDIA B200", gpu_count=64)
     check("64 GPUs find no capacity", "no longer any instances available" in gpu, True)
-    cpu = refusal(api.create_pod, "pod", "runpod/base:0.6", instance_id="cpu3m-32-256", container_disk_in_gb=900_000)
-    check("nor does a huge disk", "no longer any instances available" in cpu, True)
+    life_of_a_pod()
+    check("a terminated pod is gone", call(api.get_pods), [])
     check("an unknown pod is not stopped", "not found" in refusal(api.stop_pod, "nowhere"), True)
     check("nor resumed", "not found" in refusal(api.resume_pod, "nowhere", 1), True)
     check("nor terminated", refusal(api.terminate_pod, "nowhere"), "pod not found to terminate")
+
+
+def life_of_a_pod():
+    settings = {"gpu_count": 1, "docker_args": "sleep 100000", "ports": "8888/http"}
+    pod = call(api.create_pod, "pod", "runpod/base:0.6", "NVIDIA L4", **settings)
+    check("a pod comes up", running(pod["id"])["desiredStatus"], "RUNNING")
+    check("is listed", [each["id"] for each in call(api.get_pods)], [pod["id"]])
+    check("is stopped", call(api.stop_pod, pod["id"])["desiredStatus"], "EXITED")
+    call(api.resume_pod, pod["id"], 1)
+    check("comes up again", running(pod["id"])["desiredStatus"], "RUNNING")
+    check("is terminated", call(api.terminate_pod, pod["id"]), None)
+
+
+def running(pod_id):
+    """The pod, once its container runs."""
+    give_up_at = time.monotonic() + 60
+    while time.monotonic() < give_up_at:
+        pod = call(api.get_pod, pod_id)
+        if pod["runtime"] is not None:
+            return pod
+    raise AssertionError(f"the pod does not come up: {pod!r}")
 
 
 def wrong_key():

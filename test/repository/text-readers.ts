@@ -89,8 +89,8 @@ export const TEXT_READERS: readonly TextReader[] = [
   reader("src/graphql/public-message.ts", "publicMessage", publicMessage),
   reader("src/graphql/request.ts", "readRequest, body", readRequest),
   reader("src/graphql/request.ts", "readRequest, query", (query) => readRequest(JSON.stringify({ query }))),
-  reader("src/domain/openai/openai-error-details.ts", "faultOfErrorText", errorOfString),
-  reader("src/domain/openai/openai-error-details.ts", "faultOfOutput", (message) =>
+  reader("src/domain/openai/openai-error-details.ts", "errorOfString", errorOfString),
+  reader("src/domain/openai/openai-error-details.ts", "errorInOutput", (message) =>
     errorInOutput({ error: { message, type: message, code: message } }),
   ),
   reader("src/domain/openai/openai-answer.ts", "answerOf", (text) => answerOf(JSON.stringify([text, text]))),
@@ -132,8 +132,8 @@ export const TEXT_READERS: readonly TextReader[] = [
   reader("src/catalog/cpu-flavors.ts", "readCpuInstance", readCpuInstance),
   reader("src/contract/errors.ts", "cutMessage", cutMessage),
   reader("src/net/trimming.ts", "trimOf", (text) => trimOf(text, "-_=./")),
-  reader("src/domain/accounts/secret-reference.ts", "referredSecrets", referencedSecrets),
-  reader("src/domain/webhooks/webhook-url.ts", "faultOfWebhookAddress", (hostname) =>
+  reader("src/domain/accounts/secret-reference.ts", "referencedSecrets", referencedSecrets),
+  reader("src/domain/webhooks/webhook-url.ts", "webhookUrlIssue", (hostname) =>
     webhookUrlIssue({ protocol: "https:", hostname, username: "", password: "" }, false),
   ),
   reader("src/domain/webhooks/webhook-url.ts", "URL", (text) =>

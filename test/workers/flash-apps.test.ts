@@ -93,7 +93,7 @@ describe("names", () => {
   });
 });
 
-test("an app has room for so many environments and no more", async ({ expect }) => {
+test("an app has quota for so many environments and no more", async ({ expect }) => {
   const client = await freshApp();
   await filledWithEnvironments(client, FLASH_ENVIRONMENTS_MAX);
   await expect(madeEnvironment(client, client.appId, "one-more")).rejects.toThrow(/LIMIT_REACHED: .*\b100\b/);

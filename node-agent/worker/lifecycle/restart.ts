@@ -44,7 +44,7 @@ export function decideRestart(
   return { failuresInRow, delayMs, state: stateAfter(failure, failuresInRow), detail };
 }
 
-/** One sentence that users read: why the worker ended, and what it printed last. */
+/** A message for users: why the worker ended, and what it printed last. */
 export function describeFailure(failure: { reason: string; lastLine: string | undefined }): string {
   if (!failure.lastLine) return failure.reason;
   return `${failure.reason}; last log line: ${failure.lastLine.slice(0, LINE_MAX_LENGTH)}`;

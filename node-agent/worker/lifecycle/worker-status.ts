@@ -3,7 +3,7 @@ import { ageMs } from "../../core/timing.ts";
 
 const DETAIL_MAX_LENGTH = 2_000;
 
-/** The status of a worker that the edge gets: its state, one sentence that users read, and how it came up. */
+/** The status of a worker that the edge gets: its state, a message for users, and how it came up. */
 export class WorkerStatus {
   readonly startTimes = new StartTimes();
   readonly #onChange: (isNewState: boolean) => void;

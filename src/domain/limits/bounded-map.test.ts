@@ -1,7 +1,7 @@
 import { test } from "vitest";
 import { BoundedMap } from "./bounded-map.ts";
 
-test("the oldest entries make room for the newest", ({ expect }) => {
+test("the oldest entries leave space for the newest", ({ expect }) => {
   const map = new BoundedMap<string>(2);
   map.set("a", "A");
   map.set("b", "B");

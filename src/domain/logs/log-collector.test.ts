@@ -60,6 +60,23 @@ test("the memory for lines is bounded by their texts as well", () => {
   expect(single).toBeUndefined();
 });
 
+test("lines beyond what pages hold are forgotten while others are read", () => {
+  let reads = 0;
+  const counted = (seq: number): WorkerLogLine => ({
+    ...line(seq),
+    get line() {
+      reads += 1;
+      return "x".repeat(1_000);
+    },
+  });
+  const collector = new LogCollector(1_000, 5_000);
+  for (let seq = 1; seq <= 100; seq += 1) collector.add([counted(seq)]);
+  reads = 0;
+  collector.isFull(0); // reads each line that is in memory once
+  expect(reads).toBeGreaterThan(3);
+  expect(reads).toBeLessThan(12);
+});
+
 function lastOf(lines: readonly WorkerLogLine[]): number {
   return Math.max(...lines.map(({ seq }) => seq));
 }

@@ -134,7 +134,7 @@ describe("whatever is asked for", () => {
     [{ allowedCudaVersions: ["12.3"] }, false],
     [{ minCudaVersion: "12.4" }, true],
     [{ minCudaVersion: "12.10" }, false],
-  ] as const)("a host with CUDA 12.4 has room for %j: %s", ([required, hasCapacity], { expect }) => {
+  ] as const)("a host with CUDA 12.4 has capacity for %j: %s", ([required, hasCapacity], { expect }) => {
     const pool = poolOf([host("h", ["ADA_24"], { cudaVersion: "12.4" })]);
     expect(pool.allocate({ ...GPU, ...required }) !== undefined).toBe(hasCapacity);
   });
@@ -188,7 +188,7 @@ describe("among hosts with room", () => {
     ).toEqual(["plain", "plain", "gpu"]);
   });
 
-  test("a size is taken only when no host has room for one before it", ({ expect }) => {
+  test("a size is taken only when no host has capacity for one before it", ({ expect }) => {
     const pool = poolOf([host("a", [], { cpuCount: 5 }), host("b", [], { cpuCount: 3 })]);
     const places = fill(pool, { ...CPU, instanceIds: ["cpu5c-4-8", "cpu5c-1-2"] });
     expect(places.map(({ hostId, size }) => [hostId, size.cpuMilli])).toEqual([

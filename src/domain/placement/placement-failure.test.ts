@@ -154,7 +154,7 @@ describe("of what is in the way, the nearest is named", () => {
     ["the only GPU in use", "Host a has ADA_24, but the only GPU is taken.", [host("a", {}, 1)], GPU],
     [
       "GPUs that are free but apart",
-      "have ADA_24, and 2 of 6 GPUs are free, but no host has room for 2",
+      "have ADA_24, and 2 of 6 GPUs are free, but no host has capacity for 2",
       [host("a", {}, 3), host("b", {}, 3)],
       { ...GPU, gpuCount: 2 },
     ],

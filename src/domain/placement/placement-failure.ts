@@ -54,7 +54,7 @@ function describeMisses(
   misses: readonly Miss[],
 ): string {
   const [first] = misses;
-  if (!first) return "No host had room a moment ago; Edgerun is looking for one again.";
+  if (!first) return "No host had capacity a moment ago; Edgerun is looking for one again.";
   const hosts = [...new Set(misses.map(({ capacity }) => capacity))];
   switch (first.misfit) {
     case "other_host":
@@ -76,7 +76,7 @@ function describeMisses(
     case "small":
       return `${describeLargest(hosts)}; ${describeSize(first)} are asked for. Ask for less, or join a larger host.`;
     case "disk":
-      return `${describeMostDisk(hosts)}; ${gb(diskOf(requirement))} are asked for. Make room, or lower containerDiskInGb.`;
+      return `${describeMostDisk(hosts)}; ${gb(diskOf(requirement))} are asked for. Free some of it, or lower containerDiskInGb.`;
     case "drained":
     case "cordoned":
       return `${nameHosts(hosts)} ${hosts.length === 1 ? "is" : "are"} ${first.misfit}. Lift that (hostUpdate), or join a host.`;
@@ -143,7 +143,7 @@ function describeTaken(requirement: Requirement, hosts: readonly HostCapacity[],
     return `${subject}, but ${all} taken. ${wait}`;
   }
   return (
-    `${subject}, and ${free} of ${gpus.length} GPUs ${free === 1 ? "is" : "are"} free, but no host has room for ` +
+    `${subject}, and ${free} of ${gpus.length} GPUs ${free === 1 ? "is" : "are"} free, but no host has capacity for ` +
     `${requirement.gpuCount} with the vCPUs, memory and disk that go with them. ${wait}`
   );
 }

@@ -50,6 +50,16 @@ const standby: fc.Arbitrary<StandbyWorker> = fc
   });
 const standbys = fc.uniqueArray(standby, { maxLength: 20, selector: ({ workerId }) => workerId });
 
+/** A worker on standby without a GPU, named by its minutes. */
+function idleFor(minutes: number): StandbyWorker {
+  const standbyAt = NOW - minutes * 60_000;
+  return { workerId: `${minutes}`, version: 1, standbyAt, isClosed: false, gpuIndexes: [], size: null };
+}
+
+function idsOf(workers: readonly StandbyWorker[]): readonly string[] {
+  return workers.map(({ workerId }) => workerId);
+}
+
 describe("the standby workers of an endpoint", () => {
   test("are never more than workersMax, of its release, and on hosts that take workers, for a limited time", ({
     expect,
@@ -71,6 +81,13 @@ describe("the standby workers of an endpoint", () => {
         if (couldStay.length > 0) expect(kept).toHaveLength(workersMax);
       }),
     );
+  });
+
+  test("are those that ran last", ({ expect }) => {
+    const workers = [3, 1, 2].map((minutes) => idleFor(minutes));
+    const config = { workersMax: 2, version: 1, flashBootType: "FLASHBOOT" as const };
+    expect(idsOf(retainedByEndpoint(workers, config, NOW))).toEqual(["1", "2"]);
+    expect(idsOf(retainedByEndpoint(workers, { ...config, workersMax: 1 }, NOW))).toEqual(["1"]);
   });
 
   test("are none without FLASHBOOT, and none of an endpoint that is deleted", ({ expect }) => {
@@ -102,6 +119,15 @@ describe("the standby workers of a host", () => {
         expect(kept.length).toBeLessThanOrEqual(FLASHBOOT_PER_HOST_MAX);
       }),
     );
+  });
+
+  test("are those that ran last, up to the limit of a host", ({ expect }) => {
+    const capacity = new HostCapacity(host(), []);
+    const workers = Array.from({ length: FLASHBOOT_PER_HOST_MAX + 2 }, (_, index) => idleFor(index + 1));
+    expect(idsOf(retainedByHost(capacity, workers.toReversed()))).toEqual(
+      idsOf(workers.slice(0, FLASHBOOT_PER_HOST_MAX)),
+    );
+    expect(idsOf(retainedByHost(capacity, [idleFor(1)]))).toEqual(["1"]);
   });
 
   test("take no capacity: as many workers are placed as without them", ({ expect }) => {

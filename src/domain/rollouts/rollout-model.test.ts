@@ -62,7 +62,7 @@ class World {
     this.#decide();
   }
 
-  /** Fleet hears the wish, and places what is missing. */
+  /** Fleet gets the desired number, and places what is missing. */
   hear(): void {
     const leaving = new Set(this.#leaving);
     this.#told = { desired: this.desired, version: this.version, leaving };

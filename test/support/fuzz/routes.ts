@@ -56,12 +56,12 @@ function bodyOf({ paths, components }: Document, { method, path }: Route): Pick<
   return schema === undefined ? {} : { bodySchema: spelledOut(schema, components?.schemas ?? {}) };
 }
 
-/** Puts what a reference refers to in its place. */
+/** Puts what a reference refers to in its place; inside of itself it stands for any value. */
 function spelledOut<Part>(part: Part, schemas: Readonly<Record<string, JsonSchema>>): Part {
   if (Array.isArray(part)) return part.map((element) => spelledOut<unknown>(element, schemas)) as Part;
   if (typeof part !== "object" || part === null) return part;
   const name = "$ref" in part ? String(part.$ref).split("/").at(-1) : undefined;
-  if (name !== undefined) return spelledOut(schemas[name], schemas) as Part;
+  if (name !== undefined) return spelledOut(schemas[name], { ...schemas, [name]: {} }) as Part;
   return Object.fromEntries(
     Object.entries(part).map(([member, value]) => [member, spelledOut<unknown>(value, schemas)]),
   ) as Part;
