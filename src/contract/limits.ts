@@ -33,7 +33,7 @@ export const STREAM_MAX_BYTES = 20 * MEGABYTE;
 export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 
 /** Size of one network volume. */
-export const NETWORK_VOLUME_MAX_GB = 4_000;
+export const NETWORK_VOLUME_MAX_GB = 4_096;
 
 // Queue
 

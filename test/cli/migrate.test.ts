@@ -84,7 +84,7 @@ test("a dry run plans and writes nothing", async ({ expect }) => {
 
 test("a dry run refuses what would be refused at creation", async ({ expect }) => {
   const env = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`V${index}`, "1"]));
-  const gpu = { pools: ["ADA_24"], count: 1, minCudaVersion: "99.9" };
+  const gpu = { pools: ["ADA_24"], count: 1, minCudaVersion: "99" };
   const workers = { min: 0, max: 1_000_000, idleTimeout: 5 };
   const refused: Readonly<Record<string, object>> = {
     ports: { ports: ["8000/udp"] },

@@ -57,8 +57,8 @@ describe("creating", () => {
     const rejections: [Partial<Record<keyof typeof good, string>>, Issue][] = [
       [{ name: "null", size: "null", dataCenterId: '""' }, ["name, size, dataCenterId"]],
       [{ size: "null" }, ["size"]],
-      [{ size: "0" }, ["size", 1, 4_000]],
-      [{ size: "4001" }, ["size", 1, 4_000]],
+      [{ size: "0" }, ["size", 1, 4_096]],
+      [{ size: "4097" }, ["size", 1, 4_096]],
       [{ name: '" "' }, ["name"]],
       [{ name: `"${"x".repeat(192)}"` }, ["name", 191]],
       [{ dataCenterId: '"nowhere"' }, ["dataCenterId", "OC-AU-1", "CA-MTL-1"]],
@@ -82,9 +82,9 @@ describe("changing", () => {
     const id = await savedVolume(client);
     const renamed = await update(client, `id: "${id}", name: "new", size: null`, ALL);
     expect(renamed.data.updateNetworkVolume).toMatchObject({ id, name: "new", size: 10 });
-    const grown = await update(client, `id: "${id}", size: 4000`, ALL);
-    expect(grown.data.updateNetworkVolume).toMatchObject({ id, name: "new", size: 4_000 });
-    expect(await list(client, "name size")).toEqual([{ name: "new", size: 4_000 }]);
+    const grown = await update(client, `id: "${id}", size: 4096`, ALL);
+    expect(grown.data.updateNetworkVolume).toMatchObject({ id, name: "new", size: 4_096 });
+    expect(await list(client, "name size")).toEqual([{ name: "new", size: 4_096 }]);
   });
 
   test("it never shrinks, also when two grow it at the same time", async ({ expect }) => {

@@ -29,7 +29,16 @@ test("the answers about a job are as documented", async () => {
   ]);
   await documentedCall("GET", `${base}/logs`);
   await documentedCall("GET", "/v2/serverless/nobody/workers/w/logs");
+  await documentedCall("GET", "/v2/serverless/nobody/workers/w/logs?colour=red");
   await documentedCall("GET", `${base}/metrics/requests?window=24h`);
+  expect(DOCUMENT.paths["/v2/{endpointId}/metrics/requests"]?.["get"]).toMatchObject({
+    parameters: expect.arrayContaining([
+      expect.objectContaining({
+        name: "window",
+        schema: expect.objectContaining({ enum: ["5m", "1h", "24h", "7d", ""] }),
+      }),
+    ]),
+  });
   await documentedCall("GET", `${base}/metrics/workers`);
 
   const taken = await agent.take(endpointId, workerId);

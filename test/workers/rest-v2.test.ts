@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { restV2Apis } from "../../src/gateway/rest-v2/routes.ts";
 import { ScriptedAgent } from "./agent-client.ts";
 import { freshAccount } from "./accounts.ts";
-import { checkedOperations, documentedCallOf } from "./documented-call.ts";
+import { checkedOperations, DOCUMENT, documentedCallOf } from "./documented-call.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { checkHosted, HOSTED_OPERATIONS } from "./hosted-answers.ts";
 import { POD_CARD, PodAgent } from "./pod-agent.ts";
@@ -34,6 +34,16 @@ test("every operation of the service is one of ours", () => {
   const own = restV2Apis.flatMap(({ operations }) => operations.map(({ on }) => on.replace(" /", " /v2/")));
   const nameless = (operation: string) => operation.replaceAll(/\{\w+\}/g, "{}");
   expect(own.map(nameless)).toEqual(expect.arrayContaining(HOSTED_OPERATIONS.map(nameless)));
+});
+
+test("no list of the document is described as a text with commas", () => {
+  const described: string[] = [];
+  JSON.stringify(DOCUMENT, (_key, value: Json) => {
+    if (value?.type === "array" && typeof value.description === "string") described.push(value.description);
+    return value;
+  });
+  expect(described.length).toBeGreaterThan(0);
+  expect(described.filter((description) => /comma/i.test(description))).toEqual([]);
 });
 
 test("an endpoint is created, read, listed, changed and deleted", async () => {
@@ -118,6 +128,38 @@ test("a CPU endpoint has sizes and no GPUs, and stays one", async () => {
   expect(await call("PATCH", path, { gpu: { pools: ["ADA_24"] } })).toMatchObject({ status: 400 });
 });
 
+test("what the service documents is taken: fractions of a delay, blanks around cards, newer CUDA", async () => {
+  const { create } = await v2Client();
+  const delayOf = async (queueDelay: number) =>
+    (await create({ scaling: { type: "QUEUE_DELAY", queueDelay } })).scaling.queueDelay;
+  expect([await delayOf(0.5), await delayOf(2.5), await delayOf(3)]).toEqual([1, 3, 3]);
+  const gpu = { pools: ["AMPERE_24"], excludedTypes: [" NVIDIA L4"], allowedCudaVersions: ["12.10", "13.1"] };
+  expect((await create({ gpu })).gpu).toMatchObject({ ...gpu, excludedTypes: ["NVIDIA L4"] });
+  expect((await create({ gpu: { minCudaVersion: "13.2" } })).gpu).toMatchObject({ minCudaVersion: "13.2" });
+});
+
+test("what the other APIs make smaller than REST v2 does is shown as it is", async () => {
+  const { client, call, create } = await v2Client();
+  const other = async (...sent: Parameters<typeof client.call>): Promise<Answer> =>
+    await client.call(...sent);
+  const { id } = await create({ gpu: undefined, cpu: [{ id: "cpu5c", vcpuCount: 2 }] });
+  const { body: volume } = await other("POST", "/v1/networkvolumes", {
+    ...{ name: "v", size: 3, dataCenterId: "EU-RO-1" },
+  });
+  expect((await other("PATCH", `/v1/endpoints/${id}`, { vcpuCount: 1 })).status).toBe(200);
+  const template = { name: `t-${crypto.randomUUID()}`, imageName: "w:1", volumeInGb: 5 };
+  const { body: saved } = await other("POST", "/v1/templates", template);
+  const { body: shown } = await other("GET", `/v2/templates/${saved.id}`);
+  expect(shown.mounts).toMatchObject({ persistent: { size: 5 } });
+  const smaller = { mounts: { persistent: { size: 9 } } };
+  expect(await call("PATCH", `/templates/${saved.id}`, smaller)).toMatchObject({ status: 422 });
+  const { body: endpoint } = await other("GET", `/v2/serverless/${id}`);
+  expect(endpoint.cpu).toEqual([{ id: "cpu5c", vcpuCount: 1, memory: 2 }]);
+  expect((await other("GET", `/v2/network-volumes/${volume.id}`)).body.size).toBe(3);
+  expect(await call("PATCH", `/network-volumes/${volume.id}`, { size: 9 })).toMatchObject({ status: 422 });
+  expect((await call("PATCH", `/network-volumes/${volume.id}`, { size: 4_096 })).body.size).toBe(4_096);
+});
+
 test("a load-balanced endpoint says where its workers are reached", async () => {
   const { create } = await v2Client();
   const scaling = { type: "REQUEST_COUNT", requestCount: 8 };
@@ -167,6 +209,24 @@ test("an endpoint that shares a template gets a separate one with its first chan
   expect((await call("GET", `/templates/${template.id}`)).body).toMatchObject({ env: {} });
 });
 
+test.for([
+  ["NVIDIA GeForce RTX 3090", ["AMPERE_24"], ["NVIDIA RTX A5000", "NVIDIA L4", "NVIDIA A10", "NVIDIA A30"]],
+  ["ADA_24,-NVIDIA L4", ["ADA_24"], undefined],
+  ["ADA_48_PRO, ADA_24,-NVIDIA L40", ["ADA_48_PRO", "ADA_24"], ["NVIDIA L40"]],
+] as const)("cards selected as %s elsewhere are shown as pools that a change takes", async (selection) => {
+  const [gpuIds, pools, excludedTypes] = selection;
+  const { client, call } = await v2Client();
+  const template = 'template: { imageName: "acme/s:1" }';
+  const { saveEndpoint } = await client.graphql<{ saveEndpoint: { id: string } }>(
+    `mutation { saveEndpoint(input: { name: "old", gpuIds: "${gpuIds}", ${template} }) { id } }`,
+  );
+  const path = `/serverless/${saveEndpoint.id}`;
+  const { gpu } = (await call("GET", path)).body;
+  expect([gpu.pools, gpu.excludedTypes]).toEqual([pools, excludedTypes]);
+  const sent = { pools: gpu.pools, excludedTypes: gpu.excludedTypes };
+  expect(await call("PATCH", path, { gpu: sent })).toMatchObject({ status: 200, body: { gpu: { ...gpu } } });
+});
+
 const CPU = { id: "cpu5c", vcpuCount: 2 };
 
 test.for([
@@ -178,8 +238,15 @@ test.for([
   [{ workers: { most: 1 } }, 422, "workers: "],
   [{ colour: "red" }, 422, "body: "],
   [{ env: { "A=B": "1" } }, 422, "env"],
+  [{ env: JSON.parse('{"__proto__": "1"}') as object }, 422, "env: "],
   [{ timeout: 1 }, 422, "timeout: "],
-  [{ gpu: { minCudaVersion: "7.5" } }, 422, "gpu.minCudaVersion: "],
+  [{ gpu: { minCudaVersion: "12" } }, 422, "gpu.minCudaVersion: "],
+  [{ gpu: { allowedCudaVersions: ["12.8,13.0"] } }, 422, "gpu.allowedCudaVersions[0]: "],
+  [{ scaling: { type: "QUEUE_DELAY", queueDelay: 0.4 } }, 422, "scaling.queueDelay: "],
+  [{ gpu: undefined, cpu: [{ id: "cpu5c", vcpuCount: 1 }] }, 422, "cpu[0].vcpuCount: "],
+  [{ ports: ["80/http,22/tcp"] }, 422, "ports[0]: "],
+  [{ dataCenterIds: ["US-TX-3,EU-RO-1"] }, 422, "dataCenterIds[0]: "],
+  [{ gpu: { pools: ["ADA_24"], excludedTypes: ["NVIDIA L4", " NVIDIA L4"] } }, 422, "gpu.excludedTypes: "],
   [{ dataCenterIds: ["MOON-1"] }, 422, "dataCenterIds: "],
   [{ gpu: { excludedTypes: ["NVIDIA Nope"] } }, 400, "gpu.excludedTypes: "],
   [{ gpu: { pools: ["ADA_24"], excludedTypes: ["NVIDIA L40S"] } }, 400, "gpu.excludedTypes: "],
@@ -294,6 +361,21 @@ test("templates, network volumes, registries and keys live as their clients expe
     expect((await call("DELETE", path)).status).toBe(204);
     expect((await call("GET", path)).status).toBe(404);
   }
+});
+
+test("errors name the fields of REST v2", async () => {
+  const { client, call, create } = await v2Client();
+  const template = await call("DELETE", "/templates/nobody");
+  expect(template).toMatchObject({ status: 404, body: { detail: expect.stringMatching(/^id: /) } });
+  const keys = Array.from({ length: 400 }, (_, index) => `ssh-ed25519 AAAA${index}${"x".repeat(1_000)} me`);
+  const refused = await call("PUT", "/account/ssh-keys", { keys });
+  expect(refused).toMatchObject({ status: 422, body: { detail: expect.stringMatching(/^keys: /) } });
+  const registry = await call("GET", "/registries/nobody");
+  expect(registry).toMatchObject({ status: 404, body: { detail: expect.not.stringContaining("{") } });
+  const workers = await call("PATCH", `/serverless/${(await create()).id}`, { workers: { min: 4 } });
+  expect(workers).toMatchObject({ status: 400, body: { detail: expect.not.stringContaining("workersM") } });
+  const logs = await client.call("GET", `/v2/serverless/${(await create()).id}/workers/w/logs?colour=red`);
+  expect(logs).toMatchObject({ status: 422, body: { detail: expect.stringMatching(/^query: /) } });
 });
 
 test("lists are read page by page", async () => {
@@ -483,6 +565,8 @@ describe("pods", () => {
     [{ name: "x", image: "a:1", gpu: GPU, cpu: { id: "cpu3c", vcpuCount: 2 } }, 422, "gpu"],
     [{ name: "x", image: "a:1", gpu: { id: "L4" } }, 422, "gpu.id"],
     [{ name: "x", image: "a:1", gpu: GPU, ports: ["80/udp"] }, 422, "ports"],
+    [{ name: "x", image: "a:1", gpu: GPU, ports: ["80/http,22/tcp"] }, 422, "ports[0]"],
+    [{ name: "x", image: "a:1", cpu: { id: "cpu3c", vcpuCount: 1 } }, 422, "cpu.vcpuCount"],
     [{ name: "x", image: "a:1", gpu: GPU, mounts: { persistent: { size: 5, path: "/w" } } }, 422, "mounts"],
     [
       { name: "x", image: "a:1", gpu: GPU, mounts: { network: [{ volumeId: "v", path: "/w" }] } },

@@ -30,6 +30,9 @@ export function oneOf<const Value extends string>(values: readonly Value[]) {
 export const stringSchema = z.string();
 export const stringsSchema = z.array(stringSchema);
 
+/** Strings that are stored as one comma list: none of them is a list itself. */
+export const entriesSchema = z.array(stringSchema.regex(/^[^,]*$/, "must be one entry, without a comma"));
+
 const GPU_TYPE_IDS: readonly string[] = GPU_TIER_NAMES.flatMap((tier) => [...GPU_TIERS[tier].models, tier]);
 
 /** Cards, and the tiers of cards that the other APIs know. */
@@ -41,11 +44,21 @@ export const nameSchema = stringSchema
   .min(1, "must not be empty")
   .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`);
 
+/** Schemas of records skip this name without an issue. */
+const SKIPPED_NAME = "__proto__";
+
+const variablesSchema = z.record(stringSchema.regex(/^[^=]+$/), stringSchema, {
+  error: ({ code }) =>
+    code === "invalid_key" ? "a name must not be empty or contain =" : "must be an object of strings",
+});
+
 export const environmentSchema = z
-  .record(stringSchema.regex(/^[^=]+$/), stringSchema, {
-    error: ({ code }) =>
-      code === "invalid_key" ? "a name must not be empty or contain =" : "must be an object of strings",
-  })
+  .preprocess((sent, context) => {
+    if (typeof sent === "object" && sent !== null && Object.hasOwn(sent, SKIPPED_NAME)) {
+      context.addIssue(`a name must not be ${SKIPPED_NAME}`);
+    }
+    return sent;
+  }, variablesSchema)
   .meta({
     description: "Environment variables of the container, by name.",
     example: { MODEL_ID: "stabilityai/sdxl-turbo" },

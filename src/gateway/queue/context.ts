@@ -103,7 +103,7 @@ export function readWait(context: QueueContext, fallbackMs: number = WAIT_DEFAUL
 export function readQuery<Schema extends z.ZodType>(context: QueueContext, schema: Schema): z.output<Schema> {
   const given = Object.entries(context.req.query()).filter(([, value]) => value !== "");
   const query = schema.safeParse(Object.fromEntries(given));
-  if (!query.success) throw invalidInput(query.error);
+  if (!query.success) throw invalidInput(query.error, "query");
   return query.data;
 }
 

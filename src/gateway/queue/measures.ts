@@ -3,6 +3,7 @@ import * as z from "zod";
 import { logPageSchema, logQuerySchema, workerLogQuerySchema } from "../../contract/agent/log.ts";
 import { healthSchema, metricsSchema } from "../../contract/job.ts";
 import {
+  METRICS_WINDOWS,
   type MetricsWindow,
   metricsWindowSchema,
   requestMetricsSchema,
@@ -14,7 +15,10 @@ import { type QueueRoute, readingRoute } from "./route.ts";
 import { logs, workerLogs } from "./streams/logs.ts";
 
 const metricsQuerySchema = z.object({
-  window: metricsWindowSchema.optional().meta({ description: "`1h` by default." }),
+  window: z
+    .enum([...METRICS_WINDOWS, ""])
+    .optional()
+    .meta({ description: "`1h` by default, and when it is empty." }),
 });
 
 export const measureRoutes: readonly QueueRoute[] = [
@@ -25,7 +29,7 @@ export const measureRoutes: readonly QueueRoute[] = [
     summary: "Read the logs of workers",
     details:
       "The newest matching lines, ordered by time. With `Accept: text/event-stream`, sends them as " +
-      "server-sent events and continues with new lines, or after `Last-Event-ID`.",
+      "server-sent events and continues with new lines, or after `Last-Event-ID`. One that is no id of these events counts as absent.",
     query: logQuerySchema,
     answer: logPageSchema,
     hasEvents: true,
@@ -78,10 +82,10 @@ export const workerLogRoutes: readonly QueueRoute[] = [
     id: "followWorkerLogs",
     summary: "Follow the logs of one worker",
     details:
-      "Server-sent events, each `{source, line, ts}`. Their ids begin with `ts`; `Last-Event-ID` takes one of them, or a time.",
-    query: workerLogQuerySchema,
+      "Server-sent events, each `{source, line, ts}`. Their ids begin with `ts`; `Last-Event-ID` takes one of them, or a time; any other counts as absent.",
+    query: workerLogQuerySchema.strict(),
     hasEvents: true,
-    errors: [400],
+    errors: [400, 422],
     serve: workerLogs,
   }),
 ];

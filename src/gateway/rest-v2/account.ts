@@ -5,7 +5,7 @@ import {
   changeAccountSettings,
   readAccount,
 } from "../../management/accounts/accounts.ts";
-import { parseInput } from "../../management/input-schemas.ts";
+import { parsePatch } from "../rest/patch.ts";
 import { v2Route } from "./route.ts";
 
 /** One line of an authorized_keys file: type, key, comment. */
@@ -35,7 +35,11 @@ export const accountRoutes = [
     example: { keys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExample me@example.com"] },
     answer: keysSchema,
     serve: async (request, { body }) => {
-      const settings = parseInput(accountSettingsSchema, { pubKey: body.keys.join("\n\n") });
+      const settings = parsePatch(
+        accountSettingsSchema,
+        { pubKey: body.keys.join("\n\n") },
+        { pubKey: "keys" },
+      );
       return { keys: keysOf((await changeAccountSettings(request, settings)).pubKey) };
     },
   }),

@@ -10,6 +10,7 @@ import { oneOf, stringSchema, wholeNumber } from "../../management/input-schemas
 import { containerFields } from "../../management/nouns/container.ts";
 import { endpointFields, endpointPatchSchema, type EndpointPatch } from "../../management/nouns/endpoint.ts";
 import { fromNested, nestedInput, nestedNames, valueAt } from "../../management/nouns/field.ts";
+import { VCPU_COUNT_MIN } from "../../management/nouns/compute.ts";
 import { mergeVariables } from "../../management/nouns/variables.ts";
 import { nestedBody } from "./nesting.ts";
 import { parsePatch, type Places } from "../rest/patch.ts";
@@ -35,13 +36,16 @@ function distinct<Entry>(list: z.ZodType<Entry[]>) {
 
 const cpuSchema = z.strictObject({
   id: oneOf(CPU_FLAVORS.map(({ id }) => id)),
-  vcpuCount: wholeNumber(1, 32),
+  vcpuCount: wholeNumber(VCPU_COUNT_MIN, 32),
 });
 
 export const scalingSchema = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("QUEUE_DELAY"),
-    queueDelay: wholeNumber(1).meta({ description: "Seconds that a job may wait." }),
+    queueDelay: z
+      .number()
+      .min(0.5, "must be at least 0.5")
+      .meta({ description: "Seconds that a job may wait, rounded up to whole ones." }),
   }),
   z.strictObject({
     type: z.literal("REQUEST_COUNT"),
@@ -54,7 +58,7 @@ const combined = {
   "gpu.pools": z.array(oneOf(GPU_TIER_NAMES)).min(1).optional().meta({
     description: "Pools of cards in order of preference; a new endpoint that names none takes any.",
   }),
-  "gpu.excludedTypes": distinct(z.array(stringSchema)).optional().meta({
+  "gpu.excludedTypes": distinct(z.array(stringSchema.trim())).optional().meta({
     description: "Cards of these pools that are left out.",
     uniqueItems: true,
   }),
@@ -197,7 +201,7 @@ function requireExclusionsInPools(pools: readonly GpuTier[], excluded: readonly 
 
 function scalerOf({ scaling }: Combined): object {
   if (!scaling) return {};
-  const scalerValue = scaling.type === "QUEUE_DELAY" ? scaling.queueDelay : scaling.requestCount;
+  const scalerValue = scaling.type === "QUEUE_DELAY" ? Math.ceil(scaling.queueDelay) : scaling.requestCount;
   return { scalerType: scaling.type, scalerValue };
 }
 

@@ -8,6 +8,7 @@ import { writeStartCommand } from "../../management/endpoints/start-command.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { oneOf, stringSchema, wholeNumber } from "../../management/input-schemas.ts";
 import { fromNested, nestedInput, nestedNames } from "../../management/nouns/field.ts";
+import { cudaVersionsSchema, VCPU_COUNT_MIN } from "../../management/nouns/compute.ts";
 import {
   podCreationFields,
   podCreationSchema,
@@ -39,14 +40,14 @@ export const podPlaces = {
 const gpuSchema = z.strictObject({
   id: stringSchema.min(1).meta({ description: "A GPU type.", example: "NVIDIA GeForce RTX 4090" }),
   count: wholeNumber(1, 64).default(1),
-  allowedCudaVersions: z.array(z.string()).max(50).optional(),
+  allowedCudaVersions: cudaVersionsSchema.optional(),
   minCudaVersion: z.string().optional(),
   minVcpuCountPerGpu: wholeNumber(0, 1_000).optional(),
   minRamPerGpu: wholeNumber(0, 10_000).optional().meta({ description: "GB." }),
 });
 const cpuSchema = z.strictObject({
   id: oneOf(CPU_FLAVORS.map(({ id }) => id)),
-  vcpuCount: wholeNumber(1, 32),
+  vcpuCount: wholeNumber(VCPU_COUNT_MIN, 32),
 });
 const mountsSchema = z.strictObject({
   persistent: z.strictObject({ size: wholeNumber(10, 1_000_000), path: stringSchema }).optional(),

@@ -96,7 +96,8 @@ export const templateRoutes = [
     summary: "Delete a template",
     details: "Refused while an endpoint uses it.",
     errors: REMOVE,
-    serve: async (request, { params }) => await deleteTemplateById(request, params.id),
+    serve: async (request, { params }) =>
+      await withPlaces({ templateId: "id" }, async () => deleteTemplateById(request, params.id)),
   }),
 ];
 

@@ -10,15 +10,8 @@ import {
 import { podNotFoundToTerminate } from "../../management/pods/pod-errors.ts";
 import { showPod, type ShownPod } from "../../management/pods/pod-view.ts";
 import { hasErrorCode } from "../../contract/errors.ts";
-import {
-  idSchema,
-  oneOf,
-  optional,
-  parseInput,
-  stringSchema,
-  wholeNumber,
-} from "../../management/input-schemas.ts";
-import { CUDA_VERSIONS } from "../../management/nouns/compute.ts";
+import { idSchema, optional, parseInput, stringSchema, wholeNumber } from "../../management/input-schemas.ts";
+import { cudaVersionsSchema } from "../../management/nouns/compute.ts";
 import { podPatchSchema } from "../../management/nouns/pod.ts";
 import { withInput, withoutArguments, type GraphqlContext } from "../context.ts";
 import { readCpuPod, readGpuPod } from "./pod-input.ts";
@@ -31,7 +24,7 @@ const editSchema = podPatchSchema.extend({ podId: idSchema });
 const resumeSchema = z.object({
   podId: idSchema,
   gpuCount: optional(wholeNumber(0, 64)),
-  allowedCudaVersions: optional(z.array(oneOf(CUDA_VERSIONS)).max(CUDA_VERSIONS.length)),
+  allowedCudaVersions: optional(cudaVersionsSchema),
 });
 const bidSchema = resumeSchema.extend({
   bidPerGpu: optional(z.number().min(0, "must not be negative").max(1_000_000)),

@@ -40,7 +40,7 @@ export function mergeSettings(stored: EndpointSettings, patch: EndpointPatch): E
   if (merged.workersMin > merged.workersMax) {
     throw new ServiceError(
       "invalid_input",
-      `workersMin: ${merged.workersMin} must not be above workersMax, which is ${merged.workersMax}`,
+      `workersMin: ${merged.workersMin} must not be above the maximum, which is ${merged.workersMax}`,
     );
   }
   if (merged.type === "LB" && merged.scalerType !== "REQUEST_COUNT") {

@@ -7,6 +7,7 @@ import { modelsOfGpuIds, readGpuIds, unknownExclusion } from "../../catalog/gpu-
 import {
   blankIsAbsent,
   cpuFlavorIdsSchema,
+  entriesSchema,
   gpuTypeIdsSchema,
   stringsSchema,
   zeroIsAbsent,
@@ -56,6 +57,9 @@ const locationsSchema = commaList(
 /** vCPUs of a CPU worker that asks for no number of them. */
 export const VCPU_COUNT_DEFAULT = 2;
 
+/** The least that typed clients of REST v2 know; the other APIs have CPU workers with one. */
+export const VCPU_COUNT_MIN = 2;
+
 /** CPU flavors and vCPUs of sizes such as cpu5c-4-8. */
 export function cpuSizes(instanceIds: readonly string[]): {
   readonly flavors: string[];
@@ -72,21 +76,27 @@ function dataCentersAt(location: string): readonly string[] {
   return dataCentersOf(location).map(({ id }) => id);
 }
 
-/** Clients refuse answers with any other version. */
-export const CUDA_VERSIONS = ["11.8", ...Array.from({ length: 10 }, (_, minor) => `12.${minor}`), "13.0"];
+const CUDA_VERSION = /^\d{1,3}\.\d{1,3}$/;
+
+/** Any version, so that hosts with drivers newer than this code can be named. */
+export const cudaVersionSchema = z.string().regex(CUDA_VERSION, "must be a CUDA version such as 12.8");
+export const cudaVersionsSchema = z.array(cudaVersionSchema).max(50, "must have at most 50 versions");
+
+const CUDA_VERSIONS_META = { description: "Acceptable CUDA versions; empty means any.", example: ["12.8"] };
+const DATA_CENTERS_META = { description: "Data centers of workers; empty means any.", example: ["EU-RO-1"] };
 
 /** Acceptable CUDA versions of hosts. */
 export const cudaVersionsField = {
   type: "String",
   input: "Comma list such as 12.8,13.0; empty means any.",
   output: "Comma list; null means any.",
-  patch: clearable(commaList((version) => CUDA_VERSIONS.includes(version), CUDA_VERSIONS.join(", "))),
+  patch: clearable(commaList((version) => CUDA_VERSION.test(version), "versions such as 12.8")),
   default: null,
   v2: {
     name: "allowedCudaVersions",
-    input: stringsSchema.optional().meta({ example: ["12.8"] }),
+    input: cudaVersionsSchema.optional().meta(CUDA_VERSIONS_META),
     toPatch: joinList,
-    output: z.array(z.string()),
+    output: z.array(z.string()).meta(CUDA_VERSIONS_META),
     toOutput: splitList,
   },
 };
@@ -135,16 +145,16 @@ export const computeFields = {
     workerTrait: true,
     rest: {
       name: "dataCenterIds",
-      input: stringsSchema.nullish().meta({ example: ["EU-RO-1"] }),
+      input: stringsSchema.nullish().meta(DATA_CENTERS_META),
       toPatch: joinList,
-      output: z.array(z.string()),
+      output: z.array(z.string()).meta(DATA_CENTERS_META),
       toOutput: (locations: string | null) => splitList(locations).flatMap(dataCentersAt),
     },
     v2: {
       name: "dataCenterIds",
-      input: stringsSchema.optional().meta({ example: ["EU-RO-1"] }),
+      input: entriesSchema.optional().meta(DATA_CENTERS_META),
       toPatch: joinList,
-      output: z.array(z.string()),
+      output: z.array(z.string()).meta(DATA_CENTERS_META),
       toOutput: (locations: string | null) => splitList(locations).flatMap(dataCentersAt),
     },
   },
@@ -152,9 +162,9 @@ export const computeFields = {
     ...cudaVersionsField,
     workerTrait: true,
     rest: {
-      input: stringsSchema.nullish().meta({ example: ["12.8"] }),
+      input: stringsSchema.nullish().meta(CUDA_VERSIONS_META),
       toPatch: joinList,
-      output: z.array(z.string()),
+      output: z.array(z.string()).meta(CUDA_VERSIONS_META),
       toOutput: splitList,
     },
     v2: { ...cudaVersionsField.v2, name: "gpu.allowedCudaVersions" },
@@ -162,7 +172,7 @@ export const computeFields = {
   minCudaVersion: {
     type: "String",
     input: "Such as 12.8; empty means any.",
-    patch: clearable(oneOf(CUDA_VERSIONS)),
+    patch: clearable(cudaVersionSchema),
     default: null,
     workerTrait: true,
     rest: {

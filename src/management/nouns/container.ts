@@ -3,6 +3,7 @@ import * as z from "zod";
 import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
 import {
   blankIsAbsent,
+  entriesSchema,
   environmentSchema as restEnvironmentSchema,
   stringsSchema,
   zeroIsAbsent,
@@ -19,6 +20,9 @@ import {
 import type { Fields } from "./field.ts";
 
 const PORT_MAX = 65_535;
+
+/** Of ports where they are a list of strings. */
+export const PORTS_META = { description: "Each `<port>/<protocol>`; protocols: http, tcp." };
 
 export const portsSchema = z.string().transform((ports, context) => {
   const entries = ports
@@ -120,16 +124,16 @@ export const containerFields = {
     default: "",
     workerTrait: true,
     rest: {
-      input: stringsSchema.nullish().meta({ example: ["8000/http"] }),
+      input: stringsSchema.nullish().meta({ ...PORTS_META, example: ["8000/http"] }),
       toPatch: (ports: readonly string[] | null | undefined) => ports?.join(","),
-      output: z.array(z.string()),
+      output: z.array(z.string()).meta(PORTS_META),
       toOutput: splitList,
     },
     v2: {
       name: "ports",
-      input: stringsSchema.optional().meta({ example: ["8000/http"] }),
+      input: entriesSchema.optional().meta({ ...PORTS_META, example: ["8000/http"] }),
       toPatch: (ports: readonly string[] | undefined) => ports?.join(","),
-      output: z.array(z.string()),
+      output: z.array(z.string()).meta(PORTS_META),
       toOutput: splitList,
     },
   },

@@ -82,6 +82,15 @@ const executionTimeoutSchema = z.preprocess(
   wholeNumber(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS).optional(),
 );
 
+const timeoutRange = `must be 0 or between ${EXECUTION_TIMEOUT_MIN_MS} and ${EXECUTION_TIMEOUT_MAX_MS}`;
+const restTimeoutSchema = z.union(
+  [
+    z.literal(0),
+    z.int().min(EXECUTION_TIMEOUT_MIN_MS, timeoutRange).max(EXECUTION_TIMEOUT_MAX_MS, timeoutRange),
+  ],
+  timeoutRange,
+);
+
 type EndpointRow = typeof endpoint.$inferSelect;
 type Column = keyof EndpointRow;
 
@@ -191,7 +200,7 @@ export const endpointFields = {
     output: "For jobs that set no other.",
     patch: executionTimeoutSchema,
     default: EXECUTION_TIMEOUT_DEFAULT_MS,
-    rest: { input: wholeNumber(0).nullish(), output: z.int() },
+    rest: { input: restTimeoutSchema.nullish(), output: z.int() },
     v2: {
       name: "timeout",
       input: wholeNumber(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS).optional(),

@@ -140,7 +140,7 @@ type BodyKind = "creation" | "update";
 export function restInput(table: Fields, kind: BodyKind): Record<string, z.ZodType> {
   return collect(table, (name, { input: description, rest }) => {
     const schema = kind === "creation" ? (rest?.creation ?? rest?.input) : rest?.input;
-    return [rest?.name ?? name, description === undefined ? schema : schema?.meta({ description })];
+    return [rest?.name ?? name, described(schema, description)];
   });
 }
 
@@ -148,7 +148,7 @@ export function restInput(table: Fields, kind: BodyKind): Record<string, z.ZodTy
 export function restOutput(table: Fields): Record<string, z.ZodType> {
   return collect(table, (name, { output: description, rest }) => [
     rest?.name ?? name,
-    description === undefined ? rest?.output : rest?.output?.meta({ description }),
+    described(rest?.output, description),
   ]);
 }
 
@@ -188,7 +188,7 @@ export type NestedShape = Readonly<Record<string, z.ZodType>>;
 export function nestedInput(table: Fields, kind: BodyKind): NestedShape {
   return collect(table, (name, { input: description, v2 }) => {
     const schema = kind === "creation" ? (v2?.creation ?? v2?.input) : v2?.input;
-    return [v2?.name ?? name, description === undefined ? schema : schema?.meta({ description })];
+    return [v2?.name ?? name, described(schema, description)];
   });
 }
 
@@ -196,7 +196,7 @@ export function nestedInput(table: Fields, kind: BodyKind): NestedShape {
 export function nestedOutput(table: Fields): NestedShape {
   return collect(table, (name, { output: description, v2 }) => [
     v2?.name ?? name,
-    description === undefined ? v2?.output : v2?.output?.meta({ description }),
+    described(v2?.output, description),
   ]);
 }
 
@@ -233,6 +233,13 @@ export function valueAt(body: object, place: string): unknown {
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
+}
+
+/** With the description of the field, unless REST has a form with another one. */
+function described(schema: z.ZodType | undefined, description: string | undefined): z.ZodType | undefined {
+  return description === undefined || schema?.description !== undefined
+    ? schema
+    : schema?.meta({ description });
 }
 
 /** The table determines what its functions take: each gets values of its own field only. */

@@ -6,6 +6,7 @@ import { POD_PORTS_MAX, POD_SYMMETRIC_PORT_MAX, POD_SYMMETRIC_PORT_MIN } from ".
 import {
   blankIsAbsent,
   cpuFlavorIdsSchema,
+  entriesSchema,
   gpuTypeIdsSchema,
   nameSchema as restNameSchema,
   stringsSchema,
@@ -23,7 +24,8 @@ import {
   wholeNumber,
 } from "../input-schemas.ts";
 import { momentSchema } from "../accounts/usage-report.ts";
-import { CUDA_VERSIONS, instanceIdSchema } from "./compute.ts";
+import { cudaVersionSchema, cudaVersionsSchema, instanceIdSchema } from "./compute.ts";
+import { PORTS_META } from "./container.ts";
 import { patchShape, restInput, type Fields } from "./field.ts";
 import { templateFields } from "./template.ts";
 
@@ -80,7 +82,11 @@ const mountPathSchema = z
 const portsInRest = z
   .union([stringsSchema, stringSchema], "must be a list of strings such as 8888/http")
   .nullish()
-  .meta({ override: { type: "array", items: { type: "string" } }, example: ["8888/http", "22/tcp"] });
+  .meta({
+    ...PORTS_META,
+    override: { type: "array", items: { type: "string" } },
+    example: ["8888/http", "22/tcp"],
+  });
 
 const { imageName, containerDiskInGb, dockerArgs, env, containerRegistryAuthId } = templateFields;
 
@@ -116,14 +122,14 @@ export const podFields = {
       input: portsInRest,
       toPatch: joinPorts,
       default: ["8888/http", "22/tcp"],
-      output: z.array(z.string()),
+      output: z.array(z.string()).meta(PORTS_META),
       toOutput: splitList,
     },
     v2: {
       name: "ports",
-      input: stringsSchema.optional().meta({ example: ["22/tcp"] }),
+      input: entriesSchema.optional().meta({ ...PORTS_META, example: ["22/tcp"] }),
       toPatch: joinPorts,
-      output: z.array(z.string()),
+      output: z.array(z.string()).meta(PORTS_META),
       toOutput: splitList,
     },
   },
@@ -212,8 +218,8 @@ const placeShape = {
   minMemoryInGb: optional(gigabytes(0)),
   dataCenterIds: optional(z.array(dataCenterSchema())),
   countryCodes: optional(z.array(countrySchema())),
-  allowedCudaVersions: optional(z.array(oneOf(CUDA_VERSIONS)).max(CUDA_VERSIONS.length)),
-  minCudaVersion: optionalNonEmpty(oneOf(CUDA_VERSIONS)),
+  allowedCudaVersions: optional(cudaVersionsSchema),
+  minCudaVersion: optionalNonEmpty(cudaVersionSchema),
   supportPublicIp: optional(z.boolean()),
   isInterruptible: optional(z.boolean()),
   bidPerGpu: optional(z.number().min(0, "must not be negative").max(1_000_000)),

@@ -115,6 +115,6 @@ async function sealLogin(context: RequestContext, rowId: string, login: Registry
 function notFound(id: string, field: string): ServiceError {
   return new ServiceError(
     "registry_auth_not_found",
-    `${field}: registry credential '${id}' was not found; myself { containerRegistryCreds { id name } } lists yours`,
+    `${field}: registry credential '${id}' was not found; check the id`,
   );
 }

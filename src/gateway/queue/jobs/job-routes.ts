@@ -80,10 +80,10 @@ const streamRoute = jobRoute("stream", {
     "`Last-Event-ID`.",
   query: wait(`${STREAM_HOLD_MS} by default.`),
   headers: z.object({
-    "Last-Event-ID": z
-      .string()
-      .optional()
-      .meta({ description: "Id of the last event that the client has received." }),
+    "Last-Event-ID": z.string().optional().meta({
+      description:
+        "Id of the last event that the client has received. One that is no positive number counts as absent.",
+    }),
   }),
   answer: streamReplySchema,
   hasEvents: true,

@@ -51,7 +51,7 @@ export async function logs(context: QueueContext): Promise<Response> {
  * as `Last-Event-ID`, alone or before a slash, is as good as `since`.
  */
 export async function workerLogs(context: QueueContext): Promise<Response> {
-  const query = readQuery(context, workerLogQuerySchema);
+  const query = readQuery(context, workerLogQuerySchema.strict());
   const workerId = context.req.param("workerId") ?? "";
   const since = resumedAt(context.req.header("Last-Event-ID") ?? "") ?? query.since;
   const owner = ownerOf(context);
