@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { itemsOf } from "./conversion.ts";
-import { sourceEndpointSchema } from "./source-schemas.ts";
+import { sourceEndpointSchema, sourceTemplateSchema } from "./source-schemas.ts";
 
 const ENDPOINT = {
   id: "ep",
@@ -71,4 +71,14 @@ test.each([
   [{ dataCenterIds: ["US-KS-2"] }, "US-KS-2"],
 ])("%j has a note that names %s", (changes, word) => {
   expect(converted(changes).notes.join()).toContain(word);
+});
+
+test("of templates with one name the first is migrated", () => {
+  const template = (id: string, name: string) =>
+    sourceTemplateSchema.parse({ id, name, image: "a:1", serverless: true, public: false });
+  const items = itemsOf({
+    ...NOTHING,
+    templates: [template("a", "t"), template("b", "t"), template("c", "u")],
+  });
+  expect(items.map(({ problem }) => problem?.includes("a,"))).toEqual([undefined, true, undefined]);
 });

@@ -38,9 +38,27 @@ export function itemsOf(account: SourceAccount): readonly Item[] {
       problem: "delegated access to ECR is not offered: create a credential by hand",
     })),
     ...account.networkVolumes.map(volumeItem),
-    ...account.templates.map(templateItem),
+    ...namedOnce(account.templates.map(templateItem)),
     ...account.endpoints.map((endpoint) => endpointItem(endpoint, extras.get(endpoint.id))),
   ];
+}
+
+/** Of several with one name the first is migrated: an account has each name once. */
+function namedOnce(items: readonly Item[]): readonly Item[] {
+  const first = new Map(
+    items
+      .filter(({ problem }) => problem === undefined)
+      .toReversed()
+      .map((item) => [item.name, item]),
+  );
+  return items.map((item) =>
+    item.problem !== undefined || first.get(item.name) === item
+      ? item
+      : {
+          ...item,
+          problem: `another one, ${first.get(item.name)?.sourceId}, has this name: rename one of them`,
+        },
+  );
 }
 
 function plainItem(kind: "secret" | "registry", sourceId: string, name: string): Item {

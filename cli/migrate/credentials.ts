@@ -9,29 +9,40 @@ import type { Credential } from "./target.ts";
 export class Credentials {
   readonly #cli: Cli;
   readonly #entries: Readonly<Record<string, string | undefined>>;
+  readonly #names: VariableNames;
 
-  private constructor(cli: Cli, entries: Readonly<Record<string, string | undefined>>) {
+  private constructor(
+    cli: Cli,
+    items: readonly Item[],
+    entries: Readonly<Record<string, string | undefined>>,
+  ) {
     this.#cli = cli;
     this.#entries = entries;
+    this.#names = new VariableNames(items);
   }
 
-  /** `path` is a file in the form of `.env`. */
-  static async open(cli: Cli, path: string | undefined): Promise<Credentials> {
-    if (path === undefined) return new Credentials(cli, {});
+  /** `path` is a file in the form of `.env`; `items` are all that it may have credentials for. */
+  static async open(cli: Cli, items: readonly Item[], path: string | undefined): Promise<Credentials> {
+    if (path === undefined) return new Credentials(cli, items, {});
     const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
       throw new Failure(`The file of --secrets-from cannot be read: ${error.message}`);
     });
     const entries = parseEnv(text);
     for (const value of Object.values(entries)) if (value) cli.hide?.(value);
-    return new Credentials(cli, entries);
+    return new Credentials(cli, items, entries);
   }
 
   /** The credential for a secret or a registry, when the file has it. */
   fromFile(item: Item): Credential | undefined {
-    const [first, second] = variablesOf(item).map((name) => this.#entries[name]);
+    const [first, second] = this.variablesOf(item).map((name) => this.#entries[name]);
     if (!first) return undefined;
     if (item.kind === "secret") return { value: first };
     return second ? { username: first, password: second } : undefined;
+  }
+
+  /** The names that the file has for it. */
+  variablesOf(item: Item): readonly string[] {
+    return this.#names.of(item);
   }
 
   /** Undefined where there is no terminal, and for an empty answer. */
@@ -46,9 +57,39 @@ export class Credentials {
   }
 }
 
-/** Names in the file: a secret's own, and REGISTRY_<NAME>_USERNAME and …_PASSWORD. */
-export function variablesOf({ kind, name }: Item): readonly string[] {
-  if (kind === "secret") return [name];
-  const word = name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
+/**
+ * Names in the file: a secret's own, and REGISTRY_<NAME>_USERNAME and …_PASSWORD; with <NAME>__<ID> where the names would
+ * be those of something else as well.
+ */
+export class VariableNames {
+  readonly #users = new Map<string, number>();
+
+  constructor(items: readonly Item[]) {
+    for (const name of items.filter(({ kind }) => CREDENTIAL_KINDS.includes(kind)).flatMap(plainNames)) {
+      this.#users.set(name, (this.#users.get(name) ?? 0) + 1);
+    }
+  }
+
+  of(item: Item): readonly string[] {
+    const names = plainNames(item);
+    const isShared = names.some((name) => (this.#users.get(name) ?? 0) > 1);
+    // Two underscores are in no plain name; the id stands as it is, since ids may differ in case alone.
+    return item.kind === "registry" && isShared
+      ? registryNames(`${wordOf(item.name)}__${item.sourceId}`)
+      : names;
+  }
+}
+
+const CREDENTIAL_KINDS: readonly string[] = ["secret", "registry"];
+
+function plainNames({ kind, name }: Item): readonly string[] {
+  return kind === "secret" ? [name] : registryNames(wordOf(name));
+}
+
+function registryNames(word: string): readonly string[] {
   return [`REGISTRY_${word}_USERNAME`, `REGISTRY_${word}_PASSWORD`];
+}
+
+function wordOf(name: string): string {
+  return name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
 }

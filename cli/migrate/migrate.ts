@@ -31,7 +31,7 @@ export async function migrateAccount(cli: Cli, options: MigrateOptions): Promise
     return read;
   });
   const items = itemsOf(account);
-  const credentials = await Credentials.open(cli, options.secretsFrom);
+  const credentials = await Credentials.open(cli, items, options.secretsFrom);
   const record = new RecordFile(cli, access.url, service.url);
   await record.read();
   const title = applies ? `Creating what ${service.url} lacks` : `Comparing with ${service.url}`;

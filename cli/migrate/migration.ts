@@ -2,7 +2,7 @@
 import { referencedSecrets } from "../../src/domain/accounts/secret-reference.ts";
 import { ServiceFailure, type Service } from "../service/service.ts";
 import type { Step } from "../core/terminal.ts";
-import { type Credentials, variablesOf } from "./credentials.ts";
+import type { Credentials } from "./credentials.ts";
 import { KINDS, pendingId, planItems, withReferences, type Item, type Planned } from "./plan.ts";
 import type { RecordFile } from "./record-file.ts";
 import { checkItem, createItem, readTarget } from "./target.ts";
@@ -76,7 +76,7 @@ async function create({ service, record, credentials, applies }: Migration, item
   const needsCredential = item.kind === "secret" || item.kind === "registry";
   const stored = needsCredential ? credentials.fromFile(item) : undefined;
   const isOpen = needsCredential && stored === undefined;
-  const request = `you must enter it: ${variablesOf(item).join(" and ")} in the file of --secrets-from, or at a terminal`;
+  const request = `you must enter it: ${credentials.variablesOf(item).join(" and ")} in the file of --secrets-from, or at a terminal`;
   if (!applies) {
     const rejection = await checkItem(service, item, stored).catch(messageOf);
     if (rejection !== undefined) return { action: "refused", targetId: null, notes: [rejection] };

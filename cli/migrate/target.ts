@@ -59,7 +59,8 @@ export async function readTarget(service: Service): Promise<Readonly<Record<Kind
     secret: myself.secrets.map(toPresent),
     registry: myself.containerRegistryCreds.map(toPresent),
     volume: myself.networkVolumes.map(toPresent),
-    template: myself.podTemplates.map(toPresent),
+    // The old service shows a template without category as NVIDIA, as REST does here.
+    template: myself.podTemplates.map((one) => toPresent({ ...one, category: one["category"] ?? "NVIDIA" })),
     endpoint: myself.endpoints
       .filter(({ flashEnvironmentId }) => flashEnvironmentId === null)
       .map((endpoint) => toPresent(flattened(endpoint))),

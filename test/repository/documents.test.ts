@@ -23,6 +23,8 @@ import {
   type Block,
   inlineCode,
   type MarkdownDocument,
+  hasCommands,
+  parseDocument,
   readDocument,
   readDocuments,
   relativeLinks,
@@ -179,10 +181,24 @@ describe("commands", () => {
   const SKELETON = "cli/configuration/skeleton/README.md";
 
   test("every block of commands is run by a test, or says why not", ({ expect }) => {
-    const unmarked = blocksOf(/^(?:sh|bash|console|shell|zsh)$/)
-      .filter(([{ path }, { tests, notRun }]) => path !== SKELETON && tests.length === 0 && !notRun)
+    const unmarked = blocksOf(/./)
+      .filter(([{ path }, block]) => path !== SKELETON && hasCommands(block))
+      .filter(([, { tests, notRun }]) => tests.length === 0 && !notRun)
       .map(([document, block]) => place(document, block));
     expect(unmarked).toEqual([]);
+  });
+
+  test.for([
+    ["```sh", "ls", true],
+    ["~~~sh", "ls", true],
+    ["```shell-session", "$ ls", true],
+    ["```text", "$ ls\nfile", true],
+    ["```text", "file", false],
+    ["```json", "$ ls", false],
+  ] as const)("a block %s of %j has commands: %s", ([fence, text, isExpected], { expect }) => {
+    const { blocks } = parseDocument("page.md", `${fence}\n${text}\n${fence.slice(0, 3)}\n`);
+    expect(blocks).toMatchObject([{ text }]);
+    expect(blocks.map(hasCommands)).toEqual([isExpected]);
   });
 
   test("every block has a language, and every mark stands for a test that runs it", ({ expect }) => {

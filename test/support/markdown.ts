@@ -23,7 +23,8 @@ export type MarkdownDocument = {
   readonly headings: readonly string[];
 };
 
-const FENCE = /^ *```/;
+const FENCE = /^ *(```|~~~)/;
+const SHELL = /^(?:sh|bash|zsh|shell|console|shell-?session|sh-session)$/;
 const TEST_COMMENT = /^ *<!-- test: (.+) -->$/;
 const NOT_RUN_COMMENT = /^ *<!-- not run: (.+) -->$/;
 
@@ -46,20 +47,21 @@ export function blocksOfTest({ blocks }: MarkdownDocument, name: string): readon
   return blocks.filter(({ tests }) => tests.includes(name));
 }
 
-function parseDocument(path: string, text: string): MarkdownDocument {
+export function parseDocument(path: string, text: string): MarkdownDocument {
   const prose: string[] = [];
   const blocks: Block[] = [];
   const lines = text.split("\n");
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] ?? "";
-    if (!FENCE.test(line)) {
+    const fence = FENCE.exec(line)?.[1];
+    if (fence === undefined) {
       prose.push(line);
       continue;
     }
-    const end = lines.findIndex((other, index) => index > at && FENCE.test(other));
+    const end = lines.findIndex((other, index) => index > at && FENCE.exec(other)?.[1] === fence);
     const before = lines.slice(0, at).findLast((other) => other !== "") ?? "";
     blocks.push({
-      language: line.replaceAll(/[ `]/g, ""),
+      language: line.replaceAll(/[ `~]/g, ""),
       text: lines.slice(at + 1, end).join("\n"),
       line: at + 1,
       tests: TEST_COMMENT.exec(before)?.[1]?.split(", ") ?? [],
@@ -69,6 +71,11 @@ function parseDocument(path: string, text: string): MarkdownDocument {
   }
   const headings = prose.filter((line) => /^#+ /.test(line)).map((line) => line.replace(/^#+ /, ""));
   return { path, prose: prose.join("\n"), blocks, headings };
+}
+
+/** Whether a reader would type what the block shows: it is one of a shell, or a transcript with prompts. */
+export function hasCommands({ language, text }: Block): boolean {
+  return SHELL.test(language) || (/^(?:text|txt|plain|)$/.test(language) && /^ *\$ \S/m.test(text));
 }
 
 /** The anchor that GitHub gives a heading. */

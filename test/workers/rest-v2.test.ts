@@ -209,6 +209,24 @@ test("an endpoint that shares a template gets a separate one with its first chan
   expect((await call("GET", `/templates/${template.id}`)).body).toMatchObject({ env: {} });
 });
 
+test.for([
+  ["NVIDIA GeForce RTX 3090", ["AMPERE_24"], ["NVIDIA RTX A5000", "NVIDIA L4", "NVIDIA A10", "NVIDIA A30"]],
+  ["ADA_24,-NVIDIA L4", ["ADA_24"], undefined],
+  ["ADA_48_PRO, ADA_24,-NVIDIA L40", ["ADA_48_PRO", "ADA_24"], ["NVIDIA L40"]],
+] as const)("cards selected as %s elsewhere are shown as pools that a change takes", async (selection) => {
+  const [gpuIds, pools, excludedTypes] = selection;
+  const { client, call } = await v2Client();
+  const template = 'template: { imageName: "acme/s:1" }';
+  const { saveEndpoint } = await client.graphql<{ saveEndpoint: { id: string } }>(
+    `mutation { saveEndpoint(input: { name: "old", gpuIds: "${gpuIds}", ${template} }) { id } }`,
+  );
+  const path = `/serverless/${saveEndpoint.id}`;
+  const { gpu } = (await call("GET", path)).body;
+  expect([gpu.pools, gpu.excludedTypes]).toEqual([pools, excludedTypes]);
+  const sent = { pools: gpu.pools, excludedTypes: gpu.excludedTypes };
+  expect(await call("PATCH", path, { gpu: sent })).toMatchObject({ status: 200, body: { gpu: { ...gpu } } });
+});
+
 const CPU = { id: "cpu5c", vcpuCount: 2 };
 
 test.for([

@@ -1,5 +1,7 @@
 /** Endpoints as REST v2 shows them: with the settings of their containers. */
 import * as z from "zod";
+import { tierOfModel } from "../../catalog/gpu-cards.ts";
+import { readGpuIds } from "../../catalog/gpu-selection.ts";
 import type { EndpointRecord } from "../../management/endpoints/endpoints.ts";
 import { findOwnTemplates, type TemplateRecord } from "../../management/endpoints/templates.ts";
 import { attachedIds } from "../../management/endpoints/volumes.ts";
@@ -81,16 +83,13 @@ function showInstance(id: string) {
   return { id: flavor, vcpuCount: Number(vcpuCount), memory: Number(memory) };
 }
 
+/** In the form that a body takes: a single card is its pool without the others, and only cards of the pools are out. */
 function showPools(gpuIds: string) {
-  const tokens = gpuIds
-    .split(",")
-    .map((token) => token.trim())
-    .filter((token) => token !== "");
-  const excluded = tokens.filter((token) => token.startsWith("-")).map((token) => token.slice(1).trim());
-  return {
-    "gpu.pools": tokens.filter((token) => !token.startsWith("-")),
-    ...(excluded.length > 0 && { "gpu.excludedTypes": excluded }),
-  };
+  const reading = readGpuIds(gpuIds);
+  const { tiers, excludedModels } =
+    reading.kind === "selection" ? reading : { tiers: [], excludedModels: [] };
+  const excluded = excludedModels.filter((model) => tiers.some((tier) => tier === tierOfModel(model)));
+  return { "gpu.pools": tiers, ...(excluded.length > 0 && { "gpu.excludedTypes": excluded }) };
 }
 
 function showScaler({ scalerType: type, scalerValue: value }: EndpointRecord) {
