@@ -39,7 +39,7 @@ function ask(address: string, init: RequestInit = {}): Promise<Response> {
   return exports.default.fetch(address, { redirect: "manual", ...init });
 }
 
-async function refusal(address: string): Promise<[number, unknown]> {
+async function rejection(address: string): Promise<[number, unknown]> {
   const response = await ask(address);
   return [response.status, ((await response.json()) as { code: unknown }).code];
 }
@@ -94,7 +94,7 @@ describe("a request for a port of a pod", () => {
       `http://edge/pods/${podId}/22/`,
       `http://edge/pods/${podId}/x/`,
     ]) {
-      expect(await refusal(address), address).toEqual([404, "not_found"]);
+      expect(await rejection(address), address).toEqual([404, "not_found"]);
     }
     await link.heard();
     expect(link.unread).toEqual([]);
@@ -103,20 +103,20 @@ describe("a request for a port of a pod", () => {
   test("is 503 while the pod starts, and after it was stopped", async ({ expect }) => {
     const podId = await createPod();
     const address = `http://${podId}-8888.proxy.localhost/`;
-    expect(await refusal(address)).toEqual([503, "pod_not_running"]);
+    expect(await rejection(address)).toEqual([503, "pod_not_running"]);
     await host.follow();
     const link = new ScriptedLink(await host.agent.openLink(podId, "pods"));
     link.ready();
     await link.heard();
-    expect(await refusal(address)).toEqual([503, "pod_not_running"]);
+    expect(await rejection(address)).toEqual([503, "pod_not_running"]);
     await send("POST", `/pods/${podId}/stop`);
-    expect(await refusal(address)).toEqual([503, "pod_not_running"]);
+    expect(await rejection(address)).toEqual([503, "pod_not_running"]);
   });
 
   test("is 502 when nothing listens there, and the next one gets through", async ({ expect }) => {
     const { podId, link } = await runningPod();
     const address = `http://${podId}-3000.proxy.localhost/`;
-    const asked = refusal(address);
+    const asked = rejection(address);
     link.reset((await link.open()).stream, "worker_failed");
     expect(await asked).toEqual([502, "worker_failed"]);
     const again = ask(address);
