@@ -355,7 +355,7 @@ describe("creating", () => {
       client,
       `name: "e", gpuIds: "ADA_24", templateId: "${template.id}", workersMin: 4`,
     );
-    expect(limits.errors[0].message).toMatch(issueAt("workersMin", 4, "workersMax", 3));
+    expect(limits.errors[0].message).toMatch(issueAt("workersMin", 4, 3));
     const { data } = await client.send("{ myself { endpoints { id } } }");
     expect(data.myself.endpoints).toEqual([]);
   });

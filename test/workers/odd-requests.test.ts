@@ -13,6 +13,7 @@ const MOUNTS = [
   "/v2/openapi.json",
   "/v2/x",
   "/lb/x",
+  "/pods/x",
   "/v1",
   "/agent",
   "/artifacts",
