@@ -10,7 +10,7 @@ import { ObjectDatabase } from "../../src/durable/sql.ts";
 import { fleetParts } from "../../src/fleet/composition.ts";
 import { HostRegistry } from "../../src/fleet/hosts/host-registry.ts";
 import { FLEET_MIGRATIONS } from "../../src/fleet/schema.ts";
-import { reportedWorkers } from "../../src/fleet/fleet-snapshot.ts";
+import { reportedWorkers } from "../../src/fleet/worker-view.ts";
 import { openSql } from "./counted-sql.ts";
 
 const HOSTS = 1_000;

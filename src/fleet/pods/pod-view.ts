@@ -2,10 +2,10 @@
 import type { PodReport } from "../../contract/agent/agent.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
 import { resolveDataCenter } from "../../domain/placement/stock.ts";
-import { viewOfWorker } from "../fleet-snapshot.ts";
 import type { FleetStore } from "../fleet-store.ts";
 import type { HostPresence } from "../hosts/host-presence.ts";
 import type { PodHost, PodView } from "../messages.ts";
+import { viewOfWorker } from "../worker-view.ts";
 import type { PodPlacer } from "./pod-placer.ts";
 import type { PodRecord } from "./pod-store.ts";
 import type { PodWorkers } from "./pod-workers.ts";

@@ -16,7 +16,9 @@ import { shortIssues } from "../../contract/lenient-list.ts";
 import type { AssignedWorker } from "../../fleet/messages.ts";
 import type { Env } from "../../env.ts";
 import { logFailure } from "../failure-log.ts";
-import { findBlueprint, type Blueprint, type RawVariable } from "./blueprint.ts";
+import { loadBlueprint, type Blueprint, type RawVariable } from "./blueprint.ts";
+import { loadPodBlueprint } from "./pod-blueprint.ts";
+import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { CallVariables, type Called } from "./call-variables.ts";
 import { OpenedSecrets } from "./opened-secrets.ts";
 import { filledLength, fillReferences, referencedSecrets } from "../../domain/accounts/secret-reference.ts";
@@ -109,6 +111,37 @@ async function findBlueprints(
       [...versions].map(async ([key, worker]) => [key, await findBlueprint(env, accountId, worker)] as const),
     ),
   );
+}
+
+/** A template may be 1.5 MB of text and the isolate has 128 MB for everything, so the cache is bounded by text. */
+const CACHE_MAX_CHARACTERS = 8_000_000;
+
+/** By endpoint and release: what a worker is made of changes only with the release. */
+const cache = new BoundedMap<Blueprint>(
+  CACHE_MAX_CHARACTERS,
+  (blueprint) => JSON.stringify(blueprint).length,
+);
+
+/** Nothing when the endpoint or pod is gone. */
+async function findBlueprint(
+  env: Env,
+  accountId: string,
+  { endpointId, version, isPod }: Pick<AssignedWorker, "endpointId" | "version" | "isPod">,
+): Promise<Blueprint | undefined> {
+  const key = `${accountId}/${endpointId}@${version}`;
+  const cached = cache.get(key);
+  if (cached) return cached;
+  const load = isPod ? loadPodBlueprint : loadBlueprint;
+  const loaded = await load(env, accountId, endpointId);
+  if (!loaded) return undefined;
+  if (isPod) {
+    // Fleet counts starts as well; what D1 has is what shall run, unless Fleet has not heard of it yet.
+    if (loaded.version <= version) cache.set(key, loaded.blueprint);
+    return loaded.blueprint;
+  }
+  if (loaded.version !== version) return { ...loaded.blueprint, isSuperseded: true };
+  cache.set(key, loaded.blueprint);
+  return loaded.blueprint;
 }
 
 /** Characters of what may be long in an assignment. */

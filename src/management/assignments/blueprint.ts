@@ -4,11 +4,8 @@ import { LIVE_TOKEN_VARIABLE, LIVE_VARIABLE } from "../../contract/flash/flash-l
 import { openDatabase } from "../../db/database.ts";
 import { findEndpointWithTemplate, volumesOf } from "../../db/endpoints.ts";
 import type { EnvironmentVariable } from "../../db/schema.ts";
-import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { START_LIMIT_VARIABLE, startLimitMs } from "../../domain/scaling/start-limit.ts";
 import type { Env } from "../../env.ts";
-import type { AssignedWorker } from "../../fleet/messages.ts";
-import { loadPodBlueprint } from "./pod-blueprint.ts";
 import { findFlashSettings } from "./flash-settings.ts";
 
 /** A variable before its references are filled. */
@@ -48,38 +45,8 @@ export type Blueprint = {
   readonly problem?: string;
 };
 
-/** A template may be 1.5 MB of text and the isolate has 128 MB for everything, so the cache is bounded by text. */
-const CACHE_MAX_CHARACTERS = 8_000_000;
-
-/** By endpoint and release: what a worker is made of changes only with the release. */
-const cache = new BoundedMap<Blueprint>(
-  CACHE_MAX_CHARACTERS,
-  (blueprint) => JSON.stringify(blueprint).length,
-);
-
-/** Nothing when the endpoint or pod is gone. */
-export async function findBlueprint(
-  env: Env,
-  accountId: string,
-  { endpointId, version, isPod }: Pick<AssignedWorker, "endpointId" | "version" | "isPod">,
-): Promise<Blueprint | undefined> {
-  const key = `${accountId}/${endpointId}@${version}`;
-  const cached = cache.get(key);
-  if (cached) return cached;
-  const load = isPod ? loadPodBlueprint : loadBlueprint;
-  const loaded = await load(env, accountId, endpointId);
-  if (!loaded) return undefined;
-  if (isPod) {
-    // Fleet counts starts as well; what D1 has is what shall run, unless Fleet has not heard of it yet.
-    if (loaded.version <= version) cache.set(key, loaded.blueprint);
-    return loaded.blueprint;
-  }
-  if (loaded.version !== version) return { ...loaded.blueprint, isSuperseded: true };
-  cache.set(key, loaded.blueprint);
-  return loaded.blueprint;
-}
-
-async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
+/** Undefined when the endpoint is gone. */
+export async function loadBlueprint(env: Env, accountId: string, endpointId: string) {
   const database = openDatabase(env.DB);
   const found = await findEndpointWithTemplate(database, accountId, endpointId);
   if (!found) return undefined;
