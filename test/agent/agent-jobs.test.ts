@@ -97,14 +97,14 @@ describe("a job", () => {
   test("follows the last one in the round trip that reported it", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker({ env: { MOCK_LOOK_MS: "0" } });
-    for (let number = 1; number <= 50; number += 1) {
+    const isTogether = () =>
+      host.edge.exchanges.some(({ request }) => request.reports.length > 0 && request.slots.length > 0);
+    // A busy machine may run the worker too late for the round trip, again and again.
+    for (let number = 1; number <= 500 && !isTogether(); number += 1) {
       host.edge.submit(worker.endpointId, { id: `job-${number}`, input: { mock_return: number } });
+      await host.edge.report(`job-${number}`);
     }
-    await host.edge.report("job-50");
-    const reporting = host.edge.exchanges.filter(
-      ({ request }) => request.reports.length > 0 && request.slots.length > 0,
-    );
-    expect(reporting.length).toBeGreaterThan(0);
+    expect(isTogether()).toBe(true);
   });
 });
 
