@@ -253,7 +253,7 @@ describe("pods", () => {
           { ip: "127.0.0.1", isIpPublic: false, privatePort: 8888, publicPort: 8888, type: "http" },
         ],
         gpus: [
-          { id: "0", gpuUtilPercent: null, memoryUtilPercent: null },
+          { id: "0", gpuUtilPercent: 75, memoryUtilPercent: 25 },
           { id: "1", gpuUtilPercent: null, memoryUtilPercent: null },
         ],
         container: { cpuPercent: 12.5, memoryPercent: 50 },

@@ -83,6 +83,7 @@ test("a pod is created, runs, is stopped, started again and terminated", async (
     gpu: { id: POD_CARD, count: 1 },
     runtime: {
       container: { cpuPercent: 12.5 },
+      gpus: [{ id: "0", gpuUtilPercent: 75, memoryUtilPercent: 25 }],
       ports: { "22/tcp": { ip: "203.0.113.7", privatePort: 22, publicPort: 20_000 } },
     },
   });

@@ -98,7 +98,13 @@ export const podSchema = z
             }),
           )
           .meta({ description: "By the port inside and its protocol, such as `22/tcp`." }),
-        gpus: z.array(z.object({ id: z.string() })),
+        gpus: z.array(
+          z.object({
+            id: z.string(),
+            gpuUtilPercent: z.number().nullable(),
+            memoryUtilPercent: z.number().nullable(),
+          }),
+        ),
         container: z.object({
           cpuPercent: z.number().nullable(),
           memoryPercent: z.number().nullable(),

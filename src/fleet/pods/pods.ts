@@ -8,7 +8,7 @@ import { changePod, dueChange, newPod, type StopReason } from "../../domain/pods
 import { needsSamePlace, requirementOf, volumeMbOf } from "../../domain/pods/pod-requirement.ts";
 import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
 import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
-import type { HostPresence } from "../hosts/host-presence.ts";
+import type { HostPresence, TelemetryCache } from "../hosts/host-presence.ts";
 import type { PodChangeCall, PodOutcome, PodView } from "../messages.ts";
 import type { PodPlacer } from "./pod-placer.ts";
 import type { PodRecord, PodStore } from "./pod-store.ts";
@@ -20,6 +20,7 @@ type PodsParts = {
   readonly podStore: PodStore;
   readonly pools: HostPools;
   readonly presence: HostPresence;
+  readonly telemetry: TelemetryCache;
   readonly revisions: HostRevisions;
   readonly podWorkers: PodWorkers;
   readonly podPlacer: PodPlacer;

@@ -104,8 +104,12 @@ function machineOf(record: PodRecord, { podId, host, worker }: PodView) {
 }
 
 function runtimeOf(record: PodRecord, view: PodView, uptimeInSeconds: number) {
-  const gpus = (view.worker?.gpuModels ?? []).map((_, index) => ({ id: `${index}` }));
-  const { cpuPercent, memoryPercent } = view;
+  const { cpuPercent, memoryPercent, gpuUse } = view;
+  const gpus = (view.worker?.gpuModels ?? []).map((_, index) => ({
+    id: `${index}`,
+    gpuUtilPercent: gpuUse[index]?.utilPercent ?? null,
+    memoryUtilPercent: gpuUse[index]?.memoryPercent ?? null,
+  }));
   return { uptimeInSeconds, ports: showPorts(record, view), gpus, container: { cpuPercent, memoryPercent } };
 }
 
