@@ -22,6 +22,7 @@ import { TelemetryWatch } from "./telemetry/telemetry-watch.ts";
 import { TIMING, type Timing } from "./core/timing.ts";
 import { podEnvironment, workerEnvironment } from "./worker/environment.ts";
 import { PodStore, PUBLIC_PORTS_DEFAULT, type PortRange } from "./pods/pod-store.ts";
+import { Tunnels } from "./tunnel/tunnels.ts";
 import { Workers } from "./worker/workers.ts";
 import { listenOnFixedPort } from "./worker-server/fixed-port.ts";
 import { EdgeRelay } from "./worker-server/edge-relay.ts";
@@ -66,6 +67,7 @@ export class Agent {
   readonly #exchanges = new Map<string, ExchangeLoop>();
   readonly #edge: EdgeContext;
   readonly #links: Links;
+  readonly #tunnels: Tunnels;
   readonly #presence: Presence;
   readonly #sync: SyncLoop;
   readonly #uploads: ResultUploads;
@@ -103,6 +105,11 @@ export class Agent {
     });
     const { edgeUrl, hostToken } = options;
     this.#links = new Links({ ...this.#edge, edgeUrl, hostToken, admissionControl: this.#workers });
+    this.#tunnels = new Tunnels({
+      runtime: options.runtime,
+      timing: this.#timing,
+      refusalOf: (workerId) => this.#workers.tunnelRefusal(workerId),
+    });
     this.#presence = this.#createPresence();
     this.#sync = this.#createSync();
     this.#uploads = new ResultUploads({ ...this.#edge, ledger: this.#ledger });
@@ -124,6 +131,7 @@ export class Agent {
     await options.runtime.admit(port);
     await agent.#workers.adopt({ isReachable: isSame });
     agent.#keepLinks();
+    agent.#links.openHost(agent.#tunnels);
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
     agent.#uploads.reportsChanged();
     await agent.#serveMetrics();
@@ -136,6 +144,7 @@ export class Agent {
   /** Ends this agent. Its workers stay for the next one, or are all removed. */
   async stop({ removeWorkers }: { removeWorkers: boolean }): Promise<void> {
     this.#options.log.info("agent_stopping", { removeWorkers });
+    this.#tunnels.stop();
     // While requests end, jobs continue as usual.
     await this.#links.stop(removeWorkers ? this.#timing.stopGraceMs : this.#timing.linkGraceMs);
     this.#stopping.abort();
@@ -181,6 +190,7 @@ export class Agent {
       environmentOf: (assignment, token) => this.#environmentOf(assignment, token),
       onSlotsChange: (endpointId, isWithdrawn) => this.#slotsChanged(endpointId, isWithdrawn),
       onStateChange: (isNewState) => this.#stateChanged(isNewState),
+      onContainerEnd: (workerId, reason) => this.#tunnels.workerEnded(workerId, reason),
       onAdmissionChange: (endpointId) => {
         this.#keepLinks();
         this.#links.admissionChanged(endpointId);

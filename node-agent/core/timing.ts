@@ -1,5 +1,6 @@
 import { AGENT_HOLD_MAX_MS } from "../../src/contract/limits.ts";
 import { LINK_BEAT_MS } from "../../src/link/link-messages.ts";
+import { TUNNEL_RENEWAL_MS, TUNNEL_RESUME_MS } from "../../src/tunnel/tunnel-messages.ts";
 
 /** Pause between two health probes of a worker. */
 export const HEALTH_PROBE_MS = 5_000;
@@ -54,6 +55,10 @@ export type Timing = {
   readonly linkPingMs: number;
   /** Time after which a link is tried again that the edge does not want. */
   readonly linkRefusedMs: number;
+  /** So long a tunnel is kept without a connection. */
+  readonly tunnelResumeMs: number;
+  /** A connection of a tunnel is closed after this time, and its client resumes the tunnel. */
+  readonly tunnelRenewalMs: number;
   /** Time between two looks at what the container of a pod uses. */
   readonly podUseMs: number;
   readonly edgeRetryBaseMs: number;
@@ -86,6 +91,8 @@ export const TIMING: Timing = {
   linkBeatMs: LINK_BEAT_MS,
   linkPingMs: 10_000,
   linkRefusedMs: 60_000,
+  tunnelResumeMs: TUNNEL_RESUME_MS,
+  tunnelRenewalMs: TUNNEL_RENEWAL_MS,
   podUseMs: 15_000,
   edgeRetryBaseMs: 250,
   edgeRetryCapMs: 15_000,

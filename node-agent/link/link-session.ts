@@ -1,6 +1,4 @@
 /** One open connection of a link: its streams, from the frame that opens each until it is over. */
-import { errorMessage } from "../../src/std/errors.ts";
-import type { Agent } from "node:http";
 import {
   decodeCredit,
   decodeFrames,
@@ -9,26 +7,18 @@ import {
   FRAME,
   type Frame,
   NO_PAYLOAD,
-  type OpenTarget,
 } from "../../src/link/link-frame.ts";
-import { requestHeadSchema, type ResetReason, decodeJson, encodeJson } from "../../src/link/link-messages.ts";
+import { type ResetReason, decodeJson, encodeJson } from "../../src/link/link-messages.ts";
 import type { WindowBudget } from "../../src/link/link-window.ts";
 import { Channel } from "./channel.ts";
-import type { AdmissionControl } from "./admission.ts";
-import type { BufferedMessages } from "./message-buffer.ts";
-import { HttpStream } from "./http-stream.ts";
-import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
+import type { LinkStream, StreamOpener } from "./link-stream.ts";
 import { type MessageSocket, SendScheduler } from "./send-scheduler.ts";
 import type { Timing } from "../core/timing.ts";
-import { WebsocketStream } from "./websocket-stream.ts";
 
 export type LinkSessionOptions = {
   readonly socket: MessageSocket;
-  readonly endpointId: string;
-  readonly admissionControl: AdmissionControl;
-  readonly connections: Agent;
+  readonly opener: StreamOpener;
   readonly budget: WindowBudget;
-  readonly buffered: BufferedMessages;
   readonly timing: Pick<Timing, "linkBeatMs">;
   /** The last stream is over. */
   readonly onQuiet: () => void;
@@ -85,45 +75,27 @@ export class LinkSession {
   // Frames
 
   #open({ stream, flags, payload }: Frame): void {
-    const { budget, admissionControl, endpointId, buffered } = this.#options;
     if (this.#streams.has(stream) || stream === 0) return;
     this.#newest = Math.max(this.#newest, stream);
     const channel = new Channel({
       stream,
       scheduler: this.#scheduler,
-      budget,
+      budget: this.#options.budget,
       onOver: () => this.#over(stream),
     });
     const opened: Open = { channel, stream: null };
     this.#streams.set(stream, opened);
     const open = decodeOpen(payload);
-    const head = requestHeadSchema.safeParse(open && decodeJson(open.head));
-    if (!open || !head.success) return channel.fail("protocol", "The head of the request is invalid.");
-    const evict = () => end(opened, "worker_gone", `The worker ${open.workerId} was put on standby.`);
-    const admission = admissionControl.admit(endpointId, open.workerId, evict, open.port);
-    if (!admission) return refuse(channel, open);
-    const connectionFailed = () => admissionControl.connectionFailed(endpointId, open.workerId);
-    const connectionRefused = () => admissionControl.connectionRefused(endpointId, open.workerId);
-    const hasBody = (flags & FLAG_END) === 0;
-    opened.stream = this.#forward(
-      { channel, admission, connectionFailed, connectionRefused, buffered, head: head.data },
-      hasBody,
-    );
+    if (!open) return channel.fail("protocol", "The target is invalid.");
+    const { head, ...target } = open;
+    opened.stream = this.#options.opener.open({
+      target,
+      head: decodeJson(head),
+      hasBody: (flags & FLAG_END) === 0,
+      channel,
+      end: (reason, detail) => end(opened, reason, detail),
+    });
     this.#beatSoon();
-  }
-
-  #forward(request: ForwardedRequest, hasBody: boolean): LinkStream | null {
-    const { connections } = this.#options;
-    try {
-      if (request.head.kind === "websocket") return new WebsocketStream(request);
-      return new HttpStream({ ...request, hasBody, connections });
-    } catch (error) {
-      const { channel, admission } = request;
-      admission.release();
-      const detail = errorMessage(error);
-      channel.fail("protocol", `The request cannot be written as HTTP: ${detail}.`);
-      return null;
-    }
   }
 
   #receive({ type, stream, payload, flags }: Frame): void {
@@ -161,11 +133,6 @@ export class LinkSession {
       this.#beatSoon();
     }, this.#options.timing.linkBeatMs);
   }
-}
-
-function refuse(channel: Channel, { workerId, port }: OpenTarget): void {
-  if (port === undefined) channel.fail("worker_gone", `The worker ${workerId} takes no requests any more.`);
-  else channel.fail("worker_failed", `Port ${port} of pod ${workerId} is not open: the pod starts, or ends.`);
 }
 
 function end({ channel, stream }: Open, reason: ResetReason, detail: string): void {

@@ -1,17 +1,15 @@
 /**
- * The connection over which the workers of one load-balanced endpoint, or a pod, get their requests. It is kept open
- * while they are here, and is silent while there is nothing to send, so that its other end can hibernate:
+ * The connection over which the workers of one load-balanced endpoint, or a pod, get their requests, and a host its
+ * tunnels. It is kept open while they are here, and is silent while there is nothing to send, so that its other end can hibernate:
  * only pings of the WebSocket protocol, which are answered without waking it, show whether it is still there.
  */
 import { trimEndOf } from "../../src/net/trimming.ts";
-import type { Agent } from "node:http";
 import { WebSocket } from "ws";
 import type { WindowBudget } from "../../src/link/link-window.ts";
 import type { EdgeContext } from "../edge/edge-context.ts";
 import { Backoff } from "../core/backoff.ts";
 import { Schedule } from "../core/schedule.ts";
-import type { AdmissionControl } from "./admission.ts";
-import type { BufferedMessages } from "./message-buffer.ts";
+import type { StreamOpener } from "./link-stream.ts";
 import { LinkSession } from "./link-session.ts";
 import { LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
 
@@ -21,14 +19,13 @@ export type LinkOptions = Pick<
 > & {
   readonly edgeUrl: string;
   readonly hostToken: string;
-  /** Whose requests it carries. A pod's id is that of its only worker. */
-  readonly of: "endpoints" | "pods";
-  readonly endpointId: string;
-  readonly admissionControl: AdmissionControl;
+  /** Under `/agent/v1`, such as `endpoints/<id>`: what the link is of. */
+  readonly of: string;
+  readonly opener: StreamOpener;
+  /** Ids of the workers that take requests now. */
+  readonly openWorkers: () => readonly string[];
   /** Shared by the links of an agent. */
-  readonly connections: Agent;
   readonly budget: WindowBudget;
-  readonly buffered: BufferedMessages;
 };
 
 /** Frames of several streams may share a message. */
@@ -59,11 +56,14 @@ export class Link {
 
   /** Other workers may take requests than before. */
   admissionChanged(): void {
-    const { admissionControl, endpointId } = this.#options;
-    const workers = this.#isLeaving ? [] : admissionControl.openWorkers(endpointId);
+    const workers = this.#openWorkers();
     if (!this.#session || areSame(workers, this.#announced)) return;
     this.#announced = workers;
     this.#session.announceWorkers(workers);
+  }
+
+  #openWorkers(): readonly string[] {
+    return this.#isLeaving ? [] : this.#options.openWorkers();
   }
 
   /** Takes no more requests, waits for those that run up to the limit, then closes. */
@@ -95,7 +95,7 @@ export class Link {
   // Connecting
 
   get #conversation(): string {
-    return `link of ${this.#options.endpointId}`;
+    return `link of ${this.#options.of}`;
   }
 
   #step(): void {
@@ -108,8 +108,8 @@ export class Link {
 
   #open(): void {
     if (this.#isLeaving) return;
-    const { edgeUrl, hostToken, of, endpointId, timing } = this.#options;
-    const path = `/agent/v1/${of}/${encodeURIComponent(endpointId)}/link`;
+    const { edgeUrl, hostToken, of, timing } = this.#options;
+    const path = `/agent/v1/${of}/link`;
     const url = new URL(`${trimEndOf(edgeUrl, "/").replace(/^http/, "ws")}${path}`);
     const socket = new WebSocket(url, {
       ...(isUnseen(url) && { generateMask: (mask) => mask.fill(0) }),
@@ -132,10 +132,10 @@ export class Link {
   }
 
   #opened(socket: WebSocket): void {
-    const { endpointId, admissionControl, reachability, timing } = this.#options;
+    const { reachability, timing } = this.#options;
     this.#session = new LinkSession({ ...this.#options, socket, onQuiet: () => this.#onQuiet() });
     this.#isHeard = true;
-    this.#announced = this.#isLeaving ? [] : admissionControl.openWorkers(endpointId);
+    this.#announced = this.#openWorkers();
     this.#session.announceWorkers(this.#announced);
     this.#schedule.within(timing.linkPingMs);
     reachability.answered(this.#conversation);
@@ -154,10 +154,10 @@ export class Link {
 
   /** Whether the edge has understood, and does not want the link. */
   #isRejected(status: number): boolean {
-    const { log, endpointId, onUnauthorized } = this.#options;
+    const { log, of, onUnauthorized } = this.#options;
     if (status >= 500) return false;
     if (status === 401) onUnauthorized();
-    else log.warn("link_refused", { endpointId, status });
+    else log.warn("link_refused", { of, status });
     return true;
   }
 

@@ -1,10 +1,18 @@
-/** The links of an agent: one for each load-balanced endpoint that has workers on its host, and each pod with HTTP ports. */
+/**
+ * The links of an agent: one for each load-balanced endpoint that has workers on its host, one for each pod with HTTP
+ * ports, and one for the tunnels to all containers.
+ */
 import { Agent } from "node:http";
 import { WindowBudget, LINK_WINDOWS_BUDGET_BYTES } from "../../src/link/link-window.ts";
 import { BufferedMessages } from "./message-buffer.ts";
+import type { AdmissionControl } from "./admission.ts";
 import { Link, type LinkOptions } from "./link.ts";
+import type { StreamOpener } from "./link-stream.ts";
+import { RequestOpener } from "./request-opener.ts";
 
-export type LinksOptions = Omit<LinkOptions, "of" | "endpointId" | "connections" | "budget" | "buffered">;
+export type LinksOptions = Omit<LinkOptions, "of" | "opener" | "openWorkers" | "budget"> & {
+  readonly admissionControl: AdmissionControl;
+};
 
 /**
  * How long a connection to a worker is kept for another request: much shorter than servers keep them, because a server
@@ -12,9 +20,13 @@ export type LinksOptions = Omit<LinkOptions, "of" | "endpointId" | "connections"
  */
 const CONNECTION_IDLE_MS = 1_000;
 
+/** What tunnels say last needs so long at most. */
+const HOST_GRACE_MS = 1_000;
+
 export class Links {
   readonly #options: LinksOptions;
   readonly #links = new Map<string, Link>();
+  #hostLink: Link | undefined;
   #isStopped = false;
   readonly #connections = new Agent({ keepAlive: true, timeout: CONNECTION_IDLE_MS, scheduling: "lifo" });
   readonly #budget = new WindowBudget(LINK_WINDOWS_BUDGET_BYTES);
@@ -43,17 +55,30 @@ export class Links {
     this.#links.get(endpointId)?.admissionChanged();
   }
 
+  /** Opens the link of the host itself, whose streams are no requests to workers. */
+  openHost(opener: StreamOpener): void {
+    this.#hostLink ??= this.#create("host", opener, () => []);
+  }
+
   /** Waits for requests that run, up to the limit. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
-    await Promise.all([...this.#links.values()].map((link) => link.leave(graceMs)));
+    const links = [...this.#links.values()].map((link) => link.leave(graceMs));
+    await Promise.all([...links, this.#hostLink?.leave(Math.min(graceMs, HOST_GRACE_MS))]);
     this.#links.clear();
     this.#connections.destroy();
   }
 
-  #ensure(of: LinkOptions["of"], endpointId: string): void {
+  #ensure(kind: "endpoints" | "pods", endpointId: string): void {
     if (this.#links.has(endpointId)) return;
-    const shared = { connections: this.#connections, budget: this.#budget, buffered: this.#buffered };
-    this.#links.set(endpointId, new Link({ ...this.#options, ...shared, of, endpointId }));
+    const { admissionControl } = this.#options;
+    const shared = { connections: this.#connections, buffered: this.#buffered };
+    const opener = new RequestOpener({ ...shared, endpointId, admissionControl });
+    const openWorkers = () => admissionControl.openWorkers(endpointId);
+    this.#links.set(endpointId, this.#create(`${kind}/${encodeURIComponent(endpointId)}`, opener, openWorkers));
+  }
+
+  #create(of: string, opener: StreamOpener, openWorkers: LinkOptions["openWorkers"]): Link {
+    return new Link({ ...this.#options, budget: this.#budget, of, opener, openWorkers });
   }
 }

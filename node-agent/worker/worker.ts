@@ -50,6 +50,8 @@ export type WorkerOptions = ContainerOptions &
   PodModeOptions & {
     /** `isWithdrawn`: a worker takes no more jobs, so its slots must be withdrawn at once. */
     readonly onSlotsChange: (endpointId: string, isWithdrawn: boolean) => void;
+    /** Nothing that a user runs in the container goes on. `reason`: a message for users. */
+    readonly onContainerEnd: (workerId: string, reason: string) => void;
     /** `isNewState`: more than the detail has changed. */
     readonly onStateChange: (isNewState: boolean) => void;
   };
@@ -132,6 +134,11 @@ export class Worker implements WorkerSession {
     return this.#isDraining;
   }
 
+  /** Its container runs, and is not frozen. */
+  get isActive(): boolean {
+    return this.#container.isAlive && !this.#isOver && !this.isFrozen;
+  }
+
   report(): WorkerReport {
     const container = this.mode.kind === "pod" ? this.mode.report() : undefined;
     return { ...this.#status.reportFor(this.assignment), ...(container && { container }) };
@@ -148,6 +155,7 @@ export class Worker implements WorkerSession {
 
   recordExit(exit: WorkerExit): void {
     this.#container.recordExit(exit);
+    this.#options.onContainerEnd(this.workerId, `The container of ${this.workerId} has ended: ${exit.reason}.`);
     this.#changed(true);
   }
 
@@ -238,7 +246,7 @@ export class Worker implements WorkerSession {
       move === "thaw"
         ? await this.#standby.move(move, { before: () => mode.halt(), after: () => this.#isRunning() })
         : await this.#standby.move(move, {
-            before: () => mode.kind === "load-balanced" && mode.evictRequests(),
+            before: () => this.#leaveContainer(),
             after: () => {},
           });
     if (isDone && move === "freeze") {
@@ -246,6 +254,12 @@ export class Worker implements WorkerSession {
       this.#status.setState("standby");
     }
     return isDone;
+  }
+
+  #leaveContainer(): void {
+    const { workerId, mode } = this;
+    if (mode.kind === "load-balanced") mode.evictRequests();
+    this.#options.onContainerEnd(workerId, `The worker ${workerId} was put on standby.`);
   }
 
   #lifeFacts(): LifeFacts {

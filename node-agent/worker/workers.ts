@@ -125,6 +125,16 @@ export class Workers implements AdmissionControl {
     return mode?.kind === "load-balanced" && assignment?.endpointId === endpointId ? mode : undefined;
   }
 
+  // Tunnels
+
+  /** Why nobody may enter the worker's container now, a message for users; null where one may. */
+  tunnelRefusal(workerId: string): string | null {
+    const worker = this.#workers.get(workerId);
+    if (!worker) return `The host does not run ${workerId} any more.`;
+    if (worker.isFrozen) return `The worker ${workerId} is on standby: nothing runs in it until it gets work.`;
+    return worker.isActive ? null : `The container of ${workerId} does not run yet.`;
+  }
+
   // Adopting
 
   /** Takes over running containers of an earlier agent process, and their attempts. */

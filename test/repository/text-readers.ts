@@ -21,7 +21,7 @@ import {
 } from "../../node-agent/runtime/images/image-name.ts";
 import { lastLinesOf } from "../../node-agent/runtime/interface/output.ts";
 import { listeningIn } from "../../node-agent/runtime/interface/sockets.ts";
-import { parsePs, parseStat } from "../../node-agent/runtime/process/process-table.ts";
+import { parsePs, parseStat } from "../../node-agent/host/process-table.ts";
 import { readChunk, readResult } from "../../node-agent/worker-server/result.ts";
 import { parseRelayed, parseRequest } from "../../node-agent/worker-server/worker-request.ts";
 import { kindOfCredential, readCredential } from "../../src/auth/credential.ts";
@@ -195,7 +195,7 @@ export const TEXT_READERS: readonly TextReader[] = [
   ]),
   reader("node-agent/runtime/interface/output.ts", "lastLinesOf", (text) => lastLinesOf(text, 20)),
   reader("node-agent/runtime/interface/sockets.ts", "listeningIn", (text) => listeningIn(text)),
-  reader("node-agent/runtime/process/process-table.ts", "parsePs", (text) => [
+  reader("node-agent/host/process-table.ts", "parsePs", (text) => [
     parsePs(text),
     parseStat(text, "boot"),
   ]),

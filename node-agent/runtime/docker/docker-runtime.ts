@@ -1,4 +1,5 @@
 import Dockerode from "dockerode";
+import type { Socket } from "node:net";
 import { availableParallelism } from "node:os";
 import { ArtifactStore, type ArtifactStoreOptions } from "../../artifacts/artifact-store.ts";
 import type { AgentLog } from "../../core/log.ts";
@@ -14,11 +15,15 @@ import {
 import type { Desktop } from "./desktop.ts";
 import type { DiskSpace } from "../../disk/disk-space.ts";
 import { DiskWatch } from "./disk-watch.ts";
+import { runInContainer } from "./container-command.ts";
+import { connectToContainer } from "./container-port.ts";
+import { NamespaceDialer } from "./namespace-dialer.ts";
 import { WorkerContainers } from "./worker-containers.ts";
 import { withTimeLimit } from "../daemon/docker-calls.ts";
 import { isQuotaUnsupported, startFailure } from "../daemon/docker-errors.ts";
 import { DockerImages, type ImageOptions } from "../images/docker-images.ts";
 import { GuardedNetwork } from "../network/guarded-network.ts";
+import type { CommandRequest, RunningCommand } from "../interface/command.ts";
 import type { OutputReader } from "../interface/output.ts";
 import { socketsOfNetwork } from "../interface/sockets.ts";
 import {
@@ -92,6 +97,7 @@ export class DockerRuntime implements Runtime {
   readonly #containers: WorkerContainers;
   readonly #network: GuardedNetwork;
   readonly #disk: DiskWatch;
+  readonly #dialer = new NamespaceDialer();
   readonly #volumes: Volumes | undefined;
   readonly #desktop: Desktop | undefined;
   /** Whether Docker can bound a container's disk is known after the first try. */
@@ -169,6 +175,26 @@ export class DockerRuntime implements Runtime {
     if (!container?.State.Running) return null;
     const sockets = await socketsOfNetwork(container.State.Pid);
     return sockets && sockets.filter(({ address }) => address !== DOCKER_RESOLVER);
+  }
+
+  // Commands and ports
+
+  async exec(workerId: string, request: CommandRequest): Promise<RunningCommand> {
+    const container = await this.#findActive(workerId);
+    if (!container) throw new Error(`The container of worker ${workerId} does not run.`);
+    return runInContainer({ docker: this.#docker, streams: this.#streams, container }, request);
+  }
+
+  connect(workerId: string, port: number): Promise<Socket> {
+    const find = () => this.#findActive(workerId);
+    return connectToContainer({ find, networkName: this.#settings.networkName, port, dialer: this.#dialer });
+  }
+
+  /** The container, if it runs. Throws when it is frozen. */
+  async #findActive(workerId: string): Promise<Dockerode.ContainerInspectInfo | null> {
+    const container = await this.#containers.find(workerId);
+    if (container?.State.Paused) throw new Error(`Worker ${workerId} is on standby.`);
+    return container?.State.Running ? container : null;
   }
 
   use(workerId: string): Promise<ContainerUse | null> {
@@ -323,6 +349,7 @@ export class DockerRuntime implements Runtime {
     for (const watch of this.#watches) watch.stop();
     this.#watches.clear();
     this.#disk.stop();
+    this.#dialer.close();
     this.#network.close();
   }
 

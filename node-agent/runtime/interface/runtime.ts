@@ -12,6 +12,8 @@ import type { PublishedPort } from "../../../src/contract/agent/agent.ts";
 import type { Artifact } from "../../../src/contract/agent/artifact.ts";
 import type { ArtifactSourceOptions } from "../../artifacts/artifact-download.ts";
 import type { CachedImageStore } from "../../disk/cached-images.ts";
+import type { Socket } from "node:net";
+import type { CommandRequest, RunningCommand } from "./command.ts";
 import type { OutputReader } from "./output.ts";
 
 /** All that is needed to run one worker, address and token of the agent already in `env`. */
@@ -126,6 +128,16 @@ export interface Runtime {
   locateServer(workerId: string, ports: ServerPorts): Promise<ServerPorts & { readonly host: string }>;
   /** Where the worker's own programs listen; null when unknown. */
   listening(workerId: string): Promise<readonly ListeningSocket[] | null>;
+  /**
+   * Runs a command in the worker, with the worker's rights, variables and directory and no more. Throws with a message
+   * for users when the worker does not run or is frozen, or the command cannot be started.
+   */
+  exec(workerId: string, request: CommandRequest): Promise<RunningCommand>;
+  /**
+   * Connects to a TCP port at which something in the worker listens, be it on loopback alone; never to anything outside
+   * of the worker. The socket may be half open, and is not read yet. Throws with a message for users.
+   */
+  connect(workerId: string, port: number): Promise<Socket>;
   /** What the worker uses; null where that is unknown, and while it does not run. */
   use(workerId: string): Promise<ContainerUse | null>;
   /**

@@ -8,7 +8,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { errorCode } from "../../../src/std/errors.ts";
 import { retryDelayMs } from "../../../src/std/waiting.ts";
-import { beganBefore, type ProcessRow, readProcessTable, withEnvironment } from "./process-table.ts";
+import { beganBefore, type ProcessRow, readProcessTable, withEnvironment } from "../../host/process-table.ts";
 
 /** Variable that marks the processes of a worker; its value is the worker's own directory. */
 export const WORKER_DIRECTORY_VARIABLE = "EDGERUN_WORKER_DIR";

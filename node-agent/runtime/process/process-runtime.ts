@@ -9,7 +9,8 @@ import { ignoreFailure } from "../../../src/std/errors.ts";
 import { within } from "../../../src/std/waiting.ts";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { access } from "node:fs/promises";
+import { access, readFile } from "node:fs/promises";
+import { createConnection, type Socket } from "node:net";
 import { setInterval as every } from "node:timers/promises";
 import { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
@@ -18,9 +19,17 @@ import type { Volumes } from "../../disk/volumes.ts";
 import { DiskSpace } from "../../disk/disk-space.ts";
 import { type Ending, exitReason } from "../interface/exit-reason.ts";
 import { OutputFile, boundLog, lastLinesOfLog } from "./output-file.ts";
+import type { CommandRequest, RunningCommand } from "../interface/command.ts";
 import type { OutputReader } from "../interface/output.ts";
 import { freePorts, socketsOfProcesses } from "../interface/sockets.ts";
-import { killAll, membersOf, signalAll, type WorkerProcesses } from "./process-members.ts";
+import { runBeside } from "./process-command.ts";
+import {
+  killAll,
+  membersOf,
+  signalAll,
+  WORKER_DIRECTORY_VARIABLE,
+  type WorkerProcesses,
+} from "./process-members.ts";
 import {
   type ProcessRecord,
   readRecord,
@@ -31,7 +40,7 @@ import {
   workerDirectory,
   workerIdsOnDisk,
 } from "./worker-directory.ts";
-import { readProcess } from "./process-table.ts";
+import { readProcess } from "../../host/process-table.ts";
 import type {
   CacheOptions,
   FoundWorker,
@@ -119,6 +128,35 @@ export class ProcessRuntime implements Runtime {
   async listening(workerId: string): Promise<readonly ListeningSocket[] | null> {
     const worker = await this.#find(workerId);
     return worker ? socketsOfProcesses(await membersOf(processesOf(worker))) : null;
+  }
+
+  // Commands and ports
+
+  /** Its variables are those that its first process was started with. */
+  async exec(workerId: string, request: CommandRequest): Promise<RunningCommand> {
+    const { record, directory } = await this.#requireActive(workerId);
+    const variables = await variablesOf(record.pid);
+    const env = { ...variables, [WORKER_DIRECTORY_VARIABLE]: directory.path };
+    return runBeside({ env, directory: directory.workPath }, request);
+  }
+
+  async connect(workerId: string, port: number): Promise<Socket> {
+    const worker = await this.#requireActive(workerId);
+    const sockets = await socketsOfProcesses(await membersOf(processesOf(worker)));
+    const found = sockets?.find((socket) => socket.port === port);
+    if (!found) throw new Error(`Nothing of worker ${workerId} listens on port ${port}.`);
+    const host = ANY_ADDRESSES.get(found.address) ?? found.address;
+    const socket = createConnection({ host, port, allowHalfOpen: true });
+    socket.pause();
+    await once(socket, "connect");
+    return socket;
+  }
+
+  async #requireActive(workerId: string): Promise<TrackedWorker> {
+    const worker = await this.#find(workerId);
+    if (!worker || worker.record.exit !== null) throw new Error(`Worker ${workerId} does not run.`);
+    if (worker.record.isFrozen) throw new Error(`Worker ${workerId} is on standby.`);
+    return worker;
   }
 
   /** Plain processes have no limits that their use could be compared with. */
@@ -384,6 +422,20 @@ export class ProcessRuntime implements Runtime {
   #directory(workerId: string): WorkerDirectory {
     return workerDirectory(this.#options.stateDirectory, workerId);
   }
+}
+
+/** Where something is reached that listens at all addresses. */
+const ANY_ADDRESSES = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["::", "127.0.0.1"],
+]);
+
+/** Variables that a process was started with; those of this process that any program needs where that is unknown. */
+async function variablesOf(pid: number): Promise<Record<string, string>> {
+  const { PATH = "", HOME = "" } = process.env;
+  const text = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => `PATH=${PATH}\0HOME=${HOME}`);
+  const entries = text.split("\0").filter((entry) => entry.includes("="));
+  return Object.fromEntries(entries.map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]));
 }
 
 /** After its end only marked processes are a worker's: the pid may have been given out again (P2). */

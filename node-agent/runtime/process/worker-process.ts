@@ -11,7 +11,7 @@ import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
 import { readStartCommand } from "../interface/start-command.ts";
 import { type Ending, exitCodeOfSignal } from "../interface/exit-reason.ts";
 import { WORKER_DIRECTORY_VARIABLE } from "./process-members.ts";
-import { readProcess } from "./process-table.ts";
+import { readProcess } from "../../host/process-table.ts";
 import type { WorkerSpec } from "../interface/runtime.ts";
 import type { WorkerDirectory } from "./worker-directory.ts";
 import { flashManifestSchema, MANIFEST_FILE } from "../../../src/contract/flash/flash-manifest.ts";

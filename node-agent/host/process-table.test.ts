@@ -1,5 +1,4 @@
 import { test } from "vitest";
-import { selectMembers } from "./process-members.ts";
 import { beganBefore, parsePs, parseStat, readProcess, readProcessTable } from "./process-table.ts";
 
 test("a stat line is read behind the last parenthesis of the name", ({ expect }) => {
@@ -8,6 +7,7 @@ test("a stat line is read behind the last parenthesis of the name", ({ expect })
     pid: 42,
     parentPid: 7,
     groupId: 42,
+    sessionId: 42,
     isZombie: false,
     start: "boot 98765",
   });
@@ -18,8 +18,8 @@ test("the output of ps is read line by line", ({ expect }) => {
   const text =
     "    1     0     1 Ss   Mon Nov  3 10:00:00 2025\n   42     1    40 Z+   Tue Nov  4 11:22:33 2025\n";
   expect(parsePs(text)).toEqual([
-    { pid: 1, parentPid: 0, groupId: 1, isZombie: false, start: "Mon Nov 3 10:00:00 2025" },
-    { pid: 42, parentPid: 1, groupId: 40, isZombie: true, start: "Tue Nov 4 11:22:33 2025" },
+    { pid: 1, parentPid: 0, groupId: 1, sessionId: 0, isZombie: false, start: "Mon Nov 3 10:00:00 2025" },
+    { pid: 42, parentPid: 1, groupId: 40, sessionId: 0, isZombie: true, start: "Tue Nov 4 11:22:33 2025" },
   ]);
 });
 
@@ -35,25 +35,4 @@ test("compares the start of two processes of one boot, and of no others", ({ exp
   expect(beganBefore("earlier 99", "boot 100")).toBe(false);
   expect(beganBefore("boot 99", "")).toBe(false);
   expect(beganBefore("Mon Nov 3 10:00:00 2025", "Mon Nov 4 10:00:00 2025")).toBe(false);
-});
-
-test("members are the group, its descendants and whatever is marked", ({ expect }) => {
-  const row = (pid: number, parentPid: number, groupId: number, start = "x") => {
-    return { pid, parentPid, groupId, isZombie: false, start };
-  };
-  const rows = [
-    row(10, 1, 10),
-    row(11, 10, 10),
-    row(12, 11, 12),
-    row(13, 12, 12),
-    row(20, 1, 20),
-    row(30, 1, 30),
-  ];
-  expect(selectMembers(rows, { pid: 10, start: "x" }, [row(20, 1, 20)])).toEqual([20, 10, 11, 12, 13]);
-});
-
-test("the group of a pid that was given out again has no members of ours", ({ expect }) => {
-  const rows = [{ pid: 10, parentPid: 1, groupId: 10, isZombie: false, start: "later" }];
-  expect(selectMembers(rows, { pid: 10, start: "earlier" }, [])).toEqual([]);
-  expect(selectMembers(rows, null, [])).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
-import { bootId } from "../../host/boot-id.ts";
+import { bootId } from "./boot-id.ts";
 
 const run = promisify(execFile);
 
@@ -15,6 +15,8 @@ export type ProcessRow = {
   readonly pid: number;
   readonly parentPid: number;
   readonly groupId: number;
+  /** Id of its session's first process; 0 where that is not known. */
+  readonly sessionId: number;
   /** Ended, but its parent has not read its exit code yet. */
   readonly isZombie: boolean;
   /** Text that no other process of this pid has. */
@@ -79,13 +81,14 @@ const START_FIELD = 19;
 /** Reads the fields after the name, which is in parentheses and may itself contain spaces and parentheses. */
 export function parseStat(stat: string, boot: string): ProcessRow | null {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [state, parentPid, groupId] = fields;
+  const [state, parentPid, groupId, sessionId] = fields;
   const startTicks = fields[START_FIELD];
   if (startTicks === undefined) return null;
   return {
     pid: Number.parseInt(stat, 10),
     parentPid: Number(parentPid),
     groupId: Number(groupId),
+    sessionId: Number(sessionId),
     isZombie: state === "Z" || state === "X",
     start: `${boot} ${startTicks}`,
   };
@@ -104,6 +107,7 @@ export function parsePs(text: string): readonly ProcessRow[] {
       pid: Number(pid),
       parentPid: Number(parentPid),
       groupId: Number(groupId),
+      sessionId: 0,
       isZombie: state.startsWith("Z"),
       start: start.join(" "),
     }));

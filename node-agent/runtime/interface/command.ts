@@ -1,0 +1,30 @@
+/** A command that a user runs in a worker, beside what the worker itself runs. */
+import type { ExecStart, EXEC_SIGNALS } from "../../../src/tunnel/tunnel-messages.ts";
+
+export type OutputName = "stdout" | "stderr";
+
+export type CommandRequest = Omit<ExecStart, "type"> & {
+  /** What it prints; with a terminal all of it as stdout. In one turn of the event loop 64 KB of each at most. */
+  readonly onOutput: (name: OutputName, bytes: Uint8Array) => void;
+};
+
+export type TerminalSize = { readonly columns: number; readonly rows: number };
+export type CommandSignal = (typeof EXEC_SIGNALS)[number];
+
+export type RunningCommand = {
+  /** Its exit code, after all of its output; null where it is unknown. Never rejects. */
+  readonly exit: Promise<number | null>;
+  /** Bytes for its standard input; calls `taken` when they use no memory any longer. */
+  write(bytes: Uint8Array, taken: () => void): void;
+  /** Ends its standard input. */
+  end(): void;
+  /** Its output waits until `resume`; so it does at the beginning. */
+  pause(): void;
+  resume(): void;
+  /** No-op without a terminal. */
+  resize(size: TerminalSize): void;
+  /** Signals the command and its process group. */
+  signal(signal: CommandSignal): void;
+  /** Ends it and all that it has started and that has not left its session. Resolves when nothing is left of it. */
+  kill(): Promise<void>;
+};

@@ -1,0 +1,129 @@
+/** Runs a command beside a worker that is a plain process, with that process's variables and directory. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readlink } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+import { quote } from "shlex";
+import { errorCode, errorMessage, ignoreFailure } from "../../../src/std/errors.ts";
+import { within } from "../../../src/std/waiting.ts";
+import { killSession, type ProcessIdentity, signalGroup } from "../../host/process-session.ts";
+import { readProcess, readProcessTable } from "../../host/process-table.ts";
+import type { CommandRequest, CommandSignal, RunningCommand, TerminalSize } from "../interface/command.ts";
+import { exitCodeOfSignal } from "../interface/exit-reason.ts";
+
+const run = promisify(execFile);
+
+/** What it started in the background may hold its output open: so long it is read after the command's end. */
+const LAST_OUTPUT_MS = 2_000;
+
+export type CommandPlace = {
+  readonly env: Readonly<Record<string, string>>;
+  readonly directory: string;
+};
+
+/** Throws with a message for users when the command cannot be started. */
+export async function runBeside(place: CommandPlace, request: CommandRequest): Promise<RunningCommand> {
+  const { terminal, environment, directory } = request;
+  const [program = "", ...args] = terminal ? inTerminal(request.command, terminal) : request.command;
+  const child = spawn(program, args, {
+    cwd: directory ?? place.directory,
+    env: { ...place.env, ...(terminal && { TERM: terminal.type, SHELL: "/bin/sh" }), ...environment },
+    stdio: ["pipe", "pipe", "pipe"],
+    detached: true, // it leads a session
+  });
+  try {
+    await once(child, "spawn");
+  } catch (error) {
+    throw new Error(startFailure(request, program, error), { cause: error });
+  }
+  const leader = { pid: child.pid ?? 0, start: (await readProcess(child.pid ?? 0))?.start ?? "" };
+  return new ProcessCommand(child, leader, request);
+}
+
+/** util-linux has a terminal for a command. Its own input is none, so the size and the echo are set inside. */
+function inTerminal(command: readonly string[], { columns, rows }: TerminalSize): readonly string[] {
+  const words = command.map((word) => quote(word)).join(" ");
+  return ["script", "-qefc", `stty rows ${rows} columns ${columns} echo; exec ${words}`, "/dev/null"];
+}
+
+function startFailure({ command, terminal }: CommandRequest, program: string, error: unknown): string {
+  if (terminal && errorCode(error) === "ENOENT")
+    return "This host has no terminals for plain processes: install script and stty (util-linux, coreutils), or run the command without a terminal.";
+  return `The command cannot be started: ${program || command[0]}: ${errorMessage(error)}`;
+}
+
+class ProcessCommand implements RunningCommand {
+  readonly exit: Promise<number | null>;
+  readonly #child: ChildProcess;
+  readonly #leader: ProcessIdentity;
+  readonly #hasTerminal: boolean;
+  #resizing: Promise<unknown> = Promise.resolve();
+
+  constructor(child: ChildProcess, leader: ProcessIdentity, { terminal, onOutput }: CommandRequest) {
+    this.#child = child;
+    this.#leader = leader;
+    this.#hasTerminal = terminal !== null;
+    this.exit = this.#exitOf(child);
+    child.stdin?.on("error", ignoreFailure); // it does not read any more
+    child.stdout?.on("data", (bytes: Buffer) => onOutput("stdout", bytes));
+    child.stderr?.on("data", (bytes: Buffer) => onOutput(this.#hasTerminal ? "stdout" : "stderr", bytes));
+    this.pause();
+  }
+
+  async #exitOf(child: ChildProcess): Promise<number | null> {
+    const closed = once(child, "close");
+    const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+    await within(LAST_OUTPUT_MS, closed, null);
+    for (const output of this.#outputs) output.destroy();
+    return signal === null ? code : exitCodeOfSignal(signal);
+  }
+
+  get #outputs(): readonly Readable[] {
+    return [this.#child.stdout, this.#child.stderr].filter((output) => output !== null);
+  }
+
+  write(bytes: Uint8Array, taken: () => void): void {
+    if (this.#child.stdin?.writable) this.#child.stdin.write(bytes, taken);
+    else taken();
+  }
+
+  end(): void {
+    this.#child.stdin?.end();
+  }
+
+  pause(): void {
+    for (const output of this.#outputs) output.pause();
+  }
+
+  resume(): void {
+    for (const output of this.#outputs) output.resume();
+  }
+
+  resize(size: TerminalSize): void {
+    if (this.#hasTerminal) this.#resizing = this.#resizing.then(() => this.#resize(size)).catch(ignoreFailure);
+  }
+
+  /** The terminal belongs to what `script` has started. */
+  async #resize({ columns, rows }: TerminalSize): Promise<void> {
+    const terminal = await readlink(`/proc/${(await this.#inner()).pid}/fd/0`);
+    await run("stty", ["-F", terminal, "rows", String(rows), "columns", String(columns)]);
+  }
+
+  /** What runs in the terminal; the command itself without one. */
+  async #inner(): Promise<ProcessIdentity> {
+    if (!this.#hasTerminal) return this.#leader;
+    return (await readProcessTable()).find((row) => row.parentPid === this.#leader.pid) ?? this.#leader;
+  }
+
+  signal(signal: CommandSignal): void {
+    void this.#inner()
+      .then((inner) => signalGroup(inner, signal))
+      .catch(ignoreFailure); // it has ended
+  }
+
+  async kill(): Promise<void> {
+    await killSession(this.#leader, async () => true);
+    for (const stream of [this.#child.stdin, ...this.#outputs]) stream?.destroy();
+  }
+}

@@ -1,0 +1,102 @@
+/** A command at the end of a tunnel. */
+import { parseJson } from "../../src/std/json.ts";
+import { errorMessage, ignoreFailure } from "../../src/std/errors.ts";
+import type { TunnelMessage } from "../../src/tunnel/tunnel-channel.ts";
+import {
+  clientMessageSchema,
+  type ExecStart,
+  OUTPUT,
+  TUNNEL_MESSAGE_MAX_BYTES,
+} from "../../src/tunnel/tunnel-messages.ts";
+import type * as z from "zod";
+import type { OutputName, RunningCommand } from "../runtime/interface/command.ts";
+import type { Runtime } from "../runtime/interface/runtime.ts";
+import type { Tunnel, TunnelService } from "./tunnel.ts";
+
+type ClientMessage = z.output<typeof clientMessageSchema>;
+
+const MESSAGE_MAX_CHARACTERS = 2_000;
+/** Beside the byte that names the output. */
+const PIECE_MAX_BYTES = TUNNEL_MESSAGE_MAX_BYTES - 1;
+
+export class CommandService implements TunnelService {
+  readonly #tunnel: Tunnel;
+  readonly #runtime: Pick<Runtime, "exec">;
+  /** Undefined before START. */
+  #running: Promise<RunningCommand> | undefined;
+  #command: RunningCommand | undefined;
+
+  constructor(tunnel: Tunnel, runtime: Pick<Runtime, "exec">) {
+    this.#tunnel = tunnel;
+    this.#runtime = runtime;
+  }
+
+  receive(message: TunnelMessage, consumed: () => void): string | undefined {
+    if (typeof message !== "string") return this.#receiveInput(message, consumed);
+    consumed();
+    const { data } = clientMessageSchema.safeParse(parseJson(message));
+    if (!data) return "The message is none of a client.";
+    if ((data.type === "start") !== (this.#running === undefined))
+      return "START is the first message, and comes once.";
+    if (data.type === "start") this.#running = this.#start(data);
+    else this.#whenRunning((command) => apply(command, data));
+    return undefined;
+  }
+
+  drained(): void {
+    this.#command?.resume();
+  }
+
+  end(): void {
+    this.#whenRunning((command) => void command.kill().catch(ignoreFailure)); // its container has ended
+  }
+
+  #receiveInput(bytes: Uint8Array, consumed: () => void): string | undefined {
+    if (this.#running === undefined) return "START comes before input.";
+    this.#whenRunning((command) => command.write(bytes, consumed));
+    return undefined;
+  }
+
+  /** In the order of the calls; nothing happens for a command that could not be started. */
+  #whenRunning(act: (command: RunningCommand) => void): void {
+    void this.#running?.then(act, ignoreFailure);
+  }
+
+  async #start({ type: _, ...request }: ExecStart): Promise<RunningCommand> {
+    try {
+      const command = await this.#runtime.exec(this.#tunnel.options.workerId, {
+        ...request,
+        onOutput: (name, bytes) => this.#print(name, bytes),
+      });
+      this.#tunnel.say({ type: "started" });
+      void command.exit.then((code) => this.#exited(code));
+      this.#command = command;
+      command.resume();
+      return command;
+    } catch (error) {
+      this.#tunnel.say({ type: "error", message: errorMessage(error).slice(0, MESSAGE_MAX_CHARACTERS) });
+      this.#tunnel.finish();
+      throw error;
+    }
+  }
+
+  #print(name: OutputName, bytes: Uint8Array): void {
+    const count = Math.ceil(bytes.byteLength / PIECE_MAX_BYTES);
+    const size = Math.ceil(bytes.byteLength / count);
+    for (let at = 0; at < bytes.byteLength; at += size) {
+      this.#tunnel.send(Buffer.concat([Buffer.of(OUTPUT[name]), bytes.subarray(at, at + size)]));
+    }
+    if (this.#tunnel.isFull) this.#command?.pause();
+  }
+
+  #exited(code: number | null): void {
+    this.#tunnel.say({ type: "exit", code });
+    this.#tunnel.finish();
+  }
+}
+
+function apply(command: RunningCommand, message: Exclude<ClientMessage, { readonly type: "start" }>): void {
+  if (message.type === "resize") command.resize(message);
+  else if (message.type === "signal") command.signal(message.signal);
+  else command.end();
+}
