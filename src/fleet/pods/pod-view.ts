@@ -20,7 +20,7 @@ export function viewOfPod(
   { use, now }: { readonly use: PodUse; readonly now: number },
 ): PodView {
   const { podId, accountId } = pod.config;
-  const { version, desired, stopReason, changedAt, ports } = pod;
+  const { version, desired, stopReason, changedAt, ports, clusterAddress } = pod;
   const worker = parts.podWorkers.of(podId);
   const hostId = worker?.hostId ?? pod.volumeHostId;
   const host = hostId === null ? null : viewOfHost(parts, hostId, now);
@@ -35,6 +35,7 @@ export function viewOfPod(
     host,
     worker: worker ? viewOfWorker(parts.store, worker) : null,
     ports,
+    clusterAddress,
     cpuPercent: (isSeen ? use.cpuPercent : undefined) ?? null,
     memoryPercent: (isSeen ? use.memoryPercent : undefined) ?? null,
     waiting: parts.podPlacer.waitReason(pod),

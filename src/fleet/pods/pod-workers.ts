@@ -8,7 +8,8 @@ import type { HostPresence } from "../hosts/host-presence.ts";
 import type { Standbys } from "../placement/standbys.ts";
 import type { WorkerUsage } from "../worker-usage.ts";
 import { isFreeBeside, type PromisedPlaces } from "./promised-places.ts";
-import type { PodRecord } from "./pod-store.ts";
+import type { ClusterNetworks } from "./cluster-networks.ts";
+import type { PodRecord, PodStore } from "./pod-store.ts";
 
 export type PodWorkersParts = {
   readonly store: FleetStore;
@@ -18,6 +19,8 @@ export type PodWorkersParts = {
   readonly revisions: HostRevisions;
   readonly standbys: Standbys;
   readonly usage: WorkerUsage;
+  readonly podStore: PodStore;
+  readonly clusters: ClusterNetworks;
 };
 
 export class PodWorkers {
@@ -91,10 +94,11 @@ export class PodWorkers {
 
   /** Its capacity is free when its agent lists it no more; at once where there is no agent. */
   end(podId: string, now: number): void {
-    const { store, pools, presence, revisions, usage } = this.#parts;
+    const { store, podStore, clusters, pools, presence, revisions, usage } = this.#parts;
     const worker = this.of(podId);
     if (!worker) return;
     const { hostId } = worker;
+    clusters.touchPeers(podStore.get(podId)?.config);
     if (!presence.isPresent(hostId, now)) {
       usage.ended(worker, now);
       store.removeWorker(podId, now);
@@ -126,11 +130,12 @@ export class PodWorkers {
   }
 
   #save(worker: WorkerRecord): void {
-    const { store, pools, revisions, standbys } = this.#parts;
+    const { store, podStore, clusters, pools, revisions, standbys } = this.#parts;
     store.saveWorker(worker);
     pools.renew(worker.hostId);
     standbys.recheck(worker.hostId);
     revisions.touch(worker.hostId);
+    clusters.touchPeers(podStore.get(worker.workerId)?.config);
   }
 }
 

@@ -78,7 +78,7 @@ export const podSdl = /* GraphQL */ `
     podBidResume(input: PodBidResumeInput): Pod
     "Ends the pod and removes its volume."
     podTerminate(input: PodTerminateInput): Void
-    "Makes pods that are all alike, in one data center: all of them or none. Hosts offer no private network between them."
+    "Makes pods that are all alike, in one data center: all of them or none. Where its hosts allow it, they reach each other at their clusterIp."
     createCluster(input: CreateClusterInput): Cluster
     "Terminates the pods of a cluster and forgets it."
     deleteCluster(input: DeleteClusterInput): Boolean
@@ -158,7 +158,7 @@ export const podSdl = /* GraphQL */ `
     dataCenterId: String
     "The cluster that it is a part of."
     clusterId: String
-    "Always null: hosts offer no private network."
+    "Private address at which the other pods of its cluster reach it, at all ports. Null: they do not."
     clusterIp: String
     "Its number in the cluster, from 0."
     clusterIdx: Int
