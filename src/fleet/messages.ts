@@ -82,9 +82,14 @@ export type PodView = {
   readonly clusterAddress: string | null;
   readonly cpuPercent: number | null;
   readonly memoryPercent: number | null;
+  /** Of its GPUs in their order; null for what is not known. */
+  readonly gpuUse: readonly GpuUse[];
   /** Why it shall run and has no place. */
   readonly waiting: PlacementFailure | null;
 };
+
+/** In percent. */
+export type GpuUse = { readonly utilPercent: number | null; readonly memoryPercent: number | null };
 
 export type PodHost = {
   readonly hostId: string;

@@ -168,6 +168,22 @@ describe.runIf(hasDocker)("a pod", () => {
     expect(await call(port, "/absent")).toBe("absent");
   });
 
+  test("reports how much of its CPUs and its memory it uses", async ({ expect }) => {
+    await using host = await ContainerHost.start({}, { podUseMs: 1_000, edgeHoldMs: 500 });
+    const limits = { cpuMilli: 200, memoryMb: 512 };
+    const busy = "const held = Buffer.alloc(128e6, 1); for (;;) held[0] += 1";
+    const dockerArgs = JSON.stringify({ entrypoint: [], cmd: ["node", "-e", busy] });
+    const one = pod({}, { limits, dockerArgs, gpuIndexes: [] }); // with GPUs it might use more
+    await run(host, one);
+    const use = await host.fixture.edge.until(() => {
+      const { container } = host.fixture.edge.syncs.at(-1)?.workers[0] ?? {};
+      return (container?.cpuPercent ?? 0) > 80 ? container : undefined;
+    });
+    expect(use.cpuPercent).toBeLessThan(120);
+    expect(use.memoryPercent).toBeGreaterThan(20);
+    expect(use.memoryPercent).toBeLessThan(60);
+  });
+
   test("has no published port where its host has no address", async ({ expect }) => {
     await using host = await ContainerHost.start();
     const report = await run(host, pod());

@@ -51,7 +51,7 @@ export const podSchema = nestedAnswer({
   runtime: z
     .object({
       uptime: z.int(),
-      gpus: z.array(z.object({})),
+      gpus: z.array(z.object({ util: z.int().optional(), memoryUtil: z.int().optional() })),
       cpu: useSchema,
       memory: useSchema,
       ports: z.array(
@@ -147,10 +147,14 @@ export function sshOf({ runtime }: ShownPod) {
 
 function runtimeOf({ runtime }: ShownPod) {
   if (runtime === null) return null;
-  const use = (percent: number | null) => (percent === null ? {} : { util: Math.round(percent) });
+  const use = (percent: number | null, name = "util") =>
+    percent === null ? {} : { [name]: Math.min(100, Math.round(percent)) };
   return {
     uptime: runtime.uptimeInSeconds,
-    gpus: runtime.gpus.map(() => ({})),
+    gpus: runtime.gpus.map(({ gpuUtilPercent, memoryUtilPercent }) => ({
+      ...use(gpuUtilPercent),
+      ...use(memoryUtilPercent, "memoryUtil"),
+    })),
     cpu: use(runtime.container.cpuPercent),
     memory: use(runtime.container.memoryPercent),
     ports: runtime.ports.map(({ isIpPublic, privatePort, publicPort, type, ip }) => ({

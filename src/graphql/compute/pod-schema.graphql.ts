@@ -17,10 +17,6 @@ const deploymentFields = /* GraphQL */ `
   dataCenterIds: [String]
   "Two letters, such as US."
   countryCode: String
-  "When the pod is stopped by itself."
-  stopAfter: DateTime
-  "When the pod is terminated by itself."
-  terminateAfter: DateTime
   "Accepted and ignored, as the fields below."
   deployCost: Float
   minDisk: Int
@@ -137,9 +133,9 @@ export const podSdl = /* GraphQL */ `
     "Strings of the form KEY=value. Empty for workers of endpoints: values may be secret."
     env: [String]
     gpuCount: Int
-    "Null where the host sets no limit."
+    "What the host lets it use; of a pod without such a limit, the least that it has. Null for a worker without one."
     vcpuCount: Float
-    "Null where the host sets no limit."
+    "As vcpuCount."
     memoryInGb: Float
     containerDiskInGb: Int
     volumeInGb: Float
@@ -172,7 +168,11 @@ export const podSdl = /* GraphQL */ `
     uptimeSeconds: Int
     "Null while the container is not up."
     runtime: PodRuntime
-    "Always null: hosts report no load of single containers."
+    "When the pod is stopped by itself; null for never, and for a worker."
+    stopAfter: DateTime
+    "When the pod is terminated by itself; null for never, and for a worker."
+    terminateAfter: DateTime
+    "Always null; runtime has the load of a pod."
     latestTelemetry: PodTelemetry
   }
   type PodTelemetry {

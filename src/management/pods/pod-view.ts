@@ -8,6 +8,7 @@ import type { PodView } from "../../fleet/messages.ts";
 import { cpuPrice, gpuPrice, readGpuPrices, roundPrice } from "../catalog/prices.ts";
 import type { RequestContext } from "../context.ts";
 import { describeChange, startOf } from "../endpoints/worker-pods.ts";
+import { GPU_SHARE_DEFAULT } from "../nouns/compute.ts";
 import { portsOf } from "../nouns/pod.ts";
 import type { Pod, PodRecord } from "./pods.ts";
 
@@ -31,10 +32,10 @@ export function showPod({ env, now }: Pick<RequestContext, "env" | "now">, { rec
   const startedAt = worker && isUp(view) ? startOf(worker) : null;
   const uptimeSeconds = startedAt === null ? 0 : Math.max(0, Math.floor((now - startedAt) / 1_000));
   const { id, name, imageName, dockerArgs, containerDiskInGb, volumeInGb, volumeMountPath, ports } = record;
-  const { templateId, networkVolumeId, containerRegistryAuthId, version } = record;
+  const { templateId, networkVolumeId, containerRegistryAuthId, version, stopAfter, terminateAfter } = record;
   return {
     ...{ id, name, imageName, dockerArgs, containerDiskInGb, volumeInGb, volumeMountPath, ports },
-    ...{ templateId, networkVolumeId, containerRegistryAuthId, version },
+    ...{ templateId, networkVolumeId, containerRegistryAuthId, version, stopAfter, terminateAfter },
     clusterId: record.clusterId,
     clusterIdx: record.clusterRank,
     clusterIp: view.clusterAddress,
@@ -60,18 +61,22 @@ export function isUp({ desired, worker }: PodView): boolean {
   return desired === "running" && (worker?.state === "ready" || worker?.state === "unhealthy");
 }
 
-/** Whole numbers, as some clients decode nothing else. */
-function sizeOf({ gpuCount, instanceIds, minVcpuCount, minMemoryInGb }: PodRecord, { worker }: PodView) {
-  const limits = worker?.limits;
-  const [instanceId] = instanceIds;
+/** What it may use, or gets at least where nothing limits it. Whole numbers, as some clients decode nothing else. */
+function sizeOf(record: PodRecord, { worker }: PodView) {
+  const { gpuCount } = record;
+  if (!worker?.limits) return { gpuCount, ...leastOf(record) };
+  const { cpuMilli, memoryMb } = worker.limits;
+  const vcpuCount = Math.max(1, Math.floor(cpuMilli / 1_000));
+  return { gpuCount, vcpuCount, memoryInGb: Math.max(1, Math.floor(memoryMb / MEGABYTES_PER_GB)) };
+}
+
+function leastOf({ instanceIds: [instanceId], gpuCount, minVcpuCount, minMemoryInGb }: PodRecord) {
   const reading = instanceId === undefined ? undefined : readCpuInstance(instanceId);
-  const instance = reading?.kind === "instance" ? reading.instance : undefined;
+  if (reading?.kind === "instance")
+    return { vcpuCount: reading.instance.vcpus, memoryInGb: reading.instance.memoryGb };
   return {
-    gpuCount,
-    vcpuCount: limits ? Math.max(1, Math.floor(limits.cpuMilli / 1_000)) : (instance?.vcpus ?? minVcpuCount),
-    memoryInGb: limits
-      ? Math.max(1, Math.floor(limits.memoryMb / MEGABYTES_PER_GB))
-      : (instance?.memoryGb ?? minMemoryInGb),
+    vcpuCount: minVcpuCount || gpuCount * GPU_SHARE_DEFAULT.vcpus,
+    memoryInGb: minMemoryInGb || gpuCount * GPU_SHARE_DEFAULT.memoryGb,
   };
 }
 
@@ -105,8 +110,12 @@ function machineOf(record: PodRecord, { podId, host, worker }: PodView) {
 }
 
 function runtimeOf(record: PodRecord, view: PodView, uptimeInSeconds: number) {
-  const gpus = (view.worker?.gpuModels ?? []).map((_, index) => ({ id: `${index}` }));
-  const { cpuPercent, memoryPercent } = view;
+  const { cpuPercent, memoryPercent, gpuUse } = view;
+  const gpus = (view.worker?.gpuModels ?? []).map((_, index) => ({
+    id: `${index}`,
+    gpuUtilPercent: gpuUse[index]?.utilPercent ?? null,
+    memoryUtilPercent: gpuUse[index]?.memoryPercent ?? null,
+  }));
   return { uptimeInSeconds, ports: showPorts(record, view), gpus, container: { cpuPercent, memoryPercent } };
 }
 

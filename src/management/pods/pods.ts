@@ -29,7 +29,7 @@ import { requireQuota } from "../quota.ts";
 import { warnOfMissingSecrets } from "../secrets/secrets.ts";
 import { valuesOfCreation } from "./pod-creation.ts";
 import { requireRegistryAuth } from "../secrets/registry-auths.ts";
-import { requireRunnable } from "./pod-settings.ts";
+import { requireFuture, requireRunnable } from "./pod-settings.ts";
 import { noCapacity, podNotFound, volumeElsewhere } from "./pod-errors.ts";
 
 export type { PodRecord };
@@ -129,6 +129,7 @@ async function requireNeeds(
 export async function changePod(context: RequestContext, podId: string, patch: PodPatch): Promise<Pod> {
   return await write(context, podId, ({ record }) => {
     const changes = changesOf(podFields, patch);
+    requireFuture(context, changes);
     const values: PodValues = { ...record, ...changes };
     requireRunnable(values);
     return { values: changes, change: "edit", isNewVersion: replacesWorkers(podFields, record, values) };
