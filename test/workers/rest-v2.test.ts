@@ -624,6 +624,16 @@ test("a cluster is pods that are made and terminated together", async () => {
     primary: { podId: pods[0].id, status: "RUNNING", sshEndpoint: "203.0.113.7:20000" },
   });
   expect((await call("GET", "/clusters")).body.clusters).toMatchObject([{ id }]);
+  const { call: stranger } = await v2Client();
+  for (const [method, path, body] of [
+    ["GET", ""],
+    ["GET", "/pods"],
+    ["PATCH", "", { name: "theirs" }],
+    ["DELETE", ""],
+  ] as const) {
+    expect(await stranger(method, `/clusters/${id}${path}`, body)).toMatchObject({ status: 404 });
+  }
+  expect((await stranger("GET", "/clusters")).body.clusters).toEqual([]);
   expect((await call("GET", "/pods")).body.pods).toEqual([]);
   expect((await call("GET", "/pods?includeClusterPods=true")).body.pods).toHaveLength(2);
   expect((await call("PATCH", `/clusters/${id}`, { name: "other" })).body).toMatchObject({
