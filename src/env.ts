@@ -29,6 +29,8 @@ export type Env = RateEnv & {
   LB_HOSTS?: string;
   /** The same for ports of pods, `<pod>-<port>.<host>`; see docs/reference/pod-ports.md. */
   POD_HOSTS?: string;
+  /** Private addresses of pods of clusters, as an IPv4 network; see docs/reference/pods.md. */
+  CLUSTER_NETWORK?: string;
   /** How long a request of a load-balanced endpoint waits for a worker; see contract/limits.ts for the default. */
   LB_WAIT_SECONDS?: string;
   /** A tunnel ends when nothing was sent through it for so long; see gateway/tunnels/idle-limit.ts. */
