@@ -75,7 +75,10 @@ export class Links {
     const shared = { connections: this.#connections, buffered: this.#buffered };
     const opener = new RequestOpener({ ...shared, endpointId, admissionControl });
     const openWorkers = () => admissionControl.openWorkers(endpointId);
-    this.#links.set(endpointId, this.#create(`${kind}/${encodeURIComponent(endpointId)}`, opener, openWorkers));
+    this.#links.set(
+      endpointId,
+      this.#create(`${kind}/${encodeURIComponent(endpointId)}`, opener, openWorkers),
+    );
   }
 
   #create(of: string, opener: StreamOpener, openWorkers: LinkOptions["openWorkers"]): Link {

@@ -180,11 +180,14 @@ export class Tunnel {
   }
 
   #watchUse(forMs: number): NodeJS.Timeout {
-    const timer = setTimeout(() => {
-      const leftMs = this.options.idleMs - (performance.now() - this.#usedAt);
-      if (leftMs > 0) this.#idle = this.#watchUse(leftMs);
-      else this.close(TUNNEL_CLOSE.idle, `Nothing was sent for ${this.options.idleMs / 1_000} s.`);
-    }, Math.min(forMs, TIMER_MAX_MS));
+    const timer = setTimeout(
+      () => {
+        const leftMs = this.options.idleMs - (performance.now() - this.#usedAt);
+        if (leftMs > 0) this.#idle = this.#watchUse(leftMs);
+        else this.close(TUNNEL_CLOSE.idle, `Nothing was sent for ${this.options.idleMs / 1_000} s.`);
+      },
+      Math.min(forMs, TIMER_MAX_MS),
+    );
     return timer.unref();
   }
 }

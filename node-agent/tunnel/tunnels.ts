@@ -50,7 +50,8 @@ export class Tunnels implements StreamOpener {
 
   /** The worker's container has ended, or is on standby. `reason`: a message for users. */
   workerEnded(workerId: string, reason: string): void {
-    for (const tunnel of this.#tunnels.values()) if (tunnel.options.workerId === workerId) tunnel.fail(reason);
+    for (const tunnel of this.#tunnels.values())
+      if (tunnel.options.workerId === workerId) tunnel.fail(reason);
   }
 
   stop(): void {
@@ -74,7 +75,8 @@ export class Tunnels implements StreamOpener {
     const refusal = this.#options.refusalOf(workerId);
     if (refusal !== null) channel.fail("worker_gone", refusal);
     else if (this.#tunnels.has(request.tunnelId)) channel.fail("protocol", "The tunnel is being opened.");
-    else if (this.#countOf(workerId) >= CONTAINER_TUNNELS_MAX) channel.fail("worker_failed", tooMany(workerId));
+    else if (this.#countOf(workerId) >= CONTAINER_TUNNELS_MAX)
+      channel.fail("worker_failed", tooMany(workerId));
     if (channel.isOver) return null;
     const tunnel = this.#add(workerId, port, request);
     const stream = new TunnelStream(channel);

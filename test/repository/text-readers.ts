@@ -195,10 +195,7 @@ export const TEXT_READERS: readonly TextReader[] = [
   ]),
   reader("node-agent/runtime/interface/output.ts", "lastLinesOf", (text) => lastLinesOf(text, 20)),
   reader("node-agent/runtime/interface/sockets.ts", "listeningIn", (text) => listeningIn(text)),
-  reader("node-agent/host/process-table.ts", "parsePs", (text) => [
-    parsePs(text),
-    parseStat(text, "boot"),
-  ]),
+  reader("node-agent/host/process-table.ts", "parsePs", (text) => [parsePs(text), parseStat(text, "boot")]),
   reader("node-agent/runtime/network/firewall.ts", "nameserversIn", nameserversIn),
   reader("node-agent/gpu/nvidia-smi.ts", "parseGpuTelemetry", parseGpuTelemetry),
   reader("node-agent/gpu/nvidia-smi.ts", "parseCudaVersion", parseCudaVersion),

@@ -61,6 +61,7 @@ async function dialInside(
 }
 
 function explain(port: number, reason: string): string {
-  if (reason === "ECONNREFUSED" || reason === "EADDRNOTAVAIL") return `Nothing listens on port ${port} of the container.`;
+  if (reason === "ECONNREFUSED" || reason === "EADDRNOTAVAIL")
+    return `Nothing listens on port ${port} of the container.`;
   return `Port ${port} cannot be reached: nothing listens at the container's address, and whether something listens on its loopback cannot be found out (${reason}). Make the server listen on 0.0.0.0, or run the agent as root beside Docker's own daemon with the command nsenter installed.`;
 }

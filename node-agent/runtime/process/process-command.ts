@@ -101,7 +101,8 @@ class ProcessCommand implements RunningCommand {
   }
 
   resize(size: TerminalSize): void {
-    if (this.#hasTerminal) this.#resizing = this.#resizing.then(() => this.#resize(size)).catch(ignoreFailure);
+    if (this.#hasTerminal)
+      this.#resizing = this.#resizing.then(() => this.#resize(size)).catch(ignoreFailure);
   }
 
   /** The terminal belongs to what `script` has started. */

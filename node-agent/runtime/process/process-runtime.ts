@@ -435,7 +435,9 @@ async function variablesOf(pid: number): Promise<Record<string, string>> {
   const { PATH = "", HOME = "" } = process.env;
   const text = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => `PATH=${PATH}\0HOME=${HOME}`);
   const entries = text.split("\0").filter((entry) => entry.includes("="));
-  return Object.fromEntries(entries.map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]));
+  return Object.fromEntries(
+    entries.map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]),
+  );
 }
 
 /** After its end only marked processes are a worker's: the pid may have been given out again (P2). */
