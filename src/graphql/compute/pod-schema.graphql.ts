@@ -8,7 +8,7 @@ const deploymentFields = /* GraphQL */ `
   "Accepted: all hosts count as secure."
   cloudType: CloudTypeEnum
   "Another spelling of networkVolumeId and volumeMountPath; at most one volume."
-  volumeMounts: [PodVolumeMountInput!]
+  volumeMounts: [PodVolumeMountInput]
   "Accepted and ignored."
   volumeKey: String
   "With TCP ports: its host must have an address that clients reach."
@@ -127,8 +127,8 @@ export const podSdl = /* GraphQL */ `
     OBJECT_STORE_VOLUME
   }
   input PodVolumeMountInput {
-    volumeId: String!
-    volumeType: PodVolumeType!
+    volumeId: String
+    volumeType: PodVolumeType
     "Where the container finds it; volumeMountPath when absent."
     mountPath: String
   }
