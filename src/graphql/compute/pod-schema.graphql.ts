@@ -128,6 +128,7 @@ export const podSdl = /* GraphQL */ `
   }
   input PodVolumeMountInput {
     volumeId: String
+    "NETWORK_VOLUME; others are refused."
     volumeType: PodVolumeType
     "Where the container finds it; volumeMountPath when absent."
     mountPath: String
