@@ -142,6 +142,28 @@ describe.runIf(hasDocker)("a pod", () => {
     expect(await call(port, "/kept")).toBe("as it was");
   });
 
+  test("without a volume finds its ports again on the same host, and others have other ports", async ({
+    expect,
+  }) => {
+    await using host = await hostWithAddress();
+    const { edge } = host.fixture;
+    const one = pod({ volumeInGb: 0 });
+    const port = portOf(await run(host, one));
+    edge.podVolumes = [];
+    edge.assign();
+    await edge.until(() => edge.syncs.at(-1)?.workers.length === 0 || undefined);
+    const other = pod({ volumeInGb: 0 });
+    expect(portOf(await run(host, other))).not.toBe(port);
+    const again = { ...one, revision: 2 };
+    edge.assign(other, again);
+    const report = await edge.until(() =>
+      edge.syncs
+        .at(-1)
+        ?.workers.find(({ workerId, state }) => workerId === one.workerId && state === "ready"),
+    );
+    expect(portOf(report)).toBe(port);
+  });
+
   test("leaves nothing once no sync names it", async ({ expect }) => {
     await using host = await hostWithAddress();
     const { edge, stateDir } = host.fixture;

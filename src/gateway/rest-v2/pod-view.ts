@@ -38,7 +38,16 @@ export const podSchema = nestedAnswer({
   cost: z.number().meta({ description: "Nominal, in dollars per hour." }),
   ...nestedOutput({ locked }),
   globalNetworking: z.object({ enabled: z.boolean() }),
-  cluster: z.object({ id: z.string(), rank: z.int().nullable() }).optional(),
+  cluster: z
+    .object({
+      id: z.string(),
+      rank: z.int().nullable(),
+      ip: z
+        .string()
+        .optional()
+        .meta({ description: "Where the other pods of the cluster reach it; absent where they do not." }),
+    })
+    .optional(),
   runtime: z
     .object({
       uptime: z.int(),
@@ -78,7 +87,10 @@ export function show(request: RequestContext, pod: Pod): object {
     template: null,
     cost: shown.costPerHr,
     globalNetworking: { enabled: false },
-    cluster: record.clusterId === null ? undefined : { id: record.clusterId, rank: record.clusterRank },
+    cluster:
+      record.clusterId === null
+        ? undefined
+        : { id: record.clusterId, rank: record.clusterRank, ip: shown.clusterIp ?? undefined },
     runtime: runtimeOf(shown),
     lastStatusChange: shown.lastStatusChange,
     createdAt: new Date(record.createdAt).toISOString(),
