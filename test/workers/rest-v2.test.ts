@@ -493,7 +493,10 @@ describe("pods", () => {
       ...{ name: "train", image: "acme/app:1", args: "serve --port 80", env: { A: "1" }, status: "RUNNING" },
       ...{ actions: ["stop", "restart", "terminate"], template: null, dataCenterId: "US-KS-2" },
       mounts: { persistent: { size: 10, path: "/workspace" } },
-      ssh: { proxy: null, direct: { host: "203.0.113.7", port: 20_000, username: "root" } },
+      ssh: {
+        proxy: { host: `${id}.edgerun`, port: 22, username: "root" },
+        direct: { host: "203.0.113.7", port: 20_000, username: "root" },
+      },
       runtime: {
         ports: [
           { private: 22, public: 20_000, type: "tcp", ip: "203.0.113.7" },
@@ -611,6 +614,9 @@ test("a cluster is pods that are made and terminated together", async () => {
     { name: "train-0", status: "RUNNING", cluster: { id, rank: 0 } },
     { name: "train-1", status: "RUNNING", cluster: { id, rank: 1 } },
   ]);
+  expect([made.network, pods[0].cluster.ip]).toEqual([undefined, undefined]);
+  expect(pods[0].lastStatusChange).toContain("no private address");
+  expect(host.assignmentOf(pods[1].id)?.env).not.toHaveProperty("MASTER_ADDR");
   expect(host.assignmentOf(pods[1].id)?.env).toMatchObject({
     NODE_RANK: "1",
     NUM_NODES: "2",
@@ -656,6 +662,36 @@ test("a cluster is pods that are made and terminated together", async () => {
   expect(one).toMatchObject({ status: 422, body: { detail: expect.stringContaining("compute.podCount") } });
   const unknown = await call("POST", "/clusters", { ...cluster, compute: { ...compute, gpuTypeId: "L4" } });
   expect(unknown).toMatchObject({ status: 422, body: { detail: expect.stringContaining("L4") } });
+});
+
+test("pods of a cluster have private addresses where their host keeps clusters apart", async () => {
+  const { client, call } = await v2Client();
+  const host = await PodAgent.join(client, { canJoinClusters: true });
+  const compute = { gpuTypeId: POD_CARD, gpuCountPerPod: 1, podCount: 2 };
+  const body = { name: "c", type: "TRAINING", image: "a:1", disk: 1, env: { MASTER_PORT: "1234" }, compute };
+  const { body: made } = await call("POST", "/clusters", body);
+  await host.follow();
+  const { pods } = (await call("GET", `/clusters/${made.id}/pods`)).body;
+  const [first, second] = [pods[0].cluster.ip, pods[1].cluster.ip];
+  expect(made.network).toEqual({ cidr: "198.19.0.0/16" });
+  expect(host.assignmentOf(pods[1].id)).toMatchObject({
+    pod: { clusterAddress: second },
+    env: {
+      NODE_ADDR: second,
+      MASTER_ADDR: first,
+      PRIMARY_ADDR: first,
+      PRIMARY_PORT: "29500",
+      HOST_NODE_ADDR: `${first}:29500`,
+      MASTER_PORT: "1234", // what is set stays
+    },
+  });
+  const shown = await client.graphql(
+    `{ pod(input: { podId: "${pods[1].id}" }) { clusterIp lastStatusChange } }`,
+  );
+  expect(shown).toEqual({
+    pod: { clusterIp: second, lastStatusChange: expect.not.stringContaining("address") },
+  });
+  await call("DELETE", `/clusters/${made.id}`);
 });
 
 test("other methods are 405 and other paths 404, as problems; a missing key is 401", async () => {

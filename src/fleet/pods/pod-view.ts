@@ -26,7 +26,7 @@ export function viewOfPod(
   { use, now }: { readonly use: PodUse; readonly now: number },
 ): PodView {
   const { podId, accountId } = pod.config;
-  const { version, desired, stopReason, changedAt, ports } = pod;
+  const { version, desired, stopReason, changedAt, ports, clusterAddress } = pod;
   const worker = parts.podWorkers.of(podId);
   const hostId = worker?.hostId ?? pod.volumeHostId;
   const host = hostId === null ? null : viewOfHost(parts, hostId, now);
@@ -41,6 +41,7 @@ export function viewOfPod(
     host,
     worker: worker ? viewOfWorker(parts.store, worker) : null,
     ports,
+    clusterAddress,
     ...useOf(parts.telemetry, isSeen ? worker : undefined, use),
     waiting: parts.podPlacer.waitReason(pod),
   };

@@ -8,7 +8,8 @@ import type { HostPresence } from "../hosts/host-presence.ts";
 import type { Standbys } from "../placement/standbys.ts";
 import type { WorkerUsage } from "../worker-usage.ts";
 import { isFreeBeside, type PromisedPlaces } from "./promised-places.ts";
-import type { PodRecord } from "./pod-store.ts";
+import type { ClusterNetworks } from "./cluster-networks.ts";
+import type { PodRecord, PodStore } from "./pod-store.ts";
 
 export type PodWorkersParts = {
   readonly store: FleetStore;
@@ -18,6 +19,8 @@ export type PodWorkersParts = {
   readonly revisions: HostRevisions;
   readonly standbys: Standbys;
   readonly usage: WorkerUsage;
+  readonly podStore: PodStore;
+  readonly clusters: ClusterNetworks;
 };
 
 export class PodWorkers {
@@ -59,7 +62,7 @@ export class PodWorkers {
   }
 
   #start({ config, version }: PodRecord, place: Place, leaving: WorkerRecord["leaving"], now: number): void {
-    const { store, pools, revisions, standbys } = this.#parts;
+    const { store, pools, revisions, standbys, clusters } = this.#parts;
     const { podId } = config;
     const { hostId } = place;
     const worker = { workerId: podId, endpointId: podId, version, isPod: true, leaving };
@@ -67,6 +70,7 @@ export class PodWorkers {
     pools.renew(hostId);
     standbys.recheck(hostId);
     revisions.touch(hostId);
+    clusters.touchPeers(config);
   }
 
   /** The host runs the present version of the pod, and no other. */
@@ -80,10 +84,11 @@ export class PodWorkers {
 
   /** Its capacity is free when its agent lists it no more; at once where there is no agent. */
   end(podId: string, now: number): void {
-    const { store, pools, presence, revisions, usage } = this.#parts;
+    const { store, podStore, clusters, pools, presence, revisions, usage } = this.#parts;
     const worker = this.of(podId);
     if (!worker) return;
     const { hostId } = worker;
+    clusters.touchPeers(podStore.get(podId)?.config);
     if (!presence.isPresent(hostId, now)) {
       usage.ended(worker, now);
       store.removeWorker(podId, now);

@@ -10,6 +10,7 @@ import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
 import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import type { HostPresence, TelemetryCache } from "../hosts/host-presence.ts";
 import type { PodChangeCall, PodOutcome, PodView } from "../messages.ts";
+import type { ClusterNetworks } from "./cluster-networks.ts";
 import type { PodPlacer } from "./pod-placer.ts";
 import type { PodRecord, PodStore } from "./pod-store.ts";
 import { viewOfHost, viewOfPod, type PodUse } from "./pod-view.ts";
@@ -24,6 +25,7 @@ type PodsParts = {
   readonly revisions: HostRevisions;
   readonly podWorkers: PodWorkers;
   readonly podPlacer: PodPlacer;
+  readonly clusters: ClusterNetworks;
 };
 
 export class Pods {
@@ -38,10 +40,12 @@ export class Pods {
   // Owners
 
   /** A pod that is there already stays as it is. Nothing is kept of one that has no place and cannot be given one. */
-  create(config: PodConfig, now: number): PodOutcome {
+  create(config: PodConfig, now: number, clusterSize = 1): PodOutcome {
     const present = this.#parts.podStore.get(config.podId);
     if (present) return present.config.accountId === config.accountId ? this.#done(present, now) : NOT_FOUND;
-    return this.#placeAndStart({ ...newPod(config, now), ports: [] }, now);
+    const admitted = this.#parts.clusters.admit(config, clusterSize);
+    const pod = { ...newPod(config, now), ports: [], clusterAddress: admitted?.address ?? null };
+    return this.#placeAndStart(pod, now, admitted?.preferred);
   }
 
   change({ podId, accountId, change }: PodChangeCall, now: number): PodOutcome {
@@ -146,10 +150,10 @@ export class Pods {
   }
 
   /** Places a pod that has no container, or whose last one leaves its place to others. */
-  #placeAndStart(pod: PodRecord, now: number): PodOutcome {
+  #placeAndStart(pod: PodRecord, now: number, preferred?: ReadonlySet<string>): PodOutcome {
     const { podStore, podWorkers, podPlacer, revisions } = this.#parts;
     const { podId } = pod.config;
-    const failure = podPlacer.start(pod, now);
+    const failure = podPlacer.start(pod, now, preferred);
     if (failure) return this.#failed(pod, failure, now);
     if (!podWorkers.activeOf(podId)) podStore.save(pod);
     podPlacer.review(podId);
@@ -163,7 +167,8 @@ export class Pods {
     const { hostId } = worker;
     const { podId, accountId } = next.config;
     const newVolumeMb = this.#newVolumeMb(pod, next);
-    const requirement = requirementOf(next.config, { hostId, newVolumeMb });
+    const clusterHosts = this.#parts.clusters.hostsFor(next);
+    const requirement = requirementOf(next.config, { hostId, newVolumeMb, clusterHosts });
     const capacity = pools.capacityWithout(hostId, podId);
     const place = capacity && findPlaceOn(capacity, requirement);
     if (!place)
@@ -216,8 +221,8 @@ export class Pods {
   #terminate(pod: PodRecord, now: number): PodOutcome {
     const { podStore, podWorkers, podPlacer, pools, revisions } = this.#parts;
     const { podId } = pod.config;
-    podStore.remove(podId);
     podWorkers.end(podId, now);
+    podStore.remove(podId);
     podPlacer.review(podId);
     this.#use.delete(podId);
     if (pod.volumeHostId !== null) {

@@ -7,6 +7,8 @@ const deploymentFields = /* GraphQL */ `
   templateId: String
   "Accepted: all hosts count as secure."
   cloudType: CloudTypeEnum
+  "Another spelling of networkVolumeId and volumeMountPath; at most one volume."
+  volumeMounts: [PodVolumeMountInput]
   "Accepted and ignored."
   volumeKey: String
   "With TCP ports: its host must have an address that clients reach."
@@ -74,7 +76,7 @@ export const podSdl = /* GraphQL */ `
     podBidResume(input: PodBidResumeInput): Pod
     "Ends the pod and removes its volume."
     podTerminate(input: PodTerminateInput): Void
-    "Makes pods that are all alike, in one data center: all of them or none. Hosts offer no private network between them."
+    "Makes pods that are all alike, in one data center: all of them or none. Where its hosts allow it, they reach each other at their clusterIp."
     createCluster(input: CreateClusterInput): Cluster
     "Terminates the pods of a cluster and forgets it."
     deleteCluster(input: DeleteClusterInput): Boolean
@@ -113,6 +115,19 @@ export const podSdl = /* GraphQL */ `
   enum ComputeType {
     CPU
     GPU
+  }
+
+  "There are network volumes only."
+  enum PodVolumeType {
+    NETWORK_VOLUME
+    OBJECT_STORE_VOLUME
+  }
+  input PodVolumeMountInput {
+    volumeId: String
+    "NETWORK_VOLUME; others are refused."
+    volumeType: PodVolumeType
+    "Where the container finds it; volumeMountPath when absent."
+    mountPath: String
   }
 
   input PodFilter {
@@ -154,7 +169,7 @@ export const podSdl = /* GraphQL */ `
     dataCenterId: String
     "The cluster that it is a part of."
     clusterId: String
-    "Always null: hosts offer no private network."
+    "Private address at which the other pods of its cluster reach it, at all ports. Null: they do not."
     clusterIp: String
     "Its number in the cluster, from 0."
     clusterIdx: Int

@@ -38,6 +38,7 @@ export function showPod({ env, now }: Pick<RequestContext, "env" | "now">, { rec
     ...{ templateId, networkVolumeId, containerRegistryAuthId, version, stopAfter, terminateAfter },
     clusterId: record.clusterId,
     clusterIdx: record.clusterRank,
+    clusterIp: view.clusterAddress,
     podType: record.isInterruptible ? ("INTERRUPTABLE" as const) : ("RESERVED" as const),
     desiredStatus: view.desired === "running" ? ("RUNNING" as const) : ("EXITED" as const),
     env: record.env.map(({ key, value }) => `${key}=${value}`),
@@ -48,7 +49,7 @@ export function showPod({ env, now }: Pick<RequestContext, "env" | "now">, { rec
     machine: machineOf(record, view),
     dataCenterId: host?.dataCenterId ?? null,
     lastStartedAt: startedAt === null ? null : new Date(startedAt).toISOString(),
-    lastStatusChange: describe(view),
+    lastStatusChange: describe(view) + lackOfNetwork(record, view),
     uptimeSeconds,
     runtime: isUp(view) ? runtimeOf(record, view, uptimeSeconds) : null,
   };
@@ -137,6 +138,12 @@ function showPorts(record: PodRecord, { ports, host }: PodView): readonly ShownP
 
 function showPublished(port: PublishedPort, ip: string): ShownPort {
   return { ip, isIpPublic: true, privatePort: port.private, publicPort: port.public, type: "tcp" };
+}
+
+/** Said of a pod that its peers do not reach. */
+function lackOfNetwork({ clusterId }: PodRecord, { clusterAddress, desired }: PodView): string {
+  if (clusterId === null || clusterAddress !== null || desired === "stopped") return "";
+  return ". It has no private address: when its cluster was made, no host had places for all pods, and not all hosts had an address for clusters (--cluster-address)";
 }
 
 const STOPPED: Record<StopReason, string> = {
