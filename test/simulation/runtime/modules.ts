@@ -5,13 +5,28 @@ const here = (path: string): string => new URL(path, import.meta.url).href;
 
 const CACHES = ["domain/limits/bounded-map.ts", "domain/limits/counted-windows.ts"];
 const CACHES_URL = here("./isolate-caches.ts");
+/** What programs of a host import; everything else stays as it is. */
+const OF_HOSTS = new Map(
+  ["crypto", "http", "os", "sqlite", "zlib"]
+    .map((name): [string, string] => [`node:${name}`, here(`../host/modules/${name}.ts`)])
+    .concat([
+      ["node:fs", here("../host/modules/fs.ts")],
+      ["node:fs/promises", here("../host/modules/fs.ts")],
+      ["node:timers/promises", here("../host/modules/timers.ts")],
+      ["ws", here("../host/modules/ws.ts")],
+    ]),
+);
+const REAL = "real:";
+
 const SIMULATED = new Map([["cloudflare:workers", here("./cloudflare-workers.ts")]]);
 
 /** To be called before any production code is imported. */
 export function installModules(): void {
   registerHooks({
     resolve(specifier, context, next) {
-      const simulated = SIMULATED.get(specifier);
+      if (specifier.startsWith(REAL)) return next(specifier.replace(REAL, "node:"), context);
+      const isOfHost = context.parentURL?.includes("/node-agent/") ?? false;
+      const simulated = (isOfHost ? OF_HOSTS : SIMULATED).get(specifier);
       if (simulated !== undefined) return { url: simulated, shortCircuit: true };
       const resolved = next(specifier, context);
       const isCache = CACHES.some((path) => resolved.url.endsWith(`/src/${path}`));

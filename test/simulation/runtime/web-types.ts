@@ -1,7 +1,8 @@
 /** Types of the web platform that Workers have and Node has not, or has otherwise. */
 import { place } from "../world/globals.ts";
 import type { Network } from "./network.ts";
-import { SimulatedSocket } from "./sockets.ts";
+import { ClientSocket } from "./client-socket.ts";
+import type { SimulatedSocket } from "./sockets.ts";
 
 const NodeResponse = globalThis.Response;
 
@@ -76,7 +77,7 @@ export function installWebTypes(network: () => Network): void {
     }
   }
   const types = { Response: SimulatedResponse, IdentityTransformStream, FixedLengthStream, WebSocketPair };
-  for (const [name, value] of Object.entries({ ...types, WebSocket: SimulatedSocket })) {
+  for (const [name, value] of Object.entries({ ...types, WebSocket: ClientSocket })) {
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
   }
   // It returns what is there: no code may depend on getting more.
