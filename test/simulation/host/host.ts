@@ -7,7 +7,7 @@ import { asRuntime, SimulatedRuntime } from "./runtime.ts";
 import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
 
 type AgentLike = { stop(options: { readonly removeWorkers: boolean }): Promise<void> };
-type AgentCode = { readonly Agent: { start(options: unknown): Promise<AgentLike> } };
+export type AgentCode = { readonly Agent: { start(options: unknown): Promise<AgentLike> } };
 
 /** The production code of the agent. */
 export async function loadAgent(): Promise<AgentCode> {

@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, "../../..");
 export const ROOT_KEY = "root-key-of-the-simulation-with-40-chars";
 export const EDGE_URL = "https://edge.test";
 
-type Script = {
+export type EdgeCode = {
   readonly default: {
     fetch(request: Request, env: unknown, context: unknown): Promise<Response>;
     scheduled(event: unknown, env: unknown): Promise<void>;
@@ -23,9 +23,9 @@ type Script = {
 };
 
 /** The production code; it runs on machines of whatever world is entered. */
-export async function loadScript(): Promise<Script> {
+export async function loadEdge(): Promise<EdgeCode> {
   const url = new URL("../../../src/index.ts", import.meta.url).href;
-  return (await import(url)) as Script;
+  return (await import(url)) as EdgeCode;
 }
 
 const MIGRATIONS = readdirSync(join(ROOT, "drizzle"))
@@ -43,10 +43,10 @@ export class SimulatedEdge {
   readonly env: Record<string, unknown>;
   readonly #world: World;
   readonly #network: Network;
-  readonly #code: Script;
+  readonly #code: EdgeCode;
   readonly #requests = new Set<Answer>();
 
-  constructor(world: World, network: Network, code: Script) {
+  constructor(world: World, network: Network, code: EdgeCode) {
     this.#world = world;
     this.#network = network;
     this.#code = code;
