@@ -58,7 +58,7 @@ export class Invariants {
   checkEnd(areClientsDone: boolean): void {
     if (!areClientsDone) this.violate("a client still waits for an answer");
     for (const job of this.#openJobs()) this.violate(`a job has not ended: ${JSON.stringify(job)}`);
-    for (const url of this.#missingHooks()) this.violate(`no webhook came to ${url}`);
+    for (const url of this.#missingHooks()) this.violate(`no webhook came to ${url}; ${this.#deliveries()}`);
   }
 
   #hasPlatformFaults(): boolean {
@@ -89,6 +89,12 @@ export class Invariants {
     return [...this.#parts.edge.endpoints.objects.values()]
       .flatMap(({ storage }) => storage.rowsOf("job"))
       .filter(({ state }) => OPEN.has(String(state)));
+  }
+
+  #deliveries(): string {
+    const { objects } = this.#parts.edge.endpoints;
+    const pages = [...objects.values()].flatMap(({ storage }) => storage.rowsOf("webhook_page"));
+    return `pages of the outbox: ${JSON.stringify(pages)}`;
   }
 
   /** Ends that a webhook should have told, if its receiver does not fail. */

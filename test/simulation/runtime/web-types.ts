@@ -1,4 +1,5 @@
 /** Types of the web platform that Workers have and Node has not, or has otherwise. */
+import { createHash } from "node:crypto";
 import { place } from "../world/globals.ts";
 import type { Network } from "./network.ts";
 import { ClientSocket } from "./client-socket.ts";
@@ -65,6 +66,23 @@ class FixedLengthStream extends IdentityTransformStream {
   }
 }
 
+/** `crypto.DigestStream`: the hash of all that is written. */
+class DigestStream extends WritableStream<Uint8Array> {
+  readonly digest: Promise<ArrayBuffer>;
+
+  constructor(algorithm: string) {
+    const hash = createHash(algorithm.replace("-", "").toLowerCase());
+    const { promise, resolve, reject } = Promise.withResolvers<ArrayBuffer>();
+    promise.catch(() => {});
+    super({
+      write: (chunk) => void hash.update(chunk),
+      close: () => resolve(new Uint8Array(hash.digest()).buffer),
+      abort: reject,
+    });
+    this.digest = promise;
+  }
+}
+
 type ByobReader = ReadableStreamBYOBReader & {
   readAtLeast?: (bytes: number, view: Uint8Array) => Promise<ReadableStreamReadResult<Uint8Array>>;
 };
@@ -80,6 +98,7 @@ export function installWebTypes(network: () => Network): void {
   for (const [name, value] of Object.entries({ ...types, WebSocket: ClientSocket })) {
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
   }
+  Object.assign(crypto, { DigestStream });
   // It returns what is there: no code may depend on getting more.
   (ReadableStreamBYOBReader.prototype as ByobReader).readAtLeast = async function (this: ByobReader, _bytes, view) {
     return (await this.read(view)) as ReadableStreamReadResult<Uint8Array>;
@@ -87,6 +106,6 @@ export function installWebTypes(network: () => Network): void {
   const nodeFetch = globalThis.fetch;
   globalThis.fetch = (async (input: string | URL | Request, init?: RequestInit) => {
     if (!place()) return nodeFetch(input, init);
-    return network().fetch(new Request(input, init));
+    return network().fetch(new Request(input, { ...init, duplex: "half" } as RequestInit));
   }) as typeof fetch;
 }
