@@ -27,6 +27,8 @@ export type Env = RateEnv & {
   LB_HOSTS?: string;
   /** The same for ports of pods, `<pod>-<port>.<host>`; see docs/reference/pod-ports.md. */
   POD_HOSTS?: string;
+  /** Private addresses of pods of clusters, as an IPv4 network; see docs/reference/pods.md. */
+  CLUSTER_NETWORK?: string;
   /** How long a request of a load-balanced endpoint waits for a worker; see contract/limits.ts for the default. */
   LB_WAIT_SECONDS?: string;
   /** "true": webhooks may have loopback and private addresses; for development. */

@@ -54,6 +54,8 @@ export type Timing = {
   readonly linkPingMs: number;
   /** Time after which a link is tried again that the edge does not want. */
   readonly linkRefusedMs: number;
+  /** Time between two looks at what the container of a pod uses. */
+  readonly podUseMs: number;
   readonly edgeRetryBaseMs: number;
   readonly edgeRetryCapMs: number;
 };
@@ -84,6 +86,7 @@ export const TIMING: Timing = {
   linkBeatMs: LINK_BEAT_MS,
   linkPingMs: 10_000,
   linkRefusedMs: 60_000,
+  podUseMs: 15_000,
   edgeRetryBaseMs: 250,
   edgeRetryCapMs: 15_000,
 };

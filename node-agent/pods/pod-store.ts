@@ -5,6 +5,7 @@
  * S2  A volume is removed when the edge has said which volumes stay and the pod is not among them, and its container
  *     is gone. An edge that says nothing keeps all.
  * S3  Two pods never have the same port, whether they run or not.
+ * S4  A pod that left this host without a volume finds its ports again when it returns. There are 64 at most, chosen by chance.
  */
 import { randomInt } from "node:crypto";
 import { chmod, mkdir, readdir, rm } from "node:fs/promises";
@@ -34,6 +35,8 @@ export type PodStoreOptions = {
   readonly publicPorts: PortRange;
 };
 
+/** Pods whose ports are kept after they have left this host. */
+const LEFT_PODS_MAX = 64;
 /** Ports that are looked at before a host counts as full. */
 const CHOICES_MAX = 200;
 
@@ -82,7 +85,8 @@ export class PodStore {
     if (kept === undefined) return;
     const isOver = (podId: string) => !kept.has(podId) && !present.has(podId);
     const { journal, log } = this.#options;
-    for (const podId of journal.podsWithPorts().filter(isOver)) journal.removePodPorts(podId);
+    const left = journal.podsWithPorts().filter(isOver);
+    for (const podId of left.slice(LEFT_PODS_MAX)) journal.removePodPorts(podId); // S4
     const names = await readdir(this.#podsPath).catch(() => []);
     for (const podId of names.filter(isOver)) {
       try {

@@ -35,6 +35,9 @@ export const INLINE_PAYLOAD_MAX_BYTES = 256 * 1024;
 /** Size of one network volume. */
 export const NETWORK_VOLUME_MAX_GB = 4_096;
 
+/** Pods of one cluster: each takes some calls of D1 and Fleet, and a request may make a thousand. */
+export const CLUSTER_PODS_MAX = 100;
+
 // Queue
 
 /** Jobs that may wait at once in one endpoint, unless its configuration sets another limit. */

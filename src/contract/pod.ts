@@ -31,6 +31,8 @@ export type PodConfig = Pick<
   readonly isInterruptible: boolean;
   /** Dollars per hour and GPU, of an interruptible pod; those with the lowest bid give way first. */
   readonly bidPerGpu: number;
+  /** The cluster that it is a part of, and its number in it from 0; absent for none. */
+  readonly cluster?: { readonly clusterId: string; readonly rank: number } | undefined;
   /** When the pod is stopped or terminated by itself, in ms of the epoch; null for never. */
   readonly stopAt: number | null;
   readonly terminateAt: number | null;

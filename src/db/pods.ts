@@ -123,6 +123,9 @@ export function toPodConfig(record: PodRecord): PodConfig {
     needsPublicAddress: record.needsPublicAddress,
     isInterruptible: record.isInterruptible,
     bidPerGpu: record.bidPerGpu,
+    ...(record.clusterId !== null && {
+      cluster: { clusterId: record.clusterId, rank: record.clusterRank ?? 0 },
+    }),
     stopAt: record.stopAfter,
     terminateAt: record.terminateAfter,
   };

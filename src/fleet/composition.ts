@@ -1,8 +1,10 @@
 /** The parts of a Fleet object beside its wake-up channels and its alarm. */
 import type { ObjectDatabase } from "../durable/sql.ts";
+import type { ClusterRange } from "../domain/pods/cluster-addresses.ts";
 import { FleetStore } from "./fleet-store.ts";
 import { HostPools, HostRevisions } from "./hosts/host-pools.ts";
 import { HostPresence, TelemetryCache } from "./hosts/host-presence.ts";
+import { ClusterNetworks } from "./pods/cluster-networks.ts";
 import { PodPlacer } from "./pods/pod-placer.ts";
 import { PodStore } from "./pods/pod-store.ts";
 import { PodWorkers } from "./pods/pod-workers.ts";
@@ -15,7 +17,8 @@ import { UsageStore, WorkerUsage } from "./worker-usage.ts";
 
 export type FleetParts = ReturnType<typeof fleetParts>;
 
-export function fleetParts(database: ObjectDatabase) {
+/** `clusterRange`: addresses for pods of clusters; undefined for none. */
+export function fleetParts(database: ObjectDatabase, clusterRange?: ClusterRange) {
   const store = new FleetStore(database);
   const podStore = new PodStore(database);
   const promised = new PromisedPlaces();
@@ -25,7 +28,19 @@ export function fleetParts(database: ObjectDatabase) {
   const standbys = new Standbys(store, pools, revisions, usage);
   const telemetry = new TelemetryCache();
   const presence = new HostPresence();
-  const base = { store, podStore, promised, pools, revisions, usage, standbys, telemetry, presence };
+  const clusters = new ClusterNetworks({ store, podStore, pools, revisions, clusterRange });
+  const base = {
+    clusters,
+    store,
+    podStore,
+    promised,
+    pools,
+    revisions,
+    usage,
+    standbys,
+    telemetry,
+    presence,
+  };
   const podWorkers = new PodWorkers(base);
   const preemptor = new Preemptor({ ...base, podWorkers });
   const podPlacer = new PodPlacer({ ...base, podWorkers, preemptor });

@@ -1,6 +1,7 @@
 /** The Fleet object: the hosts, and which worker runs on which of them. */
 import { DurableObject } from "cloudflare:workers";
 import { endpointObjectName } from "../durable/ports.ts";
+import { clusterRangeOf } from "../domain/pods/cluster-addresses.ts";
 import { limitsOf } from "../domain/placement/host-capacity.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { WakeUpChannels } from "../durable/waiters.ts";
@@ -39,7 +40,11 @@ const REMOVED_WORKER_RETENTION_MS = 86_400_000;
 
 const REPORT_AGAIN_MS = 2_000;
 
-export type FleetObjectEnv = { readonly ENDPOINT: DurableObjectNamespace<EndpointPort> };
+export type FleetObjectEnv = {
+  readonly ENDPOINT: DurableObjectNamespace<EndpointPort>;
+  /** Private addresses of pods of clusters, as an IPv4 network; see docs/reference/pods.md. */
+  readonly CLUSTER_NETWORK?: string;
+};
 
 export class FleetObject extends DurableObject<FleetObjectEnv> {
   readonly #parts: FleetParts;
@@ -58,7 +63,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     super(context, env);
     const database = new ObjectDatabase(context.storage.sql);
     database.migrate(FLEET_MIGRATIONS);
-    this.#parts = fleetParts(database);
+    this.#parts = fleetParts(database, clusterRangeOf(env.CLUSTER_NETWORK));
     this.#store = this.#parts.store;
     this.#registry = new HostRegistry(this.#parts);
     this.#alarm = new AlarmClock(context.storage);
@@ -102,11 +107,14 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
 
   // Pods
 
-  /** Makes a pod, which has a place at once or has been promised one; nothing is kept of one that has neither. */
-  async createPod(config: PodConfig): Promise<PodOutcome> {
+  /**
+   * Makes a pod, which has a place at once or has been promised one; nothing is kept of one that has neither.
+   * `clusterSize`: how many pods its cluster will have.
+   */
+  async createPod(config: PodConfig, clusterSize = 1): Promise<PodOutcome> {
     return this.#commit.run(() => {
       this.#plan(); // those that wait come first
-      return this.#parts.pods.create(config, Date.now());
+      return this.#parts.pods.create(config, Date.now(), clusterSize);
     });
   }
 
@@ -267,12 +275,13 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
         version,
         gpuIndexes,
         ...(standbyAt !== null && { mode: "standby" as const }),
-        ...(isPod && { isPod: true as const }),
+        ...(isPod && { isPod: true as const, cluster: this.#parts.clusters.memberOf(workerId) }),
         limits: limitsOf({ gpuIndexes, size }, gpus),
       }));
     const revision = this.#store.hosts.get(hostId)?.revision ?? 0;
     const podVolumes = this.#parts.podStore.withVolumeOn(hostId).map(({ config }) => config.podId);
-    return { kind: "assignments", revision, workers, podVolumes };
+    const clusterNetwork = this.#parts.clusters.networkOn(hostId);
+    return { kind: "assignments", revision, workers, podVolumes, clusterNetwork };
   }
 
   /** Sends reports to endpoints; the alarm tries again those that are unreachable. */

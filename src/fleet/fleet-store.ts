@@ -53,6 +53,20 @@ export type WorkerRecord = {
   readonly leaving: Pick<Place, "gpuIndexes" | "size"> | null;
 };
 
+type NewWorker = Pick<WorkerRecord, "workerId" | "endpointId" | "version"> &
+  Partial<Pick<WorkerRecord, "moves" | "isPod" | "leaving">>;
+
+/** A worker at a place of its own that its host shall start. `now`: ms of the epoch. */
+export function newWorker(worker: NewWorker, { hostId, gpuIndexes, size }: Place, now: number): WorkerRecord {
+  return {
+    ...{ hostId, gpuIndexes, size },
+    ...{ state: "starting", detail: null, createdAt: now, retiredIn: null, start: null },
+    ...{ standbyAt: null, revivals: 0, revivedAt: null, imageDigest: null, failing: null },
+    ...{ moves: null, isPod: false, leaving: null },
+    ...worker,
+  };
+}
+
 export type DesiredWorkersRecord = { readonly desired: number; readonly config: EndpointConfig };
 
 export class FleetStore {

@@ -1,5 +1,11 @@
 /** RPC messages of the Fleet object. */
-import type { Inventory, PublishedPort, WorkerReport, WorkerState } from "../contract/agent/agent.ts";
+import type {
+  ClusterNetwork,
+  Inventory,
+  PublishedPort,
+  WorkerReport,
+  WorkerState,
+} from "../contract/agent/agent.ts";
 import type { HostTelemetry } from "../contract/agent/telemetry.ts";
 import type { PodConfig } from "../contract/pod.ts";
 import type { PlacementFailure } from "../domain/placement/host-pool.ts";
@@ -32,6 +38,8 @@ export type AssignedWorker = {
   readonly mode?: "standby";
   /** It is a pod, whose id its `workerId` and `endpointId` are. */
   readonly isPod?: true;
+  /** Of a pod of a cluster: its own address and, where that is known, the address of the first pod. */
+  readonly cluster?: { readonly address: string; readonly primaryAddress: string | null } | undefined;
   /** Absent for a worker that may use the whole host. */
   readonly limits?: WorkerLimits | undefined;
 };
@@ -42,6 +50,8 @@ export type AssignmentsReply = {
   readonly workers: readonly AssignedWorker[];
   /** Pods whose volumes the host keeps. */
   readonly podVolumes: readonly string[];
+  /** Absent where no pod of a cluster that has addresses is on the host. */
+  readonly clusterNetwork?: ClusterNetwork | undefined;
 };
 
 export type FleetSyncReply =
@@ -68,11 +78,18 @@ export type PodView = {
   /** Its container; null while it has no place. */
   readonly worker: WorkerView | null;
   readonly ports: readonly PublishedPort[];
+  /** Where the other pods of its cluster reach it; null for none. */
+  readonly clusterAddress: string | null;
   readonly cpuPercent: number | null;
   readonly memoryPercent: number | null;
+  /** Of its GPUs in their order; null for what is not known. */
+  readonly gpuUse: readonly GpuUse[];
   /** Why it shall run and has no place. */
   readonly waiting: PlacementFailure | null;
 };
+
+/** In percent. */
+export type GpuUse = { readonly utilPercent: number | null; readonly memoryPercent: number | null };
 
 export type PodHost = {
   readonly hostId: string;

@@ -89,4 +89,6 @@ export const FLEET_MIGRATIONS = [
    ALTER TABLE worker ADD COLUMN leaving TEXT;
    -- Since when a host that has pods has been lost.
    ALTER TABLE host ADD COLUMN away_since INTEGER;`,
+  `-- Where the other pods of its cluster reach a pod.
+   ALTER TABLE pod ADD COLUMN cluster_address TEXT;`,
 ] as const;

@@ -26,7 +26,7 @@ export class WorkerUsage {
   /** A worker ends, goes on standby or is lost with its host; to be called before that is stored, in the same turn. */
   ended(worker: WorkerRecord, now: number): void {
     const lifetime = this.#lifetimeOf(worker, now);
-    if (lifetime) this.#ended.add(worker.workerId, lifetime);
+    if (lifetime && lifetime.to > lifetime.from) this.#ended.add(worker.workerId, lifetime);
   }
 
   /**

@@ -241,19 +241,26 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
       expect(await reach(worker, targets)).toEqual(answersOf(targets, "reached"));
     });
 
-    test("no pod, not even at the port at which others reach it", async ({ expect }) => {
+    test("no pod: neither its HTTP ports, nor the port at which others reach it", async ({ expect }) => {
       await using world = await openWorld();
       const port = await freePort();
+      const httpPort = 8_888; // published nowhere
+      const listeners = [8_000, httpPort].map((at) => ({ protocol: "tcp", host: "0.0.0.0", port: at }));
       const listener = await world.start({
         dockerArgs: JSON.stringify({ cmd: [...NODE_SCRIPT, await readFile(LISTENER, "utf8")] }),
-        env: { LISTENERS: JSON.stringify([{ protocol: "tcp", host: "0.0.0.0", port: 8_000 }]) },
+        env: { LISTENERS: JSON.stringify(listeners) },
         pod: { ...POD, ports: [{ requested: 8_000, private: 8_000, public: port }] },
       });
       await printed(expect, world.runtime, listener, "listening");
       const other = await world.start({ pod: POD });
-      const targets = [world.gateway, ...hostAddresses()].map((host) => {
-        return { name: host, protocol: "tcp" as const, host, port };
-      });
+      const format = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}";
+      const { stdout: own } = await execa("docker", ["inspect", "-f", format, `edgerun-${listener}`]);
+      const targets = [
+        { name: "http", protocol: "tcp" as const, host: own, port: httpPort },
+        ...[world.gateway, ...hostAddresses()].map((host) => {
+          return { name: host, protocol: "tcp" as const, host, port };
+        }),
+      ];
       const { stdout } = await execa(process.execPath, [PROBE], {
         env: { TARGETS: JSON.stringify(targets), IS_PATIENT: "1" },
       });

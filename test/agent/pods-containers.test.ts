@@ -142,6 +142,28 @@ describe.runIf(hasDocker)("a pod", () => {
     expect(await call(port, "/kept")).toBe("as it was");
   });
 
+  test("without a volume finds its ports again on the same host, and others have other ports", async ({
+    expect,
+  }) => {
+    await using host = await hostWithAddress();
+    const { edge } = host.fixture;
+    const one = pod({ volumeInGb: 0 });
+    const port = portOf(await run(host, one));
+    edge.podVolumes = [];
+    edge.assign();
+    await edge.until(() => edge.syncs.at(-1)?.workers.length === 0 || undefined);
+    const other = pod({ volumeInGb: 0 });
+    expect(portOf(await run(host, other))).not.toBe(port);
+    const again = { ...one, revision: 2 };
+    edge.assign(other, again);
+    const report = await edge.until(() =>
+      edge.syncs
+        .at(-1)
+        ?.workers.find(({ workerId, state }) => workerId === one.workerId && state === "ready"),
+    );
+    expect(portOf(report)).toBe(port);
+  });
+
   test("leaves nothing once no sync names it", async ({ expect }) => {
     await using host = await hostWithAddress();
     const { edge, stateDir } = host.fixture;
@@ -166,6 +188,22 @@ describe.runIf(hasDocker)("a pod", () => {
     expect(fields["reason"]).toContain("exited with code 3");
     await host.fixture.edge.until(() => upsOf(host) > 1 || undefined);
     expect(await call(port, "/absent")).toBe("absent");
+  });
+
+  test("reports how much of its CPUs and its memory it uses", async ({ expect }) => {
+    await using host = await ContainerHost.start({}, { podUseMs: 1_000, edgeHoldMs: 500 });
+    const limits = { cpuMilli: 200, memoryMb: 512 };
+    const busy = "const held = Buffer.alloc(128e6, 1); for (;;) held[0] += 1";
+    const dockerArgs = JSON.stringify({ entrypoint: [], cmd: ["node", "-e", busy] });
+    const one = pod({}, { limits, dockerArgs, gpuIndexes: [] }); // with GPUs it might use more
+    await run(host, one);
+    const use = await host.fixture.edge.until(() => {
+      const { container } = host.fixture.edge.syncs.at(-1)?.workers[0] ?? {};
+      return (container?.cpuPercent ?? 0) > 80 ? container : undefined;
+    });
+    expect(use.cpuPercent).toBeLessThan(120);
+    expect(use.memoryPercent).toBeGreaterThan(20);
+    expect(use.memoryPercent).toBeLessThan(60);
   });
 
   test("has no published port where its host has no address", async ({ expect }) => {

@@ -4,7 +4,7 @@ import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient, type Client } from "./graphql-client.ts";
 import { passTime } from "./object.ts";
-import { POD_CARD, PodAgent } from "./pod-agent.ts";
+import { POD_CARD, POD_HOST, PodAgent } from "./pod-agent.ts";
 import { type Issue, issueAt } from "./message-facts.ts";
 import { until } from "./support/until.ts";
 
@@ -253,7 +253,7 @@ describe("pods", () => {
           { ip: "127.0.0.1", isIpPublic: false, privatePort: 8888, publicPort: 8888, type: "http" },
         ],
         gpus: [
-          { id: "0", gpuUtilPercent: null, memoryUtilPercent: null },
+          { id: "0", gpuUtilPercent: 75, memoryUtilPercent: 25 },
           { id: "1", gpuUtilPercent: null, memoryUtilPercent: null },
         ],
         container: { cpuPercent: 12.5, memoryPercent: 50 },
@@ -300,6 +300,38 @@ describe("pods", () => {
       `{ pod(input: { podId: "${id}" }) { id } myself { pods { id } cluster(input: { id: "c" }) { id } } }`,
     );
     expect(data).toEqual({ pod: null, myself: { pods: [], cluster: null } });
+  });
+
+  test("gets other times to stop and to be terminated while it runs", async ({ expect }) => {
+    const host = await PodAgent.join(own);
+    const { id } = await made("podFindAndDeployOnDemand", DEPLOYMENT);
+    await host.follow();
+    const [stopAfter, terminateAfter] = ["2999-01-01T00:00:00.000Z", "2999-01-02T00:00:00.000Z"];
+    const times = "stopAfter terminateAfter version";
+    const edit = async (input: string) => await made("podEditJob", `podId: "${id}", ${input}`, times);
+    expect(await edit(`stopAfter: "${stopAfter}"`)).toEqual({ stopAfter, terminateAfter: null, version: 1 });
+    expect(await edit(`stopAfter: "", terminateAfter: "${terminateAfter}"`)).toEqual({
+      ...{ stopAfter: null, terminateAfter, version: 1 },
+    });
+    expect(await edit('name: "other"')).toMatchObject({ terminateAfter });
+    await host.follow();
+    expect(host.assignmentOf(id)?.revision).toBe(1);
+    const past = await send("podEditJob", `podId: "${id}", stopAfter: "2001-01-01T00:00:00Z"`);
+    expect(codeOf(past)).toBe("INVALID_INPUT");
+    expect(past.errors[0].message).toMatch(issueAt("stopAfter"));
+  });
+
+  test("on simulated GPUs, which limit nothing, shows the least that it has", async ({ expect }) => {
+    const simulated = POD_HOST.gpus.map((gpu) => ({ ...gpu, isSimulated: true }));
+    const gpus = [...simulated, ...simulated].map((gpu, index) => ({ ...gpu, index }));
+    await PodAgent.join(own, { gpus });
+    const sizeOf = async (input: string) =>
+      await made("podFindAndDeployOnDemand", input, "gpuCount vcpuCount memoryInGb");
+    const [one, two] = [`imageName: "a:1", ${CARD}`, `imageName: "a:1", ${CARD}, gpuCount: 2`];
+    expect(await sizeOf(two)).toEqual({ gpuCount: 2, vcpuCount: 4, memoryInGb: 16 });
+    expect(await sizeOf(`${one}, minVcpuCount: 6, minMemoryInGb: 20`)).toMatchObject({
+      ...{ vcpuCount: 6, memoryInGb: 20 },
+    });
   });
 
   test("an interruptible one says so, and that it was preempted", async ({ expect }) => {

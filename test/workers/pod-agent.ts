@@ -1,5 +1,6 @@
 /** A host that runs the pods that it is assigned, as its agent reports them. */
 import type { Assignment, Inventory, SyncRequest, WorkerState } from "../../src/contract/agent/agent.ts";
+import type { HostTelemetry } from "../../src/contract/agent/telemetry.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import type { EdgeClient } from "./edge-client.ts";
 
@@ -17,6 +18,25 @@ export const POD_HOST: Inventory = {
   dataCenterId: "US-KS-2",
   canRunPods: true,
   publicAddress: "203.0.113.7",
+};
+
+/** The first GPU is measured. */
+const TELEMETRY: HostTelemetry = {
+  ...{
+    ago: 0,
+    cpuPercent: null,
+    memoryUsedMb: null,
+    memoryTotalMb: null,
+    diskUsedMb: null,
+    diskTotalMb: null,
+  },
+  ...{ networkReceivedBytesPerS: null, networkSentBytesPerS: null },
+  gpus: [
+    {
+      ...{ index: 0, temperatureC: null, powerW: null },
+      ...{ utilizationPercent: 75, memoryUsedMb: 4_096, memoryTotalMb: 16_384 },
+    },
+  ],
 };
 
 const FIRST_PUBLIC_PORT = 20_000;
@@ -53,7 +73,8 @@ export class PodAgent {
 
   async #sync(workers: SyncRequest["workers"]): Promise<void> {
     const { inventory } = this;
-    const reply = await this.agent.sync({ inventory, workers, appliedRevision: this.#revision });
+    const seen = { inventory, workers, telemetry: TELEMETRY };
+    const reply = await this.agent.sync({ ...seen, appliedRevision: this.#revision });
     this.#revision = reply.revision;
     this.assignments = reply.assignments;
     this.podVolumes = reply.podVolumes;

@@ -1,10 +1,12 @@
 /** HTTP ports of pods, from anybody's request through the edge to the link of the host that runs the pod. */
-import { exports } from "cloudflare:workers";
-import { beforeEach, describe, test } from "vitest";
+import { evictDurableObject } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import type { RequestHead } from "../../src/link/link-messages.ts";
-import { FRAME } from "../../src/link/link-frame.ts";
+import { FLAG_FIN, FRAME } from "../../src/link/link-frame.ts";
+import { podObjectName } from "../../src/durable/ports.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { ScriptedLink } from "./link-client.ts";
+import { headOf, ScriptedLink, text } from "./link-client.ts";
 import { POD_CARD, PodAgent } from "./pod-agent.ts";
 import { restClient, type RestClient } from "./rest-client.ts";
 
@@ -18,11 +20,17 @@ beforeEach(async () => {
   host = await PodAgent.join(new EdgeClient(send.key));
 });
 
+afterEach(() => void vi.restoreAllMocks());
+
 async function createPod(): Promise<string> {
   const fields = { imageName: "acme/app:1", gpuTypeIds: [POD_CARD], gpuCount: 1, ports: PORTS };
   const { status, body } = await send("POST", "/pods", fields);
   if (status !== 201) throw new Error(JSON.stringify(body));
   return body.id;
+}
+
+function podObject(podId: string) {
+  return env.POD.getByName(podObjectName(podId));
 }
 
 /** A pod whose host reports over its link that the container runs. */
@@ -124,6 +132,40 @@ describe("a request for a port of a pod", () => {
     expect(await (await again).text()).toBe("up");
   });
 
+  test("is 524 when no answer has begun within 100 s, and the pod hears that nobody waits", async ({
+    expect,
+  }) => {
+    const { podId, link } = await runningPod();
+    const wait = globalThis.setTimeout;
+    const hurry = (run: () => void, ms?: number) => wait(run, ms === 100_000 ? 500 : ms);
+    vi.spyOn(globalThis, "setTimeout").mockImplementation(hurry as typeof setTimeout);
+    const asked = rejection(`http://${podId}-8888.proxy.localhost/`);
+    const { stream } = await link.open();
+    expect(await asked).toEqual([524, "worker_too_slow"]);
+    expect(await link.next(FRAME.RESET)).toMatchObject({ stream });
+  });
+
+  test("is 429 while 1,000 others are open, until one of them ends", async ({ expect }) => {
+    const { podId, link } = await runningPod();
+    const call = { head: headOf(), body: null, affinity: null, port: 8888, receivedAt: Date.now() };
+    const object = podObject(podId);
+    const others = Array.from({ length: 1_000 }, () =>
+      object.forward({ ...call, requestId: crypto.randomUUID() }),
+    );
+    const streams: number[] = [];
+    while (streams.length < others.length) streams.push((await link.open()).stream);
+    const address = `http://${podId}-8888.proxy.localhost/`;
+    const refused = await ask(address);
+    expect([refused.status, refused.headers.get("Retry-After")]).toEqual([429, "1"]);
+    link.reset(streams[0] ?? 0, "worker_failed");
+    await link.heard();
+    const asked = ask(address);
+    link.answer((await link.open()).stream, "through");
+    expect(await (await asked).text()).toBe("through");
+    for (const stream of streams.slice(1)) link.reset(stream, "worker_failed");
+    await Promise.all(others);
+  });
+
   test("may be a WebSocket", async ({ expect }) => {
     const { podId, link } = await runningPod();
     const asked = ask(`http://${podId}-8888.proxy.localhost/ws`, { headers: { Upgrade: "websocket" } });
@@ -135,6 +177,30 @@ describe("a request for a port of a pod", () => {
     webSocket?.accept();
     webSocket?.send("ping");
     expect(new TextDecoder().decode((await link.next(FRAME.TEXT)).payload)).toBe("ping");
+  });
+
+  test("goes on as a WebSocket when the object of the pod has lost its memory", async ({ expect }) => {
+    const { podId, link } = await runningPod();
+    const address = `http://${podId}-8888.proxy.localhost/ws`;
+    const asked = ask(address, { headers: { Upgrade: "websocket" } });
+    const { stream } = await link.open();
+    link.head(stream, { status: 101, statusText: "Switching Protocols", headers: [] });
+    const { webSocket } = await asked;
+    if (!webSocket) throw new Error("no WebSocket");
+    const { promise: message, resolve } = Promise.withResolvers<unknown>();
+    webSocket.addEventListener("message", ({ data }) => resolve(data));
+    webSocket.accept();
+    await evictDurableObject(podObject(podId));
+    webSocket.send("after");
+    expect(text((await link.next(FRAME.TEXT)).payload)).toBe("after");
+    link.send({ type: FRAME.TEXT, stream, flags: FLAG_FIN, payload: "answer" });
+    expect(await message).toBe("answer");
+    await link.next(FRAME.CREDIT);
+    const other = ask(address);
+    link.answer((await link.open()).stream, "beside it");
+    expect(await (await other).text()).toBe("beside it");
+    webSocket.close(1000, "bye");
+    expect(await link.next(FRAME.CLOSE)).toMatchObject({ stream });
   });
 });
 

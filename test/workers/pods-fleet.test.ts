@@ -160,6 +160,23 @@ test("a pod counts in the usage of its account under its id and name", async ({ 
   ]);
 });
 
+test("a pod that is restarted has a new container, and its usage goes on", async ({ expect }) => {
+  const fleet = new PodFleet();
+  const since = Math.ceil(Date.now() / 3_600_000) * 3_600_000;
+  vi.setSystemTime(since);
+  const host = await fleet.host("h");
+  await fleet.create("p");
+  await host.sync();
+  passTime(1_000);
+  await fleet.change("p", { kind: "restart", config: podConfig("p") });
+  const view = await fleet.view("p");
+  expect(view).toMatchObject({ changedAt: since, worker: { state: "starting", createdAt: since + 1_000 } });
+  expect(view?.worker).toMatchObject({ start: null, imageDigest: null });
+  passTime(2_000);
+  const hours = await fleet.object.usage({ since, until: since + 3_600_000, storedUntil: since });
+  expect(hours.map(({ workerMs }) => workerMs)).toEqual([3_000]);
+});
+
 test("a pod on a host that is away uses nothing", async ({ expect }) => {
   const fleet = new PodFleet();
   const since = Math.ceil(Date.now() / 3_600_000) * 3_600_000;

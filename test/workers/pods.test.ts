@@ -42,6 +42,17 @@ async function created(fields: object = {}) {
   return body;
 }
 
+test("REST v1 asks for 2 vCPUs and 8 GB for each GPU, unless the body says otherwise", async ({ expect }) => {
+  await PodAgent.join(client, { cpuCount: 2, memoryMb: 12_000 });
+  const create = async (fields: object) =>
+    await send("POST", "/pods", { ...GPU_POD, gpuCount: 2, ...fields });
+  expect(await create({})).toMatchObject({ status: 503, body: { code: "no_capacity" } });
+  expect(await create({ minVCPUPerGPU: 1 })).toMatchObject({ status: 503, body: { code: "no_capacity" } });
+  expect(await create({ minVCPUPerGPU: 1, minRAMPerGPU: 0 })).toMatchObject({
+    ...{ status: 201, body: { vcpuCount: 2, memoryInGb: 12 } },
+  });
+});
+
 test("a pod is created, runs, is stopped, started again and terminated", async ({ expect }) => {
   const host = await PodAgent.join(client);
   const { id, ...shown } = await created({ name: "train", env: { A: "1" }, volumeInGb: 30 });
@@ -83,6 +94,7 @@ test("a pod is created, runs, is stopped, started again and terminated", async (
     gpu: { id: POD_CARD, count: 1 },
     runtime: {
       container: { cpuPercent: 12.5 },
+      gpus: [{ id: "0", gpuUtilPercent: 75, memoryUtilPercent: 25 }],
       ports: { "22/tcp": { ip: "203.0.113.7", privatePort: 22, publicPort: 20_000 } },
     },
   });

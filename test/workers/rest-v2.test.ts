@@ -611,6 +611,9 @@ test("a cluster is pods that are made and terminated together", async () => {
     { name: "train-0", status: "RUNNING", cluster: { id, rank: 0 } },
     { name: "train-1", status: "RUNNING", cluster: { id, rank: 1 } },
   ]);
+  expect([made.network, pods[0].cluster.ip]).toEqual([undefined, undefined]);
+  expect(pods[0].lastStatusChange).toContain("no private address");
+  expect(host.assignmentOf(pods[1].id)?.env).not.toHaveProperty("MASTER_ADDR");
   expect(host.assignmentOf(pods[1].id)?.env).toMatchObject({
     NODE_RANK: "1",
     NUM_NODES: "2",
@@ -621,6 +624,16 @@ test("a cluster is pods that are made and terminated together", async () => {
     primary: { podId: pods[0].id, status: "RUNNING", sshEndpoint: "203.0.113.7:20000" },
   });
   expect((await call("GET", "/clusters")).body.clusters).toMatchObject([{ id }]);
+  const { call: stranger } = await v2Client();
+  for (const [method, path, body] of [
+    ["GET", ""],
+    ["GET", "/pods"],
+    ["PATCH", "", { name: "theirs" }],
+    ["DELETE", ""],
+  ] as const) {
+    expect(await stranger(method, `/clusters/${id}${path}`, body)).toMatchObject({ status: 404 });
+  }
+  expect((await stranger("GET", "/clusters")).body.clusters).toEqual([]);
   expect((await call("GET", "/pods")).body.pods).toEqual([]);
   expect((await call("GET", "/pods?includeClusterPods=true")).body.pods).toHaveLength(2);
   expect((await call("PATCH", `/clusters/${id}`, { name: "other" })).body).toMatchObject({
@@ -646,6 +659,36 @@ test("a cluster is pods that are made and terminated together", async () => {
   expect(one).toMatchObject({ status: 422, body: { detail: expect.stringContaining("compute.podCount") } });
   const unknown = await call("POST", "/clusters", { ...cluster, compute: { ...compute, gpuTypeId: "L4" } });
   expect(unknown).toMatchObject({ status: 422, body: { detail: expect.stringContaining("L4") } });
+});
+
+test("pods of a cluster have private addresses where their host keeps clusters apart", async () => {
+  const { client, call } = await v2Client();
+  const host = await PodAgent.join(client, { canJoinClusters: true });
+  const compute = { gpuTypeId: POD_CARD, gpuCountPerPod: 1, podCount: 2 };
+  const body = { name: "c", type: "TRAINING", image: "a:1", disk: 1, env: { MASTER_PORT: "1234" }, compute };
+  const { body: made } = await call("POST", "/clusters", body);
+  await host.follow();
+  const { pods } = (await call("GET", `/clusters/${made.id}/pods`)).body;
+  const [first, second] = [pods[0].cluster.ip, pods[1].cluster.ip];
+  expect(made.network).toEqual({ cidr: "198.19.0.0/16" });
+  expect(host.assignmentOf(pods[1].id)).toMatchObject({
+    pod: { clusterAddress: second },
+    env: {
+      NODE_ADDR: second,
+      MASTER_ADDR: first,
+      PRIMARY_ADDR: first,
+      PRIMARY_PORT: "29500",
+      HOST_NODE_ADDR: `${first}:29500`,
+      MASTER_PORT: "1234", // what is set stays
+    },
+  });
+  const shown = await client.graphql(
+    `{ pod(input: { podId: "${pods[1].id}" }) { clusterIp lastStatusChange } }`,
+  );
+  expect(shown).toEqual({
+    pod: { clusterIp: second, lastStatusChange: expect.not.stringContaining("address") },
+  });
+  await call("DELETE", `/clusters/${made.id}`);
 });
 
 test("other methods are 405 and other paths 404, as problems; a missing key is 401", async () => {

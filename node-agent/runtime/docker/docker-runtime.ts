@@ -23,6 +23,7 @@ import type { OutputReader } from "../interface/output.ts";
 import { socketsOfNetwork } from "../interface/sockets.ts";
 import {
   type CacheOptions,
+  type ContainerUse,
   prepareAll,
   type Preparing,
   type FoundWorker,
@@ -168,6 +169,10 @@ export class DockerRuntime implements Runtime {
     if (!container?.State.Running) return null;
     const sockets = await socketsOfNetwork(container.State.Pid);
     return sockets && sockets.filter(({ address }) => address !== DOCKER_RESOLVER);
+  }
+
+  use(workerId: string): Promise<ContainerUse | null> {
+    return this.#containers.use(workerId);
   }
 
   // Images, and files of apps

@@ -1,11 +1,12 @@
 /** The containers of one host's workers, from their creation to their removal. */
 import type Dockerode from "dockerode";
 import { setTimeout as delay } from "node:timers/promises";
+import * as z from "zod";
 import { ignoreFailure } from "../../../src/std/errors.ts";
 import { HOST_LABEL, ignoring, inspect, listContainers } from "../daemon/docker-calls.ts";
 import { isConflict, isGoneOrConflict, isNotFound } from "../daemon/docker-errors.ts";
 import { lastLinesOf, type OutputReader } from "../interface/output.ts";
-import type { FoundWorker } from "../interface/runtime.ts";
+import type { ContainerUse, FoundWorker } from "../interface/runtime.ts";
 import { containerName, ownerOfLabels } from "./container-options.ts";
 import { ContainerOutput, sinceOf, textOfLog } from "./container-output.ts";
 
@@ -13,6 +14,17 @@ import { ContainerOutput, sinceOf, textOfLog } from "./container-output.ts";
 const OUTPUT_RETRY_MS = 200;
 /** How long a removal by another call is awaited before this one tries again. */
 const REMOVAL_WAIT_MS = 1_000;
+
+/** Docker names what files take of the memory, and could be given up, by the version of the system's groups. */
+const statsSchema = z.object({
+  read: z.iso.datetime(),
+  cpu_stats: z.object({ cpu_usage: z.object({ total_usage: z.number() }) }),
+  memory_stats: z.object({
+    usage: z.number(),
+    stats: z.object({ inactive_file: z.number(), total_inactive_file: z.number() }).partial().default({}),
+  }),
+});
+const NANOSECONDS_PER_MS = 1e6;
 
 export class WorkerContainers {
   readonly #docker: Dockerode;
@@ -64,6 +76,19 @@ export class WorkerContainers {
     if (found.State.Paused === isFrozen) return;
     const container = this.get(workerId);
     await (isFrozen ? container.pause() : container.unpause());
+  }
+
+  /** Null for one that does not run. */
+  async use(workerId: string): Promise<ContainerUse | null> {
+    const call = this.get(workerId).stats({ stream: false, "one-shot": true });
+    const { data: stats } = statsSchema.safeParse(await ignoring(isGoneOrConflict, call));
+    if (!stats) return null;
+    const { usage, stats: parts } = stats.memory_stats;
+    return {
+      at: Date.parse(stats.read),
+      cpuMs: stats.cpu_stats.cpu_usage.total_usage / NANOSECONDS_PER_MS,
+      memoryBytes: Math.max(0, usage - (parts.total_inactive_file ?? parts.inactive_file ?? 0)),
+    };
   }
 
   // Ending

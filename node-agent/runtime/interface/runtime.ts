@@ -55,6 +55,16 @@ export type WorkerLimits = {
   readonly memoryMb: number;
 };
 
+/** What a container has used of its host. */
+export type ContainerUse = {
+  /** When it was read, in ms of any clock. */
+  readonly at: number;
+  /** Time of all cores since the container started, in ms. */
+  readonly cpuMs: number;
+  /** Without what the system would give back at once. */
+  readonly memoryBytes: number;
+};
+
 /** Where a worker's own server takes requests, and where its health is checked. */
 export type ServerPorts = { readonly port: number; readonly healthPort: number };
 
@@ -116,6 +126,8 @@ export interface Runtime {
   locateServer(workerId: string, ports: ServerPorts): Promise<ServerPorts & { readonly host: string }>;
   /** Where the worker's own programs listen; null when unknown. */
   listening(workerId: string): Promise<readonly ListeningSocket[] | null>;
+  /** What the worker uses; null where that is unknown, and while it does not run. */
+  use(workerId: string): Promise<ContainerUse | null>;
   /**
    * Gets the image, and the files of the app where there are any, onto this host. Reports the progress as text; never
    * throws for what is missing.

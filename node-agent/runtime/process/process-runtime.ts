@@ -121,6 +121,11 @@ export class ProcessRuntime implements Runtime {
     return worker ? socketsOfProcesses(await membersOf(processesOf(worker))) : null;
   }
 
+  /** Plain processes have no limits that their use could be compared with. */
+  async use(): Promise<null> {
+    return null;
+  }
+
   // Files of apps
 
   /** Processes use no images, so nothing is cached. */

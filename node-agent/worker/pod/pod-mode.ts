@@ -7,10 +7,11 @@ import type { Runtime } from "../../runtime/interface/runtime.ts";
 import { errorMessage } from "../../../src/std/errors.ts";
 import { IdleCalls } from "../../worker-server/poll.ts";
 import type { ModeFacts, WorkerContext } from "../lifecycle/mode.ts";
+import { UseMeter } from "./use-meter.ts";
 
 export type PodModeOptions = {
   readonly pods: PodStore;
-  readonly runtime: Pick<Runtime, "locateServer">;
+  readonly runtime: Pick<Runtime, "locateServer" | "use">;
   readonly log: AgentLog;
   readonly timing: Timing;
   readonly onAdmissionChange: (endpointId: string) => void;
@@ -31,12 +32,20 @@ export class PodMode {
   /** Where the HTTP ports of the container that runs are reached; empty until that is known. */
   #addresses: ReadonlyMap<number, Address> = new Map();
   #isLocating = false;
+  readonly #meter: UseMeter;
   #wasOpen = false;
 
   constructor(worker: WorkerContext, options: PodModeOptions) {
     this.#worker = worker;
     this.#options = options;
     this.calls = new IdleCalls(() => options.timing.pollHoldMs);
+    this.#meter = new UseMeter({
+      intervalMs: options.timing.podUseMs,
+      // The limits of an adopted pod are known once the edge has sent its assignment.
+      read: async () =>
+        worker.container.assignment ? await options.runtime.use(worker.outline.workerId) : null,
+      limits: () => worker.container.assignment?.limits,
+    });
   }
 
   // Requests
@@ -99,7 +108,7 @@ export class PodMode {
   report(): PodReport | undefined {
     const { isAlive, container, outline } = this.#worker;
     return isAlive() && container.wasReady
-      ? { ports: [...this.#options.pods.portsOf(outline.workerId)] }
+      ? { ports: [...this.#options.pods.portsOf(outline.workerId)], ...this.#meter.use }
       : undefined;
   }
 
@@ -124,6 +133,7 @@ export class PodMode {
   /** Its container runs, which is all that can be known. */
   started(): void {
     if (!this.#worker.container.wasReady) this.#worker.markReady("runs");
+    this.#meter.start();
     this.updateAdmission();
   }
 
@@ -137,11 +147,13 @@ export class PodMode {
 
   end(): void {
     this.halt();
+    this.#meter.stop();
     this.#addresses = new Map();
     this.updateAdmission();
   }
 
   close(): void {
     this.halt();
+    this.#meter.stop();
   }
 }

@@ -22,6 +22,7 @@ import { EACH } from "../../json/json-carver.ts";
 import { cutsAt, rawJsonSchema, jsonValueSchema } from "../../json/raw-json.ts";
 import {
   AGENT_HOLD_MAX_MS,
+  CLUSTER_PODS_MAX,
   EXECUTION_TIMEOUT_MAX_MS,
   NAME_MAX_CHARACTERS,
   RESULT_MAX_BYTES,
@@ -92,6 +93,10 @@ const wholeInventorySchema = z.object({
   canRunPods: z.boolean().optional(),
   /** IP address or host name under which clients reach published ports of pods; absent: none are published. */
   publicAddress: z.string().max(253).optional(),
+  /** Pods of a cluster reach each other on it, and nobody else does. Absent from older agents. */
+  canJoinClusters: z.boolean().optional(),
+  /** IPv4 address at which other hosts of the account reach pods of clusters; absent: they do not. */
+  clusterAddress: z.ipv4().optional(),
 });
 export const inventorySchema = wholeInventorySchema.refine(
   (inventory) => JSON.stringify(inventory).length <= INVENTORY_MAX_CHARACTERS,
@@ -242,6 +247,8 @@ export const assignedPodSchema = z.object({
   ports: z
     .array(z.object({ port: z.int().min(1).max(POD_SYMMETRIC_PORT_MAX), protocol: z.enum(["tcp", "http"]) }))
     .max(POD_PORTS_MAX),
+  /** The address of its container in the network of clusters; absent for any address in that of the workers. */
+  clusterAddress: z.ipv4().optional(),
 });
 export type AssignedPod = z.infer<typeof assignedPodSchema>;
 
@@ -331,14 +338,31 @@ function unreadableAssignment(assignment: unknown, issue: string): Assignment | 
 }
 
 /** What an agent may store of an assignment on disk: nothing derived from a secret. */
-export const assignmentOutlineSchema = assignmentSchema.pick({
-  workerId: true,
-  endpointId: true,
-  revision: true,
-  type: true,
-  startLimitMs: true,
-});
+export const assignmentOutlineSchema = assignmentSchema
+  .pick({ workerId: true, endpointId: true, revision: true, type: true, startLimitMs: true })
+  .extend({ gpuIndexes: z.array(count).default([]) }); // older agents did not store them
 export type AssignmentOutline = z.infer<typeof assignmentOutlineSchema>;
+
+/** The network of pods of clusters, as a host shall have it while it runs such pods. */
+export const clusterNetworkSchema = z.object({
+  /** The same on all hosts. */
+  network: z.cidrv4(),
+  /** Of the bridge. */
+  gateway: z.ipv4(),
+  /** Those of which pods are on the host. Only pods of the same one reach each other. */
+  clusters: z
+    .array(
+      z.object({
+        clusterId: id,
+        /** Addresses of its pods on this host. */
+        local: z.array(z.ipv4()).max(CLUSTER_PODS_MAX),
+        /** Those on other hosts, and where these are reached. */
+        remote: z.array(z.object({ address: z.ipv4(), via: z.ipv4() })).max(CLUSTER_PODS_MAX),
+      }),
+    )
+    .max(HOST_WORKERS_MAX),
+});
+export type ClusterNetwork = z.infer<typeof clusterNetworkSchema>;
 
 /** What the agent shows the owner of the host. `refused`: it gets no new work and finishes what it has. */
 export const agentNoticeSchema = z.object({ kind: z.enum(["outdated", "refused"]), message: z.string() });
@@ -352,6 +376,8 @@ export const syncReplySchema = z.object({
    * from older edges: nothing is removed.
    */
   podVolumes: z.array(id).max(POD_VOLUMES_MAX).optional(),
+  /** Absent where no pod of a cluster that has addresses is on the host, and from older edges. */
+  clusterNetwork: clusterNetworkSchema.optional(),
   /** Absent when there is no notice, and from older edges. */
   notice: agentNoticeSchema.optional().catch(undefined),
 });

@@ -50,8 +50,10 @@ export const podSchema = z
       .optional()
       .meta({ description: "Absent where it has none." }),
     gpuCount: z.int(),
-    vcpuCount: z.number().meta({ description: "0 where nothing limits it." }),
-    memoryInGb: z.number().meta({ description: "0 where nothing limits it." }),
+    vcpuCount: z.number().meta({
+      description: "Of a pod that nothing limits, the least that it has; 0 for such a worker.",
+    }),
+    memoryInGb: z.number().meta({ description: "As vcpuCount." }),
     cpuFlavorId: z.string().optional(),
     containerDiskInGb: z.int(),
     volumeInGb: z.int(),
@@ -98,7 +100,13 @@ export const podSchema = z
             }),
           )
           .meta({ description: "By the port inside and its protocol, such as `22/tcp`." }),
-        gpus: z.array(z.object({ id: z.string() })),
+        gpus: z.array(
+          z.object({
+            id: z.string(),
+            gpuUtilPercent: z.number().nullable(),
+            memoryUtilPercent: z.number().nullable(),
+          }),
+        ),
         container: z.object({
           cpuPercent: z.number().nullable(),
           memoryPercent: z.number().nullable(),

@@ -37,6 +37,10 @@ export type CandidateHost = {
   readonly canRunPods?: boolean | undefined;
   /** Clients reach published ports of pods. */
   readonly hasPublicAddress?: boolean | undefined;
+  /** Pods of a cluster reach each other on it, and nobody else does. */
+  readonly canJoinClusters?: boolean | undefined;
+  /** Other hosts reach such pods. */
+  readonly hasClusterAddress?: boolean | undefined;
   /** Volumes of pods on the host, whether these run or not. */
   readonly podVolumes?: { readonly count: number; readonly diskMb: number } | undefined;
   readonly isCordoned: boolean;
@@ -76,6 +80,15 @@ export class HostCapacity {
     this.#taken.memoryMb += size.memoryMb;
     this.#taken.diskMb += size.diskMb;
     this.#workers += 1;
+  }
+
+  /** The same, to try out what else would fit. */
+  copy(): HostCapacity {
+    const copy = new HostCapacity(this.host, []);
+    for (const index of this.#standbyGpus) copy.#standbyGpus.add(index);
+    copy.allocate([...this.#takenGpus], this.#taken);
+    copy.#workers = this.#workers;
+    return copy;
   }
 
   /** At the limit of workers, whatever else is free. */

@@ -33,6 +33,8 @@ export type PodRequirement = {
   /** The only host that will do, such as the one that has its volume; null for any. */
   readonly hostId: string | null;
   readonly needsPublicAddress: boolean;
+  /** Hosts on which it reaches the other pods of its cluster; absent for any. */
+  readonly clusterHosts?: readonly string[];
 };
 
 /** One of the sets of resources with which a worker of the endpoint can run. */
@@ -47,6 +49,7 @@ export const MISFITS = [
   "few_gpus",
   "no_pods",
   "no_address",
+  "no_network",
   "location",
   "cuda",
   "volume",
@@ -122,6 +125,7 @@ function permanentMisfit(
   if (request.kind === "gpu" && gpus.length < requirement.gpuCount) return "few_gpus";
   if (pod && !capacity.host.canRunPods) return "no_pods";
   if (pod?.needsPublicAddress && !capacity.host.hasPublicAddress) return "no_address";
+  if (pod?.clusterHosts && !pod.clusterHosts.includes(capacity.host.hostId)) return "no_network";
   if (!capacity.isIn(requirement.locations)) return "location";
   if (request.kind === "gpu" && !hasCuda(capacity.host.cudaVersion, requirement)) return "cuda";
   if (!hasVolume(capacity.host.networkVolumeIds, requirement.networkVolumeIds)) return "volume";

@@ -63,6 +63,8 @@ function describeMisses(
       return `${nameHosts(hosts)} ${hosts.length === 1 ? "has an agent that runs" : "have agents that run"} no pods. ${UPGRADE}`;
     case "no_address":
       return `${nameHosts(hosts)} ${has(hosts)} no public address. ${PUBLISH}`;
+    case "no_network":
+      return `From ${nameHosts(hosts)} the other pods of its cluster are not reached. ${LINK}`;
     case "no_gpu":
       return describeNoGpu(requirement, capacities);
     case "few_gpus":
@@ -89,6 +91,7 @@ const AWAY =
   "The host that the pod is on, or that has its volume, is not connected. Start its agent, or make another pod.";
 const UPGRADE = "On a host with Docker, run: sudo edgerun-agent upgrade";
 const PUBLISH = "Ask for none (supportPublicIp), or give a host one.";
+const LINK = "Give all hosts an address for clusters (--cluster-address), or make the cluster again.";
 const MOVE = "Allow one of these places in locations, or join a host there.";
 const RELAX = "Allow another version, or update the driver.";
 const ATTACH = "Use another volume, or join a host that has it.";

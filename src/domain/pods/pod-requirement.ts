@@ -9,10 +9,18 @@ export function volumeMbOf({ volumeInGb }: Pick<PodConfig, "volumeInGb">): numbe
   return volumeInGb * MEGABYTES_PER_GB;
 }
 
-/** `hostId`: the only host that will do; null for any. `newVolumeMb`: of its volume, what is not on the host yet. */
+export type PodSurroundings = {
+  /** The only host that will do; null for any. */
+  readonly hostId: string | null;
+  /** Of its volume, what is not on the host yet. */
+  readonly newVolumeMb: number;
+  /** Hosts on which it reaches the other pods of its cluster; absent for any. */
+  readonly clusterHosts?: readonly string[] | undefined;
+};
+
 export function requirementOf(
   config: PodConfig,
-  { hostId, newVolumeMb }: { readonly hostId: string | null; readonly newVolumeMb: number },
+  { hostId, newVolumeMb, clusterHosts }: PodSurroundings,
 ): Requirement {
   const { gpuModels, gpuCount, minMemoryMb, minCpuMilli, needsPublicAddress } = config;
   const { locations, instanceIds, containerDiskInGb } = config;
@@ -27,7 +35,10 @@ export function requirementOf(
     ...(networkVolumeIds && { networkVolumeIds }),
     ...(allowedCudaVersions && { allowedCudaVersions }),
     ...(minCudaVersion !== undefined && { minCudaVersion }),
-    pod: { gpuModels, minMemoryMb, minCpuMilli, newVolumeMb, hostId, needsPublicAddress },
+    pod: {
+      ...{ gpuModels, minMemoryMb, minCpuMilli, newVolumeMb, hostId, needsPublicAddress },
+      ...(clusterHosts && { clusterHosts }),
+    },
   };
 }
 

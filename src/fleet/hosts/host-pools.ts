@@ -105,10 +105,21 @@ export class HostPools {
     const diskFreeMb = this.#diskFreeMb.get(hostId) ?? diskMb;
     const size = { cpuCount, memoryMb, diskMb, diskFreeMb };
     const place = { dataCenterId, cudaVersion, networkVolumeIds };
-    const { canRunPods, publicAddress } = inventory;
+    const { canRunPods, publicAddress, canJoinClusters, clusterAddress } = inventory;
     const podVolumes = this.#pods.volumesOn(hostId);
     const pods = { canRunPods, hasPublicAddress: publicAddress !== undefined, podVolumes };
-    return { hostId, name, gpus, ...size, ...place, ...pods, isCordoned, isDrained: isDraining(host) };
+    const clusters = { canJoinClusters, hasClusterAddress: clusterAddress !== undefined };
+    return {
+      hostId,
+      name,
+      gpus,
+      ...size,
+      ...place,
+      ...pods,
+      ...clusters,
+      isCordoned,
+      isDrained: isDraining(host),
+    };
   }
 }
 

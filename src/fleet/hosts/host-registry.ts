@@ -46,6 +46,8 @@ export class HostRegistry {
       pools.changed(call.hostId);
       if (stored && stored.awaySince !== null) this.#return(call.hostId, now);
       if (stored && isDraining(stored) !== isDraining(host)) this.#reviewWorkersOn(call.hostId);
+      if (stored?.inventory.clusterAddress !== host.inventory.clusterAddress)
+        this.#parts.clusters.touchPeersOf(call.hostId);
     } else store.hosts.set(call.hostId, host);
     if (call.telemetry) this.#parts.telemetry.record(call.hostId, call.telemetry, now);
     pools.measureDisk(call.hostId, call.inventory.diskFreeMb);
@@ -261,6 +263,7 @@ export class HostRegistry {
     const now = Date.now();
     usage.ended(worker, now);
     store.removeWorker(worker.workerId, now);
+    if (worker.isPod) this.#parts.clusters.touchPeers(this.#parts.podStore.get(worker.workerId)?.config);
     this.#announce(worker);
     pools.changed(worker.hostId);
     this.#review(worker);

@@ -14,6 +14,7 @@ import { epochOf, workerOfEpoch } from "../../domain/placement/standby.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
 import {
   allocationsOf,
+  newWorker,
   type FleetStore,
   type DesiredWorkersRecord,
   type WorkerRecord,
@@ -341,36 +342,12 @@ export class Placer {
     }
   }
 
-  #add(
-    { config }: DesiredWorkersRecord,
-    { hostId, gpuIndexes, size }: Place,
-    now: number,
-    moves: Moves | null = null,
-  ): void {
+  #add({ config }: DesiredWorkersRecord, place: Place, now: number, moves: Moves | null = null): void {
     const { endpointId, version } = config;
-    this.#store.saveWorker({
-      workerId: randomId((count) => crypto.getRandomValues(new Uint8Array(count))),
-      endpointId,
-      hostId,
-      version,
-      gpuIndexes,
-      state: "starting",
-      detail: null,
-      createdAt: now,
-      retiredIn: null,
-      start: null,
-      size,
-      standbyAt: null,
-      revivals: 0,
-      revivedAt: null,
-      imageDigest: null,
-      failing: null,
-      moves,
-      isPod: false,
-      leaving: null,
-    });
-    this.#standbys.recheck(hostId);
-    this.#revisions.touch(hostId);
+    const workerId = randomId((count) => crypto.getRandomValues(new Uint8Array(count)));
+    this.#store.saveWorker(newWorker({ workerId, endpointId, version, moves }, place, now));
+    this.#standbys.recheck(place.hostId);
+    this.#revisions.touch(place.hostId);
   }
 
   #recordShortfall(need: PlacedNeed, missing: number, pool: HostPool, now: number): void {

@@ -12,6 +12,7 @@ import { changePod } from "../../domain/pods/pod-life.ts";
 import { requirementOf, volumeMbOf } from "../../domain/pods/pod-requirement.ts";
 import { allocationsOf, type FleetStore } from "../fleet-store.ts";
 import type { HostPools } from "../hosts/host-pools.ts";
+import type { ClusterNetworks } from "./cluster-networks.ts";
 import type { PodRecord, PodStore } from "./pod-store.ts";
 import type { PodWorkers } from "./pod-workers.ts";
 import type { Preemptor } from "./preemptor.ts";
@@ -24,6 +25,7 @@ type PodPlacerParts = {
   readonly promised: PromisedPlaces;
   readonly podWorkers: PodWorkers;
   readonly preemptor: Preemptor;
+  readonly clusters: ClusterNetworks;
 };
 
 /** Hosts that have changed, by account. */
@@ -64,13 +66,16 @@ export class PodPlacer {
     this.#parts.preemptor.withdraw(this.#parts.promised.of(podId));
   }
 
-  /** A place for a pod that shall start: at once, or promised. The failure where there is neither. */
-  start(pod: PodRecord, now: number): PlacementFailure | undefined {
+  /**
+   * A place for a pod that shall start: at once, or promised. The failure where there is neither. `preferred`: hosts
+   * that come before others.
+   */
+  start(pod: PodRecord, now: number, preferred?: ReadonlySet<string>): PlacementFailure | undefined {
     const { podWorkers, pools, promised, preemptor } = this.#parts;
     const { podId, accountId, isInterruptible } = pod.config;
     const requirement = this.requirementOf(pod);
     const pool = pools.of(accountId);
-    const place = pool.allocate(requirement);
+    const place = this.#allocate(pod, preferred);
     const isStopping = podWorkers.of(podId) !== undefined;
     if (place && !isStopping) this.#add(pod, place, now);
     else if (place) promised.add({ ...place, promisedTo: podId, version: pod.version });
@@ -116,9 +121,22 @@ export class PodPlacer {
   }
 
   /** What the pod needs of the host that has its volume, or of any. */
-  requirementOf({ config, volumeHostId }: PodRecord): Requirement {
+  requirementOf(pod: PodRecord): Requirement {
+    const { config, volumeHostId } = pod;
     const newVolumeMb = volumeHostId === null ? volumeMbOf(config) : 0;
-    return requirementOf(config, { hostId: volumeHostId, newVolumeMb });
+    const clusterHosts = this.#parts.clusters.hostsFor(pod);
+    return requirementOf(config, { hostId: volumeHostId, newVolumeMb, clusterHosts });
+  }
+
+  /** Pods of a cluster are together where they can be. `among`: of the other hosts, only these. */
+  #allocate(pod: PodRecord, preferred?: ReadonlySet<string>, among?: ReadonlySet<string>): Place | undefined {
+    const { pools, clusters } = this.#parts;
+    const pool = pools.of(pod.config.accountId);
+    const requirement = this.requirementOf(pod);
+    const near = preferred?.size ? preferred : clusters.hostsOfPeers(pod.config);
+    return (
+      (near.size > 0 ? pool.allocate(requirement, near) : undefined) ?? pool.allocate(requirement, among)
+    );
   }
 
   #place(pod: PodRecord, changed: ChangedHosts, now: number): void {
@@ -139,7 +157,7 @@ export class PodPlacer {
       return;
     }
     const requirement = this.requirementOf(pod);
-    const place = pool.allocate(requirement, isFresh ? undefined : among);
+    const place = this.#allocate(pod, undefined, isFresh ? undefined : among);
     if (place) this.#add(pod, place, now);
     else if (!promise && !isInterruptible)
       preemptor.makePlace({ promisedTo: podId, config: pod.config, requirement }, now);
@@ -154,7 +172,7 @@ export class PodPlacer {
     this.#fresh.delete(podId);
     const pool = pools.of(pod.config.accountId);
     const isPresent = hostId !== undefined && pool.capacityOf(hostId) !== undefined;
-    const place = isPresent ? pool.allocate(this.requirementOf(pod)) : undefined;
+    const place = isPresent ? this.#allocate(pod) : undefined;
     if (!place) return;
     promised.add({ ...place, promisedTo: podId, version: pod.version });
     podWorkers.end(podId, now);

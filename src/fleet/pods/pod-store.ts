@@ -10,11 +10,14 @@ import { earliest } from "../../std/earliest.ts";
 export type PodRecord = PodState & {
   /** As its container has them; empty while it does not run. */
   readonly ports: readonly PublishedPort[];
+  /** Where the other pods of its cluster reach it, as long as it exists; null for none. */
+  readonly clusterAddress: string | null;
 };
 
 export class PodStore {
   readonly #pods = new Map<string, PodRecord>();
   readonly #byAccount = new Map<string, Set<string>>();
+  readonly #byCluster = new Map<string, Set<string>>();
   /** Pods that have a volume, by its host. */
   readonly #volumes = new Map<string, Set<string>>();
   /** Undefined: to be found again. */
@@ -28,7 +31,7 @@ export class PodStore {
   load(): void {
     const rows = this.#database.all<PodRow>`
       SELECT config, version, desired, stop_reason AS stopReason, created_at AS createdAt, changed_at AS changedAt,
-             volume_host_id AS volumeHostId, ports
+             volume_host_id AS volumeHostId, ports, cluster_address AS clusterAddress
         FROM pod`;
     for (const { config, ports, ...row } of rows) {
       this.#remember({
@@ -49,6 +52,11 @@ export class PodStore {
 
   ofAccount(accountId: string): readonly PodRecord[] {
     return this.#named(this.#byAccount.get(accountId));
+  }
+
+  /** The pods of a cluster, or those of them that are left. */
+  ofCluster(clusterId: string): readonly PodRecord[] {
+    return this.#named(this.#byCluster.get(clusterId));
   }
 
   page(after: string, limit: number): PodRef[] {
@@ -81,9 +89,11 @@ export class PodStore {
     const { config, stopReason, volumeHostId } = pod;
     this.#database.run`
       INSERT OR REPLACE INTO pod
-        (pod_id, config, version, desired, stop_reason, created_at, changed_at, volume_host_id, ports)
+        (pod_id, config, version, desired, stop_reason, created_at, changed_at, volume_host_id, ports,
+         cluster_address)
       VALUES (${config.podId}, ${JSON.stringify(config)}, ${pod.version}, ${pod.desired}, ${stopReason},
-              ${pod.createdAt}, ${pod.changedAt}, ${volumeHostId}, ${JSON.stringify(pod.ports)})`;
+              ${pod.createdAt}, ${pod.changedAt}, ${volumeHostId}, ${JSON.stringify(pod.ports)},
+              ${pod.clusterAddress})`;
   }
 
   remove(podId: string): void {
@@ -96,10 +106,11 @@ export class PodStore {
   }
 
   #remember(pod: PodRecord): void {
-    const { podId, accountId } = pod.config;
+    const { podId, accountId, cluster } = pod.config;
     this.#forget(podId);
     this.#pods.set(podId, pod);
     addTo(this.#byAccount, accountId, podId);
+    if (cluster) addTo(this.#byCluster, cluster.clusterId, podId);
     if (pod.volumeHostId !== null) addTo(this.#volumes, pod.volumeHostId, podId);
     this.#nextTime = undefined;
   }
@@ -108,7 +119,9 @@ export class PodStore {
     const pod = this.#pods.get(podId);
     if (!pod) return;
     this.#pods.delete(podId);
-    removeFrom(this.#byAccount, pod.config.accountId, podId);
+    const { accountId, cluster } = pod.config;
+    removeFrom(this.#byAccount, accountId, podId);
+    if (cluster) removeFrom(this.#byCluster, cluster.clusterId, podId);
     if (pod.volumeHostId !== null) removeFrom(this.#volumes, pod.volumeHostId, podId);
     this.#nextTime = undefined;
   }

@@ -1,26 +1,32 @@
 /** Pods as their owners see them. */
 import type { PodReport } from "../../contract/agent/agent.ts";
+import type { GpuTelemetry } from "../../contract/agent/telemetry.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
 import { resolveDataCenter } from "../../domain/placement/stock.ts";
-import type { FleetStore } from "../fleet-store.ts";
-import type { HostPresence } from "../hosts/host-presence.ts";
-import type { PodHost, PodView } from "../messages.ts";
+import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
+import type { HostPresence, TelemetryCache } from "../hosts/host-presence.ts";
+import type { GpuUse, PodHost, PodView } from "../messages.ts";
 import { viewOfWorker } from "../worker-view.ts";
 import type { PodPlacer } from "./pod-placer.ts";
 import type { PodRecord } from "./pod-store.ts";
 import type { PodWorkers } from "./pod-workers.ts";
 
-export type PodUse = Partial<Omit<PodReport, "ports">>;
+export type PodUse = Omit<PodReport, "ports">;
 
 type HostViewParts = { readonly store: FleetStore; readonly presence: HostPresence };
+type PodViewParts = HostViewParts & {
+  readonly telemetry: TelemetryCache;
+  readonly podWorkers: PodWorkers;
+  readonly podPlacer: PodPlacer;
+};
 
 export function viewOfPod(
-  parts: HostViewParts & { readonly podWorkers: PodWorkers; readonly podPlacer: PodPlacer },
+  parts: PodViewParts,
   pod: PodRecord,
   { use, now }: { readonly use: PodUse; readonly now: number },
 ): PodView {
   const { podId, accountId } = pod.config;
-  const { version, desired, stopReason, changedAt, ports } = pod;
+  const { version, desired, stopReason, changedAt, ports, clusterAddress } = pod;
   const worker = parts.podWorkers.of(podId);
   const hostId = worker?.hostId ?? pod.volumeHostId;
   const host = hostId === null ? null : viewOfHost(parts, hostId, now);
@@ -35,10 +41,29 @@ export function viewOfPod(
     host,
     worker: worker ? viewOfWorker(parts.store, worker) : null,
     ports,
-    cpuPercent: (isSeen ? use.cpuPercent : undefined) ?? null,
-    memoryPercent: (isSeen ? use.memoryPercent : undefined) ?? null,
+    clusterAddress,
+    ...useOf(parts.telemetry, isSeen ? worker : undefined, use),
     waiting: parts.podPlacer.waitReason(pod),
   };
+}
+
+/** Its host measures all of its GPUs, and each is of one worker. Nothing is known while its host is away. */
+function useOf(
+  telemetry: TelemetryCache,
+  worker: WorkerRecord | undefined,
+  use: PodUse,
+): Pick<PodView, "cpuPercent" | "memoryPercent" | "gpuUse"> {
+  if (!worker) return { cpuPercent: null, memoryPercent: null, gpuUse: [] };
+  const measured = telemetry.of(worker.hostId)?.gpus ?? [];
+  const gpuUse = worker.gpuIndexes.map((index) => gpuUseOf(measured.find((gpu) => gpu.index === index)));
+  return { cpuPercent: use.cpuPercent ?? null, memoryPercent: use.memoryPercent ?? null, gpuUse };
+}
+
+function gpuUseOf(gpu: GpuTelemetry | undefined): GpuUse {
+  const { utilizationPercent = null, memoryUsedMb = null, memoryTotalMb = null } = gpu ?? {};
+  const isKnown = memoryUsedMb !== null && memoryTotalMb !== null && memoryTotalMb > 0;
+  const memoryPercent = isKnown ? Math.round((1_000 * memoryUsedMb) / memoryTotalMb) / 10 : null;
+  return { utilPercent: utilizationPercent, memoryPercent };
 }
 
 export function viewOfHost({ store, presence }: HostViewParts, hostId: string, now: number): PodHost | null {

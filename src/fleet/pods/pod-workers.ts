@@ -2,13 +2,14 @@
 import type { Size } from "../../domain/placement/host-capacity.ts";
 import type { Place } from "../../domain/placement/host-pool.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
-import { allocationsOf, type FleetStore, type WorkerRecord } from "../fleet-store.ts";
+import { allocationsOf, newWorker, type FleetStore, type WorkerRecord } from "../fleet-store.ts";
 import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import type { HostPresence } from "../hosts/host-presence.ts";
 import type { Standbys } from "../placement/standbys.ts";
 import type { WorkerUsage } from "../worker-usage.ts";
 import { isFreeBeside, type PromisedPlaces } from "./promised-places.ts";
-import type { PodRecord } from "./pod-store.ts";
+import type { ClusterNetworks } from "./cluster-networks.ts";
+import type { PodRecord, PodStore } from "./pod-store.ts";
 
 export type PodWorkersParts = {
   readonly store: FleetStore;
@@ -18,6 +19,8 @@ export type PodWorkersParts = {
   readonly revisions: HostRevisions;
   readonly standbys: Standbys;
   readonly usage: WorkerUsage;
+  readonly podStore: PodStore;
+  readonly clusters: ClusterNetworks;
 };
 
 export class PodWorkers {
@@ -41,43 +44,33 @@ export class PodWorkers {
 
   /** Starts the container of a pod that has none. `pod` knows the host of its volume. */
   add(pod: PodRecord, place: Place, now: number): void {
-    const { podId } = pod.config;
-    const { hostId, gpuIndexes, size } = place;
-    this.#save({
-      workerId: podId,
-      endpointId: podId,
-      hostId,
-      version: pod.version,
-      gpuIndexes,
-      state: "starting",
-      detail: null,
-      createdAt: now,
-      retiredIn: null,
-      start: null,
-      size,
-      standbyAt: null,
-      revivals: 0,
-      revivedAt: null,
-      imageDigest: null,
-      failing: null,
-      moves: null,
-      isPod: true,
-      leaving: null,
-    });
+    this.#start(pod, place, null, now);
   }
 
   /** Its host ends the container and starts one of the pod's version in the same place. */
-  rerun(worker: WorkerRecord, { version }: PodRecord): void {
-    if (worker.version === version && worker.retiredIn === null) return;
-    this.#save({ ...starting(worker), version });
+  rerun(worker: WorkerRecord, pod: PodRecord, now: number): void {
+    if (worker.version === pod.version && worker.retiredIn === null) return;
+    const { hostId, gpuIndexes, size, leaving } = worker;
+    this.#parts.usage.ended(worker, now);
+    this.#start(pod, { hostId, gpuIndexes, size: size ?? NOTHING }, leaving, now);
   }
 
   /** The same in another place on its host; what it leaves stays taken until the host runs the new version. */
-  resize(worker: WorkerRecord, { version }: PodRecord, place: Place, now: number): void {
-    const { gpuIndexes, size } = place;
+  resize(worker: WorkerRecord, pod: PodRecord, place: Place, now: number): void {
     this.#parts.usage.ended(worker, now);
-    const leaving = leftBy(worker, place);
-    this.#save({ ...starting(worker), version, gpuIndexes, size, leaving, createdAt: now });
+    this.#start(pod, place, leftBy(worker, place), now);
+  }
+
+  #start({ config, version }: PodRecord, place: Place, leaving: WorkerRecord["leaving"], now: number): void {
+    const { store, pools, revisions, standbys, clusters } = this.#parts;
+    const { podId } = config;
+    const { hostId } = place;
+    const worker = { workerId: podId, endpointId: podId, version, isPod: true, leaving };
+    store.saveWorker(newWorker(worker, place, now));
+    pools.renew(hostId);
+    standbys.recheck(hostId);
+    revisions.touch(hostId);
+    clusters.touchPeers(config);
   }
 
   /** The host runs the present version of the pod, and no other. */
@@ -91,10 +84,11 @@ export class PodWorkers {
 
   /** Its capacity is free when its agent lists it no more; at once where there is no agent. */
   end(podId: string, now: number): void {
-    const { store, pools, presence, revisions, usage } = this.#parts;
+    const { store, podStore, clusters, pools, presence, revisions, usage } = this.#parts;
     const worker = this.of(podId);
     if (!worker) return;
     const { hostId } = worker;
+    clusters.touchPeers(podStore.get(podId)?.config);
     if (!presence.isPresent(hostId, now)) {
       usage.ended(worker, now);
       store.removeWorker(podId, now);
@@ -124,21 +118,9 @@ export class PodWorkers {
       )
     );
   }
-
-  #save(worker: WorkerRecord): void {
-    const { store, pools, revisions, standbys } = this.#parts;
-    store.saveWorker(worker);
-    pools.renew(worker.hostId);
-    standbys.recheck(worker.hostId);
-    revisions.touch(worker.hostId);
-  }
 }
 
 const NOTHING = { cpuMilli: 0, memoryMb: 0, diskMb: 0 };
-
-function starting(worker: WorkerRecord): WorkerRecord {
-  return { ...worker, state: "starting", detail: null, retiredIn: null, start: null, failing: null };
-}
 
 /** What a worker, and the version before it, have beside the new place. */
 function leftBy({ gpuIndexes, size, leaving }: WorkerRecord, place: Place): WorkerRecord["leaving"] {

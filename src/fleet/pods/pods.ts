@@ -8,8 +8,9 @@ import { changePod, dueChange, newPod, type StopReason } from "../../domain/pods
 import { needsSamePlace, requirementOf, volumeMbOf } from "../../domain/pods/pod-requirement.ts";
 import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
 import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
-import type { HostPresence } from "../hosts/host-presence.ts";
+import type { HostPresence, TelemetryCache } from "../hosts/host-presence.ts";
 import type { PodChangeCall, PodOutcome, PodView } from "../messages.ts";
+import type { ClusterNetworks } from "./cluster-networks.ts";
 import type { PodPlacer } from "./pod-placer.ts";
 import type { PodRecord, PodStore } from "./pod-store.ts";
 import { viewOfHost, viewOfPod, type PodUse } from "./pod-view.ts";
@@ -20,9 +21,11 @@ type PodsParts = {
   readonly podStore: PodStore;
   readonly pools: HostPools;
   readonly presence: HostPresence;
+  readonly telemetry: TelemetryCache;
   readonly revisions: HostRevisions;
   readonly podWorkers: PodWorkers;
   readonly podPlacer: PodPlacer;
+  readonly clusters: ClusterNetworks;
 };
 
 export class Pods {
@@ -37,10 +40,12 @@ export class Pods {
   // Owners
 
   /** A pod that is there already stays as it is. Nothing is kept of one that has no place and cannot be given one. */
-  create(config: PodConfig, now: number): PodOutcome {
+  create(config: PodConfig, now: number, clusterSize = 1): PodOutcome {
     const present = this.#parts.podStore.get(config.podId);
     if (present) return present.config.accountId === config.accountId ? this.#done(present, now) : NOT_FOUND;
-    return this.#placeAndStart({ ...newPod(config, now), ports: [] }, now);
+    const admitted = this.#parts.clusters.admit(config, clusterSize);
+    const pod = { ...newPod(config, now), ports: [], clusterAddress: admitted?.address ?? null };
+    return this.#placeAndStart(pod, now, admitted?.preferred);
   }
 
   change({ podId, accountId, change }: PodChangeCall, now: number): PodOutcome {
@@ -105,36 +110,50 @@ export class Pods {
 
   /** Makes it run, or keep running, as it shall be; or leaves the pod as it was. */
   #follow(pod: PodRecord, next: PodRecord, now: number): PodOutcome {
-    const { podWorkers, podStore, podPlacer, revisions } = this.#parts;
-    const { podId } = pod.config;
-    const worker = podWorkers.of(podId);
-    const isAnother = next.version !== pod.version;
-    const keepsPlace = !isAnother || needsSamePlace(pod.config, next.config);
     if (next.desired === "stopped") return this.#editStopped(pod, next, now);
-    if (!worker || (pod.desired === "running" && worker.retiredIn !== null)) {
-      if (pod.desired === "stopped") return this.#placeAndStart(next, now);
-      if (!keepsPlace) podPlacer.forgetPromise(podId);
-      podStore.save(next);
-      podPlacer.review(podId);
-      return this.#done(next, now);
-    }
-    if (pod.desired === "stopped" && (pod.stopReason === "preempted" || this.#isDraining(worker)))
-      return this.#placeAndStart(next, now);
-    const isSame = keepsPlace && worker.version === pod.version;
-    const hasPlace = worker.retiredIn === null || podWorkers.canFollow(worker);
-    if (!isSame || !hasPlace) return this.#resize(pod, next, worker, now);
-    podStore.save(isAnother ? { ...next, ports: [] } : next);
-    podWorkers.rerun(worker, next);
-    revisions.endStep();
+    const worker = this.#parts.podWorkers.of(pod.config.podId);
+    if (pod.desired === "stopped") return this.#startAgain(pod, next, worker, now);
+    return worker?.retiredIn === null
+      ? this.#runOnItsHost(pod, next, worker, now)
+      : this.#waitOn(pod, next, now);
+  }
+
+  /** Where its last container still stops, unless others get what that leaves. */
+  #startAgain(pod: PodRecord, next: PodRecord, worker: WorkerRecord | undefined, now: number): PodOutcome {
+    const leavesPlace = pod.stopReason === "preempted" || (worker !== undefined && this.#isDraining(worker));
+    return worker && !leavesPlace
+      ? this.#runOnItsHost(pod, next, worker, now)
+      : this.#placeAndStart(next, now);
+  }
+
+  /** It has no place yet, and may now need another one than it was promised. */
+  #waitOn(pod: PodRecord, next: PodRecord, now: number): PodOutcome {
+    const { podStore, podPlacer } = this.#parts;
+    const { podId } = pod.config;
+    if (!keepsPlace(pod, next)) podPlacer.forgetPromise(podId);
+    podStore.save(next);
     podPlacer.review(podId);
     return this.#done(next, now);
   }
 
+  /** In the place of its container, or in another one. */
+  #runOnItsHost(pod: PodRecord, next: PodRecord, worker: WorkerRecord, now: number): PodOutcome {
+    const { podWorkers, podStore, podPlacer, revisions } = this.#parts;
+    const isSame = keepsPlace(pod, next) && worker.version === pod.version;
+    const hasPlace = worker.retiredIn === null || podWorkers.canFollow(worker);
+    if (!isSame || !hasPlace) return this.#resize(pod, next, worker, now);
+    podStore.save(next.version === pod.version ? next : { ...next, ports: [] });
+    podWorkers.rerun(worker, next, now);
+    revisions.endStep();
+    podPlacer.review(pod.config.podId);
+    return this.#done(next, now);
+  }
+
   /** Places a pod that has no container, or whose last one leaves its place to others. */
-  #placeAndStart(pod: PodRecord, now: number): PodOutcome {
+  #placeAndStart(pod: PodRecord, now: number, preferred?: ReadonlySet<string>): PodOutcome {
     const { podStore, podWorkers, podPlacer, revisions } = this.#parts;
     const { podId } = pod.config;
-    const failure = podPlacer.start(pod, now);
+    const failure = podPlacer.start(pod, now, preferred);
     if (failure) return this.#failed(pod, failure, now);
     if (!podWorkers.activeOf(podId)) podStore.save(pod);
     podPlacer.review(podId);
@@ -148,7 +167,8 @@ export class Pods {
     const { hostId } = worker;
     const { podId, accountId } = next.config;
     const newVolumeMb = this.#newVolumeMb(pod, next);
-    const requirement = requirementOf(next.config, { hostId, newVolumeMb });
+    const clusterHosts = this.#parts.clusters.hostsFor(next);
+    const requirement = requirementOf(next.config, { hostId, newVolumeMb, clusterHosts });
     const capacity = pools.capacityWithout(hostId, podId);
     const place = capacity && findPlaceOn(capacity, requirement);
     if (!place)
@@ -201,8 +221,8 @@ export class Pods {
   #terminate(pod: PodRecord, now: number): PodOutcome {
     const { podStore, podWorkers, podPlacer, pools, revisions } = this.#parts;
     const { podId } = pod.config;
-    podStore.remove(podId);
     podWorkers.end(podId, now);
+    podStore.remove(podId);
     podPlacer.review(podId);
     this.#use.delete(podId);
     if (pod.volumeHostId !== null) {
@@ -238,6 +258,10 @@ export class Pods {
   #view(pod: PodRecord, now: number): PodView {
     return viewOfPod(this.#parts, pod, { use: this.#use.get(pod.config.podId) ?? {}, now });
   }
+}
+
+function keepsPlace(pod: PodRecord, next: PodRecord): boolean {
+  return next.version === pod.version || needsSamePlace(pod.config, next.config);
 }
 
 const NOT_FOUND: PodOutcome = { kind: "not_found" };

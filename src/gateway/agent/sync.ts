@@ -35,8 +35,12 @@ export async function sync(context: AgentContext): Promise<Response> {
   const { origin } = new URL(context.req.url);
   const assignments = await resolveAssignments(context.env, accountId, assigned.workers, origin);
   const notice = noticeFor(request.agentVersion);
-  const { revision, podVolumes } = assigned;
-  const reply = { revision, assignments, podVolumes: [...podVolumes], ...(notice && { notice }) };
+  const { revision, podVolumes, clusterNetwork } = assigned;
+  const reply = {
+    ...{ revision, assignments, podVolumes: [...podVolumes] },
+    ...(clusterNetwork && { clusterNetwork }),
+    ...(notice && { notice }),
+  };
   return context.json(reply satisfies SyncReply);
 }
 

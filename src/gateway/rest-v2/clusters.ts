@@ -1,6 +1,7 @@
 /** Clusters: `/v2/clusters`. */
 import * as z from "zod";
 import { nameSchema as restNameSchema } from "../../contract/rest/rest.ts";
+import { clusterRangeOf } from "../../domain/pods/cluster-addresses.ts";
 import type { RequestContext } from "../../management/context.ts";
 import {
   createCluster,
@@ -26,8 +27,16 @@ const clusterSchema = z
     template: z.string().optional(),
     dataCenterId: z.string().optional(),
     pods: z.object({ total: z.int(), byStatus: z.record(z.string(), z.int()) }),
+    network: z
+      .object({ cidr: z.string() })
+      .optional()
+      .meta({ description: "Of the private addresses of its pods; absent where they have none." }),
     primary: z
-      .object({ podId: z.string(), status: z.enum(STATUSES), sshEndpoint: z.string().optional() })
+      .object({
+        podId: z.string(),
+        status: z.enum(STATUSES),
+        sshEndpoint: z.string().optional(),
+      })
       .optional()
       .meta({ description: "The pod with rank 0." }),
     createdAt: z.iso.datetime(),
@@ -55,7 +64,7 @@ export const clusterRoutes = [
     id: "createCluster",
     summary: "Create a cluster",
     details:
-      "Pods that are all alike, in one data center; all of them or none. Each has NODE_RANK, NUM_NODES, NUM_TRAINERS and WORLD_SIZE. Hosts offer no private network between them.",
+      "Pods that are all alike, in one data center; all of them or none. Each has NODE_RANK, NUM_NODES, NUM_TRAINERS and WORLD_SIZE. Where its hosts allow it, each has a private address, `cluster.ip`, at which the others reach it at all ports; the cluster has a `network` then.",
     errors: WRITE,
     body: clusterCreationSchema,
     example: {
@@ -124,6 +133,7 @@ function showCluster(request: RequestContext, { record, pods }: Cluster): z.inpu
       total: pods.length,
       byStatus: Object.fromEntries([...byStatus].map(([status, all]) => [status, all.length])),
     },
+    ...(first && first.view.clusterAddress !== null && { network: networkOf(request) }),
     ...(first && {
       primary: {
         podId: first.record.id,
@@ -133,4 +143,9 @@ function showCluster(request: RequestContext, { record, pods }: Cluster): z.inpu
     }),
     createdAt: new Date(record.createdAt).toISOString(),
   };
+}
+
+function networkOf({ env }: RequestContext): { readonly cidr: string } | undefined {
+  const range = clusterRangeOf(env.CLUSTER_NETWORK);
+  return range && { cidr: range.network };
 }

@@ -38,11 +38,20 @@ export const podSchema = nestedAnswer({
   cost: z.number().meta({ description: "Nominal, in dollars per hour." }),
   ...nestedOutput({ locked }),
   globalNetworking: z.object({ enabled: z.boolean() }),
-  cluster: z.object({ id: z.string(), rank: z.int().nullable() }).optional(),
+  cluster: z
+    .object({
+      id: z.string(),
+      rank: z.int().nullable(),
+      ip: z
+        .string()
+        .optional()
+        .meta({ description: "Where the other pods of the cluster reach it; absent where they do not." }),
+    })
+    .optional(),
   runtime: z
     .object({
       uptime: z.int(),
-      gpus: z.array(z.object({})),
+      gpus: z.array(z.object({ util: z.int().optional(), memoryUtil: z.int().optional() })),
       cpu: useSchema,
       memory: useSchema,
       ports: z.array(
@@ -78,7 +87,10 @@ export function show(request: RequestContext, pod: Pod): object {
     template: null,
     cost: shown.costPerHr,
     globalNetworking: { enabled: false },
-    cluster: record.clusterId === null ? undefined : { id: record.clusterId, rank: record.clusterRank },
+    cluster:
+      record.clusterId === null
+        ? undefined
+        : { id: record.clusterId, rank: record.clusterRank, ip: shown.clusterIp ?? undefined },
     runtime: runtimeOf(shown),
     lastStatusChange: shown.lastStatusChange,
     createdAt: new Date(record.createdAt).toISOString(),
@@ -135,10 +147,14 @@ export function sshOf({ runtime }: ShownPod) {
 
 function runtimeOf({ runtime }: ShownPod) {
   if (runtime === null) return null;
-  const use = (percent: number | null) => (percent === null ? {} : { util: Math.round(percent) });
+  const use = (percent: number | null, name = "util") =>
+    percent === null ? {} : { [name]: Math.min(100, Math.round(percent)) };
   return {
     uptime: runtime.uptimeInSeconds,
-    gpus: runtime.gpus.map(() => ({})),
+    gpus: runtime.gpus.map(({ gpuUtilPercent, memoryUtilPercent }) => ({
+      ...use(gpuUtilPercent),
+      ...use(memoryUtilPercent, "memoryUtil"),
+    })),
     cpu: use(runtime.container.cpuPercent),
     memory: use(runtime.container.memoryPercent),
     ports: runtime.ports.map(({ isIpPublic, privatePort, publicPort, type, ip }) => ({

@@ -5,7 +5,7 @@ import type { RestPod } from "../../contract/rest/rest-pod.ts";
 import { readStartCommand, writeStartCommand } from "../../management/endpoints/start-command.ts";
 import type { NetworkVolumeRecord } from "../../management/endpoints/volumes.ts";
 import type { RequestContext } from "../../management/context.ts";
-import { VCPU_COUNT_DEFAULT } from "../../management/nouns/compute.ts";
+import { GPU_SHARE_DEFAULT, VCPU_COUNT_DEFAULT } from "../../management/nouns/compute.ts";
 import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
 import {
   podCreationFields,
@@ -32,7 +32,7 @@ export function creationOf(body: PodCreateBody): PodCreation {
   const { templateId, computeType, gpuTypeIds, cpuFlavorIds, gpuCount = null } = body;
   const isCpu = computeType ? computeType === "CPU" : !gpuTypeIds?.length && Boolean(cpuFlavorIds?.length);
   const fields = fromRest(podCreationFields, body, templateId ? "update" : "creation");
-  const perGpu = isCpu ? 0 : (gpuCount ?? 1);
+  const gpus = isCpu ? 0 : (gpuCount ?? 1);
   const creation = {
     ...fields,
     ...startOf(body),
@@ -41,8 +41,8 @@ export function creationOf(body: PodCreateBody): PodCreation {
     gpuTypeIds: isCpu ? [] : modelsOf(gpuTypeIds ?? []),
     gpuCount: isCpu ? undefined : gpuCount,
     instanceIds: isCpu ? instanceIds(cpuFlavorIds ?? [], body.vcpuCount ?? VCPU_COUNT_DEFAULT) : [],
-    minVcpuCount: (body.minVCPUPerGPU ?? 0) * perGpu,
-    minMemoryInGb: (body.minRAMPerGPU ?? 0) * perGpu,
+    minVcpuCount: (body.minVCPUPerGPU ?? GPU_SHARE_DEFAULT.vcpus) * gpus,
+    minMemoryInGb: (body.minRAMPerGPU ?? GPU_SHARE_DEFAULT.memoryGb) * gpus,
     dataCenterIds: body.dataCenterIds,
     countryCodes: body.countryCodes,
     allowedCudaVersions: body.allowedCudaVersions,

@@ -17,10 +17,6 @@ const deploymentFields = /* GraphQL */ `
   dataCenterIds: [String]
   "Two letters, such as US."
   countryCode: String
-  "When the pod is stopped by itself."
-  stopAfter: DateTime
-  "When the pod is terminated by itself."
-  terminateAfter: DateTime
   "Accepted and ignored, as the fields below."
   deployCost: Float
   minDisk: Int
@@ -78,7 +74,7 @@ export const podSdl = /* GraphQL */ `
     podBidResume(input: PodBidResumeInput): Pod
     "Ends the pod and removes its volume."
     podTerminate(input: PodTerminateInput): Void
-    "Makes pods that are all alike, in one data center: all of them or none. Hosts offer no private network between them."
+    "Makes pods that are all alike, in one data center: all of them or none. Where its hosts allow it, they reach each other at their clusterIp."
     createCluster(input: CreateClusterInput): Cluster
     "Terminates the pods of a cluster and forgets it."
     deleteCluster(input: DeleteClusterInput): Boolean
@@ -137,9 +133,9 @@ export const podSdl = /* GraphQL */ `
     "Strings of the form KEY=value. Empty for workers of endpoints: values may be secret."
     env: [String]
     gpuCount: Int
-    "Null where the host sets no limit."
+    "What the host lets it use; of a pod without such a limit, the least that it has. Null for a worker without one."
     vcpuCount: Float
-    "Null where the host sets no limit."
+    "As vcpuCount."
     memoryInGb: Float
     containerDiskInGb: Int
     volumeInGb: Float
@@ -158,7 +154,7 @@ export const podSdl = /* GraphQL */ `
     dataCenterId: String
     "The cluster that it is a part of."
     clusterId: String
-    "Always null: hosts offer no private network."
+    "Private address at which the other pods of its cluster reach it, at all ports. Null: they do not."
     clusterIp: String
     "Its number in the cluster, from 0."
     clusterIdx: Int
@@ -172,7 +168,11 @@ export const podSdl = /* GraphQL */ `
     uptimeSeconds: Int
     "Null while the container is not up."
     runtime: PodRuntime
-    "Always null: hosts report no load of single containers."
+    "When the pod is stopped by itself; null for never, and for a worker."
+    stopAfter: DateTime
+    "When the pod is terminated by itself; null for never, and for a worker."
+    terminateAfter: DateTime
+    "Always null; runtime has the load of a pod."
     latestTelemetry: PodTelemetry
   }
   type PodTelemetry {

@@ -18,6 +18,7 @@ import type { Env } from "../../env.ts";
 import { logFailure } from "../failure-log.ts";
 import { loadBlueprint, type Blueprint, type RawVariable } from "./blueprint.ts";
 import { loadPodBlueprint } from "./pod-blueprint.ts";
+import { clusterVariables } from "../../domain/pods/cluster-variables.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { CallVariables, type Called } from "./call-variables.ts";
 import { OpenedSecrets } from "./opened-secrets.ts";
@@ -162,7 +163,7 @@ function withCalls(filled: Filled, { env, masked }: Called): Filled {
 
 /** What is sent always fits the schema: an agent would refuse the whole reply, with all other workers in it. */
 export function toAssignment(
-  { workerId, version: revision, gpuIndexes, mode, limits }: AssignedWorker,
+  { workerId, version: revision, gpuIndexes, mode, limits, cluster }: AssignedWorker,
   { fixed, isSuperseded }: Blueprint,
   filled: Filled,
 ): Assignment {
@@ -174,8 +175,10 @@ export function toAssignment(
     ...(mode && { mode }),
     ...(limits && { limits }),
     ...(isSuperseded && { isSuperseded }),
+    ...(fixed.pod && cluster && { pod: { ...fixed.pod, clusterAddress: cluster.address } }),
   };
-  const fields = filled.kind === "filled" ? filled.fields : unstartable(filled.problem);
+  const own = filled.kind === "filled" ? filled.fields : unstartable(filled.problem);
+  const fields = cluster ? { ...own, env: { ...clusterVariables(cluster), ...own.env } } : own;
   const assignment = { ...whole, ...fields };
   const { error } = assignmentSchema.safeParse(assignment);
   if (!error) return assignment;

@@ -57,6 +57,9 @@ const locationsSchema = commaList(
 /** vCPUs of a CPU worker that asks for no number of them. */
 export const VCPU_COUNT_DEFAULT = 2;
 
+/** What a pod has at least for each of its GPUs, unless it is created with other minima. */
+export const GPU_SHARE_DEFAULT = { vcpus: 2, memoryGb: 8 };
+
 /** The least that typed clients of REST v2 know; the other APIs have CPU workers with one. */
 export const VCPU_COUNT_MIN = 2;
 

@@ -24,7 +24,7 @@ import {
   wholeNumber,
 } from "../input-schemas.ts";
 import { momentSchema } from "../accounts/usage-report.ts";
-import { cudaVersionSchema, cudaVersionsSchema, instanceIdSchema } from "./compute.ts";
+import { cudaVersionSchema, cudaVersionsSchema, GPU_SHARE_DEFAULT, instanceIdSchema } from "./compute.ts";
 import { PORTS_META } from "./container.ts";
 import { patchShape, restInput, type Fields } from "./field.ts";
 import { templateFields } from "./template.ts";
@@ -172,6 +172,18 @@ export const podFields = {
     rest: { input: z.boolean("must be true or false").nullish(), output: z.boolean() },
     v2: { name: "locked", input: z.boolean().optional(), output: z.boolean() },
   },
+  stopAfter: {
+    type: "DateTime",
+    input: "When the pod is stopped by itself; an empty string for never.",
+    patch: clearable(momentSchema),
+    default: null,
+  },
+  terminateAfter: {
+    type: "DateTime",
+    input: "When the pod is terminated by itself; an empty string for never.",
+    patch: clearable(momentSchema),
+    default: null,
+  },
 } satisfies Fields<keyof Row>;
 
 /** What only a new pod is given. */
@@ -223,8 +235,6 @@ const placeShape = {
   supportPublicIp: optional(z.boolean()),
   isInterruptible: optional(z.boolean()),
   bidPerGpu: optional(z.number().min(0, "must not be negative").max(1_000_000)),
-  stopAfter: optional(momentSchema),
-  terminateAfter: optional(momentSchema),
 };
 
 export const podCreationSchema = z
@@ -292,8 +302,12 @@ export const podCreateSchema = z
       description: "CPU families in order of preference, for a pod whose computeType is CPU.",
     }),
     vcpuCount: zeroIsAbsent(wholeNumber(1, 32)).meta({ description: "vCPUs of a CPU pod; 2 by default." }),
-    minVCPUPerGPU: wholeNumber(0, 1_000).nullish(),
-    minRAMPerGPU: wholeNumber(0, 10_000).nullish().meta({ description: "GB." }),
+    minVCPUPerGPU: wholeNumber(0, 1_000)
+      .nullish()
+      .meta({ description: `At least, for each GPU; ${GPU_SHARE_DEFAULT.vcpus} by default.` }),
+    minRAMPerGPU: wholeNumber(0, 10_000)
+      .nullish()
+      .meta({ description: `GB, at least, for each GPU; ${GPU_SHARE_DEFAULT.memoryGb} by default.` }),
     dataCenterIds: z
       .array(oneOf(DATA_CENTERS.map(({ id }) => id)), "must be a list of data center ids")
       .optional(),

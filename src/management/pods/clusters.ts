@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { CLUSTER_TYPES } from "../../contract/pod.ts";
+import { CLUSTER_PODS_MAX } from "../../contract/limits.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import {
   deleteCluster as deleteRow,
@@ -23,13 +24,10 @@ import { requireQuota } from "../quota.ts";
 import { valuesOfCreation } from "./pod-creation.ts";
 import { listOwnPods, makePod, terminatePod, type Pod } from "./pods.ts";
 
-/** Each takes some calls of D1 and Fleet, and a request may make a thousand. */
-const PODS_MAX = 100;
-
 export const clusterShape = {
   type: optionalNonEmpty(oneOf(CLUSTER_TYPES)),
   gpuTypeId: cardSchema(),
-  podCount: wholeNumber(1, PODS_MAX),
+  podCount: wholeNumber(1, CLUSTER_PODS_MAX),
   gpuCountPerPod: wholeNumber(1, 64),
 };
 export const clusterCreationSchema = z.object({
@@ -83,7 +81,7 @@ export async function createCluster(context: RequestContext, creation: ClusterCr
   const pods: Pod[] = [];
   try {
     for (let rank = 0; rank < podCount; rank += 1) {
-      pods.push(await makePod(context, valuesOfMember(values, record, rank, pods[0])));
+      pods.push(await makePod(context, valuesOfMember(values, record, rank, pods[0]), podCount));
     }
   } catch (error) {
     await endAll(context, record, pods);

@@ -10,7 +10,7 @@ import { requireVolume } from "../endpoints/volumes.ts";
 import { changesOf, defaultsOf } from "../nouns/field.ts";
 import { podCreationFields, portsOf, type PodCreation, type PodPatch } from "../nouns/pod.ts";
 import { mergeVariables } from "../nouns/variables.ts";
-import { invalid, requireRunnable } from "./pod-settings.ts";
+import { invalid, requireFuture, requireRunnable } from "./pod-settings.ts";
 
 /** Disk of a CPU pod that does not set it. */
 const CPU_DISK_DEFAULT_GB = 10;
@@ -95,10 +95,9 @@ export async function valuesOfCreation(context: RequestContext, creation: PodCre
     bidPerGpu: creation.bidPerGpu ?? 0,
     clusterId: null,
     clusterRank: null,
-    stopAfter: inFuture(context, "stopAfter", creation.stopAfter),
-    terminateAfter: inFuture(context, "terminateAfter", creation.terminateAfter),
   };
   requireRunnable(values);
+  requireFuture(context, values);
   return values.startJupyter ? { ...values, env: withPassword(values.env) } : values;
 }
 
@@ -176,12 +175,6 @@ function withinCountries(dataCenterIds: readonly string[], countries: readonly s
 /** Most clients ask for a public address always; it matters where TCP ports are to be reached. */
 function publishesTcp(ports: string): boolean {
   return portsOf({ ports }).some(({ protocol }) => protocol === "tcp");
-}
-
-function inFuture({ now }: RequestContext, field: string, at: number | undefined): number | null {
-  if (at === undefined) return null;
-  if (at > now) return at;
-  throw invalid(`${field}: must be a time in the future`);
 }
 
 function withPassword(env: readonly EnvironmentVariable[]): readonly EnvironmentVariable[] {

@@ -8,6 +8,7 @@ import type { PodView } from "../../fleet/messages.ts";
 import { cpuPrice, gpuPrice, readGpuPrices, roundPrice } from "../catalog/prices.ts";
 import type { RequestContext } from "../context.ts";
 import { describeChange, startOf } from "../endpoints/worker-pods.ts";
+import { GPU_SHARE_DEFAULT } from "../nouns/compute.ts";
 import { portsOf } from "../nouns/pod.ts";
 import type { Pod, PodRecord } from "./pods.ts";
 
@@ -31,12 +32,13 @@ export function showPod({ env, now }: Pick<RequestContext, "env" | "now">, { rec
   const startedAt = worker && isUp(view) ? startOf(worker) : null;
   const uptimeSeconds = startedAt === null ? 0 : Math.max(0, Math.floor((now - startedAt) / 1_000));
   const { id, name, imageName, dockerArgs, containerDiskInGb, volumeInGb, volumeMountPath, ports } = record;
-  const { templateId, networkVolumeId, containerRegistryAuthId, version } = record;
+  const { templateId, networkVolumeId, containerRegistryAuthId, version, stopAfter, terminateAfter } = record;
   return {
     ...{ id, name, imageName, dockerArgs, containerDiskInGb, volumeInGb, volumeMountPath, ports },
-    ...{ templateId, networkVolumeId, containerRegistryAuthId, version },
+    ...{ templateId, networkVolumeId, containerRegistryAuthId, version, stopAfter, terminateAfter },
     clusterId: record.clusterId,
     clusterIdx: record.clusterRank,
+    clusterIp: view.clusterAddress,
     podType: record.isInterruptible ? ("INTERRUPTABLE" as const) : ("RESERVED" as const),
     desiredStatus: view.desired === "running" ? ("RUNNING" as const) : ("EXITED" as const),
     env: record.env.map(({ key, value }) => `${key}=${value}`),
@@ -47,7 +49,7 @@ export function showPod({ env, now }: Pick<RequestContext, "env" | "now">, { rec
     machine: machineOf(record, view),
     dataCenterId: host?.dataCenterId ?? null,
     lastStartedAt: startedAt === null ? null : new Date(startedAt).toISOString(),
-    lastStatusChange: describe(view),
+    lastStatusChange: describe(view) + lackOfNetwork(record, view),
     uptimeSeconds,
     runtime: isUp(view) ? runtimeOf(record, view, uptimeSeconds) : null,
   };
@@ -59,18 +61,22 @@ export function isUp({ desired, worker }: PodView): boolean {
   return desired === "running" && (worker?.state === "ready" || worker?.state === "unhealthy");
 }
 
-/** Whole numbers, as some clients decode nothing else. */
-function sizeOf({ gpuCount, instanceIds, minVcpuCount, minMemoryInGb }: PodRecord, { worker }: PodView) {
-  const limits = worker?.limits;
-  const [instanceId] = instanceIds;
+/** What it may use, or gets at least where nothing limits it. Whole numbers, as some clients decode nothing else. */
+function sizeOf(record: PodRecord, { worker }: PodView) {
+  const { gpuCount } = record;
+  if (!worker?.limits) return { gpuCount, ...leastOf(record) };
+  const { cpuMilli, memoryMb } = worker.limits;
+  const vcpuCount = Math.max(1, Math.floor(cpuMilli / 1_000));
+  return { gpuCount, vcpuCount, memoryInGb: Math.max(1, Math.floor(memoryMb / MEGABYTES_PER_GB)) };
+}
+
+function leastOf({ instanceIds: [instanceId], gpuCount, minVcpuCount, minMemoryInGb }: PodRecord) {
   const reading = instanceId === undefined ? undefined : readCpuInstance(instanceId);
-  const instance = reading?.kind === "instance" ? reading.instance : undefined;
+  if (reading?.kind === "instance")
+    return { vcpuCount: reading.instance.vcpus, memoryInGb: reading.instance.memoryGb };
   return {
-    gpuCount,
-    vcpuCount: limits ? Math.max(1, Math.floor(limits.cpuMilli / 1_000)) : (instance?.vcpus ?? minVcpuCount),
-    memoryInGb: limits
-      ? Math.max(1, Math.floor(limits.memoryMb / MEGABYTES_PER_GB))
-      : (instance?.memoryGb ?? minMemoryInGb),
+    vcpuCount: minVcpuCount || gpuCount * GPU_SHARE_DEFAULT.vcpus,
+    memoryInGb: minMemoryInGb || gpuCount * GPU_SHARE_DEFAULT.memoryGb,
   };
 }
 
@@ -104,8 +110,12 @@ function machineOf(record: PodRecord, { podId, host, worker }: PodView) {
 }
 
 function runtimeOf(record: PodRecord, view: PodView, uptimeInSeconds: number) {
-  const gpus = (view.worker?.gpuModels ?? []).map((_, index) => ({ id: `${index}` }));
-  const { cpuPercent, memoryPercent } = view;
+  const { cpuPercent, memoryPercent, gpuUse } = view;
+  const gpus = (view.worker?.gpuModels ?? []).map((_, index) => ({
+    id: `${index}`,
+    gpuUtilPercent: gpuUse[index]?.utilPercent ?? null,
+    memoryUtilPercent: gpuUse[index]?.memoryPercent ?? null,
+  }));
   return { uptimeInSeconds, ports: showPorts(record, view), gpus, container: { cpuPercent, memoryPercent } };
 }
 
@@ -128,6 +138,12 @@ function showPorts(record: PodRecord, { ports, host }: PodView): readonly ShownP
 
 function showPublished(port: PublishedPort, ip: string): ShownPort {
   return { ip, isIpPublic: true, privatePort: port.private, publicPort: port.public, type: "tcp" };
+}
+
+/** Said of a pod that its peers do not reach. */
+function lackOfNetwork({ clusterId }: PodRecord, { clusterAddress, desired }: PodView): string {
+  if (clusterId === null || clusterAddress !== null || desired === "stopped") return "";
+  return ". It has no private address: when its cluster was made, no host had places for all pods, and not all hosts had an address for clusters (--cluster-address)";
 }
 
 const STOPPED: Record<StopReason, string> = {

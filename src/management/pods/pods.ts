@@ -29,7 +29,7 @@ import { requireQuota } from "../quota.ts";
 import { warnOfMissingSecrets } from "../secrets/secrets.ts";
 import { valuesOfCreation } from "./pod-creation.ts";
 import { requireRegistryAuth } from "../secrets/registry-auths.ts";
-import { requireRunnable } from "./pod-settings.ts";
+import { requireFuture, requireRunnable } from "./pod-settings.ts";
 import { noCapacity, podNotFound, volumeElsewhere } from "./pod-errors.ts";
 
 export type { PodRecord };
@@ -82,23 +82,24 @@ export async function createPod(context: RequestContext, creation: PodCreation):
   return await makePod(context, await valuesOfCreation(context, creation));
 }
 
-/** The same of values that are complete. */
-export async function makePod(context: RequestContext, values: PodValues): Promise<Pod> {
+/** The same of values that are complete. `clusterSize`: how many pods its cluster will have. */
+export async function makePod(context: RequestContext, values: PodValues, clusterSize = 1): Promise<Pod> {
   const podId = randomRowId();
   const record = await retryOnConflict(async () => {
     await requireNeeds(context, values);
     await requireQuota(context, "pod");
     return await insertPodIfAllowed(context.db, authorOf(context), podId, values);
   });
-  const view = await deploy(context, record);
+  const view = await deploy(context, record, clusterSize);
   await warnOfMissingSecrets(context, values.env);
   return { record, view };
 }
 
 /** Has the Fleet object place a new pod. Where it refuses or cannot be reached, the row is taken back. */
-async function deploy(context: RequestContext, record: PodRecord): Promise<PodView> {
+async function deploy(context: RequestContext, record: PodRecord, clusterSize: number): Promise<PodView> {
+  const config = toPodConfig(record);
   try {
-    return viewOf(record, await callFleet(context, (fleet) => fleet.createPod(toPodConfig(record))));
+    return viewOf(record, await callFleet(context, (fleet) => fleet.createPod(config, clusterSize)));
   } catch (error) {
     await deletePod(context.db, authorOf(context), record);
     if (!(error instanceof ServiceError) || error.code === "unavailable") await forget(context, record);
@@ -128,6 +129,7 @@ async function requireNeeds(
 export async function changePod(context: RequestContext, podId: string, patch: PodPatch): Promise<Pod> {
   return await write(context, podId, ({ record }) => {
     const changes = changesOf(podFields, patch);
+    requireFuture(context, changes);
     const values: PodValues = { ...record, ...changes };
     requireRunnable(values);
     return { values: changes, change: "edit", isNewVersion: replacesWorkers(podFields, record, values) };
