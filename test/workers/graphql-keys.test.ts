@@ -10,7 +10,7 @@ import { holding, type Issue, issueAt } from "./message-facts.ts";
 
 const db = openDatabase(env.DB);
 const SHOWN =
-  "id name hint level permissions { graphql allEndpoints endpoints { endpointId access } } createdAt lastUsedAt expiresAt revokedAt isCurrent";
+  "id name hint level permissions { graphql allEndpoints endpoints { endpointId access } shell } createdAt lastUsedAt expiresAt revokedAt isCurrent";
 
 async function create(client: Pick<Client, "send">, fields: string): Promise<Answer> {
   return await client.send(`mutation { createApiKey(input: { ${fields} }) { token apiKey { ${SHOWN} } } }`);
@@ -46,7 +46,7 @@ describe("creating", () => {
       name: "ci",
       hint: token.slice(0, 9),
       level: "ALL",
-      permissions: { graphql: "WRITE", allEndpoints: "WRITE", endpoints: null },
+      permissions: { graphql: "WRITE", allEndpoints: "WRITE", endpoints: null, shell: false },
       createdAt: expect.any(String),
       lastUsedAt: null,
       expiresAt: null,
@@ -71,18 +71,26 @@ describe("creating", () => {
     const client = await freshClient();
     const { id } = await savedEndpoint(client);
     const cases = {
-      "level: READ_ONLY": ["READ_ONLY", { graphql: "READ", allEndpoints: "READ", endpoints: null }],
+      "level: READ_ONLY": [
+        "READ_ONLY",
+        { graphql: "READ", allEndpoints: "READ", endpoints: null, shell: false },
+      ],
       "permissions: { graphql: READ }": [
         "RESTRICTED",
-        { graphql: "READ", allEndpoints: "NONE", endpoints: null },
+        { graphql: "READ", allEndpoints: "NONE", endpoints: null, shell: false },
       ],
       "level: RESTRICTED, permissions: { allEndpoints: WRITE }": [
         "RESTRICTED",
-        { graphql: "NONE", allEndpoints: "WRITE", endpoints: null },
+        { graphql: "NONE", allEndpoints: "WRITE", endpoints: null, shell: false },
       ],
       [`permissions: { endpoints: [{ endpointId: "${id}", access: READ }] }`]: [
         "RESTRICTED",
-        { graphql: "NONE", allEndpoints: null, endpoints: [{ endpointId: id, access: "READ" }] },
+        {
+          graphql: "NONE",
+          allEndpoints: null,
+          endpoints: [{ endpointId: id, access: "READ" }],
+          shell: false,
+        },
       ],
     };
     for (const [fields, [level, permissions]] of Object.entries(cases)) {
