@@ -151,6 +151,10 @@ export class Faults {
   #breakDaemon(): void {
     const { containers } = this.#host();
     containers.isBroken = true;
-    this.#later(this.#parts.world.random.delay(BROKEN_MS), "daemon answers", () => (containers.isBroken = false));
+    this.#later(
+      this.#parts.world.random.delay(BROKEN_MS),
+      "daemon answers",
+      () => (containers.isBroken = false),
+    );
   }
 }

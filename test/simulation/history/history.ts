@@ -32,6 +32,9 @@ const FAULTS_MAX_MS = 120_000;
 /** Within this time after the last fault, all jobs that can end have ended. */
 export const HEALING_MS = 15 * 60_000;
 
+/** Time between two looks whether all has ended. */
+const LOOK_MS = 500;
+
 let current: Network | undefined;
 
 /** The network of the history that runs. */
@@ -40,7 +43,11 @@ export function currentNetwork(): Network {
   return current;
 }
 
-export async function runHistory(seed: number, code: ProductionCode, isTraced = false): Promise<HistoryOutcome> {
+export async function runHistory(
+  seed: number,
+  code: ProductionCode,
+  isTraced = false,
+): Promise<HistoryOutcome> {
   const world = new World(seed);
   world.isTraced = isTraced;
   enterWorld(world);
@@ -87,7 +94,7 @@ class History {
   }
 
   async run(): Promise<void> {
-    const { world } = { world: this.#world };
+    const world = this.#world;
     await this.#setUp();
     this.#faults.start();
     const workloads = this.#clients.map((client) => this.#workload(client));
@@ -96,7 +103,12 @@ class History {
     const check = (): void => this.#invariants.checkStep();
     await world.run(world.now + FAULTS_MAX_MS, isOver, check);
     this.#faults.heal();
-    const isQuiet = (): boolean => isOver() && this.#invariants.isSettled();
+    let lookAt = 0;
+    const isQuiet = (): boolean => {
+      if (!isOver() || world.now < lookAt) return false;
+      lookAt = world.now + LOOK_MS;
+      return this.#invariants.isSettled();
+    };
     await world.run(world.now + HEALING_MS, isQuiet, check);
     this.#invariants.checkEnd(isOver());
     await this.#readAll(workloads);
@@ -117,7 +129,13 @@ class History {
 
   #workload(client: SimulatedClient): Workload {
     const violate = (what: string): void => this.#invariants.violate(what);
-    return new Workload({ world: this.#world, plan: this.#plan, endpointId: this.#endpointId, client, violate });
+    return new Workload({
+      world: this.#world,
+      plan: this.#plan,
+      endpointId: this.#endpointId,
+      client,
+      violate,
+    });
   }
 
   /** Endpoint and hosts, before there are faults. */
@@ -130,15 +148,24 @@ class History {
       for (const host of this.#hosts) host.start();
       isDone = true;
     });
-    await this.#world.run(this.#world.now + FAULTS_MAX_MS, () => isDone, () => {});
+    await this.#world.run(
+      this.#world.now + FAULTS_MAX_MS,
+      () => isDone,
+      () => {},
+    );
   }
 
   async #join(client: SimulatedClient, gpuCount: number): Promise<SimulatedHost> {
-    const { joinTokenCreate } = await client.manage(`mutation { joinTokenCreate(input: { name: "host" }) { token } }`);
+    const { joinTokenCreate } = await client.manage(
+      `mutation { joinTokenCreate(input: { name: "host" }) { token } }`,
+    );
     const inventory = { gpus: [], cpuCount: 1, memoryMb: 1, diskFreeMb: 1, runtime: "process" };
     const joining = { joinToken: joinTokenCreate?.["token"], name: "host", agentVersion: "0.3.0", inventory };
     const joined = await client.call("POST", "/agent/v1/join", joining);
-    const { hostId, hostToken } = joined?.body as { readonly hostId: string; readonly hostToken: string };
+    const { hostId, hostToken } = (joined?.body ?? {}) as {
+      readonly hostId: string;
+      readonly hostToken: string;
+    };
     return new SimulatedHost({
       world: this.#world,
       code: this.#code.agent,
@@ -161,7 +188,11 @@ class History {
         left -= 1;
       });
     }
-    await this.#world.run(this.#world.now + FAULTS_MAX_MS, () => left === 0, () => {});
+    await this.#world.run(
+      this.#world.now + FAULTS_MAX_MS,
+      () => left === 0,
+      () => {},
+    );
   }
 }
 

@@ -12,12 +12,14 @@ export class HookReceiver {
       network.ask({
         what: "webhook",
         send: ({ succeed, fail }) => {
-          network.world.on(this.#machine, async () => {
-            if (fails()) return succeed(new Response("no", { status: 500 }));
-            const told = (await request.json()) as { readonly status?: string };
-            this.taken.set(request.url, [...(this.taken.get(request.url) ?? []), String(told.status)]);
-            succeed(new Response("ok"));
-          }).catch(fail);
+          network.world
+            .on(this.#machine, async () => {
+              if (fails()) return succeed(new Response("no", { status: 500 }));
+              const told = (await request.json()) as { readonly status?: string };
+              this.taken.set(request.url, [...(this.taken.get(request.url) ?? []), String(told.status)]);
+              succeed(new Response("ok"));
+            })
+            .catch(fail);
         },
       }),
     );

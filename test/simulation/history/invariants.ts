@@ -22,6 +22,7 @@ const OPEN = new Set(["queued", "running"]);
 export class Invariants {
   readonly violations: string[] = [];
   readonly #parts: InvariantsParts;
+  readonly #seen = new Set<string>();
   #uncaught = 0;
 
   constructor(parts: InvariantsParts) {
@@ -31,6 +32,8 @@ export class Invariants {
   readonly observer: WorkerObserver = { began: () => {}, ended: () => {} };
 
   violate(what: string): void {
+    if (this.#seen.has(what)) return;
+    this.#seen.add(what);
     const line = `${(this.#parts.world.elapsedMs / 1_000).toFixed(3)} s: ${what}`;
     if (this.violations.length < 20) this.violations.push(line);
     this.#parts.world.note("invariants", what);
@@ -38,7 +41,8 @@ export class Invariants {
 
   /** A caller's mistake or a fault of the platform is never an internal error without a name. */
   answered(what: string, { status, body }: Answer): void {
-    if (status === 500 && !this.#hasPlatformFaults()) this.violate(`${what} got 500: ${JSON.stringify(body)}`);
+    if (status === 500 && !this.#hasPlatformFaults())
+      this.violate(`${what} got 500: ${JSON.stringify(body)}`);
   }
 
   checkStep(): void {

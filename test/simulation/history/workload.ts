@@ -136,7 +136,8 @@ export class Workload {
   #learnOutput(job: KnownJob, output: unknown): void {
     const { violate } = this.#parts;
     const { of } = (output ?? {}) as { readonly of?: unknown };
-    if (JSON.stringify(of) !== JSON.stringify(job.input)) violate(`${job.jobId} has the output of another job`);
+    if (JSON.stringify(of) !== JSON.stringify(job.input))
+      violate(`${job.jobId} has the output of another job`);
     const text = JSON.stringify(output);
     if (job.output !== undefined && job.output !== text) violate(`${job.jobId} has two outputs`);
     job.output = text;

@@ -12,7 +12,11 @@ export type Container = {
 
 export type Program = (container: Container) => void;
 
-type Watcher = { readonly machine: Machine; readonly life: number; readonly onExit: (container: Container) => void };
+type Watcher = {
+  readonly machine: Machine;
+  readonly life: number;
+  readonly onExit: (container: Container) => void;
+};
 
 export class Containers {
   readonly #world: World;

@@ -26,6 +26,7 @@ export type HostOptions = {
   readonly observer: WorkerObserver;
 };
 
+const RESTART_MS = 1_000;
 const QUIET = { debug() {}, info() {}, warn() {}, error() {} };
 
 export class SimulatedHost {
@@ -51,7 +52,7 @@ export class SimulatedHost {
     this.isUp = true;
     const inventory = inventoryOf(gpuCount);
     world.note(this.machine, "starts");
-    world.on(this.machine, async () => {
+    void world.on(this.machine, async () => {
       try {
         await code.Agent.start({
           edgeUrl,
@@ -63,7 +64,9 @@ export class SimulatedHost {
           log: QUIET,
         });
       } catch (error) {
-        world.uncaught.push(error);
+        // Whatever supervises it starts it again.
+        if (!this.containers.isBroken) return void world.uncaught.push(error);
+        world.schedule(this.machine, RESTART_MS, "agent starts again", () => this.start());
       }
     });
   }

@@ -20,8 +20,16 @@ export type WorkerFaults = {
 
 /** What an observer learns of a job in a worker, whether the agent does or not. */
 export type WorkerObserver = {
-  readonly began: (job: { readonly jobId: string; readonly workerId: string; readonly input: unknown }) => void;
-  readonly ended: (job: { readonly jobId: string; readonly workerId: string; readonly output: unknown }) => void;
+  readonly began: (job: {
+    readonly jobId: string;
+    readonly workerId: string;
+    readonly input: unknown;
+  }) => void;
+  readonly ended: (job: {
+    readonly jobId: string;
+    readonly workerId: string;
+    readonly output: unknown;
+  }) => void;
 };
 
 const RETRY_MS = 500;
@@ -111,7 +119,8 @@ class SimulatedWorker {
     const port = Number(new URL(spec.env["RUNPOD_WEBHOOK_GET_JOB"] ?? "http://127.0.0.1:1").port);
     return new Promise((resolve) => {
       const answer = (reply: LocalReply | null): void => {
-        if (machine.life === life) world.schedule(machine, 0, "worker gets a reply", () => this.#whenThawed(resolve, reply));
+        if (machine.life === life)
+          world.schedule(machine, 0, "worker gets a reply", () => this.#whenThawed(resolve, reply));
       };
       callLocal(port, call, answer);
     });

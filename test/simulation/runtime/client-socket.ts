@@ -1,7 +1,12 @@
 /** The WebSocket of a client: `new WebSocket(url)`, to the edge. */
 import { SimulatedSocket } from "./sockets.ts";
 
-type Event = { readonly data?: unknown; readonly status?: number; readonly code?: number; readonly reason?: string };
+type Event = {
+  readonly data?: unknown;
+  readonly status?: number;
+  readonly code?: number;
+  readonly reason?: string;
+};
 type Listener = (event: Event) => void;
 type Options = { readonly headers?: Record<string, string> };
 

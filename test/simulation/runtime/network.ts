@@ -2,7 +2,7 @@
 import { place } from "../world/globals.ts";
 import { Machine, type World } from "../world/world.ts";
 import type { Answer } from "./objects.ts";
-import { SimulatedSocket, socketPair } from "./sockets.ts";
+import { type SimulatedSocket, socketPair } from "./sockets.ts";
 
 /** How often what fails; from 0 to 1. */
 export type NetworkFaults = {
@@ -113,7 +113,8 @@ export class Network {
       carrier: this.carrier,
       gate: (machine, act) => this.gate(machine, act),
       delayMs: () => this.delay(),
-      isCut: (from, to) => (from !== undefined && this.cut.has(from)) || (to !== undefined && this.cut.has(to)),
+      isCut: (from, to) =>
+        (from !== undefined && this.cut.has(from)) || (to !== undefined && this.cut.has(to)),
     });
   }
 }

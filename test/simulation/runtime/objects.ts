@@ -17,7 +17,12 @@ import { copyValue } from "./values.ts";
 type Instance = Record<string, unknown> & {
   alarm?: () => Promise<void>;
   webSocketMessage?: (socket: SimulatedSocket, message: unknown) => Promise<void>;
-  webSocketClose?: (socket: SimulatedSocket, code: number, reason: string, wasClean: boolean) => Promise<void>;
+  webSocketClose?: (
+    socket: SimulatedSocket,
+    code: number,
+    reason: string,
+    wasClean: boolean,
+  ) => Promise<void>;
   webSocketError?: (socket: SimulatedSocket, error: unknown) => Promise<void>;
 };
 
@@ -61,7 +66,12 @@ export class SimulatedObject {
 
   /** Nothing is under way: the platform may take its memory. */
   get isIdle(): boolean {
-    return this.#instance !== undefined && this.#calls.size === 0 && this.#background === 0 && this.machine.timers.size === 0;
+    return (
+      this.#instance !== undefined &&
+      this.#calls.size === 0 &&
+      this.#background === 0 &&
+      this.machine.timers.size === 0
+    );
   }
 
   // Calls from other machines
@@ -169,7 +179,9 @@ export class SimulatedObject {
 
   #socketsOf(tag: string | undefined): SimulatedSocket[] {
     this.#sockets = this.#sockets.filter(({ socket }) => socket.readyState !== 3);
-    return this.#sockets.flatMap(({ socket, tags }) => (tag === undefined || tags.includes(tag) ? [socket] : []));
+    return this.#sockets.flatMap(({ socket, tags }) =>
+      tag === undefined || tags.includes(tag) ? [socket] : [],
+    );
   }
 
   // Alarms
@@ -207,7 +219,9 @@ export class SimulatedObject {
     this.storage.restoreAlarm(at);
     this.#alarmFailures += 1;
     const { world, carrier } = this.#network;
-    world.schedule(carrier, ALARM_RETRY_MS * 2 ** Math.min(this.#alarmFailures, 5), "alarm again", () => this.#fire(at));
+    world.schedule(carrier, ALARM_RETRY_MS * 2 ** Math.min(this.#alarmFailures, 5), "alarm again", () =>
+      this.#fire(at),
+    );
   }
 
   // Loss of memory

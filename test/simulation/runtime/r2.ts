@@ -2,10 +2,16 @@
 import type { Network } from "./network.ts";
 
 type Stored = { readonly bytes: Uint8Array; readonly customMetadata: Record<string, string> | undefined };
+type Body = ConstructorParameters<typeof Response>[0];
 type Range = { readonly offset?: number; readonly length?: number; readonly suffix?: number };
 type GetOptions = { readonly range?: Range };
 type PutOptions = { readonly customMetadata?: Record<string, string> };
-type ListOptions = { readonly prefix?: string; readonly limit?: number; readonly cursor?: string; readonly startAfter?: string };
+type ListOptions = {
+  readonly prefix?: string;
+  readonly limit?: number;
+  readonly cursor?: string;
+  readonly startAfter?: string;
+};
 
 const LIST_MAX = 1_000;
 
@@ -42,7 +48,7 @@ export class SimulatedBucket {
     });
   }
 
-  async put(key: string, value: BodyInit | null, { customMetadata }: PutOptions = {}): Promise<unknown> {
+  async put(key: string, value: Body, { customMetadata }: PutOptions = {}): Promise<unknown> {
     const bytes = new Uint8Array(await new Response(value).arrayBuffer());
     return this.#ask("put", () => {
       const stored = { bytes, customMetadata };
@@ -57,9 +63,16 @@ export class SimulatedBucket {
     });
   }
 
-  async list({ prefix = "", limit = LIST_MAX, cursor, startAfter = cursor ?? "" }: ListOptions = {}): Promise<unknown> {
+  async list({
+    prefix = "",
+    limit = LIST_MAX,
+    cursor,
+    startAfter = cursor ?? "",
+  }: ListOptions = {}): Promise<unknown> {
     return this.#ask("list", () => {
-      const keys = [...this.objects.keys()].filter((key) => key.startsWith(prefix) && key > startAfter).sort();
+      const keys = [...this.objects.keys()]
+        .filter((key) => key.startsWith(prefix) && key > startAfter)
+        .sort();
       const page = keys.slice(0, limit);
       const objects = page.map((key) => describe(key, this.objects.get(key) as Stored));
       const truncated = keys.length > page.length;
@@ -76,11 +89,19 @@ export class SimulatedBucket {
 }
 
 function describe(key: string, { bytes, customMetadata }: Stored) {
-  return { key, size: bytes.byteLength, customMetadata, etag: "etag", httpEtag: '"etag"', uploaded: new Date(0) };
+  return {
+    key,
+    size: bytes.byteLength,
+    customMetadata,
+    etag: "etag",
+    httpEtag: '"etag"',
+    uploaded: new Date(0),
+  };
 }
 
 function cut(bytes: Uint8Array, range: Range | undefined): Uint8Array<ArrayBuffer> {
   if (!range) return bytes.slice();
-  const { offset = range.suffix === undefined ? 0 : Math.max(0, bytes.byteLength - range.suffix), length } = range;
+  const { offset = range.suffix === undefined ? 0 : Math.max(0, bytes.byteLength - range.suffix), length } =
+    range;
   return bytes.slice(offset, length === undefined ? undefined : offset + length);
 }

@@ -82,7 +82,11 @@ export class SimulatedSocket {
   }
 
   close(code = 1000, reason = ""): void {
-    if (code !== 1000 && (code < 3000 || code > 4999) && ![1001, 1002, 1003, 1007, 1008, 1009, 1011, 1012, 1013].includes(code)) {
+    if (
+      code !== 1000 &&
+      (code < 3000 || code > 4999) &&
+      ![1001, 1002, 1003, 1007, 1008, 1009, 1011, 1012, 1013].includes(code)
+    ) {
       throw new TypeError(`Invalid WebSocket close code: ${code}.`);
     }
     if (this.#hasSentClose || this.readyState === CLOSED) return;

@@ -182,7 +182,9 @@ export class ObjectStorage {
       this.#nextConfirmAt,
       this.#world.now + 1 + this.#world.random.delay(COMMIT_MS),
     );
-    this.#world.schedule(this.#machine, this.#nextConfirmAt - this.#world.now, "commit", () => this.#confirm(number));
+    this.#world.schedule(this.#machine, this.#nextConfirmAt - this.#world.now, "commit", () =>
+      this.#confirm(number),
+    );
     return batch;
   }
 

@@ -10,7 +10,8 @@ export function copyValue(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return structuredClone(value);
   if (Array.isArray(value)) return value.map(copyValue);
   if (value instanceof Date) return new Date(value);
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [copyValue(key), copyValue(item)]));
+  if (value instanceof Map)
+    return new Map([...value].map(([key, item]) => [copyValue(key), copyValue(item)]));
   if (value instanceof Set) return new Set([...value].map(copyValue));
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;

@@ -13,7 +13,7 @@ type Init = ResponseInit & { readonly webSocket?: SimulatedSocket | null };
 class SimulatedResponse extends NodeResponse {
   readonly webSocket: SimulatedSocket | null;
 
-  constructor(body?: BodyInit | null, init: Init = {}) {
+  constructor(body?: ConstructorParameters<typeof NodeResponse>[0], init: Init = {}) {
     const isUpgrade = init.status === 101;
     super(body, isUpgrade ? { ...init, status: 200 } : init);
     if (isUpgrade) Object.defineProperties(this, { status: { value: 101 }, ok: { value: false } });
@@ -83,8 +83,10 @@ class DigestStream extends WritableStream<Uint8Array> {
   }
 }
 
+type ByobRead = { readonly done: boolean; readonly value: Uint8Array | undefined };
+
 type ByobReader = ReadableStreamBYOBReader & {
-  readAtLeast?: (bytes: number, view: Uint8Array) => Promise<ReadableStreamReadResult<Uint8Array>>;
+  readAtLeast?: (bytes: number, view: Uint8Array) => Promise<ByobRead>;
 };
 
 /** `network` is that of the world which runs. */
@@ -100,8 +102,12 @@ export function installWebTypes(network: () => Network): void {
   }
   Object.assign(crypto, { DigestStream });
   // It returns what is there: no code may depend on getting more.
-  (ReadableStreamBYOBReader.prototype as ByobReader).readAtLeast = async function (this: ByobReader, _bytes, view) {
-    return (await this.read(view)) as ReadableStreamReadResult<Uint8Array>;
+  (ReadableStreamBYOBReader.prototype as ByobReader).readAtLeast = async function (
+    this: ByobReader,
+    _bytes,
+    view,
+  ) {
+    return (await this.read(view)) as ByobRead;
   };
   const nodeFetch = globalThis.fetch;
   globalThis.fetch = (async (input: string | URL | Request, init?: RequestInit) => {

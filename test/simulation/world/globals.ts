@@ -3,7 +3,7 @@
  * are that world's; elsewhere they stay as they are.
  */
 import { createHash, createHmac, timingSafeEqual, webcrypto } from "node:crypto";
-import { Machine, SimulatedTimer, World } from "./world.ts";
+import { type Machine, SimulatedTimer, World } from "./world.ts";
 
 let world: World | undefined;
 
@@ -89,22 +89,24 @@ class SimulatedDate extends Date {
   }
 }
 
+type Bytes = ArrayBuffer | ArrayBufferView;
+
 /** Crypto operations of which the result is there at once, so that no thread decides when they end. */
 const subtle = {
-  async digest(algorithm: string | { readonly name: string }, data: BufferSource): Promise<ArrayBuffer> {
+  async digest(algorithm: string | { readonly name: string }, data: Bytes): Promise<ArrayBuffer> {
     const name = (typeof algorithm === "string" ? algorithm : algorithm.name).replace("-", "").toLowerCase();
     return exactBuffer(createHash(name).update(bytesOf(data)).digest());
   },
-  async importKey(_format: string, key: BufferSource): Promise<{ readonly secret: Uint8Array }> {
+  async importKey(_format: string, key: Bytes): Promise<{ readonly secret: Uint8Array }> {
     return { secret: bytesOf(key).slice() };
   },
-  async sign(_algorithm: unknown, { secret }: { readonly secret: Uint8Array }, data: BufferSource) {
+  async sign(_algorithm: unknown, { secret }: { readonly secret: Uint8Array }, data: Bytes) {
     return exactBuffer(createHmac("sha256", secret).update(bytesOf(data)).digest());
   },
   timingSafeEqual: (one: Uint8Array, other: Uint8Array): boolean => timingSafeEqual(one, other),
 };
 
-function bytesOf(data: BufferSource): Uint8Array {
+function bytesOf(data: Bytes): Uint8Array {
   return ArrayBuffer.isView(data)
     ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
     : new Uint8Array(data);

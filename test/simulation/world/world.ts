@@ -106,7 +106,11 @@ export class World {
 
   note(machine: Machine | string, what: string): void {
     if (!this.isTraced) return;
-    this.trace.push({ at: this.elapsedMs, machine: typeof machine === "string" ? machine : machine.name, what });
+    this.trace.push({
+      at: this.elapsedMs,
+      machine: typeof machine === "string" ? machine : machine.name,
+      what,
+    });
   }
 
   /** Something that happens on the machine later, unless the machine crashes before. */
@@ -149,7 +153,8 @@ export class World {
       if (event.isCancelled || event.life !== event.machine.life) continue;
       this.#now = Math.max(this.#now, event.at);
       this.#eventCount += 1;
-      if (this.#eventCount > EVENTS_MAX) throw new Error(`More than ${EVENTS_MAX} events: last ${event.what}.`);
+      if (this.#eventCount > EVENTS_MAX)
+        throw new Error(`More than ${EVENTS_MAX} events: last ${event.what}.`);
       machines.run(event.machine, event.act);
       await settled();
       afterEach();

@@ -27,7 +27,11 @@ export function breakServersOf(machine: Machine): void {
 }
 
 /** Calls a server of this host; `onReply` gets null when the connection is refused or breaks. Returns how to hang up. */
-export function callLocal(port: number, call: LocalCall, onReply: (reply: LocalReply | null) => void): () => void {
+export function callLocal(
+  port: number,
+  call: LocalCall,
+  onReply: (reply: LocalReply | null) => void,
+): () => void {
   const server = servers.get(port);
   if (!server?.isAlive) {
     onReply(null);

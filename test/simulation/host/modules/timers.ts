@@ -2,11 +2,17 @@
 
 type Options = { readonly signal?: AbortSignal; readonly ref?: boolean };
 
-const waitFor = <Value>(delayMs: number, value?: Value, { signal }: Options = {}): Promise<Value | undefined> =>
+const waitFor = <Value>(
+  delayMs: number,
+  value?: Value,
+  { signal }: Options = {},
+): Promise<Value | undefined> =>
   new Promise((resolve, reject) => {
     const fail = (): void => {
       globalThis.clearTimeout(timer);
-      reject(Object.assign(new Error("The operation was aborted"), { name: "AbortError", code: "ABORT_ERR" }));
+      reject(
+        Object.assign(new Error("The operation was aborted"), { name: "AbortError", code: "ABORT_ERR" }),
+      );
     };
     const timer = globalThis.setTimeout(() => {
       signal?.removeEventListener("abort", fail);
@@ -16,10 +22,16 @@ const waitFor = <Value>(delayMs: number, value?: Value, { signal }: Options = {}
     else signal?.addEventListener("abort", fail, { once: true });
   });
 
-async function* every<Value>(delayMs: number, value?: Value, options?: Options): AsyncGenerator<Value | undefined> {
+async function* every<Value>(
+  delayMs: number,
+  value?: Value,
+  options?: Options,
+): AsyncGenerator<Value | undefined> {
   for (;;) yield await waitFor(delayMs, value, options);
 }
 
 export { waitFor as setTimeout, every as setInterval };
 export const setImmediate = <Value>(value?: Value): Promise<Value | undefined> => waitFor(0, value);
-export const scheduler = { wait: (delayMs: number, options?: Options) => waitFor(delayMs, undefined, options) };
+export const scheduler = {
+  wait: (delayMs: number, options?: Options) => waitFor(delayMs, undefined, options),
+};
