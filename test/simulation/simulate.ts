@@ -11,12 +11,20 @@ export type SimulateOptions = {
   /** No history begins later than this; null for no limit. */
   readonly minutes: number | null;
   readonly isTraced: boolean;
+  /** Ends with the first history in which something was wrong. */
+  readonly endsWithFirst: boolean;
 };
 
 const MINUTE_MS = 60_000;
 
 /** Returns whether nothing was wrong. */
-export async function simulate({ from, count, minutes, isTraced }: SimulateOptions): Promise<boolean> {
+export async function simulate({
+  from,
+  count,
+  minutes,
+  isTraced,
+  endsWithFirst,
+}: SimulateOptions): Promise<boolean> {
   installGlobals();
   installWebTypes(currentNetwork);
   // What the code logs of failures that are injected would drown what was found.
@@ -36,6 +44,10 @@ export async function simulate({ from, count, minutes, isTraced }: SimulateOptio
     if (outcome.violations.length === 0) continue;
     totals.wrong += 1;
     log(describe(outcome));
+    if (endsWithFirst) {
+      log(`Found after ${totals.histories} histories.`);
+      return false;
+    }
   }
   const seconds = (performance.now() - beganAt) / 1_000;
   const hours = totals.simulatedMs / 3_600_000;

@@ -24,6 +24,7 @@ export type HistoryOutcome = {
   readonly simulatedMs: number;
   readonly faults: ReadonlyMap<Fault, number>;
   readonly jobCount: number;
+  readonly changes: ReadonlyMap<string, number>;
   readonly trace: readonly TraceLine[];
 };
 
@@ -32,6 +33,8 @@ const FAULTS_MAX_MS = 120_000;
 /** Within this time after the last fault, all jobs that can end have ended. */
 export const HEALING_MS = 15 * 60_000;
 
+/** Within this time after that, nothing is left of what is no longer wanted. */
+const AFTERMATH_MS = 15_000;
 /** Time between two looks whether all has ended. */
 const LOOK_MS = 500;
 
@@ -110,6 +113,7 @@ class History {
       return this.#invariants.isSettled();
     };
     await world.run(world.now + HEALING_MS, isQuiet, check);
+    await world.run(world.now + AFTERMATH_MS, () => false, check);
     this.#invariants.checkEnd(isOver());
     await this.#readAll(workloads);
   }
@@ -122,6 +126,7 @@ class History {
       eventCount: this.#world.eventCount,
       simulatedMs: this.#world.elapsedMs,
       faults: this.#faults.counts,
+      changes: this.#invariants.changes,
       jobCount: this.#clients.reduce((sum, { jobs }) => sum + jobs.length, 0),
       trace: this.#world.trace,
     };

@@ -17,10 +17,41 @@ export type InvariantsParts = {
   readonly plan: HistoryPlan;
 };
 
+/**
+ * Changes of a row: state before and after, and attempts that were added. A claim may be told by no row of its own, but
+ * with what ended it.
+ */
+const CHANGES = new Set([
+  "none > running 1",
+  "queued > queued 1",
+  "queued > completed 1",
+  "queued > failed 1",
+  "queued > timed_out 1",
+  "queued > cancelled 1",
+  "none > queued 0",
+  "queued > queued 0",
+  "queued > running 1",
+  "queued > cancelled 0",
+  "running > running 0",
+  "running > queued 0",
+  "running > completed 0",
+  "running > failed 0",
+  "running > timed_out 0",
+  "running > cancelled 0",
+  "completed > completed 0",
+  "failed > failed 0",
+  "failed > queued 0",
+  "timed_out > timed_out 0",
+  "timed_out > queued 0",
+  "cancelled > cancelled 0",
+]);
+
 const OPEN = new Set(["queued", "running"]);
 
 export class Invariants {
   readonly violations: string[] = [];
+  /** How often each change of a job was seen. */
+  readonly changes = new Map<string, number>();
   readonly #parts: InvariantsParts;
   readonly #seen = new Set<string>();
   #uncaught = 0;
@@ -46,6 +77,7 @@ export class Invariants {
   }
 
   checkStep(): void {
+    this.#checkChanges();
     for (const host of this.#parts.hosts) this.#checkGpus(host);
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
@@ -59,7 +91,34 @@ export class Invariants {
     return this.#openJobs().length === 0 && this.#missingHooks().length === 0;
   }
 
+  /** Every change of a job is one of the table. */
+  #checkChanges(): void {
+    for (const { storage } of this.#parts.edge.endpoints.objects.values()) {
+      for (const { seq, before, after, attempts } of storage.takeChanges()) {
+        const change = `${before ?? "none"} > ${after} ${attempts}`;
+        this.changes.set(change, (this.changes.get(change) ?? 0) + 1);
+        if (!CHANGES.has(change)) this.violate(`job ${seq} changed: ${change} attempts`);
+      }
+    }
+  }
+
+  /** Some time after everything has ended: no container is left that Fleet knows nothing of. */
+  #checkContainers(): void {
+    const known = new Set(
+      [...this.#parts.edge.fleets.objects.values()]
+        .flatMap(({ storage }) => storage.rowsOf("worker"))
+        .map(({ worker_id: workerId }) => String(workerId)),
+    );
+    for (const { hostId, containers } of this.#parts.hosts) {
+      for (const workerId of containers.all.keys()) {
+        if (!known.has(workerId))
+          this.violate(`host ${hostId} still has container ${workerId}, which nobody wants`);
+      }
+    }
+  }
+
   checkEnd(areClientsDone: boolean): void {
+    this.#checkContainers();
     if (!areClientsDone) this.violate("a client still waits for an answer");
     for (const job of this.#openJobs()) this.violate(`a job has not ended: ${JSON.stringify(job)}`);
     for (const url of this.#missingHooks()) this.violate(`no webhook came to ${url}; ${this.#deliveries()}`);

@@ -20,6 +20,7 @@ export type EdgeCode = {
   readonly EndpointObject: ObjectClass;
   readonly FleetObject: ObjectClass;
   readonly PodObject: ObjectClass;
+  readonly HostObject: ObjectClass;
 };
 
 /** The production code; it runs on machines of whatever world is entered. */
@@ -39,6 +40,7 @@ export class SimulatedEdge {
   readonly endpoints: SimulatedNamespace;
   readonly fleets: SimulatedNamespace;
   readonly pods: SimulatedNamespace;
+  readonly hosts: SimulatedNamespace;
   readonly d1: SimulatedD1;
   readonly env: Record<string, unknown>;
   readonly #world: World;
@@ -53,12 +55,14 @@ export class SimulatedEdge {
     this.endpoints = this.#namespace("endpoint", code.EndpointObject);
     this.fleets = this.#namespace("fleet", code.FleetObject);
     this.pods = this.#namespace("pod", code.PodObject);
+    this.hosts = this.#namespace("host", code.HostObject);
     this.d1 = new SimulatedD1(network, MIGRATIONS);
     const rateLimit = { limit: async () => ({ success: true }) };
     this.env = {
       ENDPOINT: this.endpoints,
       FLEET: this.fleets,
       POD: this.pods,
+      HOST: this.hosts,
       DB: this.d1,
       PAYLOADS: new SimulatedBucket(network, "payloads"),
       LOGS: new SimulatedBucket(network, "logs"),
@@ -73,7 +77,9 @@ export class SimulatedEdge {
   }
 
   get objects(): SimulatedObject[] {
-    return [this.endpoints, this.fleets, this.pods].flatMap(({ objects }) => [...objects.values()]);
+    return [this.endpoints, this.fleets, this.pods, this.hosts].flatMap(({ objects }) => [
+      ...objects.values(),
+    ]);
   }
 
   /** All objects and the script start again with their code: nothing in memory is left. */

@@ -20,9 +20,25 @@ const REAL = "real:";
 
 const SIMULATED = new Map([["cloudflare:workers", here("./cloudflare-workers.ts")]]);
 
+/** Code that takes the place of other code while it is loaded. */
+export type PlantedFault = {
+  readonly url: string;
+  readonly start: number;
+  readonly end: number;
+  readonly replacement: string;
+};
+
 /** To be called before any production code is imported. */
-export function installModules(): void {
+export function installModules(planted?: PlantedFault): void {
   registerHooks({
+    load(url, context, next) {
+      const loaded = next(url, context);
+      if (planted?.url !== url || !loaded.source) return loaded;
+      const text =
+        typeof loaded.source === "string" ? loaded.source : new TextDecoder().decode(loaded.source);
+      const source = `${text.slice(0, planted.start)}${planted.replacement}${text.slice(planted.end)}`;
+      return { ...loaded, source };
+    },
     resolve(specifier, context, next) {
       if (specifier.startsWith(REAL)) return next(specifier.replace(REAL, "node:"), context);
       const isOfHost = context.parentURL?.includes("/node-agent/") ?? false;

@@ -15,6 +15,24 @@ const COMMIT_MS = 3;
 
 const READS_ONLY = /^\s*(?:select|pragma|explain)\b/i;
 
+export type StateChange = {
+  readonly seq: number;
+  /** Null for a job that came in. */
+  readonly before: string | null;
+  readonly after: string;
+  readonly attempts: number;
+};
+
+const CHANGES = "job_change";
+const WATCH_CHANGES = `
+  CREATE TEMP TABLE ${CHANGES} (seq, before, after, attempts);
+  CREATE TEMP TRIGGER job_comes AFTER INSERT ON job BEGIN
+    INSERT INTO ${CHANGES} VALUES (new.seq, NULL, new.state, new.attempt);
+  END;
+  CREATE TEMP TRIGGER job_changes AFTER UPDATE ON job BEGIN
+    INSERT INTO ${CHANGES} VALUES (new.seq, old.state, new.state, new.attempt - old.attempt);
+  END;`;
+
 export class ObjectStorage {
   readonly sql: SqlStorage;
   readonly #world: World;
@@ -29,6 +47,7 @@ export class ObjectStorage {
   #nextConfirmAt = 0;
   #depth = 0;
   #alarmAt: number | null = null;
+  #isWatched = false;
 
   constructor(world: World, machine: Machine, onAlarm: (at: number) => void) {
     this.#world = world;
@@ -123,12 +142,14 @@ export class ObjectStorage {
     this.#confirmed = this.#batchCount;
     this.#waiting = [];
     this.#statements.clear();
+    this.#isWatched = this.rowsOf("sqlite_temp_schema").length > 0;
   }
 
   run(text: string, values: readonly unknown[]): StatementResult {
     if (!READS_ONLY.test(text)) this.#write();
     if (values.length === 0 && text.includes(";")) {
       this.#database.exec(text);
+      this.#watchChanges();
       return { rows: [], changes: 0, columns: [] };
     }
     const statement = this.#prepare(text);
@@ -151,6 +172,20 @@ export class ObjectStorage {
     } catch {
       return []; // the object has not made it yet
     }
+  }
+
+  /** What has become of the states of jobs since the last call; changes that were lost again are not among them. */
+  takeChanges(): StateChange[] {
+    if (!this.#isWatched) return [];
+    const changes = this.rowsOf(CHANGES) as StateChange[];
+    if (changes.length > 0) this.#database.exec(`DELETE FROM ${CHANGES}`);
+    return changes;
+  }
+
+  #watchChanges(): void {
+    if (this.#isWatched || this.rowsOf("sqlite_schema").every(({ name }) => name !== "job")) return;
+    this.#isWatched = true;
+    this.#database.exec(WATCH_CHANGES);
   }
 
   #prepare(text: string): StatementSync {
