@@ -9,11 +9,17 @@ const HISTORIES = process.env["SIMULATED_HISTORIES"] ?? "60";
 
 const run = promisify(execFile);
 
-async function simulate(...flags: string[]): Promise<string> {
-  const program = join(ROOT, "test/simulation/main.ts");
-  const { stdout } = await run(process.execPath, [program, ...flags], { maxBuffer: 50_000_000 });
+async function node(program: string, ...flags: string[]): Promise<string> {
+  const path = join(ROOT, "test/simulation", program);
+  const { stdout } = await run(process.execPath, [path, ...flags], { maxBuffer: 50_000_000 });
   return stdout;
 }
+
+const simulate = (...flags: string[]): Promise<string> => node("main.ts", ...flags);
+
+test("the simulated runtime does what workerd does, case by case", async ({ expect }) => {
+  expect(await node("conformance/main.ts")).toContain("cases, 0 of them wrong");
+});
 
 test("in simulated histories with faults nothing is wrong", async ({ expect }) => {
   expect(await simulate("--seeds", HISTORIES)).toContain(` histories, 0 of them wrong`);

@@ -87,7 +87,7 @@ export class SimulatedSocket {
       (code < 3000 || code > 4999) &&
       ![1001, 1002, 1003, 1007, 1008, 1009, 1011, 1012, 1013].includes(code)
     ) {
-      throw new TypeError(`Invalid WebSocket close code: ${code}.`);
+      throw new DOMException(`Invalid WebSocket close code: ${code}.`, "InvalidAccessError");
     }
     if (this.#hasSentClose || this.readyState === CLOSED) return;
     this.#hasSentClose = true;

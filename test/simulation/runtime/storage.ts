@@ -256,6 +256,11 @@ class SqlStorage {
   }
 }
 
+/** Bytes come as a buffer of their own. */
+function given(value: unknown): unknown {
+  return value instanceof Uint8Array ? value.slice().buffer : value;
+}
+
 class SqlCursor {
   readonly columnNames: readonly string[];
   readonly rowsRead: number;
@@ -263,7 +268,9 @@ class SqlCursor {
   readonly #rows: Record<string, unknown>[];
 
   constructor({ rows, columns }: StatementResult) {
-    this.#rows = rows.map((row) => ({ ...row }));
+    this.#rows = rows.map((row) =>
+      Object.fromEntries(Object.entries(row).map(([name, value]) => [name, given(value)])),
+    );
     this.rowsRead = rows.length;
     this.columnNames = columns;
   }

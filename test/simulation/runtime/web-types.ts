@@ -34,22 +34,22 @@ class IdentityTransformStream {
 
   constructor() {
     let controller: ReadableByteStreamController;
-    const pulls: (() => void)[] = [];
+    /** A reader waits for bytes. */
+    let wanted = Promise.withResolvers<void>();
     const over = Promise.withResolvers<never>();
     over.promise.catch(() => {});
     this.readable = new ReadableStream({
       type: "bytes",
       start: (begun) => void (controller = begun),
-      pull: () => pulls.shift()?.(),
+      pull: () => wanted.resolve(),
       cancel: (reason) => over.reject(reason ?? new TypeError("The stream was cancelled.")),
     });
     this.writable = new WritableStream<Uint8Array>({
       write: async (chunk) => {
         if (chunk.byteLength === 0) return;
-        const taken = Promise.withResolvers<void>();
-        pulls.push(taken.resolve);
+        await Promise.race([wanted.promise, over.promise]);
+        wanted = Promise.withResolvers();
         controller.enqueue(new Uint8Array(chunk));
-        await Promise.race([taken.promise, over.promise]);
       },
       close: () => {
         controller.close();
