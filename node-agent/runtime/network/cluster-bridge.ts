@@ -89,9 +89,9 @@ export class ClusterBridge {
       requireFree(network, this.#bridge);
       this.#isGone = false;
       this.#isMade = true;
-      const gateway = await new DockerNetwork(this.#docker, this.#settings.name, network).gatewayAddress();
       const outside = interfaceOf(clusterAddress);
       const members = { ...network, outside };
+      const gateway = await new DockerNetwork(this.#docker, this.#settings.name, members).gatewayAddress();
       const listeners = this.#listener === null ? [] : [this.#listener];
       await this.#firewall.ensure(this.#listener?.gateway ?? gateway, listeners, members);
       await answerForOthers(this.#bridge);

@@ -23,11 +23,11 @@ export async function setRoutes(routes: readonly Route[], device: string | null)
 /** Commands of `ip -batch`. `present` is what `ip route show` prints of the routes of agents. */
 export function routeChanges(
   present: readonly string[],
-  wanted: readonly Route[],
+  routes: readonly Route[],
   device: string,
 ): readonly string[] {
   const found = new Map(present.flatMap((line) => readRoute(line)));
-  const lines = new Map(wanted.map(({ address, via }) => [address, `via ${via} dev ${device}`]));
+  const lines = new Map(routes.map(({ address, via }) => [address, `via ${via} dev ${device}`]));
   return [
     ...[...found.keys()]
       .filter((address) => !lines.has(address))

@@ -6,10 +6,17 @@ import { KeyedMutex } from "../../../src/std/keyed-mutex.ts";
 
 const BRIDGE_OPTION = "com.docker.network.bridge.name";
 const MASQUERADE_OPTION = "com.docker.network.bridge.enable_ip_masquerade";
+/** Docker from 28.2 on lets nobody else through; older daemons do not know it. */
+const TRUSTED_OPTION = "com.docker.network.bridge.trusted_host_interfaces";
 const NEIGHBOURS_OPTION = "com.docker.network.bridge.enable_icc";
 
 /** Addresses of a network; Docker chooses them where they are not given. */
-export type Addressing = { readonly network: string; readonly gateway: string };
+export type Addressing = {
+  readonly network: string;
+  readonly gateway: string;
+  /** The interface by which other hosts reach its containers; null where none does. */
+  readonly outside: string | null;
+};
 
 /**
  * A bridge network: its containers reach the agent on its gateway, and not each other. What leaves one with given
@@ -77,6 +84,7 @@ export class DockerNetwork {
         Options: {
           ...{ [BRIDGE_OPTION]: this.bridge, [NEIGHBOURS_OPTION]: "false" },
           ...(this.#addressing && { [MASQUERADE_OPTION]: "false" }),
+          ...(this.#addressing?.outside && { [TRUSTED_OPTION]: this.#addressing.outside }),
         },
         ...(this.#addressing && { IPAM: ipamOf(this.#addressing) }),
       });
