@@ -1,12 +1,14 @@
 import type { RateEnv } from "./auth/request-rates.ts";
 import type { EndpointObject } from "./endpoint/endpoint-object.ts";
 import type { FleetObject } from "./fleet/fleet-object.ts";
+import type { HostObject } from "./host/host-object.ts";
 import type { PodObject } from "./pod/pod-object.ts";
 
 /** What the Worker script is bound to; see wrangler.toml. */
 export type Env = RateEnv & {
   ENDPOINT: DurableObjectNamespace<EndpointObject>;
   FLEET: DurableObjectNamespace<FleetObject>;
+  HOST: DurableObjectNamespace<HostObject>;
   POD: DurableObjectNamespace<PodObject>;
   DB: D1Database;
   PAYLOADS: R2Bucket;
@@ -31,6 +33,8 @@ export type Env = RateEnv & {
   CLUSTER_NETWORK?: string;
   /** How long a request of a load-balanced endpoint waits for a worker; see contract/limits.ts for the default. */
   LB_WAIT_SECONDS?: string;
+  /** A tunnel ends when nothing was sent through it for so long; see gateway/tunnels/idle-limit.ts. */
+  TUNNEL_IDLE_SECONDS?: string;
   /** "true": webhooks may have loopback and private addresses; for development. */
   WEBHOOK_ALLOW_PRIVATE?: string;
   /** "true": requests over plain HTTP are processed also from other computers; see gateway/transport.ts. */

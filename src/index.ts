@@ -8,6 +8,7 @@ import { edgeRoutes } from "./routes.ts";
 
 export { EndpointObject } from "./endpoint/endpoint-object.ts";
 export { FleetObject } from "./fleet/fleet-object.ts";
+export { HostObject } from "./host/host-object.ts";
 export { PodObject } from "./pod/pod-object.ts";
 
 const routes = edgeRoutes();

@@ -9,6 +9,7 @@ import { openApi } from "./gateway/docs/openapi/document.ts";
 import { docsRoutes, homeRoutes, loginRoutes } from "./gateway/docs/routes.ts";
 import { loadBalancingRoutes } from "./gateway/load-balancing/routes.ts";
 import { podRoutes } from "./gateway/pods/routes.ts";
+import { tunnelRoutes } from "./gateway/tunnels/routes.ts";
 import { routingPath } from "./gateway/routing-path.ts";
 import { packageRoutes } from "./gateway/packages/routes.ts";
 import { scrape } from "./gateway/prometheus/scrape.ts";
@@ -27,6 +28,7 @@ export function edgeRoutes(): Hono<{ Bindings: Env }> {
   routes.route("/v2", queueRoutes());
   routes.route("/lb", loadBalancingRoutes());
   routes.route("/pods", podRoutes());
+  routes.route("/tunnels", tunnelRoutes());
   routes.get("/openapi.json", openApi);
   routes.get("/v1/openapi.json", openApi);
   routes.route("/v1", restRoutes());

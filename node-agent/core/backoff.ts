@@ -17,7 +17,7 @@ export class Backoff {
   increase(): void {
     if (this.remainingMs() > 0) return;
     this.#failures += 1;
-    this.#restsUntil = Date.now() + retryDelayMs(this.#failures, this.#policy, this.#random());
+    this.#restsUntil = performance.now() + retryDelayMs(this.#failures, this.#policy, this.#random());
   }
 
   reset(): void {
@@ -25,6 +25,6 @@ export class Backoff {
   }
 
   remainingMs(): number {
-    return Math.max(0, this.#restsUntil - Date.now());
+    return Math.max(0, this.#restsUntil - performance.now());
   }
 }

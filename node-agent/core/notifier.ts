@@ -27,7 +27,7 @@ export class Notifier {
 
   /** Resolves after the time, or as soon as a change makes `isOver` true. */
   async waitUntil(forMs: number, isOver: () => boolean): Promise<void> {
-    const until = Date.now() + forMs;
-    while (!isOver() && Date.now() < until) await this.wait(until - Date.now());
+    const until = performance.now() + forMs;
+    while (!isOver() && performance.now() < until) await this.wait(until - performance.now());
   }
 }

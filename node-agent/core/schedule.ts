@@ -9,7 +9,7 @@ export class Schedule {
   }
 
   within(delayMs: number): void {
-    const dueAt = Date.now() + delayMs;
+    const dueAt = performance.now() + delayMs;
     if (dueAt >= this.#dueAt) return;
     this.cancel();
     this.#dueAt = dueAt;

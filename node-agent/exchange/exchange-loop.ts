@@ -96,7 +96,7 @@ export class ExchangeLoop {
   #lastTurn = 0;
   #hasNews = false;
   #quickHolds = 0;
-  #lastJobAt = 0;
+  #lastJobAt = Number.NEGATIVE_INFINITY;
   #hasFailed = false;
 
   constructor(options: ExchangeLoopOptions) {
@@ -173,7 +173,7 @@ export class ExchangeLoop {
   #shareMs(): number {
     const withBatch = [...this.#open.values()].filter((turn) => !isEmpty(turn.batch));
     const sentAt = Math.max(0, ...withBatch.map((turn) => turn.sentAt));
-    return sentAt + SHARE_MS - Date.now();
+    return sentAt + SHARE_MS - performance.now();
   }
 
   #hasNewSlots(): boolean {
@@ -195,7 +195,7 @@ export class ExchangeLoop {
     if (!this.#hasWorkers() && !ledger.hasAnyOf(endpointId) && !isOffering) return;
     if (longPoll && areSameSlots(longPoll.slots, slots)) return;
     if (this.#open.size >= OPEN_MAX) return; // the next reply pumps again
-    const earlyMs = this.#lastJobAt + STOPS_ONLY_AFTER_MS - Date.now();
+    const earlyMs = this.#lastJobAt + STOPS_ONLY_AFTER_MS - performance.now();
     if (slots.length === 0 && !longPoll && earlyMs > 0) return this.#schedule.within(earlyMs);
     this.#sendLongPoll(slots, EMPTY_BATCH);
   }
@@ -208,7 +208,7 @@ export class ExchangeLoop {
       isLongPoll,
       slots,
       batch,
-      sentAt: Date.now(),
+      sentAt: performance.now(),
       isReplaced: false,
     };
     const body = this.#encode(turn);
@@ -290,7 +290,7 @@ export class ExchangeLoop {
       log.info("job_declined", { jobId: job.id, attempt: job.attempt, workerId });
       this.#hasNews = true; // the edge should learn soon that the host does not have it
     }
-    if (accepted.length > 0) this.#lastJobAt = Date.now();
+    if (accepted.length > 0) this.#lastJobAt = performance.now();
     for (const { job, record } of accepted)
       if (job.error !== undefined) this.#failUnreadable(record, job.error);
     const readable = accepted.filter(({ job }) => job.error === undefined);
@@ -310,7 +310,7 @@ export class ExchangeLoop {
   #isSuspicious(turn: Turn, reply: RawExchangeReply, bringsNews: boolean): boolean {
     if (!isAcknowledged(turn.batch, reply)) return true;
     if (!turn.isLongPoll || turn.isReplaced || !isEmpty(turn.batch)) return false;
-    const isQuick = !bringsNews && Date.now() - turn.sentAt < QUICK_REPLY_MS;
+    const isQuick = !bringsNews && performance.now() - turn.sentAt < QUICK_REPLY_MS;
     this.#quickHolds = isQuick ? this.#quickHolds + 1 : 0;
     return this.#quickHolds > QUICK_HOLDS_MAX;
   }

@@ -104,7 +104,7 @@ export class SyncLoop {
     this.#hasNews = false;
     this.#lastNumber += 1;
     const holdMs = this.#holdMs();
-    const sync = { number: this.#lastNumber, sentAt: Date.now(), holdMs, isReplaced: false };
+    const sync = { number: this.#lastNumber, sentAt: performance.now(), holdMs, isReplaced: false };
     this.#open.add(sync);
     const limits = { timeoutMs: holdMs + timing.edgeSlackMs, signal };
     void client.sync(this.#request(holdMs), limits).then((outcome) => this.#settle(sync, outcome));
@@ -153,7 +153,7 @@ export class SyncLoop {
 
   #apply(sync: OpenSync, reply: SyncReply): void {
     this.#options.onReply?.(reply);
-    const isQuick = !sync.isReplaced && Date.now() - sync.sentAt < QUICK_REPLY_MS;
+    const isQuick = !sync.isReplaced && performance.now() - sync.sentAt < QUICK_REPLY_MS;
     this.#quickReplies = isQuick ? this.#quickReplies + 1 : 0;
     if (this.#quickReplies > QUICK_REPLIES_MAX) this.#backoff.increase();
     else this.#backoff.reset();

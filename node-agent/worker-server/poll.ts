@@ -3,7 +3,7 @@ import type { ReceivedBody } from "./bodies.ts";
 
 /** A request of a worker that waits for its reply. */
 export class Poll {
-  readonly beganAt = Date.now();
+  readonly beganAt = performance.now();
   readonly #response: ServerResponse;
   #isOpen = true;
 

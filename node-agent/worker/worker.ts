@@ -52,6 +52,8 @@ export type WorkerOptions = ContainerOptions &
     readonly onSlotsChange: (endpointId: string, isWithdrawn: boolean) => void;
     /** `isNewState`: more than the detail has changed. */
     readonly onStateChange: (isNewState: boolean) => void;
+    /** The id of a draining worker that still runs on GPUs of the assignment; undefined for none. */
+    readonly gpuHolder: (assignment: AssignmentOutline) => string | undefined;
   };
 
 export class Worker implements WorkerSession {
@@ -83,6 +85,7 @@ export class Worker implements WorkerSession {
       log: options.log,
       policy: restartPolicy(options.timing),
       isDraining: () => this.#isDraining,
+      gpuHolder: () => options.gpuHolder(assignment),
     });
     const { workerId } = this;
     this.#standby = new Standby({ workerId, log: options.log, container: this.#container });
@@ -132,6 +135,11 @@ export class Worker implements WorkerSession {
     return this.#isDraining;
   }
 
+  /** Its programs run on its GPUs. */
+  get usesGpus(): boolean {
+    return this.#container.isStarted && !this.#container.isFrozen;
+  }
+
   report(): WorkerReport {
     const container = this.mode.kind === "pod" ? this.mode.report() : undefined;
     return { ...this.#status.reportFor(this.assignment), ...(container && { container }) };
@@ -149,6 +157,11 @@ export class Worker implements WorkerSession {
   recordExit(exit: WorkerExit): void {
     this.#container.recordExit(exit);
     this.#changed(true);
+  }
+
+  /** Another worker of this host has ended. */
+  otherEnded(): void {
+    this.#notifier.notify();
   }
 
   drain(): void {
@@ -172,6 +185,7 @@ export class Worker implements WorkerSession {
     if (this.#container.isStarted) this.#takeOver();
     let mayContinue = this.#container.isStarted || (await this.#preparation.prepare(signal));
     while (mayContinue && !signal.aborted) {
+      if (!this.#container.isStarted && !(await this.#preparation.untilGpusAreFree(signal))) break;
       const startFailure = this.#container.isStarted ? null : await this.#launch();
       const end = startFailure ? null : await this.#liveUntilEnd(signal);
       if (signal.aborted) return;

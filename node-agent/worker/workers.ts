@@ -1,6 +1,11 @@
 import { ignoreFailure } from "../../src/std/errors.ts";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Assignment, ExchangeReply, WorkerReport } from "../../src/contract/agent/agent.ts";
+import type {
+  Assignment,
+  AssignmentOutline,
+  ExchangeReply,
+  WorkerReport,
+} from "../../src/contract/agent/agent.ts";
 import type { AdmissionControl, Admission } from "../link/admission.ts";
 import type { ReceivedAttempt } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
@@ -18,8 +23,8 @@ export class Workers implements AdmissionControl {
   #unwatch: (() => void) | null = null;
   #assignments: readonly Assignment[] = [];
 
-  constructor(options: WorkerOptions) {
-    this.#options = options;
+  constructor(options: Omit<WorkerOptions, "gpuHolder">) {
+    this.#options = { ...options, gpuHolder: (assignment) => this.#gpuHolder(assignment) };
   }
 
   // State
@@ -212,6 +217,16 @@ export class Workers implements AdmissionControl {
     void running.finally(() => this.#running.delete(running));
   }
 
+  /** Fleet gives GPUs of a host that was lost to others, while its workers still end their jobs there. */
+  #gpuHolder({ workerId, gpuIndexes }: AssignmentOutline): string | undefined {
+    const holds = (other: Worker): boolean =>
+      other.workerId !== workerId &&
+      other.isDraining &&
+      other.usesGpus &&
+      other.assignment.gpuIndexes.some((index) => gpuIndexes.includes(index));
+    return [...this.#workers.values()].find(holds)?.workerId;
+  }
+
   async #run(worker: Worker): Promise<void> {
     try {
       await worker.run(this.#stopping.signal);
@@ -226,6 +241,7 @@ export class Workers implements AdmissionControl {
     }
     if (this.#stopping.signal.aborted) return;
     this.#workers.delete(worker.workerId);
+    for (const other of this.#workers.values()) other.otherEnded();
     this.#options.logs.removed(worker.workerId);
     this.#options.onStateChange(true);
     if (worker.mode.kind !== "pod") this.#options.onSlotsChange(worker.assignment.endpointId, true);

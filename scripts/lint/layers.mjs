@@ -5,8 +5,8 @@
  */
 import { dirname, join, relative, sep } from "node:path";
 
-/** What every program may carry: wire formats, JSON, the link, URL rules, catalogs of hardware. */
-const SHARED = ["src/contract", "src/json", "src/link", "src/net", "src/catalog"];
+/** What every program may carry: wire formats, JSON, the link, tunnels, URL rules, catalogs of hardware. */
+const SHARED = ["src/contract", "src/json", "src/link", "src/net", "src/tunnel", "src/catalog"];
 /** Helpers that any file may import. */
 const STANDARD = "src/std";
 const PURE = [...SHARED, "src/domain"];
@@ -15,6 +15,7 @@ const OBJECTS = [
   "type:src/endpoint/batches",
   "type:src/forwarding",
   "type:src/pod",
+  "type:src/host",
   "type:src/fleet",
 ];
 /** What every feature of the Endpoint object uses; of the object itself the types of its messages and hooks. */
@@ -66,6 +67,7 @@ export const LAYERS = {
   "src/std": [],
   "src/json": [],
   "src/net": [],
+  "src/tunnel": [],
   "src/catalog": [],
   "src/contract": ["src/json", "src/net", "src/catalog"],
   "src/link": ["src/contract", "src/json"],
@@ -73,6 +75,7 @@ export const LAYERS = {
   "src/durable": PURE,
   "src/forwarding": [...PURE, "src/durable"],
   "src/pod": [...PURE, "src/durable", "src/forwarding"],
+  "src/host": [...PURE, "src/durable", "src/forwarding"],
   "src/endpoint/facts": [...PURE, "src/durable"],
   "src/endpoint/limits": [...PURE, "type:src/endpoint"],
   "src/endpoint/queue": FEATURE,
@@ -112,6 +115,7 @@ export const LAYERS = {
     "src/endpoint",
     "src/fleet",
     "src/pod",
+    "src/host",
     "src/graphql",
     "src/gateway",
     "src/maintenance",

@@ -94,6 +94,7 @@ export class LocalEdgerun {
         ENCRYPTION_KEYS: this.#state.encryptionKeys(),
         GPU_PRICES: process.env["GPU_PRICES"] ?? "",
         LB_WAIT_SECONDS: process.env["LB_WAIT_SECONDS"] ?? "",
+        TUNNEL_IDLE_SECONDS: process.env["TUNNEL_IDLE_SECONDS"] ?? "",
         WEBHOOK_ALLOW_PRIVATE: String(this.#options.allowsPrivateWebhooks),
       },
     });

@@ -17,6 +17,12 @@ export function missingManagementAccess(
   return `The API key '${name}' has no access to the management API (graphql: NONE). Use a key with graphql: ${needed.toUpperCase()}, or widen this one.`;
 }
 
+/** Returns what the caller lacks for commands in containers and for ports that are not declared. */
+export function missingShellAccess({ name, permissions }: Principal): string | undefined {
+  if (permissions.shell === true) return undefined;
+  return `The API key '${name}' may not open shells in containers (shell: false). Use a key with shell: true; a key that has it can make one: createApiKey(input: { name: "…", permissions: { shell: true } }).`;
+}
+
 /** Returns what the caller lacks for an endpoint of its account; undefined when nothing is lacking. */
 export function missingEndpointAccess(
   { name, permissions }: Principal,

@@ -34,6 +34,10 @@ const QUEUE_ERRORS = {
   job_not_retryable: { status: 409 },
   /** The host has no worker of the endpoint, or none that needs the requested file. */
   worker_not_assigned: { status: 409 },
+  /** The pod is stopped, or the container starts, stops or is on standby. */
+  container_not_running: { status: 409 },
+  /** The tunnel that shall be resumed is over. */
+  tunnel_gone: { status: 410 },
   payload_too_large: { status: 413 },
   rate_limited: { status: 429, openai: "rate_limit_exceeded" },
   internal: { status: 500 },
@@ -43,6 +47,8 @@ const QUEUE_ERRORS = {
   worker_failed: { status: 502 },
   /** The pod is stopped, starts, or its host is away. */
   pod_not_running: { status: 503 },
+  /** The agent of the host has no link for tunnels at the moment. */
+  host_not_connected: { status: 503 },
   /** The worker did not answer in time; it would be busy for as long again if the client repeated the request. */
   worker_too_slow: { status: 524, isRetryable: false },
 } as const satisfies Record<string, ErrorRow>;
@@ -98,6 +104,7 @@ const STATUS_TITLES = {
   404: "Not Found",
   405: "Method Not Allowed",
   409: "Conflict",
+  410: "Gone",
   413: "Payload Too Large",
   429: "Too Many Requests",
   422: "Unprocessable Content",

@@ -31,7 +31,8 @@ export type AuditSubject = {
     | "registry_auth"
     | "secret"
     | "template"
-    | "webhook_secret";
+    | "webhook_secret"
+    | "worker";
   readonly id: string;
   readonly name: string | null;
   /** Names of what was set or changed, never values; absent where they add no information. */
@@ -60,6 +61,15 @@ export function auditIfChanged(db: Database, author: Author, subject: AuditSubje
     .from(sql`(SELECT 1)`)
     .where(sql`changes() > 0`);
   return db.insert(auditEntry).select(entry);
+}
+
+/** Records what is no change, such as the opening of a tunnel. */
+export async function audit(
+  db: Database,
+  { now: at, ...author }: Author,
+  { kind: subjectKind, id: subjectId, name: subjectName, fields = [] }: AuditSubject,
+): Promise<void> {
+  await db.insert(auditEntry).values({ ...author, at, subjectKind, subjectId, subjectName, fields });
 }
 
 /** Makes a write and records it if it changed a row; returns the first row that it returned. */

@@ -37,6 +37,11 @@ export function podObjectName(podId: string): string {
   return `${podId}#0`;
 }
 
+/** Name of the object of a host. */
+export function hostObjectName(hostId: string): string {
+  return `${hostId}#0`;
+}
+
 /*
  * A request for a WebSocket to a worker reaches an object by `fetch`, which carries no bytes but its headers:
  * `/direct?request=<requestId>&affinity=…&port=…&received=<epoch ms>` with its head packed in UPGRADE_HEAD. Status 101 brings

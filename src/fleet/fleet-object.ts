@@ -30,6 +30,7 @@ import type {
   SyncCall,
   UsageCall,
   WorkerOfEndpoint,
+  WorkerPlace,
 } from "./messages.ts";
 import { FLEET_MIGRATIONS } from "./schema.ts";
 import type { EndpointHour } from "./worker-usage.ts";
@@ -151,6 +152,14 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** Workers of endpoints, the oldest first; the caller checks which account owns the endpoints. */
   async workersOf(endpointIds: readonly string[]): Promise<WorkerView[]> {
     return viewWorkers(this.#store, endpointIds);
+  }
+
+  /** Where a worker or pod is; the caller checks which account owns it. */
+  async placeOf(workerId: string): Promise<WorkerPlace | null> {
+    const worker = this.#store.workers.get(workerId);
+    if (!worker) return null;
+    const { endpointId, hostId, isPod } = worker;
+    return { endpointId, hostId, isPod };
   }
 
   /** Hosts and endpoints of an account, for metrics. */

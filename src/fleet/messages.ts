@@ -132,6 +132,9 @@ export type PodOutcome =
 
 export type WorkerOfEndpoint = { readonly workerId: string; readonly endpointId: string };
 
+/** `endpointId` is that of a worker, and the id of a pod itself. */
+export type WorkerPlace = { readonly endpointId: string; readonly hostId: string; readonly isPod: boolean };
+
 /** A change by the owner of a host; absent members are left unchanged. */
 export type HostChange = {
   readonly hostId: string;

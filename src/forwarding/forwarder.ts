@@ -1,5 +1,6 @@
 /** Requests for workers or pods: each gets a stream on the link of its host. */
 import { BoundedMap } from "../domain/limits/bounded-map.ts";
+import { encodeCredit, FRAME } from "../link/link-frame.ts";
 import type { Reset, ResetReason } from "../link/link-messages.ts";
 import { LINK_WINDOW_BYTES, LINK_WINDOWS_BUDGET_BYTES, WindowBudget } from "../link/link-window.ts";
 import { type HttpReply, HttpStream } from "./http-stream.ts";
@@ -16,11 +17,16 @@ export type UpgradeReply = NoWorker | Exclude<HttpReply, { readonly kind: "retur
 /** What a request gets: a worker, and the link of its host. */
 export type Target = { readonly kind: "target"; readonly workerId: string; readonly link: Link };
 
+/** Workers that refused a request, and why. */
+export type Refusals = ReadonlyMap<string, ForwardFailure>;
+
 export type ForwarderParts = {
   readonly streams: Streams;
   readonly sockets: Sockets;
   /** Chooses a worker, other than those that refused the request. */
-  readonly choose: (call: UpgradeCall, refused: ReadonlySet<string>) => Target | NoWorker;
+  readonly choose: (call: UpgradeCall, refused: Refusals) => Target | NoWorker | ForwardFailure;
+  /** Bytes that the agent may have on their way to one WebSocket; LINK_WINDOW_BYTES unless it is given. */
+  readonly socketWindowBytes?: number;
 };
 
 type Placed = { readonly kind: "placed"; readonly link: Link; readonly request: PlacedRequest };
@@ -39,28 +45,28 @@ export class Forwarder {
   async forward(call: ForwardCall): Promise<ForwardReply> {
     const body = readable(call);
     let opened: ForwardFailure | undefined;
-    for (const refused = new Set<string>(); ;) {
+    for (const refused = new Map<string, ForwardFailure>(); ;) {
       const place = this.#place(call, refused);
       if (place.kind !== "placed") return opened ?? place;
       const stream = this.#begin(place, refused.size === 0);
       stream.send(call.head, body);
       const reply = await stream.reply;
       if (reply.kind !== "returned") return reply;
-      refused.add(stream.workerId);
+      refused.set(stream.workerId, reply.why);
       if (body instanceof RequestSource) opened = reply.why; // its caller cannot open it again
     }
   }
 
   /** The same for a WebSocket. A worker that does not upgrade answers as to any request. */
   async upgrade(call: UpgradeCall): Promise<UpgradeReply> {
-    for (const refused = new Set<string>(); ;) {
+    for (const refused = new Map<string, ForwardFailure>(); ;) {
       const place = this.#place(call, refused);
       if (place.kind !== "placed") return place;
       const stream = this.#beginUpgrade(place, refused.size === 0);
       stream.send(call.head);
       const reply = await stream.reply;
       if (reply.kind !== "returned") return reply;
-      refused.add(stream.workerId);
+      refused.set(stream.workerId, reply.why);
     }
   }
 
@@ -70,7 +76,7 @@ export class Forwarder {
     if (!this.#parts.streams.break(requestId, reset)) this.#aborted.set(requestId, reset);
   }
 
-  #place(call: UpgradeCall, refused: ReadonlySet<string>): Placed | NoWorker | ForwardFailure {
+  #place(call: UpgradeCall, refused: Refusals): Placed | NoWorker | ForwardFailure {
     const { requestId, port, receivedAt } = call;
     const aborted = this.#aborted.get(requestId);
     if (aborted) return { kind: "failed", ...aborted, workerId: null };
@@ -92,13 +98,15 @@ export class Forwarder {
   }
 
   #beginUpgrade({ link, request }: Placed, isNew: boolean): UpgradeStream {
-    const { streams, sockets } = this.#parts;
+    const { streams, sockets, socketWindowBytes = LINK_WINDOW_BYTES } = this.#parts;
     return streams.begin(link, request, isNew, (port) => {
       const http = new HttpStream(request, port, this.#budget);
       const attachment = { ...request, stream: port.id, hostId: link.hostId, open: LINK_WINDOW_BYTES };
       return new UpgradeStream(http, port, () => {
         const { client, stream } = sockets.open(attachment, port);
         port.become(stream);
+        const payload = encodeCredit(socketWindowBytes - LINK_WINDOW_BYTES);
+        if (socketWindowBytes > LINK_WINDOW_BYTES) port.send({ type: FRAME.CREDIT, flags: 0, payload });
         return client;
       });
     });

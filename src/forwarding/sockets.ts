@@ -3,7 +3,7 @@ import { WindowBudget } from "../link/link-window.ts";
 import { closeSocket, CLOSE_CODE, SocketStream, type SocketAttachment } from "./socket-stream.ts";
 import type { StreamPort } from "./stream.ts";
 
-/** What waits on all WebSockets of an endpoint, incomplete messages included. */
+/** What waits on all WebSockets of an object, incomplete messages included. */
 const WEBSOCKETS_BUFFER_MAX_BYTES = 32_000_000;
 
 const TAG = "socket";
@@ -11,10 +11,11 @@ const TAG = "socket";
 export class Sockets {
   readonly #context: DurableObjectState;
   readonly #streams = new Map<WebSocket, SocketStream>();
-  readonly #budget = new WindowBudget(WEBSOCKETS_BUFFER_MAX_BYTES);
+  readonly #budget: WindowBudget;
 
-  constructor(context: DurableObjectState) {
+  constructor(context: DurableObjectState, bufferMaxBytes = WEBSOCKETS_BUFFER_MAX_BYTES) {
     this.#context = context;
+    this.#budget = new WindowBudget(bufferMaxBytes);
   }
 
   /** Finds the WebSockets again; `attach` puts each on its link, and returns undefined when that is gone. */

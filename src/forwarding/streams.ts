@@ -142,4 +142,5 @@ const OUTCOMES: Record<Exclude<StreamEnd, "returned">, FinalState> = {
   worker_gone: "failed",
   worker_failed: "failed",
   protocol: "failed",
+  tunnel_gone: "failed",
 };

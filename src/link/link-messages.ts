@@ -40,7 +40,7 @@ export type ResponseHead = z.infer<typeof responseHeadSchema>;
  * Why a stream ended early.
  * aborted: the client has gone. too_large: a body. timeout: the worker took too long.
  * worker_gone: the worker takes no requests (any more). worker_failed: it refused or broke the connection.
- * protocol: the other side violated the protocol.
+ * protocol: the other side violated the protocol. tunnel_gone: the tunnel that shall be resumed is over.
  */
 export const RESET_REASONS = [
   "aborted",
@@ -49,6 +49,7 @@ export const RESET_REASONS = [
   "worker_gone",
   "worker_failed",
   "protocol",
+  "tunnel_gone",
 ] as const;
 export type ResetReason = (typeof RESET_REASONS)[number];
 

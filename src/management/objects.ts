@@ -1,9 +1,10 @@
 /** The Durable Objects of the edge, with the types that their classes declare. */
-import { FLEET_NAME, endpointObjectName, podObjectName } from "../durable/ports.ts";
+import { FLEET_NAME, endpointObjectName, hostObjectName, podObjectName } from "../durable/ports.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { Env } from "../env.ts";
 import { logFailure } from "./failure-log.ts";
 import type { FleetObject } from "../fleet/fleet-object.ts";
+import type { HostObject } from "../host/host-object.ts";
 import type { PodObject } from "../pod/pod-object.ts";
 import type { RequestContext } from "./context.ts";
 
@@ -15,6 +16,7 @@ type StubOf<Class> = Omit<Class, "alarm" | "fetch" | `webSocket${string}`> & Pic
 export type EndpointStub = StubOf<EndpointObject>;
 export type FleetStub = StubOf<FleetObject>;
 export type PodStub = StubOf<PodObject>;
+export type HostStub = StubOf<HostObject>;
 
 /** A new stub for each call: one that has met a failure stays broken. */
 export function endpointObject({ ENDPOINT }: Pick<Env, "ENDPOINT">, endpointId: string): EndpointStub {
@@ -23,6 +25,10 @@ export function endpointObject({ ENDPOINT }: Pick<Env, "ENDPOINT">, endpointId: 
 
 export function podObject({ POD }: Pick<Env, "POD">, podId: string): PodStub {
   return POD.getByName(podObjectName(podId)) as unknown as PodStub;
+}
+
+export function hostObject({ HOST }: Pick<Env, "HOST">, hostId: string): HostStub {
+  return HOST.getByName(hostObjectName(hostId)) as unknown as HostStub;
 }
 
 export function fleetObject({ FLEET }: Pick<Env, "FLEET">): FleetStub {

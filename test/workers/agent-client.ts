@@ -92,7 +92,16 @@ export class ScriptedAgent {
 
   /** Opens the link to a load-balanced endpoint. */
   async openLink(id: string, of: "endpoints" | "pods" = "endpoints"): Promise<WebSocket> {
-    const response = await exports.default.fetch(`http://edge/agent/v1/${of}/${id}/link`, {
+    return await this.#openLink(`${of}/${id}/link`);
+  }
+
+  /** The link of the host itself, over which tunnels come. */
+  async openHostLink(): Promise<WebSocket> {
+    return await this.#openLink("host/link");
+  }
+
+  async #openLink(path: string): Promise<WebSocket> {
+    const response = await exports.default.fetch(`http://edge/agent/v1/${path}`, {
       headers: { Authorization: `Bearer ${this.#token}`, Upgrade: "websocket" },
     });
     const { webSocket } = response;

@@ -5,12 +5,14 @@ import { hashKey } from "../../src/auth/digest.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { apiKey } from "../../src/db/schema.ts";
 import { codeOf, freshClient, post, savedEndpoint, type Answer, type Client } from "./graphql-client.ts";
+import { OWNER_PERMISSIONS } from "../../src/domain/accounts/permissions.ts";
+import { keyWith } from "./key-client.ts";
 import { passTime } from "./object.ts";
 import { holding, type Issue, issueAt } from "./message-facts.ts";
 
 const db = openDatabase(env.DB);
 const SHOWN =
-  "id name hint level permissions { graphql allEndpoints endpoints { endpointId access } } createdAt lastUsedAt expiresAt revokedAt isCurrent";
+  "id name hint level permissions { graphql allEndpoints endpoints { endpointId access } shell } createdAt lastUsedAt expiresAt revokedAt isCurrent";
 
 async function create(client: Pick<Client, "send">, fields: string): Promise<Answer> {
   return await client.send(`mutation { createApiKey(input: { ${fields} }) { token apiKey { ${SHOWN} } } }`);
@@ -46,7 +48,7 @@ describe("creating", () => {
       name: "ci",
       hint: token.slice(0, 9),
       level: "ALL",
-      permissions: { graphql: "WRITE", allEndpoints: "WRITE", endpoints: null },
+      permissions: { graphql: "WRITE", allEndpoints: "WRITE", endpoints: null, shell: false },
       createdAt: expect.any(String),
       lastUsedAt: null,
       expiresAt: null,
@@ -71,24 +73,57 @@ describe("creating", () => {
     const client = await freshClient();
     const { id } = await savedEndpoint(client);
     const cases = {
-      "level: READ_ONLY": ["READ_ONLY", { graphql: "READ", allEndpoints: "READ", endpoints: null }],
+      "level: READ_ONLY": [
+        "READ_ONLY",
+        { graphql: "READ", allEndpoints: "READ", endpoints: null, shell: false },
+      ],
       "permissions: { graphql: READ }": [
         "RESTRICTED",
-        { graphql: "READ", allEndpoints: "NONE", endpoints: null },
+        { graphql: "READ", allEndpoints: "NONE", endpoints: null, shell: false },
       ],
       "level: RESTRICTED, permissions: { allEndpoints: WRITE }": [
         "RESTRICTED",
-        { graphql: "NONE", allEndpoints: "WRITE", endpoints: null },
+        { graphql: "NONE", allEndpoints: "WRITE", endpoints: null, shell: false },
+      ],
+      "permissions: { shell: false, graphql: READ }": [
+        "RESTRICTED",
+        { graphql: "READ", allEndpoints: "NONE", endpoints: null, shell: false },
       ],
       [`permissions: { endpoints: [{ endpointId: "${id}", access: READ }] }`]: [
         "RESTRICTED",
-        { graphql: "NONE", allEndpoints: null, endpoints: [{ endpointId: id, access: "READ" }] },
+        {
+          graphql: "NONE",
+          allEndpoints: null,
+          endpoints: [{ endpointId: id, access: "READ" }],
+          shell: false,
+        },
       ],
     };
     for (const [fields, [level, permissions]] of Object.entries(cases)) {
       const { data } = await create(client, `name: "k", ${fields}`);
       expect(data.createApiKey.apiKey).toMatchObject({ level, permissions });
     }
+  });
+
+  test("shell is given by a key that has it, and by no other", async ({ expect }) => {
+    const client = await freshClient();
+    const shell = 'name: "k", permissions: { graphql: WRITE, allEndpoints: WRITE, shell: true }';
+    expect(codeOf(await create(client, shell))).toBe("INSUFFICIENT_PERMISSION");
+    const key = await keyWith(client.accountId, OWNER_PERMISSIONS);
+    const send = async (query: string) =>
+      await post("/", JSON.stringify({ query }), { authorization: `Bearer ${key}` });
+    const { data } = await create({ send }, shell);
+    expect(data.createApiKey.apiKey).toMatchObject({ level: "ALL", permissions: { shell: true } });
+    const { data: all } = await create({ send }, 'name: "k", level: ALL');
+    expect(all.createApiKey.apiKey.permissions.shell).toBe(false);
+    const { id } = data.createApiKey.apiKey;
+    const narrowed = await send(`mutation { updateApiKey(input: { id: "${id}", level: ALL }) { level } }`);
+    expect(narrowed.errors).toBeUndefined();
+    const authorization = `Bearer ${data.createApiKey.token}`;
+    const query = `mutation { createApiKey(input: { ${shell} }) { token } }`;
+    expect(codeOf(await post("/", JSON.stringify({ query }), { authorization }))).toBe(
+      "INSUFFICIENT_PERMISSION",
+    );
   });
 
   test("what is ambiguous, empty or unknown is refused by name", async ({ expect }) => {

@@ -9,7 +9,7 @@ import edge, {
 } from "../../../src/index.ts";
 import { meterCalls, meterTimers, reading } from "./meter.ts";
 
-export { PodObject } from "../../../src/index.ts";
+export { HostObject, PodObject } from "../../../src/index.ts";
 export class EndpointObject extends RealEndpointObject {}
 export class FleetObject extends RealFleetObject {}
 meterCalls(EndpointObject, RealEndpointObject, "endpoint");

@@ -103,14 +103,14 @@ export class DiskWatch {
 
   async #checkContainer(container: Dockerode.ContainerInfo): Promise<void> {
     const watched = this.#watched.get(container.Id) ?? (await this.#follow(container));
-    if (watched === null || watched.dueAt > Date.now()) return;
+    if (watched === null || watched.dueAt > performance.now()) return;
     let leastFree = Number.POSITIVE_INFINITY;
     for (const bound of watched.bounds) {
       const bytes = await this.#measure(container.Id, bound);
       leastFree = Math.min(leastFree, bound.limitBytes - bytes);
       if (bytes > bound.limitBytes) await this.#end(container.Id, watched.workerId, overDisk(bytes, bound));
     }
-    watched.dueAt = Date.now() + nextCheckMs(leastFree, this.#intervalMs);
+    watched.dueAt = performance.now() + nextCheckMs(leastFree, this.#intervalMs);
   }
 
   async #follow({ Id, Labels }: Dockerode.ContainerInfo): Promise<Watched | null> {

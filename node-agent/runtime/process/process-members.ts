@@ -31,11 +31,11 @@ export async function signalAll(worker: WorkerProcesses, signal: NodeJS.Signals)
 
 /** Kills all processes of a worker, and those that they start meanwhile; resolves when none is left. */
 export async function killAll(worker: WorkerProcesses): Promise<void> {
-  const deadlineAt = Date.now() + KILL_LIMIT_MS;
+  const deadlineAt = performance.now() + KILL_LIMIT_MS;
   for (let rounds = 1; ; rounds += 1) {
     const pids = await membersOf(worker);
     if (pids.length === 0) return;
-    if (Date.now() > deadlineAt) {
+    if (performance.now() > deadlineAt) {
       throw new Error(`Processes ${pids.join(", ")} of the worker in ${worker.directory} do not end.`);
     }
     for (const pid of pids) sendSignal(pid, "SIGKILL");

@@ -55,7 +55,7 @@ export class Container {
   /** What a pod gets of this host; undefined for other workers, and before its first start by this agent. */
   #pod: WorkerSpec["pod"];
   #exit: WorkerExit | null = null;
-  #startedAt = Date.now();
+  #startedAt = performance.now();
   #readyAt: number | null;
 
   constructor(
@@ -111,11 +111,11 @@ export class Container {
   }
 
   runsForMs(): number {
-    return Date.now() - this.#startedAt;
+    return performance.now() - this.#startedAt;
   }
 
   readyForMs(): number {
-    return this.#readyAt === null ? 0 : Date.now() - this.#readyAt;
+    return this.#readyAt === null ? 0 : performance.now() - this.#readyAt;
   }
 
   // Input from outside
@@ -139,7 +139,7 @@ export class Container {
   markReady(): void {
     this.#logStarted(); // it may ask for jobs before the runtime has reported that it runs
     this.#wasReady = true;
-    this.#readyAt = Date.now();
+    this.#readyAt = performance.now();
     try {
       this.#save();
     } catch (error) {
@@ -173,7 +173,7 @@ export class Container {
     this.#wasReady = false;
     this.#readyAt = null;
     this.#exit = null;
-    this.#startedAt = Date.now();
+    this.#startedAt = performance.now();
     this.#isRunning = true;
     this.#isStarting = true;
     try {
@@ -223,7 +223,7 @@ export class Container {
     this.#isFrozen = false;
     this.#wasReady = false;
     this.#readyAt = null;
-    this.#startedAt = Date.now();
+    this.#startedAt = performance.now();
     this.#save();
     await this.#options.runtime.thaw(this.#outline.workerId);
   }

@@ -19,6 +19,8 @@ export type PreparationOptions = {
   readonly log: AgentLog;
   readonly policy: RestartPolicy;
   readonly isDraining: () => boolean;
+  /** Another worker, which is about to end, still runs on GPUs of this one. */
+  readonly gpuHolder: () => string | undefined;
 };
 
 export class Preparation {
@@ -94,6 +96,17 @@ export class Preparation {
       await notifier.wait(null);
     }
     return false;
+  }
+
+  /** Waits for workers that Fleet has given up to leave the GPUs of this one. False when the worker should not start. */
+  async untilGpusAreFree(signal: AbortSignal): Promise<boolean> {
+    const { status, notifier, isDraining, gpuHolder } = this.#options;
+    for (let holder = gpuHolder(); holder !== undefined; holder = gpuHolder()) {
+      if (isDraining() || signal.aborted) return false;
+      status.setState("starting", `waits for worker ${holder} to leave the GPU`);
+      await notifier.wait(null);
+    }
+    return true;
   }
 
   #withhold(problem: string): void {

@@ -79,7 +79,7 @@ export class JobStops {
     const { timing, requestPoll } = this.#options;
     for (const job of jobs) {
       job.after(timing.stopCheckMs, requestPoll);
-      const earlyMs = (job.deliveredAt ?? 0) + timing.begunAfterMs - Date.now();
+      const earlyMs = (job.deliveredAt ?? 0) + timing.begunAfterMs - performance.now();
       if (earlyMs > 0) job.after(earlyMs, () => this.#resend(job));
     }
   }

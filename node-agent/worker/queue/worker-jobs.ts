@@ -119,9 +119,10 @@ export class WorkerJobs {
 
   /** Takes back an attempt that the journal knows from an earlier agent process. */
   adopt(record: AttemptRecord): void {
-    const job = new DeliveredJob(record, null, record.receivedAt);
+    const heldMs = Math.max(0, Date.now() - record.receivedAt); // the clock may have been set back meanwhile
+    const job = new DeliveredJob(record, null, performance.now() - heldMs);
     this.#inside.set(record.jobId, job);
-    this.#armTimeout(job, record.receivedAt + record.executionTimeoutMs - Date.now());
+    this.#armTimeout(job, record.executionTimeoutMs - heldMs);
   }
 
   /** Stops an attempt whose result is not wanted. False when this worker does not have it. */
@@ -287,7 +288,7 @@ export class WorkerJobs {
   }
 
   #confirmWritten(job: DeliveredJob): void {
-    job.deliveredAt = Date.now();
+    job.deliveredAt = performance.now();
     this.#options.ledger.recordStart(job.ref);
     this.#options.log.info("job_delivered", { jobId: job.ref.jobId, workerId: job.ref.workerId });
     job.body = null; // may be megabytes

@@ -338,13 +338,9 @@ function unreadableAssignment(assignment: unknown, issue: string): Assignment | 
 }
 
 /** What an agent may store of an assignment on disk: nothing derived from a secret. */
-export const assignmentOutlineSchema = assignmentSchema.pick({
-  workerId: true,
-  endpointId: true,
-  revision: true,
-  type: true,
-  startLimitMs: true,
-});
+export const assignmentOutlineSchema = assignmentSchema
+  .pick({ workerId: true, endpointId: true, revision: true, type: true, startLimitMs: true })
+  .extend({ gpuIndexes: z.array(count).default([]) }); // older agents did not store them
 export type AssignmentOutline = z.infer<typeof assignmentOutlineSchema>;
 
 /** The network of pods of clusters, as a host shall have it while it runs such pods. */

@@ -1,6 +1,6 @@
 import { and, desc, eq, exists, gt, inArray, isNull, lt, or, sql, type SQLWrapper } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
-import type { Permissions } from "../../domain/accounts/permissions.ts";
+import { OWNER_PERMISSIONS, type Permissions } from "../../domain/accounts/permissions.ts";
 import { isWithinQuota } from "../quotas.ts";
 import { changedFields, type AuditSubject, type Author, writeAudited } from "../audit-log.ts";
 import { rowIf, type Database, isOwn } from "../database.ts";
@@ -189,6 +189,7 @@ export async function ensureRootApiKey(db: Database, hash: string, now: number):
         hash,
         name: "root",
         isRoot: true,
+        permissions: OWNER_PERMISSIONS,
         createdAt: now,
       })
       .onConflictDoNothing({ target: apiKey.hash }),

@@ -8,6 +8,7 @@ import {
   FULL_PERMISSIONS,
   levelOf,
   NO_PERMISSIONS,
+  OWNER_PERMISSIONS,
   READ_ONLY_PERMISSIONS,
   suffices,
   type Permissions,
@@ -21,11 +22,13 @@ const access = fc.constantFrom(...ACCESSES);
 const permissions: fc.Arbitrary<Permissions> = fc.record({
   graphql: access,
   endpoints: fc.oneof(access, fc.dictionary(fc.constantFrom(...ENDPOINTS), access)),
+  shell: fc.boolean(),
 });
 
 /** All single things that permissions allow. */
 function allowed(held: Permissions): string[] {
   return (["read", "write"] as const).flatMap((needed) => [
+    ...(held.shell === true ? ["shell"] : []),
     ...(suffices(held.graphql, needed) ? [`graphql ${needed}`] : []),
     ...[...ENDPOINTS, UNNAMED]
       .filter((endpoint) => suffices(accessToEndpoint(held, endpoint), needed))
@@ -34,7 +37,7 @@ function allowed(held: Permissions): string[] {
 }
 
 property.prop([permissions])("permissions cover themselves, none, and are covered by all", (held) => {
-  return covers(held, held) && covers(held, NO_PERMISSIONS) && covers(FULL_PERMISSIONS, held);
+  return covers(held, held) && covers(held, NO_PERMISSIONS) && covers(OWNER_PERMISSIONS, held);
 });
 
 property.prop([permissions, permissions, permissions])("covering is transitive", (one, two, three) => {
@@ -62,6 +65,13 @@ test("a list never covers access to all endpoints, which counts those made later
 
 test("an inherited property is no endpoint", ({ expect }) => {
   expect(accessToEndpoint({ graphql: "none", endpoints: {} }, "constructor")).toBe("none");
+});
+
+test("shell is in no level: a key that lacks it cannot give it", ({ expect }) => {
+  expect(covers(FULL_PERMISSIONS, { ...NO_PERMISSIONS, shell: true })).toBe(false);
+  expect(covers(READ_ONLY_PERMISSIONS, { ...NO_PERMISSIONS, shell: true })).toBe(false);
+  expect(levelOf(OWNER_PERMISSIONS)).toBe("ALL");
+  expect(levelOf({ ...READ_ONLY_PERMISSIONS, shell: true })).toBe("RESTRICTED");
 });
 
 test("the level is a word for common permissions", ({ expect }) => {

@@ -11,9 +11,14 @@ export type Permissions = {
   readonly graphql: Access;
   /** The endpoints themselves (jobs, requests): all alike, or by id, where what is not named is "none". */
   readonly endpoints: Access | { readonly [endpointId: string]: Access };
+  /** Running commands in containers and reaching their ports, through tunnels. Absent: no. */
+  readonly shell?: boolean;
 };
 
+/** Everything but `shell`, which is given by name. */
 export const FULL_PERMISSIONS: Permissions = { graphql: "write", endpoints: "write" };
+/** Of keys that nobody of the account has given: that of the environment, and the first of an account. */
+export const OWNER_PERMISSIONS: Permissions = { ...FULL_PERMISSIONS, shell: true };
 export const READ_ONLY_PERMISSIONS: Permissions = { graphql: "read", endpoints: "read" };
 export const NO_PERMISSIONS: Permissions = { graphql: "none", endpoints: "none" };
 
@@ -37,6 +42,7 @@ export function covers(granted: Permissions, requested: Permissions): boolean {
 
 /** The first permission that `requested` has and `granted` lacks, as a client would write it. */
 export function missingIn(granted: Permissions, requested: Permissions): string | undefined {
+  if (requested.shell === true && granted.shell !== true) return "shell: true";
   if (!suffices(granted.graphql, requested.graphql)) return `graphql: ${requested.graphql.toUpperCase()}`;
   if (typeof requested.endpoints !== "string") {
     const [missing] = Object.entries(requested.endpoints).filter(
@@ -59,7 +65,7 @@ export function allowsNothing(permissions: Permissions): boolean {
 export type PermissionLevel = "ALL" | "READ_ONLY" | "RESTRICTED";
 
 /** The word for common permissions; RESTRICTED for all others. */
-export function levelOf({ graphql, endpoints }: Permissions): PermissionLevel {
-  if (graphql === "write" && endpoints === "write") return "ALL";
-  return graphql === "read" && endpoints === "read" ? "READ_ONLY" : "RESTRICTED";
+export function levelOf({ graphql, endpoints, shell = false }: Permissions): PermissionLevel {
+  if (graphql === "write" && endpoints === "write") return "ALL"; // with `shell` or without
+  return graphql === "read" && endpoints === "read" && !shell ? "READ_ONLY" : "RESTRICTED";
 }

@@ -1,6 +1,12 @@
 /** Load-balanced requests: each gets a worker and a stream on the link of its host, or has to wait. */
 import type { ResetReason } from "../../link/link-messages.ts";
-import { Forwarder, type Target, type UpgradeCall, type UpgradeReply } from "../../forwarding/forwarder.ts";
+import {
+  Forwarder,
+  type Refusals,
+  type Target,
+  type UpgradeCall,
+  type UpgradeReply,
+} from "../../forwarding/forwarder.ts";
 import type { Affinity, NoWorker, ForwardCall, ForwardReply } from "../../forwarding/messages.ts";
 import type { Sockets } from "../../forwarding/sockets.ts";
 import type { Streams } from "../../forwarding/streams.ts";
@@ -108,7 +114,7 @@ export class ForwardHandlers {
   // Placing
 
   /** Chooses a worker, other than those that refused the request. */
-  #choose({ affinity }: UpgradeCall, refused: ReadonlySet<string>): Target | NoWorker {
+  #choose({ affinity }: UpgradeCall, refused: Refusals): Target | NoWorker {
     const { streams, workers, requests } = this.#parts;
     if (streams.count >= LOAD_BALANCED_REQUESTS_MAX)
       return { kind: "overloaded", limit: LOAD_BALANCED_REQUESTS_MAX };

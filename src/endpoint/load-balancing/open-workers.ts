@@ -29,7 +29,11 @@ export class OpenWorkers {
   }
 
   /** The worker for a request, other than `except`; undefined when there is no such worker. */
-  choose(affinity: Affinity | null, now: number, except: ReadonlySet<string> = NONE): OpenWorker | undefined {
+  choose(
+    affinity: Affinity | null,
+    now: number,
+    except: Pick<ReadonlySet<string>, "has" | "size"> = NONE,
+  ): OpenWorker | undefined {
     const candidates = this.#candidates(now);
     const others =
       except.size === 0 ? candidates : candidates.filter(({ workerId }) => !except.has(workerId));

@@ -24,7 +24,7 @@ import { agentFile, installScript, sendArtifact } from "./files.ts";
 import { type AgentApi, withBusyHost, withHost } from "./context.ts";
 import { exchange } from "./exchange.ts";
 import { describeHost, drainHost, join, leaveFleet } from "./host.ts";
-import { openLink, openPodLink, presence } from "./sockets.ts";
+import { openHostLink, openLink, openPodLink, presence } from "./sockets.ts";
 import { receiveLogs } from "./logs.ts";
 import { sync } from "./sync.ts";
 import { uploadResult } from "./upload-result.ts";
@@ -136,6 +136,7 @@ export function agentRoutes(): Hono<AgentApi> {
   operations.get("/presence", withHost, presence);
   operations.get("/endpoints/:endpointId/link", withHost, openLink);
   operations.get("/pods/:podId/link", withHost, openPodLink);
+  operations.get("/host/link", withHost, openHostLink);
 
   const routes = new Hono<AgentApi>();
   routes.route("/v1", operations);

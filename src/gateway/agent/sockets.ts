@@ -1,11 +1,11 @@
-/** WebSockets of agents: the presence of a host, and its links to load-balanced endpoints and to pods. */
+/** WebSockets of agents: the presence of a host, its link for tunnels, and those to load-balanced endpoints and pods. */
 import { ignoreFailure } from "../../std/errors.ts";
 import { PRESENCE_BEAT, PRESENCE_REPLACED, presenceQuerySchema } from "../../contract/agent/agent.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { PRESENCE_SILENCE_MS } from "../../contract/limits.ts";
 import type { Unconfigured } from "../../endpoint/messages.ts";
 import { callEndpoint, resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
-import { fleetObject, podObject } from "../../management/objects.ts";
+import { fleetObject, hostObject, podObject } from "../../management/objects.ts";
 import { runsPod } from "../../management/pods/pod-directory.ts";
 import type { AgentContext } from "./context.ts";
 
@@ -101,6 +101,14 @@ export async function openPodLink(context: AgentContext): Promise<Response> {
   }
   const url = `https://object/link?${new URLSearchParams({ host: host.hostId }).toString()}`;
   return await podObject(context.env, podId).fetch(url, { headers: { Upgrade: "websocket" } });
+}
+
+/** `GET /agent/v1/host/link`, upgraded: the same for tunnels to the containers of this host. */
+export async function openHostLink(context: AgentContext): Promise<Response> {
+  requireUpgrade(context);
+  const { hostId } = context.get("host");
+  const url = `https://object/link?${new URLSearchParams({ host: hostId }).toString()}`;
+  return await hostObject(context.env, hostId).fetch(url, { headers: { Upgrade: "websocket" } });
 }
 
 function requireUpgrade(context: AgentContext): void {

@@ -128,6 +128,7 @@ export function errorOfFailure({ reason, detail, workerId }: ForwardFailure): Se
     case "worker_gone":
     case "worker_failed":
     case "protocol":
+    case "tunnel_gone": // no request is one
       return new ServiceError("worker_failed", detail, { workerId });
   }
 }

@@ -50,7 +50,7 @@ export const keySdl = /* GraphQL */ `
   }
 
   enum ApiKeyLevel {
-    "Everything in the account."
+    "Everything in the account, but shell only where permissions show it."
     ALL
     "Looks at everything, changes nothing."
     READ_ONLY
@@ -95,6 +95,11 @@ export const keySdl = /* GraphQL */ `
     allEndpoints: ApiKeyAccess
     "These endpoints and no others; at most 100."
     endpoints: [EndpointAccessInput]
+    """
+    Running commands in containers of the account and reaching their ports, through tunnels; omitted it is false. No
+    level includes it.
+    """
+    shell: Boolean
   }
   input EndpointAccessInput {
     endpointId: String
@@ -133,6 +138,8 @@ export const keySdl = /* GraphQL */ `
     allEndpoints: ApiKeyAccess
     "Null when all endpoints are alike."
     endpoints: [EndpointAccess!]
+    "Running commands in containers of the account and reaching their ports, through tunnels."
+    shell: Boolean
   }
   type EndpointAccess {
     endpointId: String!
@@ -150,6 +157,7 @@ type PermissionsView = {
   readonly graphql: Access;
   readonly allEndpoints: Access | null;
   readonly endpoints: readonly NamedAccess[] | null;
+  readonly shell: boolean;
 };
 
 export const keyResolvers = {
@@ -166,10 +174,10 @@ export const keyResolvers = {
 
   ApiKey: {
     level: ({ permissions }: ApiKeyRecord): PermissionLevel => levelOf(permissions),
-    permissions: ({ permissions: { graphql, endpoints } }: ApiKeyRecord): PermissionsView =>
+    permissions: ({ permissions: { graphql, endpoints, shell = false } }: ApiKeyRecord): PermissionsView =>
       typeof endpoints === "string"
-        ? { graphql, allEndpoints: endpoints, endpoints: null }
-        : { graphql, allEndpoints: null, endpoints: listOf(endpoints) },
+        ? { graphql, allEndpoints: endpoints, endpoints: null, shell }
+        : { graphql, allEndpoints: null, endpoints: listOf(endpoints), shell },
     hosts: async ({ id }: ApiKeyRecord, _args: unknown, { loaders }: GraphqlContext): Promise<Host[]> =>
       (await loaders.hosts.load()).filter(({ record }) => record.apiKeyId === id),
     isCurrent: ({ id }: ApiKeyRecord, _args: unknown, { principal }: RequestContext): boolean =>

@@ -7,7 +7,7 @@ import {
   updateAccountSettings,
   type AccountRecord,
 } from "../../db/accounts.ts";
-import { FULL_PERMISSIONS } from "../../domain/accounts/permissions.ts";
+import { OWNER_PERMISSIONS } from "../../domain/accounts/permissions.ts";
 import { authorOf, type RequestContext } from "../context.ts";
 import { clearable, optionalNonEmpty, nameSchema, parseInput } from "../input-schemas.ts";
 import { issueToken } from "./api-keys.ts";
@@ -37,7 +37,7 @@ export async function createAccount(
   requireOperator(context);
   const { name, email } = parseInput(newAccountSchema, input);
   const { token, stored } = await issueToken();
-  const key = { ...stored, name: "first", permissions: FULL_PERMISSIONS, expiresAt: null };
+  const key = { ...stored, name: "first", permissions: OWNER_PERMISSIONS, expiresAt: null };
   const values = { name, email: email ?? null };
   return { account: await insertAccount(context.db, authorOf(context), values, key), apiKey: token };
 }

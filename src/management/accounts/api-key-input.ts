@@ -41,18 +41,20 @@ const permissionsSchema = z
         )
         .refine(hasNoRepetition, "must name each endpoint once"),
     ),
+    shell: optional(z.boolean()),
   })
   .refine(({ allEndpoints, endpoints }) => allEndpoints === undefined || endpoints === undefined, {
     path: ["endpoints"],
     message: "must not be sent together with allEndpoints",
   })
-  .transform(({ graphql = "none", allEndpoints = "none", endpoints }): Permissions => ({
+  .transform(({ graphql = "none", allEndpoints = "none", endpoints, shell = false }): Permissions => ({
     graphql,
     endpoints: endpoints === undefined ? allEndpoints : byId(endpoints),
+    ...(shell && { shell }),
   }))
   .refine(
     (permissions) => !allowsNothing(permissions),
-    "must allow something: set graphql, allEndpoints or endpoints",
+    "must allow something: set graphql, allEndpoints, endpoints or shell",
   );
 
 const LEVELS = ["ALL", "READ_ONLY", "RESTRICTED"] as const;

@@ -59,7 +59,10 @@ async function load(env: Env, podId: string, now: number): Promise<ReachablePod 
 }
 
 /** Why nobody answers for a pod: it is stopped, starts, or its host is away. */
-export async function explainUnreachable(env: Env, { podId, accountId }: ReachablePod): Promise<string> {
+export async function explainUnreachable(
+  env: Env,
+  { podId, accountId }: Pick<ReachablePod, "podId" | "accountId">,
+): Promise<string> {
   const [view] = await fleetObject(env).podsOf(accountId, [podId]);
   if (!view) return `Pod ${podId} was terminated.`;
   if (view.desired === "stopped") return `Pod ${podId} is stopped. Start it, then call again.`;

@@ -35,6 +35,8 @@ Serverless GPU jobs on your own hosts.
 
 - **Queue API** \`/v2/{endpointId}/…\`: submit jobs, read them, stream what they yield; OpenAI's routes below \`/openai/v1\`.
 - **Load-balanced endpoints** \`/lb/{endpointId}/…\`: requests that are forwarded to a worker.
+- **Tunnels** \`/tunnels/{id}/exec\` and \`/tunnels/{id}/ports/{port}\`: WebSockets to commands and TCP ports in
+  containers of pods and workers.
 - **REST v2** \`/v2/serverless\`, \`/v2/templates\` …: endpoints, templates, volumes, registries, catalog, billing.
 - **REST v1** \`/v1/…\`: the same for clients of the older version.
 - **GraphQL** \`/graphql\`: the whole management API; see [its schema](/docs/graphql).
