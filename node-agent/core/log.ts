@@ -12,6 +12,7 @@ export type AgentEvent =
   | "worker_environment_changed"
   | "network_not_removed"
   | "network_unguarded"
+  | "cluster_network_failed"
   | "disk_watch_failed"
   | "worker_over_disk"
   | "host_joined"

@@ -10,6 +10,7 @@ import type { ForwardFailure, NoWorker } from "../forwarding/messages.ts";
 import { Sockets } from "../forwarding/sockets.ts";
 import { Streams, type RequestRecord } from "../forwarding/streams.ts";
 import { readUpgradeCall, upgradeResponse } from "../forwarding/upgrade-call.ts";
+import { LINK_WINDOW_MAX_BYTES } from "../link/link-window.ts";
 import type { ResetReason } from "../link/link-messages.ts";
 
 /** Tunnels of a host at once. */
@@ -48,6 +49,7 @@ export class HostObject extends DurableObject<object> {
       streams,
       sockets,
       choose: (call, refused) => this.#choose(call, refused),
+      socketWindowBytes: LINK_WINDOW_MAX_BYTES, // files are copied over long ways
     });
     this.#handlers.recover(Date.now());
   }
