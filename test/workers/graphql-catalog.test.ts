@@ -194,7 +194,9 @@ describe("stock", () => {
       availableGpuCounts: [1, 2, 3, 4],
       gpuTypeDatacenters: ["EU-RO-1"],
       countryCode: null,
-    });
+      const ofClusters = await ask("{ gpuTypes(input: { cluster: true }) { id } }");
+    expect(ofClusters.gpuTypes).toEqual([{ id: "NVIDIA L4" }]);
+  });
     expect(await offerOf("NVIDIA L4", { gpuCount: 4 })).toMatchObject({
       stockStatus: "Low",
       minVcpu: 32,
