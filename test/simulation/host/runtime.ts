@@ -28,6 +28,8 @@ export class SimulatedRuntime {
 
   async admit(): Promise<void> {}
 
+  async followClusters(): Promise<void> {}
+
   async portsFor<Ports>(requested: Ports): Promise<Ports> {
     return requested;
   }
