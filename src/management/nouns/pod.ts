@@ -205,7 +205,8 @@ export const podCreationFields = {
   },
   startJupyter: {
     type: "Boolean",
-    input: "The container gets a password as JUPYTER_PASSWORD; Jupyter is started on port 8888 if the image has it.",
+    input:
+      "The container gets a password as JUPYTER_PASSWORD; Jupyter is started on port 8888 if the image has it.",
     patch: optional(z.boolean()),
     default: false,
     v2: { name: "startJupyter", input: z.boolean().optional() },
