@@ -46,17 +46,18 @@ class Refusal extends ServiceFailure {
   readonly status: number;
 
   constructor(status: number, code: string, message: string) {
-    super(code, message, ADVICE[code]);
+    super(code, message, ADVICE.get(code));
     this.status = status;
   }
 }
 
-const ADVICE: Readonly<Record<string, readonly string[]>> = {
-  insufficient_permission: [
-    'A key needs the permission shell: createApiKey(input: { name: "…", permissions: { shell: true } }).',
+const ADVICE: ReadonlyMap<string, readonly string[]> = new Map([
+  [
+    "insufficient_permission",
+    ['A key needs the permission shell: createApiKey(input: { name: "…", permissions: { shell: true } }).'],
   ],
-  host_not_connected: ["Is the agent of its host up to date? On the host: sudo edgerun-agent upgrade"],
-};
+  ["host_not_connected", ["Is the agent of its host up to date? On the host: sudo edgerun-agent upgrade"]],
+]);
 
 export class ClientTunnel {
   /** Resolves when the tunnel is over; rejects with a Failure when it ended otherwise. */
