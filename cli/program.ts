@@ -10,6 +10,7 @@ import type { Cli } from "./core/cli.ts";
 import { appCommand, authCommand, envCommand, loginCommand } from "./commands/account.ts";
 import { buildCommand, devCommand, initCommand } from "./commands/develop.ts";
 import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy.ts";
+import { copyCommand } from "./commands/copy.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { EDGERUN_VERSION } from "../src/contract/version.ts";
@@ -38,6 +39,7 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   envCommand,
   appCommand,
   migrateCommand,
+  copyCommand,
   loginCommand,
   authCommand,
 ];

@@ -51,6 +51,14 @@ class Refusal extends ServiceFailure {
   }
 }
 
+/** The connection, and with it the tunnel, was lost, or none could be made. */
+class ConnectionLoss extends Failure {}
+
+/** Whether another tunnel may reach what this error of a tunnel has kept from being reached. */
+export function isTransient(error: unknown): boolean {
+  return error instanceof ConnectionLoss || (error instanceof Refusal && TRANSIENT.has(error.status));
+}
+
 const ADVICE: ReadonlyMap<string, readonly string[]> = new Map([
   [
     "insufficient_permission",
@@ -197,7 +205,7 @@ export class ClientTunnel {
 const IDLE = "The operator of the edge sets the limit: TUNNEL_IDLE_SECONDS.";
 
 function unreachable(url: string, error: Error): Failure {
-  return new Failure(`${url} cannot be reached: ${error.message}.`, [
+  return new ConnectionLoss(`${url} cannot be reached: ${error.message}.`, [
     "Is the URL right, and the network up?",
   ]);
 }
@@ -211,5 +219,5 @@ async function refusalOf(response: IncomingMessage): Promise<Refusal> {
 function lossOf(error: unknown): Failure {
   if (error instanceof Refusal && error.code !== "tunnel_gone") return error;
   const why = error instanceof Failure ? error.message : String(error);
-  return new Failure(`The connection was lost, and with it the tunnel. ${why}`);
+  return new ConnectionLoss(`The connection was lost, and with it the tunnel. ${why}`);
 }
