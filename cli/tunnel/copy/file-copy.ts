@@ -31,7 +31,7 @@ const LOOK = `for one; do
   if [ "$kind" = none ]; then echo; else stat -L -c '%s %Y %a' "$one" || exit; fi
 done`;
 
-const RECEIVE = `dd bs=${BLOCK_BYTES} seek="$2" conv=notrunc of="$1" || exit
+const RECEIVE = `head -c "$3" | dd bs=${BLOCK_BYTES} seek="$2" conv=notrunc of="$1" || exit
 wc -c < "$1" || exit
 if command -v sha256sum > /dev/null; then sha256sum < "$1"; fi`;
 
@@ -73,7 +73,7 @@ export async function uploadFile(
   const offset = resumeOffset(found?.kind === "file" ? found.state.size : undefined, state.size);
   const hash = createHash("sha256");
   const input = bytesOf(local, { offset, hash, size: state.size, onBytes });
-  const { stdout } = await shell.run(RECEIVE, [part, String(offset / BLOCK_BYTES)], { input });
+  const { stdout } = await shell.run(RECEIVE, [part, String(offset / BLOCK_BYTES), String(state.size - offset)], { input });
   requireSame(local, state, await localState(local));
   const [size, sum] = stdout.split(/\s+/, 2);
   if (Number(size) !== state.size || isOther(sum, hash)) {
