@@ -8,7 +8,7 @@ import { Network } from "../runtime/network.ts";
 import { enterWorld } from "../world/globals.ts";
 import { type TraceLine, World } from "../world/world.ts";
 import { type Answer, SimulatedClient } from "./client.ts";
-import { Faults } from "./faults.ts";
+import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
 import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
@@ -29,7 +29,7 @@ export type HistoryOutcome = {
 };
 
 /** Faults happen for at most so long, even if clients are not done. */
-const FAULTS_MAX_MS = 120_000;
+const DISTURBED_MAX_MS = 120_000;
 /** Within this time after the last fault, all jobs that can end have ended. */
 export const HEALING_MS = 15 * 60_000;
 
@@ -104,7 +104,7 @@ class History {
     for (const workload of workloads) workload.start();
     const isOver = (): boolean => workloads.every((workload) => workload.isOver);
     const check = (): void => this.#invariants.checkStep();
-    await world.run(world.now + FAULTS_MAX_MS, isOver, check);
+    await world.run(world.now + DISTURBED_MAX_MS, isOver, check);
     this.#faults.heal();
     let lookAt = 0;
     const isQuiet = (): boolean => {
@@ -154,7 +154,7 @@ class History {
       isDone = true;
     });
     await this.#world.run(
-      this.#world.now + FAULTS_MAX_MS,
+      this.#world.now + DISTURBED_MAX_MS,
       () => isDone,
       () => {},
     );
@@ -194,7 +194,7 @@ class History {
       });
     }
     await this.#world.run(
-      this.#world.now + FAULTS_MAX_MS,
+      this.#world.now + DISTURBED_MAX_MS,
       () => left === 0,
       () => {},
     );

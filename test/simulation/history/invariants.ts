@@ -117,9 +117,9 @@ export class Invariants {
     }
   }
 
-  checkEnd(areClientsDone: boolean): void {
+  checkEnd(haveClientsEnded: boolean): void {
     this.#checkContainers();
-    if (!areClientsDone) this.violate("a client still waits for an answer");
+    if (!haveClientsEnded) this.violate("a client still waits for an answer");
     for (const job of this.#openJobs()) this.violate(`a job has not ended: ${JSON.stringify(job)}`);
     for (const url of this.#missingHooks()) this.violate(`no webhook came to ${url}; ${this.#deliveries()}`);
   }
