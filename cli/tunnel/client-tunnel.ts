@@ -42,7 +42,7 @@ const TRANSIENT = new Set([429, 500, 502, 503, 504]);
 const errorSchema = z.object({ error: z.string(), code: z.string().catch("") });
 
 /** The edge has refused a connection. */
-class Refusal extends ServiceFailure {
+class Rejection extends ServiceFailure {
   readonly status: number;
 
   constructor(status: number, code: string, message: string) {
@@ -128,7 +128,7 @@ export class ClientTunnel {
       socket.once("open", () => resolve(socket));
       socket.once("error", (error) => reject(unreachable(url, error)));
       socket.once("unexpected-response", (_, response) => {
-        refusalOf(response).then(reject, reject);
+        rejectionOf(response).then(reject, reject);
       });
     });
   }
@@ -180,7 +180,7 @@ export class ClientTunnel {
         this.#options.onConnection?.(true);
         return this.#use(socket);
       } catch (error) {
-        const isFinal = error instanceof Refusal && !TRANSIENT.has(error.status);
+        const isFinal = error instanceof Rejection && !TRANSIENT.has(error.status);
         if (isFinal || performance.now() > until) return this.#fail(lossOf(error));
       }
     }
@@ -202,14 +202,14 @@ function unreachable(url: string, error: Error): Failure {
   ]);
 }
 
-async function refusalOf(response: IncomingMessage): Promise<Refusal> {
+async function rejectionOf(response: IncomingMessage): Promise<Rejection> {
   const status = response.statusCode ?? 0;
   const { data } = errorSchema.safeParse(parseJson(await text(response).catch(() => "")));
-  return new Refusal(status, data?.code ?? "", data?.error ?? `The edge answered with status ${status}.`);
+  return new Rejection(status, data?.code ?? "", data?.error ?? `The edge answered with status ${status}.`);
 }
 
 function lossOf(error: unknown): Failure {
-  if (error instanceof Refusal && error.code !== "tunnel_gone") return error;
+  if (error instanceof Rejection && error.code !== "tunnel_gone") return error;
   const why = error instanceof Failure ? error.message : String(error);
   return new Failure(`The connection was lost, and with it the tunnel. ${why}`);
 }
