@@ -1,7 +1,7 @@
 /** `edgerun shell`, `exec`, `port-forward`, `tunnel` and `ssh-config`: what is in a running container. */
 import { Command, InvalidArgumentError } from "commander";
 import type { Cli } from "../core/cli.ts";
-import { type ForwardedPort, readForwardedPort, readTcpPort } from "../tunnel/forwarded-port.ts";
+import { type ForwardedPort, readForwardedPort, readTcpPort } from "./forwarded-port.ts";
 
 const ID = "id of a pod, or of a worker of an endpoint";
 
@@ -35,7 +35,7 @@ export function execCommand(cli: Cli): Command {
     .option("--directory <path>", "directory in which it runs, absolute", readDirectory)
     .action(async (id: string, command: string[], { terminal = false, stdin, env, directory }: ExecFlags) =>
       (await exec()).execute(cli, id, {
-        command,
+        command: command[0] === "--" ? command.slice(1) : command, // which commander leaves after an argument
         hasTerminal: terminal,
         hasInput: stdin,
         environment: env,

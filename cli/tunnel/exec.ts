@@ -12,6 +12,9 @@ import { UserTerminal } from "./user-terminal.ts";
 /** The user's own shell is unknown in an image; bash is the one that most people expect. */
 const SHELL = ["sh", "-c", "command -v bash > /dev/null 2>&1 && exec bash; exec sh"];
 
+/** Time for a command to end after SIGTERM or SIGHUP. */
+const END_GRACE_MS = 1_000;
+
 export type ExecOptions = {
   readonly command: readonly string[];
   readonly hasTerminal: boolean;
@@ -51,12 +54,23 @@ async function runPlainly(cli: Cli, start: Start, hasInput: boolean): Promise<nu
     onOutput: (output, bytes, taken) => process[output].write(bytes, taken),
   });
   cli.onForceQuit?.(() => []);
-  const pass = (): void => remote.signal(signalOf(cli));
-  cli.signal.addEventListener("abort", pass);
-  if (cli.signal.aborted) pass();
+  const ended = new Promise<never>((_, reject) => {
+    const pass = (): void => {
+      const signal = signalOf(cli);
+      remote.signal(signal);
+      // Who ends this program, as `timeout` does, does not wait for a command that goes on.
+      if (signal !== "SIGINT") setTimeout(() => reject(cli.signal.reason as Failure), END_GRACE_MS).unref();
+    };
+    cli.signal.addEventListener("abort", pass);
+    if (cli.signal.aborted) pass();
+  });
   if (hasInput) sendInput(remote, process.stdin).catch(ignoreFailure);
   else remote.end();
-  return await remote.exit;
+  try {
+    return await Promise.race([remote.exit, ended]);
+  } finally {
+    remote.close();
+  }
 }
 
 function signalOf({ signal }: Cli): "SIGINT" | "SIGTERM" | "SIGHUP" {

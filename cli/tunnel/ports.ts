@@ -6,10 +6,12 @@ import { ignoreFailure } from "../../src/std/errors.ts";
 import { EXIT_USAGE, Failure } from "../../src/std/failure.ts";
 import type { Cli } from "../core/cli.ts";
 import { type Container, openContainer } from "./container.ts";
-import type { ForwardedPort } from "./forwarded-port.ts";
 import { PortStream } from "./port-stream.ts";
 
 const LOOPBACK = "127.0.0.1";
+
+/** A port of this computer, 0 for a free one, and that of the container. */
+type ForwardedPort = { readonly local: number; readonly remote: number };
 
 /** Forwards ports until the command is interrupted. Throws a Failure when a port of this computer is taken. */
 export async function forwardPorts(cli: Cli, id: string, ports: readonly ForwardedPort[]): Promise<void> {
@@ -56,9 +58,11 @@ async function forward(cli: Cli, container: Container, { socket, port }: Accepte
 /** Connects standard input and output with a port until the port's side ends. */
 export async function tunnelPort(cli: Cli, id: string, port: number): Promise<void> {
   const stream = await PortStream.open(await openContainer(cli, id), port);
-  const end = (): void => void stream.destroy(cli.signal.reason as Failure);
+  const end = (): void => void stream.destroy(); // ssh hangs up when it has what it wants
   cli.signal.addEventListener("abort", end);
   if (cli.signal.aborted) end();
   process.stdin.pipe(stream);
-  await pipeline(stream, process.stdout, { end: false });
+  await pipeline(stream, process.stdout, { end: false }).catch((error: unknown) => {
+    if (!cli.signal.aborted) throw error;
+  });
 }
