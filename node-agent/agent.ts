@@ -108,7 +108,7 @@ export class Agent {
     this.#tunnels = new Tunnels({
       runtime: options.runtime,
       timing: this.#timing,
-      refusalOf: (workerId) => this.#workers.tunnelRefusal(workerId),
+      rejectionOf: (workerId) => this.#workers.tunnelRejection(workerId),
     });
     this.#presence = this.#createPresence();
     this.#sync = this.#createSync();

@@ -2,7 +2,9 @@
  * The client's side of a tunnel into a container: one channel over as many connections as it takes.
  *
  * N1  A lost connection is made again for up to TUNNEL_RESUME_MS; the agent keeps the tunnel for as long.
- * N2  What the edge refuses for good ends the tunnel with its message: a key that may not, a container that is gone.
+ * N2  A connection on which not even pings are answered is lost: a computer that slept, or a network that changed, may
+ *     never be told.
+ * N3  What the edge refuses for good ends the tunnel with its message: a key that may not, a container that is gone.
  */
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -34,6 +36,8 @@ export type ClientTunnelOptions = {
 };
 
 const HANDSHAKE_MS = 20_000;
+const PING_INTERVAL_MS = 10_000;
+const SILENCE_LIMIT_MS = 25_000;
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 2_000;
 /** Statuses that may be over in a moment; others are for good. */
@@ -42,7 +46,7 @@ const TRANSIENT = new Set([429, 500, 502, 503, 504]);
 const errorSchema = z.object({ error: z.string(), code: z.string().catch("") });
 
 /** The edge has refused a connection. */
-class Refusal extends ServiceFailure {
+class Rejection extends ServiceFailure {
   readonly status: number;
 
   constructor(status: number, code: string, message: string) {
@@ -130,13 +134,16 @@ export class ClientTunnel {
       handshakeTimeout: HANDSHAKE_MS,
       maxPayload: TUNNEL_MESSAGE_MAX_BYTES,
     });
-    // Messages that come with the handshake wait until somebody listens.
-    socket.pause();
     return await new Promise((resolve, reject) => {
-      socket.once("open", () => resolve(socket));
+      socket.once("open", () => {
+        socket.pause(); // messages that come with the handshake wait until somebody listens
+        resolve(socket);
+      });
       socket.once("error", (error) => reject(unreachable(url, error)));
       socket.once("unexpected-response", (_, response) => {
-        refusalOf(response).then(reject, reject);
+        rejectionOf(response)
+          .then(reject, reject)
+          .finally(() => socket.terminate());
       });
     });
   }
@@ -149,6 +156,7 @@ export class ClientTunnel {
       if (error !== undefined) this.#fail(new Failure(`The tunnel broke its protocol: ${error}`));
     });
     socket.on("error", () => {}); // which closes it
+    watchSilence(socket);
     socket.on("close", (code, reason) => {
       this.#channel.detach(carrier);
       this.#closed(code, reason.toString());
@@ -188,7 +196,7 @@ export class ClientTunnel {
         this.#options.onConnection?.(true);
         return this.#use(socket);
       } catch (error) {
-        const isFinal = error instanceof Refusal && !TRANSIENT.has(error.status);
+        const isFinal = error instanceof Rejection && !TRANSIENT.has(error.status);
         if (isFinal || performance.now() > until) return this.#fail(lossOf(error));
       }
     }
@@ -202,6 +210,18 @@ export class ClientTunnel {
   }
 }
 
+/** Ends a connection that is silent (N2). */
+function watchSilence(socket: WebSocket): void {
+  let heardAt = performance.now();
+  const heard = (): void => void (heardAt = performance.now());
+  socket.on("message", heard).on("pong", heard);
+  const pings = setInterval(() => {
+    if (performance.now() - heardAt > SILENCE_LIMIT_MS) socket.terminate();
+    else socket.ping();
+  }, PING_INTERVAL_MS);
+  socket.once("close", () => clearInterval(pings));
+}
+
 const IDLE = "The operator of the edge sets the limit: TUNNEL_IDLE_SECONDS.";
 
 function unreachable(url: string, error: Error): Failure {
@@ -210,14 +230,14 @@ function unreachable(url: string, error: Error): Failure {
   ]);
 }
 
-async function refusalOf(response: IncomingMessage): Promise<Refusal> {
+async function rejectionOf(response: IncomingMessage): Promise<Rejection> {
   const status = response.statusCode ?? 0;
   const { data } = errorSchema.safeParse(parseJson(await text(response).catch(() => "")));
-  return new Refusal(status, data?.code ?? "", data?.error ?? `The edge answered with status ${status}.`);
+  return new Rejection(status, data?.code ?? "", data?.error ?? `The edge answered with status ${status}.`);
 }
 
 function lossOf(error: unknown): Failure {
-  if (error instanceof Refusal && error.code !== "tunnel_gone") return error;
+  if (error instanceof Rejection && error.code !== "tunnel_gone") return error;
   const why = error instanceof Failure ? error.message : String(error);
   return new ConnectionLoss(`The connection was lost, and with it the tunnel. ${why}`);
 }

@@ -18,13 +18,13 @@ export type UpgradeReply = NoWorker | Exclude<HttpReply, { readonly kind: "retur
 export type Target = { readonly kind: "target"; readonly workerId: string; readonly link: Link };
 
 /** Workers that refused a request, and why. */
-export type Refusals = ReadonlyMap<string, ForwardFailure>;
+export type Rejections = ReadonlyMap<string, ForwardFailure>;
 
 export type ForwarderParts = {
   readonly streams: Streams;
   readonly sockets: Sockets;
   /** Chooses a worker, other than those that refused the request. */
-  readonly choose: (call: UpgradeCall, refused: Refusals) => Target | NoWorker | ForwardFailure;
+  readonly choose: (call: UpgradeCall, refused: Rejections) => Target | NoWorker | ForwardFailure;
   /** Bytes that the agent may have on their way to one WebSocket; LINK_WINDOW_BYTES unless it is given. */
   readonly socketWindowBytes?: number;
 };
@@ -76,7 +76,7 @@ export class Forwarder {
     if (!this.#parts.streams.break(requestId, reset)) this.#aborted.set(requestId, reset);
   }
 
-  #place(call: UpgradeCall, refused: Refusals): Placed | NoWorker | ForwardFailure {
+  #place(call: UpgradeCall, refused: Rejections): Placed | NoWorker | ForwardFailure {
     const { requestId, port, receivedAt } = call;
     const aborted = this.#aborted.get(requestId);
     if (aborted) return { kind: "failed", ...aborted, workerId: null };

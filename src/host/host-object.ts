@@ -3,7 +3,7 @@
  * Nothing is stored: what must outlast its memory is attached to its sockets.
  */
 import { DurableObject } from "cloudflare:workers";
-import { Forwarder, type Refusals, type Target, type UpgradeCall } from "../forwarding/forwarder.ts";
+import { Forwarder, type Rejections, type Target, type UpgradeCall } from "../forwarding/forwarder.ts";
 import { LinkHandlers } from "../forwarding/link-handlers.ts";
 import { Links } from "../forwarding/links.ts";
 import type { ForwardFailure, NoWorker } from "../forwarding/messages.ts";
@@ -70,7 +70,7 @@ export class HostObject extends DurableObject<object> {
   }
 
   /** The agent knows which containers run: one that cannot take the tunnel says why. */
-  #choose({ affinity }: UpgradeCall, refused: Refusals): Target | NoWorker | ForwardFailure {
+  #choose({ affinity }: UpgradeCall, refused: Rejections): Target | NoWorker | ForwardFailure {
     if (this.#streams.count >= HOST_TUNNELS_MAX) return { kind: "overloaded", limit: HOST_TUNNELS_MAX };
     const [link] = this.#links.all;
     if (!link || affinity === null) return { kind: "wait", detail: "The agent of the host has no link." };

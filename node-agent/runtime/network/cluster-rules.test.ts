@@ -40,9 +40,9 @@ type Packet = { readonly s: string; readonly d: string; readonly i: string; read
 /** What the chains do with the first packet of a connection: the verdict of the first rule that gives one. */
 function verdict(chains: readonly Chain[], name: string, packet: Packet): string | undefined {
   for (const rule of chains.find((chain) => chain.name === name)?.rules ?? []) {
-    const words = rule.split(" ");
-    const target = words[words.indexOf("-j") + 1] ?? "";
-    const isMatch = !rule.includes("conntrack") && !rule.includes("--dport") && matches(words, packet);
+    const parts = rule.split(" ");
+    const target = parts[parts.indexOf("-j") + 1] ?? "";
+    const isMatch = !rule.includes("conntrack") && !rule.includes("--dport") && matches(parts, packet);
     const result = isMatch
       ? chains.some((chain) => chain.name === target)
         ? verdict(chains, target, packet)
@@ -53,9 +53,9 @@ function verdict(chains: readonly Chain[], name: string, packet: Packet): string
   return undefined;
 }
 
-function matches(words: readonly string[], packet: Packet): boolean {
-  return words.every((word, at) => {
-    const value = words[at + 1] ?? "";
+function matches(parts: readonly string[], packet: Packet): boolean {
+  return parts.every((word, at) => {
+    const value = parts[at + 1] ?? "";
     if (word === "-s" || word === "-d") {
       return ipaddr.IPv4.parse(packet[word === "-s" ? "s" : "d"]).match(ipaddr.IPv4.parseCIDR(value));
     }
@@ -127,11 +127,11 @@ describe("the rules of clusters", () => {
 describe("routes", () => {
   test("are set, moved and taken away, and others stay", ({ expect }) => {
     const present = ["198.19.0.2 via 10.1.2.3 dev eth1 ", "198.19.0.3 via 10.1.2.3 dev eth1 ", ""];
-    const wished = [
+    const desired = [
       { address: "198.19.0.2", via: "10.1.2.3" },
       { address: "198.19.0.3", via: "10.1.2.4" },
     ];
-    expect(routeChanges(present, wished, OUTSIDE)).toEqual([
+    expect(routeChanges(present, desired, OUTSIDE)).toEqual([
       "route replace 198.19.0.3/32 via 10.1.2.4 dev eth1 proto 213",
     ]);
     expect(routeChanges(present, [], "")).toEqual([

@@ -8,7 +8,7 @@ import { Network } from "../runtime/network.ts";
 import { enterWorld } from "../world/globals.ts";
 import { type TraceLine, World } from "../world/world.ts";
 import { type Answer, SimulatedClient } from "./client.ts";
-import { Faults } from "./faults.ts";
+import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
 import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
@@ -29,7 +29,7 @@ export type HistoryOutcome = {
 };
 
 /** Faults happen for at most so long, even if clients are not done. */
-const FAULTS_MAX_MS = 120_000;
+const DISTURBED_MAX_MS = 120_000;
 /** Within this time after the last fault, all jobs that can end have ended. */
 export const HEALING_MS = 15 * 60_000;
 
@@ -104,7 +104,7 @@ class History {
     for (const workload of workloads) workload.start();
     const isOver = (): boolean => workloads.every((workload) => workload.isOver);
     const check = (): void => this.#invariants.checkStep();
-    await world.run(world.now + FAULTS_MAX_MS, isOver, check);
+    await world.run(world.now + DISTURBED_MAX_MS, isOver, check);
     this.#faults.heal();
     let lookAt = 0;
     const isQuiet = (): boolean => {
@@ -134,13 +134,9 @@ class History {
 
   #workload(client: SimulatedClient): Workload {
     const violate = (what: string): void => this.#invariants.violate(what);
-    return new Workload({
-      world: this.#world,
-      plan: this.#plan,
-      endpointId: this.#endpointId,
-      client,
-      violate,
-    });
+    const onPurge = (): void => void (this.#invariants.hasPurged = true);
+    const parts = { world: this.#world, plan: this.#plan, endpointId: this.#endpointId, client };
+    return new Workload({ ...parts, violate, onPurge, hasPurged: () => this.#invariants.hasPurged });
   }
 
   /** Endpoint and hosts, before there are faults. */
@@ -154,7 +150,7 @@ class History {
       isDone = true;
     });
     await this.#world.run(
-      this.#world.now + FAULTS_MAX_MS,
+      this.#world.now + DISTURBED_MAX_MS,
       () => isDone,
       () => {},
     );
@@ -189,12 +185,15 @@ class History {
     for (const [index, client] of this.#clients.entries()) {
       left += 1;
       client.run(this.#world, async () => {
-        for (const job of client.jobs) await workloads[index]?.read(job);
+        for (const job of client.jobs) {
+          const answer = await workloads[index]?.read(job);
+          if (answer?.status === 200) await workloads[index]?.checkStream(job);
+        }
         left -= 1;
       });
     }
     await this.#world.run(
-      this.#world.now + FAULTS_MAX_MS,
+      this.#world.now + DISTURBED_MAX_MS,
       () => left === 0,
       () => {},
     );

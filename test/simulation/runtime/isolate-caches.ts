@@ -15,7 +15,7 @@ export function emptyCaches(): void {
   for (const reset of resets) reset();
 }
 
-/** The class, of which instances that modules make begin anew. */
+/** The class, of which instances that modules make begin again with nothing. */
 function forgetful<Made extends Class>(original: Made): Made {
   return new Proxy(original, {
     construct(made, values) {

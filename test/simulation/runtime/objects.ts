@@ -7,7 +7,6 @@
  *     for which nothing is under way; its hibernating sockets stay.
  * O4  An alarm fires at its time or later, and again after a while when its handler throws or the object crashes in it.
  */
-import { place } from "../world/globals.ts";
 import { Machine } from "../world/world.ts";
 import type { Network } from "./network.ts";
 import type { SimulatedSocket } from "./sockets.ts";
@@ -47,7 +46,7 @@ export class SimulatedObject {
   #background = 0;
   #sockets: { readonly socket: SimulatedSocket; readonly tags: readonly string[] }[] = [];
   #alarmFailures = 0;
-  #isAborted = false;
+  #isResetting = false;
 
   constructor(network: Network, name: string, objectClass: ObjectClass, env: () => unknown) {
     this.name = name;
@@ -227,8 +226,8 @@ export class SimulatedObject {
   // Loss of memory
 
   #abortLater(reason: string): void {
-    if (this.#isAborted) return;
-    this.#isAborted = true;
+    if (this.#isResetting) return;
+    this.#isResetting = true;
     this.#network.world.schedule(this.#network.carrier, 0, `reset of ${this.name}`, () => this.crash(reason));
   }
 
@@ -260,7 +259,7 @@ export class SimulatedObject {
     this.#network.world.crash(this.machine);
     this.#instance = undefined;
     this.#background = 0;
-    this.#isAborted = false;
+    this.#isResetting = false;
   }
 }
 
@@ -317,9 +316,4 @@ function stubOf(object: SimulatedObject): unknown {
       },
     },
   );
-}
-
-/** The object whose code runs. */
-export function currentMachine(): Machine | undefined {
-  return place()?.machine;
 }

@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { ClientSocket } from "../../runtime/client-socket.ts";
 
 type Options = { readonly headers?: Record<string, string>; readonly handshakeTimeout?: number };
-type Done = (error?: Error) => void;
+type Callback = (error?: Error) => void;
 
 export class WebSocket extends EventEmitter {
   static readonly CONNECTING = 0;
@@ -37,10 +37,10 @@ export class WebSocket extends EventEmitter {
     return this.#socket.readyState;
   }
 
-  send(data: string | Uint8Array, options?: object | Done, done?: Done): void {
-    const onDone = typeof options === "function" ? (options as Done) : done;
+  send(data: string | Uint8Array, options?: object | Callback, onSent?: Callback): void {
+    const callback = typeof options === "function" ? (options as Callback) : onSent;
     if (this.readyState === WebSocket.OPEN) this.#socket.send(data);
-    if (onDone) queueMicrotask(() => onDone());
+    if (callback) queueMicrotask(() => callback());
   }
 
   /** Pings are answered by the other end's runtime. */
