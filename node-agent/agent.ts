@@ -105,11 +105,7 @@ export class Agent {
     });
     const { edgeUrl, hostToken } = options;
     this.#links = new Links({ ...this.#edge, edgeUrl, hostToken, admissionControl: this.#workers });
-    this.#tunnels = new Tunnels({
-      runtime: options.runtime,
-      timing: this.#timing,
-      refusalOf: (workerId) => this.#workers.tunnelRefusal(workerId),
-    });
+    this.#tunnels = this.#createTunnels();
     this.#presence = this.#createPresence();
     this.#sync = this.#createSync();
     this.#uploads = new ResultUploads({ ...this.#edge, ledger: this.#ledger });
@@ -196,6 +192,11 @@ export class Agent {
         this.#links.admissionChanged(endpointId);
       },
     });
+  }
+
+  #createTunnels(): Tunnels {
+    const refusalOf = (workerId: string) => this.#workers.tunnelRefusal(workerId);
+    return new Tunnels({ runtime: this.#options.runtime, timing: this.#timing, refusalOf });
   }
 
   #createEdgeContext(): EdgeContext {

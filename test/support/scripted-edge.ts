@@ -28,7 +28,7 @@ import {
 } from "../../src/contract/agent/log.ts";
 
 import { ARTIFACT_PATH, ScriptedArtifacts } from "./scripted-artifacts.ts";
-import { LINK_PATH, ScriptedLink } from "./scripted-link.ts";
+import { HOST_LINK_PATH, LINK_PATH, ScriptedLink } from "./scripted-link.ts";
 
 export const JOIN_TOKEN = "join-token";
 export const HOST_TOKEN = "host-token";
@@ -97,6 +97,8 @@ export class ScriptedEdge {
   readonly presences = new Map<string, WebSocket>();
   /** The link of the one load-balanced endpoint that a test has workers of. */
   readonly link = new ScriptedLink();
+  /** The link of the host, for tunnels. */
+  readonly hostLink = new ScriptedLink();
   /** Files of apps, with failures of their transfer. */
   readonly artifacts = new ScriptedArtifacts(() => this.#changed());
   readonly #presenceServer = new WebSocketServer({ noServer: true });
@@ -128,6 +130,7 @@ export class ScriptedEdge {
     this.#server = server;
     server.on("upgrade", (request, socket, head) => {
       if (this.#isOffline) return void socket.destroy();
+      if (request.url === HOST_LINK_PATH) return this.hostLink.accept(request, socket, head);
       if (LINK_PATH.test(request.url ?? "")) return this.link.accept(request, socket, head);
       if (!this.behaviour.supportsPresence) return void socket.end("HTTP/1.1 404 Not Found\r\n\r\n");
       if (request.headers.authorization !== `Bearer ${HOST_TOKEN}`)
@@ -159,6 +162,7 @@ export class ScriptedEdge {
     this.#server.closeAllConnections();
     for (const presence of this.presences.values()) presence.terminate();
     this.link.drop();
+    this.hostLink.drop();
     await closed;
   }
 
@@ -241,6 +245,7 @@ export class ScriptedEdge {
     this.#isOffline = true;
     this.#server.closeAllConnections();
     this.link.drop();
+    this.hostLink.drop();
     for (const presence of this.presences.values()) presence.terminate();
   }
 

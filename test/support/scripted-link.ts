@@ -33,11 +33,15 @@ import {
 import { LINK_WINDOW_BYTES } from "../../src/link/link-window.ts";
 
 export const LINK_TOKEN = "host-token";
+/** Of the link that carries the tunnels of a host. */
+export const HOST_LINK_PATH = "/agent/v1/host/link";
 export const LINK_PATH = /^\/agent\/v1\/(?:endpoints|pods)\/([^/]+)\/link$/;
 
 const encoder = new TextEncoder();
 const bytesOf = (value: unknown) => encoder.encode(JSON.stringify(value));
 const json = (payload: Uint8Array): unknown => JSON.parse(Buffer.from(payload).toString());
+
+const REQUEST: RequestHead = { kind: "http", method: "GET", target: "/", headers: [["Host", "app"]] };
 
 /** One request, as the edge sees it. */
 export class ScriptedStream {
@@ -51,6 +55,9 @@ export class ScriptedStream {
   reset: Reset | undefined;
   closed: Close | undefined;
   keeps = true;
+  /** Called with what comes, when it comes. */
+  onHead: () => void = () => {};
+  onMessagePiece: (type: number, isLast: boolean, bytes: Buffer) => void = () => {};
   /** Gives credit for what comes at once. */
   isReading = true;
   /** What the agent may send, and what may be sent to it. */
@@ -133,11 +140,16 @@ export class ScriptedStream {
   take({ type, flags, payload }: Frame): void {
     if (this.isOver && type !== FRAME.CREDIT && this.closed === undefined)
       this.#violate("goes on after its end");
-    if (type === FRAME.HEAD) this.head = responseHeadSchema.parse(json(payload));
+    if (type === FRAME.HEAD) this.#takeHead(payload);
     else if (type === FRAME.RESET) this.reset = resetSchema.parse(json(payload));
     else if (type === FRAME.CLOSE) this.closed = closeSchema.parse(json(payload));
     else if (type === FRAME.CREDIT) this.open += decodeCredit(payload) ?? 0;
     else this.#takeBytes(type, flags, payload);
+  }
+
+  #takeHead(payload: Uint8Array): void {
+    this.head = responseHeadSchema.parse(json(payload));
+    this.onHead();
   }
 
   #takeBytes(type: number, flags: number, payload: Uint8Array): void {
@@ -148,6 +160,7 @@ export class ScriptedStream {
     if (this.credit < 0) this.#violate("sends without credit");
     this.receivedBytes += byteLength;
     const isLast = (flags & (FLAG_END | FLAG_FIN)) !== 0;
+    if (type !== FRAME.DATA) this.onMessagePiece(type, isLast, Buffer.from(payload));
     if (this.keeps && byteLength > 0) this.pieces.push({ type, isLast, bytes: Buffer.from(payload) });
     if (type === FRAME.DATA && (flags & FLAG_END) !== 0) this.isEnded = true;
     else if (this.isReading && byteLength > 0) this.read(byteLength);
@@ -222,21 +235,19 @@ export class ScriptedLink {
     head: Partial<RequestHead> = {},
     body?: Uint8Array | "follows",
   ): ScriptedStream {
+    return this.open(target, { ...REQUEST, ...head }, body);
+  }
+
+  /** The same with any head. */
+  open(target: string | OpenTarget, head: object, body?: Uint8Array | "follows"): ScriptedStream {
     this.#newest += 1;
     const stream = new ScriptedStream(this, this.#newest);
     this.#streams.set(this.#newest, stream);
-    const whole: RequestHead = {
-      kind: "http",
-      method: "GET",
-      target: "/",
-      headers: [["Host", "app"]],
-      ...head,
-    };
     const open: Frame = {
       type: FRAME.OPEN,
       flags: body === undefined ? FLAG_END : 0,
       stream: stream.number,
-      payload: encodeOpen(typeof target === "string" ? { workerId: target } : target, bytesOf(whole)),
+      payload: encodeOpen(typeof target === "string" ? { workerId: target } : target, bytesOf(head)),
     };
     if (body === undefined || body === "follows") this.send(open);
     else this.send(open, { type: FRAME.DATA, flags: FLAG_END, stream: stream.number, payload: body });
