@@ -146,8 +146,10 @@ export class Agent {
     this.#stopping.abort();
     this.#inventory.stop();
     this.#telemetry.stop();
-    if (removeWorkers) await this.#workers.removeAll();
-    else await this.#workers.detach();
+    if (removeWorkers) {
+      await this.#workers.removeAll();
+      await this.#options.runtime.followClusters(undefined);
+    } else await this.#workers.detach();
     await this.#server.close();
     await this.#metricsServer?.close();
     await this.#logs.close(this.#timing.logFlushMs);
@@ -195,8 +197,8 @@ export class Agent {
   }
 
   #createTunnels(): Tunnels {
-    const refusalOf = (workerId: string) => this.#workers.tunnelRefusal(workerId);
-    return new Tunnels({ runtime: this.#options.runtime, timing: this.#timing, refusalOf });
+    const rejectionOf = (workerId: string) => this.#workers.tunnelRejection(workerId);
+    return new Tunnels({ runtime: this.#options.runtime, timing: this.#timing, rejectionOf });
   }
 
   #createEdgeContext(): EdgeContext {
@@ -230,7 +232,10 @@ export class Agent {
       telemetry: () => this.#telemetry.latest(),
       isBusy: () => this.#ledger.hasAny(),
       presence: () => this.#presence.id,
-      apply: (assignments) => this.#workers.apply(assignments),
+      apply: (assignments, { clusterNetwork }) => {
+        void this.#options.runtime.followClusters(clusterNetwork);
+        this.#workers.apply(assignments);
+      },
       onConnected: () => this.#options.onConnected?.(),
       onReply: (reply) => this.#replied(reply),
     });

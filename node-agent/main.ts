@@ -1,6 +1,6 @@
 import { DISK_RESERVE_DEFAULT_GB } from "./disk/disk-space.ts";
 import { errorMessage } from "../src/std/errors.ts";
-import { isIP } from "node:net";
+import { isIP, isIPv4 } from "node:net";
 import { hostname } from "node:os";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DATA_CENTERS } from "../src/catalog/data-centers.ts";
@@ -107,6 +107,14 @@ program
       .argParser(readPortRange)
       .default(PUBLIC_PORTS_DEFAULT, `${PUBLIC_PORTS_DEFAULT.first}-${PUBLIC_PORTS_DEFAULT.last}`),
   )
+  .addOption(
+    new Option(
+      "--cluster-address <address>",
+      "IPv4 address of this machine at which other hosts reach it: pods of clusters on several hosts reach each other",
+    )
+      .env("EDGERUN_CLUSTER_ADDRESS")
+      .argParser(readIPv4),
+  )
   .option("--create-volumes", "make a network volume here when a worker wants one that is not there", false)
   .addOption(
     new Option(
@@ -149,6 +157,11 @@ function readAddress(text: string): string {
   const address = text.trim();
   if (isIP(address) !== 0 || /^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/.test(address)) return address;
   throw new InvalidArgumentError("Give an IP address or a host name, without a port.");
+}
+
+function readIPv4(text: string): string {
+  if (isIPv4(text.trim())) return text.trim();
+  throw new InvalidArgumentError("Give an IPv4 address of this machine, such as 10.1.2.3.");
 }
 
 function readPortRange(text: string): PortRange {

@@ -12,6 +12,7 @@ import {
   removeJoinTokenFile,
 } from "./edge/host-credential.ts";
 import { readInventory } from "./gpu/inventory.ts";
+import { interfaceOf } from "./core/interfaces.ts";
 import { type AgentLog, createLog } from "./core/log.ts";
 import { EXIT_FATAL, Failure } from "../src/std/failure.ts";
 import { areOnOneDisk } from "./disk/disk-space.ts";
@@ -62,6 +63,8 @@ export type RunSettings = {
   /** Address at which clients reach published ports of pods; absent: none are published. */
   readonly publicAddress?: string;
   readonly publicPorts: PortRange;
+  /** Address at which the other hosts of the account reach pods of clusters; absent: they do not. */
+  readonly clusterAddress?: string;
   readonly metricsPort?: number;
   readonly metricsAddress: string;
 };
@@ -86,9 +89,18 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   const volumes = new Volumes({ directory: settings.volumes, createsMissing: settings.createVolumes });
   const { simulateGpus, desktop: isDesktop, dataCenter: dataCenterId } = settings;
   const simulatedPerTier = isDesktop ? DESKTOP_GPUS_PER_TIER : undefined;
-  const { publicAddress, publicPorts } = settings;
+  const { publicAddress, publicPorts, clusterAddress } = settings;
+  const clusters = () => clusterOffer(settings, runtimeKind);
   const gpuFacts = { simulateGpus, simulatedPerTier };
-  const facts = { runtimeKind, ...gpuFacts, diskDirectory, dataCenterId, volumes, publicAddress };
+  const facts = {
+    runtimeKind,
+    ...gpuFacts,
+    diskDirectory,
+    dataCenterId,
+    volumes,
+    publicAddress,
+    clusters,
+  };
   const read = (): Promise<Inventory> => readInventory(facts);
   const inventory = await read();
   const desktopGpus = isDesktop && runtimeKind === "docker" ? await readDesktopGpus() : [];
@@ -109,6 +121,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
     isStateBesideImages: await areOnOneDisk(diskDirectory, settings.state),
     desktop: isDesktop ? new Desktop(desktopGpus) : undefined,
     ...(settings.network !== undefined && { networkName: settings.network }),
+    clusterAddress,
     allowedNetworks: settings.allowNetwork,
     isOpenNetworkAllowed: settings.allowOpenNetwork,
     allowedRegistries: settings.allowRegistry,
@@ -139,6 +152,16 @@ export async function runAgent(settings: RunSettings): Promise<number> {
   if (reason !== "unauthorized") return 0;
   await setCredentialAside(settings.state);
   throw await unauthorizedError(settings);
+}
+
+/** Pods of clusters reach each other where rules keep others from them; those of other hosts while it has its address. */
+function clusterOffer(
+  { desktop, allowOpenNetwork, clusterAddress }: RunSettings,
+  kind: RuntimeKind,
+): Pick<Inventory, "canJoinClusters" | "clusterAddress"> {
+  if (kind !== "docker" || process.getuid?.() !== 0 || desktop || allowOpenNetwork) return {};
+  const isHere = clusterAddress !== undefined && interfaceOf(clusterAddress) !== null;
+  return { canJoinClusters: true, ...(isHere && { clusterAddress }) };
 }
 
 /** A network that was named for this agent alone is not needed any longer. */

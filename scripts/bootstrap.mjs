@@ -29,6 +29,7 @@ const COMMANDS = {
   package: ["scripts/package.ts"],
   structure: ["scripts/structure.ts"],
   mutants: ["scripts/mutants.ts"],
+  simulate: ["test/simulation/main.ts"],
   format: ["node_modules/oxfmt/bin/oxfmt"],
 };
 

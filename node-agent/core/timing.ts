@@ -59,6 +59,8 @@ export type Timing = {
   readonly tunnelResumeMs: number;
   /** A connection of a tunnel is closed after this time, and its client resumes the tunnel. */
   readonly tunnelRenewalMs: number;
+  /** Time for the image of a pod to start sshd and Jupyter itself. */
+  readonly podServicesMs: number;
   /** Time between two looks at what the container of a pod uses. */
   readonly podUseMs: number;
   readonly edgeRetryBaseMs: number;
@@ -93,6 +95,7 @@ export const TIMING: Timing = {
   linkRefusedMs: 60_000,
   tunnelResumeMs: TUNNEL_RESUME_MS,
   tunnelRenewalMs: TUNNEL_RENEWAL_MS,
+  podServicesMs: 8_000,
   podUseMs: 15_000,
   edgeRetryBaseMs: 250,
   edgeRetryCapMs: 15_000,

@@ -26,7 +26,7 @@ export type SyncLoopOptions = EdgeContext & {
   readonly isBusy: () => boolean;
   /** What vouches for this host between two syncs; null while nothing does. */
   readonly presence: () => string | null;
-  readonly apply: (assignments: readonly Assignment[]) => void;
+  readonly apply: (assignments: readonly Assignment[], reply: SyncReply) => void;
   readonly onConnected: () => void;
   /** Hears every reply. */
   readonly onReply?: (reply: SyncReply) => void;
@@ -161,7 +161,7 @@ export class SyncLoop {
     if (sync.number > this.#appliedNumber || reply.revision > this.#appliedRevision) {
       this.#appliedNumber = Math.max(sync.number, this.#appliedNumber);
       this.#appliedRevision = reply.revision;
-      this.#options.apply(reply.assignments);
+      this.#options.apply(reply.assignments, reply);
     }
     if (this.#isConnected) return;
     this.#isConnected = true;

@@ -27,6 +27,8 @@ export type InventoryRequest = {
   readonly volumes?: Volumes;
   /** Address at which clients reach published ports of pods. */
   readonly publicAddress?: string | undefined;
+  /** What it offers to pods of clusters at this moment. */
+  readonly clusters?: () => Pick<Inventory, "canJoinClusters" | "clusterAddress">;
 };
 
 /** What this host offers at this moment. */
@@ -45,6 +47,7 @@ export async function readInventory(request: InventoryRequest): Promise<Inventor
     ...(cudaVersion !== undefined && { cudaVersion }),
     ...(request.publicAddress !== undefined && { publicAddress: request.publicAddress }),
     ...(networkVolumeIds !== undefined && { networkVolumeIds }),
+    ...request.clusters?.(),
   };
 }
 

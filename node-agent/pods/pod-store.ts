@@ -65,8 +65,11 @@ export class PodStore {
     const ports = await this.#choosePorts(podId, pod);
     this.#options.journal.savePodPorts(podId, ports);
     const volumePath = pod.volumeInGb > 0 ? await this.#makeVolume(podId) : null;
-    const { volumeInGb, volumeMountPath } = pod;
-    return { ports, listenAddress: this.#listenAddress, volumePath, volumeInGb, volumeMountPath };
+    const { volumeInGb, volumeMountPath, clusterAddress } = pod;
+    return {
+      ...{ ports, listenAddress: this.#listenAddress, volumePath, volumeInGb, volumeMountPath },
+      ...(clusterAddress !== undefined && { clusterAddress }),
+    };
   }
 
   /** Something else may have taken its ports: the next start chooses others. */

@@ -30,7 +30,12 @@ export async function chooseRuntime(
 
 export type RuntimeSettings = Pick<
   DockerRuntimeOptions,
-  "networkName" | "allowedNetworks" | "isOpenNetworkAllowed" | "allowedRegistries" | "desktop"
+  | "networkName"
+  | "clusterAddress"
+  | "allowedNetworks"
+  | "isOpenNetworkAllowed"
+  | "allowedRegistries"
+  | "desktop"
 > & {
   readonly hostId: string;
   readonly stateDir: string;

@@ -17,7 +17,7 @@ export type TunnelsOptions = {
   readonly runtime: Pick<Runtime, "exec" | "connect">;
   readonly timing: Pick<Timing, "tunnelResumeMs" | "tunnelRenewalMs">;
   /** Why nobody may enter the worker's container now, a message for users; null where one may. */
-  readonly refusalOf: (workerId: string) => string | null;
+  readonly rejectionOf: (workerId: string) => string | null;
 };
 
 type Opening = OpenedStream & { readonly request: TunnelHead };
@@ -72,8 +72,8 @@ export class Tunnels implements StreamOpener {
 
   #create({ channel, target, request }: Opening): LinkStream | null {
     const { workerId, port } = target;
-    const refusal = this.#options.refusalOf(workerId);
-    if (refusal !== null) channel.fail("worker_gone", refusal);
+    const rejection = this.#options.rejectionOf(workerId);
+    if (rejection !== null) channel.fail("worker_gone", rejection);
     else if (this.#tunnels.has(request.tunnelId)) channel.fail("protocol", "The tunnel is being opened.");
     else if (this.#countOf(workerId) >= CONTAINER_TUNNELS_MAX)
       channel.fail("worker_failed", tooMany(workerId));

@@ -133,7 +133,7 @@ export class Workers implements AdmissionControl {
   // Tunnels
 
   /** Why nobody may enter the worker's container now, a message for users; null where one may. */
-  tunnelRefusal(workerId: string): string | null {
+  tunnelRejection(workerId: string): string | null {
     const worker = this.#workers.get(workerId);
     if (!worker) return `The host does not run ${workerId} any more.`;
     if (worker.isFrozen)

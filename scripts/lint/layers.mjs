@@ -224,6 +224,7 @@ export const LAYERS = {
   "cli/terminal": ["cli/core"],
   "cli/service": [...SHARED, "cli/core"],
   "cli/configuration": [...SHARED, "cli/core", "cli/service", "cli/project"],
+  "cli/tunnel": [...SHARED, "cli/core", "cli/terminal", "cli/service", "cli/configuration"],
   "cli/project": [...SHARED, "cli/core", "standalone"],
   "cli/discovery": [...SHARED, "cli/core"],
   "cli/manifest": [...SHARED, "cli/core", "cli/discovery"],

@@ -1,5 +1,6 @@
 /** Requests for workers or pods: each gets a stream on the link of its host. */
 import { BoundedMap } from "../domain/limits/bounded-map.ts";
+import { encodeCredit, FRAME } from "../link/link-frame.ts";
 import type { Reset, ResetReason } from "../link/link-messages.ts";
 import { LINK_WINDOW_BYTES, LINK_WINDOWS_BUDGET_BYTES, WindowBudget } from "../link/link-window.ts";
 import { type HttpReply, HttpStream } from "./http-stream.ts";
@@ -17,13 +18,15 @@ export type UpgradeReply = NoWorker | Exclude<HttpReply, { readonly kind: "retur
 export type Target = { readonly kind: "target"; readonly workerId: string; readonly link: Link };
 
 /** Workers that refused a request, and why. */
-export type Refusals = ReadonlyMap<string, ForwardFailure>;
+export type Rejections = ReadonlyMap<string, ForwardFailure>;
 
 export type ForwarderParts = {
   readonly streams: Streams;
   readonly sockets: Sockets;
   /** Chooses a worker, other than those that refused the request. */
-  readonly choose: (call: UpgradeCall, refused: Refusals) => Target | NoWorker | ForwardFailure;
+  readonly choose: (call: UpgradeCall, refused: Rejections) => Target | NoWorker | ForwardFailure;
+  /** Bytes that the agent may have on their way to one WebSocket; LINK_WINDOW_BYTES unless it is given. */
+  readonly socketWindowBytes?: number;
 };
 
 type Placed = { readonly kind: "placed"; readonly link: Link; readonly request: PlacedRequest };
@@ -73,7 +76,7 @@ export class Forwarder {
     if (!this.#parts.streams.break(requestId, reset)) this.#aborted.set(requestId, reset);
   }
 
-  #place(call: UpgradeCall, refused: Refusals): Placed | NoWorker | ForwardFailure {
+  #place(call: UpgradeCall, refused: Rejections): Placed | NoWorker | ForwardFailure {
     const { requestId, port, receivedAt } = call;
     const aborted = this.#aborted.get(requestId);
     if (aborted) return { kind: "failed", ...aborted, workerId: null };
@@ -95,13 +98,15 @@ export class Forwarder {
   }
 
   #beginUpgrade({ link, request }: Placed, isNew: boolean): UpgradeStream {
-    const { streams, sockets } = this.#parts;
+    const { streams, sockets, socketWindowBytes = LINK_WINDOW_BYTES } = this.#parts;
     return streams.begin(link, request, isNew, (port) => {
       const http = new HttpStream(request, port, this.#budget);
       const attachment = { ...request, stream: port.id, hostId: link.hostId, open: LINK_WINDOW_BYTES };
       return new UpgradeStream(http, port, () => {
         const { client, stream } = sockets.open(attachment, port);
         port.become(stream);
+        const payload = encodeCredit(socketWindowBytes - LINK_WINDOW_BYTES);
+        if (socketWindowBytes > LINK_WINDOW_BYTES) port.send({ type: FRAME.CREDIT, flags: 0, payload });
         return client;
       });
     });

@@ -3,13 +3,14 @@
  * Nothing is stored: what must outlast its memory is attached to its sockets.
  */
 import { DurableObject } from "cloudflare:workers";
-import { Forwarder, type Refusals, type Target, type UpgradeCall } from "../forwarding/forwarder.ts";
+import { Forwarder, type Rejections, type Target, type UpgradeCall } from "../forwarding/forwarder.ts";
 import { LinkHandlers } from "../forwarding/link-handlers.ts";
 import { Links } from "../forwarding/links.ts";
 import type { ForwardFailure, NoWorker } from "../forwarding/messages.ts";
 import { Sockets } from "../forwarding/sockets.ts";
 import { Streams, type RequestRecord } from "../forwarding/streams.ts";
 import { readUpgradeCall, upgradeResponse } from "../forwarding/upgrade-call.ts";
+import { LINK_WINDOW_MAX_BYTES } from "../link/link-window.ts";
 import type { ResetReason } from "../link/link-messages.ts";
 
 /** Tunnels of a host at once. */
@@ -48,6 +49,7 @@ export class HostObject extends DurableObject<object> {
       streams,
       sockets,
       choose: (call, refused) => this.#choose(call, refused),
+      socketWindowBytes: LINK_WINDOW_MAX_BYTES, // files are copied over long ways
     });
     this.#handlers.recover(Date.now());
   }
@@ -68,7 +70,7 @@ export class HostObject extends DurableObject<object> {
   }
 
   /** The agent knows which containers run: one that cannot take the tunnel says why. */
-  #choose({ affinity }: UpgradeCall, refused: Refusals): Target | NoWorker | ForwardFailure {
+  #choose({ affinity }: UpgradeCall, refused: Rejections): Target | NoWorker | ForwardFailure {
     if (this.#streams.count >= HOST_TUNNELS_MAX) return { kind: "overloaded", limit: HOST_TUNNELS_MAX };
     const [link] = this.#links.all;
     if (!link || affinity === null) return { kind: "wait", detail: "The agent of the host has no link." };

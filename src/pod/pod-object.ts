@@ -3,7 +3,7 @@
  * stored: what must outlast its memory is attached to its sockets.
  */
 import { DurableObject } from "cloudflare:workers";
-import { Forwarder, type Refusals, type Target } from "../forwarding/forwarder.ts";
+import { Forwarder, type Rejections, type Target } from "../forwarding/forwarder.ts";
 import { LinkHandlers } from "../forwarding/link-handlers.ts";
 import { Links } from "../forwarding/links.ts";
 import type { ForwardCall, ForwardReply, NoWorker } from "../forwarding/messages.ts";
@@ -69,7 +69,7 @@ export class PodObject extends DurableObject<object> {
   }
 
   /** The agent reports the pod as its only worker while the container runs. */
-  #choose(refused: Refusals): Target | NoWorker {
+  #choose(refused: Rejections): Target | NoWorker {
     if (this.#streams.count >= POD_REQUESTS_MAX) return { kind: "overloaded", limit: POD_REQUESTS_MAX };
     for (const link of this.#links.all) {
       const [workerId] = link.workers;

@@ -44,7 +44,7 @@ export class TunnelChannel {
   // Outwards: messages that are not consumed, the first of which has the number #base.
   #kept: { readonly message: TunnelMessage; readonly bytes: number }[] = [];
   #base = 0;
-  #keptBytes = 0;
+  #unconsumedBytes = 0;
   // Inwards.
   #received = 0;
   #receivedBytes = 0;
@@ -57,7 +57,7 @@ export class TunnelChannel {
 
   /** Nothing should be sent until `onDrain`. */
   get isFull(): boolean {
-    return this.#keptBytes + RESERVE_BYTES > TUNNEL_WINDOW_BYTES;
+    return this.#unconsumedBytes + RESERVE_BYTES > TUNNEL_WINDOW_BYTES;
   }
 
   /** The other side has consumed all that was sent. */
@@ -69,7 +69,7 @@ export class TunnelChannel {
   send(message: TunnelMessage): void {
     const bytes = bytesOf(message);
     this.#kept.push({ message, bytes });
-    this.#keptBytes += bytes;
+    this.#unconsumedBytes += bytes;
     if (this.#isResumed) this.#carrier?.send(message);
   }
 
@@ -123,7 +123,7 @@ export class TunnelChannel {
     if (count < 0 || count > this.#kept.length) return "ACK does not fit what was sent.";
     const wasFull = this.isFull;
     this.#base = consumed;
-    for (const { bytes } of this.#kept.splice(0, count)) this.#keptBytes -= bytes;
+    for (const { bytes } of this.#kept.splice(0, count)) this.#unconsumedBytes -= bytes;
     if (wasFull && !this.isFull) this.#options.onDrain();
     return undefined;
   }

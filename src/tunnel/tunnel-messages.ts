@@ -28,7 +28,10 @@ export const TUNNEL_RESUME_MS = 60_000;
 /** The agent closes connections of this age with TUNNEL_CLOSE.renew: resuming checks the key again. */
 export const TUNNEL_RENEWAL_MS = 15 * 60_000;
 
-/** Close codes beside those of WebSockets. 1000: the tunnel is over, as is said by its last message. */
+/**
+ * Close codes beside those of WebSockets. 1000: the tunnel is over, as is said by its last message. Any other one (such
+ * as 1013 of the edge, when more is on its way than it keeps) is a lost connection: resume after a moment.
+ */
 export const TUNNEL_CLOSE = {
   over: 1000,
   /** The client violated the protocol; the tunnel is over. */

@@ -10,6 +10,7 @@ import { execa } from "execa";
 import getPort from "get-port";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { ensureNodeImage } from "../../scripts/images/node-image.ts";
+import { arrivalChain } from "../../node-agent/runtime/network/cluster-rules.ts";
 import { bridgeName, forwardChain, inputChain } from "../../node-agent/runtime/network/firewall-rules.ts";
 import { DockerRuntime, type DockerRuntimeOptions } from "../../node-agent/runtime/docker/docker-runtime.ts";
 import type { WorkerSpec } from "../../node-agent/runtime/interface/runtime.ts";
@@ -105,12 +106,15 @@ function named(host: string, port: number): readonly Target[] {
 }
 
 /** Takes the protection away until the next look of the agent. */
-async function openRules(bridge: string): Promise<void> {
-  const chains = [
-    ["filter", inputChain(bridge)],
-    ["filter", forwardChain(bridge)],
-    ["security", forwardChain(bridge)],
-  ] as const;
+async function openRules(...bridges: readonly string[]): Promise<void> {
+  const chains = bridges.flatMap(
+    (bridge) =>
+      [
+        ["filter", inputChain(bridge)],
+        ["filter", forwardChain(bridge)],
+        ["security", forwardChain(bridge)],
+      ] as const,
+  );
   for (const [table, chain] of chains) {
     for (const tool of ["iptables", "ip6tables"]) {
       await execa(tool, ["-w", "-t", table, "-I", chain, "1", "-j", "ACCEPT"]);
@@ -269,6 +273,68 @@ describe.runIf(hasDocker && isRoot)("a hostile container", () => {
 
       await openRules(world.bridge);
       expect(await reach(other, targets)).toEqual(answersOf(targets, "reached"));
+    });
+
+    test("the pods of its own cluster at all ports, and not those of another, nor their bridge", async ({
+      expect,
+    }) => {
+      await inTurn("clusters", async () => {
+        await using world = await openWorld();
+        const addresses = { own: "198.19.5.5", peer: "198.19.77.1", other: "198.19.9.9" };
+        const ports = [await freePort(), await freePort()];
+        await using _open = await listen([{ protocol: "tcp", host: "0.0.0.0", port: ports[0] ?? 0 }]);
+        await world.runtime.admit(await freePort());
+        await world.runtime.followClusters({
+          ...{ network: "198.19.0.0/16", gateway: "198.19.0.1" },
+          clusters: [
+            { clusterId: "a", local: [addresses.own, addresses.peer], remote: [] },
+            { clusterId: "b", local: [addresses.other], remote: [] },
+          ],
+        });
+        const command = [...NODE_SCRIPT, await readFile(LISTENER, "utf8")];
+        const listeners = ports.flatMap((port) => bothProtocols("0.0.0.0", port));
+        const open = async (clusterAddress: string): Promise<string> => {
+          const worker = await world.start({
+            dockerArgs: JSON.stringify({ cmd: command }),
+            env: { LISTENERS: JSON.stringify(listeners) },
+            pod: { ...POD, clusterAddress },
+          });
+          await printed(expect, world.runtime, worker, "listening");
+          return worker;
+        };
+        const [own, , other] = [
+          await open(addresses.own),
+          await open(addresses.peer),
+          await open(addresses.other),
+        ];
+        const worker = await world.start();
+        const at = (host: string) =>
+          ports.flatMap((port) => named(host, port).map((one) => ({ ...one, name: `${one.name} ${port}` })));
+        const peer = at(addresses.peer);
+        expect(await reach(own, peer)).toEqual(answersOf(peer, "reached"));
+        const closed = at(addresses.own);
+        for (const stranger of [other, worker])
+          expect(await probe(stranger, closed)).toEqual(answersOf(closed, denied));
+        const beyond = ["198.19.0.1", world.gateway, addresses.other].flatMap((host) =>
+          named(host, ports[0] ?? 0),
+        );
+        expect(await probe(own, beyond)).toEqual(answersOf(beyond, denied));
+
+        const bridge = bridgeName(`${world.options.networkName}-clusters`);
+        await openRules(world.bridge, bridge);
+        for (const table of ["filter", "security"])
+          await execa("iptables", ["-w", "-t", table, "-I", arrivalChain(bridge), "1", "-j", "ACCEPT"]);
+        expect(await reach(other, closed)).toEqual(answersOf(closed, "reached"));
+        await world.runtime.followClusters(undefined); // in use: it stays
+        for (const { workerId } of await world.runtime.list()) await world.runtime.remove(workerId);
+        await world.runtime.followClusters(undefined);
+        const { stdout: networks } = await execa("docker", ["network", "ls", "--format", "{{.Name}}"]);
+        expect(networks).not.toContain(`${world.options.networkName}-clusters`);
+        for (const table of ["filter", "nat", "security"]) {
+          const { stdout: rules } = await execa("iptables", ["-w", "-t", table, "-S"]);
+          expect(rules).not.toContain(bridge);
+        }
+      });
     });
 
     test("the Internet, but no metadata service and no private network", async ({ expect }) => {

@@ -7,7 +7,7 @@ import { beforeAll, describe, test } from "vitest";
 import type { AssignedPod, Assignment, WorkerReport } from "../../src/contract/agent/agent.ts";
 import { assignment } from "../support/agent-fixture.ts";
 import { ContainerHost } from "../support/container-host.ts";
-import { isDockerAvailable } from "../support/docker.ts";
+import { ensureTestImage, isDockerAvailable } from "../support/docker.ts";
 import { ensureServerImage } from "../support/script-image.ts";
 import { inTurn } from "../support/turn.ts";
 
@@ -110,6 +110,42 @@ describe.runIf(hasDocker)("a pod", () => {
     expect(await call(port, "/env/RUNPOD_TCP_PORT_70000")).toBe(String(symmetric?.public));
     expect(report.container?.ports).toHaveLength(2); // an HTTP port is not published
     expect(await call(port, "/env/RUNPOD_WEBHOOK_GET_JOB")).toBe("");
+  });
+
+  test("that wants sshd gets it where its image has the program and has not started it", async ({
+    expect,
+  }) => {
+    await using host = await ContainerHost.start({}, { podServicesMs: 100 }, { publicAddress: "127.0.0.1" });
+    // A program in the place of sshd: it shows what it found.
+    const sshd = `#!/bin/sh
+cp ~/.ssh/authorized_keys ~/.ssh/environment /workspace/
+echo "$@" > /workspace/sshd
+`;
+    const install = "busybox --install -s /bin; mkdir -p /usr/sbin /root";
+    const write = 'printf %s "$SSHD" > /usr/sbin/sshd; chmod 755 /usr/sbin/sshd';
+    const start = `${install}; ${write}; exec httpd -f -p 8000 -h /workspace`;
+    const one = pod(
+      { services: ["ssh", "jupyter"] },
+      {
+        imageName: await inTurn("images", () => ensureTestImage(docker)),
+        dockerArgs: JSON.stringify({ entrypoint: [], cmd: ["sh", "-c", start] }),
+        env: {
+          PUBLIC_KEY: "ssh-ed25519 AAAA one\nssh-ed25519 BBBB two",
+          SSHD: sshd,
+          GREETING: "hello",
+          HOME: "/root",
+        },
+      },
+    );
+    const port = portOf(await run(host, one));
+    const { edge } = host.fixture;
+    const said = (text: string) =>
+      edge.logLines({ source: "system" }).some(({ line }) => line.includes(text));
+    await edge.until(() => (said("Started ssh on port 22") && said("has no jupyter")) || undefined);
+    await edge.until(async () => (await call(port, "/sshd")) !== "absent" || undefined);
+    expect(await call(port, "/authorized_keys")).toBe("ssh-ed25519 AAAA one\nssh-ed25519 BBBB two\n");
+    expect((await call(port, "/environment")).split("\n")).toContain("GREETING=hello");
+    expect(await call(port, "/sshd")).toContain("PermitUserEnvironment=yes");
   });
 
   test("keeps its ports and its volume over a new version, a stop and another agent", async ({ expect }) => {

@@ -29,12 +29,12 @@ class TunnelHost {
   readonly link: ScriptedLink;
   readonly tunnels: Tunnels;
   readonly links: Links;
-  refusal: string | null = null;
+  rejection: string | null = null;
 
   constructor(link: ScriptedLink, runtime: Runtime, timing: Partial<Timing>) {
     this.link = link;
     const whole = { ...TIMING, edgeRetryBaseMs: 20, edgeRetryCapMs: 50, ...timing };
-    this.tunnels = new Tunnels({ runtime, timing: whole, refusalOf: () => this.refusal });
+    this.tunnels = new Tunnels({ runtime, timing: whole, rejectionOf: () => this.rejection });
     this.links = new Links({
       edgeUrl: link.url,
       hostToken: LINK_TOKEN,
@@ -225,9 +225,9 @@ export function describeTunnels(name: string, open: () => Promise<TunnelPlace>):
       expect((await link.open({ workerId }, head).over()).reset?.reason).toBe("tunnel_gone");
       const other = link.open({ workerId, port: 22 }, { ...head, isResumed: false });
       expect((await other.over()).reset?.reason).toBe("protocol");
-      host.refusal = "The worker is on standby.";
+      host.rejection = "The worker is on standby.";
       const refused = link.open({ workerId }, { ...head, isResumed: false });
-      expect((await refused.over()).reset).toEqual({ reason: "worker_gone", detail: host.refusal });
+      expect((await refused.over()).reset).toEqual({ reason: "worker_gone", detail: host.rejection });
       expect(link.asked).toHaveLength(1);
     });
 

@@ -443,6 +443,20 @@ describe.each(FILES.map((name, index) => ({ name, index })))("from $name", ({ in
   });
 });
 
+test("the key of the environment gets the permission shell, and no other key does", async ({ expect }) => {
+  const database = emptyDatabase();
+  const before = FILES.indexOf("0013_shell-permission.sql");
+  await migrate(database, before);
+  await seed(database, before - 1);
+  await database.prepare("UPDATE api_key SET is_root = 1 WHERE id = 'k2'").run();
+  await migrate(database);
+  const keys = await drizzle(database.bindings, { schema }).select().from(schema.apiKey);
+  expect(keys.map(({ id, permissions }) => [id, permissions])).toEqual([
+    ["k1", { graphql: "write", endpoints: "write" }],
+    ["k2", { graphql: "write", endpoints: "write", shell: true }],
+  ]);
+});
+
 test("there are rows for every table", async ({ expect }) => {
   const names = ((await newSchema) as { type: string; name: string }[])
     .filter(({ type, name }) => type === "table" && !name.startsWith("sqlite_"))

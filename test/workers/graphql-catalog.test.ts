@@ -203,6 +203,8 @@ describe("stock", () => {
     expect(await offerOf("NVIDIA L4", { gpuCount: 5 })).toMatchObject({ stockStatus: null, minVcpu: null });
     const { gpuTypes } = await ask('{ gpuTypes(input: { id: "NVIDIA L4" }) { maxGpuCount } }');
     expect(gpuTypes).toEqual([{ maxGpuCount: 4 }]);
+    const ofClusters = await ask("{ gpuTypes(input: { cluster: true }) { id } }");
+    expect(ofClusters.gpuTypes).toEqual([{ id: "NVIDIA L4" }]);
   });
 
   test("a GPU that a worker has is not free, and what is free is known within seconds", async ({

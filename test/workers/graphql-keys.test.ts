@@ -5,6 +5,8 @@ import { hashKey } from "../../src/auth/digest.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { apiKey } from "../../src/db/schema.ts";
 import { codeOf, freshClient, post, savedEndpoint, type Answer, type Client } from "./graphql-client.ts";
+import { OWNER_PERMISSIONS } from "../../src/domain/accounts/permissions.ts";
+import { keyWith } from "./key-client.ts";
 import { passTime } from "./object.ts";
 import { holding, type Issue, issueAt } from "./message-facts.ts";
 
@@ -83,6 +85,10 @@ describe("creating", () => {
         "RESTRICTED",
         { graphql: "NONE", allEndpoints: "WRITE", endpoints: null, shell: false },
       ],
+      "permissions: { shell: false, graphql: READ }": [
+        "RESTRICTED",
+        { graphql: "READ", allEndpoints: "NONE", endpoints: null, shell: false },
+      ],
       [`permissions: { endpoints: [{ endpointId: "${id}", access: READ }] }`]: [
         "RESTRICTED",
         {
@@ -97,6 +103,27 @@ describe("creating", () => {
       const { data } = await create(client, `name: "k", ${fields}`);
       expect(data.createApiKey.apiKey).toMatchObject({ level, permissions });
     }
+  });
+
+  test("shell is given by a key that has it, and by no other", async ({ expect }) => {
+    const client = await freshClient();
+    const shell = 'name: "k", permissions: { graphql: WRITE, allEndpoints: WRITE, shell: true }';
+    expect(codeOf(await create(client, shell))).toBe("INSUFFICIENT_PERMISSION");
+    const key = await keyWith(client.accountId, OWNER_PERMISSIONS);
+    const send = async (query: string) =>
+      await post("/", JSON.stringify({ query }), { authorization: `Bearer ${key}` });
+    const { data } = await create({ send }, shell);
+    expect(data.createApiKey.apiKey).toMatchObject({ level: "ALL", permissions: { shell: true } });
+    const { data: all } = await create({ send }, 'name: "k", level: ALL');
+    expect(all.createApiKey.apiKey.permissions.shell).toBe(false);
+    const { id } = data.createApiKey.apiKey;
+    const narrowed = await send(`mutation { updateApiKey(input: { id: "${id}", level: ALL }) { level } }`);
+    expect(narrowed.errors).toBeUndefined();
+    const authorization = `Bearer ${data.createApiKey.token}`;
+    const query = `mutation { createApiKey(input: { ${shell} }) { token } }`;
+    expect(codeOf(await post("/", JSON.stringify({ query }), { authorization }))).toBe(
+      "INSUFFICIENT_PERMISSION",
+    );
   });
 
   test("what is ambiguous, empty or unknown is refused by name", async ({ expect }) => {

@@ -445,6 +445,43 @@ describe("pods", () => {
     expect((await client.send("{ myself { pods { id } } }")).data.myself.pods).toEqual([]);
   });
 
+  test("volumeMounts names its network volume, as networkVolumeId and volumeMountPath do", async ({
+    expect,
+  }) => {
+    await PodAgent.join(own);
+    const { data } = await client.send(
+      'mutation { createNetworkVolume(input: { name: "v", size: 10, dataCenterId: "US-KS-2" }) { id } }',
+    );
+    const { id } = data.createNetworkVolume;
+    const mount = `volumeId: "${id}", volumeType: NETWORK_VOLUME`;
+    const selection = "networkVolumeId volumeMountPath dataCenterId";
+    const pods = await Promise.all([
+      made("deployCpuPod", `imageName: "a:1", volumeMounts: [{ ${mount}, mountPath: "/data" }]`, selection),
+      made(
+        "podFindAndDeployOnDemand",
+        `imageName: "a:1", ${CARD}, volumeMountPath: "/own", volumeMounts: [{ ${mount} }]`,
+        selection,
+      ),
+      made("deployCpuPod", 'imageName: "a:1", volumeMounts: []', selection),
+    ]);
+    expect(pods).toEqual([
+      { networkVolumeId: id, volumeMountPath: "/data", dataCenterId: "US-KS-2" },
+      { networkVolumeId: id, volumeMountPath: "/own", dataCenterId: "US-KS-2" },
+      { networkVolumeId: null, volumeMountPath: "", dataCenterId: "US-KS-2" },
+    ]);
+    const refused: [mounts: string, issue: Issue][] = [
+      [`[{ ${mount} }, { ${mount} }]`, ["volumeMounts"]],
+      ['[{ volumeId: "g", volumeType: OBJECT_STORE_VOLUME }]', ["volumeMounts[0].volumeType"]],
+      [`[{ ${mount} }], networkVolumeId: "other"`, ["volumeMounts"]],
+      [`[{ ${mount}, mountPath: "relative" }]`, ["volumeMountPath"]],
+    ];
+    for (const [mounts, issue] of refused) {
+      const answer = await send("deployCpuPod", `imageName: "a:1", volumeMounts: ${mounts}`);
+      expect([mounts, codeOf(answer)]).toEqual([mounts, "INVALID_INPUT"]);
+      expect(answer.errors[0].message).toMatch(issueAt(...issue));
+    }
+  });
+
   test("what could never run is refused by field", async ({ expect }) => {
     const gpu = `imageName: "a:1", ${CARD}`;
     const rejections: [operation: string, input: string, issue: Issue][] = [

@@ -4,6 +4,8 @@
  * An entry whose GraphQL field or route does not exist is left out. One whose field exists must fit the schema.
  */
 
+import { POD_CARD } from "./pod-agent.ts";
+
 export type Noun =
   | "template"
   | "endpoint"
@@ -12,6 +14,8 @@ export type Noun =
   | "secret"
   | "registry"
   | "volume"
+  | "pod"
+  | "cluster"
   | "key"
   | "app"
   | "environment";
@@ -219,6 +223,36 @@ const VOLUMES = [
   ),
 ];
 
+const POD = { takes: [id("pod")] };
+const PODS = [
+  graphql(
+    { takes: [], makes: "pod" },
+    (_, mark) => `mutation { deployCpuPod(input: { name: "${mark}", imageName: "a:1", ports: "80/http",
+      env: [{ key: "K", value: "${mark}" }] }) { id name } }`,
+  ),
+  graphql(POD, ([pod]) => `{ pod(input: { podId: "${pod}" }) { id name env lastStatusChange machineId } }`),
+  graphql(
+    POD,
+    ([pod], mark) =>
+      `mutation { podEditJob(input: { podId: "${pod}", name: "${mark}", dockerArgs: "${mark}" }) { id name } }`,
+  ),
+  graphql(POD, ([pod]) => `mutation { podStop(input: { podId: "${pod}" }) { id desiredStatus } }`),
+  graphql(POD, ([pod]) => `mutation { podBidResume(input: { podId: "${pod}", bidPerGpu: 1 }) { id } }`),
+  http("POST", "/v1/pods", { takes: [id("template")] }, (mark, [templateId]) => ({
+    ...{ name: mark, computeType: "CPU", templateId },
+  })),
+  http("POST", "/v1/pods/*/restart", POD),
+  http("POST", "/v2/pods/*/action", POD, () => ({ action: "stop" })),
+  http("GET", "/v1/pod/*/logs", POD),
+  http("GET", "/v2/pods/*/logs", { ...POD, waits: true }),
+  http("GET", "/v1/billing/pods?podId=*", POD),
+  http("POST", "/v2/clusters", { takes: [], makes: "cluster" }, (mark) => ({
+    ...{ name: mark, type: "TRAINING", image: "a:1" },
+    compute: { gpuTypeId: POD_CARD, gpuCountPerPod: 1, podCount: 2 },
+  })),
+  http("GET", "/v2/clusters/*/pods", { takes: [id("cluster")] }),
+];
+
 const FLASH = [
   graphql(
     { takes: [], makes: "app" },
@@ -340,6 +374,9 @@ const REST = (
     ["/v1/templates", "template"],
     ["/v1/networkvolumes", "volume"],
     ["/v1/containerregistryauth", "registry"],
+    ["/v1/pods", "pod"],
+    ["/v2/pods", "pod"],
+    ["/v2/clusters", "cluster"],
     ["/v2/serverless", "endpoint"],
     ["/v2/templates", "template"],
     ["/v2/network-volumes", "volume"],
@@ -384,6 +421,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...ACCOUNT,
   ...SECRETS,
   ...VOLUMES,
+  ...PODS,
   ...FLASH,
   ...QUEUE,
   ...REST,

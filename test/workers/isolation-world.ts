@@ -1,6 +1,8 @@
 /** Accounts that share an edge, and a model of what each of them owns. */
 import { exports } from "cloudflare:workers";
 import { freshAccount } from "./accounts.ts";
+import { EdgeClient } from "./edge-client.ts";
+import { POD_HOST, PodAgent } from "./pod-agent.ts";
 import type { Call, Noun, Taken } from "./isolation-operations.ts";
 import { documentsOfCaller } from "./whole-account.ts";
 
@@ -32,8 +34,12 @@ export class Tenant {
     this.#key = account.key;
   }
 
+  /** With a host, on which its first pods run. */
   static async open(mark: string): Promise<Tenant> {
-    return new Tenant(mark, await freshAccount());
+    const account = await freshAccount();
+    const gpus = [...POD_HOST.gpus, ...POD_HOST.gpus].map((gpu, index) => ({ ...gpu, index }));
+    await PodAgent.join(new EdgeClient(account.key), { gpus });
+    return new Tenant(mark, account);
   }
 
   /** What must not be seen by others. */

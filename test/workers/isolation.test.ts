@@ -5,6 +5,7 @@
  *   MODEL_RUNS=1000 npx vitest run --project workers test/workers/isolation.test.ts
  *   MODEL_SEED=… MODEL_PATH=…   the same history again, as a failure names it
  */
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { parse, validate } from "graphql";
@@ -12,7 +13,7 @@ import { beforeEach, test, vi } from "vitest";
 import { managementSchema } from "../../src/graphql/schema.ts";
 import { OPERATIONS, type Operation } from "./isolation-operations.ts";
 import { neverWas, Tenant, wordFor, type Answer, type Thing } from "./isolation-world.ts";
-import { passTime } from "./object.ts";
+import { fleetObject, passTime } from "./object.ts";
 import { RUN_RETENTION_MS } from "../../src/domain/jobs/job-machine.ts";
 
 const TENANTS = 3;
@@ -92,9 +93,15 @@ class Scene {
       for (const operation of operations.filter(({ makes }) => makes !== undefined)) {
         const things = operation.takes.map(({ noun }) => tenant.of(noun)[0]);
         await this.#perform(tenant, operation, things);
+        must(
+          operation.makes !== undefined && tenant.of(operation.makes).length > 0,
+          `${operation.name} failed`,
+        );
       }
-      await tenant.look();
     }
+    passTime(BETWEEN_STEPS_MS);
+    await runDurableObjectAlarm(fleetObject()); // from now on all hosts are away, and nothing changes by itself
+    for (const tenant of this.#tenants) await tenant.look();
   }
 
   /** Whatever the caller does in its turn, all others have what they had, and it is shown nothing of theirs. */

@@ -14,6 +14,8 @@ const MOUNTS = [
   "/v2/x",
   "/lb/x",
   "/pods/x",
+  "/tunnels/x/exec",
+  "/tunnels/x/ports/x",
   "/v1",
   "/agent",
   "/artifacts",

@@ -493,7 +493,10 @@ describe("pods", () => {
       ...{ name: "train", image: "acme/app:1", args: "serve --port 80", env: { A: "1" }, status: "RUNNING" },
       ...{ actions: ["stop", "restart", "terminate"], template: null, dataCenterId: "US-KS-2" },
       mounts: { persistent: { size: 10, path: "/workspace" } },
-      ssh: { proxy: null, direct: { host: "203.0.113.7", port: 20_000, username: "root" } },
+      ssh: {
+        proxy: { host: `${id}.edgerun`, port: 22, username: "root" },
+        direct: { host: "203.0.113.7", port: 20_000, username: "root" },
+      },
       runtime: {
         ports: [
           { private: 22, public: 20_000, type: "tcp", ip: "203.0.113.7" },

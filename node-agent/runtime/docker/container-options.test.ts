@@ -23,6 +23,7 @@ const spec: WorkerSpec = {
 const settings: ContainerSettings = {
   hostId: "h1",
   networkName: "edgerun",
+  clusterNetworkName: "edgerun-clusters",
   hasRealGpus: true,
   pidsLimit: 100,
   cpuCount: 8,

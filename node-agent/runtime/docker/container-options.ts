@@ -51,6 +51,8 @@ const LOG_CONFIG = { Type: "json-file", Config: { "max-size": "10m", "max-file":
 export type ContainerSettings = {
   readonly hostId: string;
   readonly networkName: string;
+  /** Of pods of clusters. */
+  readonly clusterNetworkName: string;
   readonly hasRealGpus: boolean;
   /** The NVIDIA Container Toolkit of this host would load what a container names. */
   readonly clearsPreloads: boolean;
@@ -121,7 +123,25 @@ export function containerOptions(
       ...(share.artifact && spec.artifact && { [ARTIFACT_LABEL]: spec.artifact.sha256 }),
     },
     HostConfig: hostConfig(spec, settings, share),
+    ...ownAddress(spec, settings),
   };
+}
+
+/** The network that the container is in. */
+export function networkOf(
+  { pod }: Pick<WorkerSpec, "pod">,
+  { networkName, clusterNetworkName }: ContainerSettings,
+): string {
+  return pod?.clusterAddress === undefined ? networkName : clusterNetworkName;
+}
+
+function ownAddress(
+  { pod }: WorkerSpec,
+  { clusterNetworkName }: ContainerSettings,
+): Pick<Dockerode.ContainerCreateOptions, "NetworkingConfig"> {
+  const { clusterAddress: IPv4Address } = pod ?? {};
+  if (IPv4Address === undefined) return {};
+  return { NetworkingConfig: { EndpointsConfig: { [clusterNetworkName]: { IPAMConfig: { IPv4Address } } } } };
 }
 
 /** The types of the client are behind the API. */
@@ -143,7 +163,7 @@ function hostConfig(spec: WorkerSpec, settings: ContainerSettings, share: HostSh
     ShmSize: SHARED_MEMORY_BYTES,
     IpcMode: "private",
     CgroupnsMode: "private",
-    NetworkMode: settings.networkName,
+    NetworkMode: networkOf(spec, settings),
     RestartPolicy: { Name: "no" }, // C4
     LogConfig: LOG_CONFIG,
     ...publishedPorts(spec),

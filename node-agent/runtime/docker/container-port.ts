@@ -8,7 +8,7 @@ import type { NamespaceDialer } from "./namespace-dialer.ts";
 const CONNECT_LIMIT_MS = 10_000;
 
 export type ContainerPort = {
-  /** The container, read anew each time; null when it is gone. */
+  /** The container, read again each time; null when it is gone. */
   readonly find: () => Promise<Dockerode.ContainerInspectInfo | null>;
   readonly networkName: string;
   readonly port: number;

@@ -22,6 +22,8 @@ import { WorkerContainers } from "./worker-containers.ts";
 import { withTimeLimit } from "../daemon/docker-calls.ts";
 import { isQuotaUnsupported, startFailure } from "../daemon/docker-errors.ts";
 import { DockerImages, type ImageOptions } from "../images/docker-images.ts";
+import type { ClusterNetwork } from "../../../src/contract/agent/agent.ts";
+import { ClusterBridge } from "../network/cluster-bridge.ts";
 import { GuardedNetwork } from "../network/guarded-network.ts";
 import type { CommandRequest, RunningCommand } from "../interface/command.ts";
 import type { OutputReader } from "../interface/output.ts";
@@ -62,6 +64,8 @@ export type DockerRuntimeOptions = {
   readonly networkName?: string;
   /** IPv4 networks beyond the Internet that workers may reach. */
   readonly allowedNetworks?: readonly string[];
+  /** IPv4 address of this machine at which other hosts reach pods of clusters; absent: they do not. */
+  readonly clusterAddress?: string | undefined;
   /** Workers run also where nothing keeps them from the services of the host and its network. */
   readonly isOpenNetworkAllowed?: boolean;
   /** Registries that may be used although they are not on the Internet. */
@@ -96,6 +100,7 @@ export class DockerRuntime implements Runtime {
   readonly #settings: ContainerSettings;
   readonly #containers: WorkerContainers;
   readonly #network: GuardedNetwork;
+  readonly #clusters: ClusterBridge;
   readonly #disk: DiskWatch;
   readonly #dialer = new NamespaceDialer();
   readonly #volumes: Volumes | undefined;
@@ -117,6 +122,7 @@ export class DockerRuntime implements Runtime {
       hasRealGpus: options.hasRealGpus,
       clearsPreloads: options.clearsPreloads ?? false,
       networkName: options.networkName ?? NETWORK_NAME,
+      clusterNetworkName: `${options.networkName ?? NETWORK_NAME}-clusters`,
       pidsLimit: options.pidsLimit ?? PIDS_LIMIT,
       cpuCount: availableParallelism(),
     };
@@ -127,6 +133,15 @@ export class DockerRuntime implements Runtime {
     };
     const { diskCheckMs: intervalMs, log, images } = options;
     this.#network = new GuardedNetwork(this.#docker, network, log);
+    this.#clusters = new ClusterBridge(
+      this.#docker,
+      {
+        name: this.#settings.clusterNetworkName,
+        allowedNetworks: network.allowedNetworks,
+        clusterAddress: options.clusterAddress,
+      },
+      log,
+    );
     this.#disk = new DiskWatch(this.#docker, options.hostId, { intervalMs, log });
     this.#volumes = options.volumes;
     this.#desktop = options.desktop;
@@ -149,9 +164,14 @@ export class DockerRuntime implements Runtime {
     return this.#desktop?.agentAddress(gateway) ?? gateway;
   }
 
-  admit(port: number): Promise<void> {
+  async admit(port: number): Promise<void> {
     this.#disk.start(); // workers of an earlier agent may be there
-    return this.#network.admit(port);
+    await this.#network.admit(port);
+    this.#clusters.admit({ gateway: await this.#network.gatewayAddress(), port });
+  }
+
+  followClusters(network: ClusterNetwork | undefined): Promise<void> {
+    return this.#clusters.follow(network);
   }
 
   // Servers
@@ -165,7 +185,9 @@ export class DockerRuntime implements Runtime {
     const container = await this.#containers.find(workerId);
     const published = container && this.#desktop?.publishedServer(container, ports);
     if (published) return published;
-    const host = container?.NetworkSettings.Networks[this.#settings.networkName]?.IPAddress;
+    const { networkName, clusterNetworkName } = this.#settings;
+    const { Networks: networks = {} } = container?.NetworkSettings ?? {};
+    const host = (networks[networkName] ?? networks[clusterNetworkName])?.IPAddress;
     if (!host) throw new Error(`The container of worker ${workerId} has no address in its network.`);
     return { host, port: ports.port, healthPort: ports.healthPort };
   }
@@ -256,6 +278,7 @@ export class DockerRuntime implements Runtime {
       if (found?.State.Running) return;
       if (found) await this.#containers.removeFound(spec.workerId);
       await this.#network.ensure();
+      if (spec.pod?.clusterAddress !== undefined) await this.#clusters.ensure();
       this.#disk.start();
       await this.#create(spec);
       await this.#containers.get(spec.workerId).start();
@@ -351,10 +374,12 @@ export class DockerRuntime implements Runtime {
     this.#disk.stop();
     this.#dialer.close();
     this.#network.close();
+    this.#clusters.close();
   }
 
-  /** Takes the workers' network and its rules from the host. Fails while containers use it. */
-  removeNetwork(): Promise<void> {
-    return this.#network.remove();
+  /** Takes the networks and their rules from the host. Fails while containers use them. */
+  async removeNetwork(): Promise<void> {
+    await this.#clusters.remove();
+    await this.#network.remove();
   }
 }

@@ -8,7 +8,7 @@
  * R5  A frozen worker runs no instruction and keeps all its memory; stopping and removing it still work.
  */
 
-import type { PublishedPort } from "../../../src/contract/agent/agent.ts";
+import type { ClusterNetwork, PublishedPort } from "../../../src/contract/agent/agent.ts";
 import type { Artifact } from "../../../src/contract/agent/artifact.ts";
 import type { ArtifactSourceOptions } from "../../artifacts/artifact-download.ts";
 import type { CachedImageStore } from "../../disk/cached-images.ts";
@@ -49,6 +49,8 @@ export type PodShare = {
   readonly volumeInGb: number;
   /** Where its container finds that volume, or its network volume; empty for the usual place. */
   readonly volumeMountPath: string;
+  /** Its address in the network of clusters; absent for any in that of the workers. */
+  readonly clusterAddress?: string | undefined;
 };
 
 export type WorkerLimits = {
@@ -122,6 +124,8 @@ export interface Runtime {
   agentAddress(): Promise<string>;
   /** Opens this port of the agent's address to workers. */
   admit(port: number): Promise<void>;
+  /** Follows what the edge says of the network of clusters; undefined: no pod of one is here. Never throws. */
+  followClusters(network: ClusterNetwork | undefined): Promise<void>;
   /** Ports for a worker's server: those wanted, or others where workers share the ports of the host. */
   portsFor(requested: ServerPorts): Promise<ServerPorts>;
   /** Where the agent reaches a worker's server, which listens at `ports`. Throws when the worker does not run. */

@@ -5,17 +5,33 @@ import { isConflict, isForbidden, isNotFound } from "../daemon/docker-errors.ts"
 import { KeyedMutex } from "../../../src/std/keyed-mutex.ts";
 
 const BRIDGE_OPTION = "com.docker.network.bridge.name";
+const MASQUERADE_OPTION = "com.docker.network.bridge.enable_ip_masquerade";
+/** Docker from 28.2 on lets nobody else through; older daemons do not know it. */
+const TRUSTED_OPTION = "com.docker.network.bridge.trusted_host_interfaces";
 const NEIGHBOURS_OPTION = "com.docker.network.bridge.enable_icc";
 
-/** The bridge network of the workers: they reach the agent on its gateway, and not each other. */
+/** Addresses of a network; Docker chooses them where they are not given. */
+export type Addressing = {
+  readonly network: string;
+  readonly gateway: string;
+  /** The interface by which other hosts reach its containers; null where none does. */
+  readonly outside: string | null;
+};
+
+/**
+ * A bridge network: its containers reach the agent on its gateway, and not each other. What leaves one with given
+ * addresses keeps them, unless rules say otherwise.
+ */
 export class DockerNetwork {
   readonly #docker: Dockerode;
   readonly #name: string;
+  readonly #addressing: Addressing | undefined;
   readonly #mutex = new KeyedMutex();
 
-  constructor(docker: Dockerode, name: string) {
+  constructor(docker: Dockerode, name: string, addressing?: Addressing) {
     this.#docker = docker;
     this.#name = name;
+    this.#addressing = addressing;
   }
 
   /** Interface of the host that leads to the workers. */
@@ -46,6 +62,10 @@ export class DockerNetwork {
     return address;
   }
 
+  async exists(): Promise<boolean> {
+    return (await this.#find()) !== undefined;
+  }
+
   async remove(): Promise<void> {
     for (const { Id } of await this.#all()) await this.#docker.getNetwork(Id).remove();
   }
@@ -61,7 +81,12 @@ export class DockerNetwork {
         CheckDuplicate: true,
         Driver: "bridge",
         EnableIPv6: false,
-        Options: { [BRIDGE_OPTION]: this.bridge, [NEIGHBOURS_OPTION]: "false" },
+        Options: {
+          ...{ [BRIDGE_OPTION]: this.bridge, [NEIGHBOURS_OPTION]: "false" },
+          ...(this.#addressing && { [MASQUERADE_OPTION]: "false" }),
+          ...(this.#addressing?.outside && { [TRUSTED_OPTION]: this.#addressing.outside }),
+        },
+        ...(this.#addressing && { IPAM: ipamOf(this.#addressing) }),
       });
       await this.#yield(network);
     } catch (error) {
@@ -70,7 +95,9 @@ export class DockerNetwork {
     }
   }
 
-  #isAsConfigured({ Options, EnableIPv6 }: Dockerode.NetworkInspectInfo): boolean {
+  #isAsConfigured({ Options, EnableIPv6, IPAM }: Dockerode.NetworkInspectInfo): boolean {
+    const { network } = this.#addressing ?? {};
+    if (network !== undefined && IPAM?.Config?.[0]?.Subnet !== network) return false;
     const { [BRIDGE_OPTION]: bridge, [NEIGHBOURS_OPTION]: neighbours } = Options ?? {};
     return bridge === this.bridge && neighbours === "false" && !EnableIPv6;
   }
@@ -102,4 +129,8 @@ export class DockerNetwork {
       .filter((network) => network.Name === this.#name)
       .toSorted((a, b) => `${a.Created} ${a.Id}`.localeCompare(`${b.Created} ${b.Id}`));
   }
+}
+
+function ipamOf({ network: Subnet, gateway: Gateway }: Addressing): Dockerode.NetworkCreateOptions["IPAM"] {
+  return { Driver: "default", Config: [{ Subnet, Gateway }] };
 }

@@ -33,7 +33,7 @@ function after(present: readonly string[], script: string): readonly string[] {
 }
 
 const repair = (present: readonly string[], expected = reach, table: Table = "filter"): string | null =>
-  repairScript(table, chainsOf("ipv4", table, expected), jumpsOf(table, expected.bridge, present), present);
+  repairScript(table, chainsOf("ipv4", table, expected), jumpsOf(table, expected, present), present);
 
 describe("the interface of a network", () => {
   test("is called as the network where that is possible, else after its hash", ({ expect }) => {
@@ -131,7 +131,7 @@ describe("the rules", () => {
       const dropping = chainsOf(family, "security", reach);
       const rules = refusing?.rules.map((rule) => rule.replace(/-j REJECT .*$/, "-j DROP"));
       expect(dropping).toEqual([{ name: "EDGERUN-FW-workers", rules }]);
-      expect(jumpsOf("security", "workers", EMPTY)).toEqual([
+      expect(jumpsOf("security", { bridge: "workers" }, EMPTY)).toEqual([
         { name: "FORWARD", rules: ["-i workers -j EDGERUN-FW-workers"] },
       ]);
     },

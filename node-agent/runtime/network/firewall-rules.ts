@@ -15,6 +15,15 @@
  */
 import ipaddr from "ipaddr.js";
 import { createHash } from "node:crypto";
+import {
+  arrivalChain,
+  clusterPrefix,
+  departureChain,
+  departureRules,
+  memberChains,
+  type Members,
+  sendingRules,
+} from "./cluster-rules.ts";
 import { METADATA_ADDRESSES } from "../../../src/net/public-host.ts";
 
 /** An interface name has at most 15 characters. */
@@ -51,11 +60,13 @@ export type Reach = {
   readonly nameservers: readonly string[];
   /** IPv4 networks, as `10.1.0.0/16`, that the owner of the host has opened. */
   readonly allowedNetworks: readonly string[];
+  /** Containers that reach each other; absent: none do. */
+  readonly members?: Members | undefined;
 };
 
 export type Family = "ipv4" | "ipv6";
 
-export const TABLES = ["filter", "security"] as const;
+export const TABLES = ["filter", "security", "nat"] as const;
 export type Table = (typeof TABLES)[number];
 
 export type Chain = { readonly name: string; readonly rules: readonly string[] };
@@ -85,14 +96,20 @@ export function agentRule(gateway: string, port: number): string {
 
 /** The chains of a table that are the same for all agents of a bridge. */
 export function chainsOf(family: Family, table: Table, reach: Reach): readonly Chain[] {
-  const [input, forward] = [inputChain(reach.bridge), forwardChain(reach.bridge)];
+  const { bridge, members } = reach;
+  const [input, forward] = [inputChain(bridge), forwardChain(bridge)];
+  if (table === "nat")
+    return members ? [{ name: departureChain(bridge), rules: departureRules(members) }] : [];
+  const target = table === "security" ? DROP : REJECT;
+  const shared = family === "ipv4" && members ? memberChains(bridge, members, target) : [];
   if (table === "security") {
-    return [{ name: forward, rules: family === "ipv4" ? forwardRules(reach, DROP) : [DROP] }];
+    return [{ name: forward, rules: family === "ipv4" ? forwardRules(reach, DROP) : [DROP] }, ...shared];
   }
   return family === "ipv4"
     ? [
         { name: input, rules: inputRules(reach) },
         { name: forward, rules: forwardRules(reach, REJECT) },
+        ...shared,
       ]
     : [
         { name: input, rules: [`${ANSWERS} -j ACCEPT`, REJECT_6] },
@@ -109,9 +126,11 @@ function inputRules({ bridge, nameservers }: Reach): readonly string[] {
   ];
 }
 
-function forwardRules({ bridge, nameservers, allowedNetworks }: Reach, target: string): readonly string[] {
+function forwardRules(reach: Reach, target: string): readonly string[] {
+  const { bridge, nameservers, allowedNetworks, members } = reach;
   return [
     `${ANSWERS} -j RETURN`,
+    ...(members ? sendingRules(bridge, members) : []),
     `-o ${bridge} ${target}`,
     ...nameservers.flatMap((address) => nameRules(address, "RETURN")),
     ...METADATA_NETWORKS.map((network) => `-d ${network} ${target}`),
@@ -127,8 +146,17 @@ function nameRules(address: string, verdict: "ACCEPT" | "RETURN"): readonly stri
 }
 
 /** Where the chains are entered. Docker asks its chain for users before its own rules, where it has one. */
-export function jumpsOf(table: Table, bridge: string, present: readonly string[]): readonly Chain[] {
-  const forward = { name: "FORWARD", rules: [`-i ${bridge} -j ${forwardChain(bridge)}`] };
+export function jumpsOf(
+  table: Table,
+  { bridge, members }: Pick<Reach, "bridge" | "members">,
+  present: readonly string[],
+): readonly Chain[] {
+  if (table === "nat") {
+    const leaving = members ? [`-s ${members.network} ! -o ${bridge} -j ${departureChain(bridge)}`] : [];
+    return [{ name: "POSTROUTING", rules: leaving }];
+  }
+  const arriving = members ? [`-o ${bridge} -j ${arrivalChain(bridge)}`] : [];
+  const forward = { name: "FORWARD", rules: [`-i ${bridge} -j ${forwardChain(bridge)}`, ...arriving] };
   if (table === "security") return [forward];
   const hasUserChain = present.includes("-N DOCKER-USER");
   return [
@@ -146,15 +174,39 @@ export function repairScript(
   chains: readonly Chain[],
   jumps: readonly Chain[],
   present: readonly string[],
+  /** Chains to take away. */
+  stale: readonly string[] = [],
 ): string | null {
   const broken = chains.filter((chain) => !isWhole(chain, present));
   const missing = jumps.flatMap(({ name, rules }) =>
     rules.filter((rule) => !present.includes(`-A ${name} ${rule}`)).map((rule) => `-I ${name} 1 ${rule}`),
   );
-  if (broken.length === 0 && missing.length === 0) return null;
-  const declared = broken.map(({ name }) => `:${name} - [0:0]`); // made, or emptied
+  if (broken.length + missing.length + stale.length === 0) return null;
+  const declared = [...broken.map(({ name }) => name), ...stale].map((name) => `:${name} - [0:0]`); // made, or emptied
   const filled = broken.flatMap(({ name, rules }) => rules.map((rule) => `-A ${name} ${rule}`));
-  return [`*${table}`, ...declared, ...filled, ...missing, "COMMIT", ""].join("\n");
+  return [
+    `*${table}`,
+    ...declared,
+    ...filled,
+    ...missing,
+    ...stale.map((name) => `-X ${name}`),
+    "COMMIT",
+    "",
+  ].join("\n");
+}
+
+/** Chains of clusters that are no longer among these. */
+export function staleChains(
+  bridge: string,
+  chains: readonly Chain[],
+  present: readonly string[],
+): readonly string[] {
+  const kept = new Set(chains.map(({ name }) => name));
+  return chainNames(clusterPrefix(bridge), present).filter((name) => !kept.has(name));
+}
+
+function chainNames(prefix: string, present: readonly string[]): readonly string[] {
+  return present.filter((line) => line.startsWith(`-N ${prefix}`)).map((line) => line.slice(3));
 }
 
 function isWhole({ name, rules }: Chain, present: readonly string[]): boolean {
@@ -166,7 +218,11 @@ function isWhole({ name, rules }: Chain, present: readonly string[]): boolean {
 
 /** The commands that take away all that was made for a bridge in a table. */
 export function removalOf(bridge: string, present: readonly string[]): readonly (readonly string[])[] {
-  const names = [inputChain(bridge), forwardChain(bridge), agentsChain(bridge)];
+  const names = [
+    ...[inputChain(bridge), forwardChain(bridge), agentsChain(bridge)],
+    ...[arrivalChain(bridge), departureChain(bridge)],
+    ...chainNames(clusterPrefix(bridge), present),
+  ];
   const jumps = present.filter((line) => names.some((name) => line.endsWith(` -j ${name}`)));
   const own = names.filter((name) => present.includes(`-N ${name}`));
   return [

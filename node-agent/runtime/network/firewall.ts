@@ -12,9 +12,11 @@ import {
   jumpsOf,
   repairScript,
   removalOf,
+  staleChains,
   type Table,
   TABLES,
 } from "./firewall-rules.ts";
+import type { Members } from "./cluster-rules.ts";
 import { isIPv4 } from "node:net";
 
 const run = promisify(execFile);
@@ -39,31 +41,46 @@ export class Firewall {
     this.#settings = settings;
   }
 
-  /** Adds missing rules; with nothing missing it only reads. Throws with a message for users. */
-  async ensure(gateway: string, listeners: readonly AgentListener[]): Promise<void> {
+  /**
+   * Adds missing rules; with nothing missing it only reads. `members`: containers that reach each other; absent for
+   * none. Throws with a message for users.
+   */
+  async ensure(gateway: string, listeners: readonly AgentListener[], members?: Members): Promise<void> {
+    const agents = { gateway, listeners };
     try {
       const families = await familiesOfHost();
-      await Promise.all(families.map((family) => this.#ensureFamily(family, gateway, listeners)));
+      await Promise.all(families.map((family) => this.#ensureFamily(family, agents, members)));
     } catch (error) {
       throw new Error(closedOnly(error), { cause: error });
     }
   }
 
-  async #ensureFamily(family: Family, gateway: string, listeners: readonly AgentListener[]): Promise<void> {
+  async #ensureFamily(
+    family: Family,
+    { gateway, listeners }: { readonly gateway: string; readonly listeners: readonly AgentListener[] },
+    members: Members | undefined,
+  ): Promise<void> {
     const agents = agentsChain(this.#settings.bridge);
     const present = await list(family, "filter");
     if (family === "ipv4" && !present.includes(`-N ${agents}`)) {
       await iptables(family, "filter", ["-N", agents]).catch(ignoreFailure); // another agent may be faster; the next step detects it
     }
-    await this.#repair(family, "filter", present);
-    await this.#repair(family, "security", await list(family, "security"));
+    await this.#repair(family, "filter", present, members);
+    await this.#repair(family, "security", await list(family, "security"), members);
+    if (members && family === "ipv4") await this.#repair(family, "nat", await list(family, "nat"), members);
     if (family === "ipv4") await this.#ensureAgentRules(gateway, listeners, present);
   }
 
-  async #repair(family: Family, table: Table, present: readonly string[]): Promise<void> {
-    const reach = { ...this.#settings, nameservers: await dockerNameservers() };
-    const jumps = jumpsOf(table, reach.bridge, present);
-    const script = repairScript(table, chainsOf(family, table, reach), jumps, present);
+  async #repair(
+    family: Family,
+    table: Table,
+    present: readonly string[],
+    members: Members | undefined,
+  ): Promise<void> {
+    const reach = { ...this.#settings, nameservers: await dockerNameservers(), members };
+    const jumps = jumpsOf(table, family === "ipv4" ? reach : this.#settings, present);
+    const chains = chainsOf(family, table, reach);
+    const script = repairScript(table, chains, jumps, present, staleChains(reach.bridge, chains, present));
     if (script !== null) await restore(family, script);
   }
 
@@ -129,7 +146,7 @@ async function restore(family: Family, script: string): Promise<void> {
 }
 
 /** Services and plain users often have no sbin in their path. */
-function toolEnvironment(): NodeJS.ProcessEnv {
+export function toolEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin` };
 }
 

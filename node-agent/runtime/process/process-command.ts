@@ -65,8 +65,8 @@ function splitEntry(entry: string): readonly [string, string] {
 
 /** util-linux has a terminal for a command. Its own input is none, so the size and the echo are set inside. */
 function inTerminal(command: readonly string[], { columns, rows }: TerminalSize): readonly string[] {
-  const words = command.map((word) => quote(word)).join(" ");
-  return ["script", "-qefc", `stty rows ${rows} columns ${columns} echo; exec ${words}`, "/dev/null"];
+  const parts = command.map((word) => quote(word)).join(" ");
+  return ["script", "-qefc", `stty rows ${rows} columns ${columns} echo; exec ${parts}`, "/dev/null"];
 }
 
 function startFailure({ command, terminal }: CommandRequest, program: string, error: unknown): string {

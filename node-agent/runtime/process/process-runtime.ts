@@ -111,6 +111,9 @@ export class ProcessRuntime implements Runtime {
   // Servers
 
   /** All workers share the ports of this machine, so each gets ports of its own. */
+  /** Processes share the addresses of the host. */
+  async followClusters(): Promise<void> {}
+
   async portsFor(requested: ServerPorts): Promise<ServerPorts> {
     const [port = 0, other = 0] = await freePorts(2);
     return { port, healthPort: requested.healthPort === requested.port ? port : other };

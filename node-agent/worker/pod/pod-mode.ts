@@ -7,11 +7,12 @@ import type { Runtime } from "../../runtime/interface/runtime.ts";
 import { errorMessage } from "../../../src/std/errors.ts";
 import { IdleCalls } from "../../worker-server/poll.ts";
 import type { ModeFacts, WorkerContext } from "../lifecycle/mode.ts";
+import { PodServices } from "./pod-services.ts";
 import { UseMeter } from "./use-meter.ts";
 
 export type PodModeOptions = {
   readonly pods: PodStore;
-  readonly runtime: Pick<Runtime, "locateServer" | "use">;
+  readonly runtime: Pick<Runtime, "kind" | "locateServer" | "use" | "exec" | "listening">;
   readonly log: AgentLog;
   readonly timing: Timing;
   readonly onAdmissionChange: (endpointId: string) => void;
@@ -33,12 +34,21 @@ export class PodMode {
   #addresses: ReadonlyMap<number, Address> = new Map();
   #isLocating = false;
   readonly #meter: UseMeter;
+  readonly #services: PodServices;
   #wasOpen = false;
+  /** Token of the container whose services were looked at. */
+  #servedToken: string | undefined;
 
   constructor(worker: WorkerContext, options: PodModeOptions) {
     this.#worker = worker;
     this.#options = options;
     this.calls = new IdleCalls(() => options.timing.pollHoldMs);
+    this.#services = new PodServices({
+      podId: worker.outline.workerId,
+      runtime: options.runtime,
+      log: options.log,
+      graceMs: options.timing.podServicesMs,
+    });
     this.#meter = new UseMeter({
       intervalMs: options.timing.podUseMs,
       // The limits of an adopted pod are known once the edge has sent its assignment.
@@ -73,6 +83,7 @@ export class PodMode {
 
   /** Notifies the link when the pod begins or ceases to take requests. */
   updateAdmission(): void {
+    this.#ensureServices();
     void this.#locate();
     const isOpen = this.isOpen();
     if (isOpen === this.#wasOpen) return;
@@ -100,6 +111,16 @@ export class PodMode {
       this.#isLocating = false;
     }
     if (this.isOpen()) this.updateAdmission();
+  }
+
+  /** Once for each container, as soon as it runs and its assignment is known. */
+  #ensureServices(): void {
+    const { isAlive, container } = this.#worker;
+    const services = container.assignment?.pod?.services;
+    if (services === undefined || !isAlive() || !container.wasReady) return;
+    if (this.#servedToken === container.token) return;
+    this.#servedToken = container.token;
+    this.#services.ensure(services);
   }
 
   // State
@@ -148,6 +169,7 @@ export class PodMode {
   end(): void {
     this.halt();
     this.#meter.stop();
+    this.#services.stop();
     this.#addresses = new Map();
     this.updateAdmission();
   }
@@ -155,5 +177,6 @@ export class PodMode {
   close(): void {
     this.halt();
     this.#meter.stop();
+    this.#services.stop();
   }
 }

@@ -119,10 +119,10 @@ export class WorkerJobs {
 
   /** Takes back an attempt that the journal knows from an earlier agent process. */
   adopt(record: AttemptRecord): void {
-    const heldMs = Math.max(0, Date.now() - record.receivedAt); // the clock may have been set back meanwhile
-    const job = new DeliveredJob(record, null, performance.now() - heldMs);
+    const deliveredAgoMs = Math.max(0, Date.now() - record.receivedAt); // the clock may have been set back meanwhile
+    const job = new DeliveredJob(record, null, performance.now() - deliveredAgoMs);
     this.#inside.set(record.jobId, job);
-    this.#armTimeout(job, record.executionTimeoutMs - heldMs);
+    this.#armTimeout(job, record.executionTimeoutMs - deliveredAgoMs);
   }
 
   /** Stops an attempt whose result is not wanted. False when this worker does not have it. */

@@ -234,6 +234,10 @@ export const PROBLEM_MAX_LENGTH = 2_000;
 /** What a worker does: takes jobs, serves requests, or runs a pod. */
 const workerTypeSchema = z.enum(["QB", "LB", "POD"]);
 
+/** What the container of a pod may want beside its own program: sshd on port 22, Jupyter on port 8888. */
+const podServiceSchema = z.enum(["ssh", "jupyter"]);
+export type PodService = z.infer<typeof podServiceSchema>;
+
 /** What only pods have. */
 export const assignedPodSchema = z.object({
   /** GB of the volume on this host; 0 for none. It stays until no sync names the pod any more. */
@@ -247,6 +251,8 @@ export const assignedPodSchema = z.object({
   ports: z
     .array(z.object({ port: z.int().min(1).max(POD_SYMMETRIC_PORT_MAX), protocol: z.enum(["tcp", "http"]) }))
     .max(POD_PORTS_MAX),
+  /** Absent from older edges, which leave all of it to the image. */
+  services: z.array(podServiceSchema).max(2).optional().catch(undefined),
   /** The address of its container in the network of clusters; absent for any address in that of the workers. */
   clusterAddress: z.ipv4().optional(),
 });

@@ -2,7 +2,7 @@
 import type { ResetReason } from "../../link/link-messages.ts";
 import {
   Forwarder,
-  type Refusals,
+  type Rejections,
   type Target,
   type UpgradeCall,
   type UpgradeReply,
@@ -114,7 +114,7 @@ export class ForwardHandlers {
   // Placing
 
   /** Chooses a worker, other than those that refused the request. */
-  #choose({ affinity }: UpgradeCall, refused: Refusals): Target | NoWorker {
+  #choose({ affinity }: UpgradeCall, refused: Rejections): Target | NoWorker {
     const { streams, workers, requests } = this.#parts;
     if (streams.count >= LOAD_BALANCED_REQUESTS_MAX)
       return { kind: "overloaded", limit: LOAD_BALANCED_REQUESTS_MAX };

@@ -31,7 +31,10 @@ export const podSchema = nestedAnswer({
   dataCenterId: z.string().nullable(),
   cudaVersion: z.null(),
   ssh: z.object({
-    proxy: sshSchema.nullable(),
+    proxy: sshSchema.nullable().meta({
+      description:
+        "Through a tunnel, by the command edgerun. Null while the container is not up, or without startSsh.",
+    }),
     direct: sshSchema.nullable().meta({ description: "Null unless 22/tcp is published." }),
   }),
   template: z.null().meta({ description: "A template is applied once, and no link to it stays." }),
@@ -83,7 +86,7 @@ export function show(request: RequestContext, pod: Pod): object {
     cloud: "SECURE",
     dataCenterId: shown.dataCenterId,
     cudaVersion: null,
-    ssh: { proxy: null, direct: sshOf(shown) },
+    ssh: { proxy: record.startSsh ? tunnelSshOf(shown) : null, direct: sshOf(shown) },
     template: null,
     cost: shown.costPerHr,
     globalNetworking: { enabled: false },
@@ -143,6 +146,14 @@ export function sshOf({ runtime }: ShownPod) {
   if (!port) return null;
   const { ip: host, publicPort } = port;
   return { host, port: publicPort, username: "root", command: `ssh root@${host} -p ${publicPort}` };
+}
+
+/** Through a tunnel, wherever its host is; the host name is the one that `edgerun ssh-config` makes known to ssh. */
+function tunnelSshOf({ id, runtime }: ShownPod) {
+  if (runtime === null) return null;
+  const host = `${id}.edgerun`;
+  const command = `ssh -o ProxyCommand='edgerun tunnel ${id} ${SSH_PORT}' root@${host}`;
+  return { host, port: SSH_PORT, username: "root", command };
 }
 
 function runtimeOf({ runtime }: ShownPod) {

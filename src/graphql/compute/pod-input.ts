@@ -21,6 +21,18 @@ const placeSchema = z.object({
   cudaVersion: stringSchema.nullish(),
 });
 
+/** The one network volume of a pod, and where its container finds it. */
+const volumeMountsSchema = z
+  .array(
+    z.object({
+      volumeId: stringSchema.min(1, "must not be empty"),
+      volumeType: z.literal("NETWORK_VOLUME", "must be NETWORK_VOLUME: there are no volumes of other types"),
+      mountPath: stringSchema.nullish(),
+    }),
+  )
+  .max(1, "must name at most one volume")
+  .nullish();
+
 /** Names of the members of GraphQL's inputs where a creation has others. */
 const GPU_NAMES = new Map([
   ["gpuTypeIds", "gpuTypeId"],
@@ -51,6 +63,7 @@ function readCreation(input: unknown, inputNames: ReadonlyMap<string, string> = 
   const isCpu = place.computeType === "CPU";
   const parsed = podCreationSchema.safeParse({
     ...sent,
+    ...volumeOf(sent),
     gpuTypeIds: isCpu ? [] : names([place.gpuTypeId, ...(place.gpuTypeIdList ?? [])]),
     instanceIds: names([place.instanceId, ...(place.instanceIds ?? [])]),
     dataCenterIds: names([...(place.dataCenterId ?? "").split(","), ...(place.dataCenterIds ?? [])]),
@@ -63,6 +76,28 @@ function readCreation(input: unknown, inputNames: ReadonlyMap<string, string> = 
     return { path: [name, ...(name === field ? rest : [])], message };
   });
   throw new ServiceError("invalid_input", formatIssues({ issues }));
+}
+
+/** What volumeMounts, another spelling of networkVolumeId and volumeMountPath, says. */
+function volumeOf({ volumeMounts, networkVolumeId }: Readonly<Record<string, unknown>>) {
+  const parsed = volumeMountsSchema.safeParse(volumeMounts);
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(({ path, message }) => ({
+      path: ["volumeMounts", ...path],
+      message,
+    }));
+    throw new ServiceError("invalid_input", formatIssues({ issues }));
+  }
+  const [mount] = parsed.data ?? [];
+  if (!mount) return {};
+  if (networkVolumeId && networkVolumeId !== mount.volumeId) {
+    throw new ServiceError(
+      "invalid_input",
+      "volumeMounts: must not name another volume than networkVolumeId",
+    );
+  }
+  const { volumeId, mountPath } = mount;
+  return { networkVolumeId: volumeId, ...(mountPath && { volumeMountPath: mountPath }) };
 }
 
 /** Undefined where none is named, so that a template's stay. */

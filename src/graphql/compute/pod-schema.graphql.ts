@@ -7,6 +7,8 @@ const deploymentFields = /* GraphQL */ `
   templateId: String
   "Accepted: all hosts count as secure."
   cloudType: CloudTypeEnum
+  "Another spelling of networkVolumeId and volumeMountPath; at most one volume."
+  volumeMounts: [PodVolumeMountInput]
   "Accepted and ignored."
   volumeKey: String
   "With TCP ports: its host must have an address that clients reach."
@@ -113,6 +115,19 @@ export const podSdl = /* GraphQL */ `
   enum ComputeType {
     CPU
     GPU
+  }
+
+  "There are network volumes only."
+  enum PodVolumeType {
+    NETWORK_VOLUME
+    OBJECT_STORE_VOLUME
+  }
+  input PodVolumeMountInput {
+    volumeId: String
+    "NETWORK_VOLUME; others are refused."
+    volumeType: PodVolumeType
+    "Where the container finds it; volumeMountPath when absent."
+    mountPath: String
   }
 
   input PodFilter {

@@ -1,5 +1,5 @@
 /** What the container of a pod is made of, with references in the place of secrets. */
-import { WORKER_START_LIMIT_MS } from "../../contract/agent/agent.ts";
+import { type PodService, WORKER_START_LIMIT_MS } from "../../contract/agent/agent.ts";
 import { findAccount } from "../../db/accounts.ts";
 import { openDatabase } from "../../db/database.ts";
 import { findPod, localVolumeGb, type PodRecord } from "../../db/pods.ts";
@@ -9,6 +9,8 @@ import type { Blueprint, RawVariable } from "./blueprint.ts";
 
 /** The public keys of the account, with which images start sshd. */
 const PUBLIC_KEY = "PUBLIC_KEY";
+/** With which Jupyter lets its owner in. */
+const JUPYTER_PASSWORD = "JUPYTER_PASSWORD";
 /** Takes the place of the account's keys for one pod. */
 const OWN_PUBLIC_KEY = "SSH_PUBLIC_KEY";
 
@@ -22,6 +24,7 @@ export async function loadPodBlueprint(
   if (record === undefined) return undefined;
   const account = record.startSsh ? await findAccount(db, accountId) : undefined;
   const owner = `pod '${record.name}'`;
+  const variables = variablesOf(record, account?.pubKey ?? null, owner);
   const blueprint: Blueprint = {
     fixed: {
       endpointId: podId,
@@ -35,14 +38,24 @@ export async function loadPodBlueprint(
         volumeInGb: localVolumeGb(record),
         volumeMountPath: record.volumeMountPath,
         ports: portsOf(record),
+        services: servicesOf(record, variables),
       },
     },
-    variables: variablesOf(record, account?.pubKey ?? null, owner),
+    variables,
     registryAuthId: record.containerRegistryAuthId,
     registryAuthOwner: owner,
     podId,
   };
   return { version: record.version, blueprint };
+}
+
+/** sshd without a key lets nobody in, and Jupyter without a password lets everybody in. */
+function servicesOf({ startSsh, startJupyter }: PodRecord, variables: readonly RawVariable[]): PodService[] {
+  const has = (name: string): boolean => variables.some(({ key, value }) => key === name && value !== "");
+  return [
+    ...(startSsh && has(PUBLIC_KEY) ? ["ssh" as const] : []),
+    ...(startJupyter && has(JUPYTER_PASSWORD) ? ["jupyter" as const] : []),
+  ];
 }
 
 function variablesOf({ env, startSsh }: PodRecord, pubKey: string | null, owner: string): RawVariable[] {

@@ -32,13 +32,16 @@ export type ListedGpu = {
   readonly hosts: readonly HostStock[];
 };
 
-/** Cards by id or tier; an unknown name matches no card. Hosts have no network for clusters, so a search for their cards is empty. */
+/** Cards by id or tier; an unknown name matches no card. For clusters, those that hosts have. */
 export async function listGpus(context: CatalogContext, filter: GpuFilter = {}): Promise<ListedGpu[]> {
   const prices = readGpuPrices(context.env.GPU_PRICES);
-  const cards = filter.cluster ? [] : GPU_CARDS.filter((card) => matchesFilter(card, filter));
+  const cards = GPU_CARDS.filter((card) => matchesFilter(card, filter));
   if (cards.length === 0) return [];
   const hosts = await presentStock(context);
-  return cards.map((card) => ({ card, price: gpuPrice(card, prices), hosts }));
+  const present = filter.cluster
+    ? cards.filter((card) => offerOf(card, hosts, { gpuCount: 1 }).largestTotal > 0)
+    : cards;
+  return present.map((card) => ({ card, price: gpuPrice(card, prices), hosts }));
 }
 
 /** What is to be had of a card, asked as in GraphQL. */

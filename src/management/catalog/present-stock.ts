@@ -1,4 +1,5 @@
 /** The stock of the fleet, cached by each edge location. */
+import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import type { HostStock } from "../../domain/placement/stock.ts";
 import { logFailure } from "../failure-log.ts";
 import { fleetObject } from "../objects.ts";
@@ -8,15 +9,18 @@ import type { RequestContext } from "../context.ts";
 /** How long an edge location caches the stock: some clients query it hundreds of times. */
 export const STOCK_CACHE_MS = 5_000;
 
-let cached: { readonly at: number; readonly hosts: readonly HostStock[] } | undefined;
+const CACHED = "stock";
+const cache = new BoundedMap<{ readonly at: number; readonly hosts: readonly HostStock[] }>(1);
 
 /** The stock of all present hosts, at most STOCK_CACHE_MS old. */
 export async function presentStock(context: CatalogContext): Promise<readonly HostStock[]> {
+  const cached = cache.get(CACHED);
   const age = cached === undefined ? Number.NaN : context.now - cached.at;
   if (cached !== undefined && age >= 0 && age < STOCK_CACHE_MS) return cached.hosts;
   try {
-    cached = { at: context.now, hosts: await fleetObject(context.env).stock() };
-    return cached.hosts;
+    const hosts = await fleetObject(context.env).stock();
+    cache.set(CACHED, { at: context.now, hosts });
+    return hosts;
   } catch (cause) {
     logFailure("fleet_not_reached", {}, cause);
     throw new ServiceError(

@@ -198,14 +198,15 @@ export const podCreationFields = {
   },
   startSsh: {
     type: "Boolean",
-    input: "The container gets the account's public keys as PUBLIC_KEY, with which images start sshd.",
+    input: "The container gets the account's public keys as PUBLIC_KEY; sshd is started if the image has it.",
     patch: optional(z.boolean()),
     default: false,
     v2: { name: "startSsh", input: z.boolean().optional() },
   },
   startJupyter: {
     type: "Boolean",
-    input: "The container gets a password as JUPYTER_PASSWORD, with which images start JupyterLab.",
+    input:
+      "The container gets a password as JUPYTER_PASSWORD; Jupyter is started on port 8888 if the image has it.",
     patch: optional(z.boolean()),
     default: false,
     v2: { name: "startJupyter", input: z.boolean().optional() },

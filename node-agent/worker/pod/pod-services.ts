@@ -1,0 +1,109 @@
+/**
+ * Starts sshd and Jupyter in the container of a pod that wants them. Images made for pods do that by themselves, so each
+ * gets time for it first; what then does not listen is started, where the image has the program.
+ */
+import type { PodService } from "../../../src/contract/agent/agent.ts";
+import { errorMessage } from "../../../src/std/errors.ts";
+import type { AgentLog } from "../../core/log.ts";
+import type { Runtime } from "../../runtime/interface/runtime.ts";
+
+export type PodServicesOptions = {
+  readonly podId: string;
+  readonly runtime: Pick<Runtime, "kind" | "exec" | "listening">;
+  readonly log: AgentLog;
+  /** Time for the image's own start script. */
+  readonly graceMs: number;
+};
+
+type Program = {
+  readonly port: number;
+  /** Ends with status 0 when it was started, and with MISSING when the image has no such program. */
+  readonly script: string;
+};
+
+const MISSING = 127;
+
+/**
+ * sshd gives sessions none of its own variables, so those of the container are written to where it reads them. Keys that
+ * are there already stay.
+ */
+const SSHD = `
+  program=$(command -v sshd || echo /usr/sbin/sshd)
+  [ -x "$program" ] || exit ${MISSING}
+  umask 077
+  mkdir -p ~/.ssh
+  printf '%s\\n' "$PUBLIC_KEY" | while IFS= read -r key; do
+    grep -qxF -- "$key" ~/.ssh/authorized_keys 2>/dev/null || printf '%s\\n' "$key" >> ~/.ssh/authorized_keys
+  done
+  env | grep -E '^[A-Za-z_][A-Za-z0-9_]*=' | grep -vE '^(HOME|PWD|SHLVL|_)=' > ~/.ssh/environment
+  mkdir -p -m 755 /run/sshd
+  ssh-keygen -A >/dev/null 2>&1
+  exec "$program" -o PermitUserEnvironment=yes -o PermitRootLogin=prohibit-password
+`;
+
+const JUPYTER = `
+  command -v jupyter >/dev/null 2>&1 || exit ${MISSING}
+  cd "\${EDGERUN_VOLUME:-/}" || cd /
+  command -v jupyter-lab >/dev/null 2>&1 && kind=lab || kind=notebook
+  export JUPYTER_TOKEN="$JUPYTER_PASSWORD"
+  detach=$(command -v setsid || command -v nohup)
+  $detach jupyter "$kind" --allow-root --no-browser --ip=0.0.0.0 --port=8888 >/dev/null 2>&1 </dev/null &
+`;
+
+const PROGRAMS: Readonly<Record<PodService, Program>> = {
+  ssh: { port: 22, script: SSHD },
+  jupyter: { port: 8888, script: JUPYTER },
+};
+
+export class PodServices {
+  readonly #options: PodServicesOptions;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: PodServicesOptions) {
+    this.#options = options;
+  }
+
+  /** The container runs: starts what it wants and does not have. */
+  ensure(services: readonly PodService[]): void {
+    this.stop();
+    if (services.length === 0 || this.#options.runtime.kind === "process") return;
+    this.#timer = setTimeout(() => void this.#startMissing(services), this.#options.graceMs);
+  }
+
+  /** The container ends. */
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  async #startMissing(services: readonly PodService[]): Promise<void> {
+    const { podId, runtime, log } = this.#options;
+    try {
+      const listening = await runtime.listening(podId);
+      if (listening === null) return;
+      for (const service of services) {
+        if (listening.every(({ port }) => port !== PROGRAMS[service].port)) await this.#start(service);
+      }
+    } catch (error) {
+      const fields = { workerId: podId, endpointId: podId, reason: errorMessage(error) };
+      log.warn("pod_service_not_started", fields);
+    }
+  }
+
+  async #start(service: PodService): Promise<void> {
+    const { podId, runtime, log } = this.#options;
+    const { script, port } = PROGRAMS[service];
+    const command = await runtime.exec(podId, {
+      command: ["sh", "-c", script],
+      terminal: null,
+      environment: {},
+      onOutput: () => {},
+    });
+    command.end();
+    command.resume();
+    const code = await command.exit;
+    const fields = { workerId: podId, endpointId: podId, service, port };
+    if (code === 0) log.info("pod_service_started", fields);
+    else if (code === MISSING) log.info("pod_service_missing", fields);
+    else log.warn("pod_service_not_started", { ...fields, reason: `${service} ended with code ${code}` });
+  }
+}

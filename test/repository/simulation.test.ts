@@ -1,0 +1,34 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+/** More with SIMULATED_HISTORIES. */
+const HISTORIES = process.env["SIMULATED_HISTORIES"] ?? "60";
+
+const run = promisify(execFile);
+
+async function node(program: string, ...flags: string[]): Promise<string> {
+  const path = join(ROOT, "test/simulation", program);
+  const { stdout } = await run(process.execPath, [path, ...flags], { maxBuffer: 50_000_000 });
+  return stdout;
+}
+
+const simulate = (...flags: string[]): Promise<string> => node("main.ts", ...flags);
+
+test("the simulated runtime does what workerd does, case by case", async ({ expect }) => {
+  expect(await node("conformance/main.ts")).toContain("cases, 0 of them wrong");
+});
+
+test("in simulated histories with faults nothing is wrong", async ({ expect }) => {
+  expect(await simulate("--seeds", HISTORIES)).toContain(` histories, 0 of them wrong`);
+});
+
+test("the same seed makes the same history", async ({ expect }) => {
+  const trace = async (): Promise<string> =>
+    (await simulate("--from", "5", "--seeds", "1", "--trace")).split("\n").slice(0, -2).join("\n");
+  const [first, second] = await Promise.all([trace(), trace()]);
+  expect(first.split("\n").length).toBeGreaterThan(100);
+  expect(second).toBe(first);
+});

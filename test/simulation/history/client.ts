@@ -1,0 +1,63 @@
+/** A client of the public API, which remembers what it was told. */
+import { EDGE_URL } from "../runtime/edge.ts";
+import { Machine, type World } from "../world/world.ts";
+
+export type Answer = { readonly status: number; readonly body: Record<string, unknown> };
+
+/** What a client knows of a job that the edge has accepted. */
+export type KnownJob = {
+  readonly endpointId: string;
+  readonly jobId: string;
+  readonly input: unknown;
+  readonly hook: string | null;
+  /** Statuses that were read, in the order of the reads. */
+  readonly read: string[];
+  output: unknown;
+  isCancelRequested: boolean;
+  isRetryRequested: boolean;
+};
+
+export class SimulatedClient {
+  readonly machine: Machine;
+  readonly jobs: KnownJob[] = [];
+  readonly #key: string;
+  readonly #onAnswer: (what: string, answer: Answer) => void;
+
+  constructor(name: string, key: string, onAnswer: (what: string, answer: Answer) => void) {
+    this.machine = new Machine(name);
+    this.#key = key;
+    this.#onAnswer = onAnswer;
+  }
+
+  /** Undefined when no answer came. */
+  async call(method: string, path: string, body?: unknown, headers = {}): Promise<Answer | undefined> {
+    const authorization = { authorization: `Bearer ${this.#key}`, "content-type": "application/json" };
+    const signal = AbortSignal.timeout(120_000);
+    try {
+      const text = body === undefined ? null : JSON.stringify(body);
+      const request = { method, body: text, headers: { ...authorization, ...headers }, signal };
+      const response = await fetch(`${EDGE_URL}${path}`, request);
+      const answer = { status: response.status, body: (await response.json()) as Record<string, unknown> };
+      this.#onAnswer(`${method} ${path}`, answer);
+      return answer;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** A management operation; tries until it is answered. */
+  async manage(query: string): Promise<Record<string, Record<string, string>>> {
+    for (;;) {
+      const answer = await this.call("POST", "/graphql", { query });
+      const data = answer?.body["data"];
+      if (answer?.status === 200 && data && !answer.body["errors"]) return data as never;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  }
+
+  run(world: World, act: () => Promise<void>): void {
+    world.on(this.machine, () => {
+      act().catch((error: unknown) => world.uncaught.push(error));
+    });
+  }
+}

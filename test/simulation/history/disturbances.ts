@@ -1,0 +1,160 @@
+/** The faults of a history, from its begin until it is healed. */
+import type { SimulatedEdge } from "../runtime/edge.ts";
+import type { Network } from "../runtime/network.ts";
+import type { SimulatedHost } from "../host/host.ts";
+import type { WorkerFaults } from "../host/worker.ts";
+import { Machine, type World } from "../world/world.ts";
+import type { Fault, HistoryPlan } from "./plan.ts";
+
+const MINUTE_MS = 60_000;
+const AGENT_AWAY_MS = 5_000;
+const PARTITION_MS = 20_000;
+const BROKEN_MS = 5_000;
+const JUMP_MAX_MS = 3_600_000;
+const NO_NETWORK_FAULTS = { callLost: 0, answerLost: 0, delayMs: 2, slow: 0 };
+
+export type FaultsParts = {
+  readonly world: World;
+  readonly network: Network;
+  readonly edge: SimulatedEdge;
+  readonly hosts: readonly SimulatedHost[];
+  readonly plan: HistoryPlan;
+};
+
+export class Faults {
+  readonly #parts: FaultsParts;
+  readonly #machine = new Machine("faults");
+  /** How often each kind has happened. */
+  readonly counts = new Map<Fault, number>();
+  #isHealed = false;
+
+  constructor(parts: FaultsParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether the kind happens now, by its rate. */
+  strikes(fault: Fault): boolean {
+    const rate = this.#isHealed ? 0 : (this.#parts.plan.faults.get(fault) ?? 0);
+    if (rate === 0 || !this.#parts.world.random.chance(rate)) return false;
+    this.#count(fault);
+    return true;
+  }
+
+  workerFaults(): WorkerFaults {
+    const rate = (fault: Fault): number => (this.strikes(fault) ? 1 : 0);
+    return {
+      handlerMs: this.#parts.plan.handlerMs,
+      fails: rate("workerFails"),
+      dies: rate("workerDies"),
+      hangs: rate("workerHangs"),
+      repeats: rate("workerRepeats"),
+      forgets: rate("workerForgets"),
+    };
+  }
+
+  start(): void {
+    const { network, plan } = this.#parts;
+    network.faults = {
+      callLost: plan.faults.get("callsLost") ?? 0,
+      answerLost: plan.faults.get("answersLost") ?? 0,
+      delayMs: 2,
+      slow: plan.faults.get("slowNetwork") ?? 0,
+    };
+    for (const [fault, perMinute] of plan.faults) {
+      const act = this.#acts[fault];
+      if (act) this.#repeat(fault, MINUTE_MS / perMinute, act);
+    }
+  }
+
+  /** No more faults: everything that was broken is whole again. */
+  heal(): void {
+    const { network, hosts, world } = this.#parts;
+    this.#isHealed = true;
+    world.crash(this.#machine);
+    world.note(this.#machine, "no more faults");
+    network.faults = NO_NETWORK_FAULTS;
+    network.cut.clear();
+    for (const host of hosts) {
+      host.containers.isBroken = false;
+      host.machine.clockAheadMs = 0;
+      if (!host.isUp) host.start();
+    }
+  }
+
+  readonly #acts: Partial<Record<Fault, () => void>> = {
+    agentKilled: () => this.#killAgent(),
+    agentPartitioned: () => this.#partition(),
+    clockJumps: () => this.#jumpClock(),
+    containerDies: () => this.#killContainer(),
+    daemonBroken: () => this.#breakDaemon(),
+    objectCrashes: () => this.#object()?.crash(),
+    objectEvicted: () => this.#object()?.evict(),
+    redeployment: () => this.#parts.edge.redeploy(),
+    scriptCrashes: () => this.#parts.edge.crashScript(),
+  };
+
+  #repeat(fault: Fault, everyMs: number, act: () => void): void {
+    this.#later(this.#parts.world.random.delay(everyMs), fault, () => {
+      this.#count(fault);
+      act();
+      this.#repeat(fault, everyMs, act);
+    });
+  }
+
+  #later(delayMs: number, what: string, act: () => void): void {
+    this.#parts.world.schedule(this.#machine, delayMs, what, act);
+  }
+
+  #count(fault: Fault): void {
+    this.counts.set(fault, (this.counts.get(fault) ?? 0) + 1);
+  }
+
+  #host(): SimulatedHost {
+    return this.#parts.world.random.pick(this.#parts.hosts);
+  }
+
+  #object() {
+    const awake = this.#parts.edge.objects.filter(({ instance }) => instance !== undefined);
+    return awake.length === 0 ? undefined : this.#parts.world.random.pick(awake);
+  }
+
+  #killAgent(): void {
+    const host = this.#host();
+    host.kill();
+    this.#later(this.#parts.world.random.delay(AGENT_AWAY_MS), "agent starts", () => {
+      if (!host.isUp) host.start();
+    });
+  }
+
+  #partition(): void {
+    const { network, world } = this.#parts;
+    const { machine } = this.#host();
+    network.cut.add(machine);
+    world.note(machine, "is cut off");
+    this.#later(world.random.delay(PARTITION_MS), "partition ends", () => {
+      network.cut.delete(machine);
+      world.note(machine, "is reachable again");
+    });
+  }
+
+  #jumpClock(): void {
+    const { random } = this.#parts.world;
+    this.#host().machine.clockAheadMs = random.whole(-JUMP_MAX_MS, JUMP_MAX_MS);
+  }
+
+  #killContainer(): void {
+    const { containers } = this.#host();
+    const running = [...containers.all.values()].filter(({ isRunning }) => isRunning);
+    if (running.length > 0) containers.exit(this.#parts.world.random.pick(running), 137);
+  }
+
+  #breakDaemon(): void {
+    const { containers } = this.#host();
+    containers.isBroken = true;
+    this.#later(
+      this.#parts.world.random.delay(BROKEN_MS),
+      "daemon answers",
+      () => (containers.isBroken = false),
+    );
+  }
+}

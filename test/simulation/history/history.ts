@@ -1,0 +1,211 @@
+/** One history: everything that happens under one seed, and what was wrong with it. */
+import { type AgentCode, SimulatedHost } from "../host/host.ts";
+import { closeAllServers } from "../host/modules/http.ts";
+import { removeAllDatabases } from "../host/modules/sqlite.ts";
+import { type EdgeCode, EDGE_URL, ROOT_KEY, SimulatedEdge } from "../runtime/edge.ts";
+import { emptyCaches } from "../runtime/isolate-caches.ts";
+import { Network } from "../runtime/network.ts";
+import { enterWorld } from "../world/globals.ts";
+import { type TraceLine, World } from "../world/world.ts";
+import { type Answer, SimulatedClient } from "./client.ts";
+import { Faults } from "./disturbances.ts";
+import { HookReceiver } from "./hooks.ts";
+import { Invariants } from "./invariants.ts";
+import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
+import { Workload } from "./workload.ts";
+
+export type ProductionCode = { readonly edge: EdgeCode; readonly agent: AgentCode };
+
+export type HistoryOutcome = {
+  readonly seed: number;
+  readonly plan: HistoryPlan;
+  readonly violations: readonly string[];
+  readonly eventCount: number;
+  readonly simulatedMs: number;
+  readonly faults: ReadonlyMap<Fault, number>;
+  readonly jobCount: number;
+  readonly changes: ReadonlyMap<string, number>;
+  readonly trace: readonly TraceLine[];
+};
+
+/** Faults happen for at most so long, even if clients are not done. */
+const DISTURBED_MAX_MS = 120_000;
+/** Within this time after the last fault, all jobs that can end have ended. */
+export const HEALING_MS = 15 * 60_000;
+
+/** Within this time after that, nothing is left of what is no longer wanted. */
+const AFTERMATH_MS = 15_000;
+/** Time between two looks whether all has ended. */
+const LOOK_MS = 500;
+
+let current: Network | undefined;
+
+/** The network of the history that runs. */
+export function currentNetwork(): Network {
+  if (!current) throw new Error("No history runs.");
+  return current;
+}
+
+export async function runHistory(
+  seed: number,
+  code: ProductionCode,
+  isTraced = false,
+): Promise<HistoryOutcome> {
+  const world = new World(seed);
+  world.isTraced = isTraced;
+  enterWorld(world);
+  emptyCaches();
+  closeAllServers();
+  removeAllDatabases();
+  const history = new History(world, code);
+  try {
+    await history.run();
+  } finally {
+    enterWorld(undefined);
+  }
+  return history.outcome();
+}
+
+class History {
+  readonly #world: World;
+  readonly #code: ProductionCode;
+  readonly #network: Network;
+  readonly #edge: SimulatedEdge;
+  readonly #plan: HistoryPlan;
+  readonly #hosts: SimulatedHost[] = [];
+  readonly #clients: SimulatedClient[];
+  readonly #faults: Faults;
+  readonly #hooks: HookReceiver;
+  readonly #invariants: Invariants;
+  #endpointId = "";
+
+  constructor(world: World, code: ProductionCode) {
+    this.#world = world;
+    this.#code = code;
+    this.#network = current = new Network(world);
+    this.#edge = new SimulatedEdge(world, this.#network, code.edge);
+    this.#plan = planHistory(world.random.fork());
+    const onAnswer = (what: string, answer: Answer): void => this.#invariants.answered(what, answer);
+    this.#clients = Array.from(
+      { length: this.#plan.clientCount },
+      (_, index) => new SimulatedClient(`client ${index + 1}`, ROOT_KEY, onAnswer),
+    );
+    const parts = { world, network: this.#network, edge: this.#edge, hosts: this.#hosts, plan: this.#plan };
+    this.#faults = new Faults(parts);
+    this.#hooks = new HookReceiver(this.#network, () => this.#faults.strikes("hookFails"));
+    this.#invariants = new Invariants({ ...parts, clients: this.#clients, hooks: this.#hooks });
+  }
+
+  async run(): Promise<void> {
+    const world = this.#world;
+    await this.#setUp();
+    this.#faults.start();
+    const workloads = this.#clients.map((client) => this.#workload(client));
+    for (const workload of workloads) workload.start();
+    const isOver = (): boolean => workloads.every((workload) => workload.isOver);
+    const check = (): void => this.#invariants.checkStep();
+    await world.run(world.now + DISTURBED_MAX_MS, isOver, check);
+    this.#faults.heal();
+    let lookAt = 0;
+    const isQuiet = (): boolean => {
+      if (!isOver() || world.now < lookAt) return false;
+      lookAt = world.now + LOOK_MS;
+      return this.#invariants.isSettled();
+    };
+    await world.run(world.now + HEALING_MS, isQuiet, check);
+    await world.run(world.now + AFTERMATH_MS, () => false, check);
+    this.#invariants.checkEnd(isOver());
+    await this.#readAll(workloads);
+  }
+
+  outcome(): HistoryOutcome {
+    return {
+      seed: this.#world.seed,
+      plan: this.#plan,
+      violations: this.#invariants.violations,
+      eventCount: this.#world.eventCount,
+      simulatedMs: this.#world.elapsedMs,
+      faults: this.#faults.counts,
+      changes: this.#invariants.changes,
+      jobCount: this.#clients.reduce((sum, { jobs }) => sum + jobs.length, 0),
+      trace: this.#world.trace,
+    };
+  }
+
+  #workload(client: SimulatedClient): Workload {
+    const violate = (what: string): void => this.#invariants.violate(what);
+    return new Workload({
+      world: this.#world,
+      plan: this.#plan,
+      endpointId: this.#endpointId,
+      client,
+      violate,
+    });
+  }
+
+  /** Endpoint and hosts, before there are faults. */
+  async #setUp(): Promise<void> {
+    const [client] = this.#clients as [SimulatedClient];
+    let isDone = false;
+    client.run(this.#world, async () => {
+      this.#endpointId = await makeEndpoint(client, this.#plan);
+      for (const gpuCount of this.#plan.hostGpus) this.#hosts.push(await this.#join(client, gpuCount));
+      for (const host of this.#hosts) host.start();
+      isDone = true;
+    });
+    await this.#world.run(
+      this.#world.now + DISTURBED_MAX_MS,
+      () => isDone,
+      () => {},
+    );
+  }
+
+  async #join(client: SimulatedClient, gpuCount: number): Promise<SimulatedHost> {
+    const { joinTokenCreate } = await client.manage(
+      `mutation { joinTokenCreate(input: { name: "host" }) { token } }`,
+    );
+    const inventory = { gpus: [], cpuCount: 1, memoryMb: 1, diskFreeMb: 1, runtime: "process" };
+    const joining = { joinToken: joinTokenCreate?.["token"], name: "host", agentVersion: "0.3.0", inventory };
+    const joined = await client.call("POST", "/agent/v1/join", joining);
+    const { hostId, hostToken } = (joined?.body ?? {}) as {
+      readonly hostId: string;
+      readonly hostToken: string;
+    };
+    return new SimulatedHost({
+      world: this.#world,
+      code: this.#code.agent,
+      edgeUrl: EDGE_URL,
+      hostId,
+      hostToken,
+      gpuCount,
+      faults: () => this.#faults.workerFaults(),
+      observer: this.#invariants.observer,
+    });
+  }
+
+  /** What clients read at last fits what they read before. */
+  async #readAll(workloads: readonly Workload[]): Promise<void> {
+    let left = 0;
+    for (const [index, client] of this.#clients.entries()) {
+      left += 1;
+      client.run(this.#world, async () => {
+        for (const job of client.jobs) await workloads[index]?.read(job);
+        left -= 1;
+      });
+    }
+    await this.#world.run(
+      this.#world.now + DISTURBED_MAX_MS,
+      () => left === 0,
+      () => {},
+    );
+  }
+}
+
+async function makeEndpoint(client: SimulatedClient, plan: HistoryPlan): Promise<string> {
+  const { workersMax, workersMin, executionTimeoutMs, idleTimeoutS } = plan;
+  const template = `template: { name: "t", imageName: "i", containerDiskInGb: 5, dockerArgs: "" }`;
+  const scale = `workersMin: ${Math.min(workersMin, workersMax)}, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}`;
+  const input = `{ name: "e", ${template}, gpuIds: "ADA_24", ${scale}, executionTimeoutMs: ${executionTimeoutMs} }`;
+  const { saveEndpoint } = await client.manage(`mutation { saveEndpoint(input: ${input}) { id } }`);
+  return saveEndpoint?.["id"] ?? "";
+}

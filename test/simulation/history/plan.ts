@@ -1,0 +1,81 @@
+/**
+ * What a history consists of, all chosen by its seed: how many hosts and clients, what they do, and which faults there
+ * are. Each history has some kinds of faults only, at rates of its own: a fault that is everywhere hides those that need
+ * quiet before them.
+ */
+import type { Random } from "../world/random.ts";
+
+export const FAULTS = [
+  "agentKilled",
+  "agentPartitioned",
+  "clockJumps",
+  "containerDies",
+  "daemonBroken",
+  "callsLost",
+  "answersLost",
+  "slowNetwork",
+  "objectCrashes",
+  "objectEvicted",
+  "redeployment",
+  "scriptCrashes",
+  "workerDies",
+  "workerFails",
+  "workerForgets",
+  "workerHangs",
+  "workerRepeats",
+  "hookFails",
+] as const;
+export type Fault = (typeof FAULTS)[number];
+
+export type HistoryPlan = {
+  readonly hostGpus: readonly number[];
+  readonly workersMax: number;
+  readonly workersMin: number;
+  readonly clientCount: number;
+  /** Operations of each client. */
+  readonly operationCount: number;
+  /** Typical time between two operations of a client, ms. */
+  readonly paceMs: number;
+  readonly handlerMs: number;
+  readonly executionTimeoutMs: number;
+  readonly idleTimeoutS: number;
+  readonly faults: ReadonlyMap<Fault, number>;
+};
+
+/** How often each kind happens when it happens at all: rates of calls, or events per minute. */
+const RATES: Record<Fault, readonly number[]> = {
+  agentKilled: [1, 4],
+  agentPartitioned: [1, 2],
+  clockJumps: [1, 3],
+  containerDies: [1, 6],
+  daemonBroken: [1, 2],
+  callsLost: [0.01, 0.1],
+  answersLost: [0.01, 0.1],
+  slowNetwork: [0.01, 0.05],
+  objectCrashes: [2, 10],
+  objectEvicted: [5, 60],
+  redeployment: [1, 3],
+  scriptCrashes: [1, 5],
+  workerDies: [0.05, 0.3],
+  workerFails: [0.1, 0.5],
+  workerForgets: [0.05, 0.2],
+  workerHangs: [0.05, 0.2],
+  workerRepeats: [0.1, 0.5],
+  hookFails: [0.2, 0.7],
+};
+
+export function planHistory(random: Random): HistoryPlan {
+  const chosen = FAULTS.filter(() => random.chance(0.3));
+  return {
+    hostGpus: Array.from({ length: random.whole(1, 3) }, () => random.whole(1, 3)),
+    workersMax: random.whole(1, 4),
+    workersMin: random.chance(0.3) ? 1 : 0,
+    clientCount: random.whole(1, 3),
+    operationCount: random.whole(3, 12),
+    paceMs: random.pick([20, 300, 3_000]),
+    handlerMs: random.pick([5, 200, 2_000, 10_000]),
+    executionTimeoutMs: random.pick([5_000, 20_000, 600_000]),
+    idleTimeoutS: random.pick([1, 5, 60]),
+    faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
+  };
+}

@@ -1,0 +1,161 @@
+/** What clients do: operations of the queue API in random order, on jobs of their own. */
+import type { World } from "../world/world.ts";
+import type { Answer, KnownJob, SimulatedClient } from "./client.ts";
+import type { HistoryPlan } from "./plan.ts";
+
+export type WorkloadParts = {
+  readonly world: World;
+  readonly plan: HistoryPlan;
+  readonly endpointId: string;
+  readonly client: SimulatedClient;
+  /** Something that no correct service answers. */
+  readonly violate: (what: string) => void;
+};
+
+const FINAL = new Set(["COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"]);
+
+type Operation = (workload: Workload) => Promise<void>;
+
+export class Workload {
+  readonly #parts: WorkloadParts;
+  isOver = false;
+
+  constructor(parts: WorkloadParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    const { client, world, plan } = this.#parts;
+    client.run(world, async () => {
+      for (let count = 0; count < plan.operationCount; count += 1) {
+        await pause(world.random.delay(plan.paceMs));
+        await world.random.pick(OPERATIONS)(this);
+      }
+      this.isOver = true;
+    });
+  }
+
+  // Operations
+
+  async submit(): Promise<void> {
+    const { client, endpointId, world } = this.#parts;
+    const input = { number: world.random.whole(0, 1e9) };
+    const hook = world.random.chance(0.4) ? `https://hooks.test/${world.random.whole(0, 1e9)}` : null;
+    const key = `key-${world.random.whole(0, 1e9)}`;
+    const body = { input, ...(hook !== null && { webhook: hook }) };
+    const ids = new Set<string>();
+    // A repeated submission is harmless, so it is repeated until it is answered.
+    for (let tries = 0; tries < 8; tries += 1) {
+      const answer = await client.call("POST", `/v2/${endpointId}/run`, body, { "Idempotency-Key": key });
+      if (answer?.status === 200) ids.add(String(answer.body["id"]));
+      if (answer && answer.status < 500 && !world.random.chance(0.1)) break;
+      await pause(200);
+    }
+    const [jobId, ...others] = ids;
+    if (others.length > 0) this.#parts.violate(`one idempotency key made the jobs ${[...ids].join(", ")}`);
+    if (jobId !== undefined) this.#know({ jobId, input, hook });
+  }
+
+  async runAndWait(): Promise<void> {
+    const { client, endpointId, world } = this.#parts;
+    const input = { number: world.random.whole(0, 1e9) };
+    const answer = await client.call("POST", `/v2/${endpointId}/runsync`, { input });
+    if (answer?.status !== 200) return;
+    const job = this.#know({ jobId: String(answer.body["id"]), input, hook: null });
+    this.#learn(job, answer);
+  }
+
+  async status(): Promise<void> {
+    const job = this.#any();
+    if (job) await this.read(job);
+  }
+
+  async read(job: KnownJob): Promise<Answer | undefined> {
+    const answer = await this.#parts.client.call("GET", `/v2/${job.endpointId}/status/${job.jobId}`);
+    if (answer) this.#learn(job, answer);
+    return answer;
+  }
+
+  async cancel(): Promise<void> {
+    const job = this.#any();
+    if (!job) return;
+    job.isCancelRequested = true;
+    await this.#parts.client.call("POST", `/v2/${job.endpointId}/cancel/${job.jobId}`);
+  }
+
+  async retry(): Promise<void> {
+    const job = this.#any();
+    if (!job) return;
+    job.isRetryRequested = true;
+    await this.#parts.client.call("POST", `/v2/${job.endpointId}/retry/${job.jobId}`);
+  }
+
+  async health(): Promise<void> {
+    await this.#parts.client.call("GET", `/v2/${this.#parts.endpointId}/health`);
+  }
+
+  // What is known
+
+  #any(): KnownJob | undefined {
+    const { client, world } = this.#parts;
+    return client.jobs.length === 0 ? undefined : world.random.pick(client.jobs);
+  }
+
+  #know({ jobId, input, hook }: Pick<KnownJob, "jobId" | "input" | "hook">): KnownJob {
+    const { client, endpointId } = this.#parts;
+    const known = client.jobs.find((job) => job.jobId === jobId);
+    if (known) return known;
+    const job = {
+      endpointId,
+      jobId,
+      input,
+      hook,
+      read: [],
+      output: undefined,
+      isCancelRequested: false,
+      isRetryRequested: false,
+    };
+    client.jobs.push(job);
+    return job;
+  }
+
+  /** Compares what was read with what was read before. */
+  #learn(job: KnownJob, { status, body }: Answer): void {
+    if (status !== 200) return;
+    const { violate } = this.#parts;
+    const next = String(body["status"]);
+    const last = job.read.at(-1);
+    job.read.push(next);
+    const wasFinal = last !== undefined && FINAL.has(last);
+    const mayChange = job.isRetryRequested && (last === "FAILED" || last === "TIMED_OUT");
+    if (wasFinal && next !== last && !mayChange) violate(`${job.jobId} went from ${last} to ${next}`);
+    if (next === "CANCELLED" && !job.isCancelRequested) violate(`${job.jobId} was cancelled by nobody`);
+    if (next === "COMPLETED") this.#learnOutput(job, body["output"]);
+  }
+
+  #learnOutput(job: KnownJob, output: unknown): void {
+    const { violate } = this.#parts;
+    const { of } = (output ?? {}) as { readonly of?: unknown };
+    if (JSON.stringify(of) !== JSON.stringify(job.input))
+      violate(`${job.jobId} has the output of another job`);
+    const text = JSON.stringify(output);
+    if (job.output !== undefined && job.output !== text) violate(`${job.jobId} has two outputs`);
+    job.output = text;
+  }
+}
+
+const OPERATIONS: readonly Operation[] = [
+  (workload) => workload.submit(),
+  (workload) => workload.submit(),
+  (workload) => workload.submit(),
+  (workload) => workload.runAndWait(),
+  (workload) => workload.status(),
+  (workload) => workload.status(),
+  (workload) => workload.cancel(),
+  (workload) => workload.retry(),
+  (workload) => workload.health(),
+];
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}

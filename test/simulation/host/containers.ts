@@ -1,0 +1,67 @@
+/** The containers of a host: they outlive the agent, and run whatever program their image stands for. */
+import { Machine, type World } from "../world/world.ts";
+import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.ts";
+
+export type Container = {
+  readonly spec: WorkerSpec;
+  readonly machine: Machine;
+  isRunning: boolean;
+  isFrozen: boolean;
+  exitCode: number | null;
+};
+
+export type Program = (container: Container) => void;
+
+type Watcher = {
+  readonly machine: Machine;
+  readonly life: number;
+  readonly onExit: (container: Container) => void;
+};
+
+export class Containers {
+  readonly #world: World;
+  readonly #program: Program;
+  readonly all = new Map<string, Container>();
+  #watchers: Watcher[] = [];
+  /** The daemon does not answer. */
+  isBroken = false;
+
+  constructor(world: World, program: Program) {
+    this.#world = world;
+    this.#program = program;
+  }
+
+  start(spec: WorkerSpec): void {
+    if (this.all.get(spec.workerId)?.isRunning) return;
+    const machine = new Machine(`worker ${spec.workerId}`);
+    const container: Container = { spec, machine, isRunning: true, isFrozen: false, exitCode: null };
+    this.all.set(spec.workerId, container);
+    this.#world.note(machine, "starts");
+    this.#world.on(machine, () => this.#program(container));
+  }
+
+  /** Its program ends, by itself or by a signal. */
+  exit(container: Container, exitCode: number): void {
+    if (!container.isRunning) return;
+    container.isRunning = false;
+    container.isFrozen = false;
+    container.exitCode = exitCode;
+    this.#world.crash(container.machine);
+    this.#world.note(container.machine, `exits with code ${exitCode}`);
+    for (const { machine, life, onExit } of this.#watchers) {
+      if (machine.life === life) this.#world.schedule(machine, 1, "container exits", () => onExit(container));
+    }
+  }
+
+  remove(workerId: string): void {
+    const container = this.all.get(workerId);
+    if (!container) return;
+    this.exit(container, 137);
+    this.all.delete(workerId);
+  }
+
+  watch(watcher: Watcher): () => void {
+    this.#watchers.push(watcher);
+    return () => (this.#watchers = this.#watchers.filter((other) => other !== watcher));
+  }
+}

@@ -1,0 +1,94 @@
+/** A GPU host: its agent, which may crash and start again, and its containers, which run on. */
+import type { Inventory } from "../../../src/contract/agent/agent.ts";
+import { Machine, type World } from "../world/world.ts";
+import { Containers } from "./containers.ts";
+import { breakServersOf } from "./modules/http.ts";
+import { asRuntime, SimulatedRuntime } from "./runtime.ts";
+import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
+
+type AgentLike = { stop(options: { readonly removeWorkers: boolean }): Promise<void> };
+export type AgentCode = { readonly Agent: { start(options: unknown): Promise<AgentLike> } };
+
+/** The production code of the agent. */
+export async function loadAgent(): Promise<AgentCode> {
+  const url = new URL("../../../node-agent/agent.ts", import.meta.url).href;
+  return (await import(url)) as AgentCode;
+}
+
+export type HostOptions = {
+  readonly world: World;
+  readonly code: AgentCode;
+  readonly edgeUrl: string;
+  readonly hostId: string;
+  readonly hostToken: string;
+  readonly gpuCount: number;
+  readonly faults: () => WorkerFaults;
+  readonly observer: WorkerObserver;
+};
+
+const RESTART_MS = 1_000;
+const QUIET = { debug() {}, info() {}, warn() {}, error() {} };
+
+export class SimulatedHost {
+  readonly machine: Machine;
+  readonly containers: Containers;
+  readonly hostId: string;
+  isUp = false;
+  readonly #options: HostOptions;
+
+  constructor(options: HostOptions) {
+    const { world, faults, observer, hostId } = options;
+    this.#options = options;
+    this.hostId = hostId;
+    this.machine = new Machine(`agent ${hostId}`);
+    this.containers = new Containers(world, (container) =>
+      runWorker({ world, containers: this.containers, faults, observer }, container),
+    );
+  }
+
+  /** Starts the agent. */
+  start(): void {
+    const { world, code, edgeUrl, hostToken, gpuCount } = this.#options;
+    this.isUp = true;
+    const inventory = inventoryOf(gpuCount);
+    world.note(this.machine, "starts");
+    void world.on(this.machine, async () => {
+      try {
+        await code.Agent.start({
+          edgeUrl,
+          hostToken,
+          stateDir: `/state/${this.hostId}`,
+          runtime: asRuntime(new SimulatedRuntime(world, this.containers)),
+          inventory,
+          readInventory: async () => inventory,
+          log: QUIET,
+        });
+      } catch (error) {
+        // Whatever supervises it starts it again.
+        if (!this.containers.isBroken) return void world.uncaught.push(error);
+        world.schedule(this.machine, RESTART_MS, "agent starts again", () => this.start());
+      }
+    });
+  }
+
+  /** kill -9 of the agent. */
+  kill(): void {
+    if (!this.isUp) return;
+    this.isUp = false;
+    this.#options.world.crash(this.machine);
+    breakServersOf(this.machine);
+  }
+}
+
+function inventoryOf(gpuCount: number): Inventory {
+  const gpu = { name: "NVIDIA GeForce RTX 4090", tier: "ADA_24", memoryMb: 24_564, isSimulated: true };
+  return {
+    gpus: Array.from({ length: gpuCount }, (_, index) => ({ ...gpu, index })),
+    cpuCount: 16,
+    memoryMb: 64_000,
+    diskFreeMb: 500_000,
+    runtime: "process",
+    canFreeze: true,
+    canRunPods: true,
+  };
+}

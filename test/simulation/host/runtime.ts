@@ -1,0 +1,130 @@
+/** What an agent runs workers with: the containers of its host, each call of which takes time. */
+import type {
+  FoundWorker,
+  PrepareOutcome,
+  Runtime,
+  WorkerExit,
+  WorkerSpec,
+} from "../../../node-agent/runtime/interface/runtime.ts";
+import { place } from "../world/globals.ts";
+import type { World } from "../world/world.ts";
+import type { Container, Containers } from "./containers.ts";
+
+const SIGTERM_EXIT = 143;
+
+export class SimulatedRuntime {
+  readonly kind = "process";
+  readonly #world: World;
+  readonly #containers: Containers;
+
+  constructor(world: World, containers: Containers) {
+    this.#world = world;
+    this.#containers = containers;
+  }
+
+  async agentAddress(): Promise<string> {
+    return "127.0.0.1";
+  }
+
+  async admit(): Promise<void> {}
+
+  async followClusters(): Promise<void> {}
+
+  async portsFor<Ports>(requested: Ports): Promise<Ports> {
+    return requested;
+  }
+
+  async listening(): Promise<null> {
+    return null;
+  }
+
+  async prepare(): Promise<PrepareOutcome> {
+    await this.#pass(200);
+    return { kind: "prepared" };
+  }
+
+  configureCache(): void {}
+
+  async freeableBytes(): Promise<number> {
+    return 0;
+  }
+
+  async imageDigest(): Promise<string> {
+    return "sha256:image";
+  }
+
+  async start(spec: WorkerSpec): Promise<void> {
+    await this.#pass(300);
+    this.#containers.start(spec);
+  }
+
+  async freeze(workerId: string): Promise<void> {
+    await this.#pass(20);
+    this.#running(workerId).isFrozen = true;
+  }
+
+  async thaw(workerId: string): Promise<void> {
+    await this.#pass(20);
+    this.#running(workerId).isFrozen = false;
+  }
+
+  async stop(workerId: string, graceMs: number): Promise<void> {
+    await this.#pass(Math.min(graceMs, 50));
+    const container = this.#containers.all.get(workerId);
+    if (container) this.#containers.exit(container, SIGTERM_EXIT);
+  }
+
+  async remove(workerId: string): Promise<void> {
+    await this.#pass(50);
+    this.#containers.remove(workerId);
+  }
+
+  async list(): Promise<readonly FoundWorker[]> {
+    await this.#pass(20);
+    return [...this.#containers.all.values()].map(({ spec, isRunning, isFrozen, exitCode }) => ({
+      workerId: spec.workerId,
+      endpointId: spec.endpointId,
+      revision: spec.revision,
+      isRunning,
+      isFrozen,
+      exitCode,
+    }));
+  }
+
+  async lastLines(): Promise<readonly string[]> {
+    return [];
+  }
+
+  async output(): Promise<void> {}
+
+  watch(onExit: (exit: WorkerExit) => void): () => void {
+    const { machine } = place() as NonNullable<ReturnType<typeof place>>;
+    const reported = ({ spec, exitCode }: Container): void =>
+      onExit({ workerId: spec.workerId, exitCode, reason: `exited with code ${exitCode}` });
+    return this.#containers.watch({ machine, life: machine.life, onExit: reported });
+  }
+
+  async close(): Promise<void> {}
+
+  async locateServer(): Promise<never> {
+    throw new Error("Workers of this host have no server.");
+  }
+
+  #running(workerId: string): Container {
+    const container = this.#containers.all.get(workerId);
+    if (!container?.isRunning) throw new Error(`The worker ${workerId} does not run.`);
+    return container;
+  }
+
+  async #pass(typicalMs: number): Promise<void> {
+    if (this.#containers.isBroken) throw new Error("The container daemon does not answer.");
+    const delayMs = this.#world.random.delay(typicalMs);
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    if (this.#containers.isBroken) throw new Error("The container daemon does not answer.");
+  }
+}
+
+/** Whatever runs workers may grow operations that the simulation has no use for. */
+export function asRuntime(runtime: SimulatedRuntime): Runtime {
+  return runtime as unknown as Runtime;
+}

@@ -1,0 +1,138 @@
+/** The program in a container: takes jobs of its agent as workers of this kind of service do, and misbehaves as told. */
+import type { World } from "../world/world.ts";
+import type { Container, Containers } from "./containers.ts";
+import { callLocal, type LocalCall, type LocalReply } from "./modules/http.ts";
+
+export type WorkerFaults = {
+  /** Typical time of a handler, ms. */
+  readonly handlerMs: number;
+  /** Its handler fails. */
+  readonly fails: number;
+  /** It dies while it has a job. */
+  readonly dies: number;
+  /** Its handler never ends. */
+  readonly hangs: number;
+  /** It reports a result twice. */
+  readonly repeats: number;
+  /** It loses a result that it should report. */
+  readonly forgets: number;
+};
+
+/** What an observer learns of a job in a worker, whether the agent does or not. */
+export type WorkerObserver = {
+  readonly began: (job: {
+    readonly jobId: string;
+    readonly workerId: string;
+    readonly input: unknown;
+  }) => void;
+  readonly ended: (job: {
+    readonly jobId: string;
+    readonly workerId: string;
+    readonly output: unknown;
+  }) => void;
+};
+
+const RETRY_MS = 500;
+const PING_MS = 4_000;
+
+export type WorkerProgram = {
+  readonly world: World;
+  readonly containers: Containers;
+  readonly faults: () => WorkerFaults;
+  readonly observer: WorkerObserver;
+};
+
+/** Runs until its machine crashes. */
+export function runWorker(program: WorkerProgram, container: Container): void {
+  new SimulatedWorker(program, container).start();
+}
+
+class SimulatedWorker {
+  readonly #program: WorkerProgram;
+  readonly #container: Container;
+  readonly #jobs = new Set<string>();
+
+  constructor(program: WorkerProgram, container: Container) {
+    this.#program = program;
+    this.#container = container;
+  }
+
+  start(): void {
+    setTimeout(() => void this.#take(), this.#program.world.random.delay(500));
+    this.#ping();
+  }
+
+  async #take(): Promise<void> {
+    for (;;) {
+      const reply = await this.#call({ method: "GET", path: this.#path("RUNPOD_WEBHOOK_GET_JOB") });
+      if (reply?.status === 200) await this.#work(JSON.parse(reply.body) as { id: string; input: unknown });
+      else if (reply?.status !== 204) await pause(RETRY_MS);
+    }
+  }
+
+  async #work({ id: jobId, input }: { readonly id: string; readonly input: unknown }): Promise<void> {
+    const { world, faults, observer, containers } = this.#program;
+    const { workerId } = this.#container.spec;
+    const { random } = world;
+    const { handlerMs, fails, dies, hangs, repeats, forgets } = faults();
+    world.note(this.#container.machine, `begins ${jobId}`);
+    observer.began({ jobId, workerId, input });
+    this.#jobs.add(jobId);
+    await pause(1 + random.delay(handlerMs));
+    if (random.chance(dies)) return containers.exit(this.#container, 1);
+    if (random.chance(hangs)) await new Promise(() => {});
+    const output = { of: input, by: workerId, mark: random.whole(0, 1e9) };
+    const body = random.chance(fails) ? { error: "The handler failed." } : { output };
+    observer.ended({ jobId, workerId, output });
+    const path = this.#path("RUNPOD_WEBHOOK_POST_OUTPUT").replace("$ID", jobId);
+    if (!random.chance(forgets)) await this.#report(path, JSON.stringify(body));
+    if (random.chance(repeats)) await this.#report(path, JSON.stringify(body));
+    this.#jobs.delete(jobId);
+  }
+
+  /** Until the agent has it; an agent that is away comes back. */
+  async #report(path: string, body: string): Promise<void> {
+    for (let tries = 0; tries < 100; tries += 1) {
+      const reply = await this.#call({ method: "POST", path, body });
+      if (reply && reply.status < 500 && reply.status !== 429) return;
+      await pause(RETRY_MS);
+    }
+  }
+
+  #ping(): void {
+    setTimeout(() => {
+      const ids = [...this.#jobs].join(",");
+      void this.#call({ method: "GET", path: `${this.#path("RUNPOD_WEBHOOK_PING")}&job_id=${ids}` });
+      this.#ping();
+    }, PING_MS);
+  }
+
+  #path(name: string): string {
+    const { pathname, search } = new URL(this.#container.spec.env[name] ?? "http://127.0.0.1:1/");
+    return pathname + search;
+  }
+
+  #call(call: LocalCall): Promise<LocalReply | null> {
+    const { world } = this.#program;
+    const { machine, spec } = this.#container;
+    const { life } = machine;
+    const port = Number(new URL(spec.env["RUNPOD_WEBHOOK_GET_JOB"] ?? "http://127.0.0.1:1").port);
+    return new Promise((resolve) => {
+      const answer = (reply: LocalReply | null): void => {
+        if (machine.life === life)
+          world.schedule(machine, 0, "worker gets a reply", () => this.#whenThawed(resolve, reply));
+      };
+      callLocal(port, call, answer);
+    });
+  }
+
+  /** A frozen container runs no instruction. */
+  #whenThawed(resolve: (reply: LocalReply | null) => void, reply: LocalReply | null): void {
+    if (!this.#container.isFrozen) return resolve(reply);
+    setTimeout(() => this.#whenThawed(resolve, reply), 50);
+  }
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}

@@ -1,0 +1,49 @@
+/**
+ * `npm run simulate -- [--seeds N] [--from SEED] [--minutes M] [--trace] [--mutant ID] [--mutants]`: runs histories, and
+ * shows those in which something was wrong.
+ *
+ * `--trace` prints all that happened in them. `--mutant` plants one of the faults of scripts/mutants, and ends with the
+ * first history that shows it; `--mutants` does so with each of them and says how many histories that took.
+ */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { MUTANTS } from "../../scripts/mutants/list.ts";
+import { placeOf, readSources } from "../../scripts/mutants/places.ts";
+import { installModules, type PlantedFault } from "./runtime/modules.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "100" },
+    from: { type: "string", default: "1" },
+    minutes: { type: "string" },
+    trace: { type: "boolean", default: false },
+    mutant: { type: "string" },
+    mutants: { type: "boolean", default: false },
+  },
+});
+
+function plantedFault(id: string): PlantedFault {
+  const mutant = MUTANTS.find((one) => one.id === id);
+  if (!mutant) throw new Error(`scripts/mutants/list.ts has no mutant ${id}.`);
+  const { path, start, end } = placeOf(readSources(ROOT), mutant);
+  return { url: pathToFileURL(join(ROOT, path)).href, start, end, replacement: mutant.replacement };
+}
+
+const range = { from: Number(values.from), count: Number(values.seeds) };
+if (values.mutants) {
+  const { hunt } = await import("./hunt.ts");
+  await hunt(MUTANTS, range);
+  process.exit(0);
+}
+installModules(values.mutant === undefined ? undefined : plantedFault(values.mutant));
+const { simulate } = await import("./simulate.ts");
+const isRight = await simulate({
+  ...range,
+  minutes: values.minutes === undefined ? null : Number(values.minutes),
+  isTraced: values.trace,
+  endsWithFirst: values.mutant !== undefined,
+});
+process.exit(isRight ? 0 : 1);

@@ -1,0 +1,80 @@
+/** The WebSocket of a client: `new WebSocket(url)`, to the edge. */
+import { SimulatedSocket } from "./sockets.ts";
+
+type Event = {
+  readonly data?: unknown;
+  readonly status?: number;
+  readonly code?: number;
+  readonly reason?: string;
+};
+type Listener = (event: Event) => void;
+type Options = { readonly headers?: Record<string, string> };
+
+export class ClientSocket {
+  static readonly CONNECTING = SimulatedSocket.CONNECTING;
+  static readonly OPEN = SimulatedSocket.OPEN;
+  static readonly CLOSING = SimulatedSocket.CLOSING;
+  static readonly CLOSED = SimulatedSocket.CLOSED;
+  #socket: SimulatedSocket | undefined;
+  #state: number = ClientSocket.CONNECTING;
+  readonly #listeners = new Map<string, Set<Listener>>();
+
+  constructor(url: URL | string, { headers = {} }: Options = {}) {
+    void this.#open(new URL(url), headers);
+  }
+
+  get readyState(): number {
+    return this.#socket?.readyState ?? this.#state;
+  }
+
+  addEventListener(type: string, listener: Listener): void {
+    this.#listeners.set(type, (this.#listeners.get(type) ?? new Set()).add(listener));
+  }
+
+  send(data: string | ArrayBuffer | ArrayBufferView): void {
+    this.#socket?.send(data);
+  }
+
+  close(code?: number, reason?: string): void {
+    if (this.#socket) this.#socket.close(code, reason);
+    else this.#state = ClientSocket.CLOSING;
+  }
+
+  async #open(url: URL, headers: Record<string, string>): Promise<void> {
+    const target = url.href.replace(/^ws/, "http");
+    try {
+      const response = await fetch(target, { headers: { ...headers, Upgrade: "websocket" } });
+      const { webSocket } = response as Response & { readonly webSocket?: SimulatedSocket | null };
+      if (!webSocket) {
+        this.#emit("refused", { status: response.status });
+        throw new Error(`The server answered ${response.status}.`);
+      }
+      this.#opened(webSocket);
+    } catch {
+      this.#state = ClientSocket.CLOSED;
+      this.#emit("error", {});
+      this.#emit("close", { code: 1006, reason: "" });
+    }
+  }
+
+  #opened(socket: SimulatedSocket): void {
+    if (this.#state !== ClientSocket.CONNECTING) {
+      socket.accept();
+      socket.close(1000);
+      this.#emit("close", { code: 1006, reason: "" });
+      return;
+    }
+    this.#socket = socket;
+    socket.addEventListener("message", (event) => this.#emit("message", event));
+    socket.addEventListener("close", (event) => {
+      if (socket.readyState !== SimulatedSocket.CLOSED) socket.close(1000);
+      this.#emit("close", event);
+    });
+    this.#emit("open", {});
+    socket.accept();
+  }
+
+  #emit(type: string, event: Event): void {
+    for (const listener of this.#listeners.get(type) ?? []) listener(event);
+  }
+}

@@ -1,0 +1,125 @@
+/** The whole edge in a world: the Worker script, its objects, D1 and R2. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Machine, type World } from "../world/world.ts";
+import { SimulatedD1 } from "./d1.ts";
+import type { Network } from "./network.ts";
+import { type Answer, type ObjectClass, SimulatedNamespace, SimulatedObject } from "./objects.ts";
+import { SimulatedBucket } from "./r2.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+
+export const ROOT_KEY = "root-key-of-the-simulation-with-40-chars";
+export const EDGE_URL = "https://edge.test";
+
+export type EdgeCode = {
+  readonly default: {
+    fetch(request: Request, env: unknown, context: unknown): Promise<Response>;
+    scheduled(event: unknown, env: unknown): Promise<void>;
+  };
+  readonly EndpointObject: ObjectClass;
+  readonly FleetObject: ObjectClass;
+  readonly PodObject: ObjectClass;
+  readonly HostObject: ObjectClass;
+};
+
+/** The production code; it runs on machines of whatever world is entered. */
+export async function loadEdge(): Promise<EdgeCode> {
+  const url = new URL("../../../src/index.ts", import.meta.url).href;
+  return (await import(url)) as EdgeCode;
+}
+
+const MIGRATIONS = readdirSync(join(ROOT, "drizzle"))
+  .filter((name) => name.endsWith(".sql"))
+  .sort()
+  .map((name) => readFileSync(join(ROOT, "drizzle", name), "utf8").replaceAll("--> statement-breakpoint", ""))
+  .join("\n");
+
+export class SimulatedEdge {
+  readonly script = new Machine("script");
+  readonly endpoints: SimulatedNamespace;
+  readonly fleets: SimulatedNamespace;
+  readonly pods: SimulatedNamespace;
+  readonly hosts: SimulatedNamespace;
+  readonly d1: SimulatedD1;
+  readonly env: Record<string, unknown>;
+  readonly #world: World;
+  readonly #network: Network;
+  readonly #code: EdgeCode;
+  readonly #requests = new Set<Answer>();
+
+  constructor(world: World, network: Network, code: EdgeCode) {
+    this.#world = world;
+    this.#network = network;
+    this.#code = code;
+    this.endpoints = this.#namespace("endpoint", code.EndpointObject);
+    this.fleets = this.#namespace("fleet", code.FleetObject);
+    this.pods = this.#namespace("pod", code.PodObject);
+    this.hosts = this.#namespace("host", code.HostObject);
+    this.d1 = new SimulatedD1(network, MIGRATIONS);
+    const rateLimit = { limit: async () => ({ success: true }) };
+    this.env = {
+      ENDPOINT: this.endpoints,
+      FLEET: this.fleets,
+      POD: this.pods,
+      HOST: this.hosts,
+      DB: this.d1,
+      PAYLOADS: new SimulatedBucket(network, "payloads"),
+      LOGS: new SimulatedBucket(network, "logs"),
+      ARTIFACTS: new SimulatedBucket(network, "artifacts"),
+      ASSETS: { fetch: async () => new Response(null, { status: 404 }) },
+      ROOT_API_KEY: ROOT_KEY,
+      WEBHOOK_ALLOW_PRIVATE: "true",
+      WITHOUT_CLOUDFLARE: "true",
+      GENERAL_LIMIT: rateLimit,
+    };
+    network.serve("edge.test", (request) => this.#receive(request));
+  }
+
+  get objects(): SimulatedObject[] {
+    return [this.endpoints, this.fleets, this.pods, this.hosts].flatMap(({ objects }) => [
+      ...objects.values(),
+    ]);
+  }
+
+  /** All objects and the script start again with their code: nothing in memory is left. */
+  redeploy(): void {
+    for (const object of this.objects) object.crash();
+    this.crashScript();
+  }
+
+  /** Requests that are under way fail. */
+  crashScript(): void {
+    this.#world.crash(this.script);
+    const requests = [...this.#requests];
+    this.#requests.clear();
+    for (const { fail } of requests) fail(new Error("The connection was closed."));
+  }
+
+  #receive(request: Request): Promise<unknown> {
+    return this.#network.ask({
+      what: `${request.method} ${new URL(request.url).pathname}`,
+      send: (answer) => {
+        this.#requests.add(answer);
+        this.#world.on(this.script, () => void this.#serve(request, answer));
+      },
+    });
+  }
+
+  async #serve(request: Request, answer: Answer): Promise<void> {
+    const context = { waitUntil() {}, passThroughOnException() {}, props: {} };
+    try {
+      const response = await this.#code.default.fetch(request, this.env, context);
+      if (this.#requests.delete(answer)) answer.succeed(response);
+    } catch (error) {
+      this.#world.uncaught.push(error);
+      if (this.#requests.delete(answer)) answer.succeed(new Response("error", { status: 500 }));
+    }
+  }
+
+  #namespace(kind: string, objectClass: ObjectClass): SimulatedNamespace {
+    return new SimulatedNamespace(
+      (name) => new SimulatedObject(this.#network, `${kind} ${name}`, objectClass, () => this.env),
+    );
+  }
+}

@@ -1,0 +1,120 @@
+/** What lies between machines: calls take time, and may be lost on their way there or back. */
+import { place } from "../world/globals.ts";
+import { Machine, type World } from "../world/world.ts";
+import type { Answer } from "./objects.ts";
+import { type SimulatedSocket, socketPair } from "./sockets.ts";
+
+/** How often what fails; from 0 to 1. */
+export type NetworkFaults = {
+  /** A call gets lost before it arrives: its caller gets an error. */
+  readonly callLost: number;
+  /** The answer of a call gets lost: it has taken effect, and its caller gets an error. */
+  readonly answerLost: number;
+  /** Typical delay of a message between two places, ms. */
+  readonly delayMs: number;
+  /** A message takes a hundred times as long. */
+  readonly slow: number;
+};
+
+export type Asking = {
+  readonly what: string;
+  /** Runs where the call arrives. */
+  readonly send: (answer: Answer) => void;
+};
+
+type Server = (request: Request) => Promise<unknown>;
+
+const LOST = "Network connection lost.";
+
+export class Network {
+  readonly world: World;
+  readonly carrier = new Machine("network");
+  /** Machines that hold back what they send. */
+  readonly gates = new Map<Machine, (act: () => void) => void>();
+  faults: NetworkFaults = { callLost: 0, answerLost: 0, delayMs: 2, slow: 0 };
+  /** Machines from and to which nothing arrives at present. */
+  readonly cut = new Set<Machine>();
+
+  readonly #servers = new Map<string, Server>();
+
+  constructor(world: World) {
+    this.world = world;
+  }
+
+  /** Requests to the host are answered by `server`, which asks over this network itself. */
+  serve(host: string, server: Server): void {
+    this.#servers.set(host, server);
+  }
+
+  /** `fetch` of the code on a machine. */
+  async fetch(request: Request): Promise<Response> {
+    const server = this.#servers.get(new URL(request.url).hostname);
+    if (!server) throw new TypeError("fetch failed: no such host");
+    const { signal } = request;
+    signal.throwIfAborted();
+    const aborted = Promise.withResolvers<never>();
+    const abort = (): void => aborted.reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      return (await Promise.race([server(request), aborted.promise])) as Response;
+    } catch (error) {
+      throw signal.aborted ? error : new TypeError("fetch failed", { cause: error });
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  gate(machine: Machine, act: () => void): void {
+    const gate = this.gates.get(machine);
+    if (gate) gate(act);
+    else act();
+  }
+
+  delay(): number {
+    const { random } = this.world;
+    const { delayMs, slow } = this.faults;
+    return random.delay(delayMs) * (random.chance(slow) ? 100 : 1);
+  }
+
+  /** A call from the machine whose code runs; the promise settles there, and never if that machine crashes before. */
+  ask({ what, send }: Asking): Promise<unknown> {
+    const { machine } = place() as { machine: Machine };
+    const { life } = machine;
+    const { world, carrier, faults } = this;
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      const arrive = (delayMs: number, why: string, act: () => void): void => {
+        if (isOver) return;
+        isOver = true;
+        world.schedule(carrier, delayMs, why, () => {
+          if (machine.life === life) world.on(machine, act);
+        });
+      };
+      const lose = (): void => arrive(this.delay(), `${what} is lost`, () => reject(new Error(LOST)));
+      this.gate(machine, () => {
+        if (world.random.chance(faults.callLost)) return lose();
+        world.schedule(carrier, this.delay(), what, () => {
+          world.note(machine, `calls ${what}`);
+          send({
+            succeed: (value) => {
+              if (world.random.chance(faults.answerLost)) return lose();
+              arrive(this.delay(), `answer of ${what}`, () => resolve(value));
+            },
+            fail: (error) => arrive(this.delay(), `error of ${what}`, () => reject(error)),
+          });
+        });
+      });
+    });
+  }
+
+  socketPair(): { 0: SimulatedSocket; 1: SimulatedSocket } {
+    return socketPair({
+      world: this.world,
+      carrier: this.carrier,
+      gate: (machine, act) => this.gate(machine, act),
+      delayMs: () => this.delay(),
+      isCut: (from, to) =>
+        (from !== undefined && this.cut.has(from)) || (to !== undefined && this.cut.has(to)),
+    });
+  }
+}

@@ -1,0 +1,319 @@
+/**
+ * Durable Objects: one instance of each at a time, calls over a network that fails, memory that is lost.
+ *
+ * O1  An object that is called and has no memory is constructed first; calls wait while `blockConcurrencyWhile` runs.
+ * O2  What an object sends or answers waits for what it wrote before (the output gate of its storage).
+ * O3  A crash loses memory and what is not durable, breaks calls and sockets. An eviction loses the memory of an object
+ *     for which nothing is under way; its hibernating sockets stay.
+ * O4  An alarm fires at its time or later, and again after a while when its handler throws or the object crashes in it.
+ */
+import { Machine } from "../world/world.ts";
+import type { Network } from "./network.ts";
+import type { SimulatedSocket } from "./sockets.ts";
+import { ObjectStorage } from "./storage.ts";
+import { copyValue } from "./values.ts";
+
+type Instance = Record<string, unknown> & {
+  alarm?: () => Promise<void>;
+  webSocketMessage?: (socket: SimulatedSocket, message: unknown) => Promise<void>;
+  webSocketClose?: (
+    socket: SimulatedSocket,
+    code: number,
+    reason: string,
+    wasClean: boolean,
+  ) => Promise<void>;
+  webSocketError?: (socket: SimulatedSocket, error: unknown) => Promise<void>;
+};
+
+export type ObjectClass = new (state: unknown, env: unknown) => Instance;
+
+type Call = { readonly fail: (error: Error) => void };
+
+const ALARM_RETRY_MS = 2_000;
+const RESET = "The Durable Object was reset.";
+const LOST = "Network connection lost.";
+
+export class SimulatedObject {
+  readonly name: string;
+  readonly machine: Machine;
+  readonly storage: ObjectStorage;
+  readonly #network: Network;
+  readonly #class: ObjectClass;
+  readonly #env: () => unknown;
+  #instance: Instance | undefined;
+  #ready: Promise<void> = Promise.resolve();
+  readonly #calls = new Set<Call>();
+  #background = 0;
+  #sockets: { readonly socket: SimulatedSocket; readonly tags: readonly string[] }[] = [];
+  #alarmFailures = 0;
+  #isResetting = false;
+
+  constructor(network: Network, name: string, objectClass: ObjectClass, env: () => unknown) {
+    this.name = name;
+    this.machine = new Machine(name);
+    this.#network = network;
+    this.#class = objectClass;
+    this.#env = env;
+    this.storage = new ObjectStorage(network.world, this.machine, (at) => this.#alarmSet(at));
+    network.gates.set(this.machine, (act) => this.storage.gate(act));
+  }
+
+  /** The instance, if the object has memory now. */
+  get instance(): Instance | undefined {
+    return this.#instance;
+  }
+
+  /** Nothing is under way: the platform may take its memory. */
+  get isIdle(): boolean {
+    return (
+      this.#instance !== undefined &&
+      this.#calls.size === 0 &&
+      this.#background === 0 &&
+      this.machine.timers.size === 0
+    );
+  }
+
+  // Calls from other machines
+
+  /** Calls a method; resolves on the machine that calls. */
+  call(method: string, values: readonly unknown[]): Promise<unknown> {
+    return this.#network.ask({
+      what: `${this.name}.${method}`,
+      send: (answer) => this.#receive(method, copyValue(values) as unknown[], answer),
+    });
+  }
+
+  #receive(method: string, values: unknown[], answer: Answer): void {
+    const call: Call = { fail: (error) => answer.fail(error) };
+    this.#calls.add(call);
+    const run = async (): Promise<void> => {
+      try {
+        const instance = await this.#wake();
+        const act = instance[method] as ((...values: unknown[]) => unknown) | undefined;
+        if (typeof act !== "function") throw new TypeError(`The object has no method ${method}.`);
+        const result: unknown = await act.apply(instance, values);
+        this.#leave(call, () => answer.succeed(copyValue(result)));
+      } catch (error) {
+        this.#leave(call, () => answer.fail(remoteError(error)));
+      }
+    };
+    this.#network.world.on(this.machine, () => void run());
+  }
+
+  /** The answer leaves when all is durable. */
+  #leave(call: Call, send: () => void): void {
+    this.storage.gate(() => {
+      if (this.#calls.delete(call)) send();
+    });
+  }
+
+  async #wake(): Promise<Instance> {
+    if (!this.#instance) {
+      this.#network.world.note(this.machine, "wakes");
+      this.#ready = Promise.resolve();
+      this.#instance = new this.#class(this.#state(), this.#env());
+    }
+    await this.#ready;
+    return this.#instance;
+  }
+
+  #state(): unknown {
+    const { life } = this.machine;
+    return {
+      id: { name: this.name, toString: () => this.name },
+      storage: this.storage,
+      waitUntil: (work: Promise<unknown>) => this.#inBackground(work),
+      blockConcurrencyWhile: <Result>(work: () => Promise<Result>): Promise<Result> => {
+        const result = work();
+        this.#ready = result.then(
+          () => {},
+          (error: unknown) => this.#abortLater(String(error)),
+        );
+        return result;
+      },
+      acceptWebSocket: (socket: SimulatedSocket, tags: readonly string[] = []) => this.#accept(socket, tags),
+      getWebSockets: (tag?: string) => this.#socketsOf(tag),
+      getTags: (socket: SimulatedSocket) => this.#sockets.find((one) => one.socket === socket)?.tags ?? [],
+      abort: (reason?: string) => {
+        if (this.machine.life === life) this.#abortLater(reason ?? RESET);
+      },
+    };
+  }
+
+  #inBackground(work: Promise<unknown>): void {
+    const { life } = this.machine;
+    this.#background += 1;
+    const over = (): void => {
+      if (this.machine.life === life) this.#background -= 1;
+    };
+    work.then(over, over);
+  }
+
+  // Sockets
+
+  #accept(socket: SimulatedSocket, tags: readonly string[]): void {
+    this.#sockets.push({ socket, tags });
+    socket.handleBy({
+      machine: this.machine,
+      message: (data) => this.#deliver((instance) => instance.webSocketMessage?.(socket, data)),
+      close: (code, reason, wasClean) =>
+        this.#deliver((instance) => instance.webSocketClose?.(socket, code, reason, wasClean)),
+    });
+  }
+
+  #deliver(act: (instance: Instance) => Promise<void> | undefined): void {
+    const call: Call = { fail: () => {} };
+    this.#calls.add(call);
+    const run = async (): Promise<void> => {
+      try {
+        await act(await this.#wake());
+      } catch (error) {
+        this.#network.world.uncaught.push(error);
+      } finally {
+        this.#calls.delete(call);
+      }
+    };
+    void run();
+  }
+
+  #socketsOf(tag: string | undefined): SimulatedSocket[] {
+    this.#sockets = this.#sockets.filter(({ socket }) => socket.readyState !== 3);
+    return this.#sockets.flatMap(({ socket, tags }) =>
+      tag === undefined || tags.includes(tag) ? [socket] : [],
+    );
+  }
+
+  // Alarms
+
+  #alarmSet(at: number): void {
+    const { world, carrier } = this.#network;
+    const delayMs = at - world.now - this.machine.clockAheadMs + world.random.delay(5);
+    world.schedule(carrier, delayMs, `alarm of ${this.name}`, () => this.#fire(at));
+  }
+
+  #fire(at: number): void {
+    if (this.storage.alarmAt !== at) return;
+    this.storage.takeAlarm();
+    const { life } = this.machine;
+    const again = (): void => this.#alarmAgain(at);
+    const call: Call = { fail: again };
+    this.#calls.add(call);
+    const run = async (): Promise<void> => {
+      try {
+        await (await this.#wake()).alarm?.();
+        this.#alarmFailures = 0;
+        this.#calls.delete(call);
+      } catch (error) {
+        if (this.machine.life !== life) return;
+        this.#network.world.note(this.machine, `alarm fails: ${String(error)}`);
+        this.#calls.delete(call);
+        again();
+      }
+    };
+    this.#network.world.on(this.machine, () => void run());
+  }
+
+  #alarmAgain(at: number): void {
+    if (this.storage.alarmAt !== null) return;
+    this.storage.restoreAlarm(at);
+    this.#alarmFailures += 1;
+    const { world, carrier } = this.#network;
+    world.schedule(carrier, ALARM_RETRY_MS * 2 ** Math.min(this.#alarmFailures, 5), "alarm again", () =>
+      this.#fire(at),
+    );
+  }
+
+  // Loss of memory
+
+  #abortLater(reason: string): void {
+    if (this.#isResetting) return;
+    this.#isResetting = true;
+    this.#network.world.schedule(this.#network.carrier, 0, `reset of ${this.name}`, () => this.crash(reason));
+  }
+
+  /** Loses memory and what is not durable; calls fail, sockets break. */
+  crash(reason = LOST): void {
+    if (!this.#instance) return;
+    this.#forget();
+    const calls = [...this.#calls];
+    this.#calls.clear();
+    this.storage.crash();
+    const sockets = this.#sockets;
+    this.#sockets = [];
+    for (const { socket } of sockets) socket.breakFrom();
+    for (const { fail } of calls) fail(new Error(reason));
+    // An alarm that the crash restored is found again.
+    if (this.storage.alarmAt !== null) this.#alarmSet(this.storage.alarmAt);
+  }
+
+  /** Loses its memory while nothing is under way. */
+  evict(): void {
+    if (!this.isIdle) return;
+    this.#network.world.note(this.machine, "is evicted");
+    this.storage.settle();
+    this.#forget();
+    for (const { socket } of this.#sockets) socket.surviveEviction();
+  }
+
+  #forget(): void {
+    this.#network.world.crash(this.machine);
+    this.#instance = undefined;
+    this.#background = 0;
+    this.#isResetting = false;
+  }
+}
+
+export type Answer = { readonly succeed: (value: unknown) => void; readonly fail: (error: Error) => void };
+
+/** What reaches a caller of an error of another isolate: name and message. */
+function remoteError(error: unknown): Error {
+  const copy = new Error(error instanceof Error ? error.message : String(error));
+  if (error instanceof Error) copy.name = error.name;
+  return Object.assign(copy, { remote: true });
+}
+
+/** `env.NAME` of a class of objects. */
+export class SimulatedNamespace {
+  readonly objects = new Map<string, SimulatedObject>();
+  readonly #make: (name: string) => SimulatedObject;
+
+  constructor(make: (name: string) => SimulatedObject) {
+    this.#make = make;
+  }
+
+  getByName(name: string): unknown {
+    return stubOf(this.object(name));
+  }
+
+  idFromName(name: string): { readonly name: string } {
+    return { name };
+  }
+
+  get({ name }: { readonly name: string }): unknown {
+    return this.getByName(name);
+  }
+
+  object(name: string): SimulatedObject {
+    const known = this.objects.get(name);
+    if (known) return known;
+    const made = this.#make(name);
+    this.objects.set(name, made);
+    return made;
+  }
+}
+
+function stubOf(object: SimulatedObject): unknown {
+  return new Proxy(
+    {},
+    {
+      get(_, property) {
+        if (typeof property !== "string" || property === "then") return undefined;
+        if (property === "fetch") {
+          return (input: string | Request, init?: RequestInit) =>
+            object.call("fetch", [input instanceof Request ? input : new Request(input, init)]);
+        }
+        return (...values: unknown[]) => object.call(property, values);
+      },
+    },
+  );
+}
