@@ -404,7 +404,7 @@ test("the catalog answers with and without availability", async () => {
   const card = encodeURIComponent("NVIDIA GeForce RTX 4090");
   expect((await call("GET", "/catalog/gpus")).body.gpus.length).toBeGreaterThan(20);
   expect((await call("GET", `/catalog/gpus/${card}`)).body).toMatchObject({ pool: "ADA_24", memory: 24 });
-  const asked = `include=AVAILABILITY&product=SERVERLESS&count=1&cloud=SECURE`;
+  const asked = `include=AVAILABILITY&product=POD&count=1&cloud=SECURE`;
   expect((await call("GET", `/catalog/gpus/${card}?${asked}`)).body).toHaveProperty("availability");
   expect((await call("GET", `/catalog/gpus?${asked}&countryCodes=FR&minCudaVersion=12`)).body.gpus).toEqual(
     [],

@@ -30,15 +30,13 @@ export type HostStock = {
 
 export type StockStatus = "High" | "Medium" | "Low" | null;
 
-/** What hosts can be used for. */
+/** What hosts can be used for: every host for all of them. */
 export const PRODUCTS = ["POD", "CLUSTER", "SERVERLESS"] as const;
 export type Product = (typeof PRODUCTS)[number];
 /** Whose hosts they are: those of accounts of this installation are all SECURE. */
 export const CLOUDS = ["SECURE", "COMMUNITY"] as const;
 export type Cloud = (typeof CLOUDS)[number];
 
-/** Workers of endpoints are all that runs on hosts. */
-const OFFERED_PRODUCTS: readonly Product[] = ["SERVERLESS"];
 const OFFERED_CLOUD: Cloud = "SECURE";
 
 /** Which hosts a caller asks about; absent members do not narrow them. */
@@ -166,7 +164,7 @@ function statusOf(available: number): StockStatus {
 function isMeant(host: HostStock, question: HostQuestion): boolean {
   const { products, cloud = OFFERED_CLOUD, dataCenterId = host.dataCenterId, countryCodes } = question;
   if (cloud !== OFFERED_CLOUD || dataCenterId !== host.dataCenterId) return false;
-  if (products && !products.some((product) => OFFERED_PRODUCTS.includes(product))) return false;
+  if (products?.length === 0) return false;
   const country = findDataCenter(host.dataCenterId)?.countryCode ?? "";
   return (countryCodes?.includes(country) ?? true) && hasCuda(host, question);
 }

@@ -94,14 +94,11 @@ function showStock({ card, hosts }: ListedGpu, query: GpuQuery) {
   };
 }
 
-const availability = "Availability is of workers of endpoints; for pods and clusters it is NONE.";
-
 export const gpuRoutes = [
   v2Route({
     on: "GET /catalog/gpus",
     id: "listGpuTypes",
     summary: "List GPU types",
-    details: availability,
     errors: [400, 422, 503],
     query: querySchema,
     answer: z.object({ gpus: z.array(gpuSchema) }),
@@ -114,7 +111,6 @@ export const gpuRoutes = [
     on: "GET /catalog/gpus/{id}",
     id: "getGpuType",
     summary: "Get a GPU type",
-    details: availability,
     errors: [400, 404, 422, 503],
     query: querySchema,
     answer: gpuSchema,
