@@ -2,7 +2,9 @@
  * The client's side of a tunnel into a container: one channel over as many connections as it takes.
  *
  * N1  A lost connection is made again for up to TUNNEL_RESUME_MS; the agent keeps the tunnel for as long.
- * N2  What the edge refuses for good ends the tunnel with its message: a key that may not, a container that is gone.
+ * N2  A connection on which not even pings are answered is lost: a computer that slept, or a network that changed, may
+ *     never be told.
+ * N3  What the edge refuses for good ends the tunnel with its message: a key that may not, a container that is gone.
  */
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -34,6 +36,8 @@ export type ClientTunnelOptions = {
 };
 
 const HANDSHAKE_MS = 20_000;
+const PING_INTERVAL_MS = 10_000;
+const SILENCE_LIMIT_MS = 25_000;
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 2_000;
 /** Statuses that may be over in a moment; others are for good. */
@@ -122,13 +126,16 @@ export class ClientTunnel {
       handshakeTimeout: HANDSHAKE_MS,
       maxPayload: TUNNEL_MESSAGE_MAX_BYTES,
     });
-    // Messages that come with the handshake wait until somebody listens.
-    socket.pause();
     return await new Promise((resolve, reject) => {
-      socket.once("open", () => resolve(socket));
+      socket.once("open", () => {
+        socket.pause(); // messages that come with the handshake wait until somebody listens
+        resolve(socket);
+      });
       socket.once("error", (error) => reject(unreachable(url, error)));
       socket.once("unexpected-response", (_, response) => {
-        rejectionOf(response).then(reject, reject);
+        rejectionOf(response)
+          .then(reject, reject)
+          .finally(() => socket.terminate());
       });
     });
   }
@@ -141,6 +148,7 @@ export class ClientTunnel {
       if (error !== undefined) this.#fail(new Failure(`The tunnel broke its protocol: ${error}`));
     });
     socket.on("error", () => {}); // which closes it
+    watchSilence(socket);
     socket.on("close", (code, reason) => {
       this.#channel.detach(carrier);
       this.#closed(code, reason.toString());
@@ -192,6 +200,18 @@ export class ClientTunnel {
     this.#socket?.close(TUNNEL_CLOSE.over);
     this.#reject(failure);
   }
+}
+
+/** Ends a connection that is silent (N2). */
+function watchSilence(socket: WebSocket): void {
+  let heardAt = performance.now();
+  const heard = (): void => void (heardAt = performance.now());
+  socket.on("message", heard).on("pong", heard);
+  const pings = setInterval(() => {
+    if (performance.now() - heardAt > SILENCE_LIMIT_MS) socket.terminate();
+    else socket.ping();
+  }, PING_INTERVAL_MS);
+  socket.once("close", () => clearInterval(pings));
 }
 
 const IDLE = "The operator of the edge sets the limit: TUNNEL_IDLE_SECONDS.";

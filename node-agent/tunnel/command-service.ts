@@ -38,8 +38,10 @@ export class CommandService implements TunnelService {
     if (!data) return "The message is none of a client.";
     if ((data.type === "start") !== (this.#running === undefined))
       return "START is the first message, and comes once.";
-    if (data.type === "start") this.#running = this.#start(data);
-    else this.#whenRunning((command) => apply(command, data));
+    if (data.type === "start") {
+      this.#running = this.#start(data);
+      this.#running.catch(ignoreFailure); // the client was told
+    } else this.#whenRunning((command) => apply(command, data));
     return undefined;
   }
 

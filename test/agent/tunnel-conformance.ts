@@ -1,7 +1,7 @@
-/** What tunnels into the containers of a host do, on any runtime: the frames of the host's link in, real commands out. */
+/** What tunnels into the containers of a host do, on any runtime: frames of the link of the host in, real commands out. */
 import { randomBytes, randomUUID } from "node:crypto";
-import { createServer, type Server } from "node:net";
-import type { AddressInfo } from "node:net";
+import { readdir, readFile } from "node:fs/promises";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { describe, onTestFinished, test } from "vitest";
 import { Reachability } from "../../node-agent/edge/edge-context.ts";
 import { TIMING, type Timing } from "../../node-agent/core/timing.ts";
@@ -14,12 +14,10 @@ import { until } from "../support/until.ts";
 
 export type TunnelPlace = {
   readonly runtime: Runtime;
-  /** A worker that runs, with a shell; something listens on each port, on loopback alone. */
-  startWorker(ports?: readonly number[]): Promise<string>;
+  /** A worker that runs, with a shell; where a port is given it answers HTTP requests with 404 on loopback alone. */
+  startWorker(port?: number): Promise<string>;
   /** How a program of coreutils or busybox is called there. */
-  tool(command: string): readonly string[];
-  /** Whether something runs on this machine whose command line has this text. */
-  isRunning(text: string): Promise<boolean>;
+  tool(command: string): string;
 };
 
 const QUIET = { info() {}, warn() {}, error() {} };
@@ -114,7 +112,7 @@ export function describeTunnels(name: string, open: () => Promise<TunnelPlace>):
 
     test("has a terminal of the given size, which can be resized and interrupted", async ({ expect }) => {
       const { link, workerId, place } = await start();
-      const size = place.tool("stty size").join(" ");
+      const size = place.tool("stty size");
       const script = `trap "echo resized; ${size}" WINCH; trap "echo interrupted; exit 5" INT; ${size}; echo "$TERM"; while :; do sleep 0.1; done`;
       const client = TunnelClient.run(link, workerId, {
         command: ["sh", "-c", script],
@@ -141,7 +139,7 @@ export function describeTunnels(name: string, open: () => Promise<TunnelPlace>):
     test("goes on over a new connection without a byte lost, when the link breaks", async ({ expect }) => {
       const { shell, link, host } = await start();
       const client = shell(
-        'i=0; while [ $i -lt 20000 ]; do echo "line $i"; i=$((i+1)); done; read answer; echo "got $answer"',
+        'i=0; while [ $i -lt 100000 ]; do echo "line $i"; i=$((i+1)); done; read answer; echo "got $answer"',
       );
       await client.printed("line 100\n");
       for (let breaks = 0; breaks < 3; breaks += 1) {
@@ -152,7 +150,7 @@ export function describeTunnels(name: string, open: () => Promise<TunnelPlace>):
       }
       client.write("it\n");
       expect(await client.exitCode()).toBe(0);
-      const lines = Array.from({ length: 20_000 }, (_, at) => `line ${at}\n`).join("");
+      const lines = Array.from({ length: 100_000 }, (_, at) => `line ${at}\n`).join("");
       expect(client.output("stdout")).toBe(`${lines}got it\n`);
       expect(host.tunnels.count).toBe(1);
       client.stream.close({ code: 1000, reason: "" });
@@ -180,13 +178,13 @@ export function describeTunnels(name: string, open: () => Promise<TunnelPlace>):
       { what: "its client does not come back", end: (client: TunnelClient) => client.stream.abort() },
       { what: "its client breaks the rules", end: (client: TunnelClient) => client.stream.message("{}") },
     ])("is killed with its children when $what", async ({ end }, { expect }) => {
-      const { shell, place, host, link } = await start({ tunnelResumeMs: 100 });
+      const { shell, host, link } = await start({ tunnelResumeMs: 100 });
       const mark = `${100_000 + Math.floor(Math.random() * 800_000)}.${process.pid}`;
       const client = shell(`trap "" HUP TERM; sleep ${mark} & sleep ${mark} & echo ready; wait`);
       await client.printed("ready");
-      expect(await place.isRunning(`sleep ${mark}`)).toBe(true);
+      expect(await isRunning(`sleep ${mark}`)).toBe(true);
       end(client);
-      await until(async () => !(await place.isRunning(`sleep ${mark}`)), "the end of the command");
+      await until(async () => !(await isRunning(`sleep ${mark}`)), "nothing is left of the command");
       await link.until(() => host.tunnels.count === 0);
     });
 
@@ -243,7 +241,7 @@ export function describeTunnels(name: string, open: () => Promise<TunnelPlace>):
   describe(`a port through a tunnel, ${name}`, () => {
     async function start() {
       const place = await open();
-      const workerId = await place.startWorker([18_089]);
+      const workerId = await place.startWorker(18_089);
       const host = await TunnelHost.start(place.runtime);
       return { workerId, link: host.link, host, place };
     }
@@ -269,7 +267,7 @@ export function describeTunnels(name: string, open: () => Promise<TunnelPlace>):
       const server = await listen();
       const { port } = server.address() as AddressInfo;
       onTestFinished(() => void server.close());
-      const other = await place.startWorker([18_090]);
+      const other = await place.startWorker(18_090);
       for (const target of [port, 18_090, 9]) {
         const { reset } = await new TunnelClient(link, workerId, target).stream.over();
         expect(reset?.reason).toBe("worker_failed");
@@ -277,6 +275,15 @@ export function describeTunnels(name: string, open: () => Promise<TunnelPlace>):
       await new TunnelClient(link, other, 18_090).stream.answered();
     });
   });
+}
+
+/** Whether a process of this machine has a command line that begins with the text; those of containers are seen, too. */
+export async function isRunning(text: string): Promise<boolean> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
+  );
+  return lines.some((line) => line.split("\0").join(" ").startsWith(text));
 }
 
 async function listen(): Promise<Server> {

@@ -1,6 +1,5 @@
 /** Tunnels into real containers. */
 import { randomUUID } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
 import Dockerode from "dockerode";
 import { afterAll, beforeAll, describe, onTestFinished, test } from "vitest";
 import { DockerRuntime } from "../../node-agent/runtime/docker/docker-runtime.ts";
@@ -8,7 +7,7 @@ import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docke
 import { inTurn } from "../support/turn.ts";
 import { until } from "../support/until.ts";
 import { workerSpec } from "./runtime-conformance.ts";
-import { describeTunnels, type TunnelPlace } from "./tunnel-conformance.ts";
+import { describeTunnels, isRunning, type TunnelPlace } from "./tunnel-conformance.ts";
 
 const hasDocker = await isDockerAvailable();
 const networkName = `edgerun-test-${randomUUID().slice(0, 8)}`;
@@ -23,7 +22,7 @@ async function open(): Promise<TunnelPlace> {
   });
   return {
     runtime,
-    async startWorker([port] = []) {
+    async startWorker(port) {
       const command = port === undefined ? "sleep 1000" : `busybox httpd -f -p 127.0.0.1:${port} -h /tmp`;
       const spec = workerSpec(TEST_IMAGE, command, { env: { WORKER_MARK: "marked" } });
       await runtime.start(spec);
@@ -33,18 +32,8 @@ async function open(): Promise<TunnelPlace> {
       }, "the server of the worker");
       return spec.workerId;
     },
-    tool: (command) => ["busybox", ...command.split(" ")],
-    isRunning,
+    tool: (command) => `busybox ${command}`,
   };
-}
-
-/** Whether a process of this machine has a command line that begins with the text. */
-async function isRunning(text: string): Promise<boolean> {
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const lines = await Promise.all(
-    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
-  );
-  return lines.some((line) => line.split("\0").join(" ").startsWith(text));
 }
 
 beforeAll(async () => {
@@ -86,7 +75,7 @@ describe.runIf(hasDocker)("a command in a container", () => {
 
   test("does not start in a frozen container, or in one that is gone", async ({ expect }) => {
     const { runtime, startWorker } = await open();
-    const workerId = await startWorker([18_091]);
+    const workerId = await startWorker(18_091);
     await runtime.freeze(workerId);
     await expect(output(runtime, workerId, ["echo"])).rejects.toThrow("standby");
     await expect(runtime.connect(workerId, 18_091)).rejects.toThrow("standby");

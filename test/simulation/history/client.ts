@@ -14,6 +14,8 @@ export type KnownJob = {
   readonly read: string[];
   output: unknown;
   isCancelRequested: boolean;
+  /** The chunks of its stream, which are read once. */
+  isStreamRead: boolean;
   isRetryRequested: boolean;
 };
 

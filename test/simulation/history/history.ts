@@ -134,13 +134,9 @@ class History {
 
   #workload(client: SimulatedClient): Workload {
     const violate = (what: string): void => this.#invariants.violate(what);
-    return new Workload({
-      world: this.#world,
-      plan: this.#plan,
-      endpointId: this.#endpointId,
-      client,
-      violate,
-    });
+    const onPurge = (): void => void (this.#invariants.hasPurged = true);
+    const parts = { world: this.#world, plan: this.#plan, endpointId: this.#endpointId, client };
+    return new Workload({ ...parts, violate, onPurge, hasPurged: () => this.#invariants.hasPurged });
   }
 
   /** Endpoint and hosts, before there are faults. */
@@ -189,7 +185,10 @@ class History {
     for (const [index, client] of this.#clients.entries()) {
       left += 1;
       client.run(this.#world, async () => {
-        for (const job of client.jobs) await workloads[index]?.read(job);
+        for (const job of client.jobs) {
+          const answer = await workloads[index]?.read(job);
+          if (answer?.status === 200) await workloads[index]?.checkStream(job);
+        }
         left -= 1;
       });
     }

@@ -39,6 +39,7 @@ export type HistoryPlan = {
   readonly handlerMs: number;
   readonly executionTimeoutMs: number;
   readonly idleTimeoutS: number;
+  readonly isPurging: boolean;
   readonly faults: ReadonlyMap<Fault, number>;
 };
 
@@ -74,8 +75,9 @@ export function planHistory(random: Random): HistoryPlan {
     operationCount: random.whole(3, 12),
     paceMs: random.pick([20, 300, 3_000]),
     handlerMs: random.pick([5, 200, 2_000, 10_000]),
-    executionTimeoutMs: random.pick([5_000, 20_000, 600_000]),
+    executionTimeoutMs: random.pick([5_000, 20_000, 120_000]),
     idleTimeoutS: random.pick([1, 5, 60]),
+    isPurging: random.chance(0.2),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
 }

@@ -8,6 +8,9 @@ export type WorkloadParts = {
   readonly plan: HistoryPlan;
   readonly endpointId: string;
   readonly client: SimulatedClient;
+  /** Queued jobs may vanish. */
+  readonly onPurge: () => void;
+  readonly hasPurged: () => boolean;
   /** Something that no correct service answers. */
   readonly violate: (what: string) => void;
 };
@@ -19,9 +22,12 @@ type Operation = (workload: Workload) => Promise<void>;
 export class Workload {
   readonly #parts: WorkloadParts;
   isOver = false;
+  /** Whether purging is among the operations of this history. */
+  readonly isPurging: boolean;
 
   constructor(parts: WorkloadParts) {
     this.#parts = parts;
+    this.isPurging = parts.plan.isPurging;
   }
 
   start(): void {
@@ -94,6 +100,38 @@ export class Workload {
     await this.#parts.client.call("GET", `/v2/${this.#parts.endpointId}/health`);
   }
 
+  async purge(): Promise<void> {
+    this.#parts.onPurge();
+    await this.#parts.client.call("POST", `/v2/${this.#parts.endpointId}/purge-queue`);
+  }
+
+  async readStream(): Promise<void> {
+    const job = this.#any();
+    if (!job) return;
+    job.isStreamRead = true; // an answer that gets lost takes chunks with it
+    await this.#parts.client.call("GET", `/v2/${job.endpointId}/stream/${job.jobId}`);
+  }
+
+  /** All chunks of the attempt that completed, in their order; for a stream that nobody has read before. */
+  async checkStream(job: KnownJob): Promise<void> {
+    if (job.isStreamRead || job.output === undefined) return;
+    const { mark, chunkCount } = JSON.parse(job.output as string) as { mark: number; chunkCount: number };
+    const numbers: number[] = [];
+    for (let calls = 0; calls < 20; calls += 1) {
+      const answer = await this.#parts.client.call("GET", `/v2/${job.endpointId}/stream/${job.jobId}`);
+      const { stream = [] } = (answer?.body ?? {}) as {
+        stream?: { output: { mark: number; number: number } }[];
+      };
+      if (answer?.status !== 200 || stream.length === 0) break;
+      numbers.push(...stream.flatMap(({ output }) => (output.mark === mark ? [output.number] : [])));
+    }
+    const expected = Array.from({ length: chunkCount }, (_, number) => number);
+    if (numbers.join() === expected.join()) return;
+    this.#parts.violate(
+      `the stream of ${job.jobId} has the chunks ${numbers.join()} instead of ${expected.join()}`,
+    );
+  }
+
   // What is known
 
   #any(): KnownJob | undefined {
@@ -113,6 +151,7 @@ export class Workload {
       read: [],
       output: undefined,
       isCancelRequested: false,
+      isStreamRead: false,
       isRetryRequested: false,
     };
     client.jobs.push(job);
@@ -129,7 +168,8 @@ export class Workload {
     const wasFinal = last !== undefined && FINAL.has(last);
     const mayChange = job.isRetryRequested && (last === "FAILED" || last === "TIMED_OUT");
     if (wasFinal && next !== last && !mayChange) violate(`${job.jobId} went from ${last} to ${next}`);
-    if (next === "CANCELLED" && !job.isCancelRequested) violate(`${job.jobId} was cancelled by nobody`);
+    const isCancellable = job.isCancelRequested || this.#parts.hasPurged();
+    if (next === "CANCELLED" && !isCancellable) violate(`${job.jobId} was cancelled by nobody`);
     if (next === "COMPLETED") this.#learnOutput(job, body["output"]);
   }
 
@@ -154,6 +194,8 @@ const OPERATIONS: readonly Operation[] = [
   (workload) => workload.cancel(),
   (workload) => workload.retry(),
   (workload) => workload.health(),
+  (workload) => workload.readStream(),
+  (workload) => (workload.isPurging ? workload.purge() : workload.submit()),
 ];
 
 function pause(delayMs: number): Promise<void> {

@@ -32,6 +32,9 @@ export type WorkerObserver = {
   }) => void;
 };
 
+/** How many handlers yield chunks, and how many have a result that goes to R2. */
+const YIELDS = 0.3;
+const LARGE = 0.03;
 const RETRY_MS = 500;
 const PING_MS = 4_000;
 
@@ -81,7 +84,14 @@ class SimulatedWorker {
     await pause(1 + random.delay(handlerMs));
     if (random.chance(dies)) return containers.exit(this.#container, 1);
     if (random.chance(hangs)) await new Promise(() => {});
-    const output = { of: input, by: workerId, mark: random.whole(0, 1e9) };
+    const mark = random.whole(0, 1e9);
+    const chunkCount = random.chance(YIELDS) ? random.whole(1, 5) : 0;
+    for (let number = 0; number < chunkCount; number += 1) {
+      const chunk = JSON.stringify({ output: { mark, number } });
+      await this.#report(this.#path("RUNPOD_WEBHOOK_POST_STREAM").replace("$ID", jobId), chunk);
+    }
+    const padding = random.chance(LARGE) ? "x".repeat(300_000) : "";
+    const output = { of: input, by: workerId, mark, chunkCount, padding };
     const body = random.chance(fails) ? { error: "The handler failed." } : { output };
     observer.ended({ jobId, workerId, output });
     const path = this.#path("RUNPOD_WEBHOOK_POST_OUTPUT").replace("$ID", jobId);
