@@ -63,8 +63,9 @@ describe.runIf(hasDocker)("a command in a container", () => {
   }
 
   test("has the rights of the container and no more", async ({ expect }) => {
-    const { runtime, startWorker } = await open();
-    const workerId = await startWorker();
+    const place = await open();
+    const { runtime } = place;
+    const workerId = await place.startWorker();
     const [own, first] = await Promise.all(
       ["self", "1"].map((pid) => output(runtime, workerId, ["sh", "-c", STATUS, "sh", pid])),
     );
@@ -74,8 +75,9 @@ describe.runIf(hasDocker)("a command in a container", () => {
   });
 
   test("does not start in a frozen container, or in one that is gone", async ({ expect }) => {
-    const { runtime, startWorker } = await open();
-    const workerId = await startWorker(18_091);
+    const place = await open();
+    const { runtime } = place;
+    const workerId = await place.startWorker(18_091);
     await runtime.freeze(workerId);
     await expect(output(runtime, workerId, ["echo"])).rejects.toThrow("standby");
     await expect(runtime.connect(workerId, 18_091)).rejects.toThrow("standby");
@@ -85,8 +87,9 @@ describe.runIf(hasDocker)("a command in a container", () => {
   });
 
   test("leaves what has left its session alone", async ({ expect }) => {
-    const { runtime, startWorker } = await open();
-    const workerId = await startWorker();
+    const place = await open();
+    const { runtime } = place;
+    const workerId = await place.startWorker();
     const mark = `${100_000 + Math.floor(Math.random() * 800_000)}.5`;
     const script = `(setsid sleep ${mark}1 &) ; sleep ${mark}2 & sleep ${mark}3`;
     const running = await runtime.exec(workerId, {
