@@ -1,5 +1,5 @@
 /**
- * The command line of `flash`: the commands are declared in `commands/`.
+ * The command line of `flash` and `edgerun`, which are one program: the commands are declared in `commands/`.
  *
  * Each `<name>Command(cli)` declares arguments and options. Its action imports the function that does the work only
  * when it runs, so that no command loads what others need. It ends by returning or by throwing a Failure.
@@ -11,6 +11,13 @@ import { appCommand, authCommand, envCommand, loginCommand } from "./commands/ac
 import { buildCommand, devCommand, initCommand } from "./commands/develop.ts";
 import { deployCommand, undeployCommand, updateCommand } from "./commands/deploy.ts";
 import { migrateCommand } from "./commands/migrate.ts";
+import {
+  execCommand,
+  portForwardCommand,
+  shellCommand,
+  sshConfigCommand,
+  tunnelCommand,
+} from "./commands/containers.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { EDGERUN_VERSION } from "../src/contract/version.ts";
 
@@ -21,7 +28,11 @@ export type CommonOptions = {
   readonly isInsecure: boolean;
 };
 
+/** What the program was called as. */
+export type ProgramName = "flash" | "edgerun";
+
 export type ProgramSettings = {
+  readonly name: ProgramName;
   readonly cli: Cli;
   readonly configure: (command: Command, options: CommonOptions) => void;
   readonly writeOutput: (text: string) => void;
@@ -40,13 +51,19 @@ const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   migrateCommand,
   loginCommand,
   authCommand,
+  shellCommand,
+  execCommand,
+  portForwardCommand,
+  tunnelCommand,
+  sshConfigCommand,
 ];
 
 /** Throws CommanderError when the command line is invalid, and when it asks for help. */
-export function flashProgram({ cli, configure, writeOutput, writeErrors }: ProgramSettings): Command {
-  const program = new Command("flash")
-    .description("Turns Python functions into serverless endpoints.")
-    .version(`flash ${EDGERUN_VERSION}`, "-v, --version", "print name and version")
+export function flashProgram({ name, cli, configure, writeOutput, writeErrors }: ProgramSettings): Command {
+  const program = new Command(name)
+    .description("Turns Python functions into serverless endpoints, and opens shells and ports of pods.")
+    .enablePositionalOptions()
+    .version(`${name} ${EDGERUN_VERSION}`, "-v, --version", "print name and version")
     .helpOption("-h, --help", "print this help")
     .option("--insecure", "send the API key to a URL without https")
     .option("--install-completion [shell]", "complete commands by the Tab key, in bash, zsh or fish")

@@ -1,13 +1,14 @@
 /** One run of the `flash` command, from its arguments to its exit code. */
 import { stripVTControlCharacters } from "node:util";
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import { ActivityLog } from "./terminal/activity-log.ts";
 import { Secrets } from "./terminal/secrets.ts";
 import type { Cli } from "./core/cli.ts";
+import { CommandExit } from "./core/command-exit.ts";
 import { installCompletion } from "./commands/completion.ts";
 import { EXIT_FAILURE, EXIT_USAGE, Failure } from "../src/std/failure.ts";
 import { Interruptions } from "./core/interruption.ts";
-import { flashProgram } from "./program.ts";
+import { flashProgram, type ProgramName } from "./program.ts";
 import { ServiceWarnings } from "./core/service-warnings.ts";
 import { ConsoleTerminal } from "./terminal/console-terminal.ts";
 import { EDGERUN_VERSION } from "../src/contract/version.ts";
@@ -22,18 +23,19 @@ type Run = {
 };
 
 /** Runs a command in this process; returns the exit code. */
-export async function runFlash(args: readonly string[]): Promise<number> {
+export async function runFlash(name: ProgramName, args: readonly string[]): Promise<number> {
   const secrets = new Secrets(process.env);
   const directory = currentDirectory();
   const log = new ActivityLog(directory);
   const run = startRun(directory, secrets, log);
   const { cli, terminal, warnings } = run;
   const program = flashProgram({
+    name,
     cli,
-    configure: (_command, { isInsecure, ...options }) => {
+    configure: (command, { isInsecure, ...options }) => {
       terminal.configure(options);
       cli.isInsecure = isInsecure;
-      log.append(secrets.redact(`$ flash ${args.join(" ")}`));
+      log.append(secrets.redact(`$ ${name} ${loggedArguments(command, args).join(" ")}`));
     },
     writeOutput: (text) => process.stdout.write(text),
     writeErrors: (text) => process.stderr.write(text),
@@ -52,6 +54,11 @@ export async function runFlash(args: readonly string[]): Promise<number> {
     terminal.close();
     log.flush();
   }
+}
+
+/** What runs in a container may be secret, with its variables. */
+function loggedArguments(command: Command, args: readonly string[]): readonly string[] {
+  return command.name() === "exec" ? ["exec", command.args[0] ?? "", "…"] : args;
 }
 
 /** A directory that was deleted meanwhile has only the path that the shell knows; what needs its files then fails. */
@@ -97,6 +104,7 @@ function startRun(directory: string, secrets: Secrets, log: ActivityLog): Run {
 function end({ cli, terminal, warnings }: Run, error: unknown): number {
   terminal.close();
   warnings.flush(); // before the error, so that the error comes last
+  if (error instanceof CommandExit) return error.exitCode;
   if (error instanceof CommanderError) return endOfParsing(terminal, error);
   if (cli.signal.aborted && !(error instanceof Failure)) return show(terminal, cli.signal.reason as Failure);
   if (error instanceof Failure) {

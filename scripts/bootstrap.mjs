@@ -26,6 +26,7 @@ const COMMANDS = {
   bench: ["bench/main.ts"],
   images: ["scripts/images/main.ts"],
   flash: ["scripts/flash.ts"],
+  edgerun: ["scripts/flash.ts"],
   package: ["scripts/package.ts"],
   structure: ["scripts/structure.ts"],
   mutants: ["scripts/mutants.ts"],

@@ -2,12 +2,16 @@ import { EXIT_FAILURE, EXIT_INTERRUPTED, Failure } from "../../src/std/failure.t
 
 /** Ctrl+C, or a signal of the system that ends the command. */
 export class Interruption extends Failure {
-  constructor(exitCode = EXIT_INTERRUPTED) {
+  readonly signal: EndingSignal;
+
+  constructor(exitCode = EXIT_INTERRUPTED, signal: EndingSignal = "SIGTERM") {
     super("Cancelled.", [], exitCode);
+    this.signal = signal;
   }
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+type EndingSignal = (typeof SIGNALS)[number];
 const SAME_SIGNAL_MS = 300;
 
 /**
@@ -31,7 +35,7 @@ export class Interruptions {
   constructor(onForceQuit: (left: readonly string[]) => void, onUncaughtError: (error: unknown) => void) {
     for (const name of SIGNALS) {
       process.on(name, () => {
-        if (!this.signal.aborted) return this.#abort();
+        if (!this.signal.aborted) return this.#abort(EXIT_INTERRUPTED, name);
         if (performance.now() - this.#abortedAt < SAME_SIGNAL_MS) return;
         onForceQuit(this.#left.flatMap((describeLeft) => describeLeft()));
         process.exit(EXIT_INTERRUPTED);
@@ -63,8 +67,8 @@ export class Interruptions {
     this.#abort();
   };
 
-  #abort(exitCode?: number): void {
+  #abort(exitCode?: number, signal?: EndingSignal): void {
     this.#abortedAt = performance.now();
-    this.#controller.abort(new Interruption(exitCode));
+    this.#controller.abort(new Interruption(exitCode, signal));
   }
 }

@@ -3,7 +3,7 @@
  * Edgerun beside it.
  */
 import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { nodeProgram, REQUIRE } from "./node-program.ts";
@@ -12,6 +12,8 @@ import { layOutStandalone } from "./standalone-bundle.ts";
 /** The oldest Node that the command supports. */
 const NODE_MIN = "20.19";
 const FILE_NAME = "flash.mjs";
+/** The same program by its second name, which it finds in the name of the file. */
+const SECOND_NAME = "edgerun.mjs";
 const SKELETON = "cli/configuration/skeleton";
 const EXPLORER = "cli/server/explorer";
 const SWAGGER_UI = "node_modules/swagger-ui-dist";
@@ -60,7 +62,8 @@ async function bundleCli(root: string, directory: string): Promise<void> {
     },
     banner: { js: `#!/usr/bin/env node\n${REQUIRE}` },
   });
-  await chmod(join(directory, FILE_NAME), 0o755);
+  await writeFile(join(directory, SECOND_NAME), `#!/usr/bin/env node\nimport "./${FILE_NAME}";\n`);
+  for (const name of [FILE_NAME, SECOND_NAME]) await chmod(join(directory, name), 0o755);
 }
 
 async function readSkeleton(root: string): Promise<Readonly<Record<string, string>>> {

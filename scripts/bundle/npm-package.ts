@@ -32,8 +32,8 @@ export async function layOutNpmPackage(root: string, cli: string, directory: str
     license,
     type: "module",
     engines,
-    bin: { flash: "flash.mjs" },
-    files: ["flash*.mjs", "explorer", "python", "standalone"],
+    bin: { flash: "flash.mjs", edgerun: "edgerun.mjs" },
+    files: ["flash*.mjs", "edgerun.mjs", "explorer", "python", "standalone"],
   };
   await writeFile(join(directory, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   await writeFile(join(directory, "README.md"), README);

@@ -331,6 +331,7 @@ export const LAYERS = {
     "load:cli/migrate",
     "load:cli/dev",
     "load:cli/preview",
+    "load:cli/tunnel",
   ],
   cli: [...SHARED, "cli/core", "cli/terminal", "cli/commands"],
 

@@ -239,6 +239,7 @@ describe("commands", () => {
 
   test("every command of flash and its options exist", ({ expect }) => {
     const program = flashProgram({
+      name: "edgerun",
       cli: {} as Cli,
       configure: () => {},
       writeOutput: () => {},

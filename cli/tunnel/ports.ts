@@ -1,0 +1,68 @@
+/** `edgerun port-forward` and `edgerun tunnel`: TCP ports of a container. */
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { pipeline } from "node:stream/promises";
+import { ignoreFailure } from "../../src/std/errors.ts";
+import { EXIT_USAGE, Failure } from "../../src/std/failure.ts";
+import type { Cli } from "../core/cli.ts";
+import { type Container, openContainer } from "./container.ts";
+import { PortStream } from "./port-stream.ts";
+
+const LOOPBACK = "127.0.0.1";
+
+/** A port of this computer, 0 for a free one, and that of the container. */
+type ForwardedPort = { readonly local: number; readonly remote: number };
+
+/** Forwards ports until the command is interrupted. Throws a Failure when a port of this computer is taken. */
+export async function forwardPorts(cli: Cli, id: string, ports: readonly ForwardedPort[]): Promise<void> {
+  const container = await openContainer(cli, id);
+  const servers: Server[] = [];
+  try {
+    for (const port of ports) servers.push(await listen(cli, container, port));
+    if (!cli.signal.aborted) await once(cli.signal, "abort");
+  } finally {
+    for (const server of servers) server.close();
+  }
+}
+
+async function listen(cli: Cli, container: Container, { local, remote }: ForwardedPort): Promise<Server> {
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    void forward(cli, container, { socket, port: remote });
+  });
+  server.listen(local, LOOPBACK);
+  await once(server, "listening").catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EADDRINUSE") throw error;
+    const advice = `Choose another one, or let the system choose: 0:${remote}.`;
+    throw new Failure(`Port ${local} of this computer is taken.`, [advice], EXIT_USAGE);
+  });
+  const { port } = server.address() as AddressInfo;
+  cli.terminal.say(`Forwarding ${LOOPBACK}:${port} to port ${remote} of ${container.containerId}`);
+  return server;
+}
+
+type Accepted = { readonly socket: Socket; readonly port: number };
+
+/** A connection that fails is closed; the others go on. */
+async function forward(cli: Cli, container: Container, { socket, port }: Accepted): Promise<void> {
+  socket.on("error", ignoreFailure); // until the tunnel is open
+  try {
+    const stream = await PortStream.open(container, port);
+    await Promise.all([pipeline(socket, stream), pipeline(stream, socket)]);
+  } catch (error) {
+    if (error instanceof Failure) cli.terminal.warn(`Port ${port}: ${error.text}`);
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Connects standard input and output with a port until the port's side ends. */
+export async function tunnelPort(cli: Cli, id: string, port: number): Promise<void> {
+  const stream = await PortStream.open(await openContainer(cli, id), port);
+  const end = (): void => void stream.destroy(); // ssh hangs up when it has what it wants
+  cli.signal.addEventListener("abort", end);
+  if (cli.signal.aborted) end();
+  process.stdin.pipe(stream);
+  await pipeline(stream, process.stdout, { end: false }).catch((error: unknown) => {
+    if (!cli.signal.aborted) throw error;
+  });
+}
