@@ -105,11 +105,7 @@ export class Agent {
     });
     const { edgeUrl, hostToken } = options;
     this.#links = new Links({ ...this.#edge, edgeUrl, hostToken, admissionControl: this.#workers });
-    this.#tunnels = new Tunnels({
-      runtime: options.runtime,
-      timing: this.#timing,
-      rejectionOf: (workerId) => this.#workers.tunnelRejection(workerId),
-    });
+    this.#tunnels = this.#createTunnels();
     this.#presence = this.#createPresence();
     this.#sync = this.#createSync();
     this.#uploads = new ResultUploads({ ...this.#edge, ledger: this.#ledger });
@@ -198,6 +194,11 @@ export class Agent {
         this.#links.admissionChanged(endpointId);
       },
     });
+  }
+
+  #createTunnels(): Tunnels {
+    const rejectionOf = (workerId: string) => this.#workers.tunnelRejection(workerId);
+    return new Tunnels({ runtime: this.#options.runtime, timing: this.#timing, rejectionOf });
   }
 
   #createEdgeContext(): EdgeContext {

@@ -22,8 +22,8 @@ const PIECE_MAX_BYTES = TUNNEL_MESSAGE_MAX_BYTES - 1;
 export class CommandService implements TunnelService {
   readonly #tunnel: Tunnel;
   readonly #runtime: Pick<Runtime, "exec">;
-  /** Undefined before START. */
-  #running: Promise<RunningCommand> | undefined;
+  /** Undefined before START; null for a command that could not be started. */
+  #running: Promise<RunningCommand | null> | undefined;
   #command: RunningCommand | undefined;
 
   constructor(tunnel: Tunnel, runtime: Pick<Runtime, "exec">) {
@@ -61,10 +61,10 @@ export class CommandService implements TunnelService {
 
   /** In the order of the calls; nothing happens for a command that could not be started. */
   #whenRunning(act: (command: RunningCommand) => void): void {
-    void this.#running?.then(act, ignoreFailure);
+    void this.#running?.then((command) => command && act(command));
   }
 
-  async #start({ type: _, ...request }: ExecStart): Promise<RunningCommand> {
+  async #start({ type: _, ...request }: ExecStart): Promise<RunningCommand | null> {
     try {
       const command = await this.#runtime.exec(this.#tunnel.options.workerId, {
         ...request,
@@ -78,7 +78,7 @@ export class CommandService implements TunnelService {
     } catch (error) {
       this.#tunnel.say({ type: "error", message: errorMessage(error).slice(0, MESSAGE_MAX_CHARACTERS) });
       this.#tunnel.finish();
-      throw error;
+      return null;
     }
   }
 

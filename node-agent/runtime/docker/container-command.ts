@@ -85,12 +85,12 @@ class ContainerCommand implements RunningCommand {
   readonly exit: Promise<number | null>;
   readonly #parts: Parts;
   readonly #frames: OutputFrames | null;
-  readonly #exit = Promise.withResolvers<number | null>();
   #leader: ProcessIdentity | null = null;
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.exit = this.#exit.promise;
+    const closed = new Promise((resolve) => parts.stream.once("close", resolve)); // it may be before `begin` has looked
+    this.exit = closed.then(() => this.#exitCode());
     this.#frames = parts.request.terminal ? null : new OutputFrames(parts.request.onOutput);
     parts.stream.on("error", ignoreFailure); // its close follows
   }
@@ -98,14 +98,13 @@ class ContainerCommand implements RunningCommand {
   /** Waits until it has started. Throws Docker's message when it could not. */
   async begin(): Promise<void> {
     const { exec, request, namespace, stream } = this.#parts;
-    const { Pid: pid, ExitCode: code } = await lookUntil(exec, (found) => found.Running || hasEnded(found));
+    const { Pid: pid, ExitCode: code } = await lookUntil(exec, (found) => found.Pid > 0 || hasEnded(found));
     if (pid === 0 && code !== null) throw new Error(await this.#startFailure());
     const row = namespace !== null && (await namespaceOf(pid)) === namespace ? await readProcess(pid) : null;
     if (row) this.#leader = { pid, start: row.start };
     if (request.terminal) await this.#resize(request.terminal);
     stream.on("data", (bytes: Buffer) => this.#take(bytes));
     stream.pause();
-    stream.on("close", () => void this.#closed());
   }
 
   #take(bytes: Buffer): void {
@@ -126,9 +125,9 @@ class ContainerCommand implements RunningCommand {
     return `The command cannot be started: ${text || "Docker does not say why"}`;
   }
 
-  async #closed(): Promise<void> {
+  async #exitCode(): Promise<number | null> {
     const found = await lookUntil(this.#parts.exec, hasEnded).catch(() => null); // its container is gone
-    this.#exit.resolve(found?.ExitCode ?? null);
+    return found?.ExitCode ?? null;
   }
 
   write(bytes: Uint8Array, taken: () => void): void {

@@ -1,7 +1,7 @@
 /** Runs a command beside a worker that is a plain process, with that process's variables and directory. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readlink } from "node:fs/promises";
+import { readFile, readlink } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { quote } from "shlex";
@@ -11,6 +11,7 @@ import { killSession, type ProcessIdentity, signalGroup } from "../../host/proce
 import { readProcess, readProcessTable } from "../../host/process-table.ts";
 import type { CommandRequest, CommandSignal, RunningCommand, TerminalSize } from "../interface/command.ts";
 import { exitCodeOfSignal } from "../interface/exit-reason.ts";
+import { WORKER_DIRECTORY_VARIABLE } from "./process-members.ts";
 
 const run = promisify(execFile);
 
@@ -18,8 +19,11 @@ const run = promisify(execFile);
 const LAST_OUTPUT_MS = 2_000;
 
 export type CommandPlace = {
-  readonly env: Readonly<Record<string, string>>;
+  /** First process of the worker: the command has the variables that it was started with. */
+  readonly pid: number;
   readonly directory: string;
+  /** Marks the command as one of the worker's processes. */
+  readonly mark: string;
 };
 
 /** Throws with a message for users when the command cannot be started. */
@@ -28,7 +32,12 @@ export async function runBeside(place: CommandPlace, request: CommandRequest): P
   const [program = "", ...args] = terminal ? inTerminal(request.command, terminal) : request.command;
   const child = spawn(program, args, {
     cwd: directory ?? place.directory,
-    env: { ...place.env, ...(terminal && { TERM: terminal.type, SHELL: "/bin/sh" }), ...environment },
+    env: {
+      ...(await variablesOf(place.pid)),
+      ...(terminal && { TERM: terminal.type, SHELL: "/bin/sh" }),
+      ...environment,
+      [WORKER_DIRECTORY_VARIABLE]: place.mark,
+    },
     stdio: ["pipe", "pipe", "pipe"],
     detached: true, // it leads a session
   });
@@ -39,6 +48,19 @@ export async function runBeside(place: CommandPlace, request: CommandRequest): P
   }
   const leader = { pid: child.pid ?? 0, start: (await readProcess(child.pid ?? 0))?.start ?? "" };
   return new ProcessCommand(child, leader, request);
+}
+
+/** Variables that a process was started with; those of this process that any program needs where that is unknown. */
+async function variablesOf(pid: number): Promise<Record<string, string>> {
+  const { PATH = "", HOME = "" } = process.env;
+  const text = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => `PATH=${PATH}\0HOME=${HOME}`);
+  const entries = text.split("\0").filter((entry) => entry.includes("="));
+  return Object.fromEntries(entries.map(splitEntry));
+}
+
+function splitEntry(entry: string): readonly [string, string] {
+  const at = entry.indexOf("=");
+  return [entry.slice(0, at), entry.slice(at + 1)];
 }
 
 /** util-linux has a terminal for a command. Its own input is none, so the size and the echo are set inside. */

@@ -9,8 +9,8 @@ import { ignoreFailure } from "../../../src/std/errors.ts";
 import { within } from "../../../src/std/waiting.ts";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { access, readFile } from "node:fs/promises";
-import { createConnection, type Socket } from "node:net";
+import { access } from "node:fs/promises";
+import type { Socket } from "node:net";
 import { setInterval as every } from "node:timers/promises";
 import { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
@@ -23,13 +23,8 @@ import type { CommandRequest, RunningCommand } from "../interface/command.ts";
 import type { OutputReader } from "../interface/output.ts";
 import { freePorts, socketsOfProcesses } from "../interface/sockets.ts";
 import { runBeside } from "./process-command.ts";
-import {
-  killAll,
-  membersOf,
-  signalAll,
-  WORKER_DIRECTORY_VARIABLE,
-  type WorkerProcesses,
-} from "./process-members.ts";
+import { connectToSocket } from "./process-port.ts";
+import { killAll, membersOf, signalAll, type WorkerProcesses } from "./process-members.ts";
 import {
   type ProcessRecord,
   readRecord,
@@ -138,21 +133,16 @@ export class ProcessRuntime implements Runtime {
   /** Its variables are those that its first process was started with. */
   async exec(workerId: string, request: CommandRequest): Promise<RunningCommand> {
     const { record, directory } = await this.#requireActive(workerId);
-    const variables = await variablesOf(record.pid);
-    const env = { ...variables, [WORKER_DIRECTORY_VARIABLE]: directory.path };
-    return runBeside({ env, directory: directory.workPath }, request);
+    return runBeside({ pid: record.pid, directory: directory.workPath, mark: directory.path }, request);
   }
 
   async connect(workerId: string, port: number): Promise<Socket> {
     const worker = await this.#requireActive(workerId);
     const sockets = await socketsOfProcesses(await membersOf(processesOf(worker)));
-    const found = sockets?.find((socket) => socket.port === port);
-    if (!found) throw new Error(`Nothing of worker ${workerId} listens on port ${port}.`);
-    const host = ANY_ADDRESSES.get(found.address) ?? found.address;
-    const socket = createConnection({ host, port, allowHalfOpen: true });
-    socket.pause();
-    await once(socket, "connect");
-    return socket;
+    return connectToSocket(
+      sockets?.find((socket) => socket.port === port),
+      port,
+    );
   }
 
   async #requireActive(workerId: string): Promise<TrackedWorker> {
@@ -425,22 +415,6 @@ export class ProcessRuntime implements Runtime {
   #directory(workerId: string): WorkerDirectory {
     return workerDirectory(this.#options.stateDirectory, workerId);
   }
-}
-
-/** Where something is reached that listens at all addresses. */
-const ANY_ADDRESSES = new Map([
-  ["0.0.0.0", "127.0.0.1"],
-  ["::", "127.0.0.1"],
-]);
-
-/** Variables that a process was started with; those of this process that any program needs where that is unknown. */
-async function variablesOf(pid: number): Promise<Record<string, string>> {
-  const { PATH = "", HOME = "" } = process.env;
-  const text = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => `PATH=${PATH}\0HOME=${HOME}`);
-  const entries = text.split("\0").filter((entry) => entry.includes("="));
-  return Object.fromEntries(
-    entries.map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]),
-  );
 }
 
 /** After its end only marked processes are a worker's: the pid may have been given out again (P2). */
