@@ -60,7 +60,7 @@ class ConnectionLoss extends Failure {}
 
 /** Whether another tunnel may reach what this error of a tunnel has kept from being reached. */
 export function isTransient(error: unknown): boolean {
-  return error instanceof ConnectionLoss || (error instanceof Refusal && TRANSIENT.has(error.status));
+  return error instanceof ConnectionLoss || (error instanceof Rejection && TRANSIENT.has(error.status));
 }
 
 const ADVICE: ReadonlyMap<string, readonly string[]> = new Map([

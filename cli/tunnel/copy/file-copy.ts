@@ -73,7 +73,11 @@ export async function uploadFile(
   const offset = resumeOffset(found?.kind === "file" ? found.state.size : undefined, state.size);
   const hash = createHash("sha256");
   const input = bytesOf(local, { offset, hash, size: state.size, onBytes });
-  const { stdout } = await shell.run(RECEIVE, [part, String(offset / BLOCK_BYTES), String(state.size - offset)], { input });
+  const { stdout } = await shell.run(
+    RECEIVE,
+    [part, String(offset / BLOCK_BYTES), String(state.size - offset)],
+    { input },
+  );
   requireSame(local, state, await localState(local));
   const [size, sum] = stdout.split(/\s+/, 2);
   if (Number(size) !== state.size || isOther(sum, hash)) {

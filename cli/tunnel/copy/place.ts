@@ -60,11 +60,12 @@ export function resumeOffset(partBytes: number | undefined, sizeBytes: number): 
 /** Whether a symbolic or hard link within a directory leads out of it. */
 export function leadsOut(path: string, target: string): boolean {
   if (target.startsWith("/")) return true;
-  const depths = [...path.split("/").slice(0, -1), ...target.split("/")].reduce<readonly number[]>(
-    (found, name) => [...found, (found.at(-1) ?? 0) + stepOf(name)],
-    [],
-  );
-  return depths.some((depth) => depth < 0);
+  let depth = 0;
+  for (const name of [...path.split("/").slice(0, -1), ...target.split("/")]) {
+    depth += stepOf(name);
+    if (depth < 0) return true;
+  }
+  return false;
 }
 
 function stepOf(name: string): number {
