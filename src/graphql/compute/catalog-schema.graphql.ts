@@ -17,7 +17,7 @@ export const catalogSdl = /* GraphQL */ `
     id: String
     "Card names, and tier names too; an empty list means all."
     ids: [String]
-    "true: cards that hosts have, of which clusters can be made."
+    "true: cards of which clusters can be made. There are none."
     cluster: Boolean
   }
   type GpuType {

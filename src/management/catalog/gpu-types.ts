@@ -32,16 +32,13 @@ export type ListedGpu = {
   readonly hosts: readonly HostStock[];
 };
 
-/** Cards by id or tier; an unknown name matches no card. For clusters, those that hosts have. */
+/** Cards by id or tier; an unknown name matches no card. Hosts have no network for clusters, so a search for their cards is empty. */
 export async function listGpus(context: CatalogContext, filter: GpuFilter = {}): Promise<ListedGpu[]> {
   const prices = readGpuPrices(context.env.GPU_PRICES);
-  const cards = GPU_CARDS.filter((card) => matchesFilter(card, filter));
+  const cards = filter.cluster ? [] : GPU_CARDS.filter((card) => matchesFilter(card, filter));
   if (cards.length === 0) return [];
   const hosts = await presentStock(context);
-  const present = filter.cluster
-    ? cards.filter((card) => offerOf(card, hosts, { gpuCount: 1 }).largestTotal > 0)
-    : cards;
-  return present.map((card) => ({ card, price: gpuPrice(card, prices), hosts }));
+  return cards.map((card) => ({ card, price: gpuPrice(card, prices), hosts }));
 }
 
 /** What is to be had of a card, asked as in GraphQL. */
