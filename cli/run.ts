@@ -4,6 +4,7 @@ import { type Command, CommanderError } from "commander";
 import { ActivityLog } from "./terminal/activity-log.ts";
 import { Secrets } from "./terminal/secrets.ts";
 import type { Cli } from "./core/cli.ts";
+import { printable } from "./core/printable.ts";
 import { CommandExit } from "./core/command-exit.ts";
 import { installCompletion } from "./commands/completion.ts";
 import { EXIT_FAILURE, EXIT_USAGE, Failure } from "../src/std/failure.ts";
@@ -116,7 +117,7 @@ function end({ cli, terminal, warnings }: Run, error: unknown): number {
 }
 
 function show(terminal: ConsoleTerminal, failure: Failure): number {
-  terminal.fail(failure.message);
+  terminal.fail(printable(failure.message)); // some of it may be what a container has said
   for (const line of failure.advice) terminal.advise(line);
   return failure.exitCode;
 }

@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { ignoreFailure } from "../../src/std/errors.ts";
 import { EXIT_USAGE, Failure } from "../../src/std/failure.ts";
 import type { Cli } from "../core/cli.ts";
+import { printable } from "../core/printable.ts";
 import { type Container, openContainer } from "./container.ts";
 import { PortStream } from "./port-stream.ts";
 
@@ -49,7 +50,7 @@ async function forward(cli: Cli, container: Container, { socket, port }: Accepte
     const stream = await PortStream.open(container, port);
     await Promise.all([pipeline(socket, stream), pipeline(stream, socket)]);
   } catch (error) {
-    if (error instanceof Failure) cli.terminal.warn(`Port ${port}: ${error.text}`);
+    if (error instanceof Failure) cli.terminal.warn(printable(`Port ${port}: ${error.text}`));
   } finally {
     socket.destroy();
   }

@@ -89,7 +89,10 @@ async function download(
   const isDirectory = (await stat(local).catch(() => null))?.isDirectory() === true;
   if (!isDirectory && local.endsWith("/") && found.kind !== "directory")
     throw new Failure(`${local} is no directory.`);
-  const target = isDirectory ? join(local, basename(remote)) : local;
+  const name = basename(remote);
+  if (isDirectory && (name === ".." || name === ""))
+    throw new Failure(`${remote} has no name to be copied under.`, [`Name one: ${join(local, "copy")}`]);
+  const target = isDirectory ? join(local, name) : local;
   if (found.kind === "directory") return await downloadDirectory(shell, { local: target, remote }, rate.show);
   await downloadFile(shell, { local: target, remote }, rate.show);
   return [];

@@ -58,7 +58,7 @@ export async function downloadDirectory(
     strict: true, // an absolute name, and one with `..`, is an error
     preserveOwner: false,
     filter: (path, entry) => {
-      const isKept = isWithin(entry as ReadEntry);
+      const isKept = admit(entry as ReadEntry);
       if (!isKept) leftOut.push(path);
       return isKept;
     },
@@ -72,10 +72,13 @@ export async function downloadDirectory(
   return leftOut;
 }
 
-function isWithin({ type, path, linkpath = "" }: ReadEntry): boolean {
+/** Decides on an entry, and takes from it the bits that would let a file run as its owner. */
+function admit(entry: ReadEntry): boolean {
+  const { type, path, linkpath = "" } = entry;
+  if (entry.mode !== undefined) entry.mode &= 0o777;
   if (KEPT.has(type)) return true;
   // The name of a hard link's target starts at the top of the archive.
-  return LINKS.has(type) && !leadsOut(type === "Link" ? "" : path, linkpath);
+  return LINKS.has(type) && !leadsOut(type === "Link" ? "top" : path, linkpath);
 }
 
 function writableOf(unpack: Unpack, onBytes: (bytes: number) => void): Writable {

@@ -48,6 +48,10 @@ test.for([
   ["a", "..", true],
   ["a/b", "x/../../..", true],
   ["a/b", "./.././c", false],
+  ["evil", "l/l/l/../../../etc", true],
+  ["a/b/c", "../x/../y", true],
+  ["./a/b", "../c", false],
+  ["./a", "../c", true],
 ] as const)("a link %s to %s leads out: %s", ([path, target, isOut], { expect }) => {
   expect(leadsOut(path, target)).toBe(isOut);
 });

@@ -57,18 +57,16 @@ export function resumeOffset(partBytes: number | undefined, sizeBytes: number): 
   return Math.floor(partBytes / BLOCK_BYTES) * BLOCK_BYTES;
 }
 
-/** Whether a symbolic or hard link within a directory leads out of it. */
+/**
+ * Whether a symbolic link within a directory may lead out of it. `..` is followed at the begin of its target alone, where
+ * the directories above it are real ones; after a name it could follow another link, and lead anywhere.
+ */
 export function leadsOut(path: string, target: string): boolean {
   if (target.startsWith("/")) return true;
-  let depth = 0;
-  for (const name of [...path.split("/").slice(0, -1), ...target.split("/")]) {
-    depth += stepOf(name);
-    if (depth < 0) return true;
-  }
-  return false;
-}
-
-function stepOf(name: string): number {
-  if (name === "..") return -1;
-  return name === "." || name === "" ? 0 : 1;
+  const isName = (name: string): boolean => name !== "." && name !== "";
+  const steps = target.split("/").filter(isName);
+  const ups = steps.findIndex((name) => name !== "..");
+  const upCount = ups < 0 ? steps.length : ups;
+  if (steps.slice(upCount).includes("..")) return true;
+  return upCount > path.split("/").filter(isName).length - 1;
 }
