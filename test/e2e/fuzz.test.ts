@@ -31,7 +31,7 @@ const OPENAI_PATIENCE_MS = 500;
 /** Beyond what any machine needs. */
 const ANSWER_LIMIT_MS = 30_000;
 
-/** Bytes by which the edge's heap may grow after the first quarter: caches fill, whatever the number of requests. */
+/** Bytes by which the edge's heap may grow in the second half of the requests: caches fill, whatever the number of requests. */
 const HEAP_GROWTH_MAX = 1_300_000;
 
 const STATUSES = [200, 201, 202, 204, 400, 401, 404, 405, 409, 413, 429];
@@ -201,7 +201,6 @@ test("no request brings the edge out of its form", { timeout: 60_000 + RUNS * 50
   expect(failures).toEqual([]);
   // A generator that is only ever refused proves little.
   expect((tally.get("200") ?? 0) / RUNS).toBeGreaterThan(0.15);
-  // The first half of the requests still loads code.
   expect((heap[3] ?? 0) - (heap[1] ?? 0)).toBeLessThan(HEAP_GROWTH_MAX);
 });
 
