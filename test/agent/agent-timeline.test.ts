@@ -40,7 +40,8 @@ describe("ages", () => {
     const running = await host.edge.until(() => agesTold()[0]);
     expect(running).toEqual({ handlerStarted: expect.any(Number) });
     const seenAt = performance.now();
-    await host.readyWorker({ workerId: "worker-2", endpointId: "endpoint-2" }); // takes a while
+    const onAnotherGpu = { workerId: "worker-2", endpointId: "endpoint-2", gpuIndexes: [1] };
+    await host.readyWorker(onAnotherGpu); // takes a while
     const ranMs = performance.now() - seenAt;
     gate.open();
 

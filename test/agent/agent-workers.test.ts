@@ -1,6 +1,7 @@
 import { describe, test } from "vitest";
 import { LIVE_RESTART_EXIT_CODE } from "../../src/contract/flash/flash-live.ts";
 import { AgentFixture, assignment } from "../support/agent-fixture.ts";
+import { Gate } from "../support/gate.ts";
 import { processesNaming } from "../support/agent-process.ts";
 
 describe("a worker", () => {
@@ -10,6 +11,26 @@ describe("a worker", () => {
     const states = host.edge.syncs.flatMap((sync) => sync.workers.map((worker) => worker.state));
     expect(new Set(states)).toEqual(new Set(["starting", "ready"]));
     expect(states.at(-1)).toBe("ready");
+  });
+
+  test("starts only when a worker that its host has given up has left its GPU", async ({ expect }) => {
+    await using host = await AgentFixture.start();
+    const leaving = await host.readyWorker();
+    const gate = new Gate(host.stateDir);
+    host.edge.submit(leaving.endpointId, { id: "job-1", input: { mock_until: gate.file, mock_return: 1 } });
+    await host.logged("job_delivered");
+    host.edge.assign(assignment({ workerId: "worker-2", endpointId: "endpoint-2" }));
+    const waiting = await host.edge.until(() =>
+      host.edge.syncs
+        .at(-1)
+        ?.workers.find(({ workerId, detail }) => workerId === "worker-2" && detail?.includes("worker-1")),
+    );
+    expect(waiting.state).toBe("starting");
+    expect(host.count("worker_started")).toBe(1);
+    gate.open();
+    await host.edge.worker("worker-2", "ready");
+    const order = host.events.map(({ event }) => event);
+    expect(order.indexOf("worker_removed")).toBeLessThan(order.lastIndexOf("worker_started"));
   });
 
   test("whose image cannot be pulled reports why and retries", async ({ expect }) => {
