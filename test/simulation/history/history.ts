@@ -106,6 +106,7 @@ class History {
     const check = (): void => this.#invariants.checkStep();
     await world.run(world.now + DISTURBED_MAX_MS, isOver, check);
     this.#faults.heal();
+    this.#invariants.healed();
     let lookAt = 0;
     const isQuiet = (): boolean => {
       if (!isOver() || world.now < lookAt) return false;
@@ -175,7 +176,7 @@ class History {
       hostToken,
       gpuCount,
       faults: () => this.#faults.workerFaults(),
-      observer: this.#invariants.observer,
+      observer: this.#invariants.executions,
     });
   }
 

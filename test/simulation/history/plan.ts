@@ -14,6 +14,12 @@ export const FAULTS = [
   "callsLost",
   "answersLost",
   "slowNetwork",
+  "requestsRepeated",
+  "bodiesTorn",
+  "d1Fails",
+  "r2Fails",
+  "diskFull",
+  "powerLost",
   "objectCrashes",
   "objectEvicted",
   "redeployment",
@@ -53,11 +59,17 @@ const RATES: Record<Fault, readonly number[]> = {
   callsLost: [0.01, 0.1],
   answersLost: [0.01, 0.1],
   slowNetwork: [0.01, 0.05],
+  requestsRepeated: [0.02, 0.2],
+  bodiesTorn: [0.01, 0.1],
+  d1Fails: [0.01, 0.1],
+  r2Fails: [0.02, 0.2],
+  diskFull: [1, 3],
+  powerLost: [1, 2],
   objectCrashes: [2, 10],
   objectEvicted: [5, 60],
   redeployment: [1, 3],
   scriptCrashes: [1, 5],
-  workerDies: [0.05, 0.3],
+  workerDies: [0.05, 0.3, 0.7],
   workerFails: [0.1, 0.5],
   workerForgets: [0.05, 0.2],
   workerHangs: [0.05, 0.2],
@@ -65,8 +77,12 @@ const RATES: Record<Fault, readonly number[]> = {
   hookFails: [0.2, 0.7],
 };
 
+/** How many kinds of faults a history has: some are quiet, so that what needs no fault is seen as well. */
+const FAULT_SHARES = [0, 0.1, 0.1, 0.25, 0.4];
+
 export function planHistory(random: Random): HistoryPlan {
-  const chosen = FAULTS.filter(() => random.chance(0.3));
+  const share = random.pick(FAULT_SHARES);
+  const chosen = FAULTS.filter(() => random.chance(share));
   return {
     hostGpus: Array.from({ length: random.whole(1, 3) }, () => random.whole(1, 3)),
     workersMax: random.whole(1, 4),

@@ -20,16 +20,9 @@ export type WorkerFaults = {
 
 /** What an observer learns of a job in a worker, whether the agent does or not. */
 export type WorkerObserver = {
-  readonly began: (job: {
-    readonly jobId: string;
-    readonly workerId: string;
-    readonly input: unknown;
-  }) => void;
-  readonly ended: (job: {
-    readonly jobId: string;
-    readonly workerId: string;
-    readonly output: unknown;
-  }) => void;
+  readonly began: (jobId: string, container: Container) => void;
+  /** It has a result, which it reports now. */
+  readonly ended: (jobId: string, container: Container) => void;
 };
 
 /** How many handlers yield chunks, and how many have a result that goes to R2. */
@@ -79,7 +72,7 @@ class SimulatedWorker {
     const { random } = world;
     const { handlerMs, fails, dies, hangs, repeats, forgets } = faults();
     world.note(this.#container.machine, `begins ${jobId}`);
-    observer.began({ jobId, workerId, input });
+    observer.began(jobId, this.#container);
     this.#jobs.add(jobId);
     await pause(1 + random.delay(handlerMs));
     if (random.chance(dies)) return containers.exit(this.#container, 1);
@@ -93,7 +86,7 @@ class SimulatedWorker {
     const padding = random.chance(LARGE) ? "x".repeat(300_000) : "";
     const output = { of: input, by: workerId, mark, chunkCount, padding };
     const body = random.chance(fails) ? { error: "The handler failed." } : { output };
-    observer.ended({ jobId, workerId, output });
+    observer.ended(jobId, this.#container);
     const path = this.#path("RUNPOD_WEBHOOK_POST_OUTPUT").replace("$ID", jobId);
     if (!random.chance(forgets)) await this.#report(path, JSON.stringify(body));
     if (random.chance(repeats)) await this.#report(path, JSON.stringify(body));

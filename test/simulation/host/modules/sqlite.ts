@@ -9,6 +9,19 @@ export function removeAllDatabases(): void {
   files.clear();
 }
 
+const PAGES_MAX = 1_073_741_823;
+
+/** Files of the folder cannot grow any more, or can again. */
+export function setDiskFull(folder: string, isFull: boolean): void {
+  for (const [path, file] of files) {
+    if (!path.startsWith(folder)) continue;
+    const { pages } = file.prepare("SELECT page_count AS pages FROM pragma_page_count").get() as {
+      pages: number;
+    };
+    file.exec(`PRAGMA max_page_count = ${isFull ? pages : PAGES_MAX}`);
+  }
+}
+
 export class DatabaseSync {
   constructor(path: string) {
     const known = files.get(path);
