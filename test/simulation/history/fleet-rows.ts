@@ -3,11 +3,13 @@ import type { SimulatedHost } from "../host/host.ts";
 import type { Network } from "../runtime/network.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
+import type { Fault, HistoryPlan } from "./plan.ts";
 
 export type FleetRowsParts = {
   readonly world: World;
   readonly network: Network;
   readonly edge: SimulatedEdge;
+  readonly plan: HistoryPlan;
   readonly hosts: readonly SimulatedHost[];
   readonly violate: (what: string) => void;
 };
@@ -20,6 +22,7 @@ type WorkerRow = {
   readonly retired_in: number | null;
 };
 
+const HIDES_CALLS: readonly Fault[] = ["callsLost", "answersLost", "slowNetwork", "bodiesTorn", "d1Fails"];
 /** A host that can be reached and works has no container that Fleet does not know for longer. */
 const UNKNOWN_MAX_MS = 15_000;
 /** Rows are compared no more often: most events change none. */
@@ -30,9 +33,18 @@ export class FleetRows {
   readonly #unknownSince = new Map<string, number>();
   #known: ReadonlySet<string> = new Set();
   #lookAt = 0;
+  /** Calls arrive, so that it takes seconds until a host hears what is not wanted. */
+  #isCallHeard: boolean;
 
   constructor(parts: FleetRowsParts) {
     this.#parts = parts;
+    this.#isCallHeard = !HIDES_CALLS.some((fault) => parts.plan.faults.has(fault));
+  }
+
+  /** There are no more faults. */
+  healed(): void {
+    this.#isCallHeard = true;
+    this.#unknownSince.clear();
   }
 
   checkStep(): void {
@@ -60,15 +72,13 @@ export class FleetRows {
 
   /** No endpoint has more workers than it may have, those aside that are leaving. */
   #checkLimits(rows: readonly WorkerRow[], desired: readonly Record<string, unknown>[]): void {
+    if (this.#parts.plan.isManaged) return; // after another limit or image some stay longer
     for (const { endpoint_id: endpointId, config } of desired) {
-      const { workersMax, version } = JSON.parse(String(config)) as {
-        readonly workersMax: number;
-        readonly version: number;
-      };
+      const { workersMax } = JSON.parse(String(config)) as { readonly workersMax: number };
       const staying = rows.filter(
         (row) => row.endpoint_id === endpointId && row.retired_in === null && !AWAY.has(row.state),
       );
-      if (version === 1 && staying.length > workersMax) {
+      if (staying.length > workersMax) {
         const names = staying.map((row) => `${row.worker_id} ${row.state}`).join(", ");
         this.#parts.violate(`${String(endpointId)} has ${staying.length} workers of ${workersMax}: ${names}`);
       }
@@ -77,7 +87,7 @@ export class FleetRows {
 
   #checkHost({ hostId, isUp, machine, containers }: SimulatedHost): void {
     const { network, world } = this.#parts;
-    const isReachable = isUp && !network.cut.has(machine) && !containers.isBroken;
+    const isReachable = this.#isCallHeard && isUp && !network.cut.has(machine) && !containers.isBroken;
     for (const workerId of containers.all.keys()) {
       if (!isReachable || this.#known.has(workerId)) {
         this.#unknownSince.delete(workerId);

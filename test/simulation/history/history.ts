@@ -78,6 +78,7 @@ class History {
   readonly #hooks: HookReceiver;
   readonly #invariants: Invariants;
   #endpointId = "";
+  #stranger: SimulatedClient | null = null;
 
   constructor(world: World, code: ProductionCode) {
     this.#world = world;
@@ -136,8 +137,10 @@ class History {
   #workload(client: SimulatedClient): Workload {
     const violate = (what: string): void => this.#invariants.violate(what);
     const onPurge = (): void => void (this.#invariants.hasPurged = true);
-    const parts = { world: this.#world, plan: this.#plan, endpointId: this.#endpointId, client };
-    return new Workload({ ...parts, violate, onPurge, hasPurged: () => this.#invariants.hasPurged });
+    const onRetry = (jobId: string): void => this.#invariants.executions.retryRequested(jobId);
+    const stranger = this.#stranger;
+    const parts = { world: this.#world, plan: this.#plan, endpointId: this.#endpointId, client, stranger };
+    return new Workload({ ...parts, violate, onPurge, onRetry, hasPurged: () => this.#invariants.hasPurged });
   }
 
   /** Endpoint and hosts, before there are faults. */
@@ -147,6 +150,7 @@ class History {
     client.run(this.#world, async () => {
       this.#endpointId = await makeEndpoint(client, this.#plan);
       for (const gpuCount of this.#plan.hostGpus) this.#hosts.push(await this.#join(client, gpuCount));
+      if (this.#plan.hasStranger) this.#stranger = await this.#openAccount(client);
       for (const host of this.#hosts) host.start();
       isDone = true;
     });
@@ -155,6 +159,13 @@ class History {
       () => isDone,
       () => {},
     );
+  }
+
+  async #openAccount(client: SimulatedClient): Promise<SimulatedClient> {
+    const { accountCreate } = await client.manage(
+      `mutation { accountCreate(input: { name: "other" }) { apiKey } }`,
+    );
+    return new SimulatedClient("stranger", accountCreate?.["apiKey"] ?? "", () => {});
   }
 
   async #join(client: SimulatedClient, gpuCount: number): Promise<SimulatedHost> {
@@ -190,6 +201,7 @@ class History {
           const answer = await workloads[index]?.read(job);
           if (answer?.status === 200) await workloads[index]?.checkStream(job);
         }
+        await workloads[index]?.batches.check();
         left -= 1;
       });
     }

@@ -8,7 +8,7 @@ import type { Answer, SimulatedClient } from "./client.ts";
 import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
-import { faultsOf, nameOf } from "./job-rows.ts";
+import { faultsOf, isLowPriority, nameOf } from "./job-rows.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
@@ -31,6 +31,7 @@ const PLATFORM_FAULTS: readonly Fault[] = [
   "d1Fails",
   "r2Fails",
 ];
+const UNFINISHED_BATCH = new Set(["starting", "cancelling"]);
 const OPEN = new Set(["queued", "running"]);
 
 export class Invariants {
@@ -82,12 +83,13 @@ export class Invariants {
 
   /** All jobs have ended, and all containers that no longer have work are gone or idle. */
   isSettled(): boolean {
-    return this.#openJobs().length === 0 && this.#missingHooks().length === 0;
+    return this.#openJobs().length === 0 && this.#missingHooks().length === 0 && !this.#hasOpenBatches();
   }
 
   /** There are no more faults. */
   healed(): void {
     this.#liveness.begin();
+    this.#fleet.healed();
   }
 
   /** Every change of a job is one of the table. */
@@ -134,7 +136,14 @@ export class Invariants {
     if (this.hasPurged) return []; // whose rows say so only later
     return [...this.#parts.edge.endpoints.objects.values()]
       .flatMap(({ storage }) => storage.rowsOf("job"))
-      .filter(({ state }) => OPEN.has(String(state)));
+      .filter(({ seq, state }) => OPEN.has(String(state)) && !(state === "queued" && isLowPriority(seq)));
+  }
+
+  /** Requests of a started batch become jobs one after the other. */
+  #hasOpenBatches(): boolean {
+    return [...this.#parts.edge.endpoints.objects.values()]
+      .flatMap(({ storage }) => storage.rowsOf("batch"))
+      .some((row) => UNFINISHED_BATCH.has(String(row["state"])));
   }
 
   #deliveries(): string {

@@ -31,8 +31,15 @@ export const CHANGES: ReadonlySet<string> = new Set([
   "cancelled > cancelled 0",
 ]);
 
+const LOW_PRIORITY_FROM = 2 ** 46;
+
 /** An attempt ends this long after its time at the latest, unless its object cannot run. */
 const TIMEOUT_SLACK_MS = 30_000;
+
+/** No worker starts for a job of low priority alone: it waits for as long as nothing else needs one. */
+export function isLowPriority(seq: unknown): boolean {
+  return Number(seq) >= LOW_PRIORITY_FROM;
+}
 
 export function nameOf({ before, after, attempts }: JobChange): string {
   return `${before ?? "none"} > ${after} ${attempts}`;

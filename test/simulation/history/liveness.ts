@@ -2,6 +2,7 @@
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
 import type { Executions } from "./executions.ts";
+import { isLowPriority } from "./job-rows.ts";
 import type { HistoryPlan } from "./plan.ts";
 
 export type LivenessParts = {
@@ -54,7 +55,8 @@ export class Liveness {
   #queued(): number {
     let count = 0;
     for (const { storage } of this.#parts.edge.endpoints.objects.values())
-      for (const { state } of storage.rowsOf("job")) if (state === "queued") count += 1;
+      for (const { seq, state } of storage.rowsOf("job"))
+        if (state === "queued" && !isLowPriority(seq)) count += 1;
     return count;
   }
 }

@@ -46,6 +46,14 @@ export type HistoryPlan = {
   readonly executionTimeoutMs: number;
   readonly idleTimeoutS: number;
   readonly isPurging: boolean;
+  /** Clients submit batches. */
+  readonly hasBatches: boolean;
+  /** The endpoint gets other limits and images meanwhile. */
+  readonly isManaged: boolean;
+  /** Jobs have limits of their own. */
+  readonly hasPolicies: boolean;
+  /** There is another account, whose key is tried on jobs. */
+  readonly hasStranger: boolean;
   readonly faults: ReadonlyMap<Fault, number>;
 };
 
@@ -88,12 +96,16 @@ export function planHistory(random: Random): HistoryPlan {
     workersMax: random.whole(1, 4),
     workersMin: random.chance(0.3) ? 1 : 0,
     clientCount: random.whole(1, 3),
-    operationCount: random.whole(3, 12),
+    operationCount: random.pick([4, 8, 16]),
     paceMs: random.pick([20, 300, 3_000]),
     handlerMs: random.pick([5, 200, 2_000, 10_000]),
     executionTimeoutMs: random.pick([5_000, 20_000, 120_000]),
     idleTimeoutS: random.pick([1, 5, 60]),
-    isPurging: random.chance(0.2),
+    isPurging: random.chance(0.15),
+    hasBatches: random.chance(0.3),
+    isManaged: random.chance(0.3),
+    hasPolicies: random.chance(0.3),
+    hasStranger: random.chance(0.2),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
 }

@@ -1,6 +1,8 @@
 /** What clients do: operations of the queue API in random order, on jobs of their own. */
 import type { World } from "../world/world.ts";
+import { Batches } from "./batches.ts";
 import type { Answer, KnownJob, SimulatedClient } from "./client.ts";
+import { Operator } from "./operator.ts";
 import type { HistoryPlan } from "./plan.ts";
 
 export type WorkloadParts = {
@@ -8,6 +10,10 @@ export type WorkloadParts = {
   readonly plan: HistoryPlan;
   readonly endpointId: string;
   readonly client: SimulatedClient;
+  /** Of another account; null where there is none. */
+  readonly stranger: SimulatedClient | null;
+  /** A client has asked that a job runs again. */
+  readonly onRetry: (jobId: string) => void;
   /** Queued jobs may vanish. */
   readonly onPurge: () => void;
   readonly hasPurged: () => boolean;
@@ -17,17 +23,24 @@ export type WorkloadParts = {
 
 const FINAL = new Set(["COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"]);
 
+type NewJob = Pick<KnownJob, "jobId" | "input" | "hook" | "expiresAt">;
 type Operation = (workload: Workload) => Promise<void>;
 
 export class Workload {
   readonly #parts: WorkloadParts;
   isOver = false;
-  /** Whether purging is among the operations of this history. */
-  readonly isPurging: boolean;
+  readonly batches: Batches;
+  readonly #operator: Operator;
 
   constructor(parts: WorkloadParts) {
+    const { world, client, endpointId, plan, violate } = parts;
     this.#parts = parts;
-    this.isPurging = parts.plan.isPurging;
+    this.batches = new Batches(client, parts.hasPurged, violate);
+    this.#operator = new Operator(world, client, endpointId, plan);
+  }
+
+  get plan(): HistoryPlan {
+    return this.#parts.plan;
   }
 
   start(): void {
@@ -48,8 +61,10 @@ export class Workload {
     const input = { number: world.random.whole(0, 1e9) };
     const hook = world.random.chance(0.4) ? `https://hooks.test/${world.random.whole(0, 1e9)}` : null;
     const key = `key-${world.random.whole(0, 1e9)}`;
-    const body = { input, ...(hook !== null && { webhook: hook }) };
+    const policy = this.#choosePolicy();
+    const body = { input, ...(hook !== null && { webhook: hook }), ...(policy && { policy }) };
     const ids = new Set<string>();
+    const begunAt = world.elapsedMs;
     // A repeated submission is harmless, so it is repeated until it is answered.
     for (let tries = 0; tries < 8; tries += 1) {
       const answer = await client.call("POST", `/v2/${endpointId}/run`, body, { "Idempotency-Key": key });
@@ -59,7 +74,57 @@ export class Workload {
     }
     const [jobId, ...others] = ids;
     if (others.length > 0) this.#parts.violate(`one idempotency key made the jobs ${[...ids].join(", ")}`);
-    if (jobId !== undefined) this.#know({ jobId, input, hook });
+    if (jobId === undefined) return;
+    // The first answer may have been lost.
+    const expiresAt =
+      policy?.ttl === undefined ? null : (ids.size > 0 ? world.elapsedMs : begunAt) + policy.ttl;
+    // It may never end, and then tells nobody.
+    const isSure = expiresAt === null && policy?.lowPriority !== true;
+    this.#know({ jobId, input, hook: isSure ? hook : null, expiresAt });
+  }
+
+  #choosePolicy(): {
+    readonly ttl?: number;
+    readonly lowPriority?: boolean;
+    executionTimeout?: number;
+  } | null {
+    const { plan, world } = this.#parts;
+    const { random } = world;
+    if (!plan.hasPolicies || random.chance(0.3)) return null;
+    return random.pick([
+      { ttl: random.pick([10_000, 30_000]) },
+      { lowPriority: true },
+      { executionTimeout: random.pick([5_000, 10_000]) },
+    ]);
+  }
+
+  async submitBatch(): Promise<void> {
+    const { random } = this.#parts.world;
+    const inputs = Array.from({ length: random.whole(1, 6) }, () => ({ number: random.whole(0, 1e9) }));
+    await this.batches.submit(this.#parts.endpointId, inputs);
+  }
+
+  async cancelBatch(): Promise<void> {
+    await this.batches.cancelOne((known) => this.#parts.world.random.pick(known));
+  }
+
+  async manage(): Promise<void> {
+    await this.#operator.act();
+  }
+
+  /** Nobody learns anything of another account's job, or changes it. */
+  async trespass(): Promise<void> {
+    const { stranger, world, violate } = this.#parts;
+    const job = this.#any();
+    if (!job || !stranger) return;
+    const [method, operation] = world.random.pick([
+      ["GET", "status"],
+      ["GET", "stream"],
+      ["POST", "cancel"],
+      ["POST", "retry"],
+    ] as const);
+    const answer = await stranger.call(method, `/v2/${job.endpointId}/${operation}/${job.jobId}`);
+    if (answer?.status === 200) violate(`another account may call ${operation} of ${job.jobId}`);
   }
 
   async runAndWait(): Promise<void> {
@@ -67,7 +132,7 @@ export class Workload {
     const input = { number: world.random.whole(0, 1e9) };
     const answer = await client.call("POST", `/v2/${endpointId}/runsync`, { input });
     if (answer?.status !== 200) return;
-    const job = this.#know({ jobId: String(answer.body["id"]), input, hook: null });
+    const job = this.#know({ jobId: String(answer.body["id"]), input, hook: null, expiresAt: null });
     this.#learn(job, answer);
   }
 
@@ -77,7 +142,11 @@ export class Workload {
   }
 
   async read(job: KnownJob): Promise<Answer | undefined> {
-    const answer = await this.#parts.client.call("GET", `/v2/${job.endpointId}/status/${job.jobId}`);
+    const { client, world, violate } = this.#parts;
+    const isExpired = job.expiresAt !== null && world.elapsedMs > job.expiresAt;
+    const answer = await client.call("GET", `/v2/${job.endpointId}/status/${job.jobId}`);
+    if (answer?.status === 200 && isExpired && !job.isRetryRequested)
+      violate(`${job.jobId} can be read after it has expired: ${String(answer.body["status"])}`);
     if (answer) this.#learn(job, answer);
     return answer;
   }
@@ -86,13 +155,15 @@ export class Workload {
     const job = this.#any();
     if (!job) return;
     job.isCancelRequested = true;
-    await this.#parts.client.call("POST", `/v2/${job.endpointId}/cancel/${job.jobId}`);
+    const answer = await this.#parts.client.call("POST", `/v2/${job.endpointId}/cancel/${job.jobId}`);
+    if (answer) this.#learn(job, answer);
   }
 
   async retry(): Promise<void> {
     const job = this.#any();
     if (!job) return;
     job.isRetryRequested = true;
+    this.#parts.onRetry(job.jobId);
     await this.#parts.client.call("POST", `/v2/${job.endpointId}/retry/${job.jobId}`);
   }
 
@@ -139,7 +210,7 @@ export class Workload {
     return client.jobs.length === 0 ? undefined : world.random.pick(client.jobs);
   }
 
-  #know({ jobId, input, hook }: Pick<KnownJob, "jobId" | "input" | "hook">): KnownJob {
+  #know({ jobId, input, hook, expiresAt }: NewJob): KnownJob {
     const { client, endpointId } = this.#parts;
     const known = client.jobs.find((job) => job.jobId === jobId);
     if (known) return known;
@@ -148,6 +219,7 @@ export class Workload {
       jobId,
       input,
       hook,
+      expiresAt,
       read: [],
       output: undefined,
       isCancelRequested: false,
@@ -170,7 +242,7 @@ export class Workload {
     if (wasFinal && next !== last && !mayChange) violate(`${job.jobId} went from ${last} to ${next}`);
     const isCancellable = job.isCancelRequested || this.#parts.hasPurged();
     if (next === "CANCELLED" && !isCancellable) violate(`${job.jobId} was cancelled by nobody`);
-    if (next === "COMPLETED") this.#learnOutput(job, body["output"]);
+    if (next === "COMPLETED" && "output" in body) this.#learnOutput(job, body["output"]);
   }
 
   #learnOutput(job: KnownJob, output: unknown): void {
@@ -195,7 +267,11 @@ const OPERATIONS: readonly Operation[] = [
   (workload) => workload.retry(),
   (workload) => workload.health(),
   (workload) => workload.readStream(),
-  (workload) => (workload.isPurging ? workload.purge() : workload.submit()),
+  (workload) => (workload.plan.isPurging ? workload.purge() : workload.submit()),
+  (workload) => (workload.plan.hasBatches ? workload.submitBatch() : workload.submit()),
+  (workload) => (workload.plan.hasBatches ? workload.cancelBatch() : workload.status()),
+  (workload) => (workload.plan.isManaged ? workload.manage() : workload.status()),
+  (workload) => (workload.plan.hasStranger ? workload.trespass() : workload.runAndWait()),
 ];
 
 function pause(delayMs: number): Promise<void> {

@@ -117,15 +117,18 @@ class SimulatedWorker {
 
   #call(call: LocalCall): Promise<LocalReply | null> {
     const { world } = this.#program;
-    const { machine, spec } = this.#container;
+    const { machine, spec, connections } = this.#container;
     const { life } = machine;
     const port = Number(new URL(spec.env["RUNPOD_WEBHOOK_GET_JOB"] ?? "http://127.0.0.1:1").port);
     return new Promise((resolve) => {
+      const connection = { end: (): void => {} };
+      connections.add(connection);
       const answer = (reply: LocalReply | null): void => {
+        connections.delete(connection);
         if (machine.life === life)
           world.schedule(machine, 0, "worker gets a reply", () => this.#whenThawed(resolve, reply));
       };
-      callLocal(port, call, answer);
+      connection.end = callLocal(port, call, answer);
     });
   }
 
