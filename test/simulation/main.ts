@@ -2,14 +2,14 @@
  * `npm run simulate -- [--seeds N] [--from SEED] [--minutes M] [--trace] [--mutant ID] [--mutants]`: runs histories, and
  * shows those in which something was wrong.
  *
- * `--trace` prints all that happened in them. `--mutant` plants one of the faults of scripts/mutants, and ends with the
+ * `--trace` prints all that happened in them. `--mutant` plants one of the mistakes of planted.ts, and ends with the
  * first history that shows it; `--mutants` does so with each of them and says how many histories that took.
  */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { MUTANTS } from "../../scripts/mutants/list.ts";
 import { placeOf, readSources } from "../../scripts/mutants/places.ts";
+import { PLANTED } from "./planted.ts";
 import { installModules, type PlantedFault } from "./runtime/modules.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -26,8 +26,8 @@ const { values } = parseArgs({
 });
 
 function plantedFault(id: string): PlantedFault {
-  const mutant = MUTANTS.find((one) => one.id === id);
-  if (!mutant) throw new Error(`scripts/mutants/list.ts has no mutant ${id}.`);
+  const mutant = PLANTED.find((one) => one.id === id);
+  if (!mutant) throw new Error(`planted.ts has no mistake ${id}.`);
   const { path, start, end } = placeOf(readSources(ROOT), mutant);
   return { url: pathToFileURL(join(ROOT, path)).href, start, end, replacement: mutant.replacement };
 }
@@ -35,7 +35,7 @@ function plantedFault(id: string): PlantedFault {
 const range = { from: Number(values.from), count: Number(values.seeds) };
 if (values.mutants) {
   const { hunt } = await import("./hunt.ts");
-  await hunt(MUTANTS, range);
+  await hunt(PLANTED, range);
   process.exit(0);
 }
 installModules(values.mutant === undefined ? undefined : plantedFault(values.mutant));

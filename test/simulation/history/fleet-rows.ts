@@ -60,16 +60,6 @@ export class FleetRows {
     for (const host of this.#parts.hosts) this.#checkHost(host);
   }
 
-  /** Some time after everything has ended. */
-  checkEnd(): void {
-    for (const { hostId, containers } of this.#parts.hosts) {
-      for (const workerId of containers.all.keys()) {
-        if (!this.#known.has(workerId))
-          this.#parts.violate(`host ${hostId} still has container ${workerId}, which nobody wants`);
-      }
-    }
-  }
-
   /** No endpoint has more workers than it may have, those aside that are leaving. */
   #checkLimits(rows: readonly WorkerRow[], desired: readonly Record<string, unknown>[]): void {
     if (this.#parts.plan.isManaged) return; // after another limit or image some stay longer

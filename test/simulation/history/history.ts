@@ -34,7 +34,7 @@ const DISTURBED_MAX_MS = 120_000;
 export const HEALING_MS = 15 * 60_000;
 
 /** Within this time after that, nothing is left of what is no longer wanted. */
-const AFTERMATH_MS = 15_000;
+const AFTERMATH_MS = 20_000;
 /** Time between two looks whether all has ended. */
 const LOOK_MS = 500;
 

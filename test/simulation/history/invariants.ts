@@ -104,7 +104,6 @@ export class Invariants {
   }
 
   checkEnd(haveClientsEnded: boolean): void {
-    this.#fleet.checkEnd();
     if (!haveClientsEnded) this.violate("a client still waits for an answer");
     for (const job of this.#openJobs()) this.violate(`a job has not ended: ${JSON.stringify(job)}`);
     for (const url of this.#missingHooks()) this.violate(`no webhook came to ${url}; ${this.#deliveries()}`);
