@@ -4,25 +4,18 @@ import type { WorkerObserver } from "../host/worker.ts";
 import type { World } from "../world/world.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
-type Execution = { readonly container: Container; isOver: boolean };
+type Execution = { readonly container: Container; isOver: boolean; isReported: boolean };
 
-/** With one of these a lease may be lost while its worker goes on. */
+/**
+ * With one of these an agent may be silent for longer than a lease, or lose what it has written, while its workers go
+ * on. All others pass before a lease ends.
+ */
 const TAKE_LEASES: readonly Fault[] = [
   "agentKilled",
   "agentPartitioned",
-  "clockJumps",
   "daemonBroken",
-  "callsLost",
-  "answersLost",
-  "slowNetwork",
-  "redeployment",
-  "scriptCrashes",
-  "objectCrashes",
-  "bodiesTorn",
-  "d1Fails",
   "diskFull",
   "powerLost",
-  "requestsRepeated",
 ];
 
 export class Executions implements WorkerObserver {
@@ -42,20 +35,20 @@ export class Executions implements WorkerObserver {
   began = (jobId: string, container: Container): void => {
     this.lastAt = this.#world.elapsedMs;
     const before = this.#byJob.get(jobId) ?? [];
-    this.#byJob.set(jobId, [...before, { container, isOver: false }]);
+    this.#byJob.set(jobId, [...before, { container, isOver: false, isReported: false }]);
     if (!this.#areLeasesKept || this.#retried.has(jobId)) return;
     const { workerId } = container.spec;
     const running = before.find((one) => !one.isOver && one.container.isRunning);
     if (running)
       this.#violate(`${workerId} has ${jobId}, which ${running.container.spec.workerId} still runs`);
-    if (before.some((one) => one.isOver))
+    if (before.some((one) => one.isReported))
       this.#violate(`${jobId} runs again, though its result was reported`);
   };
 
-  ended = (jobId: string, container: Container): void => {
+  ended = (jobId: string, container: Container, isReported: boolean): void => {
     this.lastAt = this.#world.elapsedMs;
     const execution = this.#byJob.get(jobId)?.findLast((one) => one.container === container);
-    if (execution) execution.isOver = true;
+    if (execution) Object.assign(execution, { isOver: true, isReported });
   };
 
   /** A client has asked for another run, beside which the one before may still end. */

@@ -46,10 +46,16 @@ export function currentNetwork(): Network {
   return current;
 }
 
+export type HistoryOptions = {
+  readonly isTraced?: boolean;
+  /** Instead of the one that the seed makes. */
+  readonly plan?: HistoryPlan;
+};
+
 export async function runHistory(
   seed: number,
   code: ProductionCode,
-  isTraced = false,
+  { isTraced = false, plan }: HistoryOptions = {},
 ): Promise<HistoryOutcome> {
   const world = new World(seed);
   world.isTraced = isTraced;
@@ -57,9 +63,11 @@ export async function runHistory(
   emptyCaches();
   closeAllServers();
   removeAllDatabases();
-  const history = new History(world, code);
+  const history = new History(world, code, plan);
   try {
     await history.run();
+  } catch (error) {
+    history.failed(error); // it goes on without end
   } finally {
     enterWorld(undefined);
   }
@@ -80,12 +88,13 @@ class History {
   #endpointId = "";
   #stranger: SimulatedClient | null = null;
 
-  constructor(world: World, code: ProductionCode) {
+  constructor(world: World, code: ProductionCode, plan: HistoryPlan | undefined) {
     this.#world = world;
     this.#code = code;
     this.#network = current = new Network(world);
     this.#edge = new SimulatedEdge(world, this.#network, code.edge);
-    this.#plan = planHistory(world.random.fork());
+    const planned = planHistory(world.random.fork());
+    this.#plan = plan ?? planned;
     const onAnswer = (what: string, answer: Answer): void => this.#invariants.answered(what, answer);
     this.#clients = Array.from(
       { length: this.#plan.clientCount },
@@ -118,6 +127,10 @@ class History {
     await world.run(world.now + AFTERMATH_MS, () => false, check);
     this.#invariants.checkEnd(isOver());
     await this.#readAll(workloads);
+  }
+
+  failed(error: unknown): void {
+    this.#invariants.violate(String(error));
   }
 
   outcome(): HistoryOutcome {

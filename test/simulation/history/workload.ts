@@ -2,8 +2,9 @@
 import type { World } from "../world/world.ts";
 import { Batches } from "./batches.ts";
 import type { Answer, KnownJob, SimulatedClient } from "./client.ts";
+import { RATE_WINDOW_MS } from "../../../src/contract/rate-limits.ts";
 import { Operator } from "./operator.ts";
-import type { HistoryPlan } from "./plan.ts";
+import type { Fault, HistoryPlan } from "./plan.ts";
 
 export type WorkloadParts = {
   readonly world: World;
@@ -21,7 +22,14 @@ export type WorkloadParts = {
   readonly violate: (what: string) => void;
 };
 
+const RETRYABLE = new Set(["FAILED", "TIMED_OUT"]);
 const FINAL = new Set(["COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"]);
+
+/** Calls of `cancel` that an endpoint takes within a window. */
+const BURST_LIMIT = 100;
+/** Calls are counted in the memory of the object. */
+const LOSE_COUNTS: readonly Fault[] = ["objectCrashes", "objectEvicted", "redeployment"];
+const UNKNOWN_JOB = "00000000-0000-0000-0000-000000000000-s0";
 
 type NewJob = Pick<KnownJob, "jobId" | "input" | "hook" | "expiresAt">;
 type Operation = (workload: Workload) => Promise<void>;
@@ -112,6 +120,25 @@ export class Workload {
     await this.#operator.act();
   }
 
+  /** More calls of one kind than the limit allows: within a window, no more are taken. */
+  async burst(): Promise<void> {
+    const { client, endpointId, world, violate } = this.#parts;
+    const taken: { readonly sentAt: number; readonly answeredAt: number }[] = [];
+    for (let count = 0; count < 3 * BURST_LIMIT; count += 1) {
+      const sentAt = world.elapsedMs;
+      const answer = await client.call("POST", `/v2/${endpointId}/cancel/${UNKNOWN_JOB}`);
+      if (answer && answer.status !== 429) taken.push({ sentAt, answeredAt: world.elapsedMs });
+      await pause(world.random.delay(RATE_WINDOW_MS / (2 * BURST_LIMIT)));
+    }
+    if (LOSE_COUNTS.some((fault) => this.plan.faults.has(fault))) return;
+    for (const [index, first] of taken.entries()) {
+      const last = taken[index + BURST_LIMIT];
+      // All that were sent after the first one's arrival were taken within the window.
+      if (last && last.answeredAt - first.sentAt < RATE_WINDOW_MS)
+        return violate(`${BURST_LIMIT + 1} calls were taken within ${last.answeredAt - first.sentAt} ms`);
+    }
+  }
+
   /** Nobody learns anything of another account's job, or changes it. */
   async trespass(): Promise<void> {
     const { stranger, world, violate } = this.#parts;
@@ -148,6 +175,8 @@ export class Workload {
     if (answer?.status === 200 && isExpired && !job.isRetryRequested)
       violate(`${job.jobId} can be read after it has expired: ${String(answer.body["status"])}`);
     if (answer) this.#learn(job, answer);
+    const isComplete = answer?.status === 200 && answer.body["status"] === "COMPLETED";
+    if (isComplete && !("output" in answer.body)) violate(`${job.jobId} has lost its output`);
     return answer;
   }
 
@@ -159,9 +188,13 @@ export class Workload {
     if (answer) this.#learn(job, answer);
   }
 
+  /** Mostly of jobs that can be retried, as far as is known; else one learns of more of them. */
   async retry(): Promise<void> {
-    const job = this.#any();
+    const { client, world } = this.#parts;
+    const failed = client.jobs.filter(({ read }) => RETRYABLE.has(read.at(-1) ?? ""));
+    const job = failed.length > 0 ? world.random.pick(failed) : this.#any();
     if (!job) return;
+    if (failed.length === 0) return void (await this.read(job));
     job.isRetryRequested = true;
     this.#parts.onRetry(job.jobId);
     await this.#parts.client.call("POST", `/v2/${job.endpointId}/retry/${job.jobId}`);
@@ -271,6 +304,7 @@ const OPERATIONS: readonly Operation[] = [
   (workload) => (workload.plan.hasBatches ? workload.submitBatch() : workload.submit()),
   (workload) => (workload.plan.hasBatches ? workload.cancelBatch() : workload.status()),
   (workload) => (workload.plan.isManaged ? workload.manage() : workload.status()),
+  (workload) => (workload.plan.isBursting ? workload.burst() : workload.health()),
   (workload) => (workload.plan.hasStranger ? workload.trespass() : workload.runAndWait()),
 ];
 

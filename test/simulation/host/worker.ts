@@ -21,13 +21,13 @@ export type WorkerFaults = {
 /** What an observer learns of a job in a worker, whether the agent does or not. */
 export type WorkerObserver = {
   readonly began: (jobId: string, container: Container) => void;
-  /** It has a result, which it reports now. */
-  readonly ended: (jobId: string, container: Container) => void;
+  /** Its handler has ended; its result is reported now, unless the worker has lost it. */
+  readonly ended: (jobId: string, container: Container, isReported: boolean) => void;
 };
 
 /** How many handlers yield chunks, and how many have a result that goes to R2. */
 const YIELDS = 0.3;
-const LARGE = 0.03;
+const LARGE = 0.08;
 const RETRY_MS = 500;
 const PING_MS = 4_000;
 
@@ -86,9 +86,10 @@ class SimulatedWorker {
     const padding = random.chance(LARGE) ? "x".repeat(300_000) : "";
     const output = { of: input, by: workerId, mark, chunkCount, padding };
     const body = random.chance(fails) ? { error: "The handler failed." } : { output };
-    observer.ended(jobId, this.#container);
     const path = this.#path("RUNPOD_WEBHOOK_POST_OUTPUT").replace("$ID", jobId);
-    if (!random.chance(forgets)) await this.#report(path, JSON.stringify(body));
+    const isReported = !random.chance(forgets);
+    observer.ended(jobId, this.#container, isReported);
+    if (isReported) await this.#report(path, JSON.stringify(body));
     if (random.chance(repeats)) await this.#report(path, JSON.stringify(body));
     this.#jobs.delete(jobId);
   }

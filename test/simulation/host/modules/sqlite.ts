@@ -22,6 +22,15 @@ export function setDiskFull(folder: string, isFull: boolean): void {
   }
 }
 
+/** Rows of a table in the files of the folder, for those who check invariants. */
+export function rowsIn(folder: string, table: string): Record<string, unknown>[] {
+  return [...files].flatMap(([path, file]) => {
+    if (!path.startsWith(folder)) return [];
+    const known = file.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table);
+    return known ? (file.prepare(`SELECT * FROM "${table}"`).all() as Record<string, unknown>[]) : [];
+  });
+}
+
 export class DatabaseSync {
   constructor(path: string) {
     const known = files.get(path);
