@@ -47,6 +47,8 @@ export class SimulatedEdge {
   readonly #network: Network;
   readonly #code: EdgeCode;
   readonly #requests = new Set<Answer>();
+  /** Servers on which objects wake have clocks that differ by as much. */
+  clockSkewMs = 0;
 
   constructor(world: World, network: Network, code: EdgeCode) {
     this.#world = world;
@@ -141,7 +143,11 @@ export class SimulatedEdge {
 
   #namespace(kind: string, objectClass: ObjectClass): SimulatedNamespace {
     return new SimulatedNamespace(
-      (name) => new SimulatedObject(this.#network, `${kind} ${name}`, objectClass, () => this.env),
+      (name) =>
+        new SimulatedObject(this.#network, `${kind} ${name}`, objectClass, {
+          env: () => this.env,
+          clockAheadMs: () => this.#world.random.whole(-this.clockSkewMs, this.clockSkewMs),
+        }),
     );
   }
 }
