@@ -20,7 +20,10 @@ export class HostObject extends ForwardingObject {
   }
 
   /** The agent knows which containers run: one that cannot take the tunnel says why. */
-  protected override choose({ affinity }: UpgradeCall, refused: Rejections): Target | NoWorker | ForwardFailure {
+  protected override choose(
+    { affinity }: UpgradeCall,
+    refused: Rejections,
+  ): Target | NoWorker | ForwardFailure {
     if (this.streams.count >= HOST_TUNNELS_MAX) return { kind: "overloaded", limit: HOST_TUNNELS_MAX };
     const [link] = this.links.all;
     if (!link || affinity === null) return { kind: "wait", detail: "The agent of the host has no link." };

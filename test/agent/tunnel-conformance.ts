@@ -182,7 +182,8 @@ export function describeTunnels(name: string, open: () => Promise<TunnelPlace>):
       const mark = `${100_000 + Math.floor(Math.random() * 800_000)}.${process.pid}`;
       const client = shell(`trap "" HUP TERM; sleep ${mark} & sleep ${mark} & echo ready; wait`);
       await client.printed("ready");
-      expect(await isRunning(`sleep ${mark}`)).toBe(true);
+      // It says so before its children are more than copies of it.
+      await until(async () => await isRunning(`sleep ${mark}`), "its children run");
       end(client);
       await until(async () => !(await isRunning(`sleep ${mark}`)), "nothing is left of the command");
       await link.until(() => host.tunnels.count === 0);

@@ -20,9 +20,7 @@ export class CompressionStream {
   readonly writable: WritableStream<Uint8Array>;
 
   constructor(_format: "gzip") {
-    ({ readable: this.readable, writable: this.writable } = atOnce((bytes) =>
-      gzipSync(bytes, { level: 1 }),
-    ));
+    ({ readable: this.readable, writable: this.writable } = atOnce((bytes) => gzipSync(bytes, { level: 1 })));
   }
 }
 
