@@ -177,7 +177,7 @@ export function describeTunnels(name: string, open: () => Promise<TunnelPlace>):
       },
       { what: "its client does not come back", end: (client: TunnelClient) => client.stream.abort() },
       { what: "its client breaks the rules", end: (client: TunnelClient) => client.stream.message("{}") },
-    ])("is killed with its children when $what", async ({ end }, { expect }) => {
+    ])("is killed with its children when $what", async ({ end }) => {
       const { shell, host, link } = await start({ tunnelResumeMs: 100 });
       const mark = `${100_000 + Math.floor(Math.random() * 800_000)}.${process.pid}`;
       const client = shell(`trap "" HUP TERM; sleep ${mark} & sleep ${mark} & echo ready; wait`);
