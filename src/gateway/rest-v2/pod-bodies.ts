@@ -15,6 +15,7 @@ import { oneOf, stringSchema, wholeNumber } from "../../management/input-schemas
 import { fromNested, nestedInput, nestedNames } from "../../management/nouns/field.ts";
 import { cudaVersionsSchema } from "../../management/nouns/compute.ts";
 import {
+  cardSchema,
   podCreationFields,
   podCreationSchema,
   podFields,
@@ -25,6 +26,7 @@ import {
 import type { ClusterCreation } from "../../management/pods/clusters.ts";
 import { templatePatch } from "../../management/pods/pod-creation.ts";
 import { nestedBody } from "./nesting.ts";
+import type { PodRecord } from "../../management/pods/pods.ts";
 import { parsePatch } from "../rest/patch.ts";
 
 /** Where each member of a creation stands in a body. */
@@ -43,7 +45,7 @@ export const podPlaces = {
 };
 
 const gpuSchema = z.strictObject({
-  id: stringSchema.min(1).meta({ description: "A GPU type.", example: "NVIDIA GeForce RTX 4090" }),
+  id: cardSchema().meta({ description: "A GPU type.", example: "NVIDIA GeForce RTX 4090" }),
   count: wholeNumber(1, 64).default(1),
   allowedCudaVersions: cudaVersionsSchema.optional(),
   minCudaVersion: z.string().optional(),
@@ -140,11 +142,25 @@ export function readCreation(body: object): PodCreation {
   return parsePatch(podCreationSchema, creation, podPlaces);
 }
 
-export async function readUpdate(request: RequestContext, body: object): Promise<PodPatch> {
+export async function readUpdate(
+  request: RequestContext,
+  body: object,
+  stored: Pick<PodRecord, "networkVolumeId">,
+): Promise<PodPatch> {
   const place = placeSchema.partial().parse(body);
-  const sent = { ...fromNested(podFields, body, "update"), ...startOf(place), ...volumeOf(place) };
+  refuseOtherVolume(place, stored);
+  const sent = { ...fromNested(podFields, body, "update"), ...startOf(place), ...mountsOf(place) };
   const patch = parsePatch(podPatchSchema, sent, podPlaces);
   return place.templateId === undefined ? patch : await templatePatch(request, place.templateId, patch);
+}
+
+/** The network volume stays that of the creation; the path at which it is found may change. */
+function refuseOtherVolume({ mounts }: Place, { networkVolumeId }: Pick<PodRecord, "networkVolumeId">): void {
+  if (mounts?.network === undefined) return;
+  const [network] = mounts.network;
+  if ((network?.volumeId ?? null) === networkVolumeId) return;
+  const issue = "mounts.network: cannot become another one; create a pod with the other network volume";
+  throw new ServiceError("invalid_input", issue, { issues: [issue] });
 }
 
 function gpuOf(gpu: z.output<typeof gpuSchema>): PodCreation {
@@ -184,7 +200,7 @@ function volumeOf({ mounts }: Place): PodPatch {
 // Clusters
 
 const computeSchema = z.strictObject({
-  gpuTypeId: stringSchema.min(1),
+  gpuTypeId: cardSchema(),
   gpuCountPerPod: wholeNumber(1, 64),
   podCount: wholeNumber(2, 100),
 });
