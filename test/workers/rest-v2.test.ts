@@ -539,7 +539,7 @@ describe("pods", () => {
     const made = await client.call("POST", "/v2/pods", pod); // the hosted service has none of this size
     expect(made).toMatchObject({ status: 201, body: { cpu: { id: "cpu3c", vcpuCount: 1, memory: 2 } } });
     await host.follow();
-    expect((await call("DELETE", `/pods/${made.body["id"]}`)).status).toBe(204);
+    expect((await call("DELETE", `/pods/${String(made.body["id"])}`)).status).toBe(204);
   });
 
   test("a pod without GPUs, started as another entry point and command, with the settings of a template", async () => {
