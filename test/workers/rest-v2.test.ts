@@ -485,7 +485,7 @@ describe("pods", () => {
     });
     expect({ status, made }).toMatchObject({
       status: 201,
-      made: { status: "STARTING", runtime: null, gpu: GPU },
+      made: { status: "STARTING", runtime: null, gpu: { ...GPU, vcpuCount: 4, memory: 16 } },
     });
     await host.follow();
     const { id } = made;
@@ -521,7 +521,7 @@ describe("pods", () => {
     expect(await act("restart")).toMatchObject({ status: 200, body: { id } });
     expect(await act("stop")).toMatchObject({
       status: 200,
-      body: { status: "EXITED", actions: ["start", "terminate"] },
+      body: { status: "EXITED", actions: ["start", "terminate"], cost: 0 },
     });
     expect(await act("start")).toMatchObject({ status: 200 });
     expect(await act("dance")).toMatchObject({ status: 422 });
@@ -584,10 +584,13 @@ describe("pods", () => {
     for (const other of [[], [{ volumeId: "other", path: "/data" }]]) {
       const refused = await change({ network: other });
       expect([refused.status, refused.body.detail]).toEqual([
-        422,
+        400,
         expect.stringMatching(/^mounts\.network: /),
       ]);
     }
+    const persistent = { size: 10, path: "/w" };
+    expect((await change({ persistent })).status).toBe(400);
+    expect((await call("POST", "/pods", { ...pod, mounts: { network, persistent } })).status).toBe(400);
     const moved = [{ volumeId, path: "/other" }];
     expect((await change({ network: moved })).body.mounts).toEqual({ network: moved });
   });

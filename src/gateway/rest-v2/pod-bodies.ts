@@ -127,6 +127,12 @@ export function readCreation(body: object): PodCreation {
     const issue = "mounts.persistent: is not possible for a CPU pod; use a network volume";
     throw new ServiceError("invalid_input", issue, { issues: [issue] });
   }
+  if (place.mounts?.persistent && place.mounts.network?.length) {
+    throw new ServiceError(
+      "invalid_input",
+      "mounts: must have either persistent or network: a pod has one volume",
+    );
+  }
   const creation = {
     ...fromNested(podCreationFields, body, templateId === undefined ? "creation" : "update"),
     ...startOf(place),
@@ -156,11 +162,13 @@ export async function readUpdate(
 
 /** The network volume stays that of the creation; the path at which it is found may change. */
 function refuseOtherVolume({ mounts }: Place, { networkVolumeId }: Pick<PodRecord, "networkVolumeId">): void {
-  if (mounts?.network === undefined) return;
-  const [network] = mounts.network;
-  if ((network?.volumeId ?? null) === networkVolumeId) return;
-  const issue = "mounts.network: cannot become another one; create a pod with the other network volume";
-  throw new ServiceError("invalid_input", issue, { issues: [issue] });
+  const { network, persistent } = mounts ?? {};
+  const isSame = network === undefined || (network[0]?.volumeId ?? null) === networkVolumeId;
+  if (isSame && (persistent === undefined || networkVolumeId === null)) return;
+  throw new ServiceError(
+    "invalid_input",
+    "mounts.network: a pod keeps its network volume; create another pod for another volume",
+  );
 }
 
 function gpuOf(gpu: z.output<typeof gpuSchema>): PodCreation {
