@@ -531,6 +531,17 @@ describe("pods", () => {
     expect((await call("POST", `/pods/${id}/action`, { action: "stop" })).status).toBe(404);
   });
 
+  test("a pod of the smallest size that the catalog has", async () => {
+    const { client, call } = await v2Client();
+    const host = await PodAgent.join(client);
+    const { body: flavor } = await call("GET", "/catalog/cpus/cpu3c");
+    const pod = { name: "small", image: "a:1", cpu: { id: "cpu3c", vcpuCount: flavor.vcpu.min } };
+    const made = await client.call("POST", "/v2/pods", pod); // the hosted service has none of this size
+    expect(made).toMatchObject({ status: 201, body: { cpu: { id: "cpu3c", vcpuCount: 1, memory: 2 } } });
+    await host.follow();
+    expect((await call("DELETE", `/pods/${String(made.body["id"])}`)).status).toBe(204);
+  });
+
   test("a pod without GPUs, started as another entry point and command, with the settings of a template", async () => {
     const { client, call } = await v2Client();
     const host = await PodAgent.join(client);
@@ -593,7 +604,7 @@ describe("pods", () => {
     [{ name: "x", image: "NO SUCH", gpu: GPU }, 422, "image: "],
     [{ name: "x", image: "a:1", gpu: GPU, ports: ["80/udp"] }, 422, "ports"],
     [{ name: "x", image: "a:1", gpu: GPU, ports: ["80/http,22/tcp"] }, 422, "ports[0]"],
-    [{ name: "x", image: "a:1", cpu: { id: "cpu3c", vcpuCount: 1 } }, 422, "cpu.vcpuCount"],
+    [{ name: "x", image: "a:1", cpu: { id: "cpu3c", vcpuCount: 0 } }, 422, "cpu.vcpuCount"],
     [{ name: "x", image: "a:1", gpu: GPU, mounts: { persistent: { size: 5, path: "/w" } } }, 422, "mounts"],
     [
       { name: "x", image: "a:1", gpu: GPU, mounts: { network: [{ volumeId: "v", path: "/w" }] } },

@@ -1,6 +1,11 @@
 /** Bodies of requests that create or change a pod, and what they ask for. */
 import * as z from "zod";
-import { CPU_FLAVORS, instanceIdOf } from "../../catalog/cpu-flavors.ts";
+import {
+  CPU_FLAVOR_VCPUS_MAX,
+  CPU_FLAVOR_VCPUS_MIN,
+  CPU_FLAVORS,
+  instanceIdOf,
+} from "../../catalog/cpu-flavors.ts";
 import { DATA_CENTERS } from "../../catalog/data-centers.ts";
 import { CLUSTER_TYPES } from "../../contract/pod.ts";
 import { ServiceError } from "../../contract/errors.ts";
@@ -8,7 +13,7 @@ import { writeStartCommand } from "../../management/endpoints/start-command.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { oneOf, stringSchema, wholeNumber } from "../../management/input-schemas.ts";
 import { fromNested, nestedInput, nestedNames } from "../../management/nouns/field.ts";
-import { cudaVersionsSchema, VCPU_COUNT_MIN } from "../../management/nouns/compute.ts";
+import { cudaVersionsSchema } from "../../management/nouns/compute.ts";
 import {
   cardSchema,
   podCreationFields,
@@ -49,7 +54,8 @@ const gpuSchema = z.strictObject({
 });
 const cpuSchema = z.strictObject({
   id: oneOf(CPU_FLAVORS.map(({ id }) => id)),
-  vcpuCount: wholeNumber(VCPU_COUNT_MIN, 32),
+  // From the smallest size of the catalog on, which clients choose from.
+  vcpuCount: wholeNumber(CPU_FLAVOR_VCPUS_MIN, CPU_FLAVOR_VCPUS_MAX),
 });
 const mountsSchema = z.strictObject({
   persistent: z.strictObject({ size: wholeNumber(10, 1_000_000), path: stringSchema }).optional(),
