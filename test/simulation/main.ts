@@ -45,7 +45,7 @@ const range = { from: Number(values.from), count: Number(values.seeds) };
 if (values.mutants) {
   const { hunt } = await import("./hunt.ts");
   await hunt(PLANTED, range);
-  process.exit(0);
+  await end(0);
 }
 installModules(values.mutant === undefined ? undefined : plantedFault(values.mutant));
 const { simulate } = await import("./simulate.ts");
@@ -57,4 +57,10 @@ const isRight = await simulate({
   isShrunk: values.shrink,
   endsWithFirst: values.mutant !== undefined,
 });
-process.exit(isRight ? 0 : 1);
+await end(isRight ? 0 : 1);
+
+/** Standard output may be a socket that takes no more for now: what waits there is written first. */
+async function end(exitCode: number): Promise<never> {
+  await new Promise((resolve) => process.stdout.write("", resolve));
+  process.exit(exitCode);
+}

@@ -203,8 +203,54 @@ describe("stock", () => {
     expect(await offerOf("NVIDIA L4", { gpuCount: 5 })).toMatchObject({ stockStatus: null, minVcpu: null });
     const { gpuTypes } = await ask('{ gpuTypes(input: { id: "NVIDIA L4" }) { maxGpuCount } }');
     expect(gpuTypes).toEqual([{ maxGpuCount: 4 }]);
-    const ofClusters = await ask("{ gpuTypes(input: { cluster: true }) { id } }");
-    expect(ofClusters.gpuTypes).toEqual([{ id: "NVIDIA L4" }]);
+  });
+
+  test("cards of clusters are those of hosts on which pods of a cluster reach each other", async ({
+    expect,
+  }) => {
+    const size = { cpuCount: 64, memoryMb: 512_000, dataCenterId: "US-KS-2" };
+    await hostWith(cards(8, "NVIDIA H200", "HOPPER_141"), { ...size, canJoinClusters: true });
+    await hostWith(cards(16, "NVIDIA H200", "HOPPER_141"));
+    await hostWith(cards(8, "NVIDIA B200", "BLACKWELL_180"));
+    const fields = `{ id clusterPrice maxGpuCountSecureCloud nodeGroupDatacenters { id location }
+      lowestPrice(input: { gpuCount: 8 }) { clusterPrice minVcpu minMemory } }`;
+
+    const ofClusters = await ask(`{ gpuTypes(input: { cluster: true }) ${fields} }`);
+    expect(ofClusters.gpuTypes).toEqual([
+      {
+        id: "NVIDIA H200",
+        clusterPrice: 0.141,
+        maxGpuCountSecureCloud: 8,
+        nodeGroupDatacenters: [{ id: "US-KS-2", location: "United States" }],
+        lowestPrice: { clusterPrice: 0.141, minVcpu: 64, minMemory: 512 },
+      },
+    ]);
+    const ofPods = await ask(`{ gpuTypes(input: { ids: ["NVIDIA H200", "NVIDIA B200"] }) ${fields} }`);
+    expect(
+      ofPods.gpuTypes.map(({ id, maxGpuCountSecureCloud, nodeGroupDatacenters }: Json) => {
+        return { id, maxGpuCountSecureCloud, places: nodeGroupDatacenters.map((place: Json) => place.id) };
+      }),
+    ).toEqual([
+      { id: "NVIDIA B200", maxGpuCountSecureCloud: 8, places: [] },
+      { id: "NVIDIA H200", maxGpuCountSecureCloud: 16, places: ["US-KS-2"] },
+    ]);
+  });
+
+  test("a search for cards of clusters asks for a whole host where the largest has fewer GPUs", async ({
+    expect,
+  }) => {
+    const host = { cpuCount: 32, memoryMb: 256_000, canJoinClusters: true };
+    await hostWith(cards(4, "NVIDIA L40S", "ADA_48_PRO"), host);
+    const wholeHostOf = async (cluster: boolean) => {
+      const { gpuTypes } = await ask(
+        `query ($input: GpuTypeFilter) { gpuTypes(input: $input) { lowestPrice(input: { gpuCount: 8 }) {
+          minVcpu minMemory } } }`,
+        { input: { id: "NVIDIA L40S", cluster } },
+      );
+      return gpuTypes;
+    };
+    expect(await wholeHostOf(true)).toEqual([{ lowestPrice: { minVcpu: 32, minMemory: 256 } }]);
+    expect(await wholeHostOf(false)).toEqual([{ lowestPrice: { minVcpu: null, minMemory: null } }]);
   });
 
   test("a GPU that a worker has is not free, and what is free is known within seconds", async ({

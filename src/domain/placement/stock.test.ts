@@ -1,6 +1,7 @@
 import { describe, test } from "vitest";
 import { findGpuCard, type GpuCard } from "../../catalog/gpu-cards.ts";
 import {
+  clusterPlacesOf,
   cpuStatus,
   cudaStockOf,
   offerOf,
@@ -25,6 +26,7 @@ const host = (free: number, total = free, more: Partial<HostStock> = {}): HostSt
   cpuCount: 16,
   memoryMb: 64_000,
   cudaVersion: "12.8",
+  canJoinClusters: true,
   gpus: [{ model: "NVIDIA L4", tier: "AMPERE_24", isSimulated: false, total, free }],
   ...more,
 });
@@ -38,6 +40,7 @@ describe("the stock of a host", () => {
       cpuCount: 8,
       memoryMb: 1,
       cudaVersion: null,
+      canJoinClusters: false,
       gpus: [
         { model: "NVIDIA L4", tier: "AMPERE_24", isSimulated: false, total: 2, free: 1 },
         { model: "NVIDIA A40", tier: "AMPERE_48", isSimulated: false, total: 1, free: 0 },
@@ -88,6 +91,26 @@ describe("the offer of a card", () => {
       ],
     });
     expect(offerOf(L4, [mixed], { gpuCount: 2 })).toMatchObject({ minVcpuCount: 8, minMemoryGb: 32 });
+  });
+});
+
+describe("clusters", () => {
+  const apart = (dataCenterId: string, free = 1) => host(free, 1, { dataCenterId, canJoinClusters: false });
+
+  test("hosts on which pods of a cluster reach each other are those for clusters", ({ expect }) => {
+    expect(offerOf(L4, [apart("EU-RO-1")], { gpuCount: 1, products: ["CLUSTER"] }).status).toBeNull();
+    expect(offerOf(L4, [apart("EU-RO-1")], { gpuCount: 1, products: ["CLUSTER", "POD"] }).status).toBe("Low");
+  });
+
+  test("their places are those that have the card, free or not", ({ expect }) => {
+    const hosts = [
+      apart("EU-RO-1"),
+      host(0, 1, { dataCenterId: "US-KS-2" }),
+      host(1, 1, { dataCenterId: "US-KS-2" }),
+      host(1, 1, { dataCenterId: "CA-MTL-1" }),
+      host(1, 1, { dataCenterId: "EUR-NO-1", gpus: [] }),
+    ];
+    expect(clusterPlacesOf(L4, hosts)).toEqual(["CA-MTL-1", "US-KS-2"]);
   });
 });
 

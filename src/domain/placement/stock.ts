@@ -25,12 +25,14 @@ export type HostStock = {
   readonly memoryMb: number;
   /** The version that its driver supports; null where it has not reported one. */
   readonly cudaVersion: string | null;
+  /** Pods of a cluster reach each other on it. */
+  readonly canJoinClusters: boolean;
   readonly gpus: readonly GpuStock[];
 };
 
 export type StockStatus = "High" | "Medium" | "Low" | null;
 
-/** What hosts can be used for: every host for all of them. */
+/** What hosts can be used for: every host for all of them, but for clusters only where their pods reach each other. */
 export const PRODUCTS = ["POD", "CLUSTER", "SERVERLESS"] as const;
 export type Product = (typeof PRODUCTS)[number];
 /** Whose hosts they are: those of accounts of this installation are all SECURE. */
@@ -84,6 +86,7 @@ export function stockOfHost(
     readonly memoryMb: number;
     readonly dataCenterId?: string | undefined;
     readonly cudaVersion?: string | undefined;
+    readonly canJoinClusters?: boolean | undefined;
   },
   takenGpus: ReadonlySet<number>,
 ): HostStock {
@@ -97,8 +100,9 @@ export function stockOfHost(
     const { name: model, tier, isSimulated } = first;
     return [{ model, tier, isSimulated, total: same.length, free }];
   });
-  const { cpuCount, memoryMb, cudaVersion = null } = inventory;
-  return { dataCenterId: resolveDataCenter(inventory.dataCenterId), cpuCount, memoryMb, cudaVersion, gpus };
+  const { cpuCount, memoryMb, cudaVersion = null, canJoinClusters = false } = inventory;
+  const dataCenterId = resolveDataCenter(inventory.dataCenterId);
+  return { dataCenterId, cpuCount, memoryMb, cudaVersion, canJoinClusters, gpus };
 }
 
 /** The data center that a host names, or the one where hosts are that name none we know. */
@@ -123,6 +127,12 @@ export function offerOf(card: GpuCard, hosts: readonly HostStock[], question: St
     minMemoryGb: smallest(fitting.map((place) => memoryShare(place, question.gpuCount))),
     dataCenterIds: [...new Set(fitting.map(({ host }) => host.dataCenterId))].toSorted(),
   };
+}
+
+/** Data centers in which hosts for clusters have the card, free or not. */
+export function clusterPlacesOf(card: GpuCard, hosts: readonly HostStock[]): readonly string[] {
+  const able = hosts.filter((host) => host.canJoinClusters && host.gpus.some((gpus) => isCard(gpus, card)));
+  return [...new Set(able.map(({ dataCenterId }) => dataCenterId))].toSorted();
 }
 
 /** Versions of CUDA that hosts with the card have, the oldest first, and whether the card is in stock with each. */
@@ -164,9 +174,13 @@ function statusOf(available: number): StockStatus {
 function isMeant(host: HostStock, question: HostQuestion): boolean {
   const { products, cloud = OFFERED_CLOUD, dataCenterId = host.dataCenterId, countryCodes } = question;
   if (cloud !== OFFERED_CLOUD || dataCenterId !== host.dataCenterId) return false;
-  if (products?.length === 0) return false;
+  if (products && !products.some((product) => serves(host, product))) return false;
   const country = findDataCenter(host.dataCenterId)?.countryCode ?? "";
   return (countryCodes?.includes(country) ?? true) && hasCuda(host, question);
+}
+
+function serves({ canJoinClusters }: HostStock, product: Product): boolean {
+  return product !== "CLUSTER" || canJoinClusters;
 }
 
 function hasCuda({ cudaVersion }: HostStock, { cudaVersions, minCudaVersion }: HostQuestion): boolean {

@@ -14,6 +14,7 @@ import {
   listedDataCenterIds,
 } from "../../management/catalog/data-centers.ts";
 import {
+  clusterDataCenters,
   gpuOffer,
   gpuFilterSchema,
   largestCount,
@@ -48,11 +49,12 @@ export const catalogResolvers = {
     communityCloud: () => false,
     securePrice: ({ price }: ListedGpu) => price,
     secureSpotPrice: ({ price }: ListedGpu) => price,
+    clusterPrice: ({ price }: ListedGpu) => price,
     maxGpuCount: largestCount,
     maxGpuCountSecureCloud: largestCount,
     maxGpuCountCommunityCloud: () => 0,
     minPodGpuCount: () => 1,
-    nodeGroupDatacenters: () => [],
+    nodeGroupDatacenters: clusterDataCenters,
     lowestPrice: (gpu: ListedGpu, { input }: Arguments) => showOffer(gpu, input),
   },
 
@@ -102,6 +104,7 @@ function showOffer(gpu: ListedGpu, input: unknown) {
     stockStatus: offer.status,
     uninterruptablePrice: price,
     minimumBidPrice: price,
+    clusterPrice: price,
     minVcpu: offer.minVcpuCount,
     minMemory: offer.minMemoryGb,
     totalCount: offer.total,

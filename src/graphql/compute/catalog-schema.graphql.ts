@@ -17,7 +17,7 @@ export const catalogSdl = /* GraphQL */ `
     id: String
     "Card names, and tier names too; an empty list means all."
     ids: [String]
-    "true: cards of which clusters can be made. There are none."
+    "true: cards of hosts on which pods of a cluster reach each other, and what these hosts have of them."
     cluster: Boolean
   }
   type GpuType {
@@ -37,7 +37,7 @@ export const catalogSdl = /* GraphQL */ `
     securePrice: Float
     "Null: there are no community hosts."
     communityPrice: Float
-    "Null: a cluster costs what its pods cost."
+    "Dollars per hour of one GPU in a cluster; the same as on demand."
     clusterPrice: Float
     "Dollars per hour of one GPU; the same as on demand."
     secureSpotPrice: Float
@@ -54,7 +54,7 @@ export const catalogSdl = /* GraphQL */ `
     "Always 0."
     maxGpuCountCommunityCloud: Int
     minPodGpuCount: Int
-    "Empty: no data center has a network of its own for clusters."
+    "Where hosts with this card are on which pods of a cluster reach each other."
     nodeGroupDatacenters: [DataCenter]
     "What is in stock now; never null."
     lowestPrice(input: GpuLowestPriceInput): LowestPrice
@@ -62,7 +62,7 @@ export const catalogSdl = /* GraphQL */ `
 
   "Narrows the request. Fields without a description are accepted and do not narrow it."
   input GpuLowestPriceInput {
-    "GPUs on one host; 1 by default."
+    "GPUs on one host; 1 by default. In a search with cluster: true, at most what the largest host has."
     gpuCount: Int
     "false asks for community hosts, of which there are none."
     secureCloud: Boolean
@@ -86,7 +86,7 @@ export const catalogSdl = /* GraphQL */ `
     allowedCudaVersions: [String]
     minCudaVersion: String
     compliance: [Compliance]
-    "true asks for clusters, of which there are none."
+    "true: hosts on which pods of a cluster reach each other."
     isCluster: Boolean
     "Accepted and ignored, as the fields below."
     podCount: Int
@@ -103,7 +103,7 @@ export const catalogSdl = /* GraphQL */ `
     uninterruptablePrice: Float
     "The same as uninterruptablePrice."
     minimumBidPrice: Float
-    "Always null."
+    "The same as uninterruptablePrice."
     clusterPrice: Float
     "vCPUs that come with the GPUs at least; null when nothing fits."
     minVcpu: Int

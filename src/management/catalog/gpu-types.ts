@@ -1,7 +1,8 @@
 /** Cards, their prices and their stock. */
 import * as z from "zod";
+import { findDataCenter, type DataCenter } from "../../catalog/data-centers.ts";
 import { GPU_CARDS, type GpuCard, GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
-import { offerOf, type GpuOffer, type HostStock } from "../../domain/placement/stock.ts";
+import { clusterPlacesOf, offerOf, type GpuOffer, type HostStock } from "../../domain/placement/stock.ts";
 import { optional, optionalNonEmpty, stringSchema, wholeNumber } from "../input-schemas.ts";
 import { presentStock, type CatalogContext } from "./present-stock.ts";
 import { gpuPrice, readGpuPrices } from "./prices.ts";
@@ -30,20 +31,38 @@ export type ListedGpu = {
   /** Dollars per hour of one. */
   readonly price: number;
   readonly hosts: readonly HostStock[];
+  /** The hosts are those for clusters. */
+  readonly isForClusters: boolean;
 };
 
-/** Cards by id or tier; an unknown name matches no card. Hosts have no network for clusters, so a search for their cards is empty. */
+/**
+ * Cards by id or tier; an unknown name matches no card. A search for cards of clusters finds those that are on hosts
+ * where pods of a cluster reach each other, and tells of these hosts alone.
+ */
 export async function listGpus(context: CatalogContext, filter: GpuFilter = {}): Promise<ListedGpu[]> {
   const prices = readGpuPrices(context.env.GPU_PRICES);
-  const cards = filter.cluster ? [] : GPU_CARDS.filter((card) => matchesFilter(card, filter));
+  const cards = GPU_CARDS.filter((card) => matchesFilter(card, filter));
   if (cards.length === 0) return [];
-  const hosts = await presentStock(context);
-  return cards.map((card) => ({ card, price: gpuPrice(card, prices), hosts }));
+  const present = await presentStock(context);
+  const isForClusters = filter.cluster === true;
+  const hosts = isForClusters ? present.filter(({ canJoinClusters }) => canJoinClusters) : present;
+  const gpus = cards.map((card) => ({ card, price: gpuPrice(card, prices), hosts, isForClusters }));
+  return isForClusters ? gpus.filter((gpu) => clusterDataCenters(gpu).length > 0) : gpus;
 }
 
-/** What is to be had of a card, asked as in GraphQL. */
-export function gpuOffer({ card, hosts }: ListedGpu, question: OfferQuestion): GpuOffer {
-  const { gpuCount = 1, secureCloud, isCluster, countryCode, minMemoryInGb, ...rest } = question;
+/** Where clusters of the card can be made, whether or not it is free there at the moment. */
+export function clusterDataCenters({ card, hosts }: ListedGpu): readonly DataCenter[] {
+  return clusterPlacesOf(card, hosts).flatMap((id) => findDataCenter(id) ?? []);
+}
+
+/**
+ * What is to be had of a card, asked as in GraphQL. Readers of cluster cards always ask for 8 GPUs, to learn what
+ * comes with a whole host: where the largest host has fewer, all of its GPUs are meant.
+ */
+export function gpuOffer(gpu: ListedGpu, question: OfferQuestion): GpuOffer {
+  const { card, hosts, isForClusters } = gpu;
+  const { gpuCount: requested = 1, secureCloud, isCluster, countryCode, minMemoryInGb, ...rest } = question;
+  const gpuCount = isForClusters ? Math.min(requested, largestCount(gpu)) : requested;
   return offerOf(card, hosts, {
     ...rest,
     gpuCount,
@@ -55,7 +74,7 @@ export function gpuOffer({ card, hosts }: ListedGpu, question: OfferQuestion): G
 }
 
 /** Most GPUs that one worker can have on the largest host; 1 where there is none. */
-export function largestCount({ card, hosts }: ListedGpu): number {
+export function largestCount({ card, hosts }: Pick<ListedGpu, "card" | "hosts">): number {
   return Math.max(1, offerOf(card, hosts, { gpuCount: 1 }).largestTotal);
 }
 

@@ -1,8 +1,8 @@
 """Runs a command in a terminal and talks to it.
 
 Reads JSON from standard input: {"command", "cwd", "env", "dialog": [{"see", "type"}]}. Each entry waits until its text
-is on the screen after the last one, then types; "signal" sends a signal instead, and "hangUp" closes the terminal as its
-window does. Writes JSON: {"screen", "exitCode"}.
+is on the screen after the last one, then types; "signal" sends a signal instead, "resize" gives the window that many rows
+and columns, and "hangUp" closes the terminal as its window does. Writes JSON: {"screen", "exitCode"}.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ def main() -> None:
     asked = json.load(sys.stdin)
     pid, terminal = pty.fork()
     if pid == 0:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        resize(0, ROWS, COLUMNS)
         os.chdir(asked["cwd"])
         os.execvpe("bash", ["bash", "-c", "exec " + asked["command"]], asked["env"])
     screen = talk(pid, terminal, asked["dialog"])
@@ -51,9 +51,15 @@ def talk(pid: int, terminal: int, dialog: list) -> str:
                 return screen.decode().replace("\r", "")
             if "signal" in entry:
                 os.kill(pid, getattr(signal, entry["signal"]))
+            elif "resize" in entry:
+                resize(terminal, *entry["resize"])
             else:
                 os.write(terminal, entry["type"].encode())
     return ESCAPES.sub(b"", raw).decode().replace("\r", "")
+
+
+def resize(terminal: int, rows: int, columns: int) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
 
 def chunks(pid: int, terminal: int):

@@ -2,10 +2,11 @@ import { join } from "node:path";
 import { execa } from "execa";
 import type { CommandFixture } from "./flash-command.ts";
 
-/** What is typed, which signal comes, or that the window is closed, once a text is on the screen. */
+/** What is typed, which signal comes, or what becomes of the window, once a text is on the screen. */
 export type DialogEntry = { readonly see: string } & (
   | { readonly type: string }
   | { readonly signal: NodeJS.Signals }
+  | { readonly resize: readonly [rows: number, columns: number] }
   | { readonly hangUp: true }
 );
 
