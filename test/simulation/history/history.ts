@@ -85,7 +85,7 @@ class History {
   readonly #faults: Faults;
   readonly #hooks: HookReceiver;
   readonly #invariants: Invariants;
-  #endpointId = "";
+  readonly #endpointIds: string[] = [];
   #stranger: SimulatedClient | null = null;
 
   constructor(world: World, code: ProductionCode, plan: HistoryPlan | undefined) {
@@ -152,7 +152,7 @@ class History {
     const onPurge = (): void => void (this.#invariants.hasPurged = true);
     const onRetry = (jobId: string): void => this.#invariants.executions.retryRequested(jobId);
     const stranger = this.#stranger;
-    const parts = { world: this.#world, plan: this.#plan, endpointId: this.#endpointId, client, stranger };
+    const parts = { world: this.#world, plan: this.#plan, endpointIds: this.#endpointIds, client, stranger };
     return new Workload({ ...parts, violate, onPurge, onRetry, hasPurged: () => this.#invariants.hasPurged });
   }
 
@@ -161,7 +161,8 @@ class History {
     const [client] = this.#clients as [SimulatedClient];
     let isDone = false;
     client.run(this.#world, async () => {
-      this.#endpointId = await makeEndpoint(client, this.#plan);
+      for (const gpuCount of this.#plan.endpointGpus)
+        this.#endpointIds.push(await makeEndpoint(client, this.#plan, gpuCount));
       for (const gpuCount of this.#plan.hostGpus) this.#hosts.push(await this.#join(client, gpuCount));
       if (this.#plan.hasStranger) this.#stranger = await this.#openAccount(client);
       for (const host of this.#hosts) host.start();
@@ -226,11 +227,11 @@ class History {
   }
 }
 
-async function makeEndpoint(client: SimulatedClient, plan: HistoryPlan): Promise<string> {
+async function makeEndpoint(client: SimulatedClient, plan: HistoryPlan, gpuCount: number): Promise<string> {
   const { workersMax, workersMin, executionTimeoutMs, idleTimeoutS } = plan;
   const template = `template: { name: "t", imageName: "i", containerDiskInGb: 5, dockerArgs: "" }`;
   const scale = `workersMin: ${Math.min(workersMin, workersMax)}, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}`;
-  const input = `{ name: "e", ${template}, gpuIds: "ADA_24", ${scale}, executionTimeoutMs: ${executionTimeoutMs} }`;
+  const input = `{ name: "e", ${template}, gpuIds: "ADA_24", gpuCount: ${gpuCount}, ${scale}, executionTimeoutMs: ${executionTimeoutMs} }`;
   const { saveEndpoint } = await client.manage(`mutation { saveEndpoint(input: ${input}) { id } }`);
   return saveEndpoint?.["id"] ?? "";
 }

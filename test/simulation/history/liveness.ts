@@ -48,7 +48,9 @@ export class Liveness {
       this.#parts.executions.lastAt,
       this.#begunAt + RECOVERY_MS,
     );
-    if (elapsedMs - stillSince > this.#parts.plan.executionTimeoutMs + STANDSTILL_MS)
+    const { executionTimeoutMs, idleTimeoutS } = this.#parts.plan;
+    // Workers of other endpoints keep their places while they are idle.
+    if (elapsedMs - stillSince > executionTimeoutMs + idleTimeoutS * 1_000 + STANDSTILL_MS)
       this.#parts.violate(`${queued} jobs wait and nothing has begun or ended since ${stillSince} ms`);
   }
 

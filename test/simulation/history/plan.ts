@@ -36,6 +36,8 @@ export type Fault = (typeof FAULTS)[number];
 
 export type HistoryPlan = {
   readonly hostGpus: readonly number[];
+  /** GPUs of a worker of each endpoint: they compete for the hosts. */
+  readonly endpointGpus: readonly number[];
   readonly workersMax: number;
   readonly workersMin: number;
   readonly clientCount: number;
@@ -95,10 +97,16 @@ const FAULT_SHARES = [0, 0.1, 0.1, 0.25, 0.4];
 export function planHistory(random: Random): HistoryPlan {
   const share = random.pick(FAULT_SHARES);
   const chosen = FAULTS.filter(() => random.chance(share));
+  const hostGpus = Array.from({ length: random.whole(1, 3) }, () => random.whole(1, 3));
+  const endpointGpus = Array.from({ length: random.pick([1, 1, 2, 3]) }, () =>
+    random.chance(0.2) ? Math.max(...hostGpus) : 1,
+  );
   return {
-    hostGpus: Array.from({ length: random.whole(1, 3) }, () => random.whole(1, 3)),
+    hostGpus,
+    endpointGpus,
     workersMax: random.whole(1, 4),
-    workersMin: random.chance(0.3) ? 1 : 0,
+    // One that keeps a worker may leave no place for others.
+    workersMin: endpointGpus.length === 1 && random.chance(0.3) ? 1 : 0,
     clientCount: random.whole(1, 3),
     operationCount: random.pick([4, 8, 16]),
     paceMs: random.pick([20, 300, 3_000]),

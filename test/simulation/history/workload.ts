@@ -9,7 +9,7 @@ import type { Fault, HistoryPlan } from "./plan.ts";
 export type WorkloadParts = {
   readonly world: World;
   readonly plan: HistoryPlan;
-  readonly endpointId: string;
+  readonly endpointIds: readonly string[];
   readonly client: SimulatedClient;
   /** Of another account; null where there is none. */
   readonly stranger: SimulatedClient | null;
@@ -31,7 +31,7 @@ const BURST_LIMIT = 100;
 const LOSE_COUNTS: readonly Fault[] = ["objectCrashes", "objectEvicted", "redeployment"];
 const UNKNOWN_JOB = "00000000-0000-0000-0000-000000000000-s0";
 
-type NewJob = Pick<KnownJob, "jobId" | "input" | "hook" | "expiresAt">;
+type NewJob = Pick<KnownJob, "endpointId" | "jobId" | "input" | "hook" | "expiresAt">;
 type Operation = (workload: Workload) => Promise<void>;
 
 export class Workload {
@@ -41,10 +41,10 @@ export class Workload {
   readonly #operator: Operator;
 
   constructor(parts: WorkloadParts) {
-    const { world, client, endpointId, plan, violate } = parts;
+    const { world, client, endpointIds, plan, violate } = parts;
     this.#parts = parts;
     this.batches = new Batches(client, parts.hasPurged, violate);
-    this.#operator = new Operator(world, client, endpointId, plan);
+    this.#operator = new Operator(world, client, endpointIds, plan);
   }
 
   get plan(): HistoryPlan {
@@ -65,7 +65,8 @@ export class Workload {
   // Operations
 
   async submit(): Promise<void> {
-    const { client, endpointId, world } = this.#parts;
+    const { client, world } = this.#parts;
+    const endpointId = this.#endpoint();
     const input = { number: world.random.whole(0, 1e9) };
     const hook = world.random.chance(0.4) ? `https://hooks.test/${world.random.whole(0, 1e9)}` : null;
     const key = `key-${world.random.whole(0, 1e9)}`;
@@ -88,7 +89,7 @@ export class Workload {
       policy?.ttl === undefined ? null : (ids.size > 0 ? world.elapsedMs : begunAt) + policy.ttl;
     // It may never end, and then tells nobody.
     const isSure = expiresAt === null && policy?.lowPriority !== true;
-    this.#know({ jobId, input, hook: isSure ? hook : null, expiresAt });
+    this.#know({ endpointId, jobId, input, hook: isSure ? hook : null, expiresAt });
   }
 
   #choosePolicy(): {
@@ -109,7 +110,7 @@ export class Workload {
   async submitBatch(): Promise<void> {
     const { random } = this.#parts.world;
     const inputs = Array.from({ length: random.whole(1, 6) }, () => ({ number: random.whole(0, 1e9) }));
-    await this.batches.submit(this.#parts.endpointId, inputs);
+    await this.batches.submit(this.#endpoint(), inputs);
   }
 
   async cancelBatch(): Promise<void> {
@@ -122,7 +123,8 @@ export class Workload {
 
   /** More calls of one kind than the limit allows: within a window, no more are taken. */
   async burst(): Promise<void> {
-    const { client, endpointId, world, violate } = this.#parts;
+    const { client, world, violate } = this.#parts;
+    const endpointId = this.#endpoint();
     const taken: { readonly sentAt: number; readonly answeredAt: number }[] = [];
     for (let count = 0; count < 3 * BURST_LIMIT; count += 1) {
       const sentAt = world.elapsedMs;
@@ -155,11 +157,18 @@ export class Workload {
   }
 
   async runAndWait(): Promise<void> {
-    const { client, endpointId, world } = this.#parts;
+    const { client, world } = this.#parts;
+    const endpointId = this.#endpoint();
     const input = { number: world.random.whole(0, 1e9) };
     const answer = await client.call("POST", `/v2/${endpointId}/runsync`, { input });
     if (answer?.status !== 200) return;
-    const job = this.#know({ jobId: String(answer.body["id"]), input, hook: null, expiresAt: null });
+    const job = this.#know({
+      endpointId,
+      jobId: String(answer.body["id"]),
+      input,
+      hook: null,
+      expiresAt: null,
+    });
     this.#learn(job, answer);
   }
 
@@ -201,12 +210,12 @@ export class Workload {
   }
 
   async health(): Promise<void> {
-    await this.#parts.client.call("GET", `/v2/${this.#parts.endpointId}/health`);
+    await this.#parts.client.call("GET", `/v2/${this.#endpoint()}/health`);
   }
 
   async purge(): Promise<void> {
     this.#parts.onPurge();
-    await this.#parts.client.call("POST", `/v2/${this.#parts.endpointId}/purge-queue`);
+    await this.#parts.client.call("POST", `/v2/${this.#endpoint()}/purge-queue`);
   }
 
   async readStream(): Promise<void> {
@@ -221,12 +230,16 @@ export class Workload {
     if (job.isStreamRead || job.output === undefined) return;
     const { mark, chunkCount } = JSON.parse(job.output as string) as { mark: number; chunkCount: number };
     const numbers: number[] = [];
+    /** A retry begins anew: nothing is left of what the attempts before it yielded. */
+    const isRetried = job.read.some((status) => RETRYABLE.has(status));
     for (let calls = 0; calls < 20; calls += 1) {
       const answer = await this.#parts.client.call("GET", `/v2/${job.endpointId}/stream/${job.jobId}`);
       const { stream = [] } = (answer?.body ?? {}) as {
         stream?: { output: { mark: number; number: number } }[];
       };
       if (answer?.status !== 200 || stream.length === 0) break;
+      if (isRetried && stream.some(({ output }) => output.mark !== mark))
+        return this.#parts.violate(`the stream of ${job.jobId} has chunks of an attempt before its retry`);
       numbers.push(...stream.flatMap(({ output }) => (output.mark === mark ? [output.number] : [])));
     }
     const expected = Array.from({ length: chunkCount }, (_, number) => number);
@@ -238,13 +251,17 @@ export class Workload {
 
   // What is known
 
+  #endpoint(): string {
+    return this.#parts.world.random.pick(this.#parts.endpointIds);
+  }
+
   #any(): KnownJob | undefined {
     const { client, world } = this.#parts;
     return client.jobs.length === 0 ? undefined : world.random.pick(client.jobs);
   }
 
-  #know({ jobId, input, hook, expiresAt }: NewJob): KnownJob {
-    const { client, endpointId } = this.#parts;
+  #know({ endpointId, jobId, input, hook, expiresAt }: NewJob): KnownJob {
+    const { client } = this.#parts;
     const known = client.jobs.find((job) => job.jobId === jobId);
     if (known) return known;
     const job = {

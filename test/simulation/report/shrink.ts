@@ -10,6 +10,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
   }
   if (plan.clientCount > 1) yield { ...plan, clientCount: 1 };
   if (plan.hostGpus.length > 1) yield { ...plan, hostGpus: plan.hostGpus.slice(0, 1) };
+  if (plan.endpointGpus.length > 1) yield { ...plan, endpointGpus: plan.endpointGpus.slice(0, 1) };
   if (plan.operationCount > 1) yield { ...plan, operationCount: Math.floor(plan.operationCount / 2) };
   if (plan.operationCount > 1) yield { ...plan, operationCount: plan.operationCount - 1 };
   if (plan.workersMax > 1) yield { ...plan, workersMax: 1 };
@@ -36,10 +37,10 @@ export async function shrink(
 }
 
 /** One line for a plan. */
-export function describePlan({ faults, hostGpus, ...rest }: HistoryPlan): string {
+export function describePlan({ faults, hostGpus, endpointGpus, ...rest }: HistoryPlan): string {
   const habits = Object.entries(rest).filter(([, value]) => value !== false && value !== 0);
   return [
-    `hosts with ${hostGpus.join(", ")} GPUs`,
+    `hosts with ${hostGpus.join(", ")} GPUs; workers with ${endpointGpus.join(", ")}`,
     ...habits.map(([name, value]) => (value === true ? name : `${name} ${String(value)}`)),
     ...[...faults].map(([fault, rate]) => `${fault} ${rate}`),
   ].join("; ");
