@@ -138,3 +138,17 @@ describe("transitions", () => {
     expect(newExpiry({ createdAt: 5 }, 604_800_000, 100)).toBe(604_800_005);
   });
 });
+
+test("no time is before the one that it follows, wherever clocks differ", ({ expect }) => {
+  const moved = (job: StoredJob, event: JobEvent, now: number): StoredJob => {
+    const verdict = transition(job, event, now);
+    if (verdict.kind === "refused") throw new Error(verdict.reason);
+    return verdict.job;
+  };
+  const queued = freshJob({ queuedAt: 1_000 });
+  expect(moved(queued, { kind: "cancel" }, 900)).toMatchObject({ finishedAt: 1_000, removeAt: 61_000 });
+  const running = moved(queued, { kind: "claim", workerId: "w", hostId: "h" }, 950);
+  expect(running.startedAt).toBe(1_000);
+  const ended = moved(running, { kind: "complete", attempt: 1, output: null }, 970);
+  expect(ended).toMatchObject({ finishedAt: 1_000, removeAt: 61_000 });
+});

@@ -212,7 +212,7 @@ function claimed(job: StoredJob, workerId: string, hostId: string, now: number):
     ...job,
     state: "running",
     attempt: job.attempt + 1,
-    startedAt: now,
+    startedAt: Math.max(now, job.queuedAt), // the object may have moved to a server whose clock is behind
     workerId,
     hostId,
   };
@@ -260,7 +260,8 @@ function settled(
   now: number,
   result: Pick<StoredJob, "output" | "error">,
 ): Extract<Transition, { kind: "moved" }> {
-  const next: StoredJob = { ...job, ...result, state, finishedAt: now, removeAt: now + job.retentionMs };
+  const finishedAt = Math.max(now, job.startedAt ?? job.queuedAt);
+  const next: StoredJob = { ...job, ...result, state, finishedAt, removeAt: finishedAt + job.retentionMs };
   return { kind: "moved", job: next, effects: [{ kind: "settled" }] };
 }
 

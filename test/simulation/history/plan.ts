@@ -55,6 +55,8 @@ export type HistoryPlan = {
   readonly isManaged: boolean;
   /** Jobs have limits of their own. */
   readonly hasPolicies: boolean;
+  /** Clients retry what has failed. */
+  readonly isRetrying: boolean;
   /** Clients call more often than they may. */
   readonly isBursting: boolean;
   /** There is another account, whose key is tried on jobs. */
@@ -117,6 +119,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasBatches: random.chance(0.3),
     isManaged: random.chance(0.3),
     hasPolicies: random.chance(0.3),
+    isRetrying: random.chance(0.3),
     isBursting: random.chance(0.03),
     hasStranger: random.chance(0.2),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),

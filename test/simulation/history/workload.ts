@@ -322,6 +322,9 @@ const OPERATIONS: readonly Operation[] = [
   (workload) => (workload.plan.hasBatches ? workload.cancelBatch() : workload.status()),
   (workload) => (workload.plan.isManaged ? workload.manage() : workload.status()),
   (workload) => (workload.plan.isBursting ? workload.burst() : workload.health()),
+  (workload) => (workload.plan.isRetrying ? workload.retry() : workload.status()),
+  (workload) => (workload.plan.isRetrying ? workload.retry() : workload.submit()),
+  (workload) => (workload.plan.isRetrying ? workload.runAndWait() : workload.submit()),
   (workload) => (workload.plan.hasStranger ? workload.trespass() : workload.runAndWait()),
 ];
 

@@ -19,6 +19,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "hasBatches",
     "isManaged",
     "hasPolicies",
+    "isRetrying",
     "isBursting",
     "hasStranger",
   ] as const)
