@@ -21,6 +21,7 @@ const TAKE_LEASES: readonly Fault[] = [
 export class Executions implements WorkerObserver {
   readonly #world: World;
   readonly #violate: (what: string) => void;
+  readonly #inside = new Map<Container, Set<string>>();
   readonly #byJob = new Map<string, Execution[]>();
   readonly #areLeasesKept: boolean;
   /** True time at which a worker last began or ended a job, ms of the history. */
@@ -34,6 +35,8 @@ export class Executions implements WorkerObserver {
 
   began = (jobId: string, container: Container): void => {
     this.lastAt = this.#world.elapsedMs;
+    const inside = this.#inside.get(container) ?? new Set();
+    this.#inside.set(container, inside.add(jobId));
     const before = this.#byJob.get(jobId) ?? [];
     this.#byJob.set(jobId, [...before, { container, isOver: false, isReported: false }]);
     if (!this.#areLeasesKept || this.#retried.has(jobId)) return;
@@ -47,6 +50,7 @@ export class Executions implements WorkerObserver {
 
   ended = (jobId: string, container: Container, isReported: boolean): void => {
     this.lastAt = this.#world.elapsedMs;
+    if (isReported) this.#inside.get(container)?.delete(jobId);
     const execution = this.#byJob.get(jobId)?.findLast((one) => one.container === container);
     if (execution) Object.assign(execution, { isOver: true, isReported });
   };
@@ -58,8 +62,8 @@ export class Executions implements WorkerObserver {
     this.#retried.add(jobId);
   }
 
-  /** Whether the worker ever had the job. */
-  hasRun(jobId: string, workerId: string): boolean {
-    return this.#byJob.get(jobId)?.some(({ container }) => container.spec.workerId === workerId) ?? false;
+  /** Whether a job is in the container, as far as its agent knows: one whose result got lost runs until its time is over. */
+  isBusy(container: Container): boolean {
+    return (this.#inside.get(container)?.size ?? 0) > 0;
   }
 }

@@ -3,6 +3,7 @@ import type { SimulatedHost } from "../host/host.ts";
 import type { Network } from "../runtime/network.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
+import type { Executions } from "./executions.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
 export type FleetRowsParts = {
@@ -10,6 +11,7 @@ export type FleetRowsParts = {
   readonly network: Network;
   readonly edge: SimulatedEdge;
   readonly plan: HistoryPlan;
+  readonly executions: Executions;
   readonly hosts: readonly SimulatedHost[];
   readonly violate: (what: string) => void;
 };
@@ -78,8 +80,10 @@ export class FleetRows {
   #checkHost({ hostId, isUp, machine, containers }: SimulatedHost): void {
     const { network, world } = this.#parts;
     const isReachable = this.#isCallHeard && isUp && !network.cut.has(machine) && !containers.isBroken;
-    for (const workerId of containers.all.keys()) {
-      if (!isReachable || this.#known.has(workerId)) {
+    for (const [workerId, container] of containers.all) {
+      // The workers of a host that was lost end their jobs, though Fleet has given their places away.
+      const isWanted = this.#known.has(workerId) || this.#parts.executions.isBusy(container);
+      if (!isReachable || isWanted) {
         this.#unknownSince.delete(workerId);
         continue;
       }

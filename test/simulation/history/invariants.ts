@@ -55,7 +55,7 @@ export class Invariants {
     this.#parts = parts;
     const violate = (what: string): void => this.violate(what);
     this.executions = new Executions(parts.world, parts.plan, violate);
-    this.#fleet = new FleetRows({ ...parts, violate });
+    this.#fleet = new FleetRows({ ...parts, violate, executions: this.executions });
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions });
   }
 
