@@ -159,6 +159,21 @@ describe("what a container is made of", () => {
     expect(missing.warnings).toMatchObject([{ code: "secret_not_found" }]);
   });
 
+  test("while it cannot be started there is no runtime, for which clients wait", async ({ expect }) => {
+    const host = await PodAgent.join(client);
+    const { id } = await created({ env: { T: "{{ SECRET_ABSENT }}" } });
+    host.state = "unhealthy";
+    await host.follow();
+    const { body } = await send("GET", `/pods/${id}`);
+    expect(body).toMatchObject({
+      desiredStatus: "RUNNING",
+      publicIp: null,
+      portMappings: {},
+      uptimeSeconds: 0,
+    });
+    expect([body.runtime, body.lastStartedAt]).toEqual([undefined, undefined]);
+  });
+
   test("what is omitted comes from the template, and variables of both", async ({ expect }) => {
     await PodAgent.join(client);
     const templateId = await send.template({

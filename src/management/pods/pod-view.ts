@@ -56,9 +56,9 @@ export function showPod({ env, now }: Pick<RequestContext, "env" | "now">, { rec
 }
 export type ShownPod = ReturnType<typeof showPod>;
 
-/** Whether its container runs, as far as its host says. */
+/** Whether its container runs, as far as its host says. An unhealthy pod has none: something that it needs is missing. */
 export function isUp({ desired, worker }: PodView): boolean {
-  return desired === "running" && (worker?.state === "ready" || worker?.state === "unhealthy");
+  return desired === "running" && worker?.state === "ready";
 }
 
 /** What it may use, or gets at least where nothing limits it. Whole numbers, as some clients decode nothing else. */
