@@ -165,7 +165,10 @@ export class Workers implements AdmissionControl {
 
   #adoptOne(record: AdoptedWorker, attempts: readonly AttemptRecord[]): void {
     const worker = new Worker(record.assignment, this.#options, record);
-    for (const attempt of attempts) if (worker.mode.kind === "queue") worker.mode.jobs.adopt(attempt);
+    if (worker.mode.kind === "queue") {
+      for (const attempt of attempts) worker.mode.jobs.adopt(attempt);
+      worker.mode.jobs.expectStrays();
+    }
     const { workerId, endpointId } = record.assignment;
     this.#options.log.info("worker_adopted", { workerId, endpointId, attempts: attempts.length });
     this.#add(worker);

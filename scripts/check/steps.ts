@@ -3,7 +3,8 @@ import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { MUTANTS } from "../mutants/list.ts";
-import { misplacedMutants } from "../mutants/places.ts";
+import { misplacedIn, misplacedMutants } from "../mutants/places.ts";
+import { PLANTED } from "../../test/simulation/planted.ts";
 import { lockfileIsWhole } from "./lockfile.ts";
 import { patternsAreLinear } from "./patterns.ts";
 import { runTool, type Step, type StepOutcome } from "./step.ts";
@@ -41,9 +42,12 @@ function usesNoRetiredTerms(root: string): StepOutcome {
 
 /** Each snippet of the list occurs exactly once, and each of its test files exists. */
 function mutantsHavePlaces(root: string): StepOutcome {
-  const misplaced = misplacedMutants(root, MUTANTS);
+  const misplaced = [...misplacedMutants(root, MUTANTS), ...misplacedIn(root, PLANTED)];
   if (misplaced.length === 0) return { kind: "passed", remark: `${MUTANTS.length} mutants` };
-  return { kind: "failed", output: ["Repair scripts/mutants/:", ...misplaced].join("\n") };
+  return {
+    kind: "failed",
+    output: ["Repair scripts/mutants/, test/simulation/planted.ts:", ...misplaced].join("\n"),
+  };
 }
 
 /** Every folder with its own tsconfig is a layer with its own runtime. */

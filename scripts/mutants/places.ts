@@ -64,15 +64,24 @@ export function testSetsOf(paths: readonly string[], { id, tests }: Mutant): rea
 
 /** A message for every mutant whose snippet is not found once, or with a filter that has no files. */
 export function misplacedMutants(root: string, mutants: readonly Mutant[]): readonly string[] {
-  const sources = readSources(root);
   const paths = readTestPaths(root);
-  return mutants.flatMap((mutant) => {
-    try {
-      placeOf(sources, mutant);
-      testSetsOf(paths, mutant);
-      return [];
-    } catch (error) {
-      return [error instanceof Error ? error.message : String(error)];
-    }
-  });
+  return [
+    ...misplacedIn(root, mutants),
+    ...mutants.flatMap((mutant) => problemOf(() => testSetsOf(paths, mutant))),
+  ];
+}
+
+/** A message for every mutant whose snippet is not found once. */
+export function misplacedIn(root: string, mutants: readonly Mutant[]): readonly string[] {
+  const sources = readSources(root);
+  return mutants.flatMap((mutant) => problemOf(() => placeOf(sources, mutant)));
+}
+
+function problemOf(find: () => unknown): readonly string[] {
+  try {
+    find();
+    return [];
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
 }

@@ -1,15 +1,16 @@
 /**
- * `npm run simulate -- [--seeds N] [--from SEED] [--minutes M] [--trace] [--mutant ID] [--mutants]`: runs histories, and
- * shows those in which something was wrong.
+ * `npm run simulate -- [--seeds N] [--from SEED] [--minutes M] [--trace | --chart] [--coverage] [--shrink] [--mutant ID]
+ * [--mutants]`: runs histories, and shows those in which something was wrong.
  *
- * `--trace` prints all that happened in them. `--mutant` plants one of the faults of scripts/mutants, and ends with the
+ * `--trace` prints all that happened in them, `--chart` as a sequence chart for Mermaid; `--coverage` which changes of
+ * jobs were seen beside which faults; `--shrink` the smallest history of each seed that goes wrong. `--mutant` plants one of the mistakes of planted.ts, and ends with the
  * first history that shows it; `--mutants` does so with each of them and says how many histories that took.
  */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { MUTANTS } from "../../scripts/mutants/list.ts";
 import { placeOf, readSources } from "../../scripts/mutants/places.ts";
+import { PLANTED } from "./planted.ts";
 import { installModules, type PlantedFault } from "./runtime/modules.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -20,30 +21,46 @@ const { values } = parseArgs({
     from: { type: "string", default: "1" },
     minutes: { type: "string" },
     trace: { type: "boolean", default: false },
+    chart: { type: "boolean", default: false },
+    coverage: { type: "boolean", default: false },
+    shrink: { type: "boolean", default: false },
     mutant: { type: "string" },
     mutants: { type: "boolean", default: false },
   },
 });
 
 function plantedFault(id: string): PlantedFault {
-  const mutant = MUTANTS.find((one) => one.id === id);
-  if (!mutant) throw new Error(`scripts/mutants/list.ts has no mutant ${id}.`);
+  const mutant = PLANTED.find((one) => one.id === id);
+  if (!mutant) throw new Error(`planted.ts has no mistake ${id}.`);
   const { path, start, end } = placeOf(readSources(ROOT), mutant);
   return { url: pathToFileURL(join(ROOT, path)).href, start, end, replacement: mutant.replacement };
+}
+
+function traceOf({ trace, chart }: { readonly trace: boolean; readonly chart: boolean }) {
+  if (chart) return "chart";
+  return trace ? "lines" : "none";
 }
 
 const range = { from: Number(values.from), count: Number(values.seeds) };
 if (values.mutants) {
   const { hunt } = await import("./hunt.ts");
-  await hunt(MUTANTS, range);
-  process.exit(0);
+  await hunt(PLANTED, range);
+  await end(0);
 }
 installModules(values.mutant === undefined ? undefined : plantedFault(values.mutant));
 const { simulate } = await import("./simulate.ts");
 const isRight = await simulate({
   ...range,
   minutes: values.minutes === undefined ? null : Number(values.minutes),
-  isTraced: values.trace,
+  trace: traceOf(values),
+  isCovered: values.coverage,
+  isShrunk: values.shrink,
   endsWithFirst: values.mutant !== undefined,
 });
-process.exit(isRight ? 0 : 1);
+await end(isRight ? 0 : 1);
+
+/** Standard output may be a socket that takes no more for now: what waits there is written first. */
+async function end(exitCode: number): Promise<never> {
+  await new Promise((resolve) => process.stdout.write("", resolve));
+  process.exit(exitCode);
+}

@@ -3,59 +3,116 @@ import { installGlobals } from "./world/globals.ts";
 import { installWebTypes } from "./runtime/web-types.ts";
 import { loadEdge } from "./runtime/edge.ts";
 import { loadAgent } from "./host/host.ts";
-import { currentNetwork, type HistoryOutcome, runHistory } from "./history/history.ts";
+import { currentNetwork, type HistoryOutcome, type ProductionCode, runHistory } from "./history/history.ts";
+import type { HistoryPlan } from "./history/plan.ts";
+import { chartOf } from "./report/chart.ts";
+import { Coverage } from "./report/coverage.ts";
+import { describePlan, shrink } from "./report/shrink.ts";
 
 export type SimulateOptions = {
   readonly from: number;
   readonly count: number;
   /** No history begins later than this; null for no limit. */
   readonly minutes: number | null;
-  readonly isTraced: boolean;
+  /** Prints what happened: as lines, or as a sequence chart. */
+  readonly trace: "none" | "lines" | "chart";
+  /** Prints which changes were seen beside which faults. */
+  readonly isCovered: boolean;
+  /** Looks for the smallest history of each seed that goes wrong. */
+  readonly isShrunk: boolean;
   /** Ends with the first history in which something was wrong. */
   readonly endsWithFirst: boolean;
 };
 
 const MINUTE_MS = 60_000;
+const PROGRESS_MS = 1_000;
 
 /** Returns whether nothing was wrong. */
-export async function simulate({
-  from,
-  count,
-  minutes,
-  isTraced,
-  endsWithFirst,
-}: SimulateOptions): Promise<boolean> {
+export async function simulate(options: SimulateOptions): Promise<boolean> {
   installGlobals();
   installWebTypes(currentNetwork);
   // What the code logs of failures that are injected would drown what was found.
   const { log } = console;
   console.log = console.warn = console.error = () => {};
   const code = { edge: await loadEdge(), agent: await loadAgent() };
-  const beganAt = performance.now();
-  const until = minutes === null ? Number.POSITIVE_INFINITY : beganAt + minutes * MINUTE_MS;
-  const totals = { histories: 0, wrong: 0, events: 0, jobs: 0, simulatedMs: 0 };
-  for (let seed = from; seed < from + count && performance.now() < until; seed += 1) {
-    const outcome = await runHistory(seed, code, isTraced);
+  return await new Simulation(options, code, log).run();
+}
+
+class Simulation {
+  readonly #options: SimulateOptions;
+  readonly #code: ProductionCode;
+  readonly #log: (line: string) => void;
+  readonly #coverage = new Coverage();
+  readonly #beganAt = performance.now();
+  readonly #totals = { histories: 0, wrong: 0, events: 0, jobs: 0, simulatedMs: 0 };
+  #shownAt = 0;
+
+  constructor(options: SimulateOptions, code: ProductionCode, log: (line: string) => void) {
+    this.#options = options;
+    this.#code = code;
+    this.#log = log;
+  }
+
+  async run(): Promise<boolean> {
+    const { from, count, minutes, endsWithFirst, isCovered } = this.#options;
+    const until = minutes === null ? Number.POSITIVE_INFINITY : this.#beganAt + minutes * MINUTE_MS;
+    for (let seed = from; seed < from + count && performance.now() < until; seed += 1) {
+      const isRight = await this.#history(seed);
+      if (!isRight && endsWithFirst) {
+        this.#log(`Found after ${this.#totals.histories} histories.`);
+        return false;
+      }
+      this.#showProgress(seed);
+    }
+    if (isCovered) this.#log(this.#coverage.table());
+    this.#log(this.#summary());
+    return this.#totals.wrong === 0;
+  }
+
+  async #history(seed: number): Promise<boolean> {
+    const { trace } = this.#options;
+    const outcome = await runHistory(seed, this.#code, { isTraced: trace !== "none" });
+    const totals = this.#totals;
     totals.histories += 1;
     totals.events += outcome.eventCount;
     totals.jobs += outcome.jobCount;
     totals.simulatedMs += outcome.simulatedMs;
-    if (isTraced) for (const { at, machine, what } of outcome.trace) log(`${at}\t${machine}\t${what}`);
-    if (outcome.violations.length === 0) continue;
+    this.#coverage.add(outcome);
+    if (trace === "chart") this.#log(chartOf(outcome.trace));
+    if (trace === "lines")
+      for (const { at, machine, what } of outcome.trace) this.#log(`${at}\t${machine}\t${what}`);
+    if (outcome.violations.length === 0) return true;
     totals.wrong += 1;
-    log(describe(outcome));
-    if (endsWithFirst) {
-      log(`Found after ${totals.histories} histories.`);
-      return false;
-    }
+    this.#log(describe(outcome));
+    if (this.#options.isShrunk) await this.#shrink(outcome);
+    return false;
   }
-  const seconds = (performance.now() - beganAt) / 1_000;
-  const hours = totals.simulatedMs / 3_600_000;
-  log(
-    `${totals.histories} histories, ${totals.wrong} of them wrong; ${totals.jobs} jobs, ${totals.events} events, ` +
-      `${hours.toFixed(1)} simulated hours in ${seconds.toFixed(1)} s (${(totals.histories / seconds).toFixed(1)} histories per second)`,
-  );
-  return totals.wrong === 0;
+
+  async #shrink({ seed, plan }: HistoryOutcome): Promise<void> {
+    const run = async (smaller: HistoryPlan): Promise<readonly string[]> =>
+      (await runHistory(seed, this.#code, { plan: smaller })).violations;
+    const smallest = await shrink(plan, async (smaller) => (await run(smaller)).length > 0);
+    const violations = await run(smallest);
+    this.#log([`  Shrunk: ${describePlan(smallest)}`, ...violations.map((one) => `    ${one}`)].join("\n"));
+  }
+
+  /** On a terminal: how far it is. */
+  #showProgress(seed: number): void {
+    if (!process.stderr.isTTY || performance.now() - this.#shownAt < PROGRESS_MS) return;
+    this.#shownAt = performance.now();
+    process.stderr.write(`\r\x1b[KSeed ${seed}: ${this.#summary()}`);
+  }
+
+  #summary(): string {
+    const { histories, wrong, events, jobs, simulatedMs } = this.#totals;
+    const seconds = (performance.now() - this.#beganAt) / 1_000;
+    const hours = (simulatedMs / 3_600_000).toFixed(1);
+    const speed = (histories / seconds).toFixed(1);
+    return (
+      `${histories} histories, ${wrong} of them wrong; ${jobs} jobs, ${events} events, ${hours} simulated hours ` +
+      `in ${seconds.toFixed(1)} s (${speed} histories per second)`
+    );
+  }
 }
 
 function describe({ seed, violations, plan }: HistoryOutcome): string {

@@ -371,6 +371,8 @@ describe("pods", () => {
     });
     const smallest = await made("deployCpuPod", 'imageName: "a:1"', "vcpuCount");
     expect(smallest.vcpuCount).toBeGreaterThan(0);
+    const forCpus = await made("podFindAndDeployOnDemand", 'imageName: "a:1", computeType: CPU', "gpuCount");
+    expect(forCpus).toEqual({ gpuCount: 0 });
   });
 
   test("with GPUs it may name a public template, which gives its image", async ({ expect }) => {
@@ -499,6 +501,8 @@ describe("pods", () => {
       ["podFindAndDeployOnDemand", `${gpu}, stopAfter: "2001-01-01T00:00:00Z"`, ["stopAfter"]],
       ["podFindAndDeployOnDemand", `${gpu}, terminateAfter: "soon"`, ["terminateAfter"]],
       ["podFindAndDeployOnDemand", `${gpu}, volumeMountPath: "/"`, ["volumeMountPath"]],
+      ["podFindAndDeployOnDemand", `${gpu}, volumeMountPath: "/a/../.."`, ["volumeMountPath"]],
+      ["podFindAndDeployOnDemand", `${gpu}, volumeMountPath: "/."`, ["volumeMountPath"]],
       ["podFindAndDeployOnDemand", `${gpu}, ports: "66000/tcp"`, ["ports", "'66000/tcp'"]],
       ["podFindAndDeployOnDemand", `${gpu}, ports: "70000/http"`, ["ports"]],
       ["podRentInterruptable", `${gpu}, ports: "80/udp"`, ["ports", "'80/udp'"]],

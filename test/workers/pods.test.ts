@@ -159,6 +159,21 @@ describe("what a container is made of", () => {
     expect(missing.warnings).toMatchObject([{ code: "secret_not_found" }]);
   });
 
+  test("while it cannot be started there is no runtime, for which clients wait", async ({ expect }) => {
+    const host = await PodAgent.join(client);
+    const { id } = await created({ env: { T: "{{ SECRET_ABSENT }}" } });
+    host.state = "unhealthy";
+    await host.follow();
+    const { body } = await send("GET", `/pods/${id}`);
+    expect(body).toMatchObject({
+      desiredStatus: "RUNNING",
+      publicIp: null,
+      portMappings: {},
+      uptimeSeconds: 0,
+    });
+    expect([body.runtime, body.lastStartedAt]).toEqual([undefined, undefined]);
+  });
+
   test("what is omitted comes from the template, and variables of both", async ({ expect }) => {
     await PodAgent.join(client);
     const templateId = await send.template({
@@ -307,8 +322,50 @@ describe("changes", () => {
     expect(await listed("desiredStatus=EXITED")).toEqual(["one"]);
     expect(await listed("name=two&dataCenterId=US-KS-2")).toEqual(["two"]);
     expect(await listed("endpointId=x")).toEqual([]);
+    expect(await listed(`gpuTypeId=NVIDIA%20L4&gpuTypeId=${encodeURIComponent(POD_CARD)}`)).toEqual(["one"]);
+    expect(await listed("dataCenterId=EU-RO-1&dataCenterId=US-KS-2")).toEqual(["one", "two"]);
+    expect(await listed("cpuFlavorId=cpu5c&cpuFlavorId=cpu3c")).toEqual(["two"]);
+    expect(await listed("name=&desiredStatus=&computeType=&gpuTypeId=")).toEqual(["one", "two"]);
     expect(await send("GET", "/pods?desiredStatus=UP")).toMatchObject({ status: 400 });
   });
+});
+
+test("workers of endpoints are listed as pods on request, and filtered by their endpoint", async ({
+  expect,
+}) => {
+  const host = await PodAgent.join(client);
+  const { id } = await created({ name: "own" });
+  const templateId = await send.template();
+  const { id: endpointId } = (
+    await send("POST", "/endpoints", { templateId, gpuTypeIds: [POD_CARD], workersMin: 1 })
+  ).body;
+  await host.follow();
+  const listed = async (query: string) => (await send("GET", `/pods?${query}`)).body;
+  expect(await listed("")).toMatchObject([{ id }]);
+  expect(await listed("includeWorkers=true")).toMatchObject([{ id }, { endpointId, gpu: { id: POD_CARD } }]);
+  expect(await listed(`includeWorkers=true&endpointId=${endpointId}`)).toMatchObject([{ endpointId }]);
+  expect(await listed("includeWorkers=true&computeType=GPU")).toHaveLength(2);
+});
+
+test("a card that no host has is out of capacity, whichever card of the catalog it is", async ({
+  expect,
+}) => {
+  await PodAgent.join(client);
+  for (const card of ["NVIDIA GeForce RTX 3070", "AMD Instinct MI300X OAM", "Tesla V100-SXM2-16GB"]) {
+    expect(await send("POST", "/pods", { ...GPU_POD, gpuTypeIds: [card] })).toMatchObject({
+      body: { code: "no_capacity" },
+    });
+  }
+  expect(await created({ gpuTypeIds: ["NVIDIA GeForce RTX 3070", POD_CARD] })).toMatchObject({
+    gpuTypeId: POD_CARD,
+  });
+});
+
+test("null stands for what is not set", async ({ expect }) => {
+  await PodAgent.join(client);
+  const blank = ["name", "dataCenterIds", "countryCodes", "cpuFlavorIds", "templateId", "env", "volumeInGb"];
+  const fields = Object.fromEntries(blank.map((name) => [name, null]));
+  expect(await created(fields)).toMatchObject({ name: "my pod", env: {}, volumeInGb: 20 });
 });
 
 describe("network volumes and credentials", () => {

@@ -485,7 +485,7 @@ describe("pods", () => {
     });
     expect({ status, made }).toMatchObject({
       status: 201,
-      made: { status: "STARTING", runtime: null, gpu: GPU },
+      made: { status: "STARTING", runtime: null, gpu: { ...GPU, vcpuCount: 4, memory: 16 } },
     });
     await host.follow();
     const { id } = made;
@@ -521,7 +521,7 @@ describe("pods", () => {
     expect(await act("restart")).toMatchObject({ status: 200, body: { id } });
     expect(await act("stop")).toMatchObject({
       status: 200,
-      body: { status: "EXITED", actions: ["start", "terminate"] },
+      body: { status: "EXITED", actions: ["start", "terminate"], cost: 0 },
     });
     expect(await act("start")).toMatchObject({ status: 200 });
     expect(await act("dance")).toMatchObject({ status: 422 });
@@ -529,6 +529,17 @@ describe("pods", () => {
     expect((await call("GET", `/pods/${id}`)).status).toBe(404);
     expect((await call("DELETE", `/pods/${id}`)).status).toBe(404);
     expect((await call("POST", `/pods/${id}/action`, { action: "stop" })).status).toBe(404);
+  });
+
+  test("a pod of the smallest size that the catalog has", async () => {
+    const { client, call } = await v2Client();
+    const host = await PodAgent.join(client);
+    const { body: flavor } = await call("GET", "/catalog/cpus/cpu3c");
+    const pod = { name: "small", image: "a:1", cpu: { id: "cpu3c", vcpuCount: flavor.vcpu.min } };
+    const made = await client.call("POST", "/v2/pods", pod); // the hosted service has none of this size
+    expect(made).toMatchObject({ status: 201, body: { cpu: { id: "cpu3c", vcpuCount: 1, memory: 2 } } });
+    await host.follow();
+    expect((await call("DELETE", `/pods/${String(made.body["id"])}`)).status).toBe(204);
   });
 
   test("a pod without GPUs, started as another entry point and command, with the settings of a template", async () => {
@@ -540,6 +551,7 @@ describe("pods", () => {
         image: "acme/base:1",
         env: { A: "1", B: "1" },
         serverless: false,
+        mounts: { persistent: { size: 20, path: "/workspace" } },
       },
     });
     const { body } = await call("POST", "/pods", {
@@ -550,7 +562,7 @@ describe("pods", () => {
       ...{ image: "acme/base:1", env: { A: "1", B: "2" }, cpu: { id: "cpu3c", vcpuCount: 2, memory: 4 } },
       args: JSON.stringify({ entrypoint: ["/bin/sh"], cmd: ["-c", "echo 'a b'"] }),
     });
-    expect(body.gpu).toBeUndefined();
+    expect([body.gpu, body.mounts]).toEqual([undefined, {}]);
     await host.follow();
     expect((await call("DELETE", `/pods/${body.id}`)).status).toBe(204);
     const fromTemplate = await call("POST", "/pods", { name: "x", templateId: template.id, gpu: GPU });
@@ -559,6 +571,30 @@ describe("pods", () => {
       env: { C: "3" },
     });
     expect(again.body.env).toEqual({ A: "1", B: "1", C: "3" });
+    expect(again.body.mounts).toMatchObject({ persistent: { size: 20 } });
+  });
+
+  test("the network volume of a pod stays; the path at which it is found may change", async () => {
+    const { client, call } = await v2Client();
+    await PodAgent.join(client);
+    const volume = { name: "data", size: 10, dataCenter: "US-KS-2" };
+    const { id: volumeId } = (await call("POST", "/network-volumes", volume)).body;
+    const network = [{ volumeId, path: "/data" }];
+    const pod = { name: "x", image: "a:1", gpu: GPU, mounts: { network } };
+    const { id } = (await call("POST", "/pods", pod)).body;
+    const change = async (mounts: object) => await call("PATCH", `/pods/${id}`, { mounts });
+    for (const other of [[], [{ volumeId: "other", path: "/data" }]]) {
+      const refused = await change({ network: other });
+      expect([refused.status, refused.body.detail]).toEqual([
+        400,
+        expect.stringMatching(/^mounts\.network: /),
+      ]);
+    }
+    const persistent = { size: 10, path: "/w" };
+    expect((await change({ persistent })).status).toBe(400);
+    expect((await call("POST", "/pods", { ...pod, mounts: { network, persistent } })).status).toBe(400);
+    const moved = [{ volumeId, path: "/other" }];
+    expect((await change({ network: moved })).body.mounts).toEqual({ network: moved });
   });
 
   test.for<[object, number, string]>([
@@ -566,10 +602,11 @@ describe("pods", () => {
     [{ name: "x", gpu: GPU }, 422, "image"],
     [{ name: "x", image: "a:1" }, 422, "gpu"],
     [{ name: "x", image: "a:1", gpu: GPU, cpu: { id: "cpu3c", vcpuCount: 2 } }, 422, "gpu"],
-    [{ name: "x", image: "a:1", gpu: { id: "L4" } }, 422, "gpu.id"],
+    [{ name: "x", image: "a:1", gpu: { id: "L4" } }, 422, "gpu.id: "],
+    [{ name: "x", image: "NO SUCH", gpu: GPU }, 422, "image: "],
     [{ name: "x", image: "a:1", gpu: GPU, ports: ["80/udp"] }, 422, "ports"],
     [{ name: "x", image: "a:1", gpu: GPU, ports: ["80/http,22/tcp"] }, 422, "ports[0]"],
-    [{ name: "x", image: "a:1", cpu: { id: "cpu3c", vcpuCount: 1 } }, 422, "cpu.vcpuCount"],
+    [{ name: "x", image: "a:1", cpu: { id: "cpu3c", vcpuCount: 0 } }, 422, "cpu.vcpuCount"],
     [{ name: "x", image: "a:1", gpu: GPU, mounts: { persistent: { size: 5, path: "/w" } } }, 422, "mounts"],
     [
       { name: "x", image: "a:1", gpu: GPU, mounts: { network: [{ volumeId: "v", path: "/w" }] } },
@@ -597,6 +634,7 @@ describe("pods", () => {
     const { call } = await v2Client();
     const answer = await call("POST", "/pods", body);
     expect([answer.status, answer.body.detail]).toEqual([status, expect.stringContaining(start)]);
+    expect(answer.body.detail).toContain(answer.body.errors?.[0] ?? start);
   });
 });
 

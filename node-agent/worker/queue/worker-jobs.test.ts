@@ -4,7 +4,7 @@ import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { onTestFinished, test } from "vitest";
+import { onTestFinished, test, vi } from "vitest";
 import { SILENT_LOG } from "../../core/log.ts";
 import { TIMING } from "../../core/timing.ts";
 import { AttemptLedger, type ReceivedAttempt } from "../../journal/attempt-ledger.ts";
@@ -67,4 +67,47 @@ test("jobs that wait survive the container that is stopped, those inside are los
   expect(jobs.holds("job-2")).toBe(true);
   expect(ledger.isOpen(waiting.record)).toBe(true);
   expect(ledger.isOpen(inside.record)).toBe(false);
+});
+
+test("a handler that an earlier agent was stopping is found by its pings, and is overdue after the grace period", ({
+  expect,
+}) => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { jobs, receive } = setUp();
+  const named = (...ids: string[]): void => {
+    vi.advanceTimersByTime(TIMING.stopGraceMs);
+    jobs.ping(new Set(ids));
+  };
+  jobs.adopt(receive("job-1").record);
+  jobs.expectStrays();
+  named("job-1", "stray");
+  named("job-1");
+  named("job-1", "stray");
+  expect(jobs.hasOverdueStop()).toBe(false);
+  named("job-1", "stray");
+  expect(jobs.hasOverdueStop()).toBe(true);
+  expect(jobs.needsHardStop()).toBe(false); // a job that is wanted still runs
+  jobs.stop("job-1", 1, "cancelled");
+  jobs.forgetInside("The worker was stopped.");
+  expect(jobs.hasOverdueStop()).toBe(false);
+});
+
+test("a worker with nothing but a stray is to be stopped, and a ping that comes late makes none", ({
+  expect,
+}) => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const namesTwice = (jobs: WorkerJobs): void => {
+    jobs.ping(new Set(["job-1"]));
+    vi.advanceTimersByTime(TIMING.stopGraceMs);
+    jobs.ping(new Set(["job-1"]));
+  };
+  const recovered = setUp().jobs;
+  recovered.expectStrays();
+  namesTwice(recovered);
+  expect(recovered.needsHardStop()).toBe(true);
+  const fresh = setUp().jobs;
+  namesTwice(fresh);
+  expect(fresh.needsHardStop()).toBe(false);
 });

@@ -7,13 +7,15 @@
  * W3  The SDK knows jobs by their ids alone, so two attempts of one job are never inside a worker together.
  * W4  A handler that must stop is notified; after the grace period it is overdue. Its container gets no more jobs
  *     and is killed once nothing wanted runs in it. A handler that ends late gives its container back.
+ * W5  An agent that starts again knows nothing of handlers that the one before was stopping: their attempts are
+ *     settled. Pings of the worker name them, and past the grace period they are overdue as well.
  */
 import type { StopReason } from "../../../src/contract/agent/agent.ts";
 import type { AttemptLedger, ReceivedAttempt } from "../../journal/attempt-ledger.ts";
 import type { AttemptRecord, AttemptRef } from "../../journal/journal.ts";
 import type { AttemptOutcome } from "../../journal/report.ts";
 import type { AgentLog } from "../../core/log.ts";
-import type { Timing } from "../../core/timing.ts";
+import { ageMs, type Timing } from "../../core/timing.ts";
 import type { ReceivedBody } from "../../worker-server/bodies.ts";
 import { PollQueue, type Poll } from "../../worker-server/poll.ts";
 import { readChunk, readResult } from "../../worker-server/result.ts";
@@ -60,6 +62,10 @@ export class WorkerJobs {
   #capacity: number | null = null;
   /** Jobs in a row that the worker has taken without posting a result. */
   #lostResults = 0;
+  /** W5: jobs that pings name and the journal does not, and since when. */
+  readonly #strays = new Map<string, number>();
+  /** Later, a ping may name a job that has just ended. */
+  #mayFindStrays = false;
 
   constructor(options: WorkerJobsOptions) {
     this.#options = options;
@@ -100,11 +106,11 @@ export class WorkerJobs {
 
   /** A handler still runs although its result is not wanted and its grace period is over. */
   hasOverdueStop(): boolean {
-    return this.#jobsInside().some((job) => job.stop?.isGraceOver === true);
+    return this.#hasOverdueStray() || this.#jobsInside().some((job) => job.stop?.isGraceOver === true);
   }
 
   needsHardStop(): boolean {
-    if (this.#inside.size === 0) return false;
+    if (this.#inside.size === 0) return this.#waiting.length === 0 && this.#hasOverdueStray();
     return this.#jobsInside().every((job) => job.stop?.isGraceOver === true); // W4
   }
 
@@ -125,6 +131,11 @@ export class WorkerJobs {
     this.#armTimeout(job, record.executionTimeoutMs - deliveredAgoMs);
   }
 
+  /** The container was started by an earlier agent process, of which it may have jobs that are settled. */
+  expectStrays(): void {
+    this.#mayFindStrays = true;
+  }
+
   /** Stops an attempt whose result is not wanted. False when this worker does not have it. */
   stop(jobId: string, attempt: number, reason: StopReason): boolean {
     const isWaiting = this.#waiting.some(({ record }) => isAttempt(record, jobId, attempt));
@@ -143,6 +154,8 @@ export class WorkerJobs {
     this.#waiting = [];
     for (const job of this.#jobsInside()) job.clearTimers();
     this.#inside.clear();
+    this.#strays.clear();
+    this.#mayFindStrays = false;
     this.#capacity = null;
     this.#lostResults = 0;
     for (const ref of refs) this.#lose(ref, reason);
@@ -200,12 +213,24 @@ export class WorkerJobs {
   }
 
   ping(jobIds: ReadonlySet<string>): void {
+    this.#followStrays(jobIds);
     for (const job of this.#jobsInside()) {
       const verdict = applyPing(job.ref.jobId, job, jobIds);
       job.wasSeenInPing = verdict.wasSeenInPing;
       job.pingsWithout = verdict.pingsWithout;
       if (verdict.isEnded) this.#endWithoutResult(job);
     }
+  }
+
+  #followStrays(jobIds: ReadonlySet<string>): void {
+    for (const jobId of this.#strays.keys()) if (!jobIds.has(jobId)) this.#strays.delete(jobId);
+    for (const jobId of this.#mayFindStrays ? jobIds : [])
+      if (!this.holds(jobId) && !this.#strays.has(jobId)) this.#strays.set(jobId, performance.now());
+    if (this.#hasOverdueStray()) this.#options.onChange(true);
+  }
+
+  #hasOverdueStray(): boolean {
+    return [...this.#strays.values()].some((since) => ageMs(since) >= this.#options.timing.stopGraceMs);
   }
 
   // Results
@@ -344,6 +369,7 @@ export class WorkerJobs {
   /** The handler of an attempt is over. */
   #end(ref: AttemptRef): void {
     const job = this.#inside.get(ref.jobId);
+    this.#mayFindStrays = false;
     if (job?.ref.attempt === ref.attempt) {
       job.clearTimers();
       this.#inside.delete(ref.jobId);

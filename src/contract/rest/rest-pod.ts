@@ -75,7 +75,7 @@ export const podSchema = z
     publicIp: z
       .string()
       .nullable()
-      .meta({ description: "Null where no port of a pod is published; empty for a worker." }),
+      .meta({ description: "Null where no port is published, as for a worker." }),
     interruptible: z.boolean(),
     locked: z.boolean(),
     savingsPlans: z.array(z.never()),

@@ -1,7 +1,7 @@
 /** What all of REST v1 has in common. Unknown members of what clients send are dropped. */
 import * as z from "zod";
 import { CPU_FLAVORS } from "../../catalog/cpu-flavors.ts";
-import { GPU_TIERS, GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
+import { GPU_CARDS, GPU_TIERS, GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { NAME_MAX_CHARACTERS } from "../limits.ts";
 
 /** Some clients send "" for what they do not set. */
@@ -35,8 +35,12 @@ export const entriesSchema = z.array(stringSchema.regex(/^[^,]*$/, "must be one 
 
 const GPU_TYPE_IDS: readonly string[] = GPU_TIER_NAMES.flatMap((tier) => [...GPU_TIERS[tier].models, tier]);
 
-/** Cards, and the tiers of cards that the other APIs know. */
+/** Cards that endpoints can request, and the tiers of cards that the other APIs know. */
 export const gpuTypeIdsSchema = z.array(oneOf(GPU_TYPE_IDS));
+/** The same with all other cards of the catalog, which only pods can request. */
+export const podGpuTypeIdsSchema = z.array(
+  oneOf([...new Set([...GPU_TYPE_IDS, ...GPU_CARDS.map(({ id }) => id)])]),
+);
 export const cpuFlavorIdsSchema = z.array(oneOf(CPU_FLAVORS.map(({ id }) => id)));
 
 export const nameSchema = stringSchema

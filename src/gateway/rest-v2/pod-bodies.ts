@@ -1,6 +1,11 @@
 /** Bodies of requests that create or change a pod, and what they ask for. */
 import * as z from "zod";
-import { CPU_FLAVORS, instanceIdOf } from "../../catalog/cpu-flavors.ts";
+import {
+  CPU_FLAVOR_VCPUS_MAX,
+  CPU_FLAVOR_VCPUS_MIN,
+  CPU_FLAVORS,
+  instanceIdOf,
+} from "../../catalog/cpu-flavors.ts";
 import { DATA_CENTERS } from "../../catalog/data-centers.ts";
 import { CLUSTER_TYPES } from "../../contract/pod.ts";
 import { ServiceError } from "../../contract/errors.ts";
@@ -8,8 +13,9 @@ import { writeStartCommand } from "../../management/endpoints/start-command.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { oneOf, stringSchema, wholeNumber } from "../../management/input-schemas.ts";
 import { fromNested, nestedInput, nestedNames } from "../../management/nouns/field.ts";
-import { cudaVersionsSchema, VCPU_COUNT_MIN } from "../../management/nouns/compute.ts";
+import { cudaVersionsSchema } from "../../management/nouns/compute.ts";
 import {
+  cardSchema,
   podCreationFields,
   podCreationSchema,
   podFields,
@@ -20,6 +26,7 @@ import {
 import type { ClusterCreation } from "../../management/pods/clusters.ts";
 import { templatePatch } from "../../management/pods/pod-creation.ts";
 import { nestedBody } from "./nesting.ts";
+import type { PodRecord } from "../../management/pods/pods.ts";
 import { parsePatch } from "../rest/patch.ts";
 
 /** Where each member of a creation stands in a body. */
@@ -38,7 +45,7 @@ export const podPlaces = {
 };
 
 const gpuSchema = z.strictObject({
-  id: stringSchema.min(1).meta({ description: "A GPU type.", example: "NVIDIA GeForce RTX 4090" }),
+  id: cardSchema().meta({ description: "A GPU type.", example: "NVIDIA GeForce RTX 4090" }),
   count: wholeNumber(1, 64).default(1),
   allowedCudaVersions: cudaVersionsSchema.optional(),
   minCudaVersion: z.string().optional(),
@@ -47,7 +54,8 @@ const gpuSchema = z.strictObject({
 });
 const cpuSchema = z.strictObject({
   id: oneOf(CPU_FLAVORS.map(({ id }) => id)),
-  vcpuCount: wholeNumber(VCPU_COUNT_MIN, 32),
+  // From the smallest size of the catalog on, which clients choose from.
+  vcpuCount: wholeNumber(CPU_FLAVOR_VCPUS_MIN, CPU_FLAVOR_VCPUS_MAX),
 });
 const mountsSchema = z.strictObject({
   persistent: z.strictObject({ size: wholeNumber(10, 1_000_000), path: stringSchema }).optional(),
@@ -119,12 +127,18 @@ export function readCreation(body: object): PodCreation {
     const issue = "mounts.persistent: is not possible for a CPU pod; use a network volume";
     throw new ServiceError("invalid_input", issue, { issues: [issue] });
   }
+  if (place.mounts?.persistent && place.mounts.network?.length) {
+    throw new ServiceError(
+      "invalid_input",
+      "mounts: must have either persistent or network: a pod has one volume",
+    );
+  }
   const creation = {
     ...fromNested(podCreationFields, body, templateId === undefined ? "creation" : "update"),
     ...startOf(place),
     ...mountsOf(place),
     ...(gpu && gpuOf(gpu)),
-    ...(cpu && { gpuTypeIds: [], instanceIds: [instanceIdOf(cpu.id, cpu.vcpuCount)] }),
+    ...(cpu && { gpuTypeIds: [], instanceIds: [instanceIdOf(cpu.id, cpu.vcpuCount)], volumeInGb: 0 }),
     templateId,
     dataCenterIds: place.dataCenterIds,
     countryCodes: place.countryCodes,
@@ -134,11 +148,27 @@ export function readCreation(body: object): PodCreation {
   return parsePatch(podCreationSchema, creation, podPlaces);
 }
 
-export async function readUpdate(request: RequestContext, body: object): Promise<PodPatch> {
+export async function readUpdate(
+  request: RequestContext,
+  body: object,
+  stored: Pick<PodRecord, "networkVolumeId">,
+): Promise<PodPatch> {
   const place = placeSchema.partial().parse(body);
-  const sent = { ...fromNested(podFields, body, "update"), ...startOf(place), ...volumeOf(place) };
+  refuseOtherVolume(place, stored);
+  const sent = { ...fromNested(podFields, body, "update"), ...startOf(place), ...mountsOf(place) };
   const patch = parsePatch(podPatchSchema, sent, podPlaces);
   return place.templateId === undefined ? patch : await templatePatch(request, place.templateId, patch);
+}
+
+/** The network volume stays that of the creation; the path at which it is found may change. */
+function refuseOtherVolume({ mounts }: Place, { networkVolumeId }: Pick<PodRecord, "networkVolumeId">): void {
+  const { network, persistent } = mounts ?? {};
+  const isSame = network === undefined || (network[0]?.volumeId ?? null) === networkVolumeId;
+  if (isSame && (persistent === undefined || networkVolumeId === null)) return;
+  throw new ServiceError(
+    "invalid_input",
+    "mounts.network: a pod keeps its network volume; create another pod for another volume",
+  );
 }
 
 function gpuOf(gpu: z.output<typeof gpuSchema>): PodCreation {
@@ -178,7 +208,7 @@ function volumeOf({ mounts }: Place): PodPatch {
 // Clusters
 
 const computeSchema = z.strictObject({
-  gpuTypeId: stringSchema.min(1),
+  gpuTypeId: cardSchema(),
   gpuCountPerPod: wholeNumber(1, 64),
   podCount: wholeNumber(2, 100),
 });

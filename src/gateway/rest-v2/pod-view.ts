@@ -21,7 +21,10 @@ export const podSchema = nestedAnswer({
   ...nestedOutput(container),
   status: z.enum(STATUSES),
   actions: z.array(z.enum(ACTIONS)),
-  gpu: z.object({ id: z.string(), count: z.int() }).optional(),
+  gpu: z
+    .object({ id: z.string(), count: z.int(), vcpuCount: z.number(), memory: z.number() })
+    .optional()
+    .meta({ description: "With the vCPUs and the GB of memory of the whole pod." }),
   cpu: z.object({ id: z.string(), vcpuCount: z.int(), memory: z.int() }).optional(),
   mounts: z.object({
     persistent: z.object({ size: z.int(), path: z.string() }).optional(),
@@ -38,7 +41,7 @@ export const podSchema = nestedAnswer({
     direct: sshSchema.nullable().meta({ description: "Null unless 22/tcp is published." }),
   }),
   template: z.null().meta({ description: "A template is applied once, and no link to it stays." }),
-  cost: z.number().meta({ description: "Nominal, in dollars per hour." }),
+  cost: z.number().meta({ description: "Nominal, in dollars per hour; 0 for a stopped pod." }),
   ...nestedOutput({ locked }),
   globalNetworking: z.object({ enabled: z.boolean() }),
   cluster: z
@@ -81,14 +84,14 @@ export function show(request: RequestContext, pod: Pod): object {
     ...toNested(podFields, record),
     status: statusOf(pod),
     actions: actionsOf(pod),
-    ...computeOf(pod),
+    ...computeOf(pod, shown),
     mounts: mountsOf(pod),
     cloud: "SECURE",
     dataCenterId: shown.dataCenterId,
     cudaVersion: null,
     ssh: { proxy: record.startSsh ? tunnelSshOf(shown) : null, direct: sshOf(shown) },
     template: null,
-    cost: shown.costPerHr,
+    cost: pod.view.desired === "stopped" ? 0 : shown.costPerHr,
     globalNetworking: { enabled: false },
     cluster:
       record.clusterId === null
@@ -125,14 +128,13 @@ export function actionsOf({ record, view }: Pod): readonly (typeof ACTIONS)[numb
   return record.locked ? ["restart", "terminate"] : ["stop", "restart", "terminate"];
 }
 
-function computeOf({ record, view }: Pod) {
+function computeOf({ record }: Pod, { machine, vcpuCount, memoryInGb: memory }: ShownPod) {
   const [instanceId] = record.instanceIds;
   if (instanceId === undefined) {
-    const id = view.worker?.gpuModels[0] ?? record.gpuTypeIds[0] ?? "";
-    return { gpu: { id, count: record.gpuCount } };
+    return { gpu: { id: machine.gpuTypeId ?? "", count: record.gpuCount, vcpuCount, memory } };
   }
-  const [id = "", vcpuCount, memory] = instanceId.split("-");
-  return { cpu: { id, vcpuCount: Number(vcpuCount), memory: Number(memory) } };
+  const [id = "", vcpus, gigabytes] = instanceId.split("-");
+  return { cpu: { id, vcpuCount: Number(vcpus), memory: Number(gigabytes) } };
 }
 
 function mountsOf({ record }: Pod) {

@@ -83,8 +83,8 @@ export const podRoutes: readonly Route<RestApi>[] = [
     answer: podSchema,
     serve: async (request, { params, body }) =>
       await withPlaces(podPlaces, async () => {
-        await requirePod(request, params.id);
-        return show(request, await changePod(request, params.id, await readUpdate(request, body)));
+        const { record } = await requirePod(request, params.id);
+        return show(request, await changePod(request, params.id, await readUpdate(request, body, record)));
       }),
   }),
   v2Route({

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { CPU_FLAVORS, instanceIdOf } from "../../catalog/cpu-flavors.ts";
 import { GPU_TIER_NAMES } from "../../catalog/gpu-cards.ts";
 import { includeSchema } from "../../contract/rest/rest.ts";
+import type { RestPod } from "../../contract/rest/rest-pod.ts";
 import { findOwnTemplates } from "../../management/endpoints/templates.ts";
 import { listWorkers } from "../../management/endpoints/worker-pods.ts";
 import {
@@ -95,6 +96,12 @@ export const endpointRoutes: readonly Route<RestApi>[] = [
     serve: async (request, { params }) => await deleteEndpoint(request, params.endpointId, "with-workers"),
   }),
 ];
+
+/** The workers of all endpoints of the calling account. */
+export async function listWorkersAsPods(request: RequestContext): Promise<readonly RestPod[]> {
+  const endpoints = await withIncluded(request, { includeWorkers: true }, await listOwnEndpoints(request));
+  return endpoints.flatMap(({ workers = [] }) => workers);
+}
 
 /** Endpoints with the templates and workers that the query includes, loaded for all of them together. */
 async function withIncluded(

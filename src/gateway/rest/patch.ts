@@ -28,9 +28,18 @@ export async function withPlaces<Value>(places: Places, write: () => Promise<Val
   try {
     return await write();
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.details.issues !== undefined) throw error;
-    const [, field = "", rest] = /^(\w+)(: .*)$/s.exec(error.message) ?? [];
-    const place = places[field];
-    throw place === undefined ? error : new ServiceError(error.code, `${place}${rest}`, error.details);
+    if (!(error instanceof ServiceError)) throw error;
+    const { issues, ...details } = error.details;
+    const placed = issues?.map((issue) => withPlace(places, issue));
+    throw new ServiceError(error.code, withPlace(places, error.message), {
+      ...details,
+      ...(placed && { issues: placed }),
+    });
   }
+}
+
+function withPlace(places: Places, text: string): string {
+  const [, field = "", rest] = /^(\w+)(: .*)$/s.exec(text) ?? [];
+  const place = places[field];
+  return place === undefined ? text : `${place}${rest}`;
 }

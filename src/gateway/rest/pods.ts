@@ -8,7 +8,7 @@ import { listOwnEndpoints } from "../../management/endpoints/endpoints.ts";
 import { listVolumes } from "../../management/endpoints/volumes.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { listWorkers } from "../../management/endpoints/worker-pods.ts";
-import { oneOf, parseInput } from "../../management/input-schemas.ts";
+import { oneOf, optionalNonEmpty, parseInput } from "../../management/input-schemas.ts";
 import { podCreateSchema, podUpdateSchema } from "../../management/nouns/pod.ts";
 import { findLines } from "../../management/logs/log-reader.ts";
 import { podNotFound } from "../../management/pods/pod-errors.ts";
@@ -29,6 +29,7 @@ import { followLogs, latestLines } from "../queue/streams/log-events.ts";
 import { workerSearch } from "../queue/streams/logs.ts";
 import { withPost, type Route } from "../route.ts";
 import { changedJson, type RestApi, type RestContext } from "./context.ts";
+import { listWorkersAsPods } from "./endpoints.ts";
 import { readLooseInput } from "./input.ts";
 import { creationOf, patchOf, toRestPod } from "./pod-bodies.ts";
 import { FIND, REMOVE, restRoute, UPDATE_DETAILS, WRITE } from "./route.ts";
@@ -43,15 +44,18 @@ const includedShape = {
 const includedSchema = z.object(includedShape);
 type Included = z.output<typeof includedSchema>;
 
-const filter = z.string().optional();
+/** Clients send blank parameters for filters that they do not set. */
+const filter = optionalNonEmpty(z.string());
+/** Any of the values of a parameter that is repeated. */
+const anyFilter = z.array(z.string()).optional();
 const listSchema = z.object({
   ...includedShape,
-  computeType: oneOf(["GPU", "CPU"]).optional(),
-  cpuFlavorId: filter,
-  dataCenterId: filter,
-  desiredStatus: oneOf(["RUNNING", "EXITED", "TERMINATED"]).optional(),
+  computeType: optionalNonEmpty(oneOf(["GPU", "CPU"])),
+  cpuFlavorId: anyFilter,
+  dataCenterId: anyFilter,
+  desiredStatus: optionalNonEmpty(oneOf(["RUNNING", "EXITED", "TERMINATED"])),
   endpointId: filter,
-  gpuTypeId: filter,
+  gpuTypeId: anyFilter,
   id: filter,
   imageName: filter,
   name: filter,
@@ -76,18 +80,17 @@ function action(name: "start" | "stop" | "reset" | "restart", details: string, a
 }
 
 export const podRoutes: readonly Route<RestApi>[] = [
-  restRoute({
+  {
     on: "GET /pods",
     id: "listPods",
     summary: "List pods",
-    details: "The oldest first. Those that were terminated are not listed.",
+    details:
+      "The oldest first; with includeWorkers, then the workers of endpoints. Those that were terminated are not listed.",
     query: listSchema,
+    errors: [400],
     answer: z.array(podSchema),
-    serve: async (request, { query }) => {
-      const shown = await withIncluded(request, query, await listOwnPods(request));
-      return shown.filter((pod) => matches(pod, query));
-    },
-  }),
+    serve: list,
+  },
   {
     on: "POST /pods",
     id: "createPod",
@@ -153,6 +156,18 @@ export const podRoutes: readonly Route<RestApi>[] = [
   },
 ];
 
+async function list(context: RestContext): Promise<Response> {
+  const request = context.get("request");
+  const repeated = ["cpuFlavorId", "dataCenterId", "gpuTypeId"].map((name) => [
+    name,
+    context.req.queries(name),
+  ]);
+  const query = parseInput(listSchema, { ...context.req.query(), ...Object.fromEntries(repeated) });
+  const pods = await withIncluded(request, query, await listOwnPods(request));
+  const workers = query.includeWorkers ? await listWorkersAsPods(request) : [];
+  return context.json([...pods, ...workers].filter((pod) => matches(pod, query)));
+}
+
 async function create(context: RestContext): Promise<Response> {
   const body = await readLooseInput(context, podCreateSchema);
   const request = context.get("request");
@@ -174,15 +189,29 @@ async function withIncluded(
 }
 
 const COMPARED = [
-  ...(["computeType", "cpuFlavorId", "desiredStatus", "endpointId", "gpuTypeId", "id", "imageName"] as const),
-  ...(["name", "networkVolumeId", "templateId"] as const),
-];
+  "desiredStatus",
+  "endpointId",
+  "id",
+  "imageName",
+  "name",
+  "networkVolumeId",
+  "templateId",
+] as const;
 
-/** Pods are of no endpoint. */
 function matches(pod: RestPod, query: Filter): boolean {
-  const { dataCenterId = pod.machine?.dataCenterId } = query;
-  if (dataCenterId !== pod.machine?.dataCenterId) return false;
-  return COMPARED.every((name) => query[name] === undefined || query[name] === pod[name]);
+  const { cpuFlavorId, dataCenterId, gpuTypeId, computeType } = query;
+  return (
+    isAnyOf(cpuFlavorId, pod.cpuFlavorId) &&
+    isAnyOf(dataCenterId, pod.machine?.dataCenterId) &&
+    isAnyOf(gpuTypeId, pod.gpu?.id) &&
+    (computeType === undefined || computeType === (pod.gpu === undefined ? "CPU" : "GPU")) &&
+    COMPARED.every((name) => query[name] === undefined || query[name] === pod[name])
+  );
+}
+
+function isAnyOf(wanted: readonly string[] | undefined, value: string | undefined): boolean {
+  const named = wanted?.filter((name) => name !== "") ?? [];
+  return named.length === 0 || (value !== undefined && named.includes(value));
 }
 
 /** The last log lines of an existing pod or worker by source, or all from then on. */

@@ -47,7 +47,7 @@ export function toRestWorker(
     env: {},
     ports: pod.ports.split(",").filter((port) => port !== ""),
     portMappings: {},
-    publicIp: "",
+    publicIp: null,
     interruptible: false,
     locked: false,
     savingsPlans: [],

@@ -44,11 +44,16 @@ const CPU_NAMES = new Map([...GPU_NAMES, ["instanceIds", "instanceId"]]);
 /** A pod on GPUs, or on the CPU sizes that the input names instead. */
 export function readGpuPod(input: unknown): PodCreation {
   const creation = readCreation(input);
-  if (creation.gpuTypeIds?.length || creation.instanceIds?.length) return creation;
+  if (creation.gpuTypeIds?.length || creation.instanceIds?.length || isForCpus(input)) return creation;
   throw new ServiceError(
     "invalid_input",
     "gpuTypeId: required, unless gpuTypeIdList or instanceIds says what to run on",
   );
+}
+
+/** Then a size is not needed either: the smallest is the default. */
+function isForCpus(input: unknown): boolean {
+  return placeSchema.parse(input ?? {}).computeType === "CPU";
 }
 
 /** A pod without GPUs, of the smallest size unless the input names one. */

@@ -60,7 +60,7 @@ export const VCPU_COUNT_DEFAULT = 2;
 /** What a pod has at least for each of its GPUs, unless it is created with other minima. */
 export const GPU_SHARE_DEFAULT = { vcpus: 2, memoryGb: 8 };
 
-/** The least that typed clients of REST v2 know; the other APIs have CPU workers with one. */
+/** The least that typed clients of REST v2 know of endpoints; pods and the other APIs have one vCPU too. */
 export const VCPU_COUNT_MIN = 2;
 
 /** CPU flavors and vCPUs of sizes such as cpu5c-4-8. */

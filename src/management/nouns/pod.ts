@@ -7,8 +7,8 @@ import {
   blankIsAbsent,
   cpuFlavorIdsSchema,
   entriesSchema,
-  gpuTypeIdsSchema,
   nameSchema as restNameSchema,
+  podGpuTypeIdsSchema,
   stringsSchema,
   zeroIsAbsent,
 } from "../../contract/rest/rest.ts";
@@ -73,11 +73,12 @@ export function portsOf({ ports }: Pick<Row, "ports">) {
   });
 }
 
-/** The root itself cannot be a volume, and a colon would end the path. */
+/** The root itself cannot be a volume, however it is written, and a colon would end the path. */
+const MOUNT_PATH = /^(?!.*\/\.\.?(?:\/|$))(?:\/[^/:\0][^:\0]*)?$/s;
 const mountPathSchema = z
   .string()
   .max(1_000)
-  .regex(/^(?:\/[^/:\0][^:\0]*)?$/, "must be an absolute path below /, such as /workspace");
+  .regex(MOUNT_PATH, "must be an absolute path below /, such as /workspace, without . and ..");
 
 const portsInRest = z
   .union([stringsSchema, stringSchema], "must be a list of strings such as 8888/http")
@@ -295,7 +296,7 @@ export const podCreateSchema = z
     cloudType: blankIsAbsent(oneOf(["SECURE", "COMMUNITY", "ALL"])).meta({
       description: "Accepted: all hosts count as secure.",
     }),
-    gpuTypeIds: gpuTypeIdsSchema.nullish().meta({
+    gpuTypeIds: podGpuTypeIdsSchema.nullish().meta({
       description: "GPU types in order of preference; a GPU pod that names none takes any.",
     }),
     gpuCount: zeroIsAbsent(wholeNumber(1, GPU_COUNT_MAX)).meta({ description: "1 by default." }),
@@ -309,9 +310,9 @@ export const podCreateSchema = z
     minRAMPerGPU: wholeNumber(0, 10_000)
       .nullish()
       .meta({ description: `GB, at least, for each GPU; ${GPU_SHARE_DEFAULT.memoryGb} by default.` }),
-    dataCenterIds: z
-      .array(oneOf(DATA_CENTERS.map(({ id }) => id)), "must be a list of data center ids")
-      .optional(),
+    dataCenterIds: optional(
+      z.array(oneOf(DATA_CENTERS.map(({ id }) => id)), "must be a list of data center ids"),
+    ),
     countryCodes: stringsSchema.nullish(),
     allowedCudaVersions: stringsSchema.nullish(),
     minCudaVersion: stringSchema.nullish(),

@@ -56,9 +56,9 @@ export function showPod({ env, now }: Pick<RequestContext, "env" | "now">, { rec
 }
 export type ShownPod = ReturnType<typeof showPod>;
 
-/** Whether its container runs, as far as its host says. */
+/** Whether its container runs, as far as its host says. An unhealthy pod has none: something that it needs is missing. */
 export function isUp({ desired, worker }: PodView): boolean {
-  return desired === "running" && (worker?.state === "ready" || worker?.state === "unhealthy");
+  return desired === "running" && worker?.state === "ready";
 }
 
 /** What it may use, or gets at least where nothing limits it. Whole numbers, as some clients decode nothing else. */
@@ -143,7 +143,7 @@ function showPublished(port: PublishedPort, ip: string): ShownPort {
 /** Said of a pod that its peers do not reach. */
 function lackOfNetwork({ clusterId }: PodRecord, { clusterAddress, desired }: PodView): string {
   if (clusterId === null || clusterAddress !== null || desired === "stopped") return "";
-  return ". It has no private address: when its cluster was made, no host had places for all pods, and not all hosts had an address for clusters (--cluster-address)";
+  return ". It has no private address: when its cluster was made, no host that separates its containers had places for all pods, and not all hosts had an address for clusters (--cluster-address). Agents with --allow-open-network give none";
 }
 
 const STOPPED: Record<StopReason, string> = {

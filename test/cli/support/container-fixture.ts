@@ -25,6 +25,8 @@ export async function openContainerFixture<Place extends EdgeAccess & AsyncDispo
     EDGERUN_URL: place.baseUrl,
     SVC_API_KEY: place.apiKey,
     PYTHONPATH: PACKAGE,
+    // Where uv is installed, it trusts whom the computer trusts, as pip does.
+    UV_SYSTEM_CERTS: "1",
   });
   return {
     fixture,

@@ -47,7 +47,10 @@ async function runCase(
       gives = await run(platform as Platform);
     }
   }
-  const object = new SimulatedObject(network, "subject", Subject as never, () => ({}));
+  const object = new SimulatedObject(network, "subject", Subject as never, {
+    env: () => ({}),
+    clockAheadMs: () => 0,
+  });
   let isOver = false;
   void world.on(new Machine(EDGE_URL), async () => {
     await object.call("act", []).catch((error: unknown) => (gives = `failed: ${String(error)}`));

@@ -10,6 +10,8 @@ export type KnownJob = {
   readonly jobId: string;
   readonly input: unknown;
   readonly hook: string | null;
+  /** Nobody can read it from then on, true time in ms of the history; null without a ttl of its own. */
+  readonly expiresAt: number | null;
   /** Statuses that were read, in the order of the reads. */
   readonly read: string[];
   output: unknown;

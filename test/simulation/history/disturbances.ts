@@ -1,6 +1,6 @@
 /** The faults of a history, from its begin until it is healed. */
 import type { SimulatedEdge } from "../runtime/edge.ts";
-import type { Network } from "../runtime/network.ts";
+import { type Network, NO_FAULTS } from "../runtime/network.ts";
 import type { SimulatedHost } from "../host/host.ts";
 import type { WorkerFaults } from "../host/worker.ts";
 import { Machine, type World } from "../world/world.ts";
@@ -11,7 +11,7 @@ const AGENT_AWAY_MS = 5_000;
 const PARTITION_MS = 20_000;
 const BROKEN_MS = 5_000;
 const JUMP_MAX_MS = 3_600_000;
-const NO_NETWORK_FAULTS = { callLost: 0, answerLost: 0, delayMs: 2, slow: 0 };
+const DISK_FULL_MS = 10_000;
 
 export type FaultsParts = {
   readonly world: World;
@@ -54,12 +54,18 @@ export class Faults {
 
   start(): void {
     const { network, plan } = this.#parts;
+    const rate = (fault: Fault): number => plan.faults.get(fault) ?? 0;
     network.faults = {
-      callLost: plan.faults.get("callsLost") ?? 0,
-      answerLost: plan.faults.get("answersLost") ?? 0,
-      delayMs: 2,
-      slow: plan.faults.get("slowNetwork") ?? 0,
+      ...NO_FAULTS,
+      callLost: rate("callsLost"),
+      answerLost: rate("answersLost"),
+      slow: rate("slowNetwork"),
+      repeated: rate("requestsRepeated"),
+      torn: rate("bodiesTorn"),
+      d1Fails: rate("d1Fails"),
+      r2Fails: rate("r2Fails"),
     };
+    this.#parts.edge.clockSkewMs = rate("clocksDiffer");
     for (const [fault, perMinute] of plan.faults) {
       const act = this.#acts[fault];
       if (act) this.#repeat(fault, MINUTE_MS / perMinute, act);
@@ -72,10 +78,11 @@ export class Faults {
     this.#isHealed = true;
     world.crash(this.#machine);
     world.note(this.#machine, "no more faults");
-    network.faults = NO_NETWORK_FAULTS;
+    network.faults = NO_FAULTS;
     network.cut.clear();
     for (const host of hosts) {
       host.containers.isBroken = false;
+      host.isDiskFull = false;
       host.machine.clockAheadMs = 0;
       if (!host.isUp) host.start();
     }
@@ -87,6 +94,8 @@ export class Faults {
     clockJumps: () => this.#jumpClock(),
     containerDies: () => this.#killContainer(),
     daemonBroken: () => this.#breakDaemon(),
+    diskFull: () => this.#fillDisk(),
+    powerLost: () => this.#losePower(),
     objectCrashes: () => this.#object()?.crash(),
     objectEvicted: () => this.#object()?.evict(),
     redeployment: () => this.#parts.edge.redeploy(),
@@ -124,6 +133,26 @@ export class Faults {
     this.#later(this.#parts.world.random.delay(AGENT_AWAY_MS), "agent starts", () => {
       if (!host.isUp) host.start();
     });
+  }
+
+  /** The agent and all containers end at once; what was committed to the disk is there. */
+  #losePower(): void {
+    const host = this.#host();
+    host.kill();
+    for (const container of host.containers.all.values()) host.containers.exit(container, 137);
+    this.#later(this.#parts.world.random.delay(AGENT_AWAY_MS), "host boots", () => {
+      if (!host.isUp) host.start();
+    });
+  }
+
+  #fillDisk(): void {
+    const host = this.#host();
+    host.isDiskFull = true;
+    this.#later(
+      this.#parts.world.random.delay(DISK_FULL_MS),
+      "disk has room",
+      () => (host.isDiskFull = false),
+    );
   }
 
   #partition(): void {

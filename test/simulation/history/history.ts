@@ -34,7 +34,7 @@ const DISTURBED_MAX_MS = 120_000;
 export const HEALING_MS = 15 * 60_000;
 
 /** Within this time after that, nothing is left of what is no longer wanted. */
-const AFTERMATH_MS = 15_000;
+const AFTERMATH_MS = 20_000;
 /** Time between two looks whether all has ended. */
 const LOOK_MS = 500;
 
@@ -46,10 +46,16 @@ export function currentNetwork(): Network {
   return current;
 }
 
+export type HistoryOptions = {
+  readonly isTraced?: boolean;
+  /** Instead of the one that the seed makes. */
+  readonly plan?: HistoryPlan;
+};
+
 export async function runHistory(
   seed: number,
   code: ProductionCode,
-  isTraced = false,
+  { isTraced = false, plan }: HistoryOptions = {},
 ): Promise<HistoryOutcome> {
   const world = new World(seed);
   world.isTraced = isTraced;
@@ -57,9 +63,11 @@ export async function runHistory(
   emptyCaches();
   closeAllServers();
   removeAllDatabases();
-  const history = new History(world, code);
+  const history = new History(world, code, plan);
   try {
     await history.run();
+  } catch (error) {
+    history.failed(error); // it goes on without end
   } finally {
     enterWorld(undefined);
   }
@@ -78,13 +86,15 @@ class History {
   readonly #hooks: HookReceiver;
   readonly #invariants: Invariants;
   #endpointId = "";
+  #stranger: SimulatedClient | null = null;
 
-  constructor(world: World, code: ProductionCode) {
+  constructor(world: World, code: ProductionCode, plan: HistoryPlan | undefined) {
     this.#world = world;
     this.#code = code;
     this.#network = current = new Network(world);
     this.#edge = new SimulatedEdge(world, this.#network, code.edge);
-    this.#plan = planHistory(world.random.fork());
+    const planned = planHistory(world.random.fork());
+    this.#plan = plan ?? planned;
     const onAnswer = (what: string, answer: Answer): void => this.#invariants.answered(what, answer);
     this.#clients = Array.from(
       { length: this.#plan.clientCount },
@@ -106,6 +116,7 @@ class History {
     const check = (): void => this.#invariants.checkStep();
     await world.run(world.now + DISTURBED_MAX_MS, isOver, check);
     this.#faults.heal();
+    this.#invariants.healed();
     let lookAt = 0;
     const isQuiet = (): boolean => {
       if (!isOver() || world.now < lookAt) return false;
@@ -116,6 +127,10 @@ class History {
     await world.run(world.now + AFTERMATH_MS, () => false, check);
     this.#invariants.checkEnd(isOver());
     await this.#readAll(workloads);
+  }
+
+  failed(error: unknown): void {
+    this.#invariants.violate(String(error));
   }
 
   outcome(): HistoryOutcome {
@@ -135,8 +150,10 @@ class History {
   #workload(client: SimulatedClient): Workload {
     const violate = (what: string): void => this.#invariants.violate(what);
     const onPurge = (): void => void (this.#invariants.hasPurged = true);
-    const parts = { world: this.#world, plan: this.#plan, endpointId: this.#endpointId, client };
-    return new Workload({ ...parts, violate, onPurge, hasPurged: () => this.#invariants.hasPurged });
+    const onRetry = (jobId: string): void => this.#invariants.executions.retryRequested(jobId);
+    const stranger = this.#stranger;
+    const parts = { world: this.#world, plan: this.#plan, endpointId: this.#endpointId, client, stranger };
+    return new Workload({ ...parts, violate, onPurge, onRetry, hasPurged: () => this.#invariants.hasPurged });
   }
 
   /** Endpoint and hosts, before there are faults. */
@@ -146,6 +163,7 @@ class History {
     client.run(this.#world, async () => {
       this.#endpointId = await makeEndpoint(client, this.#plan);
       for (const gpuCount of this.#plan.hostGpus) this.#hosts.push(await this.#join(client, gpuCount));
+      if (this.#plan.hasStranger) this.#stranger = await this.#openAccount(client);
       for (const host of this.#hosts) host.start();
       isDone = true;
     });
@@ -154,6 +172,13 @@ class History {
       () => isDone,
       () => {},
     );
+  }
+
+  async #openAccount(client: SimulatedClient): Promise<SimulatedClient> {
+    const { accountCreate } = await client.manage(
+      `mutation { accountCreate(input: { name: "other" }) { apiKey } }`,
+    );
+    return new SimulatedClient("stranger", accountCreate?.["apiKey"] ?? "", () => {});
   }
 
   async #join(client: SimulatedClient, gpuCount: number): Promise<SimulatedHost> {
@@ -175,7 +200,7 @@ class History {
       hostToken,
       gpuCount,
       faults: () => this.#faults.workerFaults(),
-      observer: this.#invariants.observer,
+      observer: this.#invariants.executions,
     });
   }
 
@@ -189,6 +214,7 @@ class History {
           const answer = await workloads[index]?.read(job);
           if (answer?.status === 200) await workloads[index]?.checkStream(job);
         }
+        await workloads[index]?.batches.check();
         left -= 1;
       });
     }

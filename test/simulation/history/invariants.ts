@@ -1,15 +1,21 @@
 /** What holds in every history: after each step, and at its end. */
 import type { Container } from "../host/containers.ts";
 import type { SimulatedHost } from "../host/host.ts";
-import type { WorkerObserver } from "../host/worker.ts";
+import { rowsIn } from "../host/modules/sqlite.ts";
+import type { Network } from "../runtime/network.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
 import type { Answer, SimulatedClient } from "./client.ts";
 import type { HookReceiver } from "./hooks.ts";
-import type { HistoryPlan } from "./plan.ts";
+import { Executions } from "./executions.ts";
+import { FleetRows } from "./fleet-rows.ts";
+import { faultsOf, isLowPriority, nameOf } from "./job-rows.ts";
+import { Liveness } from "./liveness.ts";
+import type { Fault, HistoryPlan } from "./plan.ts";
 
 export type InvariantsParts = {
   readonly world: World;
+  readonly network: Network;
   readonly edge: SimulatedEdge;
   readonly hosts: readonly SimulatedHost[];
   readonly clients: readonly SimulatedClient[];
@@ -17,35 +23,18 @@ export type InvariantsParts = {
   readonly plan: HistoryPlan;
 };
 
-/**
- * Changes of a row: state before and after, and attempts that were added. A claim may be told by no row of its own, but
- * with what ended it.
- */
-const CHANGES = new Set([
-  "none > running 1",
-  "queued > queued 1",
-  "queued > completed 1",
-  "queued > failed 1",
-  "queued > timed_out 1",
-  "queued > cancelled 1",
-  "none > queued 0",
-  "queued > queued 0",
-  "queued > running 1",
-  "queued > cancelled 0",
-  "running > running 0",
-  "running > queued 0",
-  "running > completed 0",
-  "running > failed 0",
-  "running > timed_out 0",
-  "running > cancelled 0",
-  "completed > completed 0",
-  "failed > failed 0",
-  "failed > queued 0",
-  "timed_out > timed_out 0",
-  "timed_out > queued 0",
-  "cancelled > cancelled 0",
-]);
-
+const PLATFORM_FAULTS: readonly Fault[] = [
+  "callsLost",
+  "answersLost",
+  "objectCrashes",
+  "redeployment",
+  "scriptCrashes",
+  "d1Fails",
+  "r2Fails",
+];
+/** Tables of an agent's journal with what it does for jobs. */
+const JOURNAL = ["attempt", "report", "chunk"];
+const UNFINISHED_BATCH = new Set(["starting", "cancelling"]);
 const OPEN = new Set(["queued", "running"]);
 
 export class Invariants {
@@ -54,15 +43,21 @@ export class Invariants {
   readonly changes = new Map<string, number>();
   readonly #parts: InvariantsParts;
   readonly #seen = new Set<string>();
+  readonly executions: Executions;
+  readonly #fleet: FleetRows;
+  readonly #liveness: Liveness;
   /** Queued jobs were removed, of which no webhook tells. */
   hasPurged = false;
   #uncaught = 0;
+  #wasSettled = false;
 
   constructor(parts: InvariantsParts) {
     this.#parts = parts;
+    const violate = (what: string): void => this.violate(what);
+    this.executions = new Executions(parts.world, parts.plan, violate);
+    this.#fleet = new FleetRows({ ...parts, violate });
+    this.#liveness = new Liveness({ ...parts, violate, executions: this.executions });
   }
-
-  readonly observer: WorkerObserver = { began: () => {}, ended: () => {} };
 
   violate(what: string): void {
     if (this.#seen.has(what)) return;
@@ -81,6 +76,8 @@ export class Invariants {
   checkStep(): void {
     this.#checkChanges();
     for (const host of this.#parts.hosts) this.#checkGpus(host);
+    this.#fleet.checkStep();
+    this.#liveness.checkStep();
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
       const error = uncaught[this.#uncaught];
@@ -90,47 +87,35 @@ export class Invariants {
 
   /** All jobs have ended, and all containers that no longer have work are gone or idle. */
   isSettled(): boolean {
-    return this.#openJobs().length === 0 && this.#missingHooks().length === 0;
+    this.#wasSettled ||= this.#unsettled().next().done === true;
+    return this.#wasSettled;
+  }
+
+  /** There are no more faults. */
+  healed(): void {
+    this.#liveness.begin();
+    this.#fleet.healed();
   }
 
   /** Every change of a job is one of the table. */
   #checkChanges(): void {
     for (const { storage } of this.#parts.edge.endpoints.objects.values()) {
-      for (const { seq, before, after, attempts } of storage.takeChanges()) {
-        const change = `${before ?? "none"} > ${after} ${attempts}`;
-        this.changes.set(change, (this.changes.get(change) ?? 0) + 1);
-        if (!CHANGES.has(change)) this.violate(`job ${seq} changed: ${change} attempts`);
-      }
-    }
-  }
-
-  /** Some time after everything has ended: no container is left that Fleet knows nothing of. */
-  #checkContainers(): void {
-    const known = new Set(
-      [...this.#parts.edge.fleets.objects.values()]
-        .flatMap(({ storage }) => storage.rowsOf("worker"))
-        .map(({ worker_id: workerId }) => String(workerId)),
-    );
-    for (const { hostId, containers } of this.#parts.hosts) {
-      for (const workerId of containers.all.keys()) {
-        if (!known.has(workerId))
-          this.violate(`host ${hostId} still has container ${workerId}, which nobody wants`);
+      for (const change of storage.takeChanges()) {
+        const name = nameOf(change);
+        this.changes.set(name, (this.changes.get(name) ?? 0) + 1);
+        for (const fault of faultsOf(change)) this.violate(fault);
       }
     }
   }
 
   checkEnd(haveClientsEnded: boolean): void {
-    this.#checkContainers();
     if (!haveClientsEnded) this.violate("a client still waits for an answer");
-    for (const job of this.#openJobs()) this.violate(`a job has not ended: ${JSON.stringify(job)}`);
-    for (const url of this.#missingHooks()) this.violate(`no webhook came to ${url}; ${this.#deliveries()}`);
+    if (!this.#wasSettled) for (const what of this.#unsettled()) this.violate(what);
   }
 
   #hasPlatformFaults(): boolean {
     const { faults } = this.#parts.plan;
-    return ["callsLost", "answersLost", "objectCrashes", "redeployment", "scriptCrashes"].some((fault) =>
-      faults.has(fault as never),
-    );
+    return PLATFORM_FAULTS.some((fault) => faults.has(fault));
   }
 
   /** Two containers that run never have the same GPU. */
@@ -154,21 +139,50 @@ export class Invariants {
     if (this.hasPurged) return []; // whose rows say so only later
     return [...this.#parts.edge.endpoints.objects.values()]
       .flatMap(({ storage }) => storage.rowsOf("job"))
-      .filter(({ state }) => OPEN.has(String(state)));
+      .filter(({ seq, state }) => OPEN.has(String(state)) && !(state === "queued" && isLowPriority(seq)));
   }
 
-  #deliveries(): string {
-    const { objects } = this.#parts.edge.endpoints;
-    const pages = [...objects.values()].flatMap(({ storage }) => storage.rowsOf("webhook_page"));
-    return `pages of the outbox: ${JSON.stringify(pages)}`;
+  /** What has not ended or come yet, and what agents still keep of what has ended. */
+  *#unsettled(): Generator<string> {
+    if (this.hasPurged) return;
+    for (const job of this.#openJobs()) yield `a job has not ended: ${JSON.stringify(job)}`;
+    for (const url of this.#missingHooks()) yield `no webhook came to ${url}`;
+    if (this.#hasOpenBatches()) yield "a batch has not started all of its requests";
+    for (const { hostId, stateDir } of this.#parts.hosts)
+      for (const table of JOURNAL)
+        for (const row of rowsIn(stateDir, table))
+          yield `the journal of ${hostId} still has ${JSON.stringify(row).slice(0, 300)}`;
   }
 
-  /** Ends that a webhook should have told, if its receiver does not fail. */
+  /** Requests of a started batch become jobs one after the other. */
+  #hasOpenBatches(): boolean {
+    return [...this.#parts.edge.endpoints.objects.values()]
+      .flatMap(({ storage }) => storage.rowsOf("batch"))
+      .some((row) => UNFINISHED_BATCH.has(String(row["state"])));
+  }
+
+  #deliveries(): readonly Delivery[] {
+    return [...this.#parts.edge.endpoints.objects.values()]
+      .flatMap(({ storage }) => storage.rowsOf("webhook_page"))
+      .flatMap(({ deliveries }) => JSON.parse(String(deliveries)) as Delivery[]);
+  }
+
+  /** Ends that a webhook should have told, but for those that were tried often enough. */
   #missingHooks(): string[] {
-    if (this.hasPurged || this.#parts.plan.faults.has("hookFails") || this.#hasPlatformFaults()) return [];
+    if (this.hasPurged) return [];
     const { taken } = this.#parts.hooks;
-    return this.#parts.clients.flatMap(({ jobs }) =>
+    const missing = this.#parts.clients.flatMap(({ jobs }) =>
       jobs.flatMap(({ hook }) => (hook !== null && !taken.has(hook) ? [hook] : [])),
     );
+    const deliveries = this.#deliveries();
+    if (deliveries.some(({ nextAt }) => nextAt !== null)) return missing;
+    const given = deliveries.filter(({ attempts }) => attempts.every(({ statusCode }) => statusCode !== 200));
+    return missing.length > given.length ? missing : [];
   }
 }
+
+/** A webhook in the outbox; its next attempt is null when there will be none. */
+type Delivery = {
+  readonly nextAt: number | null;
+  readonly attempts: readonly { readonly statusCode?: number }[];
+};

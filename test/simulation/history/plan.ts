@@ -9,11 +9,18 @@ export const FAULTS = [
   "agentKilled",
   "agentPartitioned",
   "clockJumps",
+  "clocksDiffer",
   "containerDies",
   "daemonBroken",
   "callsLost",
   "answersLost",
   "slowNetwork",
+  "requestsRepeated",
+  "bodiesTorn",
+  "d1Fails",
+  "r2Fails",
+  "diskFull",
+  "powerLost",
   "objectCrashes",
   "objectEvicted",
   "redeployment",
@@ -40,6 +47,16 @@ export type HistoryPlan = {
   readonly executionTimeoutMs: number;
   readonly idleTimeoutS: number;
   readonly isPurging: boolean;
+  /** Clients submit batches. */
+  readonly hasBatches: boolean;
+  /** The endpoint gets other limits and images meanwhile. */
+  readonly isManaged: boolean;
+  /** Jobs have limits of their own. */
+  readonly hasPolicies: boolean;
+  /** Clients call more often than they may. */
+  readonly isBursting: boolean;
+  /** There is another account, whose key is tried on jobs. */
+  readonly hasStranger: boolean;
   readonly faults: ReadonlyMap<Fault, number>;
 };
 
@@ -48,16 +65,23 @@ const RATES: Record<Fault, readonly number[]> = {
   agentKilled: [1, 4],
   agentPartitioned: [1, 2],
   clockJumps: [1, 3],
+  clocksDiffer: [10, 1_000],
   containerDies: [1, 6],
   daemonBroken: [1, 2],
   callsLost: [0.01, 0.1],
   answersLost: [0.01, 0.1],
   slowNetwork: [0.01, 0.05],
+  requestsRepeated: [0.02, 0.2],
+  bodiesTorn: [0.01, 0.1],
+  d1Fails: [0.01, 0.1],
+  r2Fails: [0.02, 0.2],
+  diskFull: [1, 3],
+  powerLost: [1, 2],
   objectCrashes: [2, 10],
   objectEvicted: [5, 60],
   redeployment: [1, 3],
   scriptCrashes: [1, 5],
-  workerDies: [0.05, 0.3],
+  workerDies: [0.05, 0.3, 0.7],
   workerFails: [0.1, 0.5],
   workerForgets: [0.05, 0.2],
   workerHangs: [0.05, 0.2],
@@ -65,19 +89,28 @@ const RATES: Record<Fault, readonly number[]> = {
   hookFails: [0.2, 0.7],
 };
 
+/** How many kinds of faults a history has: some are quiet, so that what needs no fault is seen as well. */
+const FAULT_SHARES = [0, 0.1, 0.1, 0.25, 0.4];
+
 export function planHistory(random: Random): HistoryPlan {
-  const chosen = FAULTS.filter(() => random.chance(0.3));
+  const share = random.pick(FAULT_SHARES);
+  const chosen = FAULTS.filter(() => random.chance(share));
   return {
     hostGpus: Array.from({ length: random.whole(1, 3) }, () => random.whole(1, 3)),
     workersMax: random.whole(1, 4),
     workersMin: random.chance(0.3) ? 1 : 0,
     clientCount: random.whole(1, 3),
-    operationCount: random.whole(3, 12),
+    operationCount: random.pick([4, 8, 16]),
     paceMs: random.pick([20, 300, 3_000]),
     handlerMs: random.pick([5, 200, 2_000, 10_000]),
     executionTimeoutMs: random.pick([5_000, 20_000, 120_000]),
     idleTimeoutS: random.pick([1, 5, 60]),
-    isPurging: random.chance(0.2),
+    isPurging: random.chance(0.15),
+    hasBatches: random.chance(0.3),
+    isManaged: random.chance(0.3),
+    hasPolicies: random.chance(0.3),
+    isBursting: random.chance(0.03),
+    hasStranger: random.chance(0.2),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
 }

@@ -1,13 +1,20 @@
 /** What clients do: operations of the queue API in random order, on jobs of their own. */
 import type { World } from "../world/world.ts";
+import { Batches } from "./batches.ts";
 import type { Answer, KnownJob, SimulatedClient } from "./client.ts";
-import type { HistoryPlan } from "./plan.ts";
+import { RATE_WINDOW_MS } from "../../../src/contract/rate-limits.ts";
+import { Operator } from "./operator.ts";
+import type { Fault, HistoryPlan } from "./plan.ts";
 
 export type WorkloadParts = {
   readonly world: World;
   readonly plan: HistoryPlan;
   readonly endpointId: string;
   readonly client: SimulatedClient;
+  /** Of another account; null where there is none. */
+  readonly stranger: SimulatedClient | null;
+  /** A client has asked that a job runs again. */
+  readonly onRetry: (jobId: string) => void;
   /** Queued jobs may vanish. */
   readonly onPurge: () => void;
   readonly hasPurged: () => boolean;
@@ -15,19 +22,33 @@ export type WorkloadParts = {
   readonly violate: (what: string) => void;
 };
 
+const RETRYABLE = new Set(["FAILED", "TIMED_OUT"]);
 const FINAL = new Set(["COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"]);
 
+/** Calls of `cancel` that an endpoint takes within a window. */
+const BURST_LIMIT = 100;
+/** Calls are counted in the memory of the object. */
+const LOSE_COUNTS: readonly Fault[] = ["objectCrashes", "objectEvicted", "redeployment"];
+const UNKNOWN_JOB = "00000000-0000-0000-0000-000000000000-s0";
+
+type NewJob = Pick<KnownJob, "jobId" | "input" | "hook" | "expiresAt">;
 type Operation = (workload: Workload) => Promise<void>;
 
 export class Workload {
   readonly #parts: WorkloadParts;
   isOver = false;
-  /** Whether purging is among the operations of this history. */
-  readonly isPurging: boolean;
+  readonly batches: Batches;
+  readonly #operator: Operator;
 
   constructor(parts: WorkloadParts) {
+    const { world, client, endpointId, plan, violate } = parts;
     this.#parts = parts;
-    this.isPurging = parts.plan.isPurging;
+    this.batches = new Batches(client, parts.hasPurged, violate);
+    this.#operator = new Operator(world, client, endpointId, plan);
+  }
+
+  get plan(): HistoryPlan {
+    return this.#parts.plan;
   }
 
   start(): void {
@@ -48,8 +69,10 @@ export class Workload {
     const input = { number: world.random.whole(0, 1e9) };
     const hook = world.random.chance(0.4) ? `https://hooks.test/${world.random.whole(0, 1e9)}` : null;
     const key = `key-${world.random.whole(0, 1e9)}`;
-    const body = { input, ...(hook !== null && { webhook: hook }) };
+    const policy = this.#choosePolicy();
+    const body = { input, ...(hook !== null && { webhook: hook }), ...(policy && { policy }) };
     const ids = new Set<string>();
+    const begunAt = world.elapsedMs;
     // A repeated submission is harmless, so it is repeated until it is answered.
     for (let tries = 0; tries < 8; tries += 1) {
       const answer = await client.call("POST", `/v2/${endpointId}/run`, body, { "Idempotency-Key": key });
@@ -59,7 +82,76 @@ export class Workload {
     }
     const [jobId, ...others] = ids;
     if (others.length > 0) this.#parts.violate(`one idempotency key made the jobs ${[...ids].join(", ")}`);
-    if (jobId !== undefined) this.#know({ jobId, input, hook });
+    if (jobId === undefined) return;
+    // The first answer may have been lost.
+    const expiresAt =
+      policy?.ttl === undefined ? null : (ids.size > 0 ? world.elapsedMs : begunAt) + policy.ttl;
+    // It may never end, and then tells nobody.
+    const isSure = expiresAt === null && policy?.lowPriority !== true;
+    this.#know({ jobId, input, hook: isSure ? hook : null, expiresAt });
+  }
+
+  #choosePolicy(): {
+    readonly ttl?: number;
+    readonly lowPriority?: boolean;
+    executionTimeout?: number;
+  } | null {
+    const { plan, world } = this.#parts;
+    const { random } = world;
+    if (!plan.hasPolicies || random.chance(0.3)) return null;
+    return random.pick([
+      { ttl: random.pick([10_000, 30_000]) },
+      { lowPriority: true },
+      { executionTimeout: random.pick([5_000, 10_000]) },
+    ]);
+  }
+
+  async submitBatch(): Promise<void> {
+    const { random } = this.#parts.world;
+    const inputs = Array.from({ length: random.whole(1, 6) }, () => ({ number: random.whole(0, 1e9) }));
+    await this.batches.submit(this.#parts.endpointId, inputs);
+  }
+
+  async cancelBatch(): Promise<void> {
+    await this.batches.cancelOne((known) => this.#parts.world.random.pick(known));
+  }
+
+  async manage(): Promise<void> {
+    await this.#operator.act();
+  }
+
+  /** More calls of one kind than the limit allows: within a window, no more are taken. */
+  async burst(): Promise<void> {
+    const { client, endpointId, world, violate } = this.#parts;
+    const taken: { readonly sentAt: number; readonly answeredAt: number }[] = [];
+    for (let count = 0; count < 3 * BURST_LIMIT; count += 1) {
+      const sentAt = world.elapsedMs;
+      const answer = await client.call("POST", `/v2/${endpointId}/cancel/${UNKNOWN_JOB}`);
+      if (answer && answer.status !== 429) taken.push({ sentAt, answeredAt: world.elapsedMs });
+      await pause(world.random.delay(RATE_WINDOW_MS / (2 * BURST_LIMIT)));
+    }
+    if (LOSE_COUNTS.some((fault) => this.plan.faults.has(fault))) return;
+    for (const [index, first] of taken.entries()) {
+      const last = taken[index + BURST_LIMIT];
+      // All that were sent after the first one's arrival were taken within the window.
+      if (last && last.answeredAt - first.sentAt < RATE_WINDOW_MS)
+        return violate(`${BURST_LIMIT + 1} calls were taken within ${last.answeredAt - first.sentAt} ms`);
+    }
+  }
+
+  /** Nobody learns anything of another account's job, or changes it. */
+  async trespass(): Promise<void> {
+    const { stranger, world, violate } = this.#parts;
+    const job = this.#any();
+    if (!job || !stranger) return;
+    const [method, operation] = world.random.pick([
+      ["GET", "status"],
+      ["GET", "stream"],
+      ["POST", "cancel"],
+      ["POST", "retry"],
+    ] as const);
+    const answer = await stranger.call(method, `/v2/${job.endpointId}/${operation}/${job.jobId}`);
+    if (answer?.status === 200) violate(`another account may call ${operation} of ${job.jobId}`);
   }
 
   async runAndWait(): Promise<void> {
@@ -67,7 +159,7 @@ export class Workload {
     const input = { number: world.random.whole(0, 1e9) };
     const answer = await client.call("POST", `/v2/${endpointId}/runsync`, { input });
     if (answer?.status !== 200) return;
-    const job = this.#know({ jobId: String(answer.body["id"]), input, hook: null });
+    const job = this.#know({ jobId: String(answer.body["id"]), input, hook: null, expiresAt: null });
     this.#learn(job, answer);
   }
 
@@ -77,8 +169,14 @@ export class Workload {
   }
 
   async read(job: KnownJob): Promise<Answer | undefined> {
-    const answer = await this.#parts.client.call("GET", `/v2/${job.endpointId}/status/${job.jobId}`);
+    const { client, world, violate } = this.#parts;
+    const isExpired = job.expiresAt !== null && world.elapsedMs > job.expiresAt;
+    const answer = await client.call("GET", `/v2/${job.endpointId}/status/${job.jobId}`);
+    if (answer?.status === 200 && isExpired && !job.isRetryRequested)
+      violate(`${job.jobId} can be read after it has expired: ${String(answer.body["status"])}`);
     if (answer) this.#learn(job, answer);
+    const isComplete = answer?.status === 200 && answer.body["status"] === "COMPLETED";
+    if (isComplete && !("output" in answer.body)) violate(`${job.jobId} has lost its output`);
     return answer;
   }
 
@@ -86,13 +184,19 @@ export class Workload {
     const job = this.#any();
     if (!job) return;
     job.isCancelRequested = true;
-    await this.#parts.client.call("POST", `/v2/${job.endpointId}/cancel/${job.jobId}`);
+    const answer = await this.#parts.client.call("POST", `/v2/${job.endpointId}/cancel/${job.jobId}`);
+    if (answer) this.#learn(job, answer);
   }
 
+  /** Mostly of jobs that can be retried, as far as is known; else one learns of more of them. */
   async retry(): Promise<void> {
-    const job = this.#any();
+    const { client, world } = this.#parts;
+    const failed = client.jobs.filter(({ read }) => RETRYABLE.has(read.at(-1) ?? ""));
+    const job = failed.length > 0 ? world.random.pick(failed) : this.#any();
     if (!job) return;
+    if (failed.length === 0) return void (await this.read(job));
     job.isRetryRequested = true;
+    this.#parts.onRetry(job.jobId);
     await this.#parts.client.call("POST", `/v2/${job.endpointId}/retry/${job.jobId}`);
   }
 
@@ -139,7 +243,7 @@ export class Workload {
     return client.jobs.length === 0 ? undefined : world.random.pick(client.jobs);
   }
 
-  #know({ jobId, input, hook }: Pick<KnownJob, "jobId" | "input" | "hook">): KnownJob {
+  #know({ jobId, input, hook, expiresAt }: NewJob): KnownJob {
     const { client, endpointId } = this.#parts;
     const known = client.jobs.find((job) => job.jobId === jobId);
     if (known) return known;
@@ -148,6 +252,7 @@ export class Workload {
       jobId,
       input,
       hook,
+      expiresAt,
       read: [],
       output: undefined,
       isCancelRequested: false,
@@ -170,7 +275,7 @@ export class Workload {
     if (wasFinal && next !== last && !mayChange) violate(`${job.jobId} went from ${last} to ${next}`);
     const isCancellable = job.isCancelRequested || this.#parts.hasPurged();
     if (next === "CANCELLED" && !isCancellable) violate(`${job.jobId} was cancelled by nobody`);
-    if (next === "COMPLETED") this.#learnOutput(job, body["output"]);
+    if (next === "COMPLETED" && "output" in body) this.#learnOutput(job, body["output"]);
   }
 
   #learnOutput(job: KnownJob, output: unknown): void {
@@ -195,7 +300,12 @@ const OPERATIONS: readonly Operation[] = [
   (workload) => workload.retry(),
   (workload) => workload.health(),
   (workload) => workload.readStream(),
-  (workload) => (workload.isPurging ? workload.purge() : workload.submit()),
+  (workload) => (workload.plan.isPurging ? workload.purge() : workload.submit()),
+  (workload) => (workload.plan.hasBatches ? workload.submitBatch() : workload.submit()),
+  (workload) => (workload.plan.hasBatches ? workload.cancelBatch() : workload.status()),
+  (workload) => (workload.plan.isManaged ? workload.manage() : workload.status()),
+  (workload) => (workload.plan.isBursting ? workload.burst() : workload.health()),
+  (workload) => (workload.plan.hasStranger ? workload.trespass() : workload.runAndWait()),
 ];
 
 function pause(delayMs: number): Promise<void> {

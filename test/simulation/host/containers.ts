@@ -5,6 +5,8 @@ import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.t
 export type Container = {
   readonly spec: WorkerSpec;
   readonly machine: Machine;
+  /** How its open connections end. */
+  readonly connections: Set<{ end: () => void }>;
   isRunning: boolean;
   isFrozen: boolean;
   exitCode: number | null;
@@ -34,7 +36,15 @@ export class Containers {
   start(spec: WorkerSpec): void {
     if (this.all.get(spec.workerId)?.isRunning) return;
     const machine = new Machine(`worker ${spec.workerId}`);
-    const container: Container = { spec, machine, isRunning: true, isFrozen: false, exitCode: null };
+    const connections = new Set<{ end: () => void }>();
+    const container: Container = {
+      spec,
+      machine,
+      connections,
+      isRunning: true,
+      isFrozen: false,
+      exitCode: null,
+    };
     this.all.set(spec.workerId, container);
     this.#world.note(machine, "starts");
     this.#world.on(machine, () => this.#program(container));
@@ -48,6 +58,8 @@ export class Containers {
     container.exitCode = exitCode;
     this.#world.crash(container.machine);
     this.#world.note(container.machine, `exits with code ${exitCode}`);
+    for (const { end } of container.connections) end();
+    container.connections.clear();
     for (const { machine, life, onExit } of this.#watchers) {
       if (machine.life === life) this.#world.schedule(machine, 1, "container exits", () => onExit(container));
     }

@@ -3,6 +3,7 @@ import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import { Machine, type World } from "../world/world.ts";
 import { Containers } from "./containers.ts";
 import { breakServersOf } from "./modules/http.ts";
+import { setDiskFull } from "./modules/sqlite.ts";
 import { asRuntime, SimulatedRuntime } from "./runtime.ts";
 import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
 
@@ -34,12 +35,15 @@ export class SimulatedHost {
   readonly containers: Containers;
   readonly hostId: string;
   isUp = false;
+  #isDiskFull = false;
+  readonly stateDir: string;
   readonly #options: HostOptions;
 
   constructor(options: HostOptions) {
     const { world, faults, observer, hostId } = options;
     this.#options = options;
     this.hostId = hostId;
+    this.stateDir = `/state/${hostId}`;
     this.machine = new Machine(`agent ${hostId}`);
     this.containers = new Containers(world, (container) =>
       runWorker({ world, containers: this.containers, faults, observer }, container),
@@ -57,7 +61,7 @@ export class SimulatedHost {
         await code.Agent.start({
           edgeUrl,
           hostToken,
-          stateDir: `/state/${this.hostId}`,
+          stateDir: this.stateDir,
           runtime: asRuntime(new SimulatedRuntime(world, this.containers)),
           inventory,
           readInventory: async () => inventory,
@@ -65,10 +69,16 @@ export class SimulatedHost {
         });
       } catch (error) {
         // Whatever supervises it starts it again.
-        if (!this.containers.isBroken) return void world.uncaught.push(error);
+        if (!this.containers.isBroken && !this.#isDiskFull) return void world.uncaught.push(error);
         world.schedule(this.machine, RESTART_MS, "agent starts again", () => this.start());
       }
     });
+  }
+
+  /** Whether the files of the agent can grow. */
+  set isDiskFull(isFull: boolean) {
+    this.#isDiskFull = isFull;
+    setDiskFull(this.stateDir, isFull);
   }
 
   /** kill -9 of the agent. */

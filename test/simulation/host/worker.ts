@@ -20,21 +20,14 @@ export type WorkerFaults = {
 
 /** What an observer learns of a job in a worker, whether the agent does or not. */
 export type WorkerObserver = {
-  readonly began: (job: {
-    readonly jobId: string;
-    readonly workerId: string;
-    readonly input: unknown;
-  }) => void;
-  readonly ended: (job: {
-    readonly jobId: string;
-    readonly workerId: string;
-    readonly output: unknown;
-  }) => void;
+  readonly began: (jobId: string, container: Container) => void;
+  /** Its handler has ended; its result is reported now, unless the worker has lost it. */
+  readonly ended: (jobId: string, container: Container, isReported: boolean) => void;
 };
 
 /** How many handlers yield chunks, and how many have a result that goes to R2. */
 const YIELDS = 0.3;
-const LARGE = 0.03;
+const LARGE = 0.08;
 const RETRY_MS = 500;
 const PING_MS = 4_000;
 
@@ -79,7 +72,7 @@ class SimulatedWorker {
     const { random } = world;
     const { handlerMs, fails, dies, hangs, repeats, forgets } = faults();
     world.note(this.#container.machine, `begins ${jobId}`);
-    observer.began({ jobId, workerId, input });
+    observer.began(jobId, this.#container);
     this.#jobs.add(jobId);
     await pause(1 + random.delay(handlerMs));
     if (random.chance(dies)) return containers.exit(this.#container, 1);
@@ -93,9 +86,10 @@ class SimulatedWorker {
     const padding = random.chance(LARGE) ? "x".repeat(300_000) : "";
     const output = { of: input, by: workerId, mark, chunkCount, padding };
     const body = random.chance(fails) ? { error: "The handler failed." } : { output };
-    observer.ended({ jobId, workerId, output });
     const path = this.#path("RUNPOD_WEBHOOK_POST_OUTPUT").replace("$ID", jobId);
-    if (!random.chance(forgets)) await this.#report(path, JSON.stringify(body));
+    const isReported = !random.chance(forgets);
+    observer.ended(jobId, this.#container, isReported);
+    if (isReported) await this.#report(path, JSON.stringify(body));
     if (random.chance(repeats)) await this.#report(path, JSON.stringify(body));
     this.#jobs.delete(jobId);
   }
@@ -124,15 +118,18 @@ class SimulatedWorker {
 
   #call(call: LocalCall): Promise<LocalReply | null> {
     const { world } = this.#program;
-    const { machine, spec } = this.#container;
+    const { machine, spec, connections } = this.#container;
     const { life } = machine;
     const port = Number(new URL(spec.env["RUNPOD_WEBHOOK_GET_JOB"] ?? "http://127.0.0.1:1").port);
     return new Promise((resolve) => {
+      const connection = { end: (): void => {} };
+      connections.add(connection);
       const answer = (reply: LocalReply | null): void => {
+        connections.delete(connection);
         if (machine.life === life)
           world.schedule(machine, 0, "worker gets a reply", () => this.#whenThawed(resolve, reply));
       };
-      callLocal(port, call, answer);
+      connection.end = callLocal(port, call, answer);
     });
   }
 

@@ -40,11 +40,11 @@ export class SimulatedD1 {
   ask(act: () => unknown): Promise<unknown> {
     return this.#network.ask({
       what: "D1",
-      send: ({ succeed, fail }) => {
+      send: (answer) => {
         try {
-          succeed(act());
+          this.#network.perform("d1Fails", answer, act);
         } catch (error) {
-          fail(new Error(`D1_ERROR: ${error instanceof Error ? error.message : String(error)}`));
+          answer.fail(new Error(`D1_ERROR: ${error instanceof Error ? error.message : String(error)}`));
         }
       },
     });

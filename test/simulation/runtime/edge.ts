@@ -47,6 +47,8 @@ export class SimulatedEdge {
   readonly #network: Network;
   readonly #code: EdgeCode;
   readonly #requests = new Set<Answer>();
+  /** Servers on which objects wake have clocks that differ by as much. */
+  clockSkewMs = 0;
 
   constructor(world: World, network: Network, code: EdgeCode) {
     this.#world = world;
@@ -100,16 +102,38 @@ export class SimulatedEdge {
     return this.#network.ask({
       what: `${request.method} ${new URL(request.url).pathname}`,
       send: (answer) => {
+        if (this.#world.random.chance(this.#network.faults.repeated)) this.#repeat(request.clone());
         this.#requests.add(answer);
         this.#world.on(this.script, () => void this.#serve(request, answer));
       },
     });
   }
 
+  /** The same request once more, whose answer nobody awaits. */
+  #repeat(request: Request): void {
+    const nobody: Answer = { succeed() {}, fail() {} };
+    this.#requests.add(nobody);
+    this.#world.schedule(
+      this.script,
+      this.#network.delay(),
+      `${request.method} again`,
+      () => void this.#serve(request, nobody),
+    );
+  }
+
+  /** What arrives of an answer. */
+  async #carried(response: Response): Promise<Response> {
+    const isTorn = response.body !== null && this.#world.random.chance(this.#network.faults.torn);
+    if (!isTorn || response.status === 101) return response;
+    const bytes = await response.bytes();
+    const head = { status: response.status, headers: response.headers };
+    return new Response(bytes.subarray(0, Math.floor(bytes.byteLength / 2)), head);
+  }
+
   async #serve(request: Request, answer: Answer): Promise<void> {
     const context = { waitUntil() {}, passThroughOnException() {}, props: {} };
     try {
-      const response = await this.#code.default.fetch(request, this.env, context);
+      const response = await this.#carried(await this.#code.default.fetch(request, this.env, context));
       if (this.#requests.delete(answer)) answer.succeed(response);
     } catch (error) {
       this.#world.uncaught.push(error);
@@ -119,7 +143,11 @@ export class SimulatedEdge {
 
   #namespace(kind: string, objectClass: ObjectClass): SimulatedNamespace {
     return new SimulatedNamespace(
-      (name) => new SimulatedObject(this.#network, `${kind} ${name}`, objectClass, () => this.env),
+      (name) =>
+        new SimulatedObject(this.#network, `${kind} ${name}`, objectClass, {
+          env: () => this.env,
+          clockAheadMs: () => this.#world.random.whole(-this.clockSkewMs, this.clockSkewMs),
+        }),
     );
   }
 }

@@ -14,6 +14,24 @@ export type NetworkFaults = {
   readonly delayMs: number;
   /** A message takes a hundred times as long. */
   readonly slow: number;
+  /** A request over HTTP arrives twice. */
+  readonly repeated: number;
+  /** The body of an answer over HTTP ends early. */
+  readonly torn: number;
+  /** A call of D1 or R2 fails, before or after it has taken effect. */
+  readonly d1Fails: number;
+  readonly r2Fails: number;
+};
+
+export const NO_FAULTS: NetworkFaults = {
+  callLost: 0,
+  answerLost: 0,
+  delayMs: 2,
+  slow: 0,
+  repeated: 0,
+  torn: 0,
+  d1Fails: 0,
+  r2Fails: 0,
 };
 
 export type Asking = {
@@ -31,7 +49,7 @@ export class Network {
   readonly carrier = new Machine("network");
   /** Machines that hold back what they send. */
   readonly gates = new Map<Machine, (act: () => void) => void>();
-  faults: NetworkFaults = { callLost: 0, answerLost: 0, delayMs: 2, slow: 0 };
+  faults: NetworkFaults = NO_FAULTS;
   /** Machines from and to which nothing arrives at present. */
   readonly cut = new Set<Machine>();
 
@@ -74,6 +92,19 @@ export class Network {
     const { random } = this.world;
     const { delayMs, slow } = this.faults;
     return random.delay(delayMs) * (random.chance(slow) ? 100 : 1);
+  }
+
+  /** An operation of D1 or R2: its error may come instead of it, or after it. */
+  perform(rate: "d1Fails" | "r2Fails", { succeed, fail }: Answer, act: () => unknown): void {
+    const { random } = this.world;
+    const fails = random.chance(this.faults[rate]);
+    const error = new Error(
+      rate === "d1Fails" ? "D1_ERROR: Network connection lost." : "put: Unspecified error (0)",
+    );
+    if (fails && random.chance(0.5)) return fail(error);
+    const outcome = act();
+    if (fails) fail(error);
+    else succeed(outcome);
   }
 
   /** A call from the machine whose code runs; the promise settles there, and never if that machine crashes before. */

@@ -27,6 +27,13 @@ type Instance = Record<string, unknown> & {
 
 export type ObjectClass = new (state: unknown, env: unknown) => Instance;
 
+/** Where an object wakes. */
+export type ObjectServer = {
+  readonly env: () => unknown;
+  /** Of its clock before true time. */
+  readonly clockAheadMs: () => number;
+};
+
 type Call = { readonly fail: (error: Error) => void };
 
 const ALARM_RETRY_MS = 2_000;
@@ -39,7 +46,7 @@ export class SimulatedObject {
   readonly storage: ObjectStorage;
   readonly #network: Network;
   readonly #class: ObjectClass;
-  readonly #env: () => unknown;
+  readonly #server: ObjectServer;
   #instance: Instance | undefined;
   #ready: Promise<void> = Promise.resolve();
   readonly #calls = new Set<Call>();
@@ -48,12 +55,12 @@ export class SimulatedObject {
   #alarmFailures = 0;
   #isResetting = false;
 
-  constructor(network: Network, name: string, objectClass: ObjectClass, env: () => unknown) {
+  constructor(network: Network, name: string, objectClass: ObjectClass, server: ObjectServer) {
     this.name = name;
     this.machine = new Machine(name);
     this.#network = network;
     this.#class = objectClass;
-    this.#env = env;
+    this.#server = server;
     this.storage = new ObjectStorage(network.world, this.machine, (at) => this.#alarmSet(at));
     network.gates.set(this.machine, (act) => this.storage.gate(act));
   }
@@ -111,7 +118,8 @@ export class SimulatedObject {
     if (!this.#instance) {
       this.#network.world.note(this.machine, "wakes");
       this.#ready = Promise.resolve();
-      this.#instance = new this.#class(this.#state(), this.#env());
+      this.machine.clockAheadMs = this.#server.clockAheadMs();
+      this.#instance = new this.#class(this.#state(), this.#server.env());
     }
     await this.#ready;
     return this.#instance;

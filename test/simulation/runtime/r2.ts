@@ -83,7 +83,7 @@ export class SimulatedBucket {
   #ask(operation: string, act: () => unknown): Promise<unknown> {
     return this.#network.ask({
       what: `${this.#name}.${operation}`,
-      send: ({ succeed }) => succeed(act()),
+      send: (answer) => this.#network.perform("r2Fails", answer, act),
     });
   }
 }

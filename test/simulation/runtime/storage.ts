@@ -15,22 +15,35 @@ const COMMIT_MS = 3;
 
 const READS_ONLY = /^\s*(?:select|pragma|explain)\b/i;
 
-export type StateChange = {
+/** The row of a job after a change. */
+export type JobChange = {
   readonly seq: number;
   /** Null for a job that came in. */
   readonly before: string | null;
   readonly after: string;
+  /** How many were added. */
   readonly attempts: number;
+  readonly rescues: number;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+  readonly expiresAt: number;
+  readonly executionTimeoutMs: number;
+  readonly workerId: string | null;
+  readonly output: string | null;
 };
 
 const CHANGES = "job_change";
+const OF_ROW = `new.rescues, new.started_at, new.finished_at, new.expires_at, new.execution_timeout_ms, new.worker_id,
+  new.output`;
 const WATCH_CHANGES = `
-  CREATE TEMP TABLE ${CHANGES} (seq, before, after, attempts);
+  CREATE TEMP TABLE ${CHANGES} (
+    seq, before, after, attempts, rescues, startedAt, finishedAt, expiresAt, executionTimeoutMs, workerId, output
+  );
   CREATE TEMP TRIGGER job_comes AFTER INSERT ON job BEGIN
-    INSERT INTO ${CHANGES} VALUES (new.seq, NULL, new.state, new.attempt);
+    INSERT INTO ${CHANGES} VALUES (new.seq, NULL, new.state, new.attempt, ${OF_ROW});
   END;
   CREATE TEMP TRIGGER job_changes AFTER UPDATE ON job BEGIN
-    INSERT INTO ${CHANGES} VALUES (new.seq, old.state, new.state, new.attempt - old.attempt);
+    INSERT INTO ${CHANGES} VALUES (new.seq, old.state, new.state, new.attempt - old.attempt, ${OF_ROW});
   END;`;
 
 export class ObjectStorage {
@@ -48,6 +61,8 @@ export class ObjectStorage {
   #depth = 0;
   #alarmAt: number | null = null;
   #isWatched = false;
+  /** Something was written since someone who checks has looked. */
+  #isChanged = false;
 
   constructor(world: World, machine: Machine, onAlarm: (at: number) => void) {
     this.#world = world;
@@ -175,11 +190,18 @@ export class ObjectStorage {
   }
 
   /** What has become of the states of jobs since the last call; changes that were lost again are not among them. */
-  takeChanges(): StateChange[] {
-    if (!this.#isWatched) return [];
-    const changes = this.rowsOf(CHANGES) as StateChange[];
+  takeChanges(): JobChange[] {
+    if (!this.#isWatched || !this.takeIsChanged()) return [];
+    const changes = this.rowsOf(CHANGES) as JobChange[];
     if (changes.length > 0) this.#database.exec(`DELETE FROM ${CHANGES}`);
     return changes;
+  }
+
+  /** Whether anything was written since the last call. */
+  takeIsChanged(): boolean {
+    const isChanged = this.#isChanged;
+    this.#isChanged = false;
+    return isChanged;
   }
 
   #watchChanges(): void {
@@ -204,6 +226,7 @@ export class ObjectStorage {
 
   /** The batch of this turn. */
   #write(): Batch {
+    this.#isChanged = true;
     const { eventCount } = this.#world;
     const last = this.#batches.at(-1);
     if (last?.event === eventCount) return last;

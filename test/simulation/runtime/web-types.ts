@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { place } from "../world/globals.ts";
 import type { Network } from "./network.ts";
 import { ClientSocket } from "./client-socket.ts";
+import { CompressionStream, DecompressionStream } from "./compression.ts";
 import type { SimulatedSocket } from "./sockets.ts";
 
 const NodeResponse = globalThis.Response;
@@ -96,8 +97,9 @@ export function installWebTypes(network: () => Network): void {
       Object.assign(this, network().socketPair());
     }
   }
-  const types = { Response: SimulatedResponse, IdentityTransformStream, FixedLengthStream, WebSocketPair };
-  for (const [name, value] of Object.entries({ ...types, WebSocket: ClientSocket })) {
+  const streams = { IdentityTransformStream, FixedLengthStream, CompressionStream, DecompressionStream };
+  const types = { Response: SimulatedResponse, WebSocketPair, WebSocket: ClientSocket, ...streams };
+  for (const [name, value] of Object.entries(types)) {
     Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
   }
   Object.assign(crypto, { DigestStream });

@@ -23,7 +23,7 @@ export function closeAllServers(): void {
 
 /** The machine has crashed: all connections to its servers break. */
 export function breakServersOf(machine: Machine): void {
-  for (const server of servers.values()) if (server.isOf(machine)) server.closeAllConnections();
+  for (const server of servers.values()) if (server.isOf(machine)) server.breakAll();
 }
 
 /** Calls a server of this host; `onReply` gets null when the connection is refused or breaks. Returns how to hang up. */
@@ -90,6 +90,11 @@ class SimulatedServer extends EventEmitter {
     for (const reply of this.#replies) reply.hangUp();
   }
 
+  /** Its program has died, and notices nothing. */
+  breakAll(): void {
+    for (const reply of this.#replies) reply.break();
+  }
+
   receive({ method, path, body }: LocalCall, onReply: (reply: LocalReply | null) => void): () => void {
     const { world } = place() as NonNullable<ReturnType<typeof place>>;
     const machine = this.#machine as Machine;
@@ -101,7 +106,9 @@ class SimulatedServer extends EventEmitter {
       });
       this.#replies.add(reply);
       this.#handler(request, reply);
-      return () => world.on(machine, () => reply.hangUp());
+      return () => {
+        if (this.isAlive) world.on(machine, () => reply.hangUp());
+      };
     });
   }
 }
@@ -165,10 +172,14 @@ class SimulatedReply extends EventEmitter {
   /** The caller is gone, or the connection breaks. */
   hangUp(): void {
     if (this.destroyed) return;
+    this.break();
+    queueMicrotask(() => this.emit("close"));
+  }
+
+  break(): void {
     this.destroyed = true;
     this.socket.destroyed = true;
     this.#onOver(null);
-    queueMicrotask(() => this.emit("close"));
   }
 }
 

@@ -9,6 +9,28 @@ export function removeAllDatabases(): void {
   files.clear();
 }
 
+const PAGES_MAX = 1_073_741_823;
+
+/** Files of the folder cannot grow any more, or can again. */
+export function setDiskFull(folder: string, isFull: boolean): void {
+  for (const [path, file] of files) {
+    if (!path.startsWith(folder)) continue;
+    const { pages } = file.prepare("SELECT page_count AS pages FROM pragma_page_count").get() as {
+      pages: number;
+    };
+    file.exec(`PRAGMA max_page_count = ${isFull ? pages : PAGES_MAX}`);
+  }
+}
+
+/** Rows of a table in the files of the folder, for those who check invariants. */
+export function rowsIn(folder: string, table: string): Record<string, unknown>[] {
+  return [...files].flatMap(([path, file]) => {
+    if (!path.startsWith(folder)) return [];
+    const known = file.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table);
+    return known ? (file.prepare(`SELECT * FROM "${table}"`).all() as Record<string, unknown>[]) : [];
+  });
+}
+
 export class DatabaseSync {
   constructor(path: string) {
     const known = files.get(path);

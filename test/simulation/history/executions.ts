@@ -1,0 +1,65 @@
+/** What workers have run, which only the simulator sees: who had which job, and when. */
+import type { Container } from "../host/containers.ts";
+import type { WorkerObserver } from "../host/worker.ts";
+import type { World } from "../world/world.ts";
+import type { Fault, HistoryPlan } from "./plan.ts";
+
+type Execution = { readonly container: Container; isOver: boolean; isReported: boolean };
+
+/**
+ * With one of these an agent may be silent for longer than a lease, or lose what it has written, while its workers go
+ * on. All others pass before a lease ends.
+ */
+const TAKE_LEASES: readonly Fault[] = [
+  "agentKilled",
+  "agentPartitioned",
+  "daemonBroken",
+  "diskFull",
+  "powerLost",
+];
+
+export class Executions implements WorkerObserver {
+  readonly #world: World;
+  readonly #violate: (what: string) => void;
+  readonly #byJob = new Map<string, Execution[]>();
+  readonly #areLeasesKept: boolean;
+  /** True time at which a worker last began or ended a job, ms of the history. */
+  lastAt = 0;
+
+  constructor(world: World, plan: HistoryPlan, violate: (what: string) => void) {
+    this.#world = world;
+    this.#violate = violate;
+    this.#areLeasesKept = !TAKE_LEASES.some((fault) => plan.faults.has(fault));
+  }
+
+  began = (jobId: string, container: Container): void => {
+    this.lastAt = this.#world.elapsedMs;
+    const before = this.#byJob.get(jobId) ?? [];
+    this.#byJob.set(jobId, [...before, { container, isOver: false, isReported: false }]);
+    if (!this.#areLeasesKept || this.#retried.has(jobId)) return;
+    const { workerId } = container.spec;
+    const running = before.find((one) => !one.isOver && one.container.isRunning);
+    if (running)
+      this.#violate(`${workerId} has ${jobId}, which ${running.container.spec.workerId} still runs`);
+    if (before.some((one) => one.isReported))
+      this.#violate(`${jobId} runs again, though its result was reported`);
+  };
+
+  ended = (jobId: string, container: Container, isReported: boolean): void => {
+    this.lastAt = this.#world.elapsedMs;
+    const execution = this.#byJob.get(jobId)?.findLast((one) => one.container === container);
+    if (execution) Object.assign(execution, { isOver: true, isReported });
+  };
+
+  /** A client has asked for another run, beside which the one before may still end. */
+  readonly #retried = new Set<string>();
+
+  retryRequested(jobId: string): void {
+    this.#retried.add(jobId);
+  }
+
+  /** Whether the worker ever had the job. */
+  hasRun(jobId: string, workerId: string): boolean {
+    return this.#byJob.get(jobId)?.some(({ container }) => container.spec.workerId === workerId) ?? false;
+  }
+}

@@ -1,0 +1,72 @@
+/** What holds of the rows of jobs: which changes there are, and what each row says. */
+import { RESCUE_LIMIT } from "../../../src/domain/jobs/job-machine.ts";
+import type { JobChange } from "../runtime/storage.ts";
+
+/**
+ * State before and after, and attempts that were added. A claim may be told by no row of its own, but with what ended
+ * it.
+ */
+export const CHANGES: ReadonlySet<string> = new Set([
+  "none > running 1",
+  "queued > queued 1",
+  "queued > completed 1",
+  "queued > failed 1",
+  "queued > timed_out 1",
+  "queued > cancelled 1",
+  "none > queued 0",
+  "queued > queued 0",
+  "queued > running 1",
+  "queued > cancelled 0",
+  "running > running 0",
+  "running > queued 0",
+  "running > completed 0",
+  "running > failed 0",
+  "running > timed_out 0",
+  "running > cancelled 0",
+  "completed > completed 0",
+  "failed > failed 0",
+  "failed > queued 0",
+  "timed_out > timed_out 0",
+  "timed_out > queued 0",
+  "cancelled > cancelled 0",
+]);
+
+const LOW_PRIORITY_FROM = 2 ** 46;
+
+/** An attempt ends this long after its time at the latest, unless its object cannot run. */
+const TIMEOUT_SLACK_MS = 30_000;
+
+/** No worker starts for a job of low priority alone: it waits for as long as nothing else needs one. */
+export function isLowPriority(seq: unknown): boolean {
+  return Number(seq) >= LOW_PRIORITY_FROM;
+}
+
+export function nameOf({ before, after, attempts }: JobChange): string {
+  return `${before ?? "none"} > ${after} ${attempts}`;
+}
+
+/** What is wrong with a job after a change. */
+export function faultsOf(change: JobChange): readonly string[] {
+  const { seq, after, rescues, startedAt, finishedAt, expiresAt, executionTimeoutMs } = change;
+  const faults: string[] = [];
+  const name = nameOf(change);
+  if (!CHANGES.has(name)) faults.push(`job ${seq} changed: ${name} attempts`);
+  if (rescues > RESCUE_LIMIT) faults.push(`job ${seq} was given out again ${rescues} times`);
+  if (after === "running" && startedAt !== null && startedAt >= expiresAt)
+    faults.push(`job ${seq} began at ${startedAt}, and had expired at ${expiresAt}`);
+  if (startedAt !== null && finishedAt !== null) {
+    const ranMs = finishedAt - startedAt;
+    if (ranMs < 0) faults.push(`job ${seq} ended before it began`);
+    if (ranMs > executionTimeoutMs + TIMEOUT_SLACK_MS)
+      faults.push(`job ${seq} ran for ${ranMs} ms of ${executionTimeoutMs}`);
+  }
+  return [...faults, ...faultsOfResult(change)];
+}
+
+/** The result is that of the worker which has the attempt. */
+function faultsOfResult({ seq, after, workerId, output }: JobChange): readonly string[] {
+  if (after !== "completed" || output === null) return [];
+  const { by } = JSON.parse(output) as { readonly by?: string };
+  if (by === undefined || by === workerId) return [];
+  return [`job ${seq} of worker ${workerId} has the result of worker ${by}`];
+}

@@ -1,0 +1,62 @@
+/** What has to go on once there are no more faults. */
+import type { SimulatedEdge } from "../runtime/edge.ts";
+import type { World } from "../world/world.ts";
+import type { Executions } from "./executions.ts";
+import { isLowPriority } from "./job-rows.ts";
+import type { HistoryPlan } from "./plan.ts";
+
+export type LivenessParts = {
+  readonly world: World;
+  readonly edge: SimulatedEdge;
+  readonly plan: HistoryPlan;
+  readonly executions: Executions;
+  readonly violate: (what: string) => void;
+};
+
+/** Hosts that were lost are found again, and workers start, in this time. */
+const RECOVERY_MS = 90_000;
+/** Beyond the time that handlers may take, something begins or ends within this while a job waits. */
+const STANDSTILL_MS = 30_000;
+const LOOK_MS = 1_000;
+
+export class Liveness {
+  readonly #parts: LivenessParts;
+  #begunAt: number | null = null;
+  #lookAt = 0;
+  #queuedSince: number | null = null;
+
+  constructor(parts: LivenessParts) {
+    this.#parts = parts;
+  }
+
+  /** There are no more faults from now on. */
+  begin(): void {
+    this.#begunAt = this.#parts.world.elapsedMs;
+  }
+
+  /** Work that waits begins in a bounded time: there are hosts for it. */
+  checkStep(): void {
+    const { elapsedMs } = this.#parts.world;
+    if (this.#begunAt === null || elapsedMs < this.#lookAt) return;
+    this.#lookAt = elapsedMs + LOOK_MS;
+    const queued = this.#queued();
+    if (queued === 0) this.#queuedSince = null;
+    else this.#queuedSince ??= elapsedMs;
+    if (this.#queuedSince === null) return;
+    const stillSince = Math.max(
+      this.#queuedSince,
+      this.#parts.executions.lastAt,
+      this.#begunAt + RECOVERY_MS,
+    );
+    if (elapsedMs - stillSince > this.#parts.plan.executionTimeoutMs + STANDSTILL_MS)
+      this.#parts.violate(`${queued} jobs wait and nothing has begun or ended since ${stillSince} ms`);
+  }
+
+  #queued(): number {
+    let count = 0;
+    for (const { storage } of this.#parts.edge.endpoints.objects.values())
+      for (const { seq, state } of storage.rowsOf("job"))
+        if (state === "queued" && !isLowPriority(seq)) count += 1;
+    return count;
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Mistakes that are planted into production code to see how soon a history shows them: the measure of the simulation.
+ * Each is one that a change of that code could make. Those of scripts/mutants that only a unit test can see are not here.
+ */
+import { MUTANTS } from "../../scripts/mutants/list.ts";
+import { type Mutant, mutant } from "../../scripts/mutants/mutant.ts";
+
+const OF_MUTANTS = new Set(
+  "D1 D9 E1 E4 E5 E6 E7 E8 E11 E12 E13 E16 F1 F2 F3 F4 A1 A2 A3 A4 A6 A7 A8 A10".split(" "),
+);
+
+const OWN: readonly Mutant[] = [
+  // The job machine
+  mutant("S1", 'if (job.attempt !== attempt) return refused("attempt_replaced"); // M1', ""),
+  mutant(
+    "S2",
+    'return isFinal(job.state) ? refused("already_final") : cancelled(job, now);',
+    "return cancelled(job, now);",
+  ),
+  mutant("S3", 'return job.state === "failed" || job.state === "timed_out"', "return isFinal(job.state)"),
+  mutant("S4", "return now >= job.expiresAt || (job.removeAt", "return (job.removeAt"),
+
+  // The object of an endpoint
+  mutant(
+    "S5",
+    "const seq = this.#parts.store.seqOfKey(idempotencyKey);",
+    "const seq: number | undefined = undefined;",
+  ),
+  mutant("S6", "if (isExpired(next.job, now)) {", "if (next.seq < 0) {"),
+  mutant("S7", "Math.min(lease.expiresAt, lease.timeoutAt, ", "Math.min(lease.expiresAt, "),
+  mutant("S8", "for (const lease of this.#parts.claims.running.values()) this.#holdLease(lease, now);", ""),
+  mutant("S9", "notifier.notifyAgentsOfJobs(storage.claimable);", ""),
+  mutant("S10", "this.#parts.handlers.markStopPending(hostId);", ""),
+  mutant("S11", "outbox.add({ seq, end: after.retries, webhook: saved.webhook, goneAt }, now);", ""),
+  mutant("S12", "outputs.slice(received + 1 - from); // C3", "outputs; // C3"),
+  mutant("S13", "if (isNewAttempt) this.#removeChunks(seq); // C1", ""),
+  mutant(
+    "S14",
+    "const callsWebhook = isFinal(after.state) && !isPurge;",
+    'const callsWebhook = after.state === "completed" && !isPurge;',
+  ),
+
+  // Fleet and gateway
+  mutant("S15", "if (config?.accountId === accountId) return config;", "if (config) return config;"),
+
+  // The agent
+  mutant("S16", "this.#write(record, () => this.#journal.addAttempt(record));", ""),
+  mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),
+  mutant(
+    "S18",
+    "await this.#loseOrphanedAttempts([...attempts.values()].flat()); await this.#discard(found);",
+    "await this.#loseOrphanedAttempts([...attempts.values()].flat());",
+  ),
+  mutant("S19", "worker.mode.jobs.expectStrays();", ""),
+  mutant("S20", "other.workerId !== workerId && other.isDraining &&", "false && other.isDraining &&"),
+  mutant("S21", "if (!entry || entry.isSettled) return false; // A2", "if (!entry) return false;"),
+  mutant("S22", "if (!isWaiting && inside) this.#stops.begin(inside, reason);", ""),
+  mutant(
+    "S23",
+    "this.#restsUntil = performance.now() + retryDelayMs(",
+    "this.#restsUntil = Date.now() + retryDelayMs(",
+  ),
+];
+
+export const PLANTED: readonly Mutant[] = [...MUTANTS.filter(({ id }) => OF_MUTANTS.has(id)), ...OWN];

@@ -1,0 +1,34 @@
+/** Which changes of a job were seen beside which faults, over many histories. */
+import type { HistoryOutcome } from "../history/history.ts";
+import { CHANGES } from "../history/job-rows.ts";
+import { FAULTS } from "../history/plan.ts";
+
+export class Coverage {
+  readonly #counts = new Map<string, Map<string, number>>();
+
+  add({ changes, plan }: HistoryOutcome): void {
+    for (const [change, count] of changes) {
+      const row = this.#counts.get(change) ?? new Map<string, number>();
+      this.#counts.set(change, row);
+      for (const fault of plan.faults.size === 0 ? ["none"] : plan.faults.keys())
+        row.set(fault, (row.get(fault) ?? 0) + count);
+    }
+  }
+
+  /** A row for each change: how often it was seen with each fault in the same history. */
+  table(): string {
+    const columns = ["none", ...FAULTS];
+    const rows = [...CHANGES].map((change) => [
+      change,
+      ...columns.map((fault) => String(this.#counts.get(change)?.get(fault) ?? 0)),
+    ]);
+    const cells = rows.flatMap((row) => row.slice(1));
+    const seen = cells.filter((count) => count !== "0").length;
+    const lines = [["change", ...columns], columns.map(() => "---").concat("---:"), ...rows];
+    return [
+      ...lines.map((line) => `| ${line.join(" | ")} |`),
+      "",
+      `${seen} of ${cells.length} pairs of a change and a fault were seen.`,
+    ].join("\n");
+  }
+}
