@@ -17,11 +17,13 @@ class Peer {
   readonly sockets = new WebSocketServer({ noServer: true });
   readonly server = createServer();
   rejection: Rejection | undefined;
+  /** It takes messages, and answers none. */
+  isSilent = false;
   readonly channel = new TunnelChannel({
     onMessage: (message, consumed) => {
       consumed();
       this.received.push(message);
-      this.channel.send(`${message.length}`);
+      if (!this.isSilent) this.channel.send(`${message.length}`);
     },
     onDrain() {},
   });
@@ -131,6 +133,30 @@ describe("a tunnel of the command", () => {
     await connected;
     expect(peer.addresses).toHaveLength(2);
     tunnel.close();
+  });
+
+  test("replaces a connection on which the agent answers nothing, and ends if it has gone", async ({
+    expect,
+  }) => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+    const { tunnel, socket } = await open();
+    tunnel.send("a");
+    await came(1);
+    const pass = async (): Promise<void> => {
+      vi.advanceTimersByTime(10_000); // one ping
+      await once(socket, "ping");
+      socket.ping();
+      await once(socket, "pong"); // so the client has the answer to its own one, too
+    };
+    for (let passes = 0; passes < 5; passes += 1) await pass();
+    expect(peer.addresses).toHaveLength(1); // nothing is unanswered
+    peer.isSilent = true;
+    peer.rejection = { status: 409, code: "container_not_running" };
+    tunnel.send("b");
+    await pass();
+    await pass();
+    vi.advanceTimersByTime(10_000);
+    await expect(tunnel.over).rejects.toMatchObject({ code: "container_not_running" });
   });
 
   test("tries again while the edge is away, and ends when the agent has the tunnel no more", async ({

@@ -4,7 +4,9 @@
  * N1  A lost connection is made again for up to TUNNEL_RESUME_MS; the agent keeps the tunnel for as long.
  * N2  A connection on which not even pings are answered is lost: a computer that slept, or a network that changed, may
  *     never be told.
- * N3  What the edge refuses for good ends the tunnel with its message: a key that may not, a container that is gone.
+ * N3  The edge answers pings for an agent that is gone. A connection on which the agent answers nothing that was sent is
+ *     made again, too: only that asks the agent. One that is busy loses nothing by it.
+ * N4  What the edge refuses for good ends the tunnel with its message: a key that may not, a container that is gone.
  */
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -38,6 +40,7 @@ export type ClientTunnelOptions = {
 const HANDSHAKE_MS = 20_000;
 const PING_INTERVAL_MS = 10_000;
 const SILENCE_LIMIT_MS = 25_000;
+const ANSWER_LIMIT_MS = 20_000;
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 2_000;
 /** Statuses that may be over in a moment; others are for good. */
@@ -81,6 +84,8 @@ export class ClientTunnel {
   #reject: (failure: Error) => void = () => {};
   #socket: WebSocket | undefined;
   #isOver = false;
+  /** When the first message was sent after the last one of the agent; undefined if none was (N3). */
+  #unansweredSince: number | undefined;
 
   private constructor(options: ClientTunnelOptions) {
     this.#options = options;
@@ -109,6 +114,7 @@ export class ClientTunnel {
 
   /** Sends a message of at most TUNNEL_MESSAGE_MAX_BYTES, at once or when there is a connection again. */
   send(message: TunnelMessage): void {
+    this.#unansweredSince ??= performance.now();
     this.#channel.send(message);
   }
 
@@ -151,12 +157,14 @@ export class ClientTunnel {
   #use(socket: WebSocket): void {
     const carrier: Carrier = { send: (message) => socket.send(message) };
     this.#socket = socket;
+    this.#unansweredSince = undefined;
     socket.on("message", (data: Buffer, isBinary) => {
+      this.#unansweredSince = undefined;
       const error = this.#channel.receive(carrier, isBinary ? data : data.toString());
       if (error !== undefined) this.#fail(new Failure(`The tunnel broke its protocol: ${error}`));
     });
     socket.on("error", () => {}); // which closes it
-    watchSilence(socket);
+    watchSilence(socket, () => this.#unansweredSince);
     socket.on("close", (code, reason) => {
       this.#channel.detach(carrier);
       this.#closed(code, reason.toString());
@@ -210,13 +218,15 @@ export class ClientTunnel {
   }
 }
 
-/** Ends a connection that is silent (N2). */
-function watchSilence(socket: WebSocket): void {
+/** Ends a connection that is silent (N2), or on which the agent is (N3). */
+function watchSilence(socket: WebSocket, unansweredSince: () => number | undefined): void {
   let heardAt = performance.now();
   const heard = (): void => void (heardAt = performance.now());
   socket.on("message", heard).on("pong", heard);
   const pings = setInterval(() => {
-    if (performance.now() - heardAt > SILENCE_LIMIT_MS) socket.terminate();
+    const now = performance.now();
+    const isSilent = now - heardAt > SILENCE_LIMIT_MS;
+    if (isSilent || now - (unansweredSince() ?? now) > ANSWER_LIMIT_MS) socket.terminate();
     else socket.ping();
   }, PING_INTERVAL_MS);
   socket.once("close", () => clearInterval(pings));

@@ -119,6 +119,8 @@ describe.runIf(hasDocker)("a pod", () => {
     // A program in the place of sshd: it shows what it found.
     const sshd = `#!/bin/sh
 cp ~/.ssh/authorized_keys ~/.ssh/environment /workspace/
+unset QUOTED
+. ~/.bashrc && . /etc/rp_environment && printf %s "$QUOTED" > /workspace/sourced
 echo "$@" > /workspace/sshd
 `;
     const install = "busybox --install -s /bin; mkdir -p /usr/sbin /root";
@@ -133,6 +135,7 @@ echo "$@" > /workspace/sshd
           PUBLIC_KEY: "ssh-ed25519 AAAA one\nssh-ed25519 BBBB two",
           SSHD: sshd,
           GREETING: "hello",
+          QUOTED: 'it\'s "$HOME"\nand more',
           HOME: "/root",
         },
       },
@@ -145,6 +148,7 @@ echo "$@" > /workspace/sshd
     await edge.until(async () => (await call(port, "/sshd")) !== "absent" || undefined);
     expect(await call(port, "/authorized_keys")).toBe("ssh-ed25519 AAAA one\nssh-ed25519 BBBB two\n");
     expect((await call(port, "/environment")).split("\n")).toContain("GREETING=hello");
+    expect(await call(port, "/sourced")).toBe('it\'s "$HOME"\nand more');
     expect(await call(port, "/sshd")).toContain("PermitUserEnvironment=yes");
   });
 

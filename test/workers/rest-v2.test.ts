@@ -551,6 +551,7 @@ describe("pods", () => {
         image: "acme/base:1",
         env: { A: "1", B: "1" },
         serverless: false,
+        mounts: { persistent: { size: 20, path: "/workspace" } },
       },
     });
     const { body } = await call("POST", "/pods", {
@@ -561,7 +562,7 @@ describe("pods", () => {
       ...{ image: "acme/base:1", env: { A: "1", B: "2" }, cpu: { id: "cpu3c", vcpuCount: 2, memory: 4 } },
       args: JSON.stringify({ entrypoint: ["/bin/sh"], cmd: ["-c", "echo 'a b'"] }),
     });
-    expect(body.gpu).toBeUndefined();
+    expect([body.gpu, body.mounts]).toEqual([undefined, {}]);
     await host.follow();
     expect((await call("DELETE", `/pods/${body.id}`)).status).toBe(204);
     const fromTemplate = await call("POST", "/pods", { name: "x", templateId: template.id, gpu: GPU });
@@ -570,6 +571,7 @@ describe("pods", () => {
       env: { C: "3" },
     });
     expect(again.body.env).toEqual({ A: "1", B: "1", C: "3" });
+    expect(again.body.mounts).toMatchObject({ persistent: { size: 20 } });
   });
 
   test("the network volume of a pod stays; the path at which it is found may change", async () => {

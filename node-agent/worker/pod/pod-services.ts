@@ -24,8 +24,9 @@ type Program = {
 const MISSING = 127;
 
 /**
- * sshd gives sessions none of its own variables, so those of the container are written to where it reads them. Keys that
- * are there already stay.
+ * sshd gives sessions none of its own variables, so those of the container are written to where it reads them, and to
+ * the file that images made for pods have: clients that run commands source it and .bashrc first, and do nothing
+ * without them. Keys that are there already stay.
  */
 const SSHD = `
   program=$(command -v sshd || echo /usr/sbin/sshd)
@@ -36,6 +37,8 @@ const SSHD = `
     grep -qxF -- "$key" ~/.ssh/authorized_keys 2>/dev/null || printf '%s\\n' "$key" >> ~/.ssh/authorized_keys
   done
   env | grep -E '^[A-Za-z_][A-Za-z0-9_]*=' | grep -vE '^(HOME|PWD|SHLVL|_)=' > ~/.ssh/environment
+  [ -e ~/.bashrc ] || : > ~/.bashrc
+  [ -e /etc/rp_environment ] || (unset HOME PWD SHLVL; export -p) > /etc/rp_environment
   mkdir -p -m 755 /run/sshd
   ssh-keygen -A >/dev/null 2>&1
   exec "$program" -o PermitUserEnvironment=yes -o PermitRootLogin=prohibit-password

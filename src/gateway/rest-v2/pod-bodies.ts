@@ -138,7 +138,7 @@ export function readCreation(body: object): PodCreation {
     ...startOf(place),
     ...mountsOf(place),
     ...(gpu && gpuOf(gpu)),
-    ...(cpu && { gpuTypeIds: [], instanceIds: [instanceIdOf(cpu.id, cpu.vcpuCount)] }),
+    ...(cpu && { gpuTypeIds: [], instanceIds: [instanceIdOf(cpu.id, cpu.vcpuCount)], volumeInGb: 0 }),
     templateId,
     dataCenterIds: place.dataCenterIds,
     countryCodes: place.countryCodes,
