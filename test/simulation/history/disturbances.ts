@@ -44,6 +44,8 @@ export class Faults {
     const rate = (fault: Fault): number => (this.strikes(fault) ? 1 : 0);
     return {
       handlerMs: this.#parts.plan.handlerMs,
+      streaming: this.#parts.plan.streaming,
+      large: this.#parts.plan.large,
       fails: rate("workerFails"),
       dies: rate("workerDies"),
       hangs: rate("workerHangs"),

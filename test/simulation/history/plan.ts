@@ -48,6 +48,10 @@ export type HistoryPlan = {
   readonly handlerMs: number;
   readonly executionTimeoutMs: number;
   readonly idleTimeoutS: number;
+  /** Shares of jobs: with a webhook; whose handler yields chunks; whose result goes to R2. */
+  readonly hooked: number;
+  readonly streaming: number;
+  readonly large: number;
   readonly isPurging: boolean;
   /** Clients submit batches. */
   readonly hasBatches: boolean;
@@ -115,6 +119,9 @@ export function planHistory(random: Random): HistoryPlan {
     handlerMs: random.pick([5, 200, 2_000, 10_000]),
     executionTimeoutMs: random.pick([5_000, 20_000, 120_000]),
     idleTimeoutS: random.pick([1, 5, 60]),
+    hooked: random.pick([0, 0.4, 1]),
+    streaming: random.pick([0, 0.3, 0.8]),
+    large: random.pick([0, 0.05, 0.5]),
     isPurging: random.chance(0.15),
     hasBatches: random.chance(0.3),
     isManaged: random.chance(0.3),

@@ -68,7 +68,9 @@ export class Workload {
     const { client, world } = this.#parts;
     const endpointId = this.#endpoint();
     const input = { number: world.random.whole(0, 1e9) };
-    const hook = world.random.chance(0.4) ? `https://hooks.test/${world.random.whole(0, 1e9)}` : null;
+    const hook = world.random.chance(this.plan.hooked)
+      ? `https://hooks.test/${world.random.whole(0, 1e9)}`
+      : null;
     const key = `key-${world.random.whole(0, 1e9)}`;
     const policy = this.#choosePolicy();
     const body = { input, ...(hook !== null && { webhook: hook }), ...(policy && { policy }) };
@@ -129,7 +131,7 @@ export class Workload {
     for (let count = 0; count < 3 * BURST_LIMIT; count += 1) {
       const sentAt = world.elapsedMs;
       const answer = await client.call("POST", `/v2/${endpointId}/cancel/${UNKNOWN_JOB}`);
-      if (answer && answer.status !== 429) taken.push({ sentAt, answeredAt: world.elapsedMs });
+      if (answer && answer.status < 500 && answer.status !== 429) taken.push({ sentAt, answeredAt: world.elapsedMs });
       await pause(world.random.delay(RATE_WINDOW_MS / (2 * BURST_LIMIT)));
     }
     if (LOSE_COUNTS.some((fault) => this.plan.faults.has(fault))) return;

@@ -6,6 +6,9 @@ import { callLocal, type LocalCall, type LocalReply } from "./modules/http.ts";
 export type WorkerFaults = {
   /** Typical time of a handler, ms. */
   readonly handlerMs: number;
+  /** Shares of handlers that yield chunks, and that have a result which goes to R2. */
+  readonly streaming: number;
+  readonly large: number;
   /** Its handler fails. */
   readonly fails: number;
   /** It dies while it has a job. */
@@ -25,9 +28,6 @@ export type WorkerObserver = {
   readonly ended: (jobId: string, container: Container, isReported: boolean) => void;
 };
 
-/** How many handlers yield chunks, and how many have a result that goes to R2. */
-const YIELDS = 0.3;
-const LARGE = 0.08;
 const RETRY_MS = 500;
 const PING_MS = 4_000;
 
@@ -70,7 +70,7 @@ class SimulatedWorker {
     const { world, faults, observer, containers } = this.#program;
     const { workerId } = this.#container.spec;
     const { random } = world;
-    const { handlerMs, fails, dies, hangs, repeats, forgets } = faults();
+    const { handlerMs, streaming, large, fails, dies, hangs, repeats, forgets } = faults();
     world.note(this.#container.machine, `begins ${jobId}`);
     observer.began(jobId, this.#container);
     this.#jobs.add(jobId);
@@ -78,12 +78,12 @@ class SimulatedWorker {
     if (random.chance(dies)) return containers.exit(this.#container, 1);
     if (random.chance(hangs)) await new Promise(() => {});
     const mark = random.whole(0, 1e9);
-    const chunkCount = random.chance(YIELDS) ? random.whole(1, 5) : 0;
+    const chunkCount = random.chance(streaming) ? random.whole(1, 5) : 0;
     for (let number = 0; number < chunkCount; number += 1) {
       const chunk = JSON.stringify({ output: { mark, number } });
       await this.#report(this.#path("RUNPOD_WEBHOOK_POST_STREAM").replace("$ID", jobId), chunk);
     }
-    const padding = random.chance(LARGE) ? "x".repeat(300_000) : "";
+    const padding = random.chance(large) ? "x".repeat(300_000) : "";
     const output = { of: input, by: workerId, mark, chunkCount, padding };
     const body = random.chance(fails) ? { error: "The handler failed." } : { output };
     const path = this.#path("RUNPOD_WEBHOOK_POST_OUTPUT").replace("$ID", jobId);
