@@ -160,6 +160,7 @@ test("REST is as documented", async () => {
   for (const action of ["start", "stop", "reset", "restart", "update"])
     await documentedCall("POST", `/v1/pods/p1/${action}`, {});
   await documentedCall("PATCH", "/v1/pods/p1", {});
+  await documentedCall("PUT", "/v1/pods/p1", {});
   await documentedCall("DELETE", "/v1/pods/p1");
   await documentedCall("GET", "/v1/billing/pods?bucketSize=day");
   await documentedCall("GET", "/v1/billing/endpoints?bucketSize=day");

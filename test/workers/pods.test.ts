@@ -282,7 +282,7 @@ describe("changes", () => {
   test("replace the container where it would be another one, and only there", async ({ expect }) => {
     const host = await PodAgent.join(client);
     const { id } = await created();
-    await send("PATCH", `/pods/${id}`, { name: "renamed", locked: true });
+    await send("PUT", `/pods/${id}`, { name: "renamed", locked: true });
     await host.follow();
     expect(host.assignmentOf(id)?.revision).toBe(1);
     expect(await send("POST", `/pods/${id}/stop`)).toMatchObject({

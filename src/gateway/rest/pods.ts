@@ -66,6 +66,21 @@ type Filter = z.output<typeof listSchema>;
 
 type Act = (request: RequestContext, podId: string) => Promise<Pod>;
 
+const update = restRoute({
+  on: "PATCH /pods/{podId}",
+  id: "updatePod",
+  summary: "Change a pod",
+  details: `${UPDATE_DETAILS} The container is replaced where it would be another one.`,
+  body: podUpdateSchema,
+  example: {},
+  answer: podSchema,
+  errors: WRITE,
+  serve: async (request, { params, body }) => {
+    const { record } = await requirePod(request, params.podId);
+    return toRestPod(request, await changePod(request, record.id, patchOf(body, record)));
+  },
+});
+
 function action(name: "start" | "stop" | "reset" | "restart", details: string, act: Act) {
   return restRoute({
     on: `POST /pods/{podId}/${name}`,
@@ -116,23 +131,9 @@ export const podRoutes: readonly Route<RestApi>[] = [
       return shown ?? toRestPod(request, pod);
     },
   }),
-  ...withPost(
-    restRoute({
-      on: "PATCH /pods/{podId}",
-      id: "updatePod",
-      summary: "Change a pod",
-      details: `${UPDATE_DETAILS} The container is replaced where it would be another one.`,
-      body: podUpdateSchema,
-      example: {},
-      answer: podSchema,
-      errors: WRITE,
-      serve: async (request, { params, body }) => {
-        const { record } = await requirePod(request, params.podId);
-        return toRestPod(request, await changePod(request, record.id, patchOf(body, record)));
-      },
-    }),
-    "/update",
-  ),
+  ...withPost(update, "/update"),
+  // Terraform's provider changes pods by this method.
+  { ...update, on: "PUT /pods/{podId}", id: "updatePodByPut", summary: `${update.summary} (the same)` },
   restRoute({
     on: "DELETE /pods/{podId}",
     id: "deletePod",
