@@ -131,7 +131,8 @@ export class Workload {
     for (let count = 0; count < 3 * BURST_LIMIT; count += 1) {
       const sentAt = world.elapsedMs;
       const answer = await client.call("POST", `/v2/${endpointId}/cancel/${UNKNOWN_JOB}`);
-      if (answer && answer.status < 500 && answer.status !== 429) taken.push({ sentAt, answeredAt: world.elapsedMs });
+      if (answer && answer.status < 500 && answer.status !== 429)
+        taken.push({ sentAt, answeredAt: world.elapsedMs });
       await pause(world.random.delay(RATE_WINDOW_MS / (2 * BURST_LIMIT)));
     }
     if (LOSE_COUNTS.some((fault) => this.plan.faults.has(fault))) return;
