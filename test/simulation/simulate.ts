@@ -3,7 +3,13 @@ import { installGlobals } from "./world/globals.ts";
 import { installWebTypes } from "./runtime/web-types.ts";
 import { loadEdge } from "./runtime/edge.ts";
 import { loadAgent } from "./host/host.ts";
-import { currentNetwork, type HistoryOutcome, type ProductionCode, runHistory } from "./history/history.ts";
+import {
+  currentNetwork,
+  logged,
+  type HistoryOutcome,
+  type ProductionCode,
+  runHistory,
+} from "./history/history.ts";
 import type { HistoryPlan } from "./history/plan.ts";
 import { chartOf } from "./report/chart.ts";
 import { Coverage } from "./report/coverage.ts";
@@ -33,7 +39,8 @@ export async function simulate(options: SimulateOptions): Promise<boolean> {
   installWebTypes(currentNetwork);
   // What the code logs of failures that are injected would drown what was found.
   const { log } = console;
-  console.log = console.warn = console.error = () => {};
+  console.log = console.warn = () => {};
+  console.error = logged;
   const code = { edge: await loadEdge(), agent: await loadAgent() };
   return await new Simulation(options, code, log).run();
 }

@@ -39,6 +39,12 @@ const AFTERMATH_MS = 20_000;
 const LOOK_MS = 500;
 
 let current: Network | undefined;
+let running: History | undefined;
+
+/** What production code logs as an error. */
+export function logged(line: unknown): void {
+  running?.logged(String(line));
+}
 
 /** The network of the history that runs. */
 export function currentNetwork(): Network {
@@ -63,7 +69,7 @@ export async function runHistory(
   emptyCaches();
   closeAllServers();
   removeAllDatabases();
-  const history = new History(world, code, plan);
+  const history = (running = new History(world, code, plan));
   try {
     await history.run();
   } catch (error) {
@@ -127,6 +133,10 @@ class History {
     await world.run(world.now + AFTERMATH_MS, () => false, check);
     this.#invariants.checkEnd(isOver());
     await this.#readAll(workloads);
+  }
+
+  logged(line: string): void {
+    this.#invariants.checkLog(line);
   }
 
   failed(error: unknown): void {

@@ -35,6 +35,8 @@ const PLATFORM_FAULTS: readonly Fault[] = [
 /** Tables of an agent's journal with what it does for jobs. */
 const JOURNAL = ["attempt", "report", "chunk"];
 const UNFINISHED_BATCH = new Set(["starting", "cancelling"]);
+const INJECTED =
+  /Network connection lost|D1_ERROR|Unspecified error|object was reset|connection was closed|aborted|terminated/i;
 const OPEN = new Set(["queued", "running"]);
 
 export class Invariants {
@@ -71,6 +73,11 @@ export class Invariants {
   answered(what: string, { status, body }: Answer): void {
     if (status === 500 && !this.#hasPlatformFaults())
       this.violate(`${what} got 500: ${JSON.stringify(body)}`);
+  }
+
+  /** The edge fails for reasons that the simulation has made, and no others. */
+  checkLog(line: string): void {
+    if (line.includes('"request_failed"') && !INJECTED.test(line)) this.violate(`logged: ${line}`);
   }
 
   checkStep(): void {

@@ -102,11 +102,17 @@ export class SimulatedEdge {
     return this.#network.ask({
       what: `${request.method} ${new URL(request.url).pathname}`,
       send: (answer) => {
-        if (this.#world.random.chance(this.#network.faults.repeated)) this.#repeat(request.clone());
+        if (this.#isRepeated(request)) this.#repeat(request.clone());
         this.#requests.add(answer);
         this.#world.on(this.script, () => void this.#serve(request, answer));
       },
     });
+  }
+
+  /** Nothing between repeats the request for a WebSocket: nobody would be at the other end of the second one. */
+  #isRepeated(request: Request): boolean {
+    const isRepeated = this.#world.random.chance(this.#network.faults.repeated);
+    return isRepeated && !request.headers.has("upgrade");
   }
 
   /** The same request once more, whose answer nobody awaits. */

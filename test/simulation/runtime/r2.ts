@@ -57,6 +57,29 @@ export class SimulatedBucket {
     });
   }
 
+  /** An upload of which nothing is there before it is complete. */
+  async createMultipartUpload(key: string): Promise<unknown> {
+    const parts = new Map<number, Uint8Array>();
+    const whole = (): Uint8Array =>
+      Buffer.concat([...parts].toSorted(([one], [other]) => one - other).map(([, bytes]) => bytes));
+    await this.#ask("createMultipartUpload", () => undefined);
+    return {
+      uploadPart: async (number: number, value: Body): Promise<unknown> => {
+        const bytes = new Uint8Array(await new Response(value).arrayBuffer());
+        return await this.#ask("uploadPart", () => {
+          parts.set(number, bytes);
+          return { partNumber: number, etag: "etag" };
+        });
+      },
+      complete: (): Promise<unknown> =>
+        this.#ask(
+          "complete",
+          () => void this.objects.set(key, { bytes: whole(), customMetadata: undefined }),
+        ),
+      abort: (): Promise<unknown> => this.#ask("abort", () => undefined),
+    };
+  }
+
   async delete(keys: string | readonly string[]): Promise<unknown> {
     return this.#ask("delete", () => {
       for (const key of typeof keys === "string" ? [keys] : keys) this.objects.delete(key);

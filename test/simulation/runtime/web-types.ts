@@ -114,6 +114,12 @@ export function installWebTypes(network: () => Network): void {
   const nodeFetch = globalThis.fetch;
   globalThis.fetch = (async (input: string | URL | Request, init?: RequestInit) => {
     if (!place()) return nodeFetch(input, init);
-    return network().fetch(new Request(input, { ...init, duplex: "half" } as RequestInit));
+    const request = new Request(input, { ...init, duplex: "half" } as RequestInit);
+    // What a client knows the length of, it announces.
+    const { body } = init ?? {};
+    const length =
+      typeof body === "string" || body instanceof Uint8Array ? Buffer.byteLength(body) : undefined;
+    if (length !== undefined) request.headers.set("content-length", String(length));
+    return network().fetch(request);
   }) as typeof fetch;
 }
