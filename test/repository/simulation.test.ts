@@ -5,7 +5,7 @@ import { test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** More with SIMULATED_HISTORIES. */
-const HISTORIES = process.env["SIMULATED_HISTORIES"] ?? "60";
+const HISTORIES = process.env["SIMULATED_HISTORIES"] ?? "500";
 
 const run = promisify(execFile);
 

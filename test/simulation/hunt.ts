@@ -9,8 +9,8 @@ const FOUND = /after (\d+) histories/;
 type Range = { readonly from: number; readonly count: number };
 type Verdict = { readonly mutant: Mutant; readonly histories: number | null; readonly violation: string };
 
-/** Prints a line for each; null histories stand for a fault that no history has shown. */
-export async function hunt(mutants: readonly Mutant[], range: Range): Promise<void> {
+/** Prints a line for each; returns whether all were found. */
+export async function hunt(mutants: readonly Mutant[], range: Range): Promise<boolean> {
   const waiting = [...mutants];
   const verdicts: Verdict[] = [];
   const work = async (): Promise<void> => {
@@ -27,6 +27,7 @@ export async function hunt(mutants: readonly Mutant[], range: Range): Promise<vo
   console.log(
     `${found} of ${verdicts.length} planted faults were found within ${range.count} histories each.`,
   );
+  return found === verdicts.length;
 }
 
 async function huntOne(mutant: Mutant, { from, count }: Range): Promise<Verdict> {

@@ -44,8 +44,7 @@ function traceOf({ trace, chart }: { readonly trace: boolean; readonly chart: bo
 const range = { from: Number(values.from), count: Number(values.seeds) };
 if (values.mutants) {
   const { hunt } = await import("./hunt.ts");
-  await hunt(PLANTED, range);
-  await end(0);
+  await end((await hunt(PLANTED, range)) ? 0 : 1);
 }
 installModules(values.mutant === undefined ? undefined : plantedFault(values.mutant));
 const { simulate } = await import("./simulate.ts");

@@ -1,5 +1,6 @@
 /** A client of the public API, which remembers what it was told. */
 import { EDGE_URL } from "../runtime/edge.ts";
+import type { JobCall } from "./linearizability.ts";
 import { Machine, type World } from "../world/world.ts";
 
 export type Answer = { readonly status: number; readonly body: Record<string, unknown> };
@@ -12,6 +13,8 @@ export type KnownJob = {
   readonly hook: string | null;
   /** Nobody can read it from then on, true time in ms of the history; null without a ttl of its own. */
   readonly expiresAt: number | null;
+  /** What clients have asked and heard about it. */
+  readonly calls: JobCall[];
   /** Statuses that were read, in the order of the reads. */
   readonly read: string[];
   output: unknown;

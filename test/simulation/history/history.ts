@@ -133,6 +133,7 @@ class History {
     await world.run(world.now + AFTERMATH_MS, () => false, check);
     this.#invariants.checkEnd(isOver());
     await this.#readAll(workloads);
+    this.#invariants.checkCalls();
   }
 
   logged(line: string): void {
@@ -162,7 +163,15 @@ class History {
     const onPurge = (): void => void (this.#invariants.hasPurged = true);
     const onRetry = (jobId: string): void => this.#invariants.executions.retryRequested(jobId);
     const stranger = this.#stranger;
-    const parts = { world: this.#world, plan: this.#plan, endpointIds: this.#endpointIds, client, stranger };
+    const clients = this.#clients;
+    const parts = {
+      world: this.#world,
+      plan: this.#plan,
+      endpointIds: this.#endpointIds,
+      client,
+      clients,
+      stranger,
+    };
     return new Workload({ ...parts, violate, onPurge, onRetry, hasPurged: () => this.#invariants.hasPurged });
   }
 

@@ -10,6 +10,7 @@ import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
 import { faultsOf, isLowPriority, nameOf } from "./job-rows.ts";
+import { isLinearizable } from "./linearizability.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
@@ -34,6 +35,7 @@ const PLATFORM_FAULTS: readonly Fault[] = [
 ];
 /** Tables of an agent's journal with what it does for jobs. */
 const JOURNAL = ["attempt", "report", "chunk"];
+const CALLS_MAX = 30;
 const UNFINISHED_BATCH = new Set(["starting", "cancelling"]);
 const INJECTED =
   /Network connection lost|D1_ERROR|Unspecified error|object was reset|connection was closed|aborted|terminated/i;
@@ -113,6 +115,15 @@ export class Invariants {
         for (const fault of faultsOf(change)) this.violate(fault);
       }
     }
+  }
+
+  /** What clients heard of each job can have happened one after the other. */
+  checkCalls(): void {
+    if (this.hasPurged) return;
+    for (const { jobs } of this.#parts.clients)
+      for (const { jobId, calls } of jobs)
+        if (calls.length <= CALLS_MAX && !isLinearizable(calls))
+          this.violate(`no order explains the calls about ${jobId}: ${JSON.stringify(calls)}`);
   }
 
   checkEnd(haveClientsEnded: boolean): void {

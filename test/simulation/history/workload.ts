@@ -3,6 +3,7 @@ import type { World } from "../world/world.ts";
 import { Batches } from "./batches.ts";
 import type { Answer, KnownJob, SimulatedClient } from "./client.ts";
 import { RATE_WINDOW_MS } from "../../../src/contract/rate-limits.ts";
+import type { JobCall } from "./linearizability.ts";
 import { Operator } from "./operator.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
@@ -11,6 +12,8 @@ export type WorkloadParts = {
   readonly plan: HistoryPlan;
   readonly endpointIds: readonly string[];
   readonly client: SimulatedClient;
+  /** With whom it shares its jobs. */
+  readonly clients: readonly SimulatedClient[];
   /** Of another account; null where there is none. */
   readonly stranger: SimulatedClient | null;
   /** A client has asked that a job runs again. */
@@ -23,7 +26,6 @@ export type WorkloadParts = {
 };
 
 const RETRYABLE = new Set(["FAILED", "TIMED_OUT"]);
-const FINAL = new Set(["COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"]);
 
 /** Calls of `cancel` that an endpoint takes within a window. */
 const BURST_LIMIT = 100;
@@ -181,9 +183,9 @@ export class Workload {
   }
 
   async read(job: KnownJob): Promise<Answer | undefined> {
-    const { client, world, violate } = this.#parts;
+    const { world, violate } = this.#parts;
     const isExpired = job.expiresAt !== null && world.elapsedMs > job.expiresAt;
-    const answer = await client.call("GET", `/v2/${job.endpointId}/status/${job.jobId}`);
+    const answer = await this.#ask("read", job, "GET", "status");
     if (answer?.status === 200 && isExpired && !job.isRetryRequested)
       violate(`${job.jobId} can be read after it has expired: ${String(answer.body["status"])}`);
     if (answer) this.#learn(job, answer);
@@ -196,20 +198,20 @@ export class Workload {
     const job = this.#any();
     if (!job) return;
     job.isCancelRequested = true;
-    const answer = await this.#parts.client.call("POST", `/v2/${job.endpointId}/cancel/${job.jobId}`);
+    const answer = await this.#ask("cancel", job, "POST", "cancel");
     if (answer) this.#learn(job, answer);
   }
 
   /** Mostly of jobs that can be retried, as far as is known; else one learns of more of them. */
   async retry(): Promise<void> {
-    const { client, world } = this.#parts;
-    const failed = client.jobs.filter(({ read }) => RETRYABLE.has(read.at(-1) ?? ""));
+    const { world } = this.#parts;
+    const failed = this.#jobs().filter(({ read }) => RETRYABLE.has(read.at(-1) ?? ""));
     const job = failed.length > 0 ? world.random.pick(failed) : this.#any();
     if (!job) return;
     if (failed.length === 0) return void (await this.read(job));
     job.isRetryRequested = true;
     this.#parts.onRetry(job.jobId);
-    await this.#parts.client.call("POST", `/v2/${job.endpointId}/retry/${job.jobId}`);
+    await this.#ask("retry", job, "POST", "retry");
   }
 
   async health(): Promise<void> {
@@ -258,9 +260,35 @@ export class Workload {
     return this.#parts.world.random.pick(this.#parts.endpointIds);
   }
 
-  #any(): KnownJob | undefined {
+  #jobs(): KnownJob[] {
+    return this.#parts.clients.flatMap(({ jobs }) => jobs);
+  }
+
+  /** A call about a job, which is noted with what is answered. */
+  async #ask(
+    kind: JobCall["kind"],
+    job: KnownJob,
+    method: string,
+    operation: string,
+  ): Promise<Answer | undefined> {
     const { client, world } = this.#parts;
-    return client.jobs.length === 0 ? undefined : world.random.pick(client.jobs);
+    const call = { kind, sentAt: world.elapsedMs, answer: null as JobCall["answer"] };
+    // A read that nobody hears of says nothing.
+    if (kind !== "read") job.calls.push(call);
+    const answer = await client.call(method, `/v2/${job.endpointId}/${operation}/${job.jobId}`);
+    const isHeard = answer?.status === 200 || (kind === "retry" && answer?.status === 409);
+    if (!isHeard) return answer;
+    call.answer = {
+      at: world.elapsedMs,
+      status: answer.status === 200 ? String(answer.body["status"]) : null,
+    };
+    if (kind === "read") job.calls.push(call);
+    return answer;
+  }
+
+  #any(): KnownJob | undefined {
+    const jobs = this.#jobs();
+    return jobs.length === 0 ? undefined : this.#parts.world.random.pick(jobs);
   }
 
   #know({ endpointId, jobId, input, hook, expiresAt }: NewJob): KnownJob {
@@ -273,6 +301,7 @@ export class Workload {
       input,
       hook,
       expiresAt,
+      calls: [],
       read: [],
       output: undefined,
       isCancelRequested: false,
@@ -283,16 +312,11 @@ export class Workload {
     return job;
   }
 
-  /** Compares what was read with what was read before. */
   #learn(job: KnownJob, { status, body }: Answer): void {
     if (status !== 200) return;
     const { violate } = this.#parts;
     const next = String(body["status"]);
-    const last = job.read.at(-1);
     job.read.push(next);
-    const wasFinal = last !== undefined && FINAL.has(last);
-    const mayChange = job.isRetryRequested && (last === "FAILED" || last === "TIMED_OUT");
-    if (wasFinal && next !== last && !mayChange) violate(`${job.jobId} went from ${last} to ${next}`);
     const isCancellable = job.isCancelRequested || this.#parts.hasPurged();
     if (next === "CANCELLED" && !isCancellable) violate(`${job.jobId} was cancelled by nobody`);
     if (next === "COMPLETED" && "output" in body) this.#learnOutput(job, body["output"]);
