@@ -4,7 +4,8 @@
  *
  * V1  Sent messages are kept until the other side has consumed them, and sent again on a new connection from the first
  *     that it has not received.
- * V2  A side sends at most TUNNEL_WINDOW_BYTES beyond what was consumed; both keep no more than that.
+ * V2  A side sends at most TUNNEL_WINDOW_BYTES beyond what was consumed; both keep no more than that. A message is
+ *     consumed when those before it are, in whatever order they are taken.
  */
 import {
   transportSchema,
@@ -18,6 +19,8 @@ export type TunnelMessage = string | Uint8Array;
 
 /** One connection. */
 export type Carrier = { send(message: TunnelMessage): void };
+
+type Arrived = { readonly bytes: number; isConsumed: boolean };
 
 export type TunnelChannelOptions = {
   /** A counted message; `consumed` is to be called once when it takes up no memory any longer. */
@@ -45,7 +48,8 @@ export class TunnelChannel {
   #kept: { readonly message: TunnelMessage; readonly bytes: number }[] = [];
   #base = 0;
   #unconsumedBytes = 0;
-  // Inwards.
+  // Inwards: messages that count, from the first on that is not consumed.
+  readonly #arrived: Arrived[] = [];
   #received = 0;
   #receivedBytes = 0;
   #consumed = 0;
@@ -99,10 +103,11 @@ export class TunnelChannel {
     if (this.#receivedBytes + bytes > TUNNEL_WINDOW_BYTES) return "More was sent than the window has.";
     this.#received += 1;
     this.#receivedBytes += bytes;
-    let isConsumed = false;
+    const arrived = { bytes, isConsumed: false };
+    this.#arrived.push(arrived);
     this.#options.onMessage(message, () => {
-      if (!isConsumed) this.#consume(bytes);
-      isConsumed = true;
+      arrived.isConsumed = true;
+      this.#release();
     });
     return undefined;
   }
@@ -128,11 +133,17 @@ export class TunnelChannel {
     return undefined;
   }
 
-  /** Messages are consumed in their order. */
-  #consume(bytes: number): void {
-    this.#consumed += 1;
-    this.#receivedBytes -= bytes;
-    this.#unackedBytes += bytes;
+  /**
+   * The other side is told how many messages are consumed, so one counts when all before it are: output and errors of
+   * a command are taken at a pace of their own.
+   */
+  #release(): void {
+    for (let first = this.#arrived[0]; first?.isConsumed; first = this.#arrived[0]) {
+      this.#arrived.shift();
+      this.#consumed += 1;
+      this.#receivedBytes -= first.bytes;
+      this.#unackedBytes += first.bytes;
+    }
     if (this.#unackedBytes >= ACK_BYTES) this.#ack();
   }
 
