@@ -80,7 +80,10 @@ describe("a request for a port of a pod", () => {
     const { podId, link } = await runningPod();
     for (const [authorization, passed] of [
       ["token secret-of-a-notebook", "token secret-of-a-notebook"],
+      ["Basic bm90ZTpib29r", "Basic bm90ZTpib29r"],
       [`Bearer ${send.key}`, undefined],
+      [`Basic ${btoa(`user:${send.key}`)}`, undefined],
+      [`Bearer ${env.ROOT_API_KEY}`, undefined],
     ] as const) {
       const asked = ask(`http://${podId}-8888.proxy.localhost/`, { headers: { authorization } });
       const { stream, head } = await link.open();

@@ -55,19 +55,19 @@ export type RequestOrigin = {
   readonly requestId: string;
   /** The IP address of the client; null when it is unknown. */
   readonly client: string | null;
-  /** Pods check credentials themselves: those that are not of this service pass. */
-  readonly isForPod?: boolean;
+  /** Pods check credentials themselves: those that are not of this service pass, such as its root key. */
+  readonly forPod?: { readonly rootKey: string | undefined };
 };
 
 export function requestHead(
   request: Pick<Request, "method" | "url" | "headers">,
   place: Place,
-  { requestId, client, isForPod = false }: RequestOrigin,
+  { requestId, client, forPod }: RequestOrigin,
 ): RequestHead {
   const { method, headers } = request;
   const kind = isUpgrade(request) ? "websocket" : "http";
   const passing = endToEndHeaders([...headers])
-    .filter(([name, value]) => name !== "authorization" || (isForPod && !bearsOwnKey(value)))
+    .filter(([name, value]) => name !== "authorization" || (forPod && !bearsOwnKey(value, forPod.rootKey)))
     .filter(([name]) => !isOwn(name) && !(kind === "websocket" && HANDSHAKE.has(name))) // H1
     .map(([name, value]): [string, string] => [name, toByteString(value)]);
   if (!headers.has("X-Request-Id")) passing.push(["x-request-id", requestId]);
@@ -75,8 +75,18 @@ export function requestHead(
 }
 
 /** A key of this service never reaches a pod, which may belong to somebody else. */
-function bearsOwnKey(authorization: string): boolean {
-  return authorization.split(/[\s,]+/).some((part) => mayBeIssued(part));
+function bearsOwnKey(authorization: string, rootKey: string | undefined): boolean {
+  const parts = authorization.split(/[\s,]+/);
+  return [...parts, ...parts.flatMap(readBasic)].some((part) => mayBeIssued(part) || part === rootKey);
+}
+
+/** User and password of a part that has them in base64. */
+function readBasic(part: string): readonly string[] {
+  try {
+    return atob(part).split(":");
+  } catch {
+    return [];
+  }
 }
 
 /** CGI and WSGI do not distinguish `_` and `-` in names of headers. */

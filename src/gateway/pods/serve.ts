@@ -34,7 +34,8 @@ export async function servePod(
   };
   request.signal.addEventListener("abort", () => abort("aborted"));
   const client = clientAddress(env, request);
-  const head = encodeHead(requestHead(request, place, { requestId: call.requestId, client, isForPod: true }));
+  const forPod = { rootKey: env.ROOT_API_KEY };
+  const head = encodeHead(requestHead(request, place, { requestId: call.requestId, client, forPod }));
   const ask = async () => {
     if (isUpgrade(request)) return await requestUpgrade(podObject(env, pod.podId), call, head);
     const body = await requestBody(request);
