@@ -232,6 +232,8 @@ class History {
       client.run(this.#world, async () => {
         for (const job of client.jobs) {
           const answer = await workloads[index]?.read(job);
+          if (!answer || answer.status >= 500)
+            this.#invariants.violate(`${job.jobId} cannot be read at the end: ${answer?.status}`);
           if (answer?.status === 200) await workloads[index]?.checkStream(job);
         }
         await workloads[index]?.batches.check();

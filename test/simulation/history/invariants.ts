@@ -4,6 +4,7 @@ import type { SimulatedHost } from "../host/host.ts";
 import { rowsIn } from "../host/modules/sqlite.ts";
 import type { Network } from "../runtime/network.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
+import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
 import type { Answer, SimulatedClient } from "./client.ts";
 import type { HookReceiver } from "./hooks.ts";
@@ -35,6 +36,15 @@ const PLATFORM_FAULTS: readonly Fault[] = [
 ];
 /** Tables of an agent's journal with what it does for jobs. */
 const JOURNAL = ["attempt", "report", "chunk"];
+/** With these a job may be lost on a host before its worker has it. */
+const LOSE_JOBS: readonly Fault[] = [
+  "agentPartitioned",
+  "containerDies",
+  "daemonBroken",
+  "diskFull",
+  "powerLost",
+  "workerDies",
+];
 const CALLS_MAX = 30;
 const UNFINISHED_BATCH = new Set(["starting", "cancelling"]);
 const INJECTED =
@@ -113,6 +123,7 @@ export class Invariants {
         const name = nameOf(change);
         this.changes.set(name, (this.changes.get(name) ?? 0) + 1);
         for (const fault of faultsOf(change)) this.violate(fault);
+        this.#checkRescue(change);
       }
     }
   }
@@ -158,6 +169,13 @@ export class Invariants {
     return [...this.#parts.edge.endpoints.objects.values()]
       .flatMap(({ storage }) => storage.rowsOf("job"))
       .filter(({ seq, state }) => OPEN.has(String(state)) && !(state === "queued" && isLowPriority(seq)));
+  }
+
+  /** A job that never reached its worker is not lost with it: it is given out again as if it never was. */
+  #checkRescue({ seq, rescued, trace }: JobChange): void {
+    if (rescued <= 0 || LOSE_JOBS.some((fault) => this.#parts.plan.faults.has(fault))) return;
+    if (!trace?.includes('"handler_started"'))
+      this.violate(`job ${seq} was lost, and no worker had it: ${trace}`);
   }
 
   /** What has not ended or come yet, and what agents still keep of what has ended. */

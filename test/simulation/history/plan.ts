@@ -78,7 +78,7 @@ const RATES: Record<Fault, readonly number[]> = {
   daemonBroken: [1, 2],
   callsLost: [0.01, 0.1],
   answersLost: [0.01, 0.1],
-  slowNetwork: [0.01, 0.05],
+  slowNetwork: [0.02, 0.2],
   requestsRepeated: [0.02, 0.2],
   bodiesTorn: [0.01, 0.1],
   d1Fails: [0.01, 0.1],
@@ -127,7 +127,7 @@ export function planHistory(random: Random): HistoryPlan {
     isManaged: random.chance(0.3),
     hasPolicies: random.chance(0.3),
     isRetrying: random.chance(0.3),
-    isBursting: random.chance(0.03),
+    isBursting: random.chance(0.08),
     hasStranger: random.chance(0.2),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };

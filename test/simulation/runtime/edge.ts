@@ -12,6 +12,9 @@ const ROOT = join(import.meta.dirname, "../../..");
 export const ROOT_KEY = "root-key-of-the-simulation-with-40-chars";
 export const EDGE_URL = "https://edge.test";
 
+/** Time after which a repeated request comes again, typically. */
+const REPEATED_MS = 300;
+
 export type EdgeCode = {
   readonly default: {
     fetch(request: Request, env: unknown, context: unknown): Promise<Response>;
@@ -121,7 +124,7 @@ export class SimulatedEdge {
     this.#requests.add(nobody);
     this.#world.schedule(
       this.script,
-      this.#network.delay(),
+      this.#world.random.delay(REPEATED_MS),
       `${request.method} again`,
       () => void this.#serve(request, nobody),
     );

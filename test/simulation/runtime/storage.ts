@@ -24,6 +24,9 @@ export type JobChange = {
   /** How many were added. */
   readonly attempts: number;
   readonly rescues: number;
+  /** How many rescues were added. */
+  readonly rescued: number;
+  readonly trace: string | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
   readonly expiresAt: number;
@@ -33,17 +36,18 @@ export type JobChange = {
 };
 
 const CHANGES = "job_change";
-const OF_ROW = `new.rescues, new.started_at, new.finished_at, new.expires_at, new.execution_timeout_ms, new.worker_id,
+const OF_ROW = `new.rescues, new.trace, new.started_at, new.finished_at, new.expires_at, new.execution_timeout_ms, new.worker_id,
   new.output`;
 const WATCH_CHANGES = `
   CREATE TEMP TABLE ${CHANGES} (
-    seq, before, after, attempts, rescues, startedAt, finishedAt, expiresAt, executionTimeoutMs, workerId, output
+    seq, before, after, attempts, rescued, rescues, trace, startedAt, finishedAt, expiresAt, executionTimeoutMs, workerId, output
   );
   CREATE TEMP TRIGGER job_comes AFTER INSERT ON job BEGIN
-    INSERT INTO ${CHANGES} VALUES (new.seq, NULL, new.state, new.attempt, ${OF_ROW});
+    INSERT INTO ${CHANGES} VALUES (new.seq, NULL, new.state, new.attempt, 0, ${OF_ROW});
   END;
   CREATE TEMP TRIGGER job_changes AFTER UPDATE ON job BEGIN
-    INSERT INTO ${CHANGES} VALUES (new.seq, old.state, new.state, new.attempt - old.attempt, ${OF_ROW});
+    INSERT INTO ${CHANGES} VALUES (new.seq, old.state, new.state, new.attempt - old.attempt,
+      new.rescues - old.rescues, ${OF_ROW});
   END;`;
 
 export class ObjectStorage {
