@@ -1,5 +1,5 @@
 /** A command that runs in a container, at the end of a tunnel. */
-import { Failure } from "../../src/std/failure.ts";
+import { EXIT_CANNOT_RUN, EXIT_FAILURE, Failure } from "../../src/std/failure.ts";
 import { parseJson } from "../../src/std/json.ts";
 import type { TunnelMessage } from "../../src/tunnel/tunnel-channel.ts";
 import {
@@ -37,6 +37,8 @@ export class RemoteCommand {
   #reject: (error: unknown) => void = () => {};
   #tunnel: ClientTunnel | undefined;
   #drained: (() => void)[] = [];
+
+  #hasStarted = false;
 
   private constructor(options: RemoteCommandOptions) {
     this.#options = options;
@@ -113,9 +115,13 @@ export class RemoteCommand {
   }
 
   #hear(message: AgentMessage): void {
+    if (message.type === "started") {
+      this.#hasStarted = true;
+      return;
+    }
+    if (message.type === "end") return;
     if (message.type === "exit") this.#resolve(message.code);
-    else if (message.type === "error") this.#fail(new Failure(message.message));
-    else return;
+    else this.#fail(new Failure(message.message, [], this.#hasStarted ? EXIT_FAILURE : EXIT_CANNOT_RUN));
     this.close();
   }
 

@@ -1,6 +1,8 @@
 /** How the programs on a user's computer and on a host end: the exit codes, and the error that carries one. */
 export const EXIT_FAILURE = 1;
 export const EXIT_USAGE = 2;
+/** As of shells: there is such a command or not, and it cannot be run. */
+export const EXIT_CANNOT_RUN = 126;
 /** A restart would not help: the supervisor of the agent must not restart it. */
 export const EXIT_FATAL = 78;
 export const EXIT_INTERRUPTED = 130;

@@ -157,8 +157,16 @@ describe.each(places)("a user's way into a $runtime", (place) => {
 
     test("says that there is no such program", async ({ expect }) => {
       const { stderr, exitCode } = await edgerun(`exec -n ${podId} -- no-such-program`);
-      expect([stderr, exitCode]).toEqual([expect.stringContaining("no-such-program"), expect.any(Number)]);
-      expect(exitCode).not.toBe(0);
+      expect([stderr, exitCode]).toEqual([expect.stringContaining("no-such-program"), 126]);
+    });
+
+    test("keeps errors apart from a long output that is read slowly", async ({ expect }) => {
+      const script = `for (let n = 0; n < 300; n += 1) { process.stdout.write(Buffer.alloc(100_000)); process.stderr.write("x"); }`;
+      const slow = `node -e 'let n = 0; const read = async () => { for await (const c of process.stdin) { n += c.length; await new Promise((r) => setTimeout(r, 2)); } console.log(n); }; read()'`;
+      const { stdout, exitCode } = await fixture.run(
+        `set -o pipefail; edgerun exec -n ${workerId} -- node -e '${script}' 2> errors | ${slow} && wc -c < errors`,
+      );
+      expect([exitCode, stdout.split("\n")]).toEqual([0, ["30000000", "300"]]);
     });
 
     /** A command that says "ready", and does this when a signal comes. */
@@ -291,6 +299,17 @@ describe.each(places)("a user's way into a $runtime", (place) => {
       const listed = (name: string) => fixture.run(`cd ${name} && find . -printf '%P %y %m %l\\n' | sort`);
       expect((await listed("fetched")).stdout).toBe((await listed("tree")).stdout);
       expect((await fixture.run("diff -r tree fetched")).exitCode).toBe(0);
+    });
+
+    test("replaces nothing but files, and follows a link to one", async ({ expect }) => {
+      await fixture.write("kept.txt", "old\n");
+      const made = `mkfifo pipe && ln -s kept.txt link && edgerun exec -n ${podId} -- sh -c 'echo new > new.txt'`;
+      expect((await fixture.run(made)).exitCode).toBe(0);
+      expect((await edgerun(`cp ${podId}:new.txt pipe`)).exitCode).toBe(1);
+      expect((await edgerun(`cp kept.txt ${podId}:/dev/null`)).exitCode).toBe(1);
+      expect((await edgerun(`cp ${podId}:new.txt link`)).exitCode).toBe(0);
+      const { stdout } = await fixture.run("cat kept.txt; stat -c %F pipe link");
+      expect(stdout.split("\n")).toEqual(["new", "fifo", "symbolic link"]);
     });
 
     test("says which file is not there", async ({ expect }) => {

@@ -127,9 +127,11 @@ describe("a request for a port of a pod", () => {
   test("is 502 when nothing listens there, and the next one gets through", async ({ expect }) => {
     const { podId, link } = await runningPod();
     const address = `http://${podId}-3000.proxy.localhost/`;
-    const asked = rejection(address);
+    const asked = ask(address);
     link.reset((await link.open()).stream, "worker_failed");
-    expect(await asked).toEqual([502, "worker_failed"]);
+    const refused = await asked;
+    expect([refused.status, refused.headers.get("X-Runpod-Worker-Id")]).toEqual([502, null]);
+    expect(await refused.json()).toMatchObject({ code: "worker_failed" });
     const again = ask(address);
     link.answer((await link.open()).stream, "up");
     expect(await (await again).text()).toBe("up");

@@ -1,5 +1,5 @@
 /** `edgerun cp`: copies files and directories to and from pods and workers. */
-import { stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import prettyBytes from "pretty-bytes";
@@ -70,6 +70,8 @@ async function upload(shell: ContainerShell, { local, remote }: FilePaths, rate:
     throw new Failure(`${local} does not exist.`);
   });
   const [found] = await lookAt(shell, [remote]);
+  if (found?.kind === "other")
+    throw new Failure(`${remote} is neither a file nor a directory in the container.`);
   if (found?.kind !== "directory" && remote.endsWith("/") && !source.isDirectory())
     throw new Failure(`${remote} is no directory in the container.`);
   const target = found?.kind === "directory" ? `${remote}/${basename(local)}` : remote;
@@ -86,13 +88,19 @@ async function download(
   const [found] = await lookAt(shell, [remote]);
   if (found === undefined || found.kind === "none")
     throw new Failure(`${remote} does not exist in the container.`);
-  const isDirectory = (await stat(local).catch(() => null))?.isDirectory() === true;
+  const existing = await stat(local).catch(() => null);
+  const isDirectory = existing?.isDirectory() === true;
+  if (existing && !isDirectory && !existing.isFile())
+    throw new Failure(`${local} is neither a file nor a directory.`, [
+      `To write into it: edgerun exec ${shell.containerId} -- cat '${remote}' > ${local}`,
+    ]);
   if (!isDirectory && local.endsWith("/") && found.kind !== "directory")
     throw new Failure(`${local} is no directory.`);
   const name = basename(remote);
   if (isDirectory && (name === ".." || name === ""))
     throw new Failure(`${remote} has no name to be copied under.`, [`Name one: ${join(local, "copy")}`]);
-  const target = isDirectory ? join(local, name) : local;
+  const file = existing?.isFile() ? await realpath(local) : local; // a link stays one
+  const target = isDirectory ? join(local, name) : file;
   if (found.kind === "directory") return await downloadDirectory(shell, { local: target, remote }, rate.show);
   await downloadFile(shell, { local: target, remote }, rate.show);
   return [];

@@ -93,7 +93,13 @@ function errorOf(reply: Extract<NoWorker, { kind: "overloaded" }> | ForwardFailu
       { retryAfterSeconds: 1 },
     );
   }
-  return reply.reason === "timeout" ? tooSlow() : errorOfFailure(reply);
+  if (reply.reason === "timeout") return tooSlow();
+  // A pod is no worker that a client could name.
+  return errorOfFailure({
+    ...reply,
+    workerId: null,
+    detail: reply.detail.replace(/^The worker\b/, "The pod"),
+  });
 }
 
 function tooSlow(): ServiceError {

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { CLUSTER_TYPES } from "../../contract/pod.ts";
 import { CLUSTER_PODS_MAX } from "../../contract/limits.ts";
-import { ServiceError } from "../../contract/errors.ts";
+import { hasErrorCode, ServiceError } from "../../contract/errors.ts";
 import {
   deleteCluster as deleteRow,
   findCluster,
@@ -85,9 +85,19 @@ export async function createCluster(context: RequestContext, creation: ClusterCr
     }
   } catch (error) {
     await endAll(context, record, pods);
-    throw error;
+    throw pods.length > 0 && hasErrorCode(error, "no_capacity")
+      ? beside(pods.length, podCount, error)
+      : error;
   }
   return { record, pods };
+}
+
+/** The reason counts the places that the pods before it had. */
+function beside(placed: number, podCount: number, { message }: ServiceError): ServiceError {
+  return new ServiceError(
+    "no_capacity",
+    `${message} (${placed} of ${podCount} pods have a place; the reason is that of the next one beside them)`,
+  );
 }
 
 /** The first pod decides on the data center. */
