@@ -30,6 +30,11 @@ export function mayBeIssued(credential: string): boolean {
   return checksum === undefined || checksum === checksumOf(issued);
 }
 
+/** Whether a string begins as credentials of this service do: keys of pods and endpoints end with more than these. */
+export function resemblesCredential(text: string): boolean {
+  return /^er[a-z]?_[0-9a-f]{32}/.test(text);
+}
+
 /** CRC-32 in hex, as of gzip. It distinguishes keys from typing errors and invented strings; it is no protection. */
 function checksumOf(value: string): string {
   let sum = ~0;

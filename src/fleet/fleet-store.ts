@@ -41,7 +41,7 @@ export type WorkerRecord = {
   /** Since when it is on standby; null for one that runs. */
   readonly standbyAt: number | null;
   readonly revivals: number;
-  /** When it last ran again after standby, or after its host was away. */
+  /** When it last ran again after standby, or after its host was away; of a pod also when its container first ran. */
   readonly revivedAt: number | null;
   readonly imageDigest: string | null;
   /** As last reported by its agent; not stored. */

@@ -75,12 +75,13 @@ export class WorkerUsage {
     return this.#store.workersOf(endpointId).some(({ standbyAt }) => standbyAt === null);
   }
 
-  /** Undefined for a worker whose host is unknown or away, and for one on standby. */
+  /** Undefined for a worker whose host is unknown or away, for one on standby, and for a pod that never ran. */
   #lifetimeOf(worker: WorkerRecord, now: number): WorkerLifetime | undefined {
     const { endpointId, hostId, createdAt, revivedAt, gpuIndexes, size } = worker;
     const from = revivedAt ?? createdAt;
     const host = this.#store.hosts.get(hostId);
     if (!host || host.awaySince !== null || worker.standbyAt !== null) return undefined;
+    if (worker.isPod && !worker.start?.containerStartedAt) return undefined;
     const taken = host.inventory.gpus.filter(({ index }) => gpuIndexes.includes(index));
     const byModel = Map.groupBy(taken, ({ name }) => name);
     const gpus: UsedGpus[] = [...byModel].map(([model, group]) => ({

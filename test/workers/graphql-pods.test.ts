@@ -476,6 +476,8 @@ describe("pods", () => {
       ['[{ volumeId: "g", volumeType: OBJECT_STORE_VOLUME }]', ["volumeMounts[0].volumeType"]],
       [`[{ ${mount} }], networkVolumeId: "other"`, ["volumeMounts"]],
       [`[{ ${mount}, mountPath: "relative" }]`, ["volumeMountPath"]],
+      [`[{ ${mount}, mountPath: "/proc" }]`, ["volumeMountPath"]],
+      [`[{ ${mount}, mountPath: "/dev/shm" }]`, ["volumeMountPath"]],
     ];
     for (const [mounts, issue] of refused) {
       const answer = await send("deployCpuPod", `imageName: "a:1", volumeMounts: ${mounts}`);

@@ -44,6 +44,8 @@ export function inventoryOf(gpuCount: number, more: Partial<Inventory> = {}): In
 }
 
 /** Pods of one account in a Fleet of their own. */
+const STARTED = { pullStartedAt: null, pullEndedAt: null, containerStartedAt: 1, readyAt: 1 };
+
 export class PodFleet {
   readonly object = env.FLEET.getByName(crypto.randomUUID());
 
@@ -101,6 +103,9 @@ export class PodHost {
     this.inventory = inventory;
   }
 
+  /** Its containers come up. */
+  startsContainers = true;
+
   /** Says what runs, hears what shall run, does it and says so. */
   async sync(): Promise<void> {
     await this.#call();
@@ -120,7 +125,7 @@ export class PodHost {
         endpointId: workerId,
         revision,
         state: "ready" as const,
-        start: null,
+        start: this.startsContainers ? STARTED : null,
         container: { ports: this.ports.get(workerId) ?? [], cpuPercent: 50 },
       })),
       appliedRevision: this.#revision,

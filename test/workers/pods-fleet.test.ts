@@ -150,9 +150,10 @@ describe("a pod", () => {
 
 test("a pod counts in the usage of its account under its id and name", async ({ expect }) => {
   const fleet = new PodFleet();
-  await fleet.host("h");
+  const host = await fleet.host("h");
   const since = Date.now() - (Date.now() % 3_600_000);
   await fleet.create("p", { name: "notebook", gpuCount: 2 });
+  await host.sync();
   passTime(1_000);
   const hours = await fleet.object.usage({ since, until: since + 3_600_000, storedUntil: since });
   expect(hours).toMatchObject([
@@ -172,6 +173,7 @@ test("a pod that is restarted has a new container, and its usage goes on", async
   const view = await fleet.view("p");
   expect(view).toMatchObject({ changedAt: since, worker: { state: "starting", createdAt: since + 1_000 } });
   expect(view?.worker).toMatchObject({ start: null, imageDigest: null });
+  await host.sync();
   passTime(2_000);
   const hours = await fleet.object.usage({ since, until: since + 3_600_000, storedUntil: since });
   expect(hours.map(({ workerMs }) => workerMs)).toEqual([3_000]);
@@ -187,6 +189,7 @@ test("a pod on a host that is away uses nothing", async ({ expect }) => {
     const hours = await fleet.object.usage({ since, until: since + 3_600_000, storedUntil: since });
     return hours.map(({ workerMs }) => workerMs);
   };
+  await host.sync();
   passTime(1_000);
   await host.sync();
   passTime(600_000);
@@ -195,6 +198,22 @@ test("a pod on a host that is away uses nothing", async ({ expect }) => {
   await host.sync();
   passTime(2_000);
   expect(await used()).toEqual([3_000]);
+});
+
+test("a pod whose container never came up uses nothing", async ({ expect }) => {
+  const fleet = new PodFleet();
+  const since = Math.ceil(Date.now() / 3_600_000) * 3_600_000;
+  vi.setSystemTime(since);
+  const host = await fleet.host("h");
+  host.startsContainers = false;
+  await fleet.create("p");
+  await host.sync();
+  passTime(1_000);
+  const used = () => fleet.object.usage({ since, until: since + 3_600_000, storedUntil: since });
+  expect(await used()).toEqual([]);
+  await fleet.change("p", { kind: "terminate" });
+  await host.sync();
+  expect(await used()).toEqual([]);
 });
 
 describe("an edit", () => {

@@ -250,7 +250,8 @@ export class HostRegistry {
     const isSame = worker.state === state && worker.detail === detail && worker.start === start;
     const isStored = isSame && worker.imageDigest === imageDigest;
     if (isStored && worker.failing === failing) return;
-    const reported = { ...worker, state, detail, start, imageDigest, failing };
+    const revivedAt = isFirstRun(worker, start) ? now : worker.revivedAt;
+    const reported = { ...worker, state, detail, start, revivedAt, imageDigest, failing };
     if (isStored) store.rememberWorker(reported);
     else store.saveWorker(reported);
     if (worker.failing !== failing) this.#review(worker);
@@ -304,4 +305,9 @@ function isSame(a: HostRecord, b: HostRecord): boolean {
 /** Free disk changes all the time and does not justify a row write. */
 function sameInventory(a: Inventory, b: Inventory): boolean {
   return JSON.stringify({ ...a, diskFreeMb: 0 }) === JSON.stringify({ ...b, diskFreeMb: 0 });
+}
+
+/** From then on a pod is charged. */
+function isFirstRun({ isPod, start: before }: WorkerRecord, start: WorkerRecord["start"]): boolean {
+  return isPod && !before?.containerStartedAt && Boolean(start?.containerStartedAt);
 }

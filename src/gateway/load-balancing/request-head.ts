@@ -5,7 +5,7 @@
  * H2  Headers about the client and the URL that it called hold what the edge has seen, whatever the client sent.
  * H3  All other headers pass unchanged.
  */
-import { mayBeIssued } from "../../auth/credential.ts";
+import { resemblesCredential } from "../../auth/credential.ts";
 import type { RequestHead } from "../../link/link-messages.ts";
 import type { Place } from "./endpoint-url.ts";
 import { AFFINITY_HEADER, endToEndHeaders, toByteString } from "./headers.ts";
@@ -77,7 +77,9 @@ export function requestHead(
 /** A key of this service never reaches a pod, which may belong to somebody else. */
 function bearsOwnKey(authorization: string, rootKey: string | undefined): boolean {
   const parts = authorization.split(/[\s,]+/);
-  return [...parts, ...parts.flatMap(readBasic)].some((part) => mayBeIssued(part) || part === rootKey);
+  return [...parts, ...parts.flatMap(readBasic)].some(
+    (part) => resemblesCredential(part) || part === rootKey,
+  );
 }
 
 /** User and password of a part that has them in base64. */
