@@ -185,7 +185,7 @@ describe.each(places)("a user's way into a $runtime", (place) => {
 
     test.for(["SIGTERM", "SIGHUP"] as const)("passes %s on", async (signal, { expect }) => {
       await using running = await trapping(signal, `: > got-${signal}`);
-      // 130 where the command takes longer than whoever sent the signal should wait.
+      // 130 where the command takes longer than the one who sent the signal should wait.
       expect([7, 130]).toContain(await running.end(signal));
       const got = async () => (await edgerun(`exec -n ${podId} -- ls got-${signal}`)).exitCode === 0;
       await until(got, "the command got the signal");

@@ -73,14 +73,18 @@ export function portsOf({ ports }: Pick<Row, "ports">) {
   });
 }
 
-/** The root itself cannot be a volume, however it is written, and a colon would end the path. */
-const MOUNT_PATH = /^(?!.*\/\.\.?(?:\/|$))(?:\/[^/:\0][^:\0]*)?$/s;
+/** The root itself cannot be a volume, and a colon would end the path. */
+const MOUNT_PATH = /^(?:\/[^/:\0][^:\0]*)?$/;
 /** The runtime mounts its own there, without which nothing runs. */
 const OF_RUNTIME = /^\/(?:proc|sys|dev)(?:\/|$)/;
 const mountPathSchema = z
   .string()
   .max(1_000)
-  .regex(MOUNT_PATH, "must be an absolute path below /, such as /workspace, without . and ..")
+  .regex(MOUNT_PATH, "must be an absolute path below /, such as /workspace")
+  .refine(
+    (path) => path.split("/").every((name) => name !== "." && name !== ".."),
+    "must have neither . nor .. in it",
+  )
   .refine(
     (path) => !OF_RUNTIME.test(path),
     "must not be in /proc, /sys or /dev, which the container needs itself",

@@ -5,7 +5,7 @@ type KnownBatch = { readonly path: string; readonly inputs: readonly unknown[]; 
 type RequestView = { readonly status: string; readonly output?: { readonly of: unknown } };
 
 const FINAL = new Set(["COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"]);
-const TRIES = 8;
+const CALLS_MAX = 8;
 
 export class Batches {
   readonly #client: SimulatedClient;
@@ -26,7 +26,7 @@ export class Batches {
     if (made?.status !== 200 || typeof id !== "string") return;
     const path = `/v2/${endpointId}/batch/${id}`;
     // A draft that is started twice is started.
-    for (let tries = 0; tries < TRIES; tries += 1) {
+    for (let tries = 0; tries < CALLS_MAX; tries += 1) {
       const answer = await this.#client.call("POST", `${path}/finalize`);
       if (answer?.status !== 200) continue;
       this.#known.push({ path, inputs, isCancelled: false });

@@ -67,7 +67,7 @@ export class Faults {
       d1Fails: rate("d1Fails"),
       r2Fails: rate("r2Fails"),
     };
-    this.#parts.edge.clockSkewMs = rate("clocksDiffer");
+    this.#parts.edge.clockSkewMs = rate("clockSkew");
     for (const [fault, perMinute] of plan.faults) {
       const act = this.#acts[fault];
       if (act) this.#repeat(fault, MINUTE_MS / perMinute, act);

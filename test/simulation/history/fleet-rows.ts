@@ -82,8 +82,8 @@ export class FleetRows {
     const isReachable = this.#isCallHeard && isUp && !network.cut.has(machine) && !containers.isBroken;
     for (const [workerId, container] of containers.all) {
       // The workers of a host that was lost end their jobs, though Fleet has given their places away.
-      const isWanted = this.#known.has(workerId) || this.#parts.executions.isBusy(container);
-      if (!isReachable || isWanted) {
+      const isAllowed = this.#known.has(workerId) || this.#parts.executions.isBusy(container);
+      if (!isReachable || isAllowed) {
         this.#unknownSince.delete(workerId);
         continue;
       }

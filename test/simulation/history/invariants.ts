@@ -10,7 +10,7 @@ import type { Answer, SimulatedClient } from "./client.ts";
 import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
-import { faultsOf, isLowPriority, nameOf } from "./job-rows.ts";
+import { violationsOf, isLowPriority, nameOf } from "./job-rows.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
@@ -122,7 +122,7 @@ export class Invariants {
       for (const change of storage.takeChanges()) {
         const name = nameOf(change);
         this.changes.set(name, (this.changes.get(name) ?? 0) + 1);
-        for (const fault of faultsOf(change)) this.violate(fault);
+        for (const fault of violationsOf(change)) this.violate(fault);
         this.#checkRescue(change);
       }
     }

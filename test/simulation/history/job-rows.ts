@@ -46,7 +46,7 @@ export function nameOf({ before, after, attempts }: JobChange): string {
 }
 
 /** What is wrong with a job after a change. */
-export function faultsOf(change: JobChange): readonly string[] {
+export function violationsOf(change: JobChange): readonly string[] {
   const { seq, after, rescues, startedAt, finishedAt, expiresAt, executionTimeoutMs } = change;
   const faults: string[] = [];
   const name = nameOf(change);
@@ -60,11 +60,11 @@ export function faultsOf(change: JobChange): readonly string[] {
     if (ranMs > executionTimeoutMs + TIMEOUT_SLACK_MS)
       faults.push(`job ${seq} ran for ${ranMs} ms of ${executionTimeoutMs}`);
   }
-  return [...faults, ...faultsOfResult(change)];
+  return [...faults, ...violationsOfResult(change)];
 }
 
 /** The result is that of the worker which has the attempt. */
-function faultsOfResult({ seq, after, workerId, output }: JobChange): readonly string[] {
+function violationsOfResult({ seq, after, workerId, output }: JobChange): readonly string[] {
   if (after !== "completed" || !output?.startsWith("{")) return []; // a large one is in R2
   const { by } = JSON.parse(output) as { readonly by?: string };
   if (by === undefined || by === workerId) return [];

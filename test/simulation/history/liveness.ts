@@ -48,9 +48,10 @@ export class Liveness {
       this.#parts.executions.lastAt,
       this.#begunAt + RECOVERY_MS,
     );
-    const { executionTimeoutMs, idleTimeoutS } = this.#parts.plan;
+    const { executionTimeoutMs, idleTimeoutS, endpointGpus } = this.#parts.plan;
     // Workers of other endpoints keep their places while they are idle.
-    if (elapsedMs - stillSince > executionTimeoutMs + idleTimeoutS * 1_000 + STANDSTILL_MS)
+    const idleMs = endpointGpus.length > 1 ? idleTimeoutS * 1_000 : 0;
+    if (elapsedMs - stillSince > executionTimeoutMs + idleMs + STANDSTILL_MS)
       this.#parts.violate(`${queued} jobs wait and nothing has begun or ended since ${stillSince} ms`);
   }
 

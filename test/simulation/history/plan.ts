@@ -9,7 +9,7 @@ export const FAULTS = [
   "agentKilled",
   "agentPartitioned",
   "clockJumps",
-  "clocksDiffer",
+  "clockSkew",
   "containerDies",
   "daemonBroken",
   "callsLost",
@@ -73,7 +73,7 @@ const RATES: Record<Fault, readonly number[]> = {
   agentKilled: [1, 4],
   agentPartitioned: [1, 2],
   clockJumps: [1, 3],
-  clocksDiffer: [10, 1_000],
+  clockSkew: [10, 1_000],
   containerDies: [1, 6],
   daemonBroken: [1, 2],
   callsLost: [0.01, 0.1],
@@ -98,10 +98,10 @@ const RATES: Record<Fault, readonly number[]> = {
 };
 
 /** How many kinds of faults a history has: some are quiet, so that what needs no fault is seen as well. */
-const FAULT_SHARES = [0, 0.1, 0.1, 0.25, 0.4];
+const SHARES = [0, 0.1, 0.1, 0.25, 0.4];
 
 export function planHistory(random: Random): HistoryPlan {
-  const share = random.pick(FAULT_SHARES);
+  const share = random.pick(SHARES);
   const chosen = FAULTS.filter(() => random.chance(share));
   const hostGpus = Array.from({ length: random.whole(1, 3) }, () => random.whole(1, 3));
   const endpointGpus = Array.from({ length: random.pick([1, 1, 2, 3]) }, () =>

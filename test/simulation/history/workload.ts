@@ -235,7 +235,7 @@ export class Workload {
     if (job.isStreamRead || job.output === undefined) return;
     const { mark, chunkCount } = JSON.parse(job.output as string) as { mark: number; chunkCount: number };
     const numbers: number[] = [];
-    /** A retry begins anew: nothing is left of what the attempts before it yielded. */
+    /** A retry begins with nothing: nothing is left of what the attempts before it yielded. */
     const isRetried = job.read.some((status) => RETRYABLE.has(status));
     for (let calls = 0; calls < 20; calls += 1) {
       const answer = await this.#parts.client.call("GET", `/v2/${job.endpointId}/stream/${job.jobId}`);

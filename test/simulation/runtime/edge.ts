@@ -131,7 +131,7 @@ export class SimulatedEdge {
   }
 
   /** What arrives of an answer. */
-  async #carried(response: Response): Promise<Response> {
+  async #transmitted(response: Response): Promise<Response> {
     const isTorn = response.body !== null && this.#world.random.chance(this.#network.faults.torn);
     if (!isTorn || response.status === 101) return response;
     const bytes = await response.bytes();
@@ -142,7 +142,7 @@ export class SimulatedEdge {
   async #serve(request: Request, answer: Answer): Promise<void> {
     const context = { waitUntil() {}, passThroughOnException() {}, props: {} };
     try {
-      const response = await this.#carried(await this.#code.default.fetch(request, this.env, context));
+      const response = await this.#transmitted(await this.#code.default.fetch(request, this.env, context));
       if (this.#requests.delete(answer)) answer.succeed(response);
     } catch (error) {
       this.#world.uncaught.push(error);
