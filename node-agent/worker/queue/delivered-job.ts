@@ -11,7 +11,13 @@ export class DeliveredJob {
   wasSeenInPing = false;
   pingsWithout = 0;
   /** Its result is not wanted any more. */
-  stop: { readonly reason: StopReason | "failed"; isSent: boolean; isGraceOver: boolean } | null = null;
+  stop: {
+    readonly reason: StopReason | "failed";
+    isSent: boolean;
+    /** It was sent a second time, as the handler might not have begun at the first. */
+    isRepeated: boolean;
+    isGraceOver: boolean;
+  } | null = null;
   readonly #timers = new Set<NodeJS.Timeout>();
 
   constructor(ref: AttemptRecord, body: string | null, deliveredAt: number | null) {

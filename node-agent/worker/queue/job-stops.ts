@@ -36,7 +36,7 @@ export class JobStops {
     const { log, timing, onGraceOver } = this.#options;
     const { jobId, workerId } = job.ref;
     log.info("job_stopped", { jobId, workerId, reason });
-    const stop = { reason, isSent: false, isGraceOver: false };
+    const stop = { reason, isSent: false, isRepeated: false, isGraceOver: false };
     job.stop = stop;
     job.after(timing.stopGraceMs, () => {
       stop.isGraceOver = true;
@@ -80,11 +80,13 @@ export class JobStops {
     for (const job of jobs) {
       job.after(timing.stopCheckMs, requestPoll);
       const earlyMs = (job.deliveredAt ?? 0) + timing.begunAfterMs - performance.now();
-      if (earlyMs > 0) job.after(earlyMs, () => this.#resend(job));
+      // A timer may ring a little early, so the time alone does not tell that this was the second time.
+      if (earlyMs > 0 && job.stop?.isRepeated === false) job.after(earlyMs, () => this.#resend(job));
     }
   }
 
   #resend(job: DeliveredJob): void {
+    if (job.stop) job.stop.isRepeated = true;
     setSent([job], false);
     this.flush();
   }
