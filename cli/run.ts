@@ -50,7 +50,7 @@ export async function runFlash(name: ProgramName, args: readonly string[]): Prom
     // Some commands run until they are interrupted.
     return cli.signal.aborted ? (cli.signal.reason as Failure).exitCode : 0;
   } catch (error) {
-    return end(run, error);
+    return end(name, run, error);
   } finally {
     terminal.close();
     log.flush();
@@ -102,11 +102,11 @@ function startRun(directory: string, secrets: Secrets, log: ActivityLog): Run {
   return { cli, terminal, warnings };
 }
 
-function end({ cli, terminal, warnings }: Run, error: unknown): number {
+function end(name: ProgramName, { cli, terminal, warnings }: Run, error: unknown): number {
   terminal.close();
   warnings.flush(); // before the error, so that the error comes last
   if (error instanceof CommandExit) return error.exitCode;
-  if (error instanceof CommanderError) return endOfParsing(terminal, error);
+  if (error instanceof CommanderError) return endOfParsing(name, terminal, error);
   if (cli.signal.aborted && !(error instanceof Failure)) return show(terminal, cli.signal.reason as Failure);
   if (error instanceof Failure) {
     const exitCode = show(terminal, error);
@@ -123,10 +123,10 @@ function show(terminal: ConsoleTerminal, failure: Failure): number {
 }
 
 /** Help and the version have already been printed. */
-function endOfParsing(terminal: ConsoleTerminal, error: CommanderError): number {
+function endOfParsing(name: ProgramName, terminal: ConsoleTerminal, error: CommanderError): number {
   if (error.exitCode === 0) return 0;
   if (error.code === "commander.help") return EXIT_USAGE;
-  const [message = "", suggestion = "`flash --help` lists the commands."] = error.message
+  const [message = "", suggestion = `\`${name} --help\` lists the commands.`] = error.message
     .replace(/^error: /, "")
     .split("\n")
     .map((line) => line.replace(/^\((.*)\)$/, "$1"));

@@ -33,7 +33,7 @@ const MESSAGES: { readonly [Event in AgentEvent]?: (fields: LogFields) => string
   worker_failed: ({ state, reason }) =>
     `${state === "crash_looping" ? "Keeps failing" : "Failed"}: ${reason}`,
   worker_recreated: ({ reason }) => RECREATIONS[reason as Recreation],
-  worker_draining: () => "No longer needed here: it finishes its jobs and receives no more.",
+  worker_draining: () => "No longer needed here: it ends what it has begun, and receives no more.",
   worker_removed: () => "Removed from this host.",
   worker_remove_failed: ({ reason }) => `Could not be removed yet: ${reason}`,
   job_lost: ({ jobId, reason }) => `Job ${jobId} was lost: ${reason}`,

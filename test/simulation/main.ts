@@ -1,17 +1,23 @@
-/**
- * `npm run simulate -- [--seeds N] [--from SEED] [--minutes M] [--trace | --chart] [--coverage] [--shrink] [--mutant ID]
- * [--mutants]`: runs histories, and shows those in which something was wrong.
- *
- * `--trace` prints all that happened in them, `--chart` as a sequence chart for Mermaid; `--coverage` which changes of
- * jobs were seen beside which faults; `--shrink` the smallest history of each seed that goes wrong. `--mutant` plants one of the mistakes of planted.ts, and ends with the
- * first history that shows it; `--mutants` does so with each of them and says how many histories that took.
- */
+/** `npm run simulate`: runs histories, and shows those in which something was wrong. USAGE has the options. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { placeOf, readSources } from "../../scripts/mutants/places.ts";
 import { PLANTED } from "./planted.ts";
 import { installModules, type PlantedFault } from "./runtime/modules.ts";
+
+const USAGE = `npm run simulate -- [options]
+
+  --seeds N      how many histories; 100 unless it is given
+  --from SEED    the first of them; 1
+  --minutes M    no history begins later
+  --trace        prints all that happens in them; --chart: as a sequence chart for Mermaid
+  --coverage     prints which changes of jobs were seen beside which faults
+  --shrink       looks for the smallest history of each seed that goes wrong
+  --mutant ID    plants a mistake of planted.ts, and ends with the first history that shows it
+  --mutants      does so with each of them, and says how many histories that took
+
+test/simulation/README.md says what is simulated, and what has to hold.`;
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -26,6 +32,7 @@ const { values } = parseArgs({
     shrink: { type: "boolean", default: false },
     mutant: { type: "string" },
     mutants: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
   },
 });
 
@@ -39,6 +46,11 @@ function plantedFault(id: string): PlantedFault {
 function traceOf({ trace, chart }: { readonly trace: boolean; readonly chart: boolean }) {
   if (chart) return "chart";
   return trace ? "lines" : "none";
+}
+
+if (values.help) {
+  console.log(USAGE);
+  process.exit(0);
 }
 
 const range = { from: Number(values.from), count: Number(values.seeds) };
