@@ -36,8 +36,9 @@ const PLATFORM_FAULTS: readonly Fault[] = [
 ];
 /** Tables of an agent's journal with what it does for jobs. */
 const JOURNAL = ["attempt", "report", "chunk"];
-/** With these a job may be lost on a host before its worker has it. */
+/** With these a job may be lost on a host before its worker has it; a host is given up sooner than a lease. */
 const LOSE_JOBS: readonly Fault[] = [
+  "agentKilled",
   "agentPartitioned",
   "containerDies",
   "daemonBroken",
