@@ -38,7 +38,7 @@ const SSHD = `
   done
   env | grep -E '^[A-Za-z_][A-Za-z0-9_]*=' | grep -vE '^(HOME|PWD|SHLVL|_)=' > ~/.ssh/environment
   [ -e ~/.bashrc ] || : > ~/.bashrc
-  [ -e /etc/rp_environment ] || (unset HOME PWD SHLVL; export -p) > /etc/rp_environment
+  [ -e /etc/rp_environment ] || (umask 077; unset HOME PWD SHLVL; export -p > /etc/rp_environment)
   mkdir -p -m 755 /run/sshd
   ssh-keygen -A >/dev/null 2>&1
   exec "$program" -o PermitUserEnvironment=yes -o PermitRootLogin=prohibit-password

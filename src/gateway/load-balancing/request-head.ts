@@ -55,7 +55,7 @@ export type RequestOrigin = {
   readonly requestId: string;
   /** The IP address of the client; null when it is unknown. */
   readonly client: string | null;
-  /** Pods check credentials themselves: those that are not of this service pass, such as its root key. */
+  /** Pods check credentials themselves: all pass but those of this service, whose root key may look like anything. */
   readonly forPod?: { readonly rootKey: string | undefined };
 };
 
