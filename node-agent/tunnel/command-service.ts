@@ -4,18 +4,22 @@ import { errorMessage, ignoreFailure } from "../../src/std/errors.ts";
 import type { TunnelMessage } from "../../src/tunnel/tunnel-channel.ts";
 import {
   clientMessageSchema,
+  type CommandLoss,
   type ExecStart,
   OUTPUT,
   TUNNEL_MESSAGE_MAX_BYTES,
 } from "../../src/tunnel/tunnel-messages.ts";
 import type * as z from "zod";
-import type { OutputName, RunningCommand } from "../runtime/interface/command.ts";
+import { type OutputName, type RunningCommand, StartLoss } from "../runtime/interface/command.ts";
 import type { Runtime } from "../runtime/interface/runtime.ts";
 import type { Tunnel, TunnelService } from "./tunnel.ts";
 
 type ClientMessage = z.output<typeof clientMessageSchema>;
 
 const MESSAGE_MAX_CHARACTERS = 2_000;
+const LOST = "The connection to the command was lost on its host, as when Docker starts again. It was ended.";
+const CONTAINER_ENDED = "The container has ended.";
+const END_NEWS_MS = 2_000;
 /** Beside the byte that names the output. */
 const PIECE_MAX_BYTES = TUNNEL_MESSAGE_MAX_BYTES - 1;
 
@@ -71,13 +75,13 @@ export class CommandService implements TunnelService {
         onOutput: (name, bytes) => this.#print(name, bytes),
       });
       this.#tunnel.say({ type: "started" });
-      void command.exit.then((code) => this.#exited(code));
+      void command.exit.then((end) => this.#ended(end));
       this.#command = command;
       command.resume();
       return command;
     } catch (error) {
-      this.#tunnel.say({ type: "error", message: errorMessage(error).slice(0, MESSAGE_MAX_CHARACTERS) });
-      this.#tunnel.finish();
+      const loss = error instanceof StartLoss ? error.loss : undefined;
+      this.#tunnel.fail(errorMessage(error).slice(0, MESSAGE_MAX_CHARACTERS), loss);
       return null;
     }
   }
@@ -91,8 +95,14 @@ export class CommandService implements TunnelService {
     if (this.#tunnel.isFull) this.#command?.pause();
   }
 
-  #exited(code: number | null): void {
-    this.#tunnel.say({ type: "exit", code });
+  #ended(end: number | CommandLoss): void {
+    if (end === "lost") return this.#tunnel.fail(LOST, end);
+    if (end === "container_ended") {
+      // Why it has ended is told by who watches the container, in a moment.
+      setTimeout(() => this.#tunnel.fail(CONTAINER_ENDED, end), END_NEWS_MS).unref();
+      return;
+    }
+    this.#tunnel.say({ type: "exit", code: end });
     this.#tunnel.finish();
   }
 }
