@@ -15,7 +15,7 @@ function fixture(failures: number) {
         removed.push(workerId);
       },
     },
-    log: { debug() {}, info() {}, warn() {}, error() {} },
+    log: { info() {}, warn() {}, error() {} },
     retry: { baseMs: 1, capMs: 1 },
     signal: stopping.signal,
     onRemoved,

@@ -138,6 +138,7 @@ export class Faults {
     host.kill();
     this.#later(this.#parts.world.random.delay(AGENT_AWAY_MS), "agent starts", () => {
       if (host.isUp) return;
+      if (this.strikes("portTaken")) host.losePort();
       host.start();
       if (this.#isPlanned("daemonBroken")) this.#breakDaemon(host);
     });
@@ -165,12 +166,15 @@ export class Faults {
 
   #partition(): void {
     const { network, world } = this.#parts;
-    const { machine } = this.#host();
+    const host = this.#host();
+    const { machine } = host;
     network.cut.add(machine);
     world.note(machine, "is cut off");
     this.#later(world.random.delay(PARTITION_MS), "partition ends", () => {
       network.cut.delete(machine);
       world.note(machine, "is reachable again");
+      // It may hear that its workers were given up, and be unable to remove them.
+      if (this.#isPlanned("daemonBroken")) this.#breakDaemon(host);
     });
   }
 
