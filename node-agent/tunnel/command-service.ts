@@ -5,12 +5,13 @@ import type { TunnelMessage } from "../../src/tunnel/tunnel-channel.ts";
 import {
   clientMessageSchema,
   type CommandLoss,
+  commandLossSchema,
   type ExecStart,
   OUTPUT,
   TUNNEL_MESSAGE_MAX_BYTES,
 } from "../../src/tunnel/tunnel-messages.ts";
 import type * as z from "zod";
-import { type OutputName, type RunningCommand, StartLoss } from "../runtime/interface/command.ts";
+import type { OutputName, RunningCommand } from "../runtime/interface/command.ts";
 import type { Runtime } from "../runtime/interface/runtime.ts";
 import type { Tunnel, TunnelService } from "./tunnel.ts";
 
@@ -80,8 +81,7 @@ export class CommandService implements TunnelService {
       command.resume();
       return command;
     } catch (error) {
-      const loss = error instanceof StartLoss ? error.loss : undefined;
-      this.#tunnel.fail(errorMessage(error).slice(0, MESSAGE_MAX_CHARACTERS), loss);
+      this.#tunnel.fail(errorMessage(error).slice(0, MESSAGE_MAX_CHARACTERS), lossOf(error));
       return null;
     }
   }
@@ -105,6 +105,12 @@ export class CommandService implements TunnelService {
     this.#tunnel.say({ type: "exit", code: end });
     this.#tunnel.finish();
   }
+}
+
+/** What a StartLoss says. */
+function lossOf(error: unknown): CommandLoss | undefined {
+  const loss = error instanceof Error && "loss" in error ? error.loss : undefined;
+  return commandLossSchema.safeParse(loss).data;
 }
 
 function apply(command: RunningCommand, message: Exclude<ClientMessage, { readonly type: "start" }>): void {
