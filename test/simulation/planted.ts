@@ -43,6 +43,19 @@ const OWN: readonly Mutant[] = [
   // Fleet and gateway
   mutant("S15", "if (config?.accountId === accountId) return config;", "if (config) return config;"),
 
+  // Pods
+  mutant(
+    "P1",
+    'if (!pod?.config.isInterruptible || pod.desired === "stopped") return [];',
+    'if (!pod || pod.desired === "stopped") return [];',
+  ),
+  mutant(
+    "P2",
+    "const isSame = keepsPlace(pod, next) && worker.version === pod.version;",
+    "const isSame = true;",
+  ),
+  mutant("P3", "return podWorkers.hasLeft(worker);", "return worker;"),
+
   // The agent
   mutant("S16", "this.#write(record, () => this.#journal.addAttempt(record));", ""),
   mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),

@@ -53,7 +53,7 @@ export class FleetRows {
     for (const { storage } of this.#parts.edge.fleets.objects.values()) {
       if (!storage.takeIsChanged()) continue;
       const rows = storage.rowsOf("worker") as WorkerRow[];
-      this.#known = new Set(rows.map((row) => row.worker_id));
+      this.#known = new Set(rows.map((row) => placeOf(row.worker_id, row.host_id)));
       this.#checkLimits(rows, storage.rowsOf("desired_workers"));
     }
     const { world } = this.#parts;
@@ -82,7 +82,8 @@ export class FleetRows {
     const isReachable = this.#isCallHeard && isUp && !network.cut.has(machine) && !containers.isBroken;
     for (const [workerId, container] of containers.all) {
       // The workers of a host that was lost end their jobs, though Fleet has given their places away.
-      const isAllowed = this.#known.has(workerId) || this.#parts.executions.isBusy(container);
+      const isAllowed =
+        this.#known.has(placeOf(workerId, hostId)) || this.#parts.executions.isBusy(container);
       if (!isReachable || isAllowed) {
         this.#unknownSince.delete(workerId);
         continue;
@@ -97,3 +98,8 @@ export class FleetRows {
 
 /** Workers that do not count. */
 const AWAY = new Set(["standby", "stopping", "ended", "failed"]);
+
+/** A pod may move to another host. */
+function placeOf(workerId: string, hostId: string): string {
+  return `${workerId}@${hostId}`;
+}

@@ -39,6 +39,8 @@ const AFTERMATH_MS = 20_000;
 /** Time between two looks whether all has ended. */
 /** After the last fault no message is under way for longer. */
 const LAST_COPY_MS = 10_000;
+/** Hosts have come back and follow what pods are told. */
+const PODS_CHECK_MS = 60_000;
 const LOOK_MS = 500;
 
 let current: Network | undefined;
@@ -96,6 +98,7 @@ class History {
   readonly #invariants: Invariants;
   readonly #endpointIds: string[] = [];
   #stranger: SimulatedClient | null = null;
+  #arePodsOver = false;
 
   constructor(world: World, code: ProductionCode, plan: HistoryPlan | undefined) {
     this.#world = world;
@@ -127,9 +130,10 @@ class History {
     this.#faults.heal();
     this.#invariants.healed();
     this.#settleSettings();
+    this.#settlePods(workloads);
     let lookAt = 0;
     const isQuiet = (): boolean => {
-      if (!isOver() || world.now < lookAt) return false;
+      if (!isOver() || !this.#arePodsOver || world.now < lookAt) return false;
       lookAt = world.now + LOOK_MS;
       return this.#invariants.isSettled();
     };
@@ -185,6 +189,20 @@ class History {
     client.run(this.#world, async () => {
       await new Promise((resolve) => setTimeout(resolve, LAST_COPY_MS));
       for (const endpointId of this.#endpointIds) await resume(client, endpointId, this.#plan);
+    });
+  }
+
+  /** Pods end, so that the jobs which wait get the hosts. */
+  #settlePods(workloads: readonly Workload[]): void {
+    this.#arePodsOver = !this.#plan.hasPods;
+    if (this.#arePodsOver) return;
+    for (const { pods } of workloads) pods.close();
+    const [client] = this.#clients as [SimulatedClient];
+    client.run(this.#world, async () => {
+      await new Promise((resolve) => setTimeout(resolve, PODS_CHECK_MS));
+      for (const { pods } of workloads) await pods.check(this.#hosts);
+      for (const { pods } of workloads) await pods.terminateAll();
+      this.#arePodsOver = true;
     });
   }
 

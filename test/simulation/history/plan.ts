@@ -64,6 +64,8 @@ export type HistoryPlan = {
   readonly isRetrying: boolean;
   /** Clients call more often than they may. */
   readonly isBursting: boolean;
+  /** Clients have pods, which compete with workers for the hosts. */
+  readonly hasPods: boolean;
   /** There is another account, whose key is tried on jobs. */
   readonly hasStranger: boolean;
   readonly faults: ReadonlyMap<Fault, number>;
@@ -139,6 +141,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasPolicies: random.chance(0.3),
     isRetrying: random.chance(0.3),
     isBursting: random.chance(0.08),
+    hasPods: random.chance(0.25),
     hasStranger: random.chance(0.2),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };

@@ -5,6 +5,7 @@ import type { Answer, KnownJob, SimulatedClient } from "./client.ts";
 import { RATE_WINDOW_MS } from "../../../src/contract/rate-limits.ts";
 import type { JobCall } from "./linearizability.ts";
 import { Operator } from "./operator.ts";
+import { PodUser } from "./pods.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
 export type WorkloadParts = {
@@ -40,12 +41,14 @@ export class Workload {
   readonly #parts: WorkloadParts;
   isOver = false;
   readonly batches: Batches;
+  readonly pods: PodUser;
   readonly #operator: Operator;
 
   constructor(parts: WorkloadParts) {
     const { world, client, endpointIds, plan, violate } = parts;
     this.#parts = parts;
     this.batches = new Batches(client, parts.hasPurged, violate);
+    this.pods = new PodUser({ world, client, plan, violate });
     this.#operator = new Operator(world, client, endpointIds, plan);
   }
 
@@ -183,10 +186,8 @@ export class Workload {
   }
 
   async read(job: KnownJob): Promise<Answer | undefined> {
-    const { world, violate, plan } = this.#parts;
-    // By the clock of another server than the one that took it.
-    const skewMs = 2 * (plan.faults.get("clockSkew") ?? 0);
-    const isExpired = job.expiresAt !== null && world.elapsedMs > job.expiresAt + skewMs;
+    const { world, violate } = this.#parts;
+    const isExpired = job.expiresAt !== null && world.elapsedMs > job.expiresAt + this.#skewMs;
     const answer = await this.#ask("read", job, "GET", "status");
     if (answer?.status === 200 && isExpired && !job.isRetryRequested)
       violate(`${job.jobId} can be read after it has expired: ${String(answer.body["status"])}`);
@@ -249,6 +250,7 @@ export class Workload {
         return this.#parts.violate(`the stream of ${job.jobId} has chunks of another attempt`);
       numbers.push(...stream.flatMap(({ output }) => (output.mark === mark ? [output.number] : [])));
     }
+    if (this.#mayHaveExpired(job)) return;
     const expected = Array.from({ length: chunkCount }, (_, number) => number);
     if (numbers.join() === expected.join()) return;
     this.#parts.violate(
@@ -260,6 +262,15 @@ export class Workload {
 
   #endpoint(): string {
     return this.#parts.world.random.pick(this.#parts.endpointIds);
+  }
+
+  /** How far the clocks of two servers may differ. */
+  get #skewMs(): number {
+    return 2 * (this.plan.faults.get("clockSkew") ?? 0);
+  }
+
+  #mayHaveExpired({ expiresAt }: KnownJob): boolean {
+    return expiresAt !== null && this.#parts.world.elapsedMs >= expiresAt - this.#skewMs;
   }
 
   #jobs(): KnownJob[] {
@@ -354,6 +365,10 @@ const OPERATIONS: readonly Operation[] = [
   (workload) => (workload.plan.isRetrying ? workload.retry() : workload.status()),
   (workload) => (workload.plan.isRetrying ? workload.retry() : workload.submit()),
   (workload) => (workload.plan.isRetrying ? workload.runAndWait() : workload.submit()),
+  (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.submit()),
+  (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.submit()),
+  (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.submit()),
+  (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.status()),
   (workload) => (workload.plan.hasStranger ? workload.trespass() : workload.runAndWait()),
 ];
 

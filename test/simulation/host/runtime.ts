@@ -94,6 +94,10 @@ export class SimulatedRuntime {
     }));
   }
 
+  async use(): Promise<null> {
+    return null;
+  }
+
   async lastLines(): Promise<readonly string[]> {
     return [];
   }

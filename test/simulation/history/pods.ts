@@ -1,0 +1,194 @@
+/** What a client does with pods of its own, and what has to hold of them. */
+import type { SimulatedHost } from "../host/host.ts";
+import type { World } from "../world/world.ts";
+import type { SimulatedClient } from "./client.ts";
+import type { Fault, HistoryPlan } from "./plan.ts";
+
+/** At most as many pods of one client at a time: they have their GPUs until they end. */
+const PODS_MAX = 2;
+const PAUSE_MS = 500;
+const CALLS_MAX = 40;
+/** After them the container of a pod may wait for its next start, or for its host. */
+const DELAY_STARTS: readonly Fault[] = [
+  "daemonBroken",
+  "diskFull",
+  "containerDies",
+  "powerLost",
+  "clockJumps",
+];
+
+type Desired = "RUNNING" | "EXITED";
+type KnownPod = {
+  readonly podId: string;
+  readonly isSpot: boolean;
+  /** Null while calls that change it are under way, or their order is unknown. */
+  desired: Desired | null;
+  isChanging: boolean;
+};
+type PodView = {
+  readonly id: string;
+  readonly desiredStatus: Desired;
+  readonly machineId: string;
+  readonly imageName: string;
+  readonly gpuCount: number;
+};
+
+export type PodUserParts = {
+  readonly world: World;
+  readonly client: SimulatedClient;
+  readonly plan: HistoryPlan;
+  readonly violate: (what: string) => void;
+};
+
+export class PodUser {
+  readonly #parts: PodUserParts;
+  readonly #pods = new Map<string, KnownPod>();
+  #isClosed = false;
+
+  constructor(parts: PodUserParts) {
+    this.#parts = parts;
+  }
+
+  /** Some operations one after another. */
+  async act(): Promise<void> {
+    const { random } = this.#parts.world;
+    for (let left = random.whole(1, 4); left > 0; left -= 1) {
+      await this.#step();
+      await new Promise((resolve) => setTimeout(resolve, random.delay(this.#parts.plan.paceMs)));
+    }
+  }
+
+  async #step(): Promise<void> {
+    const { random } = this.#parts.world;
+    const pods = [...this.#pods.values()].filter(({ isChanging }) => !isChanging);
+    if (this.#isClosed) return;
+    if (pods.length === 0 || (this.#pods.size < PODS_MAX && random.chance(0.3))) return await this.#create();
+    const pod = random.pick(pods);
+    await random.pick([
+      () => this.#change(pod, "podStop", "EXITED"),
+      () => this.#change(pod, "podResume", "RUNNING", `gpuCount: ${this.#gpuCount()}`),
+      () => this.#change(pod, "podEditJob", pod.desired, this.#edit()),
+      () => this.#restart(pod),
+      () => this.#terminate(pod),
+    ])();
+  }
+
+  /** No more pods are made. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** What the service says of its pods, and whether containers are as it says; a minute after the last fault. */
+  async check(hosts: readonly SimulatedHost[]): Promise<void> {
+    const { plan, violate } = this.#parts;
+    const isSure = !DELAY_STARTS.some((fault) => plan.faults.has(fault));
+    for (const pod of await this.#all()) {
+      const { id, desiredStatus } = pod;
+      const { desired = null, isSpot = true, isChanging = false } = this.#pods.get(id) ?? {};
+      if (isChanging) continue;
+      const isEvicted = isSpot && desiredStatus === "EXITED";
+      if (desired !== null && desired !== desiredStatus && !isEvicted)
+        violate(`the pod ${id} is ${desiredStatus}, and was told to be ${desired}`);
+      const expected = desiredStatus === "EXITED" ? "" : describe(pod);
+      const found = hosts.flatMap((host) => describeContainer(id, host)).join(" and ");
+      if (found !== expected && (isSure || found !== ""))
+        violate(`the pod ${id} runs "${found}" instead of "${expected}"`);
+    }
+  }
+
+  /** Ends all pods of the account, those too whose creation was never answered. */
+  async terminateAll(): Promise<void> {
+    for (const { id } of await this.#all()) await this.#end(id);
+  }
+
+  async #end(podId: string): Promise<void> {
+    await this.#ask("/graphql", { query: `mutation { podTerminate(input: { podId: "${podId}" }) }` });
+  }
+
+  async #create(): Promise<void> {
+    const { world, client } = this.#parts;
+    const isSpot = world.random.chance(0.5);
+    const input = `name: "p", imageName: "i", gpuTypeId: "NVIDIA GeForce RTX 4090", gpuCount: ${this.#gpuCount()},
+      volumeInGb: 0, containerDiskInGb: 5, cloudType: ALL, startSsh: false`;
+    const mutation = isSpot
+      ? `podRentInterruptable(input: { bidPerGpu: 5, ${input} })`
+      : `podFindAndDeployOnDemand(input: { ${input} })`;
+    const answer = await client.call("POST", "/graphql", { query: `mutation { made: ${mutation} { id } }` });
+    const { made } = (answer?.body["data"] ?? {}) as { readonly made?: { readonly id: string } | null };
+    if (made) this.#pods.set(made.id, { podId: made.id, isSpot, desired: "RUNNING", isChanging: false });
+  }
+
+  async #change(pod: KnownPod, mutation: string, desired: Desired | null, fields = ""): Promise<void> {
+    pod.isChanging = true;
+    const input = `{ podId: "${pod.podId}", ${fields} }`;
+    const query = `mutation { ${mutation}(input: ${input}) { id } }`;
+    await this.#doing(pod, desired, () => this.#ask("/graphql", { query }));
+  }
+
+  async #restart(pod: KnownPod): Promise<void> {
+    await this.#doing(pod, pod.desired, () => this.#ask(`/v1/pods/${pod.podId}/restart`, {}));
+  }
+
+  async #doing(pod: KnownPod, desired: Desired | null, ask: () => Promise<string>): Promise<void> {
+    pod.isChanging = true;
+    const outcome = await ask();
+    // One that is refused changes nothing, and one that was answered late may have been done twice.
+    if (outcome !== "refused") pod.desired = outcome === "done" ? desired : null;
+    pod.isChanging = false;
+  }
+
+  #gpuCount(): number {
+    return this.#parts.world.random.whole(1, Math.max(...this.#parts.plan.hostGpus));
+  }
+
+  #edit(): string {
+    const image = this.#parts.world.random.whole(1, 1e6);
+    return `imageName: "i${image}", dockerArgs: "", containerDiskInGb: 5, volumeInGb: 0, ports: ""`;
+  }
+
+  async #terminate(pod: KnownPod): Promise<void> {
+    pod.isChanging = true;
+    await this.#end(pod.podId);
+    this.#pods.delete(pod.podId);
+  }
+
+  async #all(): Promise<readonly PodView[]> {
+    const { myself } = await this.#parts.client.manage(
+      "{ myself { pods { id desiredStatus machineId imageName gpuCount } } }",
+    );
+    return (myself?.["pods"] ?? []) as unknown as readonly PodView[];
+  }
+
+  /** Repeats the call until it is answered: whether it was done with its first call, or refused, or nobody knows. */
+  async #ask(path: string, body: unknown): Promise<"done" | "refused" | "unknown"> {
+    for (let calls = 1; calls <= CALLS_MAX; calls += 1) {
+      const answer = await this.#parts.client.call("POST", path, body);
+      if (answer && answer.status < 500) {
+        if (calls > 1) return "unknown";
+        return answer.status >= 400 || answer.body["errors"] ? "refused" : "done";
+      }
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+    return "unknown";
+  }
+}
+
+function describe({ machineId, imageName, gpuCount }: PodView): string {
+  return `${imageName} with ${gpuCount} GPUs on ${machineId}`;
+}
+
+/** Nothing when the pod has no container there that runs. */
+function describeContainer(podId: string, { hostId, containers }: SimulatedHost): readonly string[] {
+  const { isRunning = false, spec } = containers.all.get(podId) ?? {};
+  if (!isRunning || !spec) return [];
+  const { imageName, gpuIndexes } = spec;
+  return [
+    describe({
+      id: podId,
+      desiredStatus: "RUNNING",
+      machineId: hostId,
+      imageName,
+      gpuCount: gpuIndexes.length,
+    }),
+  ];
+}
