@@ -48,6 +48,7 @@ export type HistoryPlan = {
   readonly handlerMs: number;
   readonly executionTimeoutMs: number;
   readonly idleTimeoutS: number;
+  readonly scaler: { readonly type: "QUEUE_DELAY" | "REQUEST_COUNT"; readonly value: number };
   /** Shares of jobs: with a webhook; whose handler yields chunks; whose result goes to R2. */
   readonly hooked: number;
   readonly streaming: number;
@@ -100,6 +101,12 @@ const RATES: Record<Fault, readonly number[]> = {
 /** How many kinds of faults a history has: some are quiet, so that what needs no fault is seen as well. */
 const SHARES = [0, 0.1, 0.1, 0.25, 0.4];
 
+const SCALERS: readonly HistoryPlan["scaler"][] = [
+  { type: "QUEUE_DELAY", value: 4 },
+  { type: "QUEUE_DELAY", value: 1 },
+  { type: "REQUEST_COUNT", value: 1 },
+];
+
 export function planHistory(random: Random): HistoryPlan {
   const share = random.pick(SHARES);
   const chosen = FAULTS.filter(() => random.chance(share));
@@ -119,6 +126,7 @@ export function planHistory(random: Random): HistoryPlan {
     handlerMs: random.pick([5, 200, 2_000, 10_000]),
     executionTimeoutMs: random.pick([5_000, 20_000, 120_000]),
     idleTimeoutS: random.pick([1, 5, 60]),
+    scaler: random.pick(SCALERS),
     hooked: random.pick([0, 0.4, 1]),
     streaming: random.pick([0, 0.3, 0.8]),
     large: random.pick([0, 0.05, 0.5]),
