@@ -269,9 +269,9 @@ class History {
 }
 
 async function makeEndpoint(client: SimulatedClient, plan: HistoryPlan, gpuCount: number): Promise<string> {
-  const { workersMax, workersMin, executionTimeoutMs, idleTimeoutS, scaler } = plan;
+  const { workersMax, workersMin, executionTimeoutMs, idleTimeoutS, scalerType, scalerValue } = plan;
   const template = `template: { name: "t", imageName: "i", containerDiskInGb: 5, dockerArgs: "" }`;
-  const scale = `workersMin: ${Math.min(workersMin, workersMax)}, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}, scalerType: "${scaler.type}", scalerValue: ${scaler.value}`;
+  const scale = `workersMin: ${Math.min(workersMin, workersMax)}, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}, scalerType: "${scalerType}", scalerValue: ${scalerValue}`;
   const input = `{ name: "e", ${template}, gpuIds: "ADA_24", gpuCount: ${gpuCount}, ${scale}, executionTimeoutMs: ${executionTimeoutMs} }`;
   const { saveEndpoint } = await client.manage(`mutation { saveEndpoint(input: ${input}) { id } }`);
   return saveEndpoint?.["id"] ?? "";

@@ -161,7 +161,7 @@ export class Promptness {
   /** A worker is added where jobs wait for one and there is a place. */
   #checkGrowth(endpointId: string, jobs: OpenJobs, workers: readonly WorkerRow[], lasts: Lasts): void {
     const { plan, violate } = this.#parts;
-    const { scaler, workersMax } = plan;
+    const { scalerType, scalerValue, workersMax } = plan;
     const waiting = jobs.waiting.filter(({ isLow }) => !isLow).length;
     const staying = workers.filter(
       ({ endpoint_id: of, state, retired_in: retiredIn }) =>
@@ -170,10 +170,10 @@ export class Promptness {
     const asked = waiting + jobs.running.length;
     const most = Math.min(
       workersMax,
-      scaler.type === "REQUEST_COUNT" ? Math.ceil(asked / scaler.value) : asked,
+      scalerType === "REQUEST_COUNT" ? Math.ceil(asked / scalerValue) : asked,
     );
     if (waiting === 0 || staying >= most || !this.#hasPlace(endpointId, workers)) return;
-    const delayMs = scaler.type === "REQUEST_COUNT" || staying === 0 ? 0 : 2_000 * scaler.value;
+    const delayMs = scalerType === "REQUEST_COUNT" || staying === 0 ? 0 : 2_000 * scalerValue;
     if (lasts(`growth ${endpointId} ${staying}`, GROW_MS + delayMs))
       violate(
         `${waiting} jobs of ${endpointId} wait, and it has ${staying} workers of ${most} though there is a place`,
