@@ -1,6 +1,7 @@
 /** What workers have run, which only the simulator sees: who had which job, and when. */
 import type { Container } from "../host/containers.ts";
 import type { WorkerObserver } from "../host/worker.ts";
+import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { World } from "../world/world.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
@@ -24,6 +25,9 @@ export class Executions implements WorkerObserver {
   readonly #inside = new Map<Container, Set<string>>();
   readonly #byJob = new Map<string, Execution[]>();
   readonly #begunAt = new Map<number, number>();
+  /** By endpoint and number of the job. */
+  readonly #lastBegunAt = new Map<string, number>();
+  readonly #underway = new Map<string, Execution>();
   readonly #areLeasesKept: boolean;
   /** True time at which a worker last began or ended a job, ms of the history. */
   lastAt = 0;
@@ -35,12 +39,16 @@ export class Executions implements WorkerObserver {
   }
 
   began = (jobId: string, container: Container, mark: number): void => {
+    const { endpointId } = container.spec;
     this.#begunAt.set(mark, this.#world.now);
+    this.#lastBegunAt.set(`${endpointId} ${decodeJobId(jobId)?.seq}`, this.#world.now);
     this.lastAt = this.#world.elapsedMs;
     const inside = this.#inside.get(container) ?? new Set();
     this.#inside.set(container, inside.add(jobId));
     const before = this.#byJob.get(jobId) ?? [];
-    this.#byJob.set(jobId, [...before, { container, isOver: false, isReported: false }]);
+    const execution = { container, isOver: false, isReported: false };
+    this.#byJob.set(jobId, [...before, execution]);
+    this.#underway.set(container.spec.workerId, execution);
     if (!this.#areLeasesKept || this.#retried.has(jobId)) return;
     const { workerId } = container.spec;
     const running = before.find((one) => !one.isOver && one.container.isRunning);
@@ -67,6 +75,17 @@ export class Executions implements WorkerObserver {
   /** True time at which the execution with the mark began, epoch ms. */
   beganAt(mark: number): number | undefined {
     return this.#begunAt.get(mark);
+  }
+
+  /** Whether a worker has begun the job since then, true time, epoch ms. */
+  hasBegun(endpointId: string, seq: number, since: number): boolean {
+    return (this.#lastBegunAt.get(`${endpointId} ${seq}`) ?? 0) >= since;
+  }
+
+  /** Whether a handler of the worker is under way. */
+  isExecuting(workerId: string): boolean {
+    const execution = this.#underway.get(workerId);
+    return execution !== undefined && !execution.isOver && execution.container.isRunning;
   }
 
   /** Whether a job is in the container, as far as its agent knows: one whose result got lost runs until its time is over. */

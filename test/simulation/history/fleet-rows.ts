@@ -16,12 +16,14 @@ export type FleetRowsParts = {
   readonly violate: (what: string) => void;
 };
 
-type WorkerRow = {
+export type WorkerRow = {
   readonly worker_id: string;
   readonly endpoint_id: string;
   readonly host_id: string;
   readonly state: string;
   readonly retired_in: number | null;
+  /** JSON. */
+  readonly gpu_indexes: string;
 };
 
 const HIDES_CALLS: readonly Fault[] = ["callsLost", "answersLost", "slowNetwork", "bodiesTorn", "d1Fails"];
@@ -34,6 +36,8 @@ export class FleetRows {
   readonly #parts: FleetRowsParts;
   readonly #unknownSince = new Map<string, number>();
   #known: ReadonlySet<string> = new Set();
+  /** As Fleet has them. */
+  workers: readonly WorkerRow[] = [];
   #lookAt = 0;
   /** Calls arrive, so that it takes seconds until a host hears what is not wanted. */
   #isCallHeard: boolean;
@@ -53,6 +57,7 @@ export class FleetRows {
     for (const { storage } of this.#parts.edge.fleets.objects.values()) {
       if (!storage.takeIsChanged()) continue;
       const rows = storage.rowsOf("worker") as WorkerRow[];
+      this.workers = rows;
       this.#known = new Set(rows.map((row) => row.worker_id));
       this.#checkLimits(rows, storage.rowsOf("desired_workers"));
     }

@@ -8,12 +8,14 @@ import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
 import type { Answer, SimulatedClient } from "./client.ts";
 import type { HookReceiver } from "./hooks.ts";
+import { Exchanges } from "./exchanges.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
 import { violationsOf, isLowPriority, markOf, nameOf } from "./job-rows.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
+import { Promptness } from "./promptness.ts";
 
 export type InvariantsParts = {
   readonly world: World;
@@ -23,6 +25,7 @@ export type InvariantsParts = {
   readonly clients: readonly SimulatedClient[];
   readonly hooks: HookReceiver;
   readonly plan: HistoryPlan;
+  readonly endpointIds: readonly string[];
 };
 
 const PLATFORM_FAULTS: readonly Fault[] = [
@@ -61,6 +64,8 @@ export class Invariants {
   readonly executions: Executions;
   readonly #fleet: FleetRows;
   readonly #liveness: Liveness;
+  readonly #promptness: Promptness;
+  readonly #exchanges: Exchanges;
   /** Queued jobs were removed, of which no webhook tells. */
   hasPurged = false;
   #uncaught = 0;
@@ -72,6 +77,9 @@ export class Invariants {
     this.executions = new Executions(parts.world, parts.plan, violate);
     this.#fleet = new FleetRows({ ...parts, violate, executions: this.executions });
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions });
+    this.#exchanges = new Exchanges(parts.edge, violate);
+    const workers = () => this.#fleet.workers;
+    this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
   }
 
   violate(what: string): void {
@@ -98,6 +106,8 @@ export class Invariants {
     for (const host of this.#parts.hosts) this.#checkGpus(host);
     this.#fleet.checkStep();
     this.#liveness.checkStep();
+    this.#promptness.checkStep();
+    this.#exchanges.checkStep();
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
       const error = uncaught[this.#uncaught];
