@@ -62,6 +62,11 @@ export class Executions implements WorkerObserver {
     this.#retried.add(jobId);
   }
 
+  /** Ids of the jobs that are in the container, as far as its agent knows. */
+  jobsIn(container: Container): readonly string[] {
+    return [...(this.#inside.get(container) ?? [])];
+  }
+
   /** Whether a job is in the container, as far as its agent knows: one whose result got lost runs until its time is over. */
   isBusy(container: Container): boolean {
     return (this.#inside.get(container)?.size ?? 0) > 0;

@@ -75,6 +75,10 @@ export class SimulatedHost {
     });
   }
 
+  get isDiskFull(): boolean {
+    return this.#isDiskFull;
+  }
+
   /** Whether the files of the agent can grow. */
   set isDiskFull(isFull: boolean) {
     this.#isDiskFull = isFull;
