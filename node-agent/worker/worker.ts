@@ -144,7 +144,7 @@ export class Worker implements WorkerSession {
 
   /** Its programs run on its GPUs. */
   get usesGpus(): boolean {
-    return this.#container.isStarted && !this.#container.isFrozen;
+    return this.#container.usesGpus;
   }
 
   report(): WorkerReport {

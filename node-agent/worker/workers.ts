@@ -9,9 +9,10 @@ import type {
 import type { AdmissionControl, Admission } from "../link/admission.ts";
 import type { ReceivedAttempt } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
-import type { FoundWorker } from "../runtime/interface/runtime.ts";
 import type { AdoptedWorker } from "./lifecycle/container.ts";
 import type { LoadBalancedMode } from "./load-balancing/load-balanced-mode.ts";
+import { restartPolicy } from "./lifecycle/restart.ts";
+import { UnclaimedContainers } from "./unclaimed-containers.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
 
 /** All workers of this host: adopts, starts and drains them. */
@@ -20,11 +21,18 @@ export class Workers implements AdmissionControl {
   readonly #workers = new Map<string, Worker>();
   readonly #running = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
+  readonly #unclaimed: UnclaimedContainers;
   #unwatch: (() => void) | null = null;
   #assignments: readonly Assignment[] = [];
 
   constructor(options: Omit<WorkerOptions, "gpuHolder">) {
     this.#options = { ...options, gpuHolder: (assignment) => this.#gpuHolder(assignment) };
+    this.#unclaimed = new UnclaimedContainers({
+      ...options,
+      retry: restartPolicy(options.timing),
+      signal: this.#stopping.signal,
+      onRemoved: () => this.#otherEnded(),
+    });
   }
 
   // State
@@ -160,7 +168,13 @@ export class Workers implements AdmissionControl {
       else journal.removeWorker(workerId);
     }
     await this.#loseOrphanedAttempts([...attempts.values()].flat());
-    await this.#discard(found);
+    const unclaimed = found.filter((worker) => !this.#workers.has(worker.workerId));
+    await this.#unclaimed.discard(
+      unclaimed.map(({ workerId, isRunning }) => {
+        const { gpuIndexes = null } = records.get(workerId)?.assignment ?? {};
+        return { workerId, isRunning, gpuIndexes };
+      }),
+    );
   }
 
   #adoptOne(record: AdoptedWorker, attempts: readonly AttemptRecord[]): void {
@@ -179,19 +193,6 @@ export class Workers implements AdmissionControl {
     const reason = "The worker ended while the agent of its host was not running.";
     const lost = attempts.filter((attempt) => !this.#workers.has(attempt.workerId));
     await Promise.all(lost.map((attempt) => ledger.report(attempt, { kind: "lost", reason })));
-  }
-
-  async #discard(found: readonly FoundWorker[]): Promise<void> {
-    const { runtime, log } = this.#options;
-    const unknown = found.filter((worker) => !this.#workers.has(worker.workerId));
-    const removals = unknown.map(async ({ workerId }) => {
-      await runtime.remove(workerId);
-      log.info("worker_discarded", { workerId });
-    });
-    for (const removal of await Promise.allSettled(removals)) {
-      if (removal.status === "rejected")
-        log.error("worker_remove_failed", { reason: String(removal.reason) });
-    }
   }
 
   // Reconciling
@@ -238,7 +239,11 @@ export class Workers implements AdmissionControl {
       other.isDraining &&
       other.usesGpus &&
       other.assignment.gpuIndexes.some((index) => gpuIndexes.includes(index));
-    return [...this.#workers.values()].find(holds)?.workerId;
+    return [...this.#workers.values()].find(holds)?.workerId ?? this.#unclaimed.holderOf(gpuIndexes);
+  }
+
+  #otherEnded(): void {
+    for (const worker of this.#workers.values()) worker.otherEnded();
   }
 
   async #run(worker: Worker): Promise<void> {
@@ -255,7 +260,7 @@ export class Workers implements AdmissionControl {
     }
     if (this.#stopping.signal.aborted) return;
     this.#workers.delete(worker.workerId);
-    for (const other of this.#workers.values()) other.otherEnded();
+    this.#otherEnded();
     this.#options.logs.removed(worker.workerId);
     this.#options.onStateChange(true);
     if (worker.mode.kind !== "pod") this.#options.onSlotsChange(worker.assignment.endpointId, true);

@@ -60,6 +60,12 @@ const OWN: readonly Mutant[] = [
     "this.#restsUntil = performance.now() + retryDelayMs(",
     "this.#restsUntil = Date.now() + retryDelayMs(",
   ),
+  mutant(
+    "S24",
+    "(this.#isRunning || this.#needsCleanUp) && !this.#isFrozen",
+    "this.#isRunning && !this.#isFrozen",
+  ),
+  mutant("S25", "if (this.#left.size > 0) void this.#discardLater();", ""),
 ];
 
 export const PLANTED: readonly Mutant[] = [...MUTANTS.filter(({ id }) => OF_MUTANTS.has(id)), ...OWN];

@@ -84,6 +84,11 @@ export class Container {
     return this.#isRunning;
   }
 
+  /** One that could not be cleared away may still run, and a frozen one has left its GPUs. */
+  get usesGpus(): boolean {
+    return (this.#isRunning || this.#needsCleanUp) && !this.#isFrozen;
+  }
+
   get isAlive(): boolean {
     return this.#isRunning && this.#exit === null;
   }
@@ -187,6 +192,7 @@ export class Container {
     } catch (error) {
       this.#isRunning = false;
       this.#isStarting = false;
+      this.#needsCleanUp = true; // the runtime may have started it all the same
       if (this.#outline.type === "POD") this.#options.pods.forgetPorts(this.#outline.workerId);
       return { kind: "start_refused", reason: errorMessage(error), lastLine: undefined };
     }

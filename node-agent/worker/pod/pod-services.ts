@@ -1,6 +1,7 @@
 /**
  * Starts sshd and Jupyter in the container of a pod that wants them. Images made for pods do that by themselves, so each
- * gets time for it first; what then does not listen is started, where the image has the program.
+ * gets time for it first; what then does not listen is started, where the image has the program. Commands of users
+ * often install it first, so a program that is missing is looked for again, less and less often.
  */
 import type { PodService } from "../../../src/contract/agent/agent.ts";
 import { errorMessage } from "../../../src/std/errors.ts";
@@ -22,6 +23,9 @@ type Program = {
 };
 
 const MISSING = 127;
+
+/** The last look is 15 times the grace after the container began to run. */
+const MAX_LOOKS = 4;
 
 /**
  * sshd gives sessions none of its own variables, so those of the container are written to where it reads them, and to
@@ -70,29 +74,44 @@ export class PodServices {
   ensure(services: readonly PodService[]): void {
     this.stop();
     if (services.length === 0 || this.#options.runtime.kind === "process") return;
-    this.#timer = setTimeout(() => void this.#startMissing(services), this.#options.graceMs);
+    this.#lookLater(services, 1);
   }
 
   /** The container ends. */
   stop(): void {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
-  async #startMissing(services: readonly PodService[]): Promise<void> {
+  #lookLater(services: readonly PodService[], look: number): void {
+    const delayMs = this.#options.graceMs * 2 ** (look - 1);
+    this.#timer = setTimeout(() => void this.#startMissing(services, look), delayMs);
+  }
+
+  async #startMissing(services: readonly PodService[], look: number): Promise<void> {
     const { podId, runtime, log } = this.#options;
+    const timer = this.#timer;
+    const missing: PodService[] = [];
     try {
       const listening = await runtime.listening(podId);
       if (listening === null) return;
       for (const service of services) {
-        if (listening.every(({ port }) => port !== PROGRAMS[service].port)) await this.#start(service);
+        if (listening.some(({ port }) => port === PROGRAMS[service].port)) continue;
+        if (await this.#start(service)) continue;
+        missing.push(service);
+        const fields = { workerId: podId, endpointId: podId, service, port: PROGRAMS[service].port };
+        if (look === 1) log.info("pod_service_missing", fields);
       }
     } catch (error) {
       const fields = { workerId: podId, endpointId: podId, reason: errorMessage(error) };
       log.warn("pod_service_not_started", fields);
     }
+    const isCurrent = timer === this.#timer; // else another container runs by now
+    if (isCurrent && missing.length > 0 && look < MAX_LOOKS) this.#lookLater(missing, look + 1);
   }
 
-  async #start(service: PodService): Promise<void> {
+  /** False when the container has no such program. */
+  async #start(service: PodService): Promise<boolean> {
     const { podId, runtime, log } = this.#options;
     const { script, port } = PROGRAMS[service];
     const command = await runtime.exec(podId, {
@@ -106,7 +125,8 @@ export class PodServices {
     const code = await command.exit;
     const fields = { workerId: podId, endpointId: podId, service, port };
     if (code === 0) log.info("pod_service_started", fields);
-    else if (code === MISSING) log.info("pod_service_missing", fields);
-    else log.warn("pod_service_not_started", { ...fields, reason: `${service} ended with code ${code}` });
+    else if (code !== MISSING)
+      log.warn("pod_service_not_started", { ...fields, reason: `${service} ended with code ${code}` });
+    return code !== MISSING;
   }
 }

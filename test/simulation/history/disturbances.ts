@@ -104,6 +104,10 @@ export class Faults {
     scriptCrashes: () => this.#parts.edge.crashScript(),
   };
 
+  #isPlanned(fault: Fault): boolean {
+    return (this.#parts.plan.faults.get(fault) ?? 0) > 0;
+  }
+
   #repeat(fault: Fault, everyMs: number, act: () => void): void {
     this.#later(this.#parts.world.random.delay(everyMs), fault, () => {
       this.#count(fault);
@@ -133,7 +137,10 @@ export class Faults {
     const host = this.#host();
     host.kill();
     this.#later(this.#parts.world.random.delay(AGENT_AWAY_MS), "agent starts", () => {
-      if (!host.isUp) host.start();
+      if (host.isUp) return;
+      if (this.strikes("portTaken")) host.losePort();
+      host.start();
+      if (this.#isPlanned("daemonBroken")) this.#breakDaemon(host);
     });
   }
 
@@ -159,12 +166,15 @@ export class Faults {
 
   #partition(): void {
     const { network, world } = this.#parts;
-    const { machine } = this.#host();
+    const host = this.#host();
+    const { machine } = host;
     network.cut.add(machine);
     world.note(machine, "is cut off");
     this.#later(world.random.delay(PARTITION_MS), "partition ends", () => {
       network.cut.delete(machine);
       world.note(machine, "is reachable again");
+      // It may hear that its workers were given up, and be unable to remove them.
+      if (this.#isPlanned("daemonBroken")) this.#breakDaemon(host);
     });
   }
 
@@ -179,13 +189,12 @@ export class Faults {
     if (running.length > 0) containers.exit(this.#parts.world.random.pick(running), 137);
   }
 
-  #breakDaemon(): void {
-    const { containers } = this.#host();
-    containers.isBroken = true;
-    this.#later(
-      this.#parts.world.random.delay(BROKEN_MS),
-      "daemon answers",
-      () => (containers.isBroken = false),
-    );
+  /** Soon: also an agent that has just started is to have some answers before. */
+  #breakDaemon({ containers } = this.#host()): void {
+    const { random } = this.#parts.world;
+    this.#later(random.delay(100), "daemon breaks", () => {
+      containers.isBroken = true;
+      this.#later(random.delay(BROKEN_MS), "daemon answers", () => (containers.isBroken = false));
+    });
   }
 }

@@ -23,6 +23,7 @@ export class Executions implements WorkerObserver {
   readonly #violate: (what: string) => void;
   readonly #inside = new Map<Container, Set<string>>();
   readonly #byJob = new Map<string, Execution[]>();
+  readonly #begunAt = new Map<number, number>();
   readonly #areLeasesKept: boolean;
   /** True time at which a worker last began or ended a job, ms of the history. */
   lastAt = 0;
@@ -33,7 +34,8 @@ export class Executions implements WorkerObserver {
     this.#areLeasesKept = !TAKE_LEASES.some((fault) => plan.faults.has(fault));
   }
 
-  began = (jobId: string, container: Container): void => {
+  began = (jobId: string, container: Container, mark: number): void => {
+    this.#begunAt.set(mark, this.#world.now);
     this.lastAt = this.#world.elapsedMs;
     const inside = this.#inside.get(container) ?? new Set();
     this.#inside.set(container, inside.add(jobId));
@@ -65,6 +67,11 @@ export class Executions implements WorkerObserver {
   /** Ids of the jobs that are in the container, as far as its agent knows. */
   jobsIn(container: Container): readonly string[] {
     return [...(this.#inside.get(container) ?? [])];
+  }
+
+  /** True time at which the execution with the mark began, epoch ms. */
+  beganAt(mark: number): number | undefined {
+    return this.#begunAt.get(mark);
   }
 
   /** Whether a job is in the container, as far as its agent knows: one whose result got lost runs until its time is over. */

@@ -11,6 +11,7 @@ import { type Answer, SimulatedClient } from "./client.ts";
 import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
+import { resume } from "./operator.ts";
 import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
 import { Workload } from "./workload.ts";
 
@@ -36,6 +37,8 @@ export const HEALING_MS = 15 * 60_000;
 /** Within this time after that, nothing is left of what is no longer wanted. */
 const AFTERMATH_MS = 20_000;
 /** Time between two looks whether all has ended. */
+/** After the last fault no message is under way for longer. */
+const LAST_COPY_MS = 10_000;
 const LOOK_MS = 500;
 
 let current: Network | undefined;
@@ -123,6 +126,7 @@ class History {
     await world.run(world.now + DISTURBED_MAX_MS, isOver, check);
     this.#faults.heal();
     this.#invariants.healed();
+    this.#settleSettings();
     let lookAt = 0;
     const isQuiet = (): boolean => {
       if (!isOver() || world.now < lookAt) return false;
@@ -173,6 +177,15 @@ class History {
       stranger,
     };
     return new Workload({ ...parts, violate, onPurge, onRetry, hasPurged: () => this.#invariants.hasPurged });
+  }
+
+  /** A copy of a pause that arrived late may have undone its end; no such copy is under way any more. */
+  #settleSettings(): void {
+    const [client] = this.#clients as [SimulatedClient];
+    client.run(this.#world, async () => {
+      await new Promise((resolve) => setTimeout(resolve, LAST_COPY_MS));
+      for (const endpointId of this.#endpointIds) await resume(client, endpointId, this.#plan);
+    });
   }
 
   /** Endpoint and hosts, before there are faults. */

@@ -12,7 +12,7 @@ import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
-import { violationsOf, isLowPriority, nameOf } from "./job-rows.ts";
+import { violationsOf, isLowPriority, markOf, nameOf } from "./job-rows.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
@@ -135,6 +135,7 @@ export class Invariants {
         for (const fault of violationsOf(change)) this.violate(fault);
         this.#checkRescue(change);
         this.#hostRows.jobChanged(endpoint, change);
+        this.#checkOrigin(change);
       }
     }
   }
@@ -187,6 +188,18 @@ export class Invariants {
     if (rescued <= 0 || LOSE_JOBS.some((fault) => this.#parts.plan.faults.has(fault))) return;
     if (!trace?.includes('"handler_started"'))
       this.violate(`job ${seq} was lost, and no worker had it: ${trace}`);
+  }
+
+  /** An attempt ends with what an execution has brought that began after it was given out. */
+  #checkOrigin(change: JobChange): void {
+    const { executions } = this;
+    const { seq, startedAt } = change;
+    const mark = markOf(change);
+    const begunAt = mark === undefined ? undefined : executions.beganAt(mark);
+    if (begunAt === undefined || startedAt === null) return;
+    const skewMs = 2 * (this.#parts.plan.faults.get("clockSkew") ?? 0);
+    if (begunAt < startedAt - skewMs)
+      this.violate(`job ${seq} ended with the result ${mark} of an execution before its attempt`);
   }
 
   /** What has not ended or come yet, and what agents still keep of what has ended. */

@@ -34,7 +34,7 @@ export const CHANGES: ReadonlySet<string> = new Set([
 const LOW_PRIORITY_FROM = 2 ** 46;
 
 /** An attempt ends this long after its time at the latest, unless its object cannot run. */
-const TIMEOUT_SLACK_MS = 30_000;
+const TIMEOUT_SLACK_MS = 5_000;
 
 /** No worker starts for a job of low priority alone: it waits for as long as nothing else needs one. */
 export function isLowPriority(seq: unknown): boolean {
@@ -47,12 +47,12 @@ export function nameOf({ before, after, attempts }: JobChange): string {
 
 /** What is wrong with a job after a change. */
 export function violationsOf(change: JobChange): readonly string[] {
-  const { seq, after, rescues, startedAt, finishedAt, expiresAt, executionTimeoutMs } = change;
+  const { seq, rescues, startedAt, finishedAt, expiresAt, executionTimeoutMs } = change;
   const faults: string[] = [];
   const name = nameOf(change);
   if (!CHANGES.has(name)) faults.push(`job ${seq} changed: ${name} attempts`);
   if (rescues > RESCUE_LIMIT) faults.push(`job ${seq} was given out again ${rescues} times`);
-  if (after === "running" && startedAt !== null && startedAt >= expiresAt)
+  if (startedAt !== null && startedAt >= expiresAt)
     faults.push(`job ${seq} began at ${startedAt}, and had expired at ${expiresAt}`);
   if (startedAt !== null && finishedAt !== null) {
     const ranMs = finishedAt - startedAt;
@@ -69,4 +69,12 @@ function violationsOfResult({ seq, after, workerId, output }: JobChange): readon
   const { by } = JSON.parse(output) as { readonly by?: string };
   if (by === undefined || by === workerId) return [];
   return [`job ${seq} of worker ${workerId} has the result of worker ${by}`];
+}
+
+/** The mark of the execution whose result or error a change brings; undefined when it shows none. */
+export function markOf({ after, output, error }: JobChange): number | undefined {
+  if (after === "completed" && output?.startsWith("{"))
+    return (JSON.parse(output) as { readonly mark?: number }).mark;
+  const [, digits] = /The handler failed: (\d+)/.exec((after === "failed" && error) || "") ?? [];
+  return digits === undefined ? undefined : Number(digits);
 }

@@ -31,24 +31,33 @@ export class Operator {
 
   async #scale(endpointId: string, workersMax: number): Promise<void> {
     const workersMin = this.#endpointIds.length === 1 && this.#world.random.chance(0.2) ? 1 : 0;
-    await this.#save(endpointId, `workersMax: ${workersMax}, workersMin: ${workersMin}`);
+    await save(this.#client, endpointId, `workersMax: ${workersMax}, workersMin: ${workersMin}`);
   }
 
   async #deploy(endpointId: string): Promise<void> {
     this.#imageNumber += 1;
     const template = `{ name: "t", imageName: "i${this.#imageNumber}", containerDiskInGb: 5, dockerArgs: "" }`;
-    await this.#save(endpointId, `template: ${template}`);
+    await save(this.#client, endpointId, `template: ${template}`);
   }
 
   /** No workers for a while. */
   async #pause(endpointId: string): Promise<void> {
-    await this.#save(endpointId, "workersMax: 0, workersMin: 0");
+    await save(this.#client, endpointId, "workersMax: 0, workersMin: 0");
     await new Promise((resolve) => setTimeout(resolve, this.#world.random.delay(PAUSE_MS)));
-    await this.#save(endpointId, `workersMax: ${this.#plan.workersMax}`);
+    await resume(this.#client, endpointId, this.#plan);
   }
+}
 
-  async #save(endpointId: string, fields: string): Promise<void> {
-    const input = `{ id: "${endpointId}", name: "e", ${fields} }`;
-    await this.#client.manage(`mutation { saveEndpoint(input: ${input}) { id } }`);
-  }
+/** Ends a pause. */
+export async function resume(
+  client: SimulatedClient,
+  endpointId: string,
+  { workersMax }: HistoryPlan,
+): Promise<void> {
+  await save(client, endpointId, `workersMax: ${workersMax}`);
+}
+
+async function save(client: SimulatedClient, endpointId: string, fields: string): Promise<void> {
+  const input = `{ id: "${endpointId}", name: "e", ${fields} }`;
+  await client.manage(`mutation { saveEndpoint(input: ${input}) { id } }`);
 }

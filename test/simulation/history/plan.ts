@@ -21,6 +21,7 @@ export const FAULTS = [
   "d1Fails",
   "r2Fails",
   "diskFull",
+  "portTaken",
   "powerLost",
   "objectCrashes",
   "objectEvicted",
@@ -86,6 +87,7 @@ const RATES: Record<Fault, readonly number[]> = {
   d1Fails: [0.01, 0.1],
   r2Fails: [0.02, 0.2],
   diskFull: [1, 3],
+  portTaken: [0.3, 1],
   powerLost: [1, 2],
   objectCrashes: [2, 10],
   objectEvicted: [5, 60],
@@ -101,10 +103,19 @@ const RATES: Record<Fault, readonly number[]> = {
 
 /** How many kinds of faults a history has: some are quiet, so that what needs no fault is seen as well. */
 const SHARES = [0, 0.1, 0.1, 0.25, 0.4];
+/** Kinds that meet in reality; by chance alone three of them would seldom meet here. */
+const THEMES: readonly (readonly Fault[])[] = [
+  ["agentKilled", "daemonBroken", "portTaken", "diskFull", "powerLost", "containerDies"],
+  ["agentPartitioned", "daemonBroken", "containerDies", "workerHangs"],
+  ["objectCrashes", "objectEvicted", "redeployment", "scriptCrashes", "d1Fails", "r2Fails"],
+  ["callsLost", "answersLost", "slowNetwork", "requestsRepeated", "bodiesTorn", "strayAnswers"],
+];
+const THEMED = 0.35;
+const SHARE_OF_THEME = 0.65;
+const SHARE_BESIDE_THEME = 0.06;
 
 export function planHistory(random: Random): HistoryPlan {
-  const share = random.pick(SHARES);
-  const chosen = FAULTS.filter(() => random.chance(share));
+  const chosen = chooseFaults(random);
   const hostGpus = Array.from({ length: random.whole(1, 3) }, () => random.whole(1, 3));
   const endpointGpus = Array.from({ length: random.pick([1, 1, 2, 3]) }, () =>
     random.chance(0.2) ? Math.max(...hostGpus) : 1,
@@ -133,4 +144,13 @@ export function planHistory(random: Random): HistoryPlan {
     hasStranger: random.chance(0.2),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
+}
+
+function chooseFaults(random: Random): readonly Fault[] {
+  if (!random.chance(THEMED)) {
+    const share = random.pick(SHARES);
+    return FAULTS.filter(() => random.chance(share));
+  }
+  const theme = random.pick(THEMES);
+  return FAULTS.filter((fault) => random.chance(theme.includes(fault) ? SHARE_OF_THEME : SHARE_BESIDE_THEME));
 }

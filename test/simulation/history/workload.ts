@@ -235,16 +235,16 @@ export class Workload {
     if (job.isStreamRead || job.output === undefined) return;
     const { mark, chunkCount } = JSON.parse(job.output as string) as { mark: number; chunkCount: number };
     const numbers: number[] = [];
-    /** A retry begins with nothing: nothing is left of what the attempts before it yielded. */
-    const isRetried = job.read.some((status) => RETRYABLE.has(status));
+    /** Nothing is left of what other attempts yielded: a retry begins with nothing, and so does the first chunk of another attempt. */
+    const isOfOne = chunkCount > 0 || job.read.some((status) => RETRYABLE.has(status));
     for (let calls = 0; calls < 20; calls += 1) {
       const answer = await this.#parts.client.call("GET", `/v2/${job.endpointId}/stream/${job.jobId}`);
       const { stream = [] } = (answer?.body ?? {}) as {
         stream?: { output: { mark: number; number: number } }[];
       };
       if (answer?.status !== 200 || stream.length === 0) break;
-      if (isRetried && stream.some(({ output }) => output.mark !== mark))
-        return this.#parts.violate(`the stream of ${job.jobId} has chunks of an attempt before its retry`);
+      if (isOfOne && stream.some(({ output }) => output.mark !== mark))
+        return this.#parts.violate(`the stream of ${job.jobId} has chunks of another attempt`);
       numbers.push(...stream.flatMap(({ output }) => (output.mark === mark ? [output.number] : [])));
     }
     const expected = Array.from({ length: chunkCount }, (_, number) => number);

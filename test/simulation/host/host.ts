@@ -2,7 +2,7 @@
 import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import { Machine, type World } from "../world/world.ts";
 import { Containers } from "./containers.ts";
-import { breakServersOf } from "./modules/http.ts";
+import { breakServersOf, takePortOf } from "./modules/http.ts";
 import { setDiskFull } from "./modules/sqlite.ts";
 import { asRuntime, SimulatedRuntime } from "./runtime.ts";
 import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
@@ -77,6 +77,11 @@ export class SimulatedHost {
 
   get isDiskFull(): boolean {
     return this.#isDiskFull;
+  }
+
+  /** Another program gets the port of the agent, whose next one listens on another. */
+  losePort(): void {
+    takePortOf(this.machine);
   }
 
   /** Whether the files of the agent can grow. */

@@ -56,6 +56,7 @@ export class SimulatedRuntime {
   async start(spec: WorkerSpec): Promise<void> {
     await this.#pass(300);
     this.#containers.start(spec);
+    await this.#answer();
   }
 
   async freeze(workerId: string): Promise<void> {
@@ -72,11 +73,13 @@ export class SimulatedRuntime {
     await this.#pass(Math.min(graceMs, 50));
     const container = this.#containers.all.get(workerId);
     if (container) this.#containers.exit(container, SIGTERM_EXIT);
+    await this.#answer();
   }
 
   async remove(workerId: string): Promise<void> {
     await this.#pass(50);
     this.#containers.remove(workerId);
+    await this.#answer();
   }
 
   async list(): Promise<readonly FoundWorker[]> {
@@ -114,6 +117,11 @@ export class SimulatedRuntime {
     const container = this.#containers.all.get(workerId);
     if (!container?.isRunning) throw new Error(`The worker ${workerId} does not run.`);
     return container;
+  }
+
+  /** The daemon may have done what it was told and break before it says so. */
+  async #answer(): Promise<void> {
+    await this.#pass(5);
   }
 
   async #pass(typicalMs: number): Promise<void> {

@@ -21,15 +21,20 @@ export type WorkerFaults = {
   readonly forgets: number;
 };
 
-/** What an observer learns of a job in a worker, whether the agent does or not. */
+/**
+ * What an observer learns of a job in a worker, whether the agent does or not. Results, errors and chunks carry the mark
+ * of their execution.
+ */
 export type WorkerObserver = {
-  readonly began: (jobId: string, container: Container) => void;
+  readonly began: (jobId: string, container: Container, mark: number) => void;
   /** Its handler has ended; its result is reported now, unless the worker has lost it. */
   readonly ended: (jobId: string, container: Container, isReported: boolean) => void;
 };
 
 const RETRY_MS = 500;
 const PING_MS = 4_000;
+/** Typical time after a chunk. */
+const CHUNK_MS = 20;
 
 export type WorkerProgram = {
   readonly world: World;
@@ -72,26 +77,32 @@ class SimulatedWorker {
     const { random } = world;
     const { handlerMs, streaming, large, fails, dies, hangs, repeats, forgets } = faults();
     world.note(this.#container.machine, `begins ${jobId}`);
-    observer.began(jobId, this.#container);
+    const mark = random.whole(0, 1e9);
+    observer.began(jobId, this.#container, mark);
     this.#jobs.add(jobId);
     await pause(1 + random.delay(handlerMs));
-    if (random.chance(dies)) return containers.exit(this.#container, 1);
     if (random.chance(hangs)) await new Promise(() => {});
-    const mark = random.whole(0, 1e9);
     const chunkCount = random.chance(streaming) ? random.whole(1, 5) : 0;
-    for (let number = 0; number < chunkCount; number += 1) {
-      const chunk = JSON.stringify({ output: { mark, number } });
-      await this.#report(this.#path("RUNPOD_WEBHOOK_POST_STREAM").replace("$ID", jobId), chunk);
-    }
+    const yieldedMax = random.chance(dies) ? random.whole(0, chunkCount) : Infinity;
+    await this.#yield(jobId, mark, Math.min(chunkCount, yieldedMax));
+    if (yieldedMax <= chunkCount) return containers.exit(this.#container, 1);
     const padding = random.chance(large) ? "x".repeat(300_000) : "";
     const output = { of: input, by: workerId, mark, chunkCount, padding };
-    const body = random.chance(fails) ? { error: "The handler failed." } : { output };
+    const body = random.chance(fails) ? { error: `The handler failed: ${mark}.` } : { output };
     const path = this.#path("RUNPOD_WEBHOOK_POST_OUTPUT").replace("$ID", jobId);
     const isReported = !random.chance(forgets);
     observer.ended(jobId, this.#container, isReported);
     if (isReported) await this.#report(path, JSON.stringify(body));
     if (random.chance(repeats)) await this.#report(path, JSON.stringify(body));
     this.#jobs.delete(jobId);
+  }
+
+  async #yield(jobId: string, mark: number, count: number): Promise<void> {
+    const path = this.#path("RUNPOD_WEBHOOK_POST_STREAM").replace("$ID", jobId);
+    for (let number = 0; number < count; number += 1) {
+      await this.#report(path, JSON.stringify({ output: { mark, number } }));
+      await pause(this.#program.world.random.delay(CHUNK_MS));
+    }
   }
 
   /** Until the agent has it; an agent that is away comes back. */

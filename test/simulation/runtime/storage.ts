@@ -23,6 +23,7 @@ export type JobChange = {
   readonly after: string;
   /** How many were added. */
   readonly attempts: number;
+  readonly error: string | null;
   readonly rescues: number;
   /** How many rescues were added. */
   readonly rescued: number;
@@ -37,10 +38,11 @@ export type JobChange = {
 
 const CHANGES = "job_change";
 const OF_ROW = `new.rescues, new.trace, new.started_at, new.finished_at, new.expires_at, new.execution_timeout_ms, new.worker_id,
-  new.output`;
+  new.output, new.error`;
 const WATCH_CHANGES = `
   CREATE TEMP TABLE ${CHANGES} (
-    seq, before, after, attempts, rescued, rescues, trace, startedAt, finishedAt, expiresAt, executionTimeoutMs, workerId, output
+    seq, before, after, attempts, rescued, rescues, trace, startedAt, finishedAt, expiresAt, executionTimeoutMs, workerId, output,
+    error
   );
   CREATE TEMP TRIGGER job_comes AFTER INSERT ON job BEGIN
     INSERT INTO ${CHANGES} VALUES (new.seq, NULL, new.state, new.attempt, 0, ${OF_ROW});

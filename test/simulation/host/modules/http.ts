@@ -14,11 +14,19 @@ export type LocalReply = { readonly status: number; readonly body: string };
 /** Servers by port, of all hosts of this process. */
 const servers = new Map<number, SimulatedServer>();
 let lastPort = 10_000;
+/** The port of its last server has been taken by another program. */
+const robbed = new Set<Machine>();
 
 /** No server listens any more: a new world begins. */
 export function closeAllServers(): void {
   servers.clear();
+  robbed.clear();
   lastPort = 10_000;
+}
+
+/** Another program takes the port of the machine's next server, if that wants a certain one. */
+export function takePortOf(machine: Machine): void {
+  robbed.add(machine);
 }
 
 /** The machine has crashed: all connections to its servers break. */
@@ -67,7 +75,8 @@ class SimulatedServer extends EventEmitter {
     this.#port = port === 0 ? (lastPort += 1) : port;
     this.#machine = here?.machine;
     this.#life = here?.machine.life ?? 0;
-    if (servers.get(this.#port)?.isAlive) {
+    const isTaken = port !== 0 && this.#machine !== undefined && robbed.delete(this.#machine);
+    if (isTaken || servers.get(this.#port)?.isAlive) {
       queueMicrotask(() => this.emit("error", Object.assign(new Error("in use"), { code: "EADDRINUSE" })));
       return this;
     }
