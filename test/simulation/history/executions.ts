@@ -39,8 +39,9 @@ export class Executions implements WorkerObserver {
     this.lastAt = this.#world.elapsedMs;
     const inside = this.#inside.get(container) ?? new Set();
     this.#inside.set(container, inside.add(jobId));
-    const before = this.#byJob.get(jobId) ?? [];
-    this.#byJob.set(jobId, [...before, { container, isOver: false, isReported: false }]);
+    const all = this.#byJob.get(jobId) ?? [];
+    const before = all.filter((one) => !this.#lost.has(one.container.spec.workerId));
+    this.#byJob.set(jobId, [...all, { container, isOver: false, isReported: false }]);
     if (!this.#areLeasesKept || this.#retried.has(jobId)) return;
     const { workerId } = container.spec;
     const running = before.find((one) => !one.isOver && one.container.isRunning);
@@ -57,11 +58,26 @@ export class Executions implements WorkerObserver {
     if (execution) Object.assign(execution, { isOver: true, isReported });
   };
 
+  stopped = (container: Container): void => {
+    if (!this.isBusy(container)) this.onIdleStopped(container);
+  };
+
+  /** An agent ends a container that has nothing to do. */
+  onIdleStopped: (container: Container) => void = () => {};
+
   /** A client has asked for another run, beside which the one before may still end. */
   readonly #retried = new Set<string>();
 
   retryRequested(jobId: string): void {
     this.#retried.add(jobId);
+  }
+
+  /** Workers that Fleet took for lost with their hosts. */
+  readonly #lost = new Set<string>();
+
+  /** Jobs of the worker are given to others, though it may still run them. */
+  workerLost(workerId: string): void {
+    this.#lost.add(workerId);
   }
 
   /** Ids of the jobs that are in the container, as far as its agent knows. */

@@ -262,9 +262,9 @@ class History {
 }
 
 async function makeEndpoint(client: SimulatedClient, plan: HistoryPlan, gpuCount: number): Promise<string> {
-  const { workersMax, workersMin, executionTimeoutMs, idleTimeoutS } = plan;
+  const { workersMax, workersMin, executionTimeoutMs, idleTimeoutS, hasFlashBoot } = plan;
   const template = `template: { name: "t", imageName: "i", containerDiskInGb: 5, dockerArgs: "" }`;
-  const scale = `workersMin: ${Math.min(workersMin, workersMax)}, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}`;
+  const scale = `workersMin: ${Math.min(workersMin, workersMax)}, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}, flashBootType: ${hasFlashBoot ? "FLASHBOOT" : "OFF"}`;
   const input = `{ name: "e", ${template}, gpuIds: "ADA_24", gpuCount: ${gpuCount}, ${scale}, executionTimeoutMs: ${executionTimeoutMs} }`;
   const { saveEndpoint } = await client.manage(`mutation { saveEndpoint(input: ${input}) { id } }`);
   return saveEndpoint?.["id"] ?? "";

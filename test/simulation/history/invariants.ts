@@ -74,10 +74,12 @@ export class Invariants {
     this.#parts = parts;
     const violate = (what: string): void => this.violate(what);
     this.executions = new Executions(parts.world, parts.plan, violate);
-    this.#fleet = new FleetRows({ ...parts, violate, executions: this.executions });
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions });
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
-    this.#hostRows = new HostRows({ ...parts, violate, executions: this.executions, calm: this.#calm });
+    const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
+    this.#hostRows = new HostRows(shared);
+    this.#fleet = new FleetRows(shared);
+    this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
   }
 
   violate(what: string): void {

@@ -67,6 +67,8 @@ export type HistoryPlan = {
   readonly isBursting: boolean;
   /** There is another account, whose key is tried on jobs. */
   readonly hasStranger: boolean;
+  /** Workers that leave are kept frozen for a while. */
+  readonly hasFlashBoot: boolean;
   readonly faults: ReadonlyMap<Fault, number>;
 };
 
@@ -142,6 +144,7 @@ export function planHistory(random: Random): HistoryPlan {
     isRetrying: random.chance(0.3),
     isBursting: random.chance(0.08),
     hasStranger: random.chance(0.2),
+    hasFlashBoot: random.chance(0.3),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
 }

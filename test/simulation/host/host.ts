@@ -52,7 +52,7 @@ export class SimulatedHost {
 
   /** Starts the agent. */
   start(): void {
-    const { world, code, edgeUrl, hostToken, gpuCount } = this.#options;
+    const { world, code, edgeUrl, hostToken, gpuCount, observer } = this.#options;
     this.isUp = true;
     const inventory = inventoryOf(gpuCount);
     world.note(this.machine, "starts");
@@ -62,7 +62,7 @@ export class SimulatedHost {
           edgeUrl,
           hostToken,
           stateDir: this.stateDir,
-          runtime: asRuntime(new SimulatedRuntime(world, this.containers)),
+          runtime: asRuntime(new SimulatedRuntime(world, this.containers, observer.stopped)),
           inventory,
           readInventory: async () => inventory,
           log: QUIET,
