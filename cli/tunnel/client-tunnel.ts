@@ -59,11 +59,16 @@ class Rejection extends ServiceFailure {
 }
 
 /** The connection, and with it the tunnel, was lost, or none could be made. */
-class ConnectionLoss extends Failure {}
+export class ConnectionLoss extends Failure {}
 
-/** Whether another tunnel may reach what this error of a tunnel has kept from being reached. */
+/**
+ * Whether another tunnel may reach what this error of a tunnel has kept from being reached. A pod whose container has
+ * ended may be getting another one.
+ */
 export function isTransient(error: unknown): boolean {
-  return error instanceof ConnectionLoss || (error instanceof Rejection && TRANSIENT.has(error.status));
+  if (error instanceof Rejection)
+    return TRANSIENT.has(error.status) || error.code === "container_not_running";
+  return error instanceof ConnectionLoss;
 }
 
 const ADVICE: ReadonlyMap<string, readonly string[]> = new Map([

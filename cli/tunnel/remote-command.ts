@@ -11,7 +11,7 @@ import {
   TUNNEL_MESSAGE_MAX_BYTES,
 } from "../../src/tunnel/tunnel-messages.ts";
 import type { Service } from "../service/service.ts";
-import { ClientTunnel } from "./client-tunnel.ts";
+import { ClientTunnel, ConnectionLoss } from "./client-tunnel.ts";
 
 export type TerminalSize = { readonly columns: number; readonly rows: number };
 
@@ -28,6 +28,9 @@ export type RemoteCommandOptions = {
   readonly onOutput: (output: "stdout" | "stderr", bytes: Uint8Array, taken: () => void) => void;
   readonly onConnection?: (isThere: boolean) => void;
 };
+
+/** The command has ended through no doing of its own; another one may run. */
+class LostCommand extends ConnectionLoss {}
 
 export class RemoteCommand {
   /** Its exit code, after all of its output; null where it is unknown. Rejects with a Failure. */
@@ -121,8 +124,13 @@ export class RemoteCommand {
     }
     if (message.type === "end") return;
     if (message.type === "exit") this.#resolve(message.code);
-    else this.#fail(new Failure(message.message, [], this.#hasStarted ? EXIT_FAILURE : EXIT_CANNOT_RUN));
+    else this.#fail(this.#failureOf(message));
     this.close();
+  }
+
+  #failureOf({ message, loss }: Extract<AgentMessage, { type: "error" }>): Failure {
+    if (loss !== undefined) return new LostCommand(message);
+    return new Failure(message, [], this.#hasStarted ? EXIT_FAILURE : EXIT_CANNOT_RUN);
   }
 
   readonly #fail = (error: unknown): void => {

@@ -4,6 +4,8 @@ import { errorMessage, ignoreFailure } from "../../src/std/errors.ts";
 import type { TunnelMessage } from "../../src/tunnel/tunnel-channel.ts";
 import {
   clientMessageSchema,
+  type CommandLoss,
+  commandLossSchema,
   type ExecStart,
   OUTPUT,
   TUNNEL_MESSAGE_MAX_BYTES,
@@ -16,6 +18,9 @@ import type { Tunnel, TunnelService } from "./tunnel.ts";
 type ClientMessage = z.output<typeof clientMessageSchema>;
 
 const MESSAGE_MAX_CHARACTERS = 2_000;
+const LOST = "The connection to the command was lost on its host, as when Docker starts again. It was ended.";
+const CONTAINER_ENDED = "The container has ended.";
+const END_NEWS_MS = 2_000;
 /** Beside the byte that names the output. */
 const PIECE_MAX_BYTES = TUNNEL_MESSAGE_MAX_BYTES - 1;
 
@@ -71,13 +76,12 @@ export class CommandService implements TunnelService {
         onOutput: (name, bytes) => this.#print(name, bytes),
       });
       this.#tunnel.say({ type: "started" });
-      void command.exit.then((code) => this.#exited(code));
+      void command.exit.then((end) => this.#ended(end));
       this.#command = command;
       command.resume();
       return command;
     } catch (error) {
-      this.#tunnel.say({ type: "error", message: errorMessage(error).slice(0, MESSAGE_MAX_CHARACTERS) });
-      this.#tunnel.finish();
+      this.#tunnel.fail(errorMessage(error).slice(0, MESSAGE_MAX_CHARACTERS), lossOf(error));
       return null;
     }
   }
@@ -91,10 +95,22 @@ export class CommandService implements TunnelService {
     if (this.#tunnel.isFull) this.#command?.pause();
   }
 
-  #exited(code: number | null): void {
-    this.#tunnel.say({ type: "exit", code });
+  #ended(end: number | CommandLoss): void {
+    if (end === "lost") return this.#tunnel.fail(LOST, end);
+    if (end === "container_ended") {
+      // Why it has ended is told by who watches the container, in a moment.
+      setTimeout(() => this.#tunnel.fail(CONTAINER_ENDED, end), END_NEWS_MS).unref();
+      return;
+    }
+    this.#tunnel.say({ type: "exit", code: end });
     this.#tunnel.finish();
   }
+}
+
+/** What a StartLoss says. */
+function lossOf(error: unknown): CommandLoss | undefined {
+  const loss = error instanceof Error && "loss" in error ? error.loss : undefined;
+  return commandLossSchema.safeParse(loss).data;
 }
 
 function apply(command: RunningCommand, message: Exclude<ClientMessage, { readonly type: "start" }>): void {

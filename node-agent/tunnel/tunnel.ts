@@ -10,7 +10,12 @@
 import { BufferShare, type BufferedMessages } from "../link/message-buffer.ts";
 import type { Timing } from "../core/timing.ts";
 import { type Carrier, TunnelChannel, type TunnelMessage } from "../../src/tunnel/tunnel-channel.ts";
-import { type AgentMessage, TUNNEL_CLOSE, type TunnelHead } from "../../src/tunnel/tunnel-messages.ts";
+import {
+  type AgentMessage,
+  type CommandLoss,
+  TUNNEL_CLOSE,
+  type TunnelHead,
+} from "../../src/tunnel/tunnel-messages.ts";
 
 /** A connection, from one stream of the link. */
 export type TunnelConnection = Carrier & { close(code: number, reason: string): void };
@@ -101,10 +106,10 @@ export class Tunnel {
     this.#lost = setTimeout(() => this.drop(), this.options.timing.tunnelResumeMs).unref();
   }
 
-  /** Ends what is at its end, with a message for users. */
-  fail(message: string): void {
+  /** Ends what is at its end, with a message for users; `loss`: why, for programs. */
+  fail(message: string, loss?: CommandLoss): void {
     if (this.#state !== "open") return;
-    this.say({ type: "error", message });
+    this.say({ type: "error", message, ...(loss && { loss }) });
     this.#service?.end();
     this.finish();
   }

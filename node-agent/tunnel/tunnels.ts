@@ -51,7 +51,7 @@ export class Tunnels implements StreamOpener {
   /** The worker's container has ended, or is on standby. `reason`: a message for users. */
   workerEnded(workerId: string, reason: string): void {
     for (const tunnel of this.#tunnels.values())
-      if (tunnel.options.workerId === workerId) tunnel.fail(reason);
+      if (tunnel.options.workerId === workerId) tunnel.fail(reason, "container_ended");
   }
 
   stop(): void {

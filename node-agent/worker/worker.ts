@@ -320,6 +320,7 @@ export class Worker implements WorkerSession {
     this.#resetFailuresIfHealthy();
     this.#isOver = true; // before its polls return: its next ones would take jobs that wait for the next container
     if (end === "drained" && !this.#container.isFrozen) {
+      this.#options.onContainerEnd(this.workerId, this.#drainReason);
       const terminated = this.#container.terminate();
       this.mode.halt(); // the SDK exits once its polls have returned
       await terminated;
@@ -330,6 +331,13 @@ export class Worker implements WorkerSession {
     }
     this.mode.end(end);
     await this.#container.cleanUp();
+  }
+
+  /** Which of them it was is known at the edge only. */
+  get #drainReason(): string {
+    return this.mode.kind === "pod"
+      ? "The pod was stopped, restarted or terminated."
+      : `The worker ${this.workerId} was stopped.`;
   }
 
   #recreationOf(end: LifeEnd | null): Recreation | null {

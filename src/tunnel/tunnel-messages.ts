@@ -127,13 +127,24 @@ export const clientMessageSchema = z.discriminatedUnion("type", [
 export type ClientMessage = z.input<typeof clientMessageSchema>;
 export type ExecStart = z.output<typeof startSchema>;
 
+/**
+ * Why a command has ended through no doing of its own. `container_ended`: its container has; a pod may get another one.
+ * `lost`: it was cut off, as when Docker starts again, and its container may run on.
+ */
+export const commandLossSchema = z.enum(["container_ended", "lost"]);
+export type CommandLoss = z.infer<typeof commandLossSchema>;
+
 /** Counted text messages of an agent. */
 export const agentMessageSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("started") }),
   /** 128 plus its number for a command that a signal ended; null: unknown. */
   z.object({ type: z.literal("exit"), code: z.number().int().nullable() }),
-  /** The tunnel has ended; a message for users. */
-  z.object({ type: z.literal("error"), message: z.string().max(2_000) }),
+  /** The tunnel has ended; a message for users, and what another tunnel may come around, if that is known. */
+  z.object({
+    type: z.literal("error"),
+    message: z.string().max(2_000),
+    loss: commandLossSchema.optional().catch(undefined),
+  }),
   endSchema,
 ]);
 export type AgentMessage = z.infer<typeof agentMessageSchema>;

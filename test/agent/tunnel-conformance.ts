@@ -201,6 +201,14 @@ export function describeTunnels(name: string, open: () => Promise<TunnelPlace>):
       expect((await client.heard("error")).message).toBe("The container has ended.");
     });
 
+    test("says that its container has ended, and not that it was killed", async ({ expect }) => {
+      const { place, workerId, shell } = await start();
+      const client = shell("echo ready; sleep 1000");
+      await client.printed("ready");
+      await place.runtime.stop(workerId, 0);
+      expect((await client.heard("error")).loss).toBe("container_ended");
+    });
+
     test("is asked to resume after a while, and goes on", async ({ expect }) => {
       const { shell, link } = await start({ tunnelRenewalMs: 50 });
       const client = shell('read answer; echo "got $answer"');

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import Dockerode from "dockerode";
 import { afterAll, beforeAll, describe, onTestFinished, test } from "vitest";
 import { DockerRuntime } from "../../node-agent/runtime/docker/docker-runtime.ts";
+import { DockerLink } from "../support/docker-link.ts";
 import { ensureTestImage, isDockerAvailable, TEST_IMAGE } from "../support/docker.ts";
 import { inTurn } from "../support/turn.ts";
 import { until } from "../support/until.ts";
@@ -84,6 +85,25 @@ describe.runIf(hasDocker)("a command in a container", () => {
     await runtime.remove(workerId);
     await expect(output(runtime, workerId, ["echo"])).rejects.toThrow("does not run");
     await expect(runtime.connect(workerId, 18_091)).rejects.toThrow("does not run");
+  });
+
+  test("is ended and lost when Docker breaks the connection, and cannot be started while it is away", async ({
+    expect,
+  }) => {
+    const workerId = await (await open()).startWorker();
+    await using link = await DockerLink.open();
+    const runtime = new DockerRuntime({ ...options, docker: new Dockerode({ socketPath: link.path }) });
+    const mark = `${100_000 + Math.floor(Math.random() * 800_000)}.7`;
+    const request = { terminal: null, environment: {}, onOutput() {} };
+    const running = await runtime.exec(workerId, { ...request, command: ["sleep", mark] });
+    running.resume();
+    await until(() => isRunning(`sleep ${mark}`), "it runs");
+    await link.cut();
+    expect(await running.exit).toBe("lost");
+    expect(await isRunning(`sleep ${mark}`)).toBe(false);
+    const start = runtime.exec(workerId, { ...request, command: ["true"] });
+    await expect(start).rejects.toMatchObject({ loss: "lost" });
+    await runtime.close();
   });
 
   test("leaves what has left its session alone", async ({ expect }) => {

@@ -87,8 +87,8 @@ describe.each(places)("a user's way into a $runtime", (place) => {
       env: fixture.environment,
     });
 
-  async function createPod(): Promise<string> {
-    const fields = { name: "box", computeType: "CPU", vcpuCount: 1, ports: [], ...place.pod(port) };
+  async function createPod(listenPort = port): Promise<string> {
+    const fields = { name: "box", computeType: "CPU", vcpuCount: 1, ports: [], ...place.pod(listenPort) };
     const joined = () => rest<{ id: string }>("POST", "/pods", fields);
     return (await until(joined, "the host has joined", START_LIMIT_MS)).id;
   }
@@ -316,6 +316,18 @@ describe.each(places)("a user's way into a $runtime", (place) => {
       const { stderr, exitCode } = await edgerun(`cp ${podId}:absent.bin .`);
       expect([stderr, exitCode]).toEqual([expect.stringContaining("absent.bin"), 1]);
     });
+  });
+
+  test("ends with the pod, and says so", async ({ expect }) => {
+    const endedId = await createPod(await freePort());
+    const isUp = async () => (await edgerun(`exec -n ${endedId} -- true`)).exitCode === 0;
+    await until(isUp, "the pod runs", START_LIMIT_MS);
+    await using command = runningCommand(["exec", "-n", endedId, "--", "sh", "-c", "echo in; sleep 1000"]);
+    await command.printed(/in/);
+    await rest("POST", `/pods/${endedId}/stop`);
+    expect(await command.over()).toBe(1);
+    expect(command.output).toContain("✗ The pod was stopped");
+    await graphql(`mutation { podTerminate(input: { podId: "${endedId}" }) }`);
   });
 
   describe("who may", () => {

@@ -6,7 +6,7 @@ import { MUTANTS } from "../../scripts/mutants/list.ts";
 import { type Mutant, mutant } from "../../scripts/mutants/mutant.ts";
 
 const OF_MUTANTS = new Set(
-  "D1 D9 E1 E4 E5 E6 E7 E8 E12 E13 E16 F1 F2 F3 F4 A1 A2 A3 A4 A5 A6 A7 A8 A10 D14".split(" "),
+  "D1 D9 E1 E4 E5 E6 E7 E8 E12 E13 E16 F1 F2 F3 F4 A1 A2 A3 A4 A5 A6 A7 A8 A10 D5 D14 E14 E15".split(" "),
 );
 
 const OWN: readonly Mutant[] = [

@@ -37,7 +37,7 @@ function daemonMessage(error: unknown): string {
 }
 
 /** Describes what to do when the daemon gave no answer at all; null when it did answer. */
-function unreachableDaemon(error: unknown): string | null {
+export function unreachableDaemon(error: unknown): string | null {
   if (!hasField(error, "code")) return null;
   if (error.code === "EACCES") {
     return "The agent may not talk to Docker. Run it as root, or add its user to the group docker.";

@@ -4,6 +4,8 @@
  * X1  It has the user, capabilities and limits of the container, and no more.
  * X2  Docker cannot end an exec. Where this process sees the container's processes, it ends the session of the command,
  *     signalling only processes of the container; elsewhere a second exec kills what carries the command's mark.
+ * X3  A daemon that starts again with live restore keeps the container and knows the exec no more. Nobody reads what the
+ *     command prints from then on, so it is ended.
  */
 import type Dockerode from "dockerode";
 import { randomUUID } from "node:crypto";
@@ -12,6 +14,7 @@ import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { retryDelayMs } from "../../../src/std/waiting.ts";
 import { ignoreFailure } from "../../../src/std/errors.ts";
+import type { CommandLoss } from "../../../src/tunnel/tunnel-messages.ts";
 import { killSession, type ProcessIdentity, signalGroup } from "../../host/process-session.ts";
 import { readProcess } from "../../host/process-table.ts";
 import type {
@@ -21,9 +24,13 @@ import type {
   RunningCommand,
   TerminalSize,
 } from "../interface/command.ts";
+import { ignoring } from "../daemon/docker-calls.ts";
+import { isNotFound } from "../daemon/docker-errors.ts";
+import { exitCodeOfSignal } from "../interface/exit-reason.ts";
 import { OutputFrames } from "./output-frames.ts";
 
 const MARK = "EDGERUN_COMMAND";
+const SIGKILLED = exitCodeOfSignal("SIGKILL");
 const LOOK = { baseMs: 5, capMs: 500 };
 
 export type CommandPlace = {
@@ -82,7 +89,7 @@ type Parts = CommandPlace & {
 };
 
 class ContainerCommand implements RunningCommand {
-  readonly exit: Promise<number | null>;
+  readonly exit: Promise<number | CommandLoss>;
   readonly #parts: Parts;
   readonly #frames: OutputFrames | null;
   #leader: ProcessIdentity | null = null;
@@ -90,7 +97,7 @@ class ContainerCommand implements RunningCommand {
   constructor(parts: Parts) {
     this.#parts = parts;
     const closed = new Promise((resolve) => parts.stream.once("close", resolve)); // it may be before `begin` has looked
-    this.exit = closed.then(() => this.#exitCode());
+    this.exit = closed.then(() => this.#end());
     this.#frames = parts.request.terminal ? null : new OutputFrames(parts.request.onOutput);
     parts.stream.on("error", ignoreFailure); // its close follows
   }
@@ -125,9 +132,26 @@ class ContainerCommand implements RunningCommand {
     return `The command cannot be started: ${text || "Docker does not say why"}`;
   }
 
-  async #exitCode(): Promise<number | null> {
-    const found = await lookUntil(this.#parts.exec, hasEnded).catch(() => null); // its container is gone
-    return found?.ExitCode ?? null;
+  async #end(): Promise<number | CommandLoss> {
+    try {
+      // Docker may say for ever of a command that its container took along that it runs.
+      const isOver = async (found: Dockerode.ExecInspectInfo) =>
+        hasEnded(found) || !(await this.#isContainerUp());
+      const { ExitCode: code } = await lookUntil(this.#parts.exec, isOver);
+      if (code === null || code === SIGKILLED)
+        return code !== null && (await this.#isContainerUp()) ? code : "container_ended";
+      return code;
+    } catch (error) {
+      if (isNotFound(error) && !(await this.#isContainerUp().catch(() => true))) return "container_ended";
+      await this.kill(); // X3
+      return "lost";
+    }
+  }
+
+  async #isContainerUp(): Promise<boolean> {
+    const { docker, container } = this.#parts;
+    const found = await ignoring(isNotFound, docker.getContainer(container.Id).inspect());
+    return found?.State.Running ?? false;
   }
 
   write(bytes: Uint8Array, taken: () => void): void {
@@ -187,11 +211,11 @@ function hasEnded({ Running, ExitCode }: Dockerode.ExecInspectInfo): boolean {
 /** Docker reports neither the start nor the end of an exec to the one who runs it. */
 async function lookUntil(
   exec: Dockerode.Exec,
-  isSo: (found: Dockerode.ExecInspectInfo) => boolean,
+  isSo: (found: Dockerode.ExecInspectInfo) => boolean | Promise<boolean>,
 ): Promise<Dockerode.ExecInspectInfo> {
   for (let looks = 1; ; looks += 1) {
     const found = await exec.inspect();
-    if (isSo(found)) return found;
+    if (await isSo(found)) return found;
     await delay(retryDelayMs(looks, LOOK), undefined, { ref: false });
   }
 }

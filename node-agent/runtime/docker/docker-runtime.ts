@@ -20,12 +20,12 @@ import { connectToContainer } from "./container-port.ts";
 import { NamespaceDialer } from "./namespace-dialer.ts";
 import { WorkerContainers } from "./worker-containers.ts";
 import { withTimeLimit } from "../daemon/docker-calls.ts";
-import { isQuotaUnsupported, startFailure } from "../daemon/docker-errors.ts";
+import { isQuotaUnsupported, startFailure, unreachableDaemon } from "../daemon/docker-errors.ts";
 import { DockerImages, type ImageOptions } from "../images/docker-images.ts";
 import type { ClusterNetwork } from "../../../src/contract/agent/agent.ts";
 import { ClusterBridge } from "../network/cluster-bridge.ts";
 import { GuardedNetwork } from "../network/guarded-network.ts";
-import type { CommandRequest, RunningCommand } from "../interface/command.ts";
+import { type CommandRequest, type RunningCommand, StartLoss } from "../interface/command.ts";
 import type { OutputReader } from "../interface/output.ts";
 import { socketsOfNetwork } from "../interface/sockets.ts";
 import {
@@ -202,9 +202,15 @@ export class DockerRuntime implements Runtime {
   // Commands and ports
 
   async exec(workerId: string, request: CommandRequest): Promise<RunningCommand> {
-    const container = await this.#findActive(workerId);
-    if (!container) throw new Error(`The container of worker ${workerId} does not run.`);
-    return runInContainer({ docker: this.#docker, streams: this.#streams, container }, request);
+    try {
+      const container = await this.#findActive(workerId);
+      if (!container)
+        throw new StartLoss("container_ended", `The container of worker ${workerId} does not run.`);
+      return await runInContainer({ docker: this.#docker, streams: this.#streams, container }, request);
+    } catch (error) {
+      const unreachable = unreachableDaemon(error);
+      throw unreachable === null ? error : new StartLoss("lost", unreachable, error);
+    }
   }
 
   connect(workerId: string, port: number): Promise<Socket> {
@@ -293,6 +299,7 @@ export class DockerRuntime implements Runtime {
     const volumePath = (await this.#volumes?.pathOfFirst(spec.networkVolumeIds ?? [])) ?? null;
     const share: HostShare = {
       volumePath,
+      allowedVolumeBytes: await this.#allowedVolumeBytes(spec),
       artifact: await this.#artifactShare(spec),
       hasDiskQuota: this.#hasDiskQuota && spec.containerDiskInGb > 0,
     };
@@ -309,6 +316,10 @@ export class DockerRuntime implements Runtime {
       this.#hasDiskQuota = false;
       await this.#create(requested);
     }
+  }
+
+  async #allowedVolumeBytes({ workerId, pod }: WorkerSpec): Promise<number> {
+    return pod?.volumePath ? await this.#disk.allowedVolumeBytes(workerId, pod.volumePath) : 0;
   }
 
   async #artifactShare({ artifact, imageName }: WorkerSpec): Promise<HostShare["artifact"]> {

@@ -1,5 +1,5 @@
 /** A command that a user runs in a worker, beside what the worker itself runs. */
-import type { ExecStart, EXEC_SIGNALS } from "../../../src/tunnel/tunnel-messages.ts";
+import type { CommandLoss, ExecStart, EXEC_SIGNALS } from "../../../src/tunnel/tunnel-messages.ts";
 
 export type OutputName = "stdout" | "stderr";
 
@@ -11,9 +11,19 @@ export type CommandRequest = Omit<ExecStart, "type"> & {
 export type TerminalSize = { readonly columns: number; readonly rows: number };
 export type CommandSignal = (typeof EXEC_SIGNALS)[number];
 
+/** A command could not be started because of what was there for a moment; `message` is for users. */
+export class StartLoss extends Error {
+  readonly loss: CommandLoss;
+
+  constructor(loss: CommandLoss, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.loss = loss;
+  }
+}
+
 export type RunningCommand = {
-  /** Its exit code, after all of its output; null where it is unknown. Never rejects. */
-  readonly exit: Promise<number | null>;
+  /** Its exit code, after all of its output, or why there is none. Never rejects. */
+  readonly exit: Promise<number | CommandLoss>;
   /** Bytes for its standard input; calls `taken` when they use no memory any longer. */
   write(bytes: Uint8Array, taken: () => void): void;
   /** Ends its standard input. */

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { quote } from "shlex";
 import { errorCode, errorMessage, ignoreFailure } from "../../../src/std/errors.ts";
 import { within } from "../../../src/std/waiting.ts";
+import type { CommandLoss } from "../../../src/tunnel/tunnel-messages.ts";
 import { killSession, type ProcessIdentity, signalGroup } from "../../host/process-session.ts";
 import { readProcess, readProcessTable } from "../../host/process-table.ts";
 import type { CommandRequest, CommandSignal, RunningCommand, TerminalSize } from "../interface/command.ts";
@@ -29,6 +30,7 @@ export type CommandPlace = {
 /** Throws with a message for users when the command cannot be started. */
 export async function runBeside(place: CommandPlace, request: CommandRequest): Promise<RunningCommand> {
   const { terminal, environment, directory } = request;
+  const worker = await readProcess(place.pid);
   const [program = "", ...args] = terminal ? inTerminal(request.command, terminal) : request.command;
   const child = spawn(program, args, {
     cwd: directory ?? place.directory,
@@ -47,7 +49,7 @@ export async function runBeside(place: CommandPlace, request: CommandRequest): P
     throw new Error(startFailure(request, program, error), { cause: error });
   }
   const leader = { pid: child.pid ?? 0, start: (await readProcess(child.pid ?? 0))?.start ?? "" };
-  return new ProcessCommand(child, leader, request);
+  return new ProcessCommand(child, leader, request, worker);
 }
 
 /** Variables that a process was started with; those of this process that any program needs where that is unknown. */
@@ -76,15 +78,23 @@ function startFailure({ command, terminal }: CommandRequest, program: string, er
 }
 
 class ProcessCommand implements RunningCommand {
-  readonly exit: Promise<number | null>;
+  readonly exit: Promise<number | CommandLoss>;
   readonly #child: ChildProcess;
   readonly #leader: ProcessIdentity;
+  readonly #worker: ProcessIdentity | null;
   readonly #hasTerminal: boolean;
   #resizing: Promise<unknown> = Promise.resolve();
 
-  constructor(child: ChildProcess, leader: ProcessIdentity, { terminal, onOutput }: CommandRequest) {
+  /** `worker`: its first process; null when that has ended. */
+  constructor(
+    child: ChildProcess,
+    leader: ProcessIdentity,
+    { terminal, onOutput }: CommandRequest,
+    worker: ProcessIdentity | null,
+  ) {
     this.#child = child;
     this.#leader = leader;
+    this.#worker = worker;
     this.#hasTerminal = terminal !== null;
     this.exit = this.#exitOf(child);
     child.stdin?.on("error", ignoreFailure); // it does not read any more
@@ -93,12 +103,19 @@ class ProcessCommand implements RunningCommand {
     this.pause();
   }
 
-  async #exitOf(child: ChildProcess): Promise<number | null> {
+  async #exitOf(child: ChildProcess): Promise<number | CommandLoss> {
     const closed = once(child, "close");
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
     await within(LAST_OUTPUT_MS, closed, null);
     for (const output of this.#outputs) output.destroy();
-    return signal === null ? code : exitCodeOfSignal(signal);
+    if (signal === null && code !== null) return code;
+    // A worker that ends takes its commands along.
+    return (await this.#isWorkerUp()) ? exitCodeOfSignal(signal ?? "SIGKILL") : "container_ended";
+  }
+
+  async #isWorkerUp(): Promise<boolean> {
+    const found = this.#worker && (await readProcess(this.#worker.pid));
+    return found?.start === this.#worker?.start && found?.isZombie === false;
   }
 
   get #outputs(): readonly Readable[] {

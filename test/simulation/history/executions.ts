@@ -1,6 +1,7 @@
 /** What workers have run, which only the simulator sees: who had which job, and when. */
 import type { Container } from "../host/containers.ts";
 import type { WorkerObserver } from "../host/worker.ts";
+import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { World } from "../world/world.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
@@ -24,6 +25,9 @@ export class Executions implements WorkerObserver {
   readonly #inside = new Map<Container, Set<string>>();
   readonly #byJob = new Map<string, Execution[]>();
   readonly #begunAt = new Map<number, number>();
+  /** By endpoint and number of the job. */
+  readonly #lastBegunAt = new Map<string, number>();
+  readonly #underway = new Map<string, Execution>();
   readonly #areLeasesKept: boolean;
   /** True time at which a worker last began or ended a job, ms of the history. */
   lastAt = 0;
@@ -35,13 +39,17 @@ export class Executions implements WorkerObserver {
   }
 
   began = (jobId: string, container: Container, mark: number): void => {
+    const { endpointId } = container.spec;
     this.#begunAt.set(mark, this.#world.now);
+    this.#lastBegunAt.set(`${endpointId} ${decodeJobId(jobId)?.seq}`, this.#world.now);
     this.lastAt = this.#world.elapsedMs;
     const inside = this.#inside.get(container) ?? new Set();
     this.#inside.set(container, inside.add(jobId));
     const all = this.#byJob.get(jobId) ?? [];
     const before = all.filter((one) => !this.#lost.has(one.container.spec.workerId));
-    this.#byJob.set(jobId, [...all, { container, isOver: false, isReported: false }]);
+    const execution = { container, isOver: false, isReported: false };
+    this.#byJob.set(jobId, [...all, execution]);
+    this.#underway.set(container.spec.workerId, execution);
     if (!this.#areLeasesKept || this.#retried.has(jobId)) return;
     const { workerId } = container.spec;
     const running = before.find((one) => !one.isOver && one.container.isRunning);
@@ -80,14 +88,27 @@ export class Executions implements WorkerObserver {
     this.#lost.add(workerId);
   }
 
-  /** Ids of the jobs that are in the container, as far as its agent knows. */
+  /** Ids of the jobs whose handlers run in the container. */
   jobsIn(container: Container): readonly string[] {
-    return [...(this.#inside.get(container) ?? [])];
+    const isOver = (jobId: string): boolean =>
+      this.#byJob.get(jobId)?.findLast((one) => one.container === container)?.isOver === true;
+    return [...(this.#inside.get(container) ?? [])].filter((jobId) => !isOver(jobId));
   }
 
   /** True time at which the execution with the mark began, epoch ms. */
   beganAt(mark: number): number | undefined {
     return this.#begunAt.get(mark);
+  }
+
+  /** Whether a worker has begun the job since then, true time, epoch ms. */
+  hasBegun(endpointId: string, seq: number, since: number): boolean {
+    return (this.#lastBegunAt.get(`${endpointId} ${seq}`) ?? 0) >= since;
+  }
+
+  /** Whether a handler of the worker is under way. */
+  isExecuting(workerId: string): boolean {
+    const execution = this.#underway.get(workerId);
+    return execution !== undefined && !execution.isOver && execution.container.isRunning;
   }
 
   /** Whether a job is in the container, as far as its agent knows: one whose result got lost runs until its time is over. */

@@ -19,7 +19,7 @@ export type FleetRowsParts = {
   readonly violate: (what: string) => void;
 };
 
-type WorkerRow = {
+export type WorkerRow = {
   readonly worker_id: string;
   readonly endpoint_id: string;
   readonly host_id: string;
@@ -29,6 +29,8 @@ type WorkerRow = {
   readonly revivals: number;
   /** Of a worker that failed on other hosts; null where there was none. */
   readonly moves: string | null;
+  /** JSON. */
+  readonly gpu_indexes: string;
 };
 
 const HIDES_CALLS: readonly Fault[] = ["callsLost", "answersLost", "slowNetwork", "bodiesTorn", "d1Fails"];
@@ -47,6 +49,8 @@ export class FleetRows {
   readonly #unknownSince = new Map<string, number>();
   #known: ReadonlyMap<string, WorkerRow> = new Map();
   readonly #isForgetting: boolean;
+  /** As Fleet has them. */
+  workers: readonly WorkerRow[] = [];
   #lookAt = 0;
   /** Calls arrive, so that it takes seconds until a host hears what is not wanted. */
   #isCallHeard: boolean;
@@ -73,6 +77,7 @@ export class FleetRows {
         if (!moved.has(row.endpoint_id)) this.#checkChange(row, known.get(row.worker_id));
       for (const row of rows) this.#checkRow(row);
       this.#known = known;
+      this.workers = rows;
       this.#checkLimits(rows, storage.rowsOf("desired_workers"));
     }
     const { world } = this.#parts;
@@ -116,7 +121,7 @@ export class FleetRows {
 
   #isNamed({ worker_id: workerId, endpoint_id: endpointId, revivals }: WorkerRow): boolean {
     const { storage } = this.#parts.edge.endpoints.object(`${endpointId}#0`);
-    const [wish] = storage.read(WISHES);
+    const [wish] = storage.select(WISHES);
     if (!wish) return true; // the endpoint was deleted
     const { leaving } = JSON.parse(String(wish["json"])) as { readonly leaving: readonly string[] };
     return leaving.includes(revivals === 0 ? workerId : `${workerId}/${revivals}`);

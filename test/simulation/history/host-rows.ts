@@ -151,9 +151,9 @@ export class HostRows {
 
 /** What runs for the edge. That a job was claimed as the first of its queue is not in its row. */
 function claimsIn(storage: ObjectStorage): OpenRow[] {
-  const rows = storage.read(OPEN_JOBS) as OpenRow[];
+  const rows = storage.select(OPEN_JOBS) as OpenRow[];
   if (rows.length === 0) return [];
-  const claimed = new Map(storage.read(CLAIMS).flatMap(hostsOf));
+  const claimed = new Map(storage.select(CLAIMS).flatMap(hostsOf));
   return rows.flatMap((row) => {
     if (row.state === "running") return row;
     const hostId = row.attempt === 0 ? claimed.get(row.seq) : undefined;

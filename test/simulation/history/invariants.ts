@@ -9,6 +9,7 @@ import type { World } from "../world/world.ts";
 import { Calm } from "./calm.ts";
 import type { Answer, SimulatedClient } from "./client.ts";
 import type { HookReceiver } from "./hooks.ts";
+import { Exchanges } from "./exchanges.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
@@ -16,6 +17,7 @@ import { violationsOf, isLowPriority, markOf, nameOf } from "./job-rows.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
+import { Promptness } from "./promptness.ts";
 
 export type InvariantsParts = {
   readonly world: World;
@@ -25,6 +27,7 @@ export type InvariantsParts = {
   readonly clients: readonly SimulatedClient[];
   readonly hooks: HookReceiver;
   readonly plan: HistoryPlan;
+  readonly endpointIds: readonly string[];
 };
 
 const PLATFORM_FAULTS: readonly Fault[] = [
@@ -65,6 +68,8 @@ export class Invariants {
   readonly #liveness: Liveness;
   readonly #calm: Calm;
   readonly #hostRows: HostRows;
+  readonly #promptness: Promptness;
+  readonly #exchanges: Exchanges;
   /** Queued jobs were removed, of which no webhook tells. */
   hasPurged = false;
   #uncaught = 0;
@@ -80,6 +85,9 @@ export class Invariants {
     this.#hostRows = new HostRows(shared);
     this.#fleet = new FleetRows(shared);
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
+    this.#exchanges = new Exchanges(parts.edge, violate);
+    const workers = () => this.#fleet.workers;
+    this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
   }
 
   violate(what: string): void {
@@ -108,6 +116,8 @@ export class Invariants {
     this.#hostRows.checkStep();
     this.#fleet.checkStep();
     this.#liveness.checkStep();
+    this.#promptness.checkStep();
+    this.#exchanges.checkStep();
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
       const error = uncaught[this.#uncaught];

@@ -50,6 +50,8 @@ export type HistoryPlan = {
   readonly handlerMs: number;
   readonly executionTimeoutMs: number;
   readonly idleTimeoutS: number;
+  readonly scalerType: "QUEUE_DELAY" | "REQUEST_COUNT";
+  readonly scalerValue: number;
   /** Shares of jobs: with a webhook; whose handler yields chunks; whose result goes to R2. */
   readonly hooked: number;
   readonly streaming: number;
@@ -116,6 +118,12 @@ const THEMED = 0.35;
 const SHARE_OF_THEME = 0.65;
 const SHARE_BESIDE_THEME = 0.06;
 
+const SCALERS: readonly Pick<HistoryPlan, "scalerType" | "scalerValue">[] = [
+  { scalerType: "QUEUE_DELAY", scalerValue: 4 },
+  { scalerType: "QUEUE_DELAY", scalerValue: 1 },
+  { scalerType: "REQUEST_COUNT", scalerValue: 1 },
+];
+
 export function planHistory(random: Random): HistoryPlan {
   const chosen = chooseFaults(random);
   const hostGpus = Array.from({ length: random.whole(1, 3) }, () => random.whole(1, 3));
@@ -134,6 +142,7 @@ export function planHistory(random: Random): HistoryPlan {
     handlerMs: random.pick([5, 200, 2_000, 10_000]),
     executionTimeoutMs: random.pick([5_000, 20_000, 120_000]),
     idleTimeoutS: random.pick([1, 5, 60]),
+    ...random.pick(SCALERS),
     hooked: random.pick([0, 0.4, 1]),
     streaming: random.pick([0, 0.3, 0.8]),
     large: random.pick([0, 0.05, 0.5]),

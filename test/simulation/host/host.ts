@@ -34,6 +34,7 @@ export class SimulatedHost {
   readonly machine: Machine;
   readonly containers: Containers;
   readonly hostId: string;
+  readonly gpuCount: number;
   isUp = false;
   #isDiskFull = false;
   readonly stateDir: string;
@@ -43,6 +44,7 @@ export class SimulatedHost {
     const { world, faults, observer, hostId } = options;
     this.#options = options;
     this.hostId = hostId;
+    this.gpuCount = options.gpuCount;
     this.stateDir = `/state/${hostId}`;
     this.machine = new Machine(`agent ${hostId}`);
     this.containers = new Containers(world, (container) =>

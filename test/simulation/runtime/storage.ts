@@ -195,8 +195,8 @@ export class ObjectStorage {
     }
   }
 
-  /** Rows of a query, for those who check invariants. */
-  read(query: string): Record<string, unknown>[] {
+  /** What a query finds, for those who check invariants. */
+  select(query: string): Record<string, unknown>[] {
     try {
       return this.#prepare(query).all() as Record<string, unknown>[];
     } catch {

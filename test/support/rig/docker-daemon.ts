@@ -18,6 +18,8 @@ type DaemonSettings = {
   readonly link: HostLink;
   /** Size of the disk for images and containers, in gigabytes. */
   readonly diskGb: number;
+  /** Containers outlive the daemon. */
+  readonly isLiveRestore: boolean;
 };
 
 export class DockerDaemon {
@@ -62,7 +64,7 @@ export class DockerDaemon {
     }
   }
 
-  /** SIGTERM ends its containers, SIGKILL leaves them running. */
+  /** SIGTERM ends its containers, SIGKILL leaves them running; without live restore the next daemon ends them. */
   async stop(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
     if (this.#process === null) return;
     const ended = once(this.#process, "exit");
@@ -78,7 +80,7 @@ export class DockerDaemon {
   }
 
   #command(): readonly string[] {
-    const { rigName } = this.#settings;
+    const { rigName, isLiveRestore } = this.#settings;
     const paths = [
       "--data-root",
       this.#path(DATA),
@@ -88,7 +90,9 @@ export class DockerDaemon {
       this.#path("pid"),
     ];
     const registries = ["--insecure-registry", "10.0.0.0/8"]; // those that are reached over the cable
-    return ["dockerd", "--host", this.address, ...paths, ...registries, "--cgroup-parent", `/${rigName}`];
+    const command = ["dockerd", "--host", this.address, ...paths, ...registries];
+    if (isLiveRestore) command.push("--live-restore");
+    return [...command, "--cgroup-parent", `/${rigName}`];
   }
 
   #path(name: string): string {

@@ -18,6 +18,8 @@ type HostSettings = RigHostSettings & {
   readonly hasLink?: boolean;
   /** Gigabytes of the disk of a Docker daemon of its own, behind a cable of its own; else workers are processes. */
   readonly dockerDiskGb?: number;
+  /** Whether its containers outlive that daemon. */
+  readonly isLiveRestore?: boolean;
   /** Images that its Docker daemon has, from that of this machine. */
   readonly images?: readonly string[];
 };
@@ -85,13 +87,15 @@ export class FleetRig implements AsyncDisposable {
 
   /** Resolves when the host is connected. */
   async addHost(settings: HostSettings): Promise<RigHost> {
-    const { name, hasLink = false, dockerDiskGb, images = [] } = settings;
+    const { name, hasLink = false, dockerDiskGb, isLiveRestore = false, images = [] } = settings;
     const directory = join(this.directory, name);
     const link = hasLink || dockerDiskGb ? await HostLink.create(this.name, name, this.baseUrl) : null;
     if (link) this.#stack.use(link);
     const place = { rigName: this.name, directory: join(directory, "docker") };
     const docker =
-      link && dockerDiskGb ? await DockerDaemon.open({ ...place, link, diskGb: dockerDiskGb }) : null;
+      link && dockerDiskGb
+        ? await DockerDaemon.open({ ...place, link, isLiveRestore, diskGb: dockerDiskGb })
+        : null;
     for (const image of images) await docker?.load(image);
     const joinToken = await createJoinToken(this.api, name);
     const host = await RigHost.start({
