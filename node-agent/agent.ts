@@ -11,6 +11,7 @@ import { SyncLoop } from "./exchange/sync-loop.ts";
 import { readGpuTelemetry } from "./gpu/nvidia-smi.ts";
 import { InventoryWatch } from "./gpu/inventory.ts";
 import { AttemptLedger, type LedgerChange } from "./journal/attempt-ledger.ts";
+import { LeftCommands } from "./left-commands.ts";
 import { Journal } from "./journal/journal.ts";
 import type { AgentLog } from "./core/log.ts";
 import { WorkerLogs } from "./logs/worker-logs.ts";
@@ -69,6 +70,7 @@ export class Agent {
   #lastTurn = 0;
   readonly #edge: EdgeContext;
   readonly #links: Links;
+  readonly #leftCommands: LeftCommands;
   readonly #tunnels: Tunnels;
   readonly #presence: Presence;
   readonly #sync: SyncLoop;
@@ -107,6 +109,7 @@ export class Agent {
     });
     const { edgeUrl, hostToken } = options;
     this.#links = new Links({ ...this.#edge, edgeUrl, hostToken, admissionControl: this.#workers });
+    this.#leftCommands = new LeftCommands(this.#journal.commands, options.log);
     this.#tunnels = this.#createTunnels();
     this.#presence = this.#createPresence();
     this.#sync = this.#createSync();
@@ -128,6 +131,7 @@ export class Agent {
     agent.#access = { address, port };
     await options.runtime.admit(port);
     await agent.#workers.adopt({ isReachable: isSame });
+    void agent.#leftCommands.endAll();
     agent.#keepLinks();
     agent.#links.openHost(agent.#tunnels);
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
@@ -200,7 +204,8 @@ export class Agent {
 
   #createTunnels(): Tunnels {
     const rejectionOf = (workerId: string) => this.#workers.tunnelRejection(workerId);
-    return new Tunnels({ runtime: this.#options.runtime, timing: this.#timing, rejectionOf });
+    const { runtime } = this.#options;
+    return new Tunnels({ runtime, commands: this.#leftCommands, timing: this.#timing, rejectionOf });
   }
 
   #createEdgeContext(): EdgeContext {

@@ -9,15 +9,16 @@
  */
 import type Dockerode from "dockerode";
 import { randomUUID } from "node:crypto";
-import { readFile, readlink } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { retryDelayMs } from "../../../src/std/waiting.ts";
 import { ignoreFailure } from "../../../src/std/errors.ts";
 import type { CommandLoss } from "../../../src/tunnel/tunnel-messages.ts";
 import { killSession, type ProcessIdentity, signalGroup } from "../../host/process-session.ts";
-import { readProcess } from "../../host/process-table.ts";
+import { namespaceOf, readProcess } from "../../host/process-table.ts";
 import type {
+  CommandProcess,
   CommandRequest,
   CommandSignal,
   OutputName,
@@ -76,10 +77,6 @@ async function visibleNamespace({ Id, State }: Dockerode.ContainerInspectInfo): 
   return groups.includes(Id) ? namespaceOf(State.Pid) : null;
 }
 
-function namespaceOf(pid: number): Promise<string | null> {
-  return readlink(`/proc/${pid}/ns/pid`).catch(() => null);
-}
-
 type Parts = CommandPlace & {
   readonly request: CommandRequest;
   readonly exec: Dockerode.Exec;
@@ -112,6 +109,11 @@ class ContainerCommand implements RunningCommand {
     if (request.terminal) await this.#resize(request.terminal);
     stream.on("data", (bytes: Buffer) => this.#take(bytes));
     stream.pause();
+  }
+
+  get process(): CommandProcess | null {
+    const { namespace } = this.#parts;
+    return this.#leader && { ...this.#leader, namespace };
   }
 
   #take(bytes: Buffer): void {
