@@ -66,6 +66,8 @@ export class Agent {
   readonly #server: WorkerServer;
   readonly #workers: Workers;
   readonly #exchanges = new Map<string, ExchangeLoop>();
+  /** The highest turn of exchanges that are over. */
+  #lastTurn = 0;
   readonly #edge: EdgeContext;
   readonly #links: Links;
   readonly #leftCommands: LeftCommands;
@@ -256,10 +258,16 @@ export class Agent {
       ledger: this.#ledger,
       workers: this.#workers,
       logs: this.#logs,
-      onOver: () => this.#exchanges.delete(endpointId),
+      lastTurn: this.#lastTurn,
+      onOver: (lastTurn) => this.#exchangeOver(endpointId, lastTurn),
     });
     this.#exchanges.set(endpointId, exchange);
     return exchange;
+  }
+
+  #exchangeOver(endpointId: string, lastTurn: number): void {
+    this.#exchanges.delete(endpointId);
+    this.#lastTurn = Math.max(this.#lastTurn, lastTurn);
   }
 
   /** What runs here, for the status that users see. */

@@ -11,6 +11,7 @@ import { TIMING } from "../../node-agent/core/timing.ts";
 import { EdgeClient } from "../../node-agent/edge/edge-client.ts";
 import { type EdgeContext, Reachability } from "../../node-agent/edge/edge-context.ts";
 import { ExchangeLoop, type ExchangeWorkers } from "../../node-agent/exchange/exchange-loop.ts";
+import type { Slot } from "../../node-agent/exchange/exchange-plan.ts";
 import { SyncLoop } from "../../node-agent/exchange/sync-loop.ts";
 import { AttemptLedger } from "../../node-agent/journal/attempt-ledger.ts";
 import { Journal } from "../../node-agent/journal/journal.ts";
@@ -79,9 +80,14 @@ function answerOf(response: ServerResponse): Call["answer"] {
 }
 
 describe("an exchange", () => {
-  type Setup = { readonly hasRunning: boolean; readonly onOver?: () => void };
+  type Setup = {
+    readonly hasRunning: boolean | (() => boolean);
+    readonly slots?: Slot[];
+    readonly lastTurn?: number;
+    readonly onOver?: (lastTurn: number) => void;
+  };
 
-  function start(edge: ManualEdge, { hasRunning, onOver = () => {} }: Setup) {
+  function start(edge: ManualEdge, { hasRunning, slots = [], lastTurn = 0, onOver = () => {} }: Setup) {
     const stateDir = mkdtempSync(join(tmpdir(), "edgerun-exchange-"));
     const journal = new Journal(stateDir);
     onTestFinished(() => {
@@ -90,14 +96,14 @@ describe("an exchange", () => {
     });
     const ledger = new AttemptLedger(journal, SILENT_LOG);
     const workers: ExchangeWorkers = {
-      hasRunning: () => hasRunning,
-      freeSlots: () => [],
+      hasRunning: () => (typeof hasRunning === "boolean" ? hasRunning : hasRunning()),
+      freeSlots: () => slots,
       acceptableJobs: () => 0,
       accept: () => {},
       stopJob: () => {},
     };
     const logs = { follow: () => 0, setFollow: () => {} };
-    const options = { endpointId: ENDPOINT, session: "session-1", ledger, workers, logs, onOver };
+    const options = { endpointId: ENDPOINT, session: "session-1", ledger, workers, logs, lastTurn, onOver };
     const report = async (): Promise<void> => {
       const job = { id: "job-1", attempt: 1, workerId: "worker-1", executionTimeoutMs: 60_000 };
       const record = ledger.receive(ENDPOINT, job);
@@ -125,7 +131,7 @@ describe("an exchange", () => {
 
   test("drops its reports when the edge answers 404 and no worker is left", async ({ expect }) => {
     const edge = await ManualEdge.start();
-    const over = Promise.withResolvers<void>();
+    const over = Promise.withResolvers<number>();
     const { report, open, ledger } = start(edge, { hasRunning: false, onOver: over.resolve });
     await report();
     open();
@@ -150,6 +156,42 @@ describe("an exchange", () => {
     const next = await edge.next("about the declined job", isImmediate);
     expect(requestOf(next.body)).toMatchObject({ held: [], reports: [] });
     expect(ledger.size).toBe(0);
+  });
+
+  test("tells the edge of a declined job before it ends, when no worker is left", async ({ expect }) => {
+    const edge = await ManualEdge.start();
+    const over = Promise.withResolvers<number>();
+    const { report, open } = start(edge, { hasRunning: false, lastTurn: 7, onOver: over.resolve });
+    await report();
+    open();
+    const reported = await edge.next("a report", isImmediate);
+    const held = await edge.next("a long poll", isHeld);
+    held.answer(200, NOTHING);
+    const acks = [{ jobId: "job-1", attempt: 1, outcome: "accepted" }];
+    const job = { id: "job-2", attempt: 1, workerId: "worker-1", input: 1, executionTimeoutMs: 60_000 };
+    reported.answer(200, { ...NOTHING, acks, jobs: [job] });
+    const last = await edge.next("about the declined job", isImmediate);
+    expect(requestOf(last.body)).toMatchObject({ held: [], reports: [] });
+    last.answer(200, NOTHING);
+    expect(await over.promise).toBe(requestOf(last.body).turn);
+    expect(requestOf(reported.body).turn).toBe(8);
+  });
+
+  test("tells the edge what it has after a turn with slots has failed, though no worker is left", async ({
+    expect,
+  }) => {
+    const edge = await ManualEdge.start();
+    const over = Promise.withResolvers<number>();
+    const slots = [{ workerId: "worker-1", free: 1 }];
+    const { open } = start(edge, { hasRunning: () => slots.length > 0, slots, onOver: over.resolve });
+    open();
+    const held = await edge.next("a long poll", isHeld);
+    slots.pop();
+    held.answer(503, {});
+    const last = await edge.next("after the failure", isImmediate);
+    expect(requestOf(last.body)).toMatchObject({ held: [], slots: [], openTurns: [] });
+    last.answer(200, NOTHING);
+    expect(await over.promise).toBe(requestOf(last.body).turn);
   });
 });
 

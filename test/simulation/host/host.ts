@@ -54,7 +54,7 @@ export class SimulatedHost {
 
   /** Starts the agent. */
   start(): void {
-    const { world, code, edgeUrl, hostToken, gpuCount } = this.#options;
+    const { world, code, edgeUrl, hostToken, gpuCount, observer } = this.#options;
     this.isUp = true;
     const inventory = inventoryOf(gpuCount);
     world.note(this.machine, "starts");
@@ -64,7 +64,7 @@ export class SimulatedHost {
           edgeUrl,
           hostToken,
           stateDir: this.stateDir,
-          runtime: asRuntime(new SimulatedRuntime(world, this.containers)),
+          runtime: asRuntime(new SimulatedRuntime(world, this.containers, observer.stopped)),
           inventory,
           readInventory: async () => inventory,
           log: QUIET,
@@ -75,6 +75,10 @@ export class SimulatedHost {
         world.schedule(this.machine, RESTART_MS, "agent starts again", () => this.start());
       }
     });
+  }
+
+  get isDiskFull(): boolean {
+    return this.#isDiskFull;
   }
 
   /** Another program gets the port of the agent, whose next one listens on another. */

@@ -29,6 +29,8 @@ export type WorkerObserver = {
   readonly began: (jobId: string, container: Container, mark: number) => void;
   /** Its handler has ended; its result is reported now, unless the worker has lost it. */
   readonly ended: (jobId: string, container: Container, isReported: boolean) => void;
+  /** Its agent ends it. */
+  readonly stopped: (container: Container) => void;
 };
 
 const RETRY_MS = 500;
