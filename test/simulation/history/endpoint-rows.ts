@@ -60,3 +60,8 @@ function unwrittenClaims(storage: ObjectStorage): ReadonlyMap<number, RunningJob
   }
   return claims;
 }
+
+/** The object of an endpoint is named after it and its shard. */
+export function endpointOf(name: string): string {
+  return name.replace(/^endpoint (.*)#\d+$/, "$1");
+}

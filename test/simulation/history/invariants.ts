@@ -88,7 +88,7 @@ export class Invariants {
     this.executions.onBegun = (jobId, container) => this.#hostRows.begun(jobId, container);
     this.#fleet = new FleetRows(shared);
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
-    this.#exchanges = new Exchanges(parts.edge, violate);
+    this.#exchanges = new Exchanges(parts.edge, this.executions, violate);
     const workers = () => this.#fleet.workers;
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
   }

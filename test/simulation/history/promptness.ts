@@ -6,7 +6,7 @@ import type { SimulatedHost } from "../host/host.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { ObjectStorage } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
-import { openJobs, type OpenJobs, type RunningJob } from "./endpoint-rows.ts";
+import { endpointOf, openJobs, type OpenJobs, type RunningJob } from "./endpoint-rows.ts";
 import type { Executions } from "./executions.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
@@ -194,8 +194,3 @@ export class Promptness {
 }
 
 type Lasts = (what: string, limitMs: number) => boolean;
-
-/** The object of an endpoint is named after it and its shard. */
-function endpointOf(name: string): string {
-  return name.replace(/^endpoint (.*)#\d+$/, "$1");
-}

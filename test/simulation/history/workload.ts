@@ -31,6 +31,16 @@ const RETRYABLE = new Set(["FAILED", "TIMED_OUT"]);
 const BURST_LIMIT = 100;
 /** Calls are counted in the memory of the object. */
 const LOSE_COUNTS: readonly Fault[] = ["objectCrashes", "objectEvicted", "redeployment"];
+/** Attempts that end with these are followed by others without a retry. */
+const LOSE_ATTEMPTS: readonly Fault[] = [
+  "agentKilled",
+  "agentPartitioned",
+  "containerDies",
+  "daemonBroken",
+  "diskFull",
+  "powerLost",
+  "workerDies",
+];
 const UNKNOWN_JOB = "00000000-0000-0000-0000-000000000000-s0";
 
 type NewJob = Pick<KnownJob, "endpointId" | "jobId" | "input" | "hook" | "expiresAt">;
@@ -238,7 +248,9 @@ export class Workload {
     const { mark, chunkCount } = JSON.parse(job.output as string) as { mark: number; chunkCount: number };
     const numbers: number[] = [];
     /** Nothing is left of what other attempts yielded: a retry begins with nothing, and so does the first chunk of another attempt. */
-    const isOfOne = chunkCount > 0 || job.read.some((status) => RETRYABLE.has(status));
+    const isRetried = job.read.some((status) => RETRYABLE.has(status));
+    const mayLose = LOSE_ATTEMPTS.some((fault) => this.plan.faults.has(fault)); // one after the retry, with its chunks
+    const isOfOne = chunkCount > 0 || (isRetried && !mayLose);
     for (let calls = 0; calls < 20; calls += 1) {
       const answer = await this.#parts.client.call("GET", `/v2/${job.endpointId}/stream/${job.jobId}`);
       const { stream = [] } = (answer?.body ?? {}) as {
