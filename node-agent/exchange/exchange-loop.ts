@@ -13,6 +13,7 @@
  *     long-poll turns at once and without news.
  */
 import type { ExchangeReply, ExchangeRequest, RawExchangeReply } from "../../src/contract/agent/agent.ts";
+import type { QueueErrorCode } from "../../src/contract/errors.ts";
 import type { AttemptLedger, ReceivedAttempt } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
 import {
@@ -73,6 +74,8 @@ type Turn = OpenTurn & {
   isReplaced: boolean;
 };
 
+/** Not any answer 404 is of the edge: it may be that of a proxy. */
+const ENDPOINT_NOT_FOUND: QueueErrorCode = "endpoint_not_found";
 /** Gathers reports and slots that belong together, such as a result and the same worker's next poll. */
 const GATHER_MS = 0;
 /** A poll that ended is followed by the next one of the same worker; only a slot that stays away is withdrawn. */
@@ -327,10 +330,11 @@ export class ExchangeLoop {
     this.#backoff.increase();
     reportFailedCall(this.#options, endpointId, outcome);
     // The endpoint was deleted: its reports will never be accepted.
-    const isDeleted = outcome.kind === "refused" && outcome.status === 404;
-    if (!isDeleted || this.#hasWorkers()) return;
-    ledger.forgetEndpoint(endpointId);
-    this.#hasNews = false;
+    const isDeleted = outcome.kind === "refused" && outcome.code === ENDPOINT_NOT_FOUND;
+    if (isDeleted && !this.#hasWorkers()) {
+      ledger.forgetEndpoint(endpointId);
+      this.#hasNews = false;
+    }
   }
 
   // Turns

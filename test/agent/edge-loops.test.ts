@@ -26,6 +26,7 @@ import { until } from "../support/until.ts";
 
 const ENDPOINT = "endpoint-1";
 const LIMIT_MS = 3_000;
+const NO_ENDPOINT = { error: "no such endpoint", code: "endpoint_not_found" };
 const NOTHING = { acks: [], jobs: [], stops: [] };
 
 type Call = { readonly body: unknown; readonly answer: (status: number, reply: unknown) => void };
@@ -123,7 +124,7 @@ describe("an exchange", () => {
     await report();
     open();
     const first = await edge.next("a report", (body) => requestOf(body).reports.length === 1);
-    first.answer(404, { error: "no such endpoint" });
+    first.answer(404, NO_ENDPOINT);
     const second = await edge.next("after the 404", isImmediate);
     expect(requestOf(second.body).reports).toHaveLength(1);
     expect(ledger.size).toBe(1);
@@ -137,10 +138,24 @@ describe("an exchange", () => {
     open();
     const first = await edge.next("a report", isImmediate);
     const held = await edge.next("a long poll", isHeld);
-    first.answer(404, { error: "no such endpoint" });
-    held.answer(404, { error: "no such endpoint" });
+    first.answer(404, NO_ENDPOINT);
+    held.answer(404, NO_ENDPOINT);
     await over.promise;
     expect(ledger.size).toBe(0);
+  });
+
+  test("keeps its reports when something else than the edge answers 404", async ({ expect }) => {
+    const edge = await ManualEdge.start();
+    const { report, open, ledger } = start(edge, { hasRunning: false });
+    await report();
+    open();
+    const first = await edge.next("a report", isImmediate);
+    const held = await edge.next("a long poll", isHeld);
+    first.answer(404, "There is nothing here yet.");
+    held.answer(404, "There is nothing here yet.");
+    const second = await edge.next("after the 404", isImmediate);
+    expect(requestOf(second.body).reports).toHaveLength(1);
+    expect(ledger.size).toBe(1);
   });
 
   test("reports a declined job at once, even while a long poll is open", async ({ expect }) => {
@@ -196,10 +211,7 @@ describe("an exchange", () => {
 });
 
 describe("a sync", () => {
-  test("that was overtaken by a newer one does not undo it, unless it has a newer revision", async ({
-    expect,
-  }) => {
-    const edge = await ManualEdge.start();
+  function start(edge: ManualEdge) {
     const applied: (readonly Assignment[])[] = [];
     let replies = 0;
     const sync = new SyncLoop({
@@ -213,6 +225,14 @@ describe("a sync", () => {
       onReply: () => (replies += 1),
     });
     const next = (what: string) => edge.next(what, (body) => syncRequestSchema.safeParse(body).success);
+    return { sync, applied, next, replies: () => replies };
+  }
+
+  test("that was overtaken by a newer one does not undo it, unless it has a newer revision", async ({
+    expect,
+  }) => {
+    const edge = await ManualEdge.start();
+    const { sync, applied, next, replies } = start(edge);
     const old = assignment({ workerId: "old" });
     const current = assignment({ workerId: "current" });
     sync.start();
@@ -224,9 +244,28 @@ describe("a sync", () => {
     third.answer(200, { revision: 2, assignments: [current] });
     await next("a sync after the third");
     first.answer(200, { revision: 1, assignments: [old] });
-    await expect.poll(() => replies, { timeout: LIMIT_MS }).toBe(2);
+    await expect.poll(replies, { timeout: LIMIT_MS }).toBe(2);
     second.answer(200, { revision: 3, assignments: [] });
     await expect.poll(() => applied.length, { timeout: LIMIT_MS }).toBe(2);
+    expect(applied).toEqual([[current], []]);
+  });
+
+  test("that overtook an older one does not undo what that brings", async ({ expect }) => {
+    const edge = await ManualEdge.start();
+    const { sync, applied, next, replies } = start(edge);
+    const current = assignment({ workerId: "current" });
+    sync.start();
+    const first = await next("the first sync");
+    sync.changed(true);
+    const second = await next("the second sync");
+    first.answer(200, { revision: 2, assignments: [current] });
+    await expect.poll(replies, { timeout: LIMIT_MS }).toBe(1);
+    second.answer(200, { revision: 1, assignments: [] });
+    await expect.poll(replies, { timeout: LIMIT_MS }).toBe(2);
+    expect(applied).toEqual([[current]]);
+    const third = await next("a sync after both");
+    third.answer(200, { revision: 1, assignments: [] });
+    await expect.poll(replies, { timeout: LIMIT_MS }).toBe(3);
     expect(applied).toEqual([[current], []]);
   });
 });

@@ -14,6 +14,9 @@ const HIDE_CALLS: readonly Fault[] = [
   "strayAnswers",
 ];
 
+/** Time for a host that was not heard to call again: its agent may rest for so long. */
+const RETURN_MS = 20_000;
+
 type Seen = { life: number; hasWorked: boolean; isCut: boolean; hostSince: number; callsSince: number };
 
 export class Calm {
@@ -33,7 +36,7 @@ export class Calm {
   /** There are no more faults. */
   healed(): void {
     this.#isCallHeard = true;
-    for (const seen of this.#seen.values()) seen.callsSince = this.#world.elapsedMs;
+    for (const seen of this.#seen.values()) seen.callsSince = this.#world.elapsedMs + RETURN_MS;
   }
 
   checkStep(): void {

@@ -43,6 +43,7 @@ export class Executions implements WorkerObserver {
     this.#begunAt.set(mark, this.#world.now);
     this.#lastBegunAt.set(`${endpointId} ${decodeJobId(jobId)?.seq}`, this.#world.now);
     this.lastAt = this.#world.elapsedMs;
+    this.onBegun(jobId, container);
     const inside = this.#inside.get(container) ?? new Set();
     this.#inside.set(container, inside.add(jobId));
     const all = this.#byJob.get(jobId) ?? [];
@@ -69,6 +70,8 @@ export class Executions implements WorkerObserver {
   stopped = (container: Container): void => {
     if (!this.isBusy(container)) this.onIdleStopped(container);
   };
+
+  onBegun: (jobId: string, container: Container) => void = () => {};
 
   /** An agent ends a container that has nothing to do. */
   onIdleStopped: (container: Container) => void = () => {};

@@ -119,7 +119,12 @@ class History {
     };
     this.#faults = new Faults(parts);
     this.#hooks = new HookReceiver(this.#network, () => this.#faults.strikes("hookFails"));
-    this.#invariants = new Invariants({ ...parts, clients: this.#clients, hooks: this.#hooks });
+    this.#invariants = new Invariants({
+      ...parts,
+      clients: this.#clients,
+      hooks: this.#hooks,
+      onWrite: () => this.#faults.noticed(),
+    });
   }
 
   async run(): Promise<void> {
@@ -232,7 +237,7 @@ class History {
       readonly hostId: string;
       readonly hostToken: string;
     };
-    return new SimulatedHost({
+    const host = new SimulatedHost({
       world: this.#world,
       code: this.#code.agent,
       edgeUrl: EDGE_URL,
@@ -241,7 +246,10 @@ class History {
       gpuCount,
       faults: () => this.#faults.workerFaults(),
       observer: this.#invariants.executions,
+      jobsPerWorker: this.#plan.jobsPerWorker,
     });
+    host.containers.noticed = () => this.#faults.noticed(host);
+    return host;
   }
 
   /** What clients read at last fits what they read before. */

@@ -40,8 +40,11 @@ const CLAIMS = "SELECT name, json FROM fact WHERE name >= 'claims:' AND name < '
 const LOOK_MS = 250;
 /** A worker without jobs takes one that waits for it within this; or the job is lost with it. */
 const UNTAKEN_MAX_MS = 5_000;
+const STALLED_MAX_MS = 30_000;
 /** A handler whose job has ended is stopped, and killed after a grace of 5 s, within this. */
 const UNWANTED_MAX_MS = 20_000;
+/** An agent hears of the end of a job within this. */
+const TOLD_MS = 500;
 /** A job is at the host that has claimed it, or is given back, within this; and sooner where no call fails. */
 const UNDELIVERED_MAX_MS = 15_000;
 const UNDELIVERED_QUICK_MS = 1_000;
@@ -81,6 +84,18 @@ export class HostRows {
     else this.#endedAt.delete(key);
   }
 
+  /** No handler begins for a job that has ended, once its agent has been told. */
+  begun(jobId: string, container: Container): void {
+    const { world, hosts, calm, violate } = this.#parts;
+    const { endpointId, workerId } = container.spec;
+    const host = hosts.find((one) => one.containers.all.get(workerId) === container);
+    const endedAt = this.#endedAt.get(keyOf(objectOf(endpointId), seqOf(jobId)));
+    if (!host || endedAt === undefined || !this.#isQuick) return;
+    const agoMs = world.elapsedMs - endedAt;
+    if (agoMs > TOLD_MS && calm.ofCalls(host) > agoMs)
+      violate(`${workerId} begins ${jobId}, which has ended`);
+  }
+
   checkStep(): void {
     const { world, hosts } = this.#parts;
     if (world.elapsedMs < this.#lookAt) return;
@@ -96,13 +111,13 @@ export class HostRows {
   #checkJournal(host: SimulatedHost): ReadonlySet<string> {
     const attempts = rowsIn(host.stateDir, "attempt") as RefRow[];
     const reports = rowsIn(host.stateDir, "report") as RefRow[];
-    const { calm, executions } = this.#parts;
+    const { calm, executions, plan } = this.#parts;
     const calmMs = calm.ofHost(host);
     for (const { job_id: jobId, attempt, worker_id: workerId } of attempts) {
       const container = host.containers.all.get(workerId);
       if (container?.isRunning && executions.isBusy(container)) continue;
       const what = `the journal of ${host.hostId} has attempt ${attempt} of ${jobId}, which ${workerId} does not take`;
-      this.#lasts(what, calmMs, UNTAKEN_MAX_MS);
+      this.#lasts(what, calmMs, plan.faults.has("workerStalls") ? STALLED_MAX_MS : UNTAKEN_MAX_MS);
     }
     return new Set([...attempts, ...reports].map((row) => jobOf(row)));
   }

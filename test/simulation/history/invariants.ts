@@ -27,6 +27,8 @@ export type InvariantsParts = {
   readonly clients: readonly SimulatedClient[];
   readonly hooks: HookReceiver;
   readonly plan: HistoryPlan;
+  /** An endpoint has written something. */
+  readonly onWrite: () => void;
   readonly endpointIds: readonly string[];
 };
 
@@ -83,6 +85,7 @@ export class Invariants {
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
     const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
     this.#hostRows = new HostRows(shared);
+    this.executions.onBegun = (jobId, container) => this.#hostRows.begun(jobId, container);
     this.#fleet = new FleetRows(shared);
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
     this.#exchanges = new Exchanges(parts.edge, violate);
@@ -141,6 +144,7 @@ export class Invariants {
   /** Every change of a job is one of the table. */
   #checkChanges(): void {
     for (const [endpoint, { storage }] of this.#parts.edge.endpoints.objects) {
+      if (storage.isChanged) this.#parts.onWrite();
       for (const change of storage.takeChanges()) {
         const name = nameOf(change);
         this.changes.set(name, (this.changes.get(name) ?? 0) + 1);

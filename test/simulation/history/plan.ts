@@ -32,6 +32,7 @@ export const FAULTS = [
   "workerForgets",
   "workerHangs",
   "workerRepeats",
+  "workerStalls",
   "hookFails",
 ] as const;
 export type Fault = (typeof FAULTS)[number];
@@ -71,6 +72,8 @@ export type HistoryPlan = {
   readonly hasStranger: boolean;
   /** Workers that leave are kept frozen for a while. */
   readonly hasFlashBoot: boolean;
+  /** Jobs that a worker has at once. */
+  readonly jobsPerWorker: number;
   readonly faults: ReadonlyMap<Fault, number>;
 };
 
@@ -102,6 +105,7 @@ const RATES: Record<Fault, readonly number[]> = {
   workerForgets: [0.05, 0.2],
   workerHangs: [0.05, 0.2],
   workerRepeats: [0.1, 0.5],
+  workerStalls: [0.1, 0.5],
   hookFails: [0.2, 0.7],
 };
 
@@ -154,6 +158,7 @@ export function planHistory(random: Random): HistoryPlan {
     isBursting: random.chance(0.08),
     hasStranger: random.chance(0.2),
     hasFlashBoot: random.chance(0.3),
+    jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
 }

@@ -25,6 +25,7 @@ export type HostOptions = {
   readonly gpuCount: number;
   readonly faults: () => WorkerFaults;
   readonly observer: WorkerObserver;
+  readonly jobsPerWorker: number;
 };
 
 const RESTART_MS = 1_000;
@@ -41,14 +42,14 @@ export class SimulatedHost {
   readonly #options: HostOptions;
 
   constructor(options: HostOptions) {
-    const { world, faults, observer, hostId } = options;
+    const { world, faults, observer, hostId, jobsPerWorker } = options;
     this.#options = options;
     this.hostId = hostId;
     this.gpuCount = options.gpuCount;
     this.stateDir = `/state/${hostId}`;
     this.machine = new Machine(`agent ${hostId}`);
     this.containers = new Containers(world, (container) =>
-      runWorker({ world, containers: this.containers, faults, observer }, container),
+      runWorker({ world, containers: this.containers, faults, observer, jobsPerWorker }, container),
     );
   }
 

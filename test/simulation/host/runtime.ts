@@ -132,6 +132,7 @@ export class SimulatedRuntime {
   }
 
   async #pass(typicalMs: number): Promise<void> {
+    this.#containers.noticed();
     if (this.#containers.isBroken) throw new Error("The container daemon does not answer.");
     const delayMs = this.#world.random.delay(typicalMs);
     await new Promise((resolve) => setTimeout(resolve, delayMs));
