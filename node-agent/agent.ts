@@ -63,6 +63,7 @@ export class Agent {
   #metrics: AgentMetrics | undefined;
   #metricsServer: MetricsServer | undefined;
   readonly #server: WorkerServer;
+  readonly #workersKnown = Promise.withResolvers<void>();
   readonly #workers: Workers;
   readonly #exchanges = new Map<string, ExchangeLoop>();
   readonly #edge: EdgeContext;
@@ -100,6 +101,7 @@ export class Agent {
     this.#server = new WorkerServer({
       relay: new EdgeRelay(options.edgeUrl),
       findSession: (workerId) => this.#workers.find(workerId),
+      workersKnown: this.#workersKnown.promise,
       log: options.log,
       timing: this.#timing,
     });
@@ -126,6 +128,7 @@ export class Agent {
     agent.#access = { address, port };
     await options.runtime.admit(port);
     await agent.#workers.adopt({ isReachable: isSame });
+    agent.#workersKnown.resolve();
     agent.#keepLinks();
     agent.#links.openHost(agent.#tunnels);
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
