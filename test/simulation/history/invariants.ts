@@ -74,10 +74,11 @@ export class Invariants {
   constructor(parts: InvariantsParts) {
     this.#parts = parts;
     const violate = (what: string): void => this.violate(what);
-    this.executions = new Executions(parts.world, parts.plan, violate);
+    const expiresAt = (jobId: string): number | null => this.#expiryOf(jobId);
+    this.executions = new Executions(parts.world, parts.plan, expiresAt, violate);
     this.#fleet = new FleetRows({ ...parts, violate, executions: this.executions });
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions });
-    this.#exchanges = new Exchanges(parts.edge, violate);
+    this.#exchanges = new Exchanges(parts.world, parts.edge, violate);
     const workers = () => this.#fleet.workers;
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
   }
@@ -174,6 +175,14 @@ export class Invariants {
         owners.set(index, container);
       }
     }
+  }
+
+  #expiryOf(jobId: string): number | null {
+    for (const { jobs } of this.#parts.clients) {
+      const job = jobs.find((one) => one.jobId === jobId);
+      if (job) return job.expiresAt;
+    }
+    return null;
   }
 
   #openJobs(): Record<string, unknown>[] {
