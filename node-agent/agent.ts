@@ -11,6 +11,7 @@ import { SyncLoop } from "./exchange/sync-loop.ts";
 import { readGpuTelemetry } from "./gpu/nvidia-smi.ts";
 import { InventoryWatch } from "./gpu/inventory.ts";
 import { AttemptLedger, type LedgerChange } from "./journal/attempt-ledger.ts";
+import { LeftCommands } from "./left-commands.ts";
 import { Journal } from "./journal/journal.ts";
 import type { AgentLog } from "./core/log.ts";
 import { WorkerLogs } from "./logs/worker-logs.ts";
@@ -66,8 +67,11 @@ export class Agent {
   readonly #workersKnown = Promise.withResolvers<void>();
   readonly #workers: Workers;
   readonly #exchanges = new Map<string, ExchangeLoop>();
+  /** The highest turn of exchanges that are over. */
+  #lastTurn = 0;
   readonly #edge: EdgeContext;
   readonly #links: Links;
+  readonly #leftCommands: LeftCommands;
   readonly #tunnels: Tunnels;
   readonly #presence: Presence;
   readonly #sync: SyncLoop;
@@ -107,6 +111,7 @@ export class Agent {
     });
     const { edgeUrl, hostToken } = options;
     this.#links = new Links({ ...this.#edge, edgeUrl, hostToken, admissionControl: this.#workers });
+    this.#leftCommands = new LeftCommands(this.#journal.commands, options.log);
     this.#tunnels = this.#createTunnels();
     this.#presence = this.#createPresence();
     this.#sync = this.#createSync();
@@ -129,6 +134,7 @@ export class Agent {
     await options.runtime.admit(port);
     await agent.#workers.adopt({ isReachable: isSame });
     agent.#workersKnown.resolve();
+    void agent.#leftCommands.endAll();
     agent.#keepLinks();
     agent.#links.openHost(agent.#tunnels);
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
@@ -201,7 +207,8 @@ export class Agent {
 
   #createTunnels(): Tunnels {
     const rejectionOf = (workerId: string) => this.#workers.tunnelRejection(workerId);
-    return new Tunnels({ runtime: this.#options.runtime, timing: this.#timing, rejectionOf });
+    const { runtime } = this.#options;
+    return new Tunnels({ runtime, commands: this.#leftCommands, timing: this.#timing, rejectionOf });
   }
 
   #createEdgeContext(): EdgeContext {
@@ -254,10 +261,16 @@ export class Agent {
       ledger: this.#ledger,
       workers: this.#workers,
       logs: this.#logs,
-      onOver: () => this.#exchanges.delete(endpointId),
+      lastTurn: this.#lastTurn,
+      onOver: (lastTurn) => this.#exchangeOver(endpointId, lastTurn),
     });
     this.#exchanges.set(endpointId, exchange);
     return exchange;
+  }
+
+  #exchangeOver(endpointId: string, lastTurn: number): void {
+    this.#exchanges.delete(endpointId);
+    this.#lastTurn = Math.max(this.#lastTurn, lastTurn);
   }
 
   /** What runs here, for the status that users see. */

@@ -32,7 +32,8 @@ class TunnelHost {
   constructor(link: ScriptedLink, runtime: Runtime, timing: Partial<Timing>) {
     this.link = link;
     const whole = { ...TIMING, edgeRetryBaseMs: 20, edgeRetryCapMs: 50, ...timing };
-    this.tunnels = new Tunnels({ runtime, timing: whole, rejectionOf: () => this.rejection });
+    const commands = { started: () => {}, ended: () => {} };
+    this.tunnels = new Tunnels({ runtime, commands, timing: whole, rejectionOf: () => this.rejection });
     this.links = new Links({
       edgeUrl: link.url,
       hostToken: LINK_TOKEN,

@@ -57,11 +57,13 @@ export class Executions implements WorkerObserver {
     this.#begunAt.set(mark, this.#world.now);
     this.#lastBegunAt.set(`${endpointId} ${decodeJobId(jobId)?.seq}`, this.#world.now);
     this.lastAt = this.#world.elapsedMs;
+    this.onBegun(jobId, container);
     const inside = this.#inside.get(container) ?? new Set();
     this.#inside.set(container, inside.add(jobId));
-    const before = this.#byJob.get(jobId) ?? [];
+    const all = this.#byJob.get(jobId) ?? [];
+    const before = all.filter((one) => !this.#lost.has(one.container.spec.workerId));
     const execution = { container, isOver: false, isReported: false };
-    this.#byJob.set(jobId, [...before, execution]);
+    this.#byJob.set(jobId, [...all, execution]);
     this.#underway.set(container.spec.workerId, execution);
     if (!this.#areLeasesKept || this.#retried.has(jobId)) return;
     const expiresAt = this.#expiresAt(jobId);
@@ -82,11 +84,35 @@ export class Executions implements WorkerObserver {
     if (execution) Object.assign(execution, { isOver: true, isReported });
   };
 
+  stopped = (container: Container): void => {
+    if (!this.isBusy(container)) this.onIdleStopped(container);
+  };
+
+  onBegun: (jobId: string, container: Container) => void = () => {};
+
+  /** An agent ends a container that has nothing to do. */
+  onIdleStopped: (container: Container) => void = () => {};
+
   /** A client has asked for another run, beside which the one before may still end. */
   readonly #retried = new Set<string>();
 
   retryRequested(jobId: string): void {
     this.#retried.add(jobId);
+  }
+
+  /** Workers that Fleet took for lost with their hosts. */
+  readonly #lost = new Set<string>();
+
+  /** Jobs of the worker are given to others, though it may still run them. */
+  workerLost(workerId: string): void {
+    this.#lost.add(workerId);
+  }
+
+  /** Ids of the jobs whose handlers run in the container. */
+  jobsIn(container: Container): readonly string[] {
+    const isOver = (jobId: string): boolean =>
+      this.#byJob.get(jobId)?.findLast((one) => one.container === container)?.isOver === true;
+    return [...(this.#inside.get(container) ?? [])].filter((jobId) => !isOver(jobId));
   }
 
   /** True time at which the execution with the mark began, epoch ms. */

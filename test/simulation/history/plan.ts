@@ -17,6 +17,7 @@ export const FAULTS = [
   "slowNetwork",
   "requestsRepeated",
   "bodiesTorn",
+  "strayAnswers",
   "d1Fails",
   "r2Fails",
   "diskFull",
@@ -31,6 +32,7 @@ export const FAULTS = [
   "workerForgets",
   "workerHangs",
   "workerRepeats",
+  "workerStalls",
   "hookFails",
 ] as const;
 export type Fault = (typeof FAULTS)[number];
@@ -68,6 +70,10 @@ export type HistoryPlan = {
   readonly isBursting: boolean;
   /** There is another account, whose key is tried on jobs. */
   readonly hasStranger: boolean;
+  /** Workers that leave are kept frozen for a while. */
+  readonly hasFlashBoot: boolean;
+  /** Jobs that a worker has at once. */
+  readonly jobsPerWorker: number;
   readonly faults: ReadonlyMap<Fault, number>;
 };
 
@@ -84,6 +90,7 @@ const RATES: Record<Fault, readonly number[]> = {
   slowNetwork: [0.02, 0.2],
   requestsRepeated: [0.02, 0.2],
   bodiesTorn: [0.01, 0.1],
+  strayAnswers: [0.01, 0.1],
   d1Fails: [0.01, 0.1],
   r2Fails: [0.02, 0.2],
   diskFull: [1, 3],
@@ -98,6 +105,7 @@ const RATES: Record<Fault, readonly number[]> = {
   workerForgets: [0.05, 0.2],
   workerHangs: [0.05, 0.2],
   workerRepeats: [0.1, 0.5],
+  workerStalls: [0.1, 0.5],
   hookFails: [0.2, 0.7],
 };
 
@@ -108,7 +116,7 @@ const THEMES: readonly (readonly Fault[])[] = [
   ["agentKilled", "daemonBroken", "portTaken", "diskFull", "powerLost", "containerDies"],
   ["agentPartitioned", "daemonBroken", "containerDies", "workerHangs"],
   ["objectCrashes", "objectEvicted", "redeployment", "scriptCrashes", "d1Fails", "r2Fails"],
-  ["callsLost", "answersLost", "slowNetwork", "requestsRepeated", "bodiesTorn"],
+  ["callsLost", "answersLost", "slowNetwork", "requestsRepeated", "bodiesTorn", "strayAnswers"],
 ];
 const THEMED = 0.35;
 const SHARE_OF_THEME = 0.65;
@@ -151,6 +159,8 @@ export function planHistory(random: Random): HistoryPlan {
     isRetrying: random.chance(0.3),
     isBursting: random.chance(0.08),
     hasStranger: random.chance(0.2),
+    hasFlashBoot: random.chance(0.3),
+    jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
   return random.chance(CONGESTED) ? { ...plan, ...congestion(random) } : plan;

@@ -167,7 +167,8 @@ export class Promptness {
       ({ endpoint_id: of, state, retired_in: retiredIn }) =>
         of === endpointId && retiredIn === null && state !== "standby",
     ).length;
-    const asked = waiting + jobs.running.length;
+    const count = waiting + jobs.running.length;
+    const asked = scalerType === "REQUEST_COUNT" ? count : Math.ceil(count / plan.jobsPerWorker);
     const most = Math.min(
       workersMax,
       scalerType === "REQUEST_COUNT" ? Math.ceil(asked / scalerValue) : asked,

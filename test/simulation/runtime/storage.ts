@@ -212,6 +212,10 @@ export class ObjectStorage {
     return changes;
   }
 
+  get isChanged(): boolean {
+    return this.#isChanged;
+  }
+
   /** Whether anything was written since the last call. */
   takeIsChanged(): boolean {
     const isChanged = this.#isChanged;
