@@ -80,7 +80,8 @@ export class Invariants {
   constructor(parts: InvariantsParts) {
     this.#parts = parts;
     const violate = (what: string): void => this.violate(what);
-    this.executions = new Executions(parts.world, parts.plan, violate);
+    const expiresAt = (jobId: string): number | null => this.#expiryOf(jobId);
+    this.executions = new Executions(parts.world, parts.plan, expiresAt, violate);
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions });
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
     const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
@@ -88,7 +89,7 @@ export class Invariants {
     this.executions.onBegun = (jobId, container) => this.#hostRows.begun(jobId, container);
     this.#fleet = new FleetRows(shared);
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
-    this.#exchanges = new Exchanges(parts.edge, violate);
+    this.#exchanges = new Exchanges(parts.world, parts.edge, violate);
     const workers = () => this.#fleet.workers;
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
   }
@@ -190,6 +191,14 @@ export class Invariants {
         owners.set(index, container);
       }
     }
+  }
+
+  #expiryOf(jobId: string): number | null {
+    for (const { jobs } of this.#parts.clients) {
+      const job = jobs.find((one) => one.jobId === jobId);
+      if (job) return job.expiresAt;
+    }
+    return null;
   }
 
   #openJobs(): Record<string, unknown>[] {

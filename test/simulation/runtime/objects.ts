@@ -34,6 +34,14 @@ export type ObjectServer = {
   readonly clockAheadMs: () => number;
 };
 
+export type CallOutcome = {
+  readonly method: string;
+  readonly values: readonly unknown[];
+  readonly result: unknown;
+  /** True time, epoch ms. */
+  readonly receivedAt: number;
+};
+
 type Call = { readonly fail: (error: Error) => void };
 
 const ALARM_RETRY_MS = 2_000;
@@ -66,7 +74,7 @@ export class SimulatedObject {
   }
 
   /** Sees what its methods return, to check it. */
-  onResult: ((method: string, values: readonly unknown[], result: unknown) => void) | undefined;
+  onResult: ((outcome: CallOutcome) => void) | undefined;
 
   /** The instance, if the object has memory now. */
   get instance(): Instance | undefined {
@@ -95,6 +103,7 @@ export class SimulatedObject {
 
   #receive(method: string, values: unknown[], answer: Answer): void {
     const call: Call = { fail: (error) => answer.fail(error) };
+    const receivedAt = this.#network.world.now;
     this.#calls.add(call);
     const run = async (): Promise<void> => {
       try {
@@ -102,7 +111,7 @@ export class SimulatedObject {
         const act = instance[method] as ((...values: unknown[]) => unknown) | undefined;
         if (typeof act !== "function") throw new TypeError(`The object has no method ${method}.`);
         const result: unknown = await act.apply(instance, values);
-        this.onResult?.(method, values, result);
+        this.onResult?.({ method, values, result, receivedAt });
         this.#leave(call, () => answer.succeed(copyValue(result)));
       } catch (error) {
         this.#leave(call, () => answer.fail(remoteError(error)));
