@@ -9,7 +9,6 @@ import type { World } from "../world/world.ts";
 import { Calm } from "./calm.ts";
 import type { Answer, SimulatedClient } from "./client.ts";
 import type { HookReceiver } from "./hooks.ts";
-import { Exchanges } from "./exchanges.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
@@ -71,7 +70,6 @@ export class Invariants {
   readonly #calm: Calm;
   readonly #hostRows: HostRows;
   readonly #promptness: Promptness;
-  readonly #exchanges: Exchanges;
   /** Queued jobs were removed, of which no webhook tells. */
   hasPurged = false;
   #uncaught = 0;
@@ -89,7 +87,6 @@ export class Invariants {
     this.executions.onBegun = (jobId, container) => this.#hostRows.begun(jobId, container);
     this.#fleet = new FleetRows(shared);
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
-    this.#exchanges = new Exchanges(parts.world, parts.edge, violate);
     const workers = () => this.#fleet.workers;
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
   }
@@ -121,7 +118,6 @@ export class Invariants {
     this.#fleet.checkStep();
     this.#liveness.checkStep();
     this.#promptness.checkStep();
-    this.#exchanges.checkStep();
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
       const error = uncaught[this.#uncaught];

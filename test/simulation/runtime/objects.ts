@@ -34,14 +34,6 @@ export type ObjectServer = {
   readonly clockAheadMs: () => number;
 };
 
-export type CallOutcome = {
-  readonly method: string;
-  readonly values: readonly unknown[];
-  readonly result: unknown;
-  /** True time, epoch ms. */
-  readonly receivedAt: number;
-};
-
 type Call = { readonly fail: (error: Error) => void };
 
 const ALARM_RETRY_MS = 2_000;
@@ -73,9 +65,6 @@ export class SimulatedObject {
     network.gates.set(this.machine, (act) => this.storage.gate(act));
   }
 
-  /** Sees what its methods return, to check it. */
-  onResult: ((outcome: CallOutcome) => void) | undefined;
-
   /** The instance, if the object has memory now. */
   get instance(): Instance | undefined {
     return this.#instance;
@@ -103,7 +92,6 @@ export class SimulatedObject {
 
   #receive(method: string, values: unknown[], answer: Answer): void {
     const call: Call = { fail: (error) => answer.fail(error) };
-    const receivedAt = this.#network.world.now;
     this.#calls.add(call);
     const run = async (): Promise<void> => {
       try {
@@ -111,7 +99,6 @@ export class SimulatedObject {
         const act = instance[method] as ((...values: unknown[]) => unknown) | undefined;
         if (typeof act !== "function") throw new TypeError(`The object has no method ${method}.`);
         const result: unknown = await act.apply(instance, values);
-        this.onResult?.({ method, values, result, receivedAt });
         this.#leave(call, () => answer.succeed(copyValue(result)));
       } catch (error) {
         this.#leave(call, () => answer.fail(remoteError(error)));
