@@ -64,6 +64,7 @@ export class Agent {
   #metrics: AgentMetrics | undefined;
   #metricsServer: MetricsServer | undefined;
   readonly #server: WorkerServer;
+  readonly #workersKnown = Promise.withResolvers<void>();
   readonly #workers: Workers;
   readonly #exchanges = new Map<string, ExchangeLoop>();
   /** The highest turn of exchanges that are over. */
@@ -104,6 +105,7 @@ export class Agent {
     this.#server = new WorkerServer({
       relay: new EdgeRelay(options.edgeUrl),
       findSession: (workerId) => this.#workers.find(workerId),
+      workersKnown: this.#workersKnown.promise,
       log: options.log,
       timing: this.#timing,
     });
@@ -131,6 +133,7 @@ export class Agent {
     agent.#access = { address, port };
     await options.runtime.admit(port);
     await agent.#workers.adopt({ isReachable: isSame });
+    agent.#workersKnown.resolve();
     void agent.#leftCommands.endAll();
     agent.#keepLinks();
     agent.#links.openHost(agent.#tunnels);

@@ -32,6 +32,7 @@ import { OutputFrames } from "./output-frames.ts";
 
 const MARK = "EDGERUN_COMMAND";
 const SIGKILLED = exitCodeOfSignal("SIGKILL");
+const END_NEWS_MS = 500;
 const LOOK = { baseMs: 5, capMs: 500 };
 
 export type CommandPlace = {
@@ -140,9 +141,10 @@ class ContainerCommand implements RunningCommand {
       const isOver = async (found: Dockerode.ExecInspectInfo) =>
         hasEnded(found) || !(await this.#isContainerUp());
       const { ExitCode: code } = await lookUntil(this.#parts.exec, isOver);
-      if (code === null || code === SIGKILLED)
-        return code !== null && (await this.#isContainerUp()) ? code : "container_ended";
-      return code;
+      if (code === null) return "container_ended";
+      if (code !== SIGKILLED) return code;
+      await delay(END_NEWS_MS); // Docker may know of the command before it knows of the container that killed it
+      return (await this.#isContainerUp()) ? code : "container_ended";
     } catch (error) {
       if (isNotFound(error) && !(await this.#isContainerUp().catch(() => true))) return "container_ended";
       await this.kill(); // X3

@@ -19,6 +19,9 @@ const TAKE_LEASES: readonly Fault[] = [
   "powerLost",
 ];
 
+/** From its claim to its begin. */
+const LATE_MS = 2_500;
+
 export class Executions implements WorkerObserver {
   readonly #world: World;
   readonly #violate: (what: string) => void;
@@ -32,8 +35,19 @@ export class Executions implements WorkerObserver {
   /** True time at which a worker last began or ended a job, ms of the history. */
   lastAt = 0;
 
-  constructor(world: World, plan: HistoryPlan, violate: (what: string) => void) {
+  readonly #expiresAt: (jobId: string) => number | null;
+  readonly #lateMs: number;
+
+  /** `expiresAt`: when a job is gone that its client has given a time, ms of the history. */
+  constructor(
+    world: World,
+    plan: HistoryPlan,
+    expiresAt: (jobId: string) => number | null,
+    violate: (what: string) => void,
+  ) {
     this.#world = world;
+    this.#expiresAt = expiresAt;
+    this.#lateMs = LATE_MS + 2 * (plan.faults.get("clockSkew") ?? 0);
     this.#violate = violate;
     this.#areLeasesKept = !TAKE_LEASES.some((fault) => plan.faults.has(fault));
   }
@@ -52,6 +66,9 @@ export class Executions implements WorkerObserver {
     this.#byJob.set(jobId, [...all, execution]);
     this.#underway.set(container.spec.workerId, execution);
     if (!this.#areLeasesKept || this.#retried.has(jobId)) return;
+    const expiresAt = this.#expiresAt(jobId);
+    if (expiresAt !== null && this.#world.elapsedMs > expiresAt + this.#lateMs)
+      this.#violate(`${jobId} begins, and had expired at ${expiresAt} ms`);
     const { workerId } = container.spec;
     const running = before.find((one) => !one.isOver && one.container.isRunning);
     if (running)

@@ -9,7 +9,6 @@ import type { World } from "../world/world.ts";
 import { Calm } from "./calm.ts";
 import type { Answer, SimulatedClient } from "./client.ts";
 import type { HookReceiver } from "./hooks.ts";
-import { Exchanges } from "./exchanges.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
@@ -71,7 +70,6 @@ export class Invariants {
   readonly #calm: Calm;
   readonly #hostRows: HostRows;
   readonly #promptness: Promptness;
-  readonly #exchanges: Exchanges;
   /** Queued jobs were removed, of which no webhook tells. */
   hasPurged = false;
   #uncaught = 0;
@@ -80,7 +78,8 @@ export class Invariants {
   constructor(parts: InvariantsParts) {
     this.#parts = parts;
     const violate = (what: string): void => this.violate(what);
-    this.executions = new Executions(parts.world, parts.plan, violate);
+    const expiresAt = (jobId: string): number | null => this.#expiryOf(jobId);
+    this.executions = new Executions(parts.world, parts.plan, expiresAt, violate);
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions });
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
     const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
@@ -88,7 +87,6 @@ export class Invariants {
     this.executions.onBegun = (jobId, container) => this.#hostRows.begun(jobId, container);
     this.#fleet = new FleetRows(shared);
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
-    this.#exchanges = new Exchanges(parts.edge, this.executions, violate);
     const workers = () => this.#fleet.workers;
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
   }
@@ -120,7 +118,6 @@ export class Invariants {
     this.#fleet.checkStep();
     this.#liveness.checkStep();
     this.#promptness.checkStep();
-    this.#exchanges.checkStep();
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
       const error = uncaught[this.#uncaught];
@@ -190,6 +187,14 @@ export class Invariants {
         owners.set(index, container);
       }
     }
+  }
+
+  #expiryOf(jobId: string): number | null {
+    for (const { jobs } of this.#parts.clients) {
+      const job = jobs.find((one) => one.jobId === jobId);
+      if (job) return job.expiresAt;
+    }
+    return null;
   }
 
   #openJobs(): Record<string, unknown>[] {

@@ -128,13 +128,15 @@ const SCALERS: readonly Pick<HistoryPlan, "scalerType" | "scalerValue">[] = [
   { scalerType: "REQUEST_COUNT", scalerValue: 1 },
 ];
 
+const CONGESTED = 0.1;
+
 export function planHistory(random: Random): HistoryPlan {
   const chosen = chooseFaults(random);
   const hostGpus = Array.from({ length: random.whole(1, 3) }, () => random.whole(1, 3));
   const endpointGpus = Array.from({ length: random.pick([1, 1, 2, 3]) }, () =>
     random.chance(0.2) ? Math.max(...hostGpus) : 1,
   );
-  return {
+  const plan = {
     hostGpus,
     endpointGpus,
     workersMax: random.whole(1, 4),
@@ -160,6 +162,20 @@ export function planHistory(random: Random): HistoryPlan {
     hasFlashBoot: random.chance(0.3),
     jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
+  };
+  return random.chance(CONGESTED) ? { ...plan, ...congestion(random) } : plan;
+}
+
+/** More jobs than workers can take: they wait, and some expire. */
+function congestion(random: Random): Partial<HistoryPlan> {
+  return {
+    workersMax: random.pick([1, 2]),
+    clientCount: 3,
+    operationCount: 16,
+    paceMs: 300,
+    handlerMs: random.pick([2_000, 10_000]),
+    executionTimeoutMs: 20_000,
+    hasPolicies: true,
   };
 }
 

@@ -65,9 +65,6 @@ export class SimulatedObject {
     network.gates.set(this.machine, (act) => this.storage.gate(act));
   }
 
-  /** Sees what its methods return, to check it. */
-  onResult: ((method: string, values: readonly unknown[], result: unknown) => void) | undefined;
-
   /** The instance, if the object has memory now. */
   get instance(): Instance | undefined {
     return this.#instance;
@@ -102,7 +99,6 @@ export class SimulatedObject {
         const act = instance[method] as ((...values: unknown[]) => unknown) | undefined;
         if (typeof act !== "function") throw new TypeError(`The object has no method ${method}.`);
         const result: unknown = await act.apply(instance, values);
-        this.onResult?.(method, values, result);
         this.#leave(call, () => answer.succeed(copyValue(result)));
       } catch (error) {
         this.#leave(call, () => answer.fail(remoteError(error)));
