@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ExchangeCall } from "../messages.ts";
-import { Dispatch } from "./dispatch.ts";
+import type { ExchangeCall } from "../../src/endpoint/messages.ts";
+import { Dispatch } from "../../src/endpoint/dispatch/dispatch.ts";
 
 const STOP = "job-1#1";
 
