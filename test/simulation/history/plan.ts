@@ -64,6 +64,8 @@ export type HistoryPlan = {
   readonly isManaged: boolean;
   /** Jobs have limits of their own. */
   readonly hasPolicies: boolean;
+  /** Share of jobs of low priority, beside those of `hasPolicies`. */
+  readonly lowPriority: number;
   /** Clients retry what has failed. */
   readonly isRetrying: boolean;
   /** Clients call more often than they may. */
@@ -129,6 +131,7 @@ const SCALERS: readonly Pick<HistoryPlan, "scalerType" | "scalerValue">[] = [
 ];
 
 const CONGESTED = 0.1;
+const MIXED = 0.05;
 
 export function planHistory(random: Random): HistoryPlan {
   const chosen = chooseFaults(random);
@@ -156,6 +159,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasBatches: random.chance(0.3),
     isManaged: random.chance(0.3),
     hasPolicies: random.chance(0.3),
+    lowPriority: 0,
     isRetrying: random.chance(0.3),
     isBursting: random.chance(0.08),
     hasStranger: random.chance(0.2),
@@ -163,8 +167,27 @@ export function planHistory(random: Random): HistoryPlan {
     jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
-  return random.chance(CONGESTED) ? { ...plan, ...congestion(random) } : plan;
+  if (random.chance(CONGESTED)) return { ...plan, ...congestion(random) };
+  return random.chance(MIXED) ? { ...plan, ...MIXTURE } : plan;
 }
+
+/** Jobs of low priority occupy workers now and then, when one of normal priority comes, and there are free places. */
+const MIXTURE: Partial<HistoryPlan> = {
+  hostGpus: [3],
+  endpointGpus: [1],
+  workersMax: 3,
+  clientCount: 1,
+  operationCount: 16,
+  paceMs: 3_000,
+  handlerMs: 10_000,
+  executionTimeoutMs: 120_000,
+  scalerType: "REQUEST_COUNT",
+  scalerValue: 1,
+  isPurging: false,
+  isManaged: false,
+  lowPriority: 0.5,
+  faults: new Map(),
+};
 
 /** More jobs than workers can take: they wait, and some expire. */
 function congestion(random: Random): Partial<HistoryPlan> {

@@ -122,6 +122,7 @@ export class Workload {
   } | null {
     const { plan, world } = this.#parts;
     const { random } = world;
+    if (plan.lowPriority > 0) return random.chance(plan.lowPriority) ? { lowPriority: true } : null;
     if (!plan.hasPolicies || random.chance(0.3)) return null;
     return random.pick([
       { ttl: random.pick([10_000, 30_000]) },
