@@ -51,8 +51,8 @@ const OWN: readonly Mutant[] = [
   mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),
   mutant(
     "S18",
-    "await this.#loseOrphanedAttempts([...attempts.values()].flat()); await this.#discard(found);",
-    "await this.#loseOrphanedAttempts([...attempts.values()].flat());",
+    "const unclaimed = found.filter((worker) => !this.#workers.has(worker.workerId));",
+    "const unclaimed: typeof found = [];",
   ),
   mutant("S19", "worker.mode.jobs.expectStrays();", ""),
   mutant("S20", "other.workerId !== workerId && other.isDraining &&", "false && other.isDraining &&"),
