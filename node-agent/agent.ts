@@ -11,6 +11,7 @@ import { SyncLoop } from "./exchange/sync-loop.ts";
 import { readGpuTelemetry } from "./gpu/nvidia-smi.ts";
 import { InventoryWatch } from "./gpu/inventory.ts";
 import { AttemptLedger, type LedgerChange } from "./journal/attempt-ledger.ts";
+import { LeftCommands } from "./left-commands.ts";
 import { Journal } from "./journal/journal.ts";
 import type { AgentLog } from "./core/log.ts";
 import { WorkerLogs } from "./logs/worker-logs.ts";
@@ -63,10 +64,14 @@ export class Agent {
   #metrics: AgentMetrics | undefined;
   #metricsServer: MetricsServer | undefined;
   readonly #server: WorkerServer;
+  readonly #workersKnown = Promise.withResolvers<void>();
   readonly #workers: Workers;
   readonly #exchanges = new Map<string, ExchangeLoop>();
+  /** The highest turn of exchanges that are over. */
+  #lastTurn = 0;
   readonly #edge: EdgeContext;
   readonly #links: Links;
+  readonly #leftCommands: LeftCommands;
   readonly #tunnels: Tunnels;
   readonly #presence: Presence;
   readonly #sync: SyncLoop;
@@ -100,11 +105,13 @@ export class Agent {
     this.#server = new WorkerServer({
       relay: new EdgeRelay(options.edgeUrl),
       findSession: (workerId) => this.#workers.find(workerId),
+      workersKnown: this.#workersKnown.promise,
       log: options.log,
       timing: this.#timing,
     });
     const { edgeUrl, hostToken } = options;
     this.#links = new Links({ ...this.#edge, edgeUrl, hostToken, admissionControl: this.#workers });
+    this.#leftCommands = new LeftCommands(this.#journal.commands, options.log);
     this.#tunnels = this.#createTunnels();
     this.#presence = this.#createPresence();
     this.#sync = this.#createSync();
@@ -126,6 +133,8 @@ export class Agent {
     agent.#access = { address, port };
     await options.runtime.admit(port);
     await agent.#workers.adopt({ isReachable: isSame });
+    agent.#workersKnown.resolve();
+    void agent.#leftCommands.endAll();
     agent.#keepLinks();
     agent.#links.openHost(agent.#tunnels);
     for (const endpointId of agent.#ledger.endpointIds()) agent.#exchangeOf(endpointId);
@@ -198,7 +207,8 @@ export class Agent {
 
   #createTunnels(): Tunnels {
     const rejectionOf = (workerId: string) => this.#workers.tunnelRejection(workerId);
-    return new Tunnels({ runtime: this.#options.runtime, timing: this.#timing, rejectionOf });
+    const { runtime } = this.#options;
+    return new Tunnels({ runtime, commands: this.#leftCommands, timing: this.#timing, rejectionOf });
   }
 
   #createEdgeContext(): EdgeContext {
@@ -251,10 +261,16 @@ export class Agent {
       ledger: this.#ledger,
       workers: this.#workers,
       logs: this.#logs,
-      onOver: () => this.#exchanges.delete(endpointId),
+      lastTurn: this.#lastTurn,
+      onOver: (lastTurn) => this.#exchangeOver(endpointId, lastTurn),
     });
     this.#exchanges.set(endpointId, exchange);
     return exchange;
+  }
+
+  #exchangeOver(endpointId: string, lastTurn: number): void {
+    this.#exchanges.delete(endpointId);
+    this.#lastTurn = Math.max(this.#lastTurn, lastTurn);
   }
 
   /** What runs here, for the status that users see. */

@@ -1,5 +1,5 @@
 /**
- * `node bench/faults/main.ts [rounds] [hosts, disks or docker] [part of a name]`: breaks things on a rig of hosts,
+ * `node bench/faults/main.ts [rounds] [hosts, disks, docker or pods] [part of a name]`: breaks things on a rig of hosts,
  * as root, and prints a table of what clients see of it.
  */
 import { median } from "../load/percentiles.ts";
@@ -7,6 +7,7 @@ import { FleetRig } from "../../test/support/rig/fleet-rig.ts";
 import { diskFailures, openDiskScene, untilDiskIsQuiet } from "./disk-faults.ts";
 import { dockerFailures, openDockerScene, untilDockerIsQuiet } from "./docker-faults.ts";
 import { hostFailures, openScene, untilQuiet } from "./host-faults.ts";
+import { openPodScene, podFailures, untilNoPodIsLeft } from "./pod-faults.ts";
 import type { FailureRecord } from "./observation.ts";
 
 const [rounds = "3", group = "", part = ""] = process.argv.slice(2);
@@ -62,3 +63,7 @@ console.log("| --- | --- | --- | --- | --- | --- | --- |");
 if ("hosts".includes(group)) await measure(hostFailures, openScene, untilQuiet);
 if ("disks".includes(group)) await measure(diskFailures, openDiskScene, untilDiskIsQuiet);
 if ("docker".includes(group)) await measure(dockerFailures, openDockerScene, untilDockerIsQuiet);
+if ("pods".includes(group)) {
+  for (const isLiveRestore of [false, true])
+    await measure(podFailures, (rig) => openPodScene(rig, isLiveRestore), untilNoPodIsLeft);
+}

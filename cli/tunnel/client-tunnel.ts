@@ -188,6 +188,7 @@ export class ClientTunnel {
       case TUNNEL_CLOSE.replaced:
         return this.#fail(new Failure("Another connection has taken over the tunnel."));
       case TUNNEL_CLOSE.protocol:
+      case TUNNEL_CLOSE.tooLarge:
         return this.#fail(new Failure(`The tunnel was ended: ${reason || "its protocol was violated"}.`));
       default:
         void this.#resume(code === TUNNEL_CLOSE.renew ? 0 : RETRY_MIN_MS);

@@ -24,8 +24,13 @@ import { cutJson } from "../../src/json/raw-json.ts";
 export type EdgeOutcome<Reply> =
   | { readonly kind: "answered"; readonly reply: Reply }
   | { readonly kind: "unauthorized"; readonly detail: string }
-  /** The edge answers, but rejects this call. */
-  | { readonly kind: "refused"; readonly status: number; readonly detail: string }
+  /** The edge answers, but rejects this call. `code`: of its error; absent when what answered was something else. */
+  | {
+      readonly kind: "refused";
+      readonly status: number;
+      readonly code?: string | undefined;
+      readonly detail: string;
+    }
   | { readonly kind: "unreachable"; readonly detail: string };
 
 export type CallLimits = { readonly timeoutMs: number; readonly signal: AbortSignal };
@@ -37,7 +42,7 @@ type ResultRef = { readonly endpointId: string; readonly jobId: string; readonly
 export type ArtifactBytes = { readonly from: number; readonly bytes: AsyncIterable<Uint8Array> };
 
 const DETAIL_MAX_LENGTH = 300;
-const errorAnswer = z.object({ error: z.string() });
+const errorAnswer = z.object({ error: z.string(), code: z.string().optional() });
 const nothing = z.object({});
 
 /** Makes the agent's calls to the edge and checks every reply. Never throws. */
@@ -162,10 +167,11 @@ function cutReply(bytes: Buffer): unknown {
 
 function readErrorReply(text: string, status: number): EdgeOutcome<never> {
   // An answer without the edge's error is from a proxy, for example.
-  const detail = (errorAnswer.safeParse(parseJson(text)).data?.error ?? text).slice(0, DETAIL_MAX_LENGTH);
+  const { error = text, code } = errorAnswer.safeParse(parseJson(text)).data ?? {};
+  const detail = error.slice(0, DETAIL_MAX_LENGTH);
   if (status === 401) return { kind: "unauthorized", detail };
   if (status >= 500) return { kind: "unreachable", detail: `status ${status}: ${detail}` };
-  return { kind: "refused", status, detail };
+  return { kind: "refused", status, code, detail };
 }
 
 function describeNetworkError(error: unknown): string {

@@ -13,6 +13,7 @@
  *     long-poll turns at once and without news.
  */
 import type { ExchangeReply, ExchangeRequest, RawExchangeReply } from "../../src/contract/agent/agent.ts";
+import type { QueueErrorCode } from "../../src/contract/errors.ts";
 import type { AttemptLedger, ReceivedAttempt } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord } from "../journal/journal.ts";
 import {
@@ -60,8 +61,10 @@ export type ExchangeLoopOptions = EdgeContext & {
   readonly ledger: AttemptLedger;
   readonly workers: ExchangeWorkers;
   readonly logs: LogFollowers;
-  /** The endpoint has no workers and no reports left on this host. */
-  readonly onOver: () => void;
+  /** The last turn of the conversations of this session before: the edge takes no lower one for news. */
+  readonly lastTurn: number;
+  /** The endpoint has no workers and no reports left on this host, and the edge knows that. */
+  readonly onOver: (lastTurn: number) => void;
 };
 
 type Turn = OpenTurn & {
@@ -71,6 +74,8 @@ type Turn = OpenTurn & {
   isReplaced: boolean;
 };
 
+/** Not any answer 404 is of the edge: it may be that of a proxy. */
+const ENDPOINT_NOT_FOUND: QueueErrorCode = "endpoint_not_found";
 /** Gathers reports and slots that belong together, such as a result and the same worker's next poll. */
 const GATHER_MS = 0;
 /** A poll that ended is followed by the next one of the same worker; only a slot that stays away is withdrawn. */
@@ -93,7 +98,7 @@ export class ExchangeLoop {
   readonly #open = new Map<number, Turn>();
   readonly #schedule = new Schedule(() => this.#pump());
   readonly #backoff: Backoff;
-  #lastTurn = 0;
+  #lastTurn: number;
   #hasNews = false;
   #quickHolds = 0;
   #lastJobAt = Number.NEGATIVE_INFINITY;
@@ -101,6 +106,7 @@ export class ExchangeLoop {
 
   constructor(options: ExchangeLoopOptions) {
     this.#options = options;
+    this.#lastTurn = options.lastTurn;
     this.#backoff = new Backoff(options.timing, options.random);
     options.signal.addEventListener("abort", () => this.#schedule.cancel(), { once: true });
     this.#schedule.within(0);
@@ -108,7 +114,8 @@ export class ExchangeLoop {
 
   #isOver(): boolean {
     const { ledger, endpointId } = this.#options;
-    return !this.#hasWorkers() && this.#open.size === 0 && !ledger.hasAnyOf(endpointId);
+    const isIdle = !this.#hasWorkers() && this.#open.size === 0 && !ledger.hasAnyOf(endpointId);
+    return isIdle && !this.#hasNews;
   }
 
   // What happens on the host
@@ -252,7 +259,7 @@ export class ExchangeLoop {
     if (this.#options.signal.aborted) return;
     if (outcome.kind === "answered") this.#apply(turn, outcome.reply);
     else this.#fail(turn, outcome);
-    if (this.#isOver()) this.#options.onOver();
+    if (this.#isOver()) this.#options.onOver(this.#lastTurn);
     else this.#schedule.within(0);
   }
 
@@ -319,11 +326,15 @@ export class ExchangeLoop {
     const { endpointId, ledger } = this.#options;
     this.#open.delete(turn.turn);
     this.#hasFailed = true;
+    this.#hasNews ||= turn.slots.length > 0; // the host does not have the jobs that the reply may have brought
     this.#backoff.increase();
     reportFailedCall(this.#options, endpointId, outcome);
     // The endpoint was deleted: its reports will never be accepted.
-    const isDeleted = outcome.kind === "refused" && outcome.status === 404;
-    if (isDeleted && !this.#hasWorkers()) ledger.forgetEndpoint(endpointId);
+    const isDeleted = outcome.kind === "refused" && outcome.code === ENDPOINT_NOT_FOUND;
+    if (isDeleted && !this.#hasWorkers()) {
+      ledger.forgetEndpoint(endpointId);
+      this.#hasNews = false;
+    }
   }
 
   // Turns

@@ -57,6 +57,8 @@ export class SyncLoop {
   #hasNews = true;
   #lastNumber = 0;
   #appliedNumber = 0;
+  /** The last sync that was sent when a reply was applied. */
+  #overtakenNumber = 0;
   #appliedRevision = 0;
   #isConnected = false;
   #quickReplies = 0;
@@ -157,15 +159,24 @@ export class SyncLoop {
     this.#quickReplies = isQuick ? this.#quickReplies + 1 : 0;
     if (this.#quickReplies > QUICK_REPLIES_MAX) this.#backoff.increase();
     else this.#backoff.reset();
-    // Replies of concurrent calls may overtake each other; an older one may still be newer news.
-    if (sync.number > this.#appliedNumber || reply.revision > this.#appliedRevision) {
+    if (this.#isNews(sync, reply)) {
       this.#appliedNumber = Math.max(sync.number, this.#appliedNumber);
+      this.#overtakenNumber = this.#lastNumber;
       this.#appliedRevision = reply.revision;
       this.#options.apply(reply.assignments, reply);
     }
     if (this.#isConnected) return;
     this.#isConnected = true;
     this.#options.onConnected();
+  }
+
+  /**
+   * Replies of concurrent calls may overtake each other, and the calls themselves as well: among them the revision
+   * decides. A call that was sent later is answered with news in any case.
+   */
+  #isNews({ number }: OpenSync, { revision }: SyncReply): boolean {
+    if (number > this.#overtakenNumber || revision > this.#appliedRevision) return true;
+    return revision === this.#appliedRevision && number > this.#appliedNumber;
   }
 
   #longPoll(): OpenSync | undefined {

@@ -5,7 +5,7 @@
  */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
 import { bootId } from "./boot-id.ts";
 
@@ -37,6 +37,11 @@ export async function readProcess(pid: number): Promise<ProcessRow | null> {
   if (hasProc) return readProcRow(pid, await bootId());
   const { stdout } = await run("ps", ["-p", String(pid), "-o", PS_COLUMNS]).catch(() => ({ stdout: "" }));
   return parsePs(stdout)[0] ?? null;
+}
+
+/** The namespace that a process has its pid in; null where that cannot be read. */
+export function namespaceOf(pid: number): Promise<string | null> {
+  return readlink(`/proc/${pid}/ns/pid`).catch(() => null);
 }
 
 /** Those of the processes that were started with this variable in their environment; none where there is no /proc. */

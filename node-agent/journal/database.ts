@@ -73,6 +73,12 @@ const JOURNAL_MIGRATIONS: readonly string[] = [
     pod_id TEXT PRIMARY KEY,
     ports TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;`,
+  // First processes of commands that users run in containers.
+  `CREATE TABLE command (
+    pid INTEGER PRIMARY KEY,
+    start TEXT NOT NULL,
+    namespace TEXT
+  ) STRICT;`,
 ];
 
 /** Opens and migrates a database; throws when another process has it open. */

@@ -16,6 +16,7 @@ import {
   type PublishedPort,
   publishedPortSchema,
 } from "../../src/contract/agent/agent.ts";
+import { CommandRecords } from "./command-records.ts";
 import { openDatabase } from "./database.ts";
 import type { CachedImage, CachedImageStore } from "../disk/cached-images.ts";
 
@@ -85,6 +86,7 @@ const CHUNKS_MAX = 1_000;
 
 export class Journal {
   readonly cachedImages: JournalImageStore;
+  readonly commands: CommandRecords;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   #pending: PendingReport[] = [];
@@ -92,6 +94,7 @@ export class Journal {
   constructor(stateDir: string) {
     this.#database = openDatabase(join(stateDir, "journal.db"));
     this.cachedImages = new JournalImageStore(this.#database);
+    this.commands = new CommandRecords(this.#database);
   }
 
   close(): void {

@@ -9,6 +9,11 @@ export type Admission = {
   readonly release: () => void;
 };
 
+/** What a client calls the one whose server it is. */
+export function nounOf({ isOnly }: Pick<Admission, "isOnly">): "pod" | "worker" {
+  return isOnly ? "pod" : "worker";
+}
+
 export type AdmissionControl = {
   /** Workers of the endpoint that take requests now. */
   openWorkers(endpointId: string): readonly string[];

@@ -1,6 +1,7 @@
 /** A request and its answer, between a stream of a link and a worker's server. */
 import { type Agent, type ClientRequest, request as httpRequest } from "node:http";
 import { FLAG_END, FRAME, type Frame } from "../../src/link/link-frame.ts";
+import { nounOf } from "./admission.ts";
 import { forwardResponse, failRequest } from "./worker-failure.ts";
 import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
 import { type FramedHeaders, requestHeaders } from "./message-headers.ts";
@@ -74,13 +75,13 @@ export class HttpStream implements LinkStream {
     });
     request.on("response", (response) => {
       this.#isAnswered = true;
-      if (!forwardResponse(response, channel, admission.port)) request.destroy();
+      if (!forwardResponse(response, channel, admission)) request.destroy();
     });
     request.on("upgrade", (_, socket) => {
       socket.destroy();
       channel.fail(
         "worker_failed",
-        `The worker on port ${admission.port} changed the protocol without a request to do so.`,
+        `The ${nounOf(admission)} on port ${admission.port} changed the protocol without a request to do so.`,
       );
     });
     request.on("error", (error) => this.#failed(error));
@@ -114,7 +115,7 @@ export class HttpStream implements LinkStream {
     this.#isClosed = true;
     admission.release();
     if (!this.#isAnswered)
-      channel.fail("worker_failed", `The worker on port ${admission.port} gave no answer.`);
+      channel.fail("worker_failed", `The ${nounOf(admission)} on port ${admission.port} gave no answer.`);
     channel.consumed(this.#unflushedBytes);
   }
 

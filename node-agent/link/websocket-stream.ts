@@ -9,6 +9,7 @@ import {
   WEBSOCKET_MESSAGE_MAX_BYTES,
   decodeJson,
 } from "../../src/link/link-messages.ts";
+import { nounOf } from "./admission.ts";
 import { forwardResponse, failRequest, headFailure } from "./worker-failure.ts";
 import { BufferShare } from "./message-buffer.ts";
 import type { ForwardedRequest, LinkStream } from "./link-stream.ts";
@@ -110,7 +111,7 @@ export class WebsocketStream implements LinkStream {
     this.#upgrade?.socket.prependListener("data", (bytes: Buffer) => this.#arrived(bytes.byteLength));
     channel.onDrain = () => this.#socket.resume();
     if (head) return channel.head(head);
-    channel.fail("worker_failed", headFailure(admission.port));
+    channel.fail("worker_failed", headFailure(admission));
     this.#socket.terminate();
   }
 
@@ -120,7 +121,7 @@ export class WebsocketStream implements LinkStream {
     this.#hasAnswered = true;
     channel.receivedLast();
     response.on("close", () => this.#leave());
-    if (!forwardResponse(response, channel, admission.port)) response.destroy();
+    if (!forwardResponse(response, channel, admission)) response.destroy();
   }
 
   #failed(error: Error): void {
@@ -151,7 +152,8 @@ export class WebsocketStream implements LinkStream {
     const { channel, admission } = this.#options;
     this.#leave();
     if (code === NO_CLOSE && !channel.hasEnded && !channel.hasReceivedLast) {
-      return channel.fail("worker_failed", `The worker broke off its WebSocket on port ${admission.port}.`);
+      const detail = `The ${nounOf(admission)} broke off its WebSocket on port ${admission.port}.`;
+      return channel.fail("worker_failed", detail);
     }
     channel.close({ code, reason });
   }

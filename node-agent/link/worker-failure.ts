@@ -1,10 +1,13 @@
 /** What went wrong between the agent and a worker's server. */
 import { errorCode } from "../../src/std/errors.ts";
+import { type Admission, nounOf } from "./admission.ts";
 import type { ForwardedRequest } from "./link-stream.ts";
 import type { IncomingMessage } from "node:http";
 import { FRAME, LINK_FRAME_MAX_BYTES } from "../../src/link/link-frame.ts";
 import type { Channel } from "./channel.ts";
 import { responseHead } from "./message-headers.ts";
+
+type Server = Pick<Admission, "port" | "isOnly">;
 
 const BROKEN = new Set(["ECONNRESET", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE", "ERR_STREAM_DESTROYED"]);
 
@@ -15,7 +18,7 @@ export function failRequest(
   hasAnswered = false,
 ): void {
   const { channel, admission, connectionFailed, connectionRefused } = request;
-  const detail = workerFailure(error, admission.port, hasAnswered);
+  const detail = workerFailure(error, admission, hasAnswered);
   if (!isUnreached(error) || admission.isOnly) {
     channel.fail("worker_failed", detail);
     return connectionFailed();
@@ -25,19 +28,20 @@ export function failRequest(
 }
 
 /** Describes the failure in one sentence. */
-export function workerFailure(error: Error, port: number, hasAnswered = false): string {
+function workerFailure(error: Error, admission: Server, hasAnswered = false): string {
   const code = errorCode(error) ?? "";
-  if (code === "ECONNREFUSED")
-    return `The worker refused the connection: nothing listens on its port ${port}.`;
-  if (code === "HPE_HEADER_OVERFLOW") return headFailure(port);
-  if (code.startsWith("HPE_")) return `The worker's answer on port ${port} is not HTTP: ${error.message}.`;
-  if (hasAnswered) return `The worker broke off in the middle of its answer on port ${port}.`;
-  if (isBroken(error)) return `The worker closed the connection on port ${port} before it answered.`;
-  return `The worker cannot be reached on port ${port}: ${error.message}.`;
+  const { port } = admission;
+  const who = `The ${nounOf(admission)}`;
+  if (code === "ECONNREFUSED") return `${who} refused the connection: nothing listens on its port ${port}.`;
+  if (code === "HPE_HEADER_OVERFLOW") return headFailure(admission);
+  if (code.startsWith("HPE_")) return `${who}'s answer on port ${port} is not HTTP: ${error.message}.`;
+  if (hasAnswered) return `${who} broke off in the middle of its answer on port ${port}.`;
+  if (isBroken(error)) return `${who} closed the connection on port ${port} before it answered.`;
+  return `${who} cannot be reached on port ${port}: ${error.message}.`;
 }
 
-export function headFailure(port: number): string {
-  return `The head of the worker's answer on port ${port} is too large, or none that can be passed on.`;
+export function headFailure(admission: Server): string {
+  return `The head of the ${nounOf(admission)}'s answer on port ${admission.port} is too large, or none that can be passed on.`;
 }
 
 /** The other end closed the connection, as it may with an idle keep-alive connection. */
@@ -51,10 +55,10 @@ function isUnreached(error: Error): boolean {
 }
 
 /** Passes the response on. False when it is invalid. */
-export function forwardResponse(response: IncomingMessage, channel: Channel, port: number): boolean {
+export function forwardResponse(response: IncomingMessage, channel: Channel, admission: Server): boolean {
   const head = responseHead(response);
   if (!head) {
-    channel.fail("worker_failed", headFailure(port));
+    channel.fail("worker_failed", headFailure(admission));
     return false;
   }
   channel.head(head, isSmall(response));
@@ -64,7 +68,7 @@ export function forwardResponse(response: IncomingMessage, channel: Channel, por
     if (channel.isFull) response.pause();
   });
   response.on("end", () => channel.end());
-  response.on("error", (error) => channel.fail("worker_failed", workerFailure(error, port, true)));
+  response.on("error", (error) => channel.fail("worker_failed", workerFailure(error, admission, true)));
   return true;
 }
 

@@ -11,7 +11,7 @@ import {
   TUNNEL_MESSAGE_MAX_BYTES,
 } from "../../src/tunnel/tunnel-messages.ts";
 import type * as z from "zod";
-import type { OutputName, RunningCommand } from "../runtime/interface/command.ts";
+import type { CommandProcess, OutputName, RunningCommand } from "../runtime/interface/command.ts";
 import type { Runtime } from "../runtime/interface/runtime.ts";
 import type { Tunnel, TunnelService } from "./tunnel.ts";
 
@@ -24,16 +24,29 @@ const END_NEWS_MS = 2_000;
 /** Beside the byte that names the output. */
 const PIECE_MAX_BYTES = TUNNEL_MESSAGE_MAX_BYTES - 1;
 
+/** What the agent remembers of commands, so that the next one can end them. */
+export type CommandMemory = {
+  started(process: CommandProcess): void;
+  ended(process: CommandProcess): void;
+};
+
+export type CommandParts = {
+  readonly runtime: Pick<Runtime, "exec">;
+  readonly commands: CommandMemory;
+};
+
 export class CommandService implements TunnelService {
   readonly #tunnel: Tunnel;
   readonly #runtime: Pick<Runtime, "exec">;
+  readonly #commands: CommandMemory;
   /** Undefined before START; null for a command that could not be started. */
   #running: Promise<RunningCommand | null> | undefined;
   #command: RunningCommand | undefined;
 
-  constructor(tunnel: Tunnel, runtime: Pick<Runtime, "exec">) {
+  constructor(tunnel: Tunnel, { runtime, commands }: CommandParts) {
     this.#tunnel = tunnel;
     this.#runtime = runtime;
+    this.#commands = commands;
   }
 
   receive(message: TunnelMessage, consumed: () => void): string | undefined {
@@ -76,7 +89,12 @@ export class CommandService implements TunnelService {
         onOutput: (name, bytes) => this.#print(name, bytes),
       });
       this.#tunnel.say({ type: "started" });
-      void command.exit.then((end) => this.#ended(end));
+      const { process } = command;
+      if (process) this.#commands.started(process);
+      void command.exit.then((end) => {
+        if (process) this.#commands.ended(process);
+        this.#ended(end);
+      });
       this.#command = command;
       command.resume();
       return command;

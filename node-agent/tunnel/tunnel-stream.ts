@@ -55,7 +55,8 @@ export class TunnelStream implements LinkStream, TunnelConnection {
     if (type !== FRAME.TEXT && type !== FRAME.BINARY) return this.#failProtocol("A tunnel is a WebSocket.");
     if (!this.#tunnel) return this.#failProtocol("It is not open yet.");
     this.#pendingBytes += payload.byteLength;
-    if (this.#pendingBytes > TUNNEL_MESSAGE_MAX_BYTES) return this.#failProtocol("A message is too large.");
+    if (this.#pendingBytes > TUNNEL_MESSAGE_MAX_BYTES)
+      return this.#tunnel.close(TUNNEL_CLOSE.tooLarge, "A message is too large.");
     this.#pieces.push(payload);
     this.#channel.consumed(payload.byteLength); // the window of the tunnel bounds what waits
     if ((flags & FLAG_FIN) === 0) return;

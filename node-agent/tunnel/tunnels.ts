@@ -5,7 +5,7 @@ import type { Timing } from "../core/timing.ts";
 import { BufferedMessages } from "../link/message-buffer.ts";
 import type { LinkStream, OpenedStream, StreamOpener } from "../link/link-stream.ts";
 import type { Runtime } from "../runtime/interface/runtime.ts";
-import { CommandService } from "./command-service.ts";
+import { type CommandMemory, CommandService } from "./command-service.ts";
 import { PortService } from "./port-service.ts";
 import { Tunnel } from "./tunnel.ts";
 import { TunnelStream } from "./tunnel-stream.ts";
@@ -15,6 +15,7 @@ const STOPPED = "The agent of the host was stopped.";
 
 export type TunnelsOptions = {
   readonly runtime: Pick<Runtime, "exec" | "connect">;
+  readonly commands: CommandMemory;
   readonly timing: Pick<Timing, "tunnelResumeMs" | "tunnelRenewalMs">;
   /** Why nobody may enter the worker's container now, a message for users; null where one may. */
   readonly rejectionOf: (workerId: string) => string | null;
@@ -81,7 +82,7 @@ export class Tunnels implements StreamOpener {
     const tunnel = this.#add(workerId, port, request);
     const stream = new TunnelStream(channel);
     if (port === undefined) {
-      tunnel.serve(new CommandService(tunnel, this.#options.runtime));
+      tunnel.serve(new CommandService(tunnel, this.#options));
       stream.open(tunnel);
     } else void this.#connect(tunnel, stream, port, (detail) => channel.fail("worker_failed", detail));
     return stream;

@@ -33,6 +33,8 @@ export interface WorkerSession {
 
 export type WorkerServerOptions = {
   readonly findSession: (workerId: string) => WorkerSession | undefined;
+  /** Workers of an earlier agent post to a new one at once: nothing is answered before it knows them. */
+  readonly workersKnown: Promise<void>;
   /** Passes a worker's own requests on to the edge. */
   readonly relay: EdgeRelay;
   readonly log: AgentLog;
@@ -106,6 +108,7 @@ export class WorkerServer {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on("error", () => {}); // a vanished peer; polls notice it through "close"
+    await this.#options.workersKnown;
     try {
       const requestUrl = request.url ?? "";
       const parsed = parseRelayed(requestUrl) ?? parseRequest(request.method ?? "", requestUrl);

@@ -172,6 +172,7 @@ export const MUTANTS: readonly Mutant[] = [
     "agent-jobs",
   ),
   mutant("A2", "isDeleted && !this.#hasWorkers()", "isDeleted", "edge-loops"),
+  mutant("A12", "outcome.code === ENDPOINT_NOT_FOUND", "outcome.status === 404", "edge-loops"),
   mutant(
     "A3",
     "entry.chunksReceived = span.first - 1;",
@@ -188,12 +189,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant("A6", "body !== null && !delivered.stop", "body !== null", "worker-jobs"),
   mutant("A7", "this.#waiting = waiting;", "", "worker-jobs"),
-  mutant(
-    "A8",
-    "if (sync.number > this.#appliedNumber || reply.revision > this.#appliedRevision) {",
-    "{",
-    "edge-loops",
-  ),
+  mutant("A8", "if (this.#isNews(sync, reply)) {", "{", "edge-loops"),
   mutant(
     "A10",
     "!reportsUnderway.has(report) && ledger.hasSentAllChunks(report, chunks)",

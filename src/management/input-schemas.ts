@@ -75,7 +75,7 @@ const variableSchema = z.object({
   key: z
     .string("must be a string")
     .min(1, "must not be empty")
-    .regex(/^[^=\0]+$/, "must not contain = or NUL"),
+    .regex(/^[^=\s\0]+$/, "must not contain =, NUL or blanks, since no program could read it"),
   value: z.preprocess((value) => value ?? "", processString),
 });
 

@@ -36,6 +36,8 @@ export const TUNNEL_CLOSE = {
   over: 1000,
   /** The client violated the protocol; the tunnel is over. */
   protocol: 1002,
+  /** A message of the client was too large; the tunnel is over. */
+  tooLarge: 1009,
   /** Resume the tunnel at once. */
   renew: 4000,
   /** Nothing was sent for so long that the tunnel was ended. */

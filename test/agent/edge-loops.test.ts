@@ -11,6 +11,7 @@ import { TIMING } from "../../node-agent/core/timing.ts";
 import { EdgeClient } from "../../node-agent/edge/edge-client.ts";
 import { type EdgeContext, Reachability } from "../../node-agent/edge/edge-context.ts";
 import { ExchangeLoop, type ExchangeWorkers } from "../../node-agent/exchange/exchange-loop.ts";
+import type { Slot } from "../../node-agent/exchange/exchange-plan.ts";
 import { SyncLoop } from "../../node-agent/exchange/sync-loop.ts";
 import { AttemptLedger } from "../../node-agent/journal/attempt-ledger.ts";
 import { Journal } from "../../node-agent/journal/journal.ts";
@@ -25,6 +26,7 @@ import { until } from "../support/until.ts";
 
 const ENDPOINT = "endpoint-1";
 const LIMIT_MS = 3_000;
+const NO_ENDPOINT = { error: "no such endpoint", code: "endpoint_not_found" };
 const NOTHING = { acks: [], jobs: [], stops: [] };
 
 type Call = { readonly body: unknown; readonly answer: (status: number, reply: unknown) => void };
@@ -79,9 +81,14 @@ function answerOf(response: ServerResponse): Call["answer"] {
 }
 
 describe("an exchange", () => {
-  type Setup = { readonly hasRunning: boolean; readonly onOver?: () => void };
+  type Setup = {
+    readonly hasRunning: boolean | (() => boolean);
+    readonly slots?: Slot[];
+    readonly lastTurn?: number;
+    readonly onOver?: (lastTurn: number) => void;
+  };
 
-  function start(edge: ManualEdge, { hasRunning, onOver = () => {} }: Setup) {
+  function start(edge: ManualEdge, { hasRunning, slots = [], lastTurn = 0, onOver = () => {} }: Setup) {
     const stateDir = mkdtempSync(join(tmpdir(), "edgerun-exchange-"));
     const journal = new Journal(stateDir);
     onTestFinished(() => {
@@ -90,14 +97,14 @@ describe("an exchange", () => {
     });
     const ledger = new AttemptLedger(journal, SILENT_LOG);
     const workers: ExchangeWorkers = {
-      hasRunning: () => hasRunning,
-      freeSlots: () => [],
+      hasRunning: () => (typeof hasRunning === "boolean" ? hasRunning : hasRunning()),
+      freeSlots: () => slots,
       acceptableJobs: () => 0,
       accept: () => {},
       stopJob: () => {},
     };
     const logs = { follow: () => 0, setFollow: () => {} };
-    const options = { endpointId: ENDPOINT, session: "session-1", ledger, workers, logs, onOver };
+    const options = { endpointId: ENDPOINT, session: "session-1", ledger, workers, logs, lastTurn, onOver };
     const report = async (): Promise<void> => {
       const job = { id: "job-1", attempt: 1, workerId: "worker-1", executionTimeoutMs: 60_000 };
       const record = ledger.receive(ENDPOINT, job);
@@ -117,7 +124,7 @@ describe("an exchange", () => {
     await report();
     open();
     const first = await edge.next("a report", (body) => requestOf(body).reports.length === 1);
-    first.answer(404, { error: "no such endpoint" });
+    first.answer(404, NO_ENDPOINT);
     const second = await edge.next("after the 404", isImmediate);
     expect(requestOf(second.body).reports).toHaveLength(1);
     expect(ledger.size).toBe(1);
@@ -125,16 +132,30 @@ describe("an exchange", () => {
 
   test("drops its reports when the edge answers 404 and no worker is left", async ({ expect }) => {
     const edge = await ManualEdge.start();
-    const over = Promise.withResolvers<void>();
+    const over = Promise.withResolvers<number>();
     const { report, open, ledger } = start(edge, { hasRunning: false, onOver: over.resolve });
     await report();
     open();
     const first = await edge.next("a report", isImmediate);
     const held = await edge.next("a long poll", isHeld);
-    first.answer(404, { error: "no such endpoint" });
-    held.answer(404, { error: "no such endpoint" });
+    first.answer(404, NO_ENDPOINT);
+    held.answer(404, NO_ENDPOINT);
     await over.promise;
     expect(ledger.size).toBe(0);
+  });
+
+  test("keeps its reports when something else than the edge answers 404", async ({ expect }) => {
+    const edge = await ManualEdge.start();
+    const { report, open, ledger } = start(edge, { hasRunning: false });
+    await report();
+    open();
+    const first = await edge.next("a report", isImmediate);
+    const held = await edge.next("a long poll", isHeld);
+    first.answer(404, "There is nothing here yet.");
+    held.answer(404, "There is nothing here yet.");
+    const second = await edge.next("after the 404", isImmediate);
+    expect(requestOf(second.body).reports).toHaveLength(1);
+    expect(ledger.size).toBe(1);
   });
 
   test("reports a declined job at once, even while a long poll is open", async ({ expect }) => {
@@ -151,13 +172,46 @@ describe("an exchange", () => {
     expect(requestOf(next.body)).toMatchObject({ held: [], reports: [] });
     expect(ledger.size).toBe(0);
   });
-});
 
-describe("a sync", () => {
-  test("that was overtaken by a newer one does not undo it, unless it has a newer revision", async ({
+  test("tells the edge of a declined job before it ends, when no worker is left", async ({ expect }) => {
+    const edge = await ManualEdge.start();
+    const over = Promise.withResolvers<number>();
+    const { report, open } = start(edge, { hasRunning: false, lastTurn: 7, onOver: over.resolve });
+    await report();
+    open();
+    const reported = await edge.next("a report", isImmediate);
+    const held = await edge.next("a long poll", isHeld);
+    held.answer(200, NOTHING);
+    const acks = [{ jobId: "job-1", attempt: 1, outcome: "accepted" }];
+    const job = { id: "job-2", attempt: 1, workerId: "worker-1", input: 1, executionTimeoutMs: 60_000 };
+    reported.answer(200, { ...NOTHING, acks, jobs: [job] });
+    const last = await edge.next("about the declined job", isImmediate);
+    expect(requestOf(last.body)).toMatchObject({ held: [], reports: [] });
+    last.answer(200, NOTHING);
+    expect(await over.promise).toBe(requestOf(last.body).turn);
+    expect(requestOf(reported.body).turn).toBe(8);
+  });
+
+  test("tells the edge what it has after a turn with slots has failed, though no worker is left", async ({
     expect,
   }) => {
     const edge = await ManualEdge.start();
+    const over = Promise.withResolvers<number>();
+    const slots = [{ workerId: "worker-1", free: 1 }];
+    const { open } = start(edge, { hasRunning: () => slots.length > 0, slots, onOver: over.resolve });
+    open();
+    const held = await edge.next("a long poll", isHeld);
+    slots.pop();
+    held.answer(503, {});
+    const last = await edge.next("after the failure", isImmediate);
+    expect(requestOf(last.body)).toMatchObject({ held: [], slots: [], openTurns: [] });
+    last.answer(200, NOTHING);
+    expect(await over.promise).toBe(requestOf(last.body).turn);
+  });
+});
+
+describe("a sync", () => {
+  function start(edge: ManualEdge) {
     const applied: (readonly Assignment[])[] = [];
     let replies = 0;
     const sync = new SyncLoop({
@@ -171,6 +225,14 @@ describe("a sync", () => {
       onReply: () => (replies += 1),
     });
     const next = (what: string) => edge.next(what, (body) => syncRequestSchema.safeParse(body).success);
+    return { sync, applied, next, replies: () => replies };
+  }
+
+  test("that was overtaken by a newer one does not undo it, unless it has a newer revision", async ({
+    expect,
+  }) => {
+    const edge = await ManualEdge.start();
+    const { sync, applied, next, replies } = start(edge);
     const old = assignment({ workerId: "old" });
     const current = assignment({ workerId: "current" });
     sync.start();
@@ -182,9 +244,28 @@ describe("a sync", () => {
     third.answer(200, { revision: 2, assignments: [current] });
     await next("a sync after the third");
     first.answer(200, { revision: 1, assignments: [old] });
-    await expect.poll(() => replies, { timeout: LIMIT_MS }).toBe(2);
+    await expect.poll(replies, { timeout: LIMIT_MS }).toBe(2);
     second.answer(200, { revision: 3, assignments: [] });
     await expect.poll(() => applied.length, { timeout: LIMIT_MS }).toBe(2);
+    expect(applied).toEqual([[current], []]);
+  });
+
+  test("that overtook an older one does not undo what that brings", async ({ expect }) => {
+    const edge = await ManualEdge.start();
+    const { sync, applied, next, replies } = start(edge);
+    const current = assignment({ workerId: "current" });
+    sync.start();
+    const first = await next("the first sync");
+    sync.changed(true);
+    const second = await next("the second sync");
+    first.answer(200, { revision: 2, assignments: [current] });
+    await expect.poll(replies, { timeout: LIMIT_MS }).toBe(1);
+    second.answer(200, { revision: 1, assignments: [] });
+    await expect.poll(replies, { timeout: LIMIT_MS }).toBe(2);
+    expect(applied).toEqual([[current]]);
+    const third = await next("a sync after both");
+    third.answer(200, { revision: 1, assignments: [] });
+    await expect.poll(replies, { timeout: LIMIT_MS }).toBe(3);
     expect(applied).toEqual([[current], []]);
   });
 });

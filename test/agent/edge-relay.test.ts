@@ -16,6 +16,7 @@ async function relayTo(edgePort: number) {
   const server = new WorkerServer({
     relay: new EdgeRelay(`http://127.0.0.1:${edgePort}`),
     findSession: (workerId) => (workerId === "w1" ? { token: "T", calls } : undefined),
+    workersKnown: Promise.resolve(),
     log: SILENT,
     timing: { ...TIMING, errorDelayMs: 0 },
   });

@@ -53,6 +53,8 @@ describe("a pod with HTTP ports", () => {
     for (const port of [silent, tcp, Number(new URL(host.edge.url).port), 22]) {
       const { reset } = await link.request({ workerId: POD, port }).over();
       expect(reset?.reason).toBe("worker_failed");
+      expect(reset?.detail).toMatch(/\bpod\b/); // and of no worker
+      expect(reset?.detail).not.toMatch(/\bworker\b/i);
     }
     expect((await link.request(POD).over()).reset?.reason).toBe("worker_gone");
     expect(link.said.length).toBe(said);

@@ -117,6 +117,35 @@ describe.runIf(hasDocker)("a container", () => {
       exits.stop();
     });
 
+    test("may delete from a volume that was too full, once it was ended for that, and is ended when it writes", async ({
+      world,
+      expect,
+    }) => {
+      const volumePath = join(world.volumes, "own");
+      await mkdir(volumePath, { recursive: true });
+      const pod = { ports: [], listenAddress: "0.0.0.0", volumePath, volumeInGb: 1, volumeMountPath: "/own" };
+      const script = `[ -e /own/full ] || busybox fallocate -l 1200000000 /own/full
+        until [ -e /own/write ]; do sleep 0.05; done; busybox fallocate -l 300000000 /own/write; sleep 1000`;
+      const worker = workerSpec(TEST_IMAGE, shell(script), { pod, containerDiskInGb: 2 });
+      const runtime = world.open();
+      const exits = new ExitLog(runtime);
+      const endOf = async () => (await exits.of(worker.workerId)).reason;
+      await runtime.start(worker);
+      expect(await endOf()).toMatch(/^was ended: it wrote 1.2 GB, volumeInGb is 1/);
+      await runtime.remove(worker.workerId);
+      exits.stop();
+      await runtime.start(worker);
+      // Another container that is too full is measured after this one, and ended.
+      await world.run("busybox fallocate -l 1200000000 /full && sleep 1000", {}, runtime);
+      expect((await runtime.list()).map(({ isRunning }) => isRunning)).toContain(true);
+      const again = new ExitLog(runtime);
+      await writeFile(join(volumePath, "write"), "");
+      expect(await again.of(worker.workerId)).toMatchObject({
+        reason: expect.stringMatching(/^was ended: it wrote 1.5 GB, volumeInGb is 1/),
+      });
+      again.stop();
+    });
+
     test("lives on with less, and with more on a larger disk", async ({ world, expect }) => {
       const earlier = world.open();
       const [less, more] = [

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import { describe, onTestFinished, test } from "vitest";
 import { Reachability } from "../../node-agent/edge/edge-context.ts";
 import { TIMING, type Timing } from "../../node-agent/core/timing.ts";
+import { FLAG_FIN, FRAME } from "../../src/link/link-frame.ts";
 import { Links } from "../../node-agent/link/links.ts";
 import type { Runtime } from "../../node-agent/runtime/interface/runtime.ts";
 import { Tunnels } from "../../node-agent/tunnel/tunnels.ts";
@@ -32,7 +33,8 @@ class TunnelHost {
   constructor(link: ScriptedLink, runtime: Runtime, timing: Partial<Timing>) {
     this.link = link;
     const whole = { ...TIMING, edgeRetryBaseMs: 20, edgeRetryCapMs: 50, ...timing };
-    this.tunnels = new Tunnels({ runtime, timing: whole, rejectionOf: () => this.rejection });
+    const commands = { started: () => {}, ended: () => {} };
+    this.tunnels = new Tunnels({ runtime, commands, timing: whole, rejectionOf: () => this.rejection });
     this.links = new Links({
       edgeUrl: link.url,
       hostToken: LINK_TOKEN,
@@ -199,6 +201,16 @@ export function describeTunnels(name: string, open: () => Promise<TunnelPlace>):
       await client.heard("started");
       host.tunnels.workerEnded(workerId, "The container has ended.");
       expect((await client.heard("error")).message).toBe("The container has ended.");
+    });
+
+    test("is over when its client sends a message that is too large", async ({ expect }) => {
+      const { shell, link, host } = await start();
+      const client = shell("cat");
+      await client.heard("started");
+      for (const flags of [0, FLAG_FIN]) client.stream.sendNow(FRAME.BINARY, Buffer.alloc(35_000), flags);
+      await link.until(() => client.stream.closed);
+      expect(client.stream.closed?.code).toBe(1009);
+      await link.until(() => host.tunnels.count === 0);
     });
 
     test("says that its container has ended, and not that it was killed", async ({ expect }) => {

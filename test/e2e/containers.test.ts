@@ -312,6 +312,15 @@ describe.each(places)("a user's way into a $runtime", (place) => {
       expect(stdout.split("\n")).toEqual(["new", "fifo", "symbolic link"]);
     });
 
+    test("removes parts of uploads that were given up a day ago", async ({ expect }) => {
+      const parts = ["old", "young"].map((name) => `.edgerun-${name}.part`);
+      const made = `mkdir parts; cd parts; touch ${parts.join(" ")}; touch -d @86400 ${parts[0]}`;
+      expect((await edgerun(`exec -n ${podId} -- sh -c '${made}'`)).exitCode).toBe(0);
+      await fixture.write("new.txt", "new\n");
+      expect((await edgerun(`cp new.txt ${podId}:parts/`)).exitCode).toBe(0);
+      expect((await edgerun(`exec -n ${podId} -- ls -A parts`)).stdout).toBe(`${parts[1]}\nnew.txt`);
+    });
+
     test("says which file is not there", async ({ expect }) => {
       const { stderr, exitCode } = await edgerun(`cp ${podId}:absent.bin .`);
       expect([stderr, exitCode]).toEqual([expect.stringContaining("absent.bin"), 1]);

@@ -7,6 +7,7 @@ import {
   openDockerScene,
   untilDockerIsQuiet,
 } from "../../bench/faults/docker-faults.ts";
+import { openPodScene, podFailures, untilNoPodIsLeft } from "../../bench/faults/pod-faults.ts";
 import { isDockerAvailable } from "../support/docker.ts";
 import { layOutBundle } from "../support/edgerun.ts";
 import { FleetRig } from "../support/rig/fleet-rig.ts";
@@ -70,3 +71,19 @@ async function rulesOf({ host }: DockerScene): Promise<readonly string[]> {
   const lines = printed.flatMap((text) => text.split("\n"));
   return lines.filter((line) => line.includes("EDGERUN-")).toSorted();
 }
+
+describe.runIf((await isDockerAvailable()) && (await canBreakHosts()))("a pod", () => {
+  test.for([
+    { what: "lives on with live restore", isLiveRestore: true, container: "container lived on" },
+    { what: "gets another container", isLiveRestore: false, container: "another container" },
+  ])(
+    "$what when dockerd is killed, and a copy into it goes on",
+    async ({ isLiveRestore, container }, { expect }) => {
+      await using rig = await FleetRig.open(layOutBundle);
+      const scene = await openPodScene(rig, isLiveRestore);
+      const record = await podFailures["dockerd killed under a copy into a pod"](scene);
+      expect(record.seen).toEqual(["copy ended with 0", container]);
+      await untilNoPodIsLeft(scene);
+    },
+  );
+});

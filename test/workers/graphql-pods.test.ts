@@ -499,6 +499,8 @@ describe("pods", () => {
       ["podFindAndDeployOnDemand", `${gpu}, instanceIds: ["cpu3c-2-4"]`, ["instanceIds"]],
       ["podFindAndDeployOnDemand", `${gpu}, dataCenterId: "moon"`, ["dataCenterId"]],
       ["podFindAndDeployOnDemand", `${gpu}, dataCenterId: "EU-RO-1", countryCode: "US"`, ["countryCode"]],
+      ["podFindAndDeployOnDemand", `${gpu}, countryCode: "ZZ"`, ["countryCode"]],
+      ["podFindAndDeployOnDemand", `${gpu}, env: [{ key: "A B", value: "" }]`, ["env[0].key"]],
       ["podFindAndDeployOnDemand", `${gpu}, allowedCudaVersions: ["9"]`, ["allowedCudaVersions[0]"]],
       ["podFindAndDeployOnDemand", `${gpu}, stopAfter: "2001-01-01T00:00:00Z"`, ["stopAfter"]],
       ["podFindAndDeployOnDemand", `${gpu}, terminateAfter: "soon"`, ["terminateAfter"]],

@@ -3,6 +3,7 @@
  *
  * F1  A copy grows in a part file beside its target. The name of the part stands for the source with its size and time,
  *     so that the next copy of the same file goes on where the last one ended.
+ *     Parts in a container to which nothing was written for a day are removed by the next copy into their directory.
  * F2  The part takes the place of the target once its size, and its SHA-256 where the container has `sha256sum`, are
  *     those of the source.
  * F3  A part is written at offsets: a command of a lost connection that still writes, writes the same bytes.
@@ -37,7 +38,8 @@ if command -v sha256sum > /dev/null; then sha256sum < "$1"; fi`;
 
 const FINISH = `chmod "$3" "$1" || exit
 touch -d "@$4" "$1" 2> /dev/null || echo 'its time cannot be set' >&2
-mv -f "$1" "$2"`;
+mv -f "$1" "$2" || exit
+find "$5" -maxdepth 1 -type f -name '.edgerun-*.part' -mtime +0 -exec rm -f {} + 2> /dev/null || :`;
 
 const SEND = `tail -c "+$2" < "$1" || exit
 stat -L -c '%s %Y' "$1" >&2
@@ -84,7 +86,8 @@ export async function uploadFile(
     await shell.run('rm -f "$1"', [part]);
     throw damaged(remote);
   }
-  await shell.run(FINISH, [part, remote, state.mode.toString(8), String(state.mtime)]);
+  const { mode, mtime } = state;
+  await shell.run(FINISH, [part, remote, mode.toString(8), String(mtime), remoteDirectory(remote)]);
   return state;
 }
 

@@ -9,15 +9,16 @@
  */
 import type Dockerode from "dockerode";
 import { randomUUID } from "node:crypto";
-import { readFile, readlink } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { retryDelayMs } from "../../../src/std/waiting.ts";
 import { ignoreFailure } from "../../../src/std/errors.ts";
 import type { CommandLoss } from "../../../src/tunnel/tunnel-messages.ts";
 import { killSession, type ProcessIdentity, signalGroup } from "../../host/process-session.ts";
-import { readProcess } from "../../host/process-table.ts";
+import { namespaceOf, readProcess } from "../../host/process-table.ts";
 import type {
+  CommandProcess,
   CommandRequest,
   CommandSignal,
   OutputName,
@@ -31,6 +32,7 @@ import { OutputFrames } from "./output-frames.ts";
 
 const MARK = "EDGERUN_COMMAND";
 const SIGKILLED = exitCodeOfSignal("SIGKILL");
+const END_NEWS_MS = 500;
 const LOOK = { baseMs: 5, capMs: 500 };
 
 export type CommandPlace = {
@@ -76,10 +78,6 @@ async function visibleNamespace({ Id, State }: Dockerode.ContainerInspectInfo): 
   return groups.includes(Id) ? namespaceOf(State.Pid) : null;
 }
 
-function namespaceOf(pid: number): Promise<string | null> {
-  return readlink(`/proc/${pid}/ns/pid`).catch(() => null);
-}
-
 type Parts = CommandPlace & {
   readonly request: CommandRequest;
   readonly exec: Dockerode.Exec;
@@ -114,6 +112,11 @@ class ContainerCommand implements RunningCommand {
     stream.pause();
   }
 
+  get process(): CommandProcess | null {
+    const { namespace } = this.#parts;
+    return this.#leader && { ...this.#leader, namespace };
+  }
+
   #take(bytes: Buffer): void {
     if (this.#frames) this.#frames.take(bytes);
     else this.#parts.request.onOutput("stdout", bytes);
@@ -138,9 +141,10 @@ class ContainerCommand implements RunningCommand {
       const isOver = async (found: Dockerode.ExecInspectInfo) =>
         hasEnded(found) || !(await this.#isContainerUp());
       const { ExitCode: code } = await lookUntil(this.#parts.exec, isOver);
-      if (code === null || code === SIGKILLED)
-        return code !== null && (await this.#isContainerUp()) ? code : "container_ended";
-      return code;
+      if (code === null) return "container_ended";
+      if (code !== SIGKILLED) return code;
+      await delay(END_NEWS_MS); // Docker may know of the command before it knows of the container that killed it
+      return (await this.#isContainerUp()) ? code : "container_ended";
     } catch (error) {
       if (isNotFound(error) && !(await this.#isContainerUp().catch(() => true))) return "container_ended";
       await this.kill(); // X3

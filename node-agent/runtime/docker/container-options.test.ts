@@ -29,7 +29,7 @@ const settings: ContainerSettings = {
   cpuCount: 8,
   clearsPreloads: false,
 };
-const nothing = { volumePath: null, artifact: null, hasDiskQuota: false };
+const nothing = { volumePath: null, artifact: null, hasDiskQuota: false, allowedVolumeBytes: 0 };
 const containerOptions = (worker: WorkerSpec, how: ContainerSettings, share: HostShare = nothing) =>
   optionsOf(worker, how, share);
 

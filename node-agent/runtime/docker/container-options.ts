@@ -24,6 +24,7 @@ const REVISION_LABEL = "edgerun.revision";
 const ARTIFACT_LABEL = "edgerun.artifact";
 const DISK_LABEL = "edgerun.disk-bytes";
 const VOLUME_LABEL = "edgerun.volume-bytes";
+const ALLOWED_VOLUME_LABEL = "edgerun.allowed-volume-bytes";
 
 /** Upper limit of the shared memory between a worker's processes; only what is used counts as memory. */
 const SHARED_MEMORY_BYTES = 8 * 1024 * MEGABYTE;
@@ -64,6 +65,8 @@ export type ContainerSettings = {
 export type HostShare = {
   /** Directory of its network volume; null for none. */
   readonly volumePath: string | null;
+  /** Bytes that may be in the pod's own volume where those are more than its limit; 0 where they are not. */
+  readonly allowedVolumeBytes: number;
   /** Files of its app; null for none. */
   readonly artifact: (ArtifactPlace & { readonly imagePythonPath: string }) | null;
   /** Docker itself limits the worker's disk. */
@@ -120,6 +123,7 @@ export function containerOptions(
       [REVISION_LABEL]: String(spec.revision),
       [DISK_LABEL]: String(diskBytes(spec)),
       ...(spec.pod?.volumePath && !share.volumePath && { [VOLUME_LABEL]: String(spec.pod.volumeInGb * 1e9) }),
+      ...(share.allowedVolumeBytes > 0 && { [ALLOWED_VOLUME_LABEL]: String(share.allowedVolumeBytes) }),
       ...(share.artifact && spec.artifact && { [ARTIFACT_LABEL]: spec.artifact.sha256 }),
     },
     HostConfig: hostConfig(spec, settings, share),
@@ -200,6 +204,11 @@ function diskBytes({ containerDiskInGb }: Pick<WorkerSpec, "containerDiskInGb">)
 /** Bytes that a pod may write to its local volume, from its labels; 0 for no limit. */
 export function volumeBytesOfLabels(labels: Readonly<Record<string, string>>): number {
   return Number(labels[VOLUME_LABEL] ?? 0);
+}
+
+/** Bytes that may be in a local volume that was too full at the start, from labels; 0 where it was not. */
+export function allowedVolumeBytesOfLabels(labels: Readonly<Record<string, string>>): number {
+  return Number(labels[ALLOWED_VOLUME_LABEL] ?? 0);
 }
 
 function exposedPorts({ ports }: PodShare): Pick<Dockerode.ContainerCreateOptions, "ExposedPorts"> {

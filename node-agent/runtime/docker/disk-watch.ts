@@ -4,6 +4,8 @@
  * W1  Docker lists the watched containers at each check, so workers of an earlier agent process are included.
  * W2  A worker is measured when it could be full at the fastest, at least once a minute.
  * W3  What it writes to volumes that its image declares counts, too: they lie on the host's disk.
+ * W4  A pod whose volume was too full starts again with what is in it, and is ended when that grows: only so can its
+ *     owner delete files. The allowance is a label of the container, and shrinks with the volume.
  */
 import { ignoreFailure } from "../../../src/std/errors.ts";
 import { execFile } from "node:child_process";
@@ -12,7 +14,12 @@ import { promisify } from "node:util";
 import type Dockerode from "dockerode";
 import * as z from "zod";
 import type { AgentLog } from "../../core/log.ts";
-import { diskBytesOfLabels, ownerOfLabels, volumeBytesOfLabels } from "./container-options.ts";
+import {
+  allowedVolumeBytesOfLabels,
+  diskBytesOfLabels,
+  ownerOfLabels,
+  volumeBytesOfLabels,
+} from "./container-options.ts";
 import { ignoring, listContainers } from "../daemon/docker-calls.ts";
 import { isConflict, isNotFound } from "../daemon/docker-errors.ts";
 
@@ -22,6 +29,8 @@ const run = promisify(execFile);
 const FASTEST_BYTES_PER_MS = 1e9 / 1_000;
 const CHECK_MIN_MS = 5_000;
 const CHECK_MAX_MS = 60_000;
+/** What deleting files may write on the way: logs, histories of shells. */
+const GROWTH_BYTES = 100e6;
 /** A tree of many millions of files. */
 const MEASURE_LIMIT_MS = 60_000;
 
@@ -33,6 +42,8 @@ type Bound = {
   /** The setting that sets it. */
   readonly setting: "containerDiskInGb" | "volumeInGb";
   readonly limitBytes: number;
+  /** As much, or more in a volume that was too full at the start (W4). */
+  allowedBytes: number;
   /** Directories of the host that hold what the container writes; null when only Docker may look at them. */
   readonly directories: readonly string[] | null;
 };
@@ -47,6 +58,8 @@ export class DiskWatch {
   readonly #abort = new AbortController();
   readonly #watched = new Map<string, Watched>();
   readonly #reasons = new Map<string, string>();
+  /** Pods that have more in their volume than they may. */
+  readonly #overfull = new Set<string>();
   #isRunning = false;
 
   constructor(
@@ -63,6 +76,13 @@ export class DiskWatch {
   /** Why the agent ended a container; undefined when the agent did not end it. */
   reasonOf(containerId: string): string | undefined {
     return this.#reasons.get(containerId);
+  }
+
+  /** Bytes that may be in the volume of a pod that starts, where they are more than its limit; else 0 (W4). */
+  async allowedVolumeBytes(workerId: string, volumePath: string): Promise<number> {
+    if (!this.#overfull.has(workerId)) return 0;
+    const bytes = await diskUsage([volumePath]).catch(() => null);
+    return bytes === null ? 0 : bytes + GROWTH_BYTES;
   }
 
   /** Watches until `stop`; more than one call does no harm. */
@@ -107,10 +127,17 @@ export class DiskWatch {
     let leastFree = Number.POSITIVE_INFINITY;
     for (const bound of watched.bounds) {
       const bytes = await this.#measure(container.Id, bound);
-      leastFree = Math.min(leastFree, bound.limitBytes - bytes);
-      if (bytes > bound.limitBytes) await this.#end(container.Id, watched.workerId, overDisk(bytes, bound));
+      leastFree = Math.min(leastFree, bound.allowedBytes - bytes);
+      if (bound.setting === "volumeInGb") this.#note(watched.workerId, bytes > bound.limitBytes);
+      if (bytes > bound.allowedBytes) await this.#end(container.Id, watched.workerId, overDisk(bytes, bound));
+      bound.allowedBytes = Math.max(bound.limitBytes, Math.min(bound.allowedBytes, bytes + GROWTH_BYTES));
     }
     watched.dueAt = performance.now() + nextCheckMs(leastFree, this.#intervalMs);
+  }
+
+  #note(workerId: string, isOverfull: boolean): void {
+    if (isOverfull) this.#overfull.add(workerId);
+    else this.#overfull.delete(workerId);
   }
 
   async #follow({ Id, Labels }: Dockerode.ContainerInfo): Promise<Watched | null> {
@@ -153,18 +180,25 @@ function diskBound(labels: Labels, driverData: object, mounts: Mounts): Bound {
   const { UpperDir: upper } = driverDataSchema.parse(driverData);
   const volumes = mounts.filter(({ Type }) => Type === "volume").map(({ Source }) => Source);
   const directories = upper === undefined ? null : [upper, ...volumes];
-  return { setting: "containerDiskInGb", limitBytes: diskBytesOfLabels(labels), directories };
+  const limitBytes = diskBytesOfLabels(labels);
+  return { setting: "containerDiskInGb", limitBytes, allowedBytes: limitBytes, directories };
 }
 
 /** A pod has its local volume as the only directory that is mounted for writing. */
 function volumeBound(labels: Labels, mounts: Mounts): Bound {
   const directories = mounts.filter(({ Type, RW }) => Type === "bind" && RW).map(({ Source }) => Source);
-  return { setting: "volumeInGb", limitBytes: volumeBytesOfLabels(labels), directories };
+  const limitBytes = volumeBytesOfLabels(labels);
+  const allowedBytes = Math.max(limitBytes, allowedVolumeBytesOfLabels(labels));
+  return { setting: "volumeInGb", limitBytes, allowedBytes, directories };
 }
 
-export function overDisk(bytes: number, { setting, limitBytes }: Omit<Bound, "directories">): string {
+export function overDisk(
+  bytes: number,
+  { setting, limitBytes }: Pick<Bound, "setting" | "limitBytes">,
+): string {
   const written = Math.round(bytes / 1e8) / 10;
-  return `was ended: it wrote ${written} GB, ${setting} is ${limitBytes / 1e9}`;
+  const advice = setting === "volumeInGb" ? " (started again, it may delete files, but not write more)" : "";
+  return `was ended: it wrote ${written} GB, ${setting} is ${limitBytes / 1e9}${advice}`;
 }
 
 /** W2 */

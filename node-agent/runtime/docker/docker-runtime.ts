@@ -299,6 +299,7 @@ export class DockerRuntime implements Runtime {
     const volumePath = (await this.#volumes?.pathOfFirst(spec.networkVolumeIds ?? [])) ?? null;
     const share: HostShare = {
       volumePath,
+      allowedVolumeBytes: await this.#allowedVolumeBytes(spec),
       artifact: await this.#artifactShare(spec),
       hasDiskQuota: this.#hasDiskQuota && spec.containerDiskInGb > 0,
     };
@@ -315,6 +316,10 @@ export class DockerRuntime implements Runtime {
       this.#hasDiskQuota = false;
       await this.#create(requested);
     }
+  }
+
+  async #allowedVolumeBytes({ workerId, pod }: WorkerSpec): Promise<number> {
+    return pod?.volumePath ? await this.#disk.allowedVolumeBytes(workerId, pod.volumePath) : 0;
   }
 
   async #artifactShare({ artifact, imageName }: WorkerSpec): Promise<HostShare["artifact"]> {

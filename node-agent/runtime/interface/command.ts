@@ -21,7 +21,16 @@ export class StartLoss extends Error {
   }
 }
 
+/** First process of a command; `namespace` is that of its container, and null for a process of the host. */
+export type CommandProcess = {
+  readonly pid: number;
+  readonly start: string;
+  readonly namespace: string | null;
+};
+
 export type RunningCommand = {
+  /** Null where this process does not see it. */
+  readonly process: CommandProcess | null;
   /** Its exit code, after all of its output, or why there is none. Never rejects. */
   readonly exit: Promise<number | CommandLoss>;
   /** Bytes for its standard input; calls `taken` when they use no memory any longer. */

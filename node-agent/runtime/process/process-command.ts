@@ -10,7 +10,13 @@ import { within } from "../../../src/std/waiting.ts";
 import type { CommandLoss } from "../../../src/tunnel/tunnel-messages.ts";
 import { killSession, type ProcessIdentity, signalGroup } from "../../host/process-session.ts";
 import { readProcess, readProcessTable } from "../../host/process-table.ts";
-import type { CommandRequest, CommandSignal, RunningCommand, TerminalSize } from "../interface/command.ts";
+import type {
+  CommandProcess,
+  CommandRequest,
+  CommandSignal,
+  RunningCommand,
+  TerminalSize,
+} from "../interface/command.ts";
 import { exitCodeOfSignal } from "../interface/exit-reason.ts";
 import { WORKER_DIRECTORY_VARIABLE } from "./process-members.ts";
 
@@ -116,6 +122,10 @@ class ProcessCommand implements RunningCommand {
   async #isWorkerUp(): Promise<boolean> {
     const found = this.#worker && (await readProcess(this.#worker.pid));
     return found?.start === this.#worker?.start && found?.isZombie === false;
+  }
+
+  get process(): CommandProcess {
+    return { ...this.#leader, namespace: null };
   }
 
   get #outputs(): readonly Readable[] {

@@ -7,20 +7,20 @@
  * W3  The SDK knows jobs by their ids alone, so two attempts of one job are never inside a worker together.
  * W4  A handler that must stop is notified; after the grace period it is overdue. Its container gets no more jobs
  *     and is killed once nothing wanted runs in it. A handler that ends late gives its container back.
- * W5  An agent that starts again knows nothing of handlers that the one before was stopping: their attempts are
- *     settled. Pings of the worker name them, and past the grace period they are overdue as well.
+ * W5  Handlers that an earlier agent process was stopping are overdue past the grace period as well (StrayJobs).
  */
 import type { StopReason } from "../../../src/contract/agent/agent.ts";
 import type { AttemptLedger, ReceivedAttempt } from "../../journal/attempt-ledger.ts";
 import type { AttemptRecord, AttemptRef } from "../../journal/journal.ts";
 import type { AttemptOutcome } from "../../journal/report.ts";
 import type { AgentLog } from "../../core/log.ts";
-import { ageMs, type Timing } from "../../core/timing.ts";
+import type { Timing } from "../../core/timing.ts";
 import type { ReceivedBody } from "../../worker-server/bodies.ts";
 import { PollQueue, type Poll } from "../../worker-server/poll.ts";
 import { readChunk, readResult } from "../../worker-server/result.ts";
 import { DeliveredJob } from "./delivered-job.ts";
 import { JobStops } from "./job-stops.ts";
+import { StrayJobs } from "./stray-jobs.ts";
 import { capacityBy, countEndedByTake, endedByTake, applyPing, type TakeEvidence } from "./evidence.ts";
 
 /** Results in a row that a worker may fail to post before its container is replaced. */
@@ -62,14 +62,12 @@ export class WorkerJobs {
   #capacity: number | null = null;
   /** Jobs in a row that the worker has taken without posting a result. */
   #lostResults = 0;
-  /** W5: jobs that pings name and the journal does not, and since when. */
-  readonly #strays = new Map<string, number>();
-  /** Later, a ping may name a job that has just ended. */
-  #mayFindStrays = false;
+  readonly #strays: StrayJobs;
 
   constructor(options: WorkerJobsOptions) {
     this.#options = options;
     this.#takes = new PollQueue(() => options.onChange());
+    this.#strays = new StrayJobs(options.timing.stopGraceMs);
     this.#stops = new JobStops({
       log: options.log,
       timing: options.timing,
@@ -106,11 +104,11 @@ export class WorkerJobs {
 
   /** A handler still runs although its result is not wanted and its grace period is over. */
   hasOverdueStop(): boolean {
-    return this.#hasOverdueStray() || this.#jobsInside().some((job) => job.stop?.isGraceOver === true);
+    return this.#strays.hasOverdue() || this.#jobsInside().some((job) => job.stop?.isGraceOver === true);
   }
 
   needsHardStop(): boolean {
-    if (this.#inside.size === 0) return this.#waiting.length === 0 && this.#hasOverdueStray();
+    if (this.#inside.size === 0) return this.#waiting.length === 0 && this.#strays.hasOverdue();
     return this.#jobsInside().every((job) => job.stop?.isGraceOver === true); // W4
   }
 
@@ -133,7 +131,7 @@ export class WorkerJobs {
 
   /** The container was started by an earlier agent process, of which it may have jobs that are settled. */
   expectStrays(): void {
-    this.#mayFindStrays = true;
+    this.#strays.expect();
   }
 
   /** Stops an attempt whose result is not wanted. False when this worker does not have it. */
@@ -155,7 +153,6 @@ export class WorkerJobs {
     for (const job of this.#jobsInside()) job.clearTimers();
     this.#inside.clear();
     this.#strays.clear();
-    this.#mayFindStrays = false;
     this.#capacity = null;
     this.#lostResults = 0;
     for (const ref of refs) this.#lose(ref, reason);
@@ -213,24 +210,14 @@ export class WorkerJobs {
   }
 
   ping(jobIds: ReadonlySet<string>): void {
-    this.#followStrays(jobIds);
+    this.#strays.ping(jobIds, (jobId) => this.holds(jobId));
+    if (this.#strays.hasOverdue()) this.#options.onChange(true);
     for (const job of this.#jobsInside()) {
       const verdict = applyPing(job.ref.jobId, job, jobIds);
       job.wasSeenInPing = verdict.wasSeenInPing;
       job.pingsWithout = verdict.pingsWithout;
       if (verdict.isEnded) this.#endWithoutResult(job);
     }
-  }
-
-  #followStrays(jobIds: ReadonlySet<string>): void {
-    for (const jobId of this.#strays.keys()) if (!jobIds.has(jobId)) this.#strays.delete(jobId);
-    for (const jobId of this.#mayFindStrays ? jobIds : [])
-      if (!this.holds(jobId) && !this.#strays.has(jobId)) this.#strays.set(jobId, performance.now());
-    if (this.#hasOverdueStray()) this.#options.onChange(true);
-  }
-
-  #hasOverdueStray(): boolean {
-    return [...this.#strays.values()].some((since) => ageMs(since) >= this.#options.timing.stopGraceMs);
   }
 
   // Results
@@ -369,7 +356,7 @@ export class WorkerJobs {
   /** The handler of an attempt is over. */
   #end(ref: AttemptRef): void {
     const job = this.#inside.get(ref.jobId);
-    this.#mayFindStrays = false;
+    this.#strays.jobEnded();
     if (job?.ref.attempt === ref.attempt) {
       job.clearTimers();
       this.#inside.delete(ref.jobId);

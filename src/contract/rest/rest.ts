@@ -51,9 +51,11 @@ export const nameSchema = stringSchema
 /** Schemas of records skip this name without an issue. */
 const SKIPPED_NAME = "__proto__";
 
-const variablesSchema = z.record(stringSchema.regex(/^[^=]+$/), stringSchema, {
+const variablesSchema = z.record(stringSchema.regex(/^[^=\s]+$/), stringSchema, {
   error: ({ code }) =>
-    code === "invalid_key" ? "a name must not be empty or contain =" : "must be an object of strings",
+    code === "invalid_key"
+      ? "a name must not be empty or contain = or blanks"
+      : "must be an object of strings",
 });
 
 export const environmentSchema = z

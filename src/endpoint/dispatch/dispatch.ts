@@ -88,7 +88,10 @@ export class Dispatch {
   /** Which exchange carries a claimed job to its agent; gone once the agent is known to have it. */
   readonly #deliveries = new Map<number, ExchangeRef>();
   readonly #newestExchanges = new Map<string, ExchangeRef>();
-  readonly #sentStops = new Map<string, { session: string; keys: Set<string> }>();
+  readonly #sentStops = new Map<
+    string,
+    { readonly session: string; readonly stops: Map<string, SentStop> }
+  >();
 
   // Waiting
 
@@ -199,15 +202,17 @@ export class Dispatch {
 
   // Stops
 
-  /** True the first time that a stop is sent to this session of the agent: only then it ends a wait. */
+  /**
+   * True when a stop shall be sent to this session of the agent, for only then it ends a wait: the first time, and again
+   * when the answer with it is over and the agent still lists the job.
+   */
   isNewStop(call: ExchangeCall, key: string): boolean {
     const sent = this.#sentStops.get(call.hostId);
-    if (sent?.session === call.session) {
-      const isNew = !sent.keys.has(key);
-      sent.keys.add(key);
-      return isNew;
-    }
-    this.#sentStops.set(call.hostId, { session: call.session, keys: new Set([key]) });
+    const stops = sent?.session === call.session ? sent.stops : new Map<string, SentStop>();
+    const last = stops.get(key);
+    if (last && !mayBeLost(last, call)) return false;
+    stops.set(key, { turn: call.turn, times: (last?.times ?? 0) + 1 });
+    this.#sentStops.set(call.hostId, { session: call.session, stops });
     return true;
   }
 
@@ -216,8 +221,18 @@ export class Dispatch {
     const sent = this.#sentStops.get(call.hostId);
     if (!sent) return;
     const waiting = new Set(call.running.map(({ jobId, attempt }) => `${jobId}#${attempt}`));
-    for (const key of sent.keys) if (!waiting.has(key)) sent.keys.delete(key);
+    for (const key of sent.stops.keys()) if (!waiting.has(key)) sent.stops.delete(key);
   }
+}
+
+/** In which turn a stop was last sent, and how often. */
+type SentStop = { readonly turn: number; readonly times: number };
+
+/** A job that an agent lists with its result is listed until the result is at the edge, however often it is stopped. */
+const STOP_TIMES_MAX = 4;
+
+function mayBeLost({ turn, times }: SentStop, call: ExchangeCall): boolean {
+  return turn < call.turn && !call.openTurns.includes(turn) && times < STOP_TIMES_MAX;
 }
 
 /** The workers of the slots in rounds, so that no worker gets all jobs while others are idle. */

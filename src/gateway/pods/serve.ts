@@ -94,12 +94,7 @@ function errorOf(reply: Extract<NoWorker, { kind: "overloaded" }> | ForwardFailu
     );
   }
   if (reply.reason === "timeout") return tooSlow();
-  // A pod is no worker that a client could name.
-  return errorOfFailure({
-    ...reply,
-    workerId: null,
-    detail: reply.detail.replace(/^The worker\b/, "The pod"),
-  });
+  return errorOfFailure({ ...reply, workerId: null }); // a pod is no worker that a client could name
 }
 
 function tooSlow(): ServiceError {

@@ -271,11 +271,18 @@ function dataCenterSchema() {
   );
 }
 
+/** Countries without a data center are out of capacity: clients try one after the other. */
 function countrySchema() {
-  return stringSchema.regex(
-    /^[A-Z]{2}$/,
-    "must be a country of two letters, such as US; countryCodes lists them",
-  );
+  const message = "must be a country of two letters, such as US; countryCodes lists those with data centers";
+  return stringSchema.refine((code) => /^[A-Z]{2}$/.test(code) && nameOfCountry(code) !== undefined, message);
+}
+
+const countryNames = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
+/** Stands for a region that is none. */
+const NO_COUNTRY = "ZZ";
+
+function nameOfCountry(code: string): string | undefined {
+  return code === NO_COUNTRY ? undefined : countryNames.of(code);
 }
 
 // REST v1

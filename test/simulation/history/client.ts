@@ -3,7 +3,12 @@ import { EDGE_URL } from "../runtime/edge.ts";
 import type { JobCall } from "./linearizability.ts";
 import { Machine, type World } from "../world/world.ts";
 
-export type Answer = { readonly status: number; readonly body: Record<string, unknown> };
+export type Answer = {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+  /** How many calls of its kind count at present; absent where the answer does not say. */
+  readonly used: number | undefined;
+};
 
 /** What a client knows of a job that the edge has accepted. */
 export type KnownJob = {
@@ -44,7 +49,8 @@ export class SimulatedClient {
       const text = body === undefined ? null : JSON.stringify(body);
       const request = { method, body: text, headers: { ...authorization, ...headers }, signal };
       const response = await fetch(`${EDGE_URL}${path}`, request);
-      const answer = { status: response.status, body: (await response.json()) as Record<string, unknown> };
+      const { status, headers: told } = response;
+      const answer = { status, body: (await response.json()) as Record<string, unknown>, used: usedOf(told) };
       this.#onAnswer(`${method} ${path}`, answer);
       return answer;
     } catch {
@@ -67,4 +73,11 @@ export class SimulatedClient {
       act().catch((error: unknown) => world.uncaught.push(error));
     });
   }
+}
+
+/** From the limit and what remains of it. */
+function usedOf(headers: Headers): number | undefined {
+  const [, limit] = /q=(\d+)/.exec(headers.get("RateLimit-Policy") ?? "") ?? [];
+  const [, left] = /r=(\d+)/.exec(headers.get("RateLimit") ?? "") ?? [];
+  return limit === undefined || left === undefined ? undefined : Number(limit) - Number(left);
 }

@@ -7,7 +7,10 @@ import { Machine, type World } from "../world/world.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
 const MINUTE_MS = 60_000;
-const AGENT_AWAY_MS = 5_000;
+const AGENT_AWAY_MS: readonly number[] = [300, 5_000];
+/** Share of the faults that follow something, and how soon, typically. */
+const FOLLOWING = 0.5;
+const SHORTLY_MS = 10;
 const PARTITION_MS = 20_000;
 const BROKEN_MS = 5_000;
 const JUMP_MAX_MS = 3_600_000;
@@ -27,6 +30,10 @@ export class Faults {
   /** How often each kind has happened. */
   readonly counts = new Map<Fault, number>();
   #isHealed = false;
+  /** Faults that follow the next thing that happens. */
+  readonly #waiting: { readonly fault: Fault; readonly act: () => void }[] = [];
+  /** Where it happened. */
+  #near: SimulatedHost | undefined;
 
   constructor(parts: FaultsParts) {
     this.#parts = parts;
@@ -51,6 +58,7 @@ export class Faults {
       hangs: rate("workerHangs"),
       repeats: rate("workerRepeats"),
       forgets: rate("workerForgets"),
+      stalls: rate("workerStalls"),
     };
   }
 
@@ -64,6 +72,7 @@ export class Faults {
       slow: rate("slowNetwork"),
       repeated: rate("requestsRepeated"),
       torn: rate("bodiesTorn"),
+      stray: rate("strayAnswers"),
       d1Fails: rate("d1Fails"),
       r2Fails: rate("r2Fails"),
     };
@@ -78,6 +87,7 @@ export class Faults {
   heal(): void {
     const { network, hosts, world } = this.#parts;
     this.#isHealed = true;
+    this.#waiting.length = 0;
     world.crash(this.#machine);
     world.note(this.#machine, "no more faults");
     network.faults = NO_FAULTS;
@@ -109,10 +119,27 @@ export class Faults {
   }
 
   #repeat(fault: Fault, everyMs: number, act: () => void): void {
-    this.#later(this.#parts.world.random.delay(everyMs), fault, () => {
-      this.#count(fault);
-      act();
+    const { random } = this.#parts.world;
+    this.#later(random.delay(everyMs), fault, () => {
+      if (random.chance(FOLLOWING)) this.#waiting.push({ fault, act });
+      else this.#strike(fault, act);
       this.#repeat(fault, everyMs, act);
+    });
+  }
+
+  #strike(fault: Fault, act: () => void): void {
+    this.#count(fault);
+    act();
+  }
+
+  /** Something happens, on a host or at the edge, so that something is underway which a fault may harm. */
+  noticed(host?: SimulatedHost): void {
+    const next = this.#waiting.shift();
+    if (!next) return;
+    this.#later(this.#parts.world.random.delay(SHORTLY_MS), next.fault, () => {
+      this.#near = host;
+      this.#strike(next.fault, next.act);
+      this.#near = undefined;
     });
   }
 
@@ -125,7 +152,7 @@ export class Faults {
   }
 
   #host(): SimulatedHost {
-    return this.#parts.world.random.pick(this.#parts.hosts);
+    return this.#near ?? this.#parts.world.random.pick(this.#parts.hosts);
   }
 
   #object() {
@@ -133,10 +160,15 @@ export class Faults {
     return awake.length === 0 ? undefined : this.#parts.world.random.pick(awake);
   }
 
+  #awayMs(): number {
+    const { random } = this.#parts.world;
+    return random.delay(random.pick(AGENT_AWAY_MS));
+  }
+
   #killAgent(): void {
     const host = this.#host();
     host.kill();
-    this.#later(this.#parts.world.random.delay(AGENT_AWAY_MS), "agent starts", () => {
+    this.#later(this.#awayMs(), "agent starts", () => {
       if (host.isUp) return;
       if (this.strikes("portTaken")) host.losePort();
       host.start();
@@ -149,7 +181,7 @@ export class Faults {
     const host = this.#host();
     host.kill();
     for (const container of host.containers.all.values()) host.containers.exit(container, 137);
-    this.#later(this.#parts.world.random.delay(AGENT_AWAY_MS), "host boots", () => {
+    this.#later(this.#awayMs(), "host boots", () => {
       if (!host.isUp) host.start();
     });
   }

@@ -1,6 +1,7 @@
 /** What workers have run, which only the simulator sees: who had which job, and when. */
 import type { Container } from "../host/containers.ts";
 import type { WorkerObserver } from "../host/worker.ts";
+import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { World } from "../world/world.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
@@ -18,30 +19,56 @@ const TAKE_LEASES: readonly Fault[] = [
   "powerLost",
 ];
 
+/** From its claim to its begin. */
+const LATE_MS = 2_500;
+
 export class Executions implements WorkerObserver {
   readonly #world: World;
   readonly #violate: (what: string) => void;
   readonly #inside = new Map<Container, Set<string>>();
   readonly #byJob = new Map<string, Execution[]>();
   readonly #begunAt = new Map<number, number>();
+  /** By endpoint and number of the job. */
+  readonly #lastBegunAt = new Map<string, number>();
+  readonly #underway = new Map<string, Execution>();
   readonly #areLeasesKept: boolean;
   /** True time at which a worker last began or ended a job, ms of the history. */
   lastAt = 0;
 
-  constructor(world: World, plan: HistoryPlan, violate: (what: string) => void) {
+  readonly #expiresAt: (jobId: string) => number | null;
+  readonly #lateMs: number;
+
+  /** `expiresAt`: when a job is gone that its client has given a time, ms of the history. */
+  constructor(
+    world: World,
+    plan: HistoryPlan,
+    expiresAt: (jobId: string) => number | null,
+    violate: (what: string) => void,
+  ) {
     this.#world = world;
+    this.#expiresAt = expiresAt;
+    this.#lateMs = LATE_MS + 2 * (plan.faults.get("clockSkew") ?? 0);
     this.#violate = violate;
     this.#areLeasesKept = !TAKE_LEASES.some((fault) => plan.faults.has(fault));
   }
 
   began = (jobId: string, container: Container, mark: number): void => {
+    const { endpointId } = container.spec;
     this.#begunAt.set(mark, this.#world.now);
+    this.#lastBegunAt.set(`${endpointId} ${decodeJobId(jobId)?.seq}`, this.#world.now);
     this.lastAt = this.#world.elapsedMs;
+    this.onBegun(jobId, container);
     const inside = this.#inside.get(container) ?? new Set();
     this.#inside.set(container, inside.add(jobId));
-    const before = this.#byJob.get(jobId) ?? [];
-    this.#byJob.set(jobId, [...before, { container, isOver: false, isReported: false }]);
+    const all = this.#byJob.get(jobId) ?? [];
+    const before = all.filter((one) => !this.#lost.has(one.container.spec.workerId));
+    const execution = { container, isOver: false, isReported: false };
+    this.#byJob.set(jobId, [...all, execution]);
+    this.#underway.set(container.spec.workerId, execution);
     if (!this.#areLeasesKept || this.#retried.has(jobId)) return;
+    const expiresAt = this.#expiresAt(jobId);
+    if (expiresAt !== null && this.#world.elapsedMs > expiresAt + this.#lateMs)
+      this.#violate(`${jobId} begins, and had expired at ${expiresAt} ms`);
     const { workerId } = container.spec;
     const running = before.find((one) => !one.isOver && one.container.isRunning);
     if (running)
@@ -57,6 +84,15 @@ export class Executions implements WorkerObserver {
     if (execution) Object.assign(execution, { isOver: true, isReported });
   };
 
+  stopped = (container: Container): void => {
+    if (!this.isBusy(container)) this.onIdleStopped(container);
+  };
+
+  onBegun: (jobId: string, container: Container) => void = () => {};
+
+  /** An agent ends a container that has nothing to do. */
+  onIdleStopped: (container: Container) => void = () => {};
+
   /** A client has asked for another run, beside which the one before may still end. */
   readonly #retried = new Set<string>();
 
@@ -64,9 +100,35 @@ export class Executions implements WorkerObserver {
     this.#retried.add(jobId);
   }
 
+  /** Workers that Fleet took for lost with their hosts. */
+  readonly #lost = new Set<string>();
+
+  /** Jobs of the worker are given to others, though it may still run them. */
+  workerLost(workerId: string): void {
+    this.#lost.add(workerId);
+  }
+
+  /** Ids of the jobs whose handlers run in the container. */
+  jobsIn(container: Container): readonly string[] {
+    const isOver = (jobId: string): boolean =>
+      this.#byJob.get(jobId)?.findLast((one) => one.container === container)?.isOver === true;
+    return [...(this.#inside.get(container) ?? [])].filter((jobId) => !isOver(jobId));
+  }
+
   /** True time at which the execution with the mark began, epoch ms. */
   beganAt(mark: number): number | undefined {
     return this.#begunAt.get(mark);
+  }
+
+  /** Whether a worker has begun the job since then, true time, epoch ms. */
+  hasBegun(endpointId: string, seq: number, since: number): boolean {
+    return (this.#lastBegunAt.get(`${endpointId} ${seq}`) ?? 0) >= since;
+  }
+
+  /** Whether a handler of the worker is under way. */
+  isExecuting(workerId: string): boolean {
+    const execution = this.#underway.get(workerId);
+    return execution !== undefined && !execution.isOver && execution.container.isRunning;
   }
 
   /** Whether a job is in the container, as far as its agent knows: one whose result got lost runs until its time is over. */

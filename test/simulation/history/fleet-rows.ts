@@ -3,6 +3,8 @@ import type { SimulatedHost } from "../host/host.ts";
 import type { Network } from "../runtime/network.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
+import type { Container } from "../host/containers.ts";
+import type { Calm } from "./calm.ts";
 import type { Executions } from "./executions.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
@@ -13,33 +15,50 @@ export type FleetRowsParts = {
   readonly plan: HistoryPlan;
   readonly executions: Executions;
   readonly hosts: readonly SimulatedHost[];
+  readonly calm: Calm;
   readonly violate: (what: string) => void;
 };
 
-type WorkerRow = {
+export type WorkerRow = {
   readonly worker_id: string;
   readonly endpoint_id: string;
   readonly host_id: string;
+  readonly is_pod: number;
   readonly state: string;
   readonly retired_in: number | null;
+  readonly standby_at: number | null;
+  readonly revivals: number;
+  /** Of a worker that failed on other hosts; null where there was none. */
+  readonly moves: string | null;
+  /** JSON. */
+  readonly gpu_indexes: string;
 };
 
 const HIDES_CALLS: readonly Fault[] = ["callsLost", "answersLost", "slowNetwork", "bodiesTorn", "d1Fails"];
 /** A host that can be reached and works has no container that Fleet does not know for longer. */
 const UNKNOWN_MAX_MS = 15_000;
+/** A host that was heard for so long is not taken for lost. */
+const HEARD_MS = 5_000;
+/** With these an agent may not know the containers of the one before, or not reach them. */
+const FORGET_WORKERS: readonly Fault[] = ["daemonBroken", "diskFull", "portTaken"];
+const WISHES = "SELECT json FROM fact WHERE name = 'desired_workers'";
 /** Rows are compared no more often: most events change none. */
 const LOOK_MS = 250;
 
 export class FleetRows {
   readonly #parts: FleetRowsParts;
   readonly #unknownSince = new Map<string, number>();
-  #known: ReadonlySet<string> = new Set();
+  #known: ReadonlyMap<string, WorkerRow> = new Map();
+  readonly #isForgetting: boolean;
+  /** As Fleet has them. */
+  workers: readonly WorkerRow[] = [];
   #lookAt = 0;
   /** Calls arrive, so that it takes seconds until a host hears what is not wanted. */
   #isCallHeard: boolean;
 
   constructor(parts: FleetRowsParts) {
     this.#parts = parts;
+    this.#isForgetting = FORGET_WORKERS.some((fault) => parts.plan.faults.has(fault));
     this.#isCallHeard = !HIDES_CALLS.some((fault) => parts.plan.faults.has(fault));
   }
 
@@ -53,13 +72,61 @@ export class FleetRows {
     for (const { storage } of this.#parts.edge.fleets.objects.values()) {
       if (!storage.takeIsChanged()) continue;
       const rows = storage.rowsOf("worker") as WorkerRow[];
-      this.#known = new Set(rows.map((row) => placeOf(row.worker_id, row.host_id)));
+      const known = new Map(rows.map((row) => [row.worker_id, row]));
+      const moved = new Set(rows.flatMap((row) => (row.moves === null ? [] : row.endpoint_id)));
+      for (const row of this.#known.values())
+        if (!moved.has(row.endpoint_id)) this.#checkChange(row, known.get(row.worker_id));
+      for (const row of rows) this.#checkRow(row);
+      this.#known = known;
+      this.workers = rows;
       this.#checkLimits(rows, storage.rowsOf("desired_workers"));
     }
     const { world } = this.#parts;
     if (world.elapsedMs < this.#lookAt) return;
     this.#lookAt = world.elapsedMs + LOOK_MS;
     for (const host of this.#parts.hosts) this.#checkHost(host);
+  }
+
+  /** An agent keeps what has nothing to do until Fleet does not want it. */
+  idleStopped({ spec: { workerId } }: Container): void {
+    if (this.#isForgetting) return;
+    const row = this.#parts.edge.fleets
+      .object("default")
+      .storage.rowsOf("worker")
+      .find(({ worker_id }) => worker_id === workerId) as WorkerRow | undefined;
+    // A pod that starts again keeps its name.
+    if (row?.retired_in === null && row.standby_at === null && !row.is_pod)
+      this.#parts.violate(`${workerId} was ended by its agent, though Fleet wants it`);
+  }
+
+  /** What leaves is shown as nothing else. */
+  #checkRow({ worker_id: workerId, retired_in: retiredIn, state }: WorkerRow): void {
+    if (retiredIn !== null && state !== "stopping")
+      this.#parts.violate(`${workerId} is to leave, and is shown as ${state}`);
+  }
+
+  /** A worker stays until its endpoint names it, or its host is lost. */
+  #checkChange(before: WorkerRow, after: WorkerRow | undefined): void {
+    if (before.is_pod || before.retired_in !== null) return;
+    const { worker_id: workerId, host_id: hostId } = before;
+    if (!after) {
+      this.#parts.executions.workerLost(workerId);
+      const host = this.#parts.hosts.find((one) => one.hostId === hostId);
+      if (host && this.#parts.calm.ofCalls(host) > HEARD_MS)
+        this.#parts.violate(`${workerId} was taken for lost with ${hostId}, which is there`);
+      return;
+    }
+    const leaves = after.retired_in !== null || after.standby_at !== null;
+    if (leaves && before.state === "ready" && before.standby_at === null && !this.#isNamed(before))
+      this.#parts.violate(`${workerId} leaves, in an epoch that its endpoint has not named`);
+  }
+
+  #isNamed({ worker_id: workerId, endpoint_id: endpointId, revivals }: WorkerRow): boolean {
+    const { storage } = this.#parts.edge.endpoints.object(`${endpointId}#0`);
+    const [wish] = storage.select(WISHES);
+    if (!wish) return true; // the endpoint was deleted
+    const { leaving } = JSON.parse(String(wish["json"])) as { readonly leaving: readonly string[] };
+    return leaving.includes(revivals === 0 ? workerId : `${workerId}/${revivals}`);
   }
 
   /** No endpoint has more workers than it may have, those aside that are leaving. */
@@ -83,7 +150,7 @@ export class FleetRows {
     for (const [workerId, container] of containers.all) {
       // The workers of a host that was lost end their jobs, though Fleet has given their places away.
       const isAllowed =
-        this.#known.has(placeOf(workerId, hostId)) || this.#parts.executions.isBusy(container);
+        this.#known.get(workerId)?.host_id === hostId || this.#parts.executions.isBusy(container);
       if (!isReachable || isAllowed) {
         this.#unknownSince.delete(workerId);
         continue;
@@ -98,8 +165,3 @@ export class FleetRows {
 
 /** Workers that do not count. */
 const AWAY = new Set(["standby", "stopping", "ended", "failed"]);
-
-/** A pod may move to another host. */
-function placeOf(workerId: string, hostId: string): string {
-  return `${workerId}@${hostId}`;
-}

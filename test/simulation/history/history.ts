@@ -112,10 +112,22 @@ class History {
       { length: this.#plan.clientCount },
       (_, index) => new SimulatedClient(`client ${index + 1}`, ROOT_KEY, onAnswer),
     );
-    const parts = { world, network: this.#network, edge: this.#edge, hosts: this.#hosts, plan: this.#plan };
+    const parts = {
+      world,
+      network: this.#network,
+      edge: this.#edge,
+      hosts: this.#hosts,
+      plan: this.#plan,
+      endpointIds: this.#endpointIds,
+    };
     this.#faults = new Faults(parts);
     this.#hooks = new HookReceiver(this.#network, () => this.#faults.strikes("hookFails"));
-    this.#invariants = new Invariants({ ...parts, clients: this.#clients, hooks: this.#hooks });
+    this.#invariants = new Invariants({
+      ...parts,
+      clients: this.#clients,
+      hooks: this.#hooks,
+      onWrite: () => this.#faults.noticed(),
+    });
   }
 
   async run(): Promise<void> {
@@ -243,7 +255,7 @@ class History {
       readonly hostId: string;
       readonly hostToken: string;
     };
-    return new SimulatedHost({
+    const host = new SimulatedHost({
       world: this.#world,
       code: this.#code.agent,
       edgeUrl: EDGE_URL,
@@ -252,7 +264,10 @@ class History {
       gpuCount,
       faults: () => this.#faults.workerFaults(),
       observer: this.#invariants.executions,
+      jobsPerWorker: this.#plan.jobsPerWorker,
     });
+    host.containers.noticed = () => this.#faults.noticed(host);
+    return host;
   }
 
   /** What clients read at last fits what they read before. */
@@ -280,10 +295,12 @@ class History {
 }
 
 async function makeEndpoint(client: SimulatedClient, plan: HistoryPlan, gpuCount: number): Promise<string> {
-  const { workersMax, workersMin, executionTimeoutMs, idleTimeoutS } = plan;
+  const { workersMax, workersMin, executionTimeoutMs, idleTimeoutS, hasFlashBoot } = plan;
   const template = `template: { name: "t", imageName: "i", containerDiskInGb: 5, dockerArgs: "" }`;
-  const scale = `workersMin: ${Math.min(workersMin, workersMax)}, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}`;
-  const input = `{ name: "e", ${template}, gpuIds: "ADA_24", gpuCount: ${gpuCount}, ${scale}, executionTimeoutMs: ${executionTimeoutMs} }`;
+  const { scalerType, scalerValue } = plan;
+  const flashBoot = `flashBootType: ${hasFlashBoot ? "FLASHBOOT" : "OFF"}`;
+  const scale = `workersMin: ${Math.min(workersMin, workersMax)}, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}, scalerType: "${scalerType}", scalerValue: ${scalerValue}`;
+  const input = `{ name: "e", ${template}, gpuIds: "ADA_24", gpuCount: ${gpuCount}, ${scale}, ${flashBoot}, executionTimeoutMs: ${executionTimeoutMs} }`;
   const { saveEndpoint } = await client.manage(`mutation { saveEndpoint(input: ${input}) { id } }`);
   return saveEndpoint?.["id"] ?? "";
 }

@@ -6,14 +6,17 @@ import type { Network } from "../runtime/network.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
+import { Calm } from "./calm.ts";
 import type { Answer, SimulatedClient } from "./client.ts";
 import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
+import { HostRows } from "./host-rows.ts";
 import { violationsOf, isLowPriority, markOf, nameOf } from "./job-rows.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
+import { Promptness } from "./promptness.ts";
 
 export type InvariantsParts = {
   readonly world: World;
@@ -23,6 +26,9 @@ export type InvariantsParts = {
   readonly clients: readonly SimulatedClient[];
   readonly hooks: HookReceiver;
   readonly plan: HistoryPlan;
+  /** An endpoint has written something. */
+  readonly onWrite: () => void;
+  readonly endpointIds: readonly string[];
 };
 
 const PLATFORM_FAULTS: readonly Fault[] = [
@@ -61,6 +67,9 @@ export class Invariants {
   readonly executions: Executions;
   readonly #fleet: FleetRows;
   readonly #liveness: Liveness;
+  readonly #calm: Calm;
+  readonly #hostRows: HostRows;
+  readonly #promptness: Promptness;
   /** Queued jobs were removed, of which no webhook tells. */
   hasPurged = false;
   #uncaught = 0;
@@ -69,9 +78,17 @@ export class Invariants {
   constructor(parts: InvariantsParts) {
     this.#parts = parts;
     const violate = (what: string): void => this.violate(what);
-    this.executions = new Executions(parts.world, parts.plan, violate);
-    this.#fleet = new FleetRows({ ...parts, violate, executions: this.executions });
+    const expiresAt = (jobId: string): number | null => this.#expiryOf(jobId);
+    this.executions = new Executions(parts.world, parts.plan, expiresAt, violate);
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions });
+    this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
+    const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
+    this.#hostRows = new HostRows(shared);
+    this.executions.onBegun = (jobId, container) => this.#hostRows.begun(jobId, container);
+    this.#fleet = new FleetRows(shared);
+    this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
+    const workers = () => this.#fleet.workers;
+    this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
   }
 
   violate(what: string): void {
@@ -96,8 +113,11 @@ export class Invariants {
   checkStep(): void {
     this.#checkChanges();
     for (const host of this.#parts.hosts) this.#checkGpus(host);
+    this.#calm.checkStep();
+    this.#hostRows.checkStep();
     this.#fleet.checkStep();
     this.#liveness.checkStep();
+    this.#promptness.checkStep();
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
       const error = uncaught[this.#uncaught];
@@ -115,16 +135,19 @@ export class Invariants {
   healed(): void {
     this.#liveness.begin();
     this.#fleet.healed();
+    this.#calm.healed();
   }
 
   /** Every change of a job is one of the table. */
   #checkChanges(): void {
-    for (const { storage } of this.#parts.edge.endpoints.objects.values()) {
+    for (const [endpoint, { storage }] of this.#parts.edge.endpoints.objects) {
+      if (storage.isChanged) this.#parts.onWrite();
       for (const change of storage.takeChanges()) {
         const name = nameOf(change);
         this.changes.set(name, (this.changes.get(name) ?? 0) + 1);
         for (const fault of violationsOf(change)) this.violate(fault);
         this.#checkRescue(change);
+        this.#hostRows.jobChanged(endpoint, change);
         this.#checkOrigin(change);
       }
     }
@@ -164,6 +187,14 @@ export class Invariants {
         owners.set(index, container);
       }
     }
+  }
+
+  #expiryOf(jobId: string): number | null {
+    for (const { jobs } of this.#parts.clients) {
+      const job = jobs.find((one) => one.jobId === jobId);
+      if (job) return job.expiresAt;
+    }
+    return null;
   }
 
   #openJobs(): Record<string, unknown>[] {

@@ -17,6 +17,7 @@ export const FAULTS = [
   "slowNetwork",
   "requestsRepeated",
   "bodiesTorn",
+  "strayAnswers",
   "d1Fails",
   "r2Fails",
   "diskFull",
@@ -31,6 +32,7 @@ export const FAULTS = [
   "workerForgets",
   "workerHangs",
   "workerRepeats",
+  "workerStalls",
   "hookFails",
 ] as const;
 export type Fault = (typeof FAULTS)[number];
@@ -49,6 +51,8 @@ export type HistoryPlan = {
   readonly handlerMs: number;
   readonly executionTimeoutMs: number;
   readonly idleTimeoutS: number;
+  readonly scalerType: "QUEUE_DELAY" | "REQUEST_COUNT";
+  readonly scalerValue: number;
   /** Shares of jobs: with a webhook; whose handler yields chunks; whose result goes to R2. */
   readonly hooked: number;
   readonly streaming: number;
@@ -60,6 +64,8 @@ export type HistoryPlan = {
   readonly isManaged: boolean;
   /** Jobs have limits of their own. */
   readonly hasPolicies: boolean;
+  /** Share of jobs of low priority, beside those of `hasPolicies`. */
+  readonly lowPriority: number;
   /** Clients retry what has failed. */
   readonly isRetrying: boolean;
   /** Clients call more often than they may. */
@@ -68,6 +74,10 @@ export type HistoryPlan = {
   readonly hasPods: boolean;
   /** There is another account, whose key is tried on jobs. */
   readonly hasStranger: boolean;
+  /** Workers that leave are kept frozen for a while. */
+  readonly hasFlashBoot: boolean;
+  /** Jobs that a worker has at once. */
+  readonly jobsPerWorker: number;
   readonly faults: ReadonlyMap<Fault, number>;
 };
 
@@ -84,6 +94,7 @@ const RATES: Record<Fault, readonly number[]> = {
   slowNetwork: [0.02, 0.2],
   requestsRepeated: [0.02, 0.2],
   bodiesTorn: [0.01, 0.1],
+  strayAnswers: [0.01, 0.1],
   d1Fails: [0.01, 0.1],
   r2Fails: [0.02, 0.2],
   diskFull: [1, 3],
@@ -98,6 +109,7 @@ const RATES: Record<Fault, readonly number[]> = {
   workerForgets: [0.05, 0.2],
   workerHangs: [0.05, 0.2],
   workerRepeats: [0.1, 0.5],
+  workerStalls: [0.1, 0.5],
   hookFails: [0.2, 0.7],
 };
 
@@ -108,11 +120,20 @@ const THEMES: readonly (readonly Fault[])[] = [
   ["agentKilled", "daemonBroken", "portTaken", "diskFull", "powerLost", "containerDies"],
   ["agentPartitioned", "daemonBroken", "containerDies", "workerHangs"],
   ["objectCrashes", "objectEvicted", "redeployment", "scriptCrashes", "d1Fails", "r2Fails"],
-  ["callsLost", "answersLost", "slowNetwork", "requestsRepeated", "bodiesTorn"],
+  ["callsLost", "answersLost", "slowNetwork", "requestsRepeated", "bodiesTorn", "strayAnswers"],
 ];
 const THEMED = 0.35;
 const SHARE_OF_THEME = 0.65;
 const SHARE_BESIDE_THEME = 0.06;
+
+const SCALERS: readonly Pick<HistoryPlan, "scalerType" | "scalerValue">[] = [
+  { scalerType: "QUEUE_DELAY", scalerValue: 4 },
+  { scalerType: "QUEUE_DELAY", scalerValue: 1 },
+  { scalerType: "REQUEST_COUNT", scalerValue: 1 },
+];
+
+const CONGESTED = 0.1;
+const MIXED = 0.05;
 
 export function planHistory(random: Random): HistoryPlan {
   const chosen = chooseFaults(random);
@@ -120,7 +141,7 @@ export function planHistory(random: Random): HistoryPlan {
   const endpointGpus = Array.from({ length: random.pick([1, 1, 2, 3]) }, () =>
     random.chance(0.2) ? Math.max(...hostGpus) : 1,
   );
-  return {
+  const plan = {
     hostGpus,
     endpointGpus,
     workersMax: random.whole(1, 4),
@@ -132,6 +153,7 @@ export function planHistory(random: Random): HistoryPlan {
     handlerMs: random.pick([5, 200, 2_000, 10_000]),
     executionTimeoutMs: random.pick([5_000, 20_000, 120_000]),
     idleTimeoutS: random.pick([1, 5, 60]),
+    ...random.pick(SCALERS),
     hooked: random.pick([0, 0.4, 1]),
     streaming: random.pick([0, 0.3, 0.8]),
     large: random.pick([0, 0.05, 0.5]),
@@ -139,11 +161,47 @@ export function planHistory(random: Random): HistoryPlan {
     hasBatches: random.chance(0.3),
     isManaged: random.chance(0.3),
     hasPolicies: random.chance(0.3),
+    lowPriority: 0,
     isRetrying: random.chance(0.3),
     isBursting: random.chance(0.08),
     hasPods: random.chance(0.25),
     hasStranger: random.chance(0.2),
+    hasFlashBoot: random.chance(0.3),
+    jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
+  };
+  if (random.chance(CONGESTED)) return { ...plan, ...congestion(random) };
+  return random.chance(MIXED) ? { ...plan, ...MIXTURE } : plan;
+}
+
+/** Jobs of low priority occupy workers now and then, when one of normal priority comes, and there are free places. */
+const MIXTURE: Partial<HistoryPlan> = {
+  hostGpus: [3],
+  endpointGpus: [1],
+  workersMax: 3,
+  clientCount: 1,
+  operationCount: 16,
+  paceMs: 3_000,
+  handlerMs: 10_000,
+  executionTimeoutMs: 120_000,
+  scalerType: "REQUEST_COUNT",
+  scalerValue: 1,
+  isPurging: false,
+  isManaged: false,
+  lowPriority: 0.5,
+  faults: new Map(),
+};
+
+/** More jobs than workers can take: they wait, and some expire. */
+function congestion(random: Random): Partial<HistoryPlan> {
+  return {
+    workersMax: random.pick([1, 2]),
+    clientCount: 3,
+    operationCount: 16,
+    paceMs: 300,
+    handlerMs: random.pick([2_000, 10_000]),
+    executionTimeoutMs: 20_000,
+    hasPolicies: true,
   };
 }
 

@@ -17,6 +17,16 @@ const DELAY_STARTS: readonly Fault[] = [
   "clockJumps",
 ];
 
+/** A change of a pod may end in the middle: then D1 and Fleet differ until the next change, which is a known weakness. */
+const CUT_CHANGES: readonly Fault[] = [
+  "callsLost",
+  "answersLost",
+  "d1Fails",
+  "objectCrashes",
+  "redeployment",
+  "scriptCrashes",
+];
+
 type Desired = "RUNNING" | "EXITED";
 type KnownPod = {
   readonly podId: string;
@@ -87,11 +97,12 @@ export class PodUser {
       const { desired = null, isSpot = true, isChanging = false } = this.#pods.get(id) ?? {};
       if (isChanging) continue;
       const isEvicted = isSpot && desiredStatus === "EXITED";
-      if (desired !== null && desired !== desiredStatus && !isEvicted)
+      const isTold = desired !== null && !plan.faults.has("requestsRepeated");
+      if (isTold && desired !== desiredStatus && !isEvicted)
         violate(`the pod ${id} is ${desiredStatus}, and was told to be ${desired}`);
       const expected = desiredStatus === "EXITED" ? "" : describe(pod);
       const found = hosts.flatMap((host) => describeContainer(id, host)).join(" and ");
-      if (found !== expected && (isSure || found !== ""))
+      if (this.#isWhole && found !== expected && (isSure || found !== ""))
         violate(`the pod ${id} runs "${found}" instead of "${expected}"`);
     }
   }
@@ -103,6 +114,11 @@ export class PodUser {
 
   async #end(podId: string): Promise<void> {
     await this.#ask("/graphql", { query: `mutation { podTerminate(input: { podId: "${podId}" }) }` });
+  }
+
+  /** No call ends in the middle. */
+  get #isWhole(): boolean {
+    return !CUT_CHANGES.some((fault) => this.#parts.plan.faults.has(fault));
   }
 
   async #create(): Promise<void> {
@@ -126,14 +142,14 @@ export class PodUser {
   }
 
   async #restart(pod: KnownPod): Promise<void> {
-    await this.#doing(pod, pod.desired, () => this.#ask(`/v1/pods/${pod.podId}/restart`, {}));
+    await this.#doing(pod, "RUNNING", () => this.#ask(`/v1/pods/${pod.podId}/restart`, {}));
   }
 
   async #doing(pod: KnownPod, desired: Desired | null, ask: () => Promise<string>): Promise<void> {
     pod.isChanging = true;
     const outcome = await ask();
     // One that is refused changes nothing, and one that was answered late may have been done twice.
-    if (outcome !== "refused") pod.desired = outcome === "done" ? desired : null;
+    if (outcome !== "refused" || !this.#isWhole) pod.desired = outcome === "done" ? desired : null;
     pod.isChanging = false;
   }
 

@@ -2,11 +2,11 @@
 import type { World } from "../world/world.ts";
 import { Batches } from "./batches.ts";
 import type { Answer, KnownJob, SimulatedClient } from "./client.ts";
-import { RATE_WINDOW_MS } from "../../../src/contract/rate-limits.ts";
 import type { JobCall } from "./linearizability.ts";
 import { Operator } from "./operator.ts";
 import { PodUser } from "./pods.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
+import { RateTries } from "./rates.ts";
 
 export type WorkloadParts = {
   readonly world: World;
@@ -28,11 +28,16 @@ export type WorkloadParts = {
 
 const RETRYABLE = new Set(["FAILED", "TIMED_OUT"]);
 
-/** Calls of `cancel` that an endpoint takes within a window. */
-const BURST_LIMIT = 100;
-/** Calls are counted in the memory of the object. */
-const LOSE_COUNTS: readonly Fault[] = ["objectCrashes", "objectEvicted", "redeployment"];
-const UNKNOWN_JOB = "00000000-0000-0000-0000-000000000000-s0";
+/** Attempts that end with these are followed by others without a retry. */
+const LOSE_ATTEMPTS: readonly Fault[] = [
+  "agentKilled",
+  "agentPartitioned",
+  "containerDies",
+  "daemonBroken",
+  "diskFull",
+  "powerLost",
+  "workerDies",
+];
 
 type NewJob = Pick<KnownJob, "endpointId" | "jobId" | "input" | "hook" | "expiresAt">;
 type Operation = (workload: Workload) => Promise<void>;
@@ -43,6 +48,7 @@ export class Workload {
   readonly batches: Batches;
   readonly pods: PodUser;
   readonly #operator: Operator;
+  readonly #rates: RateTries;
 
   constructor(parts: WorkloadParts) {
     const { world, client, endpointIds, plan, violate } = parts;
@@ -50,6 +56,7 @@ export class Workload {
     this.batches = new Batches(client, parts.hasPurged, violate);
     this.pods = new PodUser({ world, client, plan, violate });
     this.#operator = new Operator(world, client, endpointIds, plan);
+    this.#rates = new RateTries({ world, client, plan, violate });
   }
 
   get plan(): HistoryPlan {
@@ -60,11 +67,23 @@ export class Workload {
     const { client, world, plan } = this.#parts;
     client.run(world, async () => {
       for (let count = 0; count < plan.operationCount; count += 1) {
-        await pause(world.random.delay(plan.paceMs));
+        await this.#rest();
         await world.random.pick(OPERATIONS)(this);
       }
       this.isOver = true;
     });
+  }
+
+  /** Until a while has passed, or some events: those are many where much happens, so that more is done at such times. */
+  async #rest(): Promise<void> {
+    const { client, world, plan } = this.#parts;
+    const whileMs = world.random.delay(plan.paceMs);
+    if (!world.random.chance(0.3)) return await pause(whileMs);
+    const eventCount = world.random.whole(1, 80);
+    await Promise.race([
+      pause(2 * whileMs),
+      new Promise<void>((resolve) => world.afterEvents(client.machine, eventCount, resolve)),
+    ]);
   }
 
   // Operations
@@ -106,6 +125,7 @@ export class Workload {
   } | null {
     const { plan, world } = this.#parts;
     const { random } = world;
+    if (plan.lowPriority > 0) return random.chance(plan.lowPriority) ? { lowPriority: true } : null;
     if (!plan.hasPolicies || random.chance(0.3)) return null;
     return random.pick([
       { ttl: random.pick([10_000, 30_000]) },
@@ -128,25 +148,11 @@ export class Workload {
     await this.#operator.act();
   }
 
-  /** More calls of one kind than the limit allows: within a window, no more are taken. */
   async burst(): Promise<void> {
-    const { client, world, violate } = this.#parts;
     const endpointId = this.#endpoint();
-    const taken: { readonly sentAt: number; readonly answeredAt: number }[] = [];
-    for (let count = 0; count < 3 * BURST_LIMIT; count += 1) {
-      const sentAt = world.elapsedMs;
-      const answer = await client.call("POST", `/v2/${endpointId}/cancel/${UNKNOWN_JOB}`);
-      if (answer && answer.status < 500 && answer.status !== 429)
-        taken.push({ sentAt, answeredAt: world.elapsedMs });
-      await pause(world.random.delay(RATE_WINDOW_MS / (2 * BURST_LIMIT)));
-    }
-    if (LOSE_COUNTS.some((fault) => this.plan.faults.has(fault))) return;
-    for (const [index, first] of taken.entries()) {
-      const last = taken[index + BURST_LIMIT];
-      // All that were sent after the first one's arrival were taken within the window.
-      if (last && last.answeredAt - first.sentAt < RATE_WINDOW_MS)
-        return violate(`${BURST_LIMIT + 1} calls were taken within ${last.answeredAt - first.sentAt} ms`);
-    }
+    await (this.#parts.world.random.chance(0.3)
+      ? this.#rates.flood(endpointId)
+      : this.#rates.probe(endpointId));
   }
 
   /** Nobody learns anything of another account's job, or changes it. */
@@ -192,6 +198,7 @@ export class Workload {
     if (answer?.status === 200 && isExpired && !job.isRetryRequested)
       violate(`${job.jobId} can be read after it has expired: ${String(answer.body["status"])}`);
     if (answer) this.#learn(job, answer);
+    if (answer?.status === 404 && isKept(job)) violate(`${job.jobId} is gone`);
     const isComplete = answer?.status === 200 && answer.body["status"] === "COMPLETED";
     if (isComplete && !("output" in answer.body)) violate(`${job.jobId} has lost its output`);
     return answer;
@@ -239,7 +246,9 @@ export class Workload {
     const { mark, chunkCount } = JSON.parse(job.output as string) as { mark: number; chunkCount: number };
     const numbers: number[] = [];
     /** Nothing is left of what other attempts yielded: a retry begins with nothing, and so does the first chunk of another attempt. */
-    const isOfOne = chunkCount > 0 || job.read.some((status) => RETRYABLE.has(status));
+    const isRetried = job.read.some((status) => RETRYABLE.has(status));
+    const mayLose = LOSE_ATTEMPTS.some((fault) => this.plan.faults.has(fault)); // one after the retry, with its chunks
+    const isOfOne = chunkCount > 0 || (isRetried && !mayLose);
     for (let calls = 0; calls < 20; calls += 1) {
       const answer = await this.#parts.client.call("GET", `/v2/${job.endpointId}/stream/${job.jobId}`);
       const { stream = [] } = (answer?.body ?? {}) as {
@@ -374,4 +383,9 @@ const OPERATIONS: readonly Operation[] = [
 
 function pause(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+/** Whether a job can be read for as long as a history takes: the result of a runsync and a job with a ttl go earlier. */
+function isKept({ jobId, expiresAt }: KnownJob): boolean {
+  return expiresAt === null && !jobId.startsWith("sync-");
 }

@@ -25,6 +25,8 @@ export class Containers {
   readonly #program: Program;
   readonly all = new Map<string, Container>();
   #watchers: Watcher[] = [];
+  /** Something happens that faults may follow. */
+  noticed: () => void = () => {};
   /** The daemon does not answer. */
   isBroken = false;
 

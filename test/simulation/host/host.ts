@@ -25,6 +25,7 @@ export type HostOptions = {
   readonly gpuCount: number;
   readonly faults: () => WorkerFaults;
   readonly observer: WorkerObserver;
+  readonly jobsPerWorker: number;
 };
 
 const RESTART_MS = 1_000;
@@ -34,25 +35,27 @@ export class SimulatedHost {
   readonly machine: Machine;
   readonly containers: Containers;
   readonly hostId: string;
+  readonly gpuCount: number;
   isUp = false;
   #isDiskFull = false;
   readonly stateDir: string;
   readonly #options: HostOptions;
 
   constructor(options: HostOptions) {
-    const { world, faults, observer, hostId } = options;
+    const { world, faults, observer, hostId, jobsPerWorker } = options;
     this.#options = options;
     this.hostId = hostId;
+    this.gpuCount = options.gpuCount;
     this.stateDir = `/state/${hostId}`;
     this.machine = new Machine(`agent ${hostId}`);
     this.containers = new Containers(world, (container) =>
-      runWorker({ world, containers: this.containers, faults, observer }, container),
+      runWorker({ world, containers: this.containers, faults, observer, jobsPerWorker }, container),
     );
   }
 
   /** Starts the agent. */
   start(): void {
-    const { world, code, edgeUrl, hostToken, gpuCount } = this.#options;
+    const { world, code, edgeUrl, hostToken, gpuCount, observer } = this.#options;
     this.isUp = true;
     const inventory = inventoryOf(gpuCount);
     world.note(this.machine, "starts");
@@ -62,7 +65,7 @@ export class SimulatedHost {
           edgeUrl,
           hostToken,
           stateDir: this.stateDir,
-          runtime: asRuntime(new SimulatedRuntime(world, this.containers)),
+          runtime: asRuntime(new SimulatedRuntime(world, this.containers, observer.stopped)),
           inventory,
           readInventory: async () => inventory,
           log: QUIET,
@@ -73,6 +76,10 @@ export class SimulatedHost {
         world.schedule(this.machine, RESTART_MS, "agent starts again", () => this.start());
       }
     });
+  }
+
+  get isDiskFull(): boolean {
+    return this.#isDiskFull;
   }
 
   /** Another program gets the port of the agent, whose next one listens on another. */

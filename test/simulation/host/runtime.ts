@@ -16,10 +16,13 @@ export class SimulatedRuntime {
   readonly kind = "process";
   readonly #world: World;
   readonly #containers: Containers;
+  readonly #onStop: (container: Container) => void;
 
-  constructor(world: World, containers: Containers) {
+  /** `onStop`: the agent is about to end a container that runs. */
+  constructor(world: World, containers: Containers, onStop: (container: Container) => void) {
     this.#world = world;
     this.#containers = containers;
+    this.#onStop = onStop;
   }
 
   async agentAddress(): Promise<string> {
@@ -72,12 +75,16 @@ export class SimulatedRuntime {
   async stop(workerId: string, graceMs: number): Promise<void> {
     await this.#pass(Math.min(graceMs, 50));
     const container = this.#containers.all.get(workerId);
-    if (container) this.#containers.exit(container, SIGTERM_EXIT);
+    if (!container?.isRunning) return;
+    this.#onStop(container);
+    this.#containers.exit(container, SIGTERM_EXIT);
     await this.#answer();
   }
 
   async remove(workerId: string): Promise<void> {
     await this.#pass(50);
+    const container = this.#containers.all.get(workerId);
+    if (container?.isRunning) this.#onStop(container);
     this.#containers.remove(workerId);
     await this.#answer();
   }
@@ -129,6 +136,7 @@ export class SimulatedRuntime {
   }
 
   async #pass(typicalMs: number): Promise<void> {
+    this.#containers.noticed();
     if (this.#containers.isBroken) throw new Error("The container daemon does not answer.");
     const delayMs = this.#world.random.delay(typicalMs);
     await new Promise((resolve) => setTimeout(resolve, delayMs));

@@ -19,6 +19,8 @@ export type WorkerFaults = {
   readonly repeats: number;
   /** It loses a result that it should report. */
   readonly forgets: number;
+  /** It reads a reply slowly, and may give up. */
+  readonly stalls: number;
 };
 
 /**
@@ -29,10 +31,13 @@ export type WorkerObserver = {
   readonly began: (jobId: string, container: Container, mark: number) => void;
   /** Its handler has ended; its result is reported now, unless the worker has lost it. */
   readonly ended: (jobId: string, container: Container, isReported: boolean) => void;
+  /** Its agent ends it. */
+  readonly stopped: (container: Container) => void;
 };
 
 const RETRY_MS = 500;
 const PING_MS = 4_000;
+const STALL_MAX_MS = 3_000;
 /** Typical time after a chunk. */
 const CHUNK_MS = 20;
 
@@ -40,6 +45,8 @@ export type WorkerProgram = {
   readonly world: World;
   readonly containers: Containers;
   readonly faults: () => WorkerFaults;
+  /** Jobs that it has at once. */
+  readonly jobsPerWorker: number;
   readonly observer: WorkerObserver;
 };
 
@@ -59,13 +66,20 @@ class SimulatedWorker {
   }
 
   start(): void {
-    setTimeout(() => void this.#take(), this.#program.world.random.delay(500));
+    for (let count = 0; count < this.#program.jobsPerWorker; count += 1)
+      setTimeout(() => void this.#take(), this.#program.world.random.delay(500));
     this.#ping();
   }
 
   async #take(): Promise<void> {
+    const { world, faults } = this.#program;
     for (;;) {
-      const reply = await this.#call({ method: "GET", path: this.#path("RUNPOD_WEBHOOK_GET_JOB") });
+      const isStalled = world.random.chance(faults().stalls);
+      const reading = isStalled
+        ? { readMs: world.random.whole(100, STALL_MAX_MS), isReadWhole: world.random.chance(0.5) }
+        : {};
+      const path = this.#path("RUNPOD_WEBHOOK_GET_JOB");
+      const reply = await this.#call({ method: "GET", path, ...reading });
       if (reply?.status === 200) await this.#work(JSON.parse(reply.body) as { id: string; input: unknown });
       else if (reply?.status !== 204) await pause(RETRY_MS);
     }
@@ -77,6 +91,7 @@ class SimulatedWorker {
     const { random } = world;
     const { handlerMs, streaming, large, fails, dies, hangs, repeats, forgets } = faults();
     world.note(this.#container.machine, `begins ${jobId}`);
+    containers.noticed();
     const mark = random.whole(0, 1e9);
     observer.began(jobId, this.#container, mark);
     this.#jobs.add(jobId);
@@ -107,6 +122,7 @@ class SimulatedWorker {
 
   /** Until the agent has it; an agent that is away comes back. */
   async #report(path: string, body: string): Promise<void> {
+    this.#program.containers.noticed();
     for (let tries = 0; tries < 100; tries += 1) {
       const reply = await this.#call({ method: "POST", path, body });
       if (reply && reply.status < 500 && reply.status !== 429) return;

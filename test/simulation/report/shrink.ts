@@ -22,6 +22,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "isRetrying",
     "isBursting",
     "hasStranger",
+    "hasFlashBoot",
   ] as const)
     if (plan[habit]) yield { ...plan, [habit]: false };
 }

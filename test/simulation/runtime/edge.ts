@@ -105,11 +105,16 @@ export class SimulatedEdge {
     return this.#network.ask({
       what: `${request.method} ${new URL(request.url).pathname}`,
       send: (answer) => {
+        if (this.#isStray(request)) return answer.succeed(new Response("There is nothing.", { status: 404 }));
         if (this.#isRepeated(request)) this.#repeat(request.clone());
         this.#requests.add(answer);
         this.#world.on(this.script, () => void this.#serve(request, answer));
       },
     });
+  }
+
+  #isStray({ url }: Request): boolean {
+    return url.endsWith("/exchange") && this.#world.random.chance(this.#network.faults.stray);
   }
 
   /** Nothing between repeats the request for a WebSocket: nobody would be at the other end of the second one. */

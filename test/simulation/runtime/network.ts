@@ -18,6 +18,8 @@ export type NetworkFaults = {
   readonly repeated: number;
   /** The body of an answer over HTTP ends early. */
   readonly torn: number;
+  /** Something else than the edge answers a call of an agent, as while the edge is deployed. */
+  readonly stray: number;
   /** A call of D1 or R2 fails, before or after it has taken effect. */
   readonly d1Fails: number;
   readonly r2Fails: number;
@@ -30,6 +32,7 @@ export const NO_FAULTS: NetworkFaults = {
   slow: 0,
   repeated: 0,
   torn: 0,
+  stray: 0,
   d1Fails: 0,
   r2Fails: 0,
 };

@@ -195,12 +195,25 @@ export class ObjectStorage {
     }
   }
 
+  /** What a query finds, for those who check invariants. */
+  select(query: string): Record<string, unknown>[] {
+    try {
+      return this.#prepare(query).all() as Record<string, unknown>[];
+    } catch {
+      return []; // the object has not made its tables yet
+    }
+  }
+
   /** What has become of the states of jobs since the last call; changes that were lost again are not among them. */
   takeChanges(): JobChange[] {
     if (!this.#isWatched || !this.takeIsChanged()) return [];
     const changes = this.rowsOf(CHANGES) as JobChange[];
     if (changes.length > 0) this.#database.exec(`DELETE FROM ${CHANGES}`);
     return changes;
+  }
+
+  get isChanged(): boolean {
+    return this.#isChanged;
   }
 
   /** Whether anything was written since the last call. */

@@ -79,6 +79,12 @@ export class World {
   #order = 0;
   #eventCount = 0;
   #heap: HistoryEvent[] = [];
+  #counted: {
+    readonly dueAt: number;
+    readonly machine: Machine;
+    readonly life: number;
+    readonly act: () => void;
+  }[] = [];
 
   constructor(seed: number) {
     this.seed = seed;
@@ -128,6 +134,19 @@ export class World {
     return event;
   }
 
+  /** The same once so many more events have happened. */
+  afterEvents(machine: Machine, count: number, act: () => void): void {
+    this.#counted.push({ dueAt: this.#eventCount + count, machine, life: machine.life, act });
+  }
+
+  #startCounted(): void {
+    const due = this.#counted.filter(({ dueAt }) => dueAt <= this.#eventCount);
+    if (due.length === 0) return;
+    this.#counted = this.#counted.filter((one) => !due.includes(one));
+    for (const { machine, life, act } of due)
+      if (machine.life === life) this.schedule(machine, 0, "goes on", act);
+  }
+
   /** Runs code on the machine now. */
   on<Result>(machine: Machine, act: () => Result): Result {
     return machines.run(machine, act);
@@ -157,6 +176,7 @@ export class World {
         throw new Error(`More than ${EVENTS_MAX} events: last ${event.what}.`);
       machines.run(event.machine, event.act);
       await settled();
+      if (this.#counted.length > 0) this.#startCounted();
       afterEach();
     }
   }

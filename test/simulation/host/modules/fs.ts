@@ -19,6 +19,10 @@ export const realpath = async (path: string): Promise<string> => path;
 export const readlink = missing;
 export const stat = missing;
 
+export const readFileSync = (): never => {
+  throw Object.assign(new Error("ENOENT: there is no such file"), { code: "ENOENT" });
+};
+export const readdirSync = (): string[] => [];
 export const openSync = (): number => 0;
 export const closeSync = (): void => {};
 export const chmodSync = (): void => {};

@@ -8,7 +8,14 @@ export { Agent, request, validateHeaderName, validateHeaderValue, STATUS_CODES }
 
 type Handler = (request: SimulatedRequest, response: SimulatedReply) => void;
 
-export type LocalCall = { readonly method: string; readonly path: string; readonly body?: string };
+export type LocalCall = {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string;
+  /** The caller reads its reply so slowly, ms; and may go away meanwhile. */
+  readonly readMs?: number;
+  readonly isReadWhole?: boolean;
+};
 export type LocalReply = { readonly status: number; readonly body: string };
 
 /** Servers by port, of all hosts of this process. */
@@ -104,7 +111,10 @@ class SimulatedServer extends EventEmitter {
     for (const reply of this.#replies) reply.break();
   }
 
-  receive({ method, path, body }: LocalCall, onReply: (reply: LocalReply | null) => void): () => void {
+  receive(
+    { method, path, body, ...reading }: LocalCall,
+    onReply: (reply: LocalReply | null) => void,
+  ): () => void {
     const { world } = place() as NonNullable<ReturnType<typeof place>>;
     const machine = this.#machine as Machine;
     return world.on(machine, () => {
@@ -112,7 +122,7 @@ class SimulatedServer extends EventEmitter {
       const reply = new SimulatedReply((outcome) => {
         this.#replies.delete(reply);
         onReply(outcome);
-      });
+      }, reading);
       this.#replies.add(reply);
       this.#handler(request, reply);
       return () => {
@@ -140,17 +150,22 @@ class SimulatedRequest extends Readable {
   }
 }
 
+type Reading = Pick<LocalCall, "readMs" | "isReadWhole">;
+
 /** What code writes of a ServerResponse. */
 class SimulatedReply extends EventEmitter {
   readonly socket = { destroyed: false };
   headersSent = false;
   destroyed = false;
   #status = 200;
+  #isWriting = false;
   readonly #onOver: (reply: LocalReply | null) => void;
+  readonly #reading: Reading;
 
-  constructor(onOver: (reply: LocalReply | null) => void) {
+  constructor(onOver: (reply: LocalReply | null) => void, reading: Reading) {
     super();
     this.#onOver = onOver;
+    this.#reading = reading;
   }
 
   writeHead(status: number): this {
@@ -160,8 +175,18 @@ class SimulatedReply extends EventEmitter {
   }
 
   end(body: string | (() => void) = "", onEnd?: () => void): this {
-    if (this.destroyed) return this;
+    if (this.destroyed || this.#isWriting) return this;
     this.headersSent = true;
+    const { readMs = 0, isReadWhole = true } = this.#reading;
+    if (readMs > 0 && body !== "") {
+      this.#isWriting = true;
+      setTimeout(() => (isReadWhole ? this.#finish(body, onEnd) : this.hangUp()), readMs);
+    } else this.#finish(body, onEnd);
+    return this;
+  }
+
+  #finish(body: string | (() => void), onEnd?: () => void): void {
+    if (this.destroyed) return;
     const callback = typeof body === "function" ? body : onEnd;
     this.destroyed = true;
     this.#onOver({ status: this.#status, body: typeof body === "function" ? "" : body });
@@ -170,7 +195,6 @@ class SimulatedReply extends EventEmitter {
       this.emit("close");
       callback?.();
     });
-    return this;
   }
 
   destroy(): this {

@@ -1,5 +1,5 @@
 /** `node:sqlite` of a simulated host: files by their path, which outlive the programs that have them open. */
-import { DatabaseSync as RealDatabase } from "real:sqlite";
+import { DatabaseSync as RealDatabase, type StatementSync } from "real:sqlite";
 
 const files = new Map<string, RealDatabase>();
 
@@ -26,9 +26,23 @@ export function setDiskFull(folder: string, isFull: boolean): void {
 export function rowsIn(folder: string, table: string): Record<string, unknown>[] {
   return [...files].flatMap(([path, file]) => {
     if (!path.startsWith(folder)) return [];
-    const known = file.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table);
-    return known ? (file.prepare(`SELECT * FROM "${table}"`).all() as Record<string, unknown>[]) : [];
+    return (statementOf(file, table)?.all() ?? []) as Record<string, unknown>[];
   });
+}
+
+const statements = new WeakMap<RealDatabase, Map<string, StatementSync>>();
+
+/** Undefined when the file does not have the table yet. */
+function statementOf(file: RealDatabase, table: string): StatementSync | undefined {
+  const ofFile = statements.get(file) ?? new Map<string, StatementSync>();
+  statements.set(file, ofFile);
+  const known = ofFile.get(table);
+  if (known) return known;
+  if (!file.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(table))
+    return undefined;
+  const statement = file.prepare(`SELECT * FROM "${table}"`);
+  ofFile.set(table, statement);
+  return statement;
 }
 
 export class DatabaseSync {

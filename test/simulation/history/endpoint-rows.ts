@@ -1,0 +1,67 @@
+/** What the rows of an endpoint's object say of its jobs, whether a claim was written into the job's row or not. */
+import type { ObjectStorage } from "../runtime/storage.ts";
+import { isLowPriority } from "./job-rows.ts";
+
+export type WaitingJob = { readonly seq: number; readonly isLow: boolean; readonly expiresAt: number };
+export type RunningJob = {
+  readonly seq: number;
+  readonly workerId: string;
+  readonly hostId: string;
+  readonly startedAt: number;
+};
+export type OpenJobs = { readonly waiting: readonly WaitingJob[]; readonly running: readonly RunningJob[] };
+
+type Claim = readonly [seq: number, workerId: string, startedAt: number];
+type Row = {
+  readonly seq: number;
+  readonly state: string;
+  readonly attempt: number;
+  readonly expires_at: number;
+  readonly worker_id: string;
+  readonly host_id: string;
+  readonly started_at: number;
+};
+
+const OPEN = `
+  SELECT seq, state, attempt, expires_at, worker_id, host_id, started_at FROM job WHERE state IN ('queued', 'running')`;
+const CLAIMS = "claims:";
+const FACTS = `SELECT name, json FROM fact WHERE name >= '${CLAIMS}' AND name < 'claims;'`;
+
+/** The jobs that have not ended. */
+export function openJobs(storage: ObjectStorage): OpenJobs {
+  const rows = storage.select(OPEN) as Row[];
+  if (rows.length === 0) return { waiting: [], running: [] };
+  const claims = rows.some(isNeverClaimed) ? unwrittenClaims(storage) : new Map<number, RunningJob>();
+  const waiting: WaitingJob[] = [];
+  const running: RunningJob[] = [];
+  for (const row of rows) {
+    const { seq, expires_at: expiresAt } = row;
+    const claim = row.state === "running" ? runningOf(row) : isNeverClaimed(row) && claims.get(seq);
+    if (claim) running.push(claim);
+    else waiting.push({ seq, isLow: isLowPriority(seq), expiresAt });
+  }
+  return { waiting, running };
+}
+
+function isNeverClaimed({ state, attempt }: Row): boolean {
+  return state === "queued" && attempt === 0;
+}
+
+function runningOf({ seq, worker_id: workerId, host_id: hostId, started_at: startedAt }: Row): RunningJob {
+  return { seq, workerId, hostId, startedAt };
+}
+
+function unwrittenClaims(storage: ObjectStorage): ReadonlyMap<number, RunningJob> {
+  const claims = new Map<number, RunningJob>();
+  for (const { name, json } of storage.select(FACTS) as { name: string; json: string }[]) {
+    const hostId = name.slice(CLAIMS.length);
+    for (const [seq, workerId, startedAt] of JSON.parse(json) as Claim[])
+      claims.set(seq, { seq, workerId, hostId, startedAt });
+  }
+  return claims;
+}
+
+/** The object of an endpoint is named after it and its shard. */
+export function endpointOf(name: string): string {
+  return name.replace(/^endpoint (.*)#\d+$/, "$1");
+}

@@ -1,0 +1,196 @@
+/**
+ * What has to happen soon while nothing hinders it. `Liveness` asks whether anything goes on at all; this asks of each
+ * job, worker and free place whether it had to wait for nothing.
+ */
+import type { SimulatedHost } from "../host/host.ts";
+import type { SimulatedEdge } from "../runtime/edge.ts";
+import type { ObjectStorage } from "../runtime/storage.ts";
+import type { World } from "../world/world.ts";
+import { endpointOf, openJobs, type OpenJobs, type RunningJob } from "./endpoint-rows.ts";
+import type { Executions } from "./executions.ts";
+import type { WorkerRow } from "./fleet-rows.ts";
+import type { Fault, HistoryPlan } from "./plan.ts";
+
+export type PromptnessParts = {
+  readonly world: World;
+  readonly edge: SimulatedEdge;
+  readonly hosts: readonly SimulatedHost[];
+  readonly plan: HistoryPlan;
+  readonly executions: Executions;
+  readonly endpointIds: readonly string[];
+  /** As Fleet has them. */
+  readonly workers: () => readonly WorkerRow[];
+  readonly violate: (what: string) => void;
+};
+
+/** These delay no job by more than SLOW_MS, and take no host, worker or object away from those who use it. */
+const CALM: ReadonlySet<Fault> = new Set<Fault>([
+  "hookFails",
+  "objectEvicted",
+  "requestsRepeated",
+  "slowNetwork",
+  "workerFails",
+  "workerForgets",
+  "workerRepeats",
+]);
+/** With others than these, calls to a host that is up may get lost or not be carried out. */
+const REACH_HOSTS: ReadonlySet<Fault> = new Set<Fault>([
+  ...CALM,
+  "agentKilled",
+  "clockSkew",
+  "objectCrashes",
+  "powerLost",
+  "redeployment",
+  "scriptCrashes",
+  "workerDies",
+  "workerHangs",
+]);
+
+const LOOK_MS = 250;
+const SLOW_MS = 5_000;
+/** A job that waits and a worker that is idle meet within this time. */
+const BEGIN_MS = 1_500;
+/** A place for a worker that is needed is used within this time. */
+const GROW_MS = 5_000;
+/** A handler is stopped within this time after its job was cancelled. */
+const STOP_MS = 8_000;
+/** An attempt that its worker has not begun is given out again within this time. */
+const RETURN_MS = 12_000;
+
+export class Promptness {
+  readonly #parts: PromptnessParts;
+  readonly #isCalm: boolean;
+  readonly #reachesHosts: boolean;
+  readonly #slackMs: number;
+  /** Since when something has waited for what is there, by its name; what is not in the newest look is forgotten. */
+  #since = new Map<string, number>();
+  #lookAt = 0;
+
+  constructor(parts: PromptnessParts) {
+    const { faults, isPurging } = parts.plan;
+    this.#parts = parts;
+    const kinds = [...faults.keys()];
+    // Rows of purged jobs say so only later.
+    this.#isCalm = !isPurging && kinds.every((fault) => CALM.has(fault));
+    this.#reachesHosts = !isPurging && kinds.every((fault) => REACH_HOSTS.has(fault));
+    this.#slackMs = faults.has("slowNetwork") ? SLOW_MS : 0;
+  }
+
+  checkStep(): void {
+    const { elapsedMs } = this.#parts.world;
+    if (!this.#reachesHosts || elapsedMs < this.#lookAt) return;
+    this.#lookAt = elapsedMs + LOOK_MS;
+    const seen = new Map<string, number>();
+    const lasts = (what: string, limitMs: number): boolean => {
+      const since = this.#since.get(what) ?? elapsedMs;
+      seen.set(what, since);
+      return elapsedMs - since > limitMs + this.#slackMs;
+    };
+    const workers = this.#parts.workers();
+    for (const { name, storage } of this.#parts.edge.endpoints.objects.values())
+      this.#checkEndpoint(endpointOf(name), storage, workers, lasts);
+    this.#since = seen;
+  }
+
+  #checkEndpoint(
+    endpointId: string,
+    storage: ObjectStorage,
+    workers: readonly WorkerRow[],
+    lasts: Lasts,
+  ): void {
+    const jobs = openJobs(storage);
+    this.#checkArrivals(endpointId, jobs.running, lasts);
+    if (!this.#isCalm) return;
+    const own = workers.filter((worker) => worker.endpoint_id === endpointId);
+    this.#checkStops(endpointId, jobs.running, own, lasts);
+    // A rollout holds workers back.
+    if (this.#parts.plan.isManaged) return;
+    this.#checkBegins(endpointId, jobs, own, lasts);
+    this.#checkGrowth(endpointId, jobs, workers, lasts);
+  }
+
+  /** An attempt that got lost on its way to its worker is given out again when its host is heard. */
+  #checkArrivals(endpointId: string, running: readonly RunningJob[], lasts: Lasts): void {
+    const { executions, hosts, plan, violate } = this.#parts;
+    const skewMs = 2 * (plan.faults.get("clockSkew") ?? 0);
+    for (const { seq, workerId, hostId, startedAt } of running) {
+      const host = hosts.find((one) => one.hostId === hostId);
+      if (!host?.isUp || executions.hasBegun(endpointId, seq, startedAt - skewMs)) continue;
+      if (lasts(`arrival ${endpointId} ${seq} ${startedAt} ${host.machine.life}`, RETURN_MS))
+        violate(`job ${seq} was given to worker ${workerId}, which never got it`);
+    }
+  }
+
+  /** No handler goes on for long whose job has ended. */
+  #checkStops(
+    endpointId: string,
+    running: readonly RunningJob[],
+    own: readonly WorkerRow[],
+    lasts: Lasts,
+  ): void {
+    const { executions, violate } = this.#parts;
+    const busy = new Set(running.map(({ workerId }) => workerId));
+    for (const { worker_id: workerId } of own) {
+      if (busy.has(workerId) || !executions.isExecuting(workerId)) continue;
+      if (lasts(`stop ${endpointId} ${workerId}`, STOP_MS))
+        violate(`${workerId} still runs a job that has ended`);
+    }
+  }
+
+  /** A job that waits goes to a worker that is idle. */
+  #checkBegins(endpointId: string, jobs: OpenJobs, own: readonly WorkerRow[], lasts: Lasts): void {
+    const { violate, world } = this.#parts;
+    const busy = new Set(jobs.running.map(({ workerId }) => workerId));
+    const idle = own.filter((worker) => !busy.has(worker.worker_id) && this.#isIdle(worker));
+    const idleLong = idle.filter((worker) => lasts(`idle ${worker.worker_id}`, BEGIN_MS));
+    const waitingLong = jobs.waiting.filter(
+      ({ seq, expiresAt }) => expiresAt > world.now && lasts(`waiting ${endpointId} ${seq}`, BEGIN_MS),
+    );
+    const [worker] = idleLong;
+    const [job] = waitingLong;
+    if (worker && job) violate(`job ${job.seq} waits, and worker ${worker.worker_id} is idle`);
+  }
+
+  #isIdle({ worker_id: workerId, host_id: hostId, state, retired_in: retiredIn }: WorkerRow): boolean {
+    if (state !== "ready" || retiredIn !== null) return false;
+    const host = this.#parts.hosts.find((one) => one.hostId === hostId);
+    const container = host?.containers.all.get(workerId);
+    return container?.isRunning === true && !container.isFrozen && !this.#parts.executions.isBusy(container);
+  }
+
+  /** A worker is added where jobs wait for one and there is a place. */
+  #checkGrowth(endpointId: string, jobs: OpenJobs, workers: readonly WorkerRow[], lasts: Lasts): void {
+    const { plan, violate } = this.#parts;
+    const { scalerType, scalerValue, workersMax } = plan;
+    const waiting = jobs.waiting.filter(({ isLow }) => !isLow).length;
+    const staying = workers.filter(
+      ({ endpoint_id: of, state, retired_in: retiredIn }) =>
+        of === endpointId && retiredIn === null && state !== "standby",
+    ).length;
+    const count = waiting + jobs.running.length;
+    const asked = scalerType === "REQUEST_COUNT" ? count : Math.ceil(count / plan.jobsPerWorker);
+    const most = Math.min(
+      workersMax,
+      scalerType === "REQUEST_COUNT" ? Math.ceil(asked / scalerValue) : asked,
+    );
+    if (waiting === 0 || staying >= most || !this.#hasPlace(endpointId, workers)) return;
+    const delayMs = scalerType === "REQUEST_COUNT" || staying === 0 ? 0 : 2_000 * scalerValue;
+    if (lasts(`growth ${endpointId} ${staying}`, GROW_MS + delayMs))
+      violate(
+        `${waiting} jobs of ${endpointId} wait, and it has ${staying} workers of ${most} though there is a place`,
+      );
+  }
+
+  #hasPlace(endpointId: string, workers: readonly WorkerRow[]): boolean {
+    const { hosts, plan } = this.#parts;
+    const gpus = plan.endpointGpus[this.#parts.endpointIds.indexOf(endpointId)] ?? 1;
+    return hosts.some(({ hostId, gpuCount }) => {
+      const taken = workers
+        .filter(({ host_id: of, state }) => of === hostId && state !== "standby")
+        .reduce((sum, { gpu_indexes: indexes }) => sum + (JSON.parse(indexes) as number[]).length, 0);
+      return gpuCount - taken >= gpus;
+    });
+  }
+}
+
+type Lasts = (what: string, limitMs: number) => boolean;
