@@ -41,7 +41,7 @@ const UNKNOWN_MAX_MS = 15_000;
 const HEARD_MS = 5_000;
 /** With these an agent may not know the containers of the one before, or not reach them. */
 const FORGET_WORKERS: readonly Fault[] = ["daemonBroken", "diskFull", "portTaken"];
-const WISHES = "SELECT json FROM fact WHERE name = 'desired_workers'";
+const DESIRED = "SELECT json FROM fact WHERE name = 'desired_workers'";
 /** Rows are compared no more often: most events change none. */
 const LOOK_MS = 250;
 
@@ -123,9 +123,9 @@ export class FleetRows {
 
   #isNamed({ worker_id: workerId, endpoint_id: endpointId, revivals }: WorkerRow): boolean {
     const { storage } = this.#parts.edge.endpoints.object(`${endpointId}#0`);
-    const [wish] = storage.select(WISHES);
-    if (!wish) return true; // the endpoint was deleted
-    const { leaving } = JSON.parse(String(wish["json"])) as { readonly leaving: readonly string[] };
+    const [desired] = storage.select(DESIRED);
+    if (!desired) return true; // the endpoint was deleted
+    const { leaving } = JSON.parse(String(desired["json"])) as { readonly leaving: readonly string[] };
     return leaving.includes(revivals === 0 ? workerId : `${workerId}/${revivals}`);
   }
 

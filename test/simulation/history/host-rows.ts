@@ -44,7 +44,7 @@ const STALLED_MAX_MS = 30_000;
 /** A handler whose job has ended is stopped, and killed after a grace of 5 s, within this. */
 const UNWANTED_MAX_MS = 20_000;
 /** An agent hears of the end of a job within this. */
-const TOLD_MS = 500;
+const NOTIFIED_MS = 500;
 /** A job is at the host that has claimed it, or is given back, within this; and sooner where no call fails. */
 const UNDELIVERED_MAX_MS = 15_000;
 const UNDELIVERED_QUICK_MS = 1_000;
@@ -92,7 +92,7 @@ export class HostRows {
     const endedAt = this.#endedAt.get(keyOf(objectOf(endpointId), seqOf(jobId)));
     if (!host || endedAt === undefined || !this.#isQuick) return;
     const agoMs = world.elapsedMs - endedAt;
-    if (agoMs > TOLD_MS && calm.ofCalls(host) > agoMs)
+    if (agoMs > NOTIFIED_MS && calm.ofCalls(host) > agoMs)
       violate(`${workerId} begins ${jobId}, which has ended`);
   }
 

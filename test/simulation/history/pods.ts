@@ -30,7 +30,7 @@ const CUT_CHANGES: readonly Fault[] = [
 type Desired = "RUNNING" | "EXITED";
 type KnownPod = {
   readonly podId: string;
-  readonly isSpot: boolean;
+  readonly isInterruptible: boolean;
   /** Null while calls that change it are under way, or their order is unknown. */
   desired: Desired | null;
   isChanging: boolean;
@@ -94,9 +94,9 @@ export class PodUser {
     const isSure = !DELAY_STARTS.some((fault) => plan.faults.has(fault));
     for (const pod of await this.#all()) {
       const { id, desiredStatus } = pod;
-      const { desired = null, isSpot = true, isChanging = false } = this.#pods.get(id) ?? {};
+      const { desired = null, isInterruptible = true, isChanging = false } = this.#pods.get(id) ?? {};
       if (isChanging) continue;
-      const isEvicted = isSpot && desiredStatus === "EXITED";
+      const isEvicted = isInterruptible && desiredStatus === "EXITED";
       const isTold = desired !== null && !plan.faults.has("requestsRepeated");
       if (isTold && desired !== desiredStatus && !isEvicted)
         violate(`the pod ${id} is ${desiredStatus}, and was told to be ${desired}`);
@@ -123,15 +123,16 @@ export class PodUser {
 
   async #create(): Promise<void> {
     const { world, client } = this.#parts;
-    const isSpot = world.random.chance(0.5);
+    const isInterruptible = world.random.chance(0.5);
     const input = `name: "p", imageName: "i", gpuTypeId: "NVIDIA GeForce RTX 4090", gpuCount: ${this.#gpuCount()},
       volumeInGb: 0, containerDiskInGb: 5, cloudType: ALL, startSsh: false`;
-    const mutation = isSpot
+    const mutation = isInterruptible
       ? `podRentInterruptable(input: { bidPerGpu: 5, ${input} })`
       : `podFindAndDeployOnDemand(input: { ${input} })`;
     const answer = await client.call("POST", "/graphql", { query: `mutation { made: ${mutation} { id } }` });
     const { made } = (answer?.body["data"] ?? {}) as { readonly made?: { readonly id: string } | null };
-    if (made) this.#pods.set(made.id, { podId: made.id, isSpot, desired: "RUNNING", isChanging: false });
+    if (made)
+      this.#pods.set(made.id, { podId: made.id, isInterruptible, desired: "RUNNING", isChanging: false });
   }
 
   async #change(pod: KnownPod, mutation: string, desired: Desired | null, fields = ""): Promise<void> {

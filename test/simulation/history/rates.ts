@@ -4,7 +4,7 @@ import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
-export type RateTriesParts = {
+export type RateCallsParts = {
   readonly world: World;
   readonly client: SimulatedClient;
   readonly plan: HistoryPlan;
@@ -22,12 +22,12 @@ const LATE_MS = 3_000;
 /** Times that are counted together, a window of which is one longer than RATE_WINDOW_MS. */
 const GRAIN_MS = RATE_WINDOW_MS / 1_000;
 
-export class RateTries {
-  readonly #parts: RateTriesParts;
+export class RateCalls {
+  readonly #parts: RateCallsParts;
   /** Two clients at once would count each other's calls. */
   static readonly #probed = new WeakSet<World>();
 
-  constructor(parts: RateTriesParts) {
+  constructor(parts: RateCallsParts) {
     this.#parts = parts;
   }
 
@@ -54,8 +54,8 @@ export class RateTries {
   /** A few calls of a kind that nobody else makes, and one two windows later: what has left the window does not count. */
   async probe(endpointId: string): Promise<void> {
     const { world, plan, violate } = this.#parts;
-    if (RateTries.#probed.has(world) || plan.faults.has("requestsRepeated")) return;
-    RateTries.#probed.add(world);
+    if (RateCalls.#probed.has(world) || plan.faults.has("requestsRepeated")) return;
+    RateCalls.#probed.add(world);
     const begunAt = world.elapsedMs;
     for (let count = 1; count <= FEW; count += 1) {
       const used = await this.#used(endpointId);
@@ -66,7 +66,7 @@ export class RateTries {
     const used = await this.#used(endpointId);
     if (used > 1) violate(`${used} calls are counted, though one was made in the last ${RATE_WINDOW_MS} ms`);
     await pause(RATE_WINDOW_MS + 2 * GRAIN_MS + LATE_MS); // the next one finds none of these calls
-    RateTries.#probed.delete(world);
+    RateCalls.#probed.delete(world);
   }
 
   /** How many calls were counted with this one, as its answer says; 0 without an answer. */

@@ -6,7 +6,7 @@ import type { JobCall } from "./linearizability.ts";
 import { Operator } from "./operator.ts";
 import { PodUser } from "./pods.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
-import { RateTries } from "./rates.ts";
+import { RateCalls } from "./rates.ts";
 
 export type WorkloadParts = {
   readonly world: World;
@@ -48,7 +48,7 @@ export class Workload {
   readonly batches: Batches;
   readonly pods: PodUser;
   readonly #operator: Operator;
-  readonly #rates: RateTries;
+  readonly #rates: RateCalls;
 
   constructor(parts: WorkloadParts) {
     const { world, client, endpointIds, plan, violate } = parts;
@@ -56,7 +56,7 @@ export class Workload {
     this.batches = new Batches(client, parts.hasPurged, violate);
     this.pods = new PodUser({ world, client, plan, violate });
     this.#operator = new Operator(world, client, endpointIds, plan);
-    this.#rates = new RateTries({ world, client, plan, violate });
+    this.#rates = new RateCalls({ world, client, plan, violate });
   }
 
   get plan(): HistoryPlan {
