@@ -13,7 +13,8 @@ import {
   removePodRows,
   terminateUnknownPods,
 } from "../../src/management/pods/pod-maintenance.ts";
-import { createPod } from "../../src/management/pods/pods.ts";
+import { changePod, createPod } from "../../src/management/pods/pods.ts";
+import type { PodChangeCall } from "../../src/fleet/messages.ts";
 import { fleetObject } from "../../src/management/objects.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { auditedOperations, restClient, type RestClient } from "./rest-client.ts";
@@ -209,6 +210,14 @@ describe("what a container is made of", () => {
   });
 });
 
+/** Of the account, with another Fleet object. */
+function contextWith(fleet: object) {
+  const { accountId } = send;
+  const principal = { kind: "principal", accountId, apiKeyId: "k", name: "k" } as never;
+  const bindings = { ...env, FLEET: { getByName: () => fleet } } as unknown as Env;
+  return openContext(bindings, { principal, now: Date.now(), operation: "test", origin: "http://edge" });
+}
+
 describe("nothing is half made", () => {
   test("without capacity there is no pod, and clients read the text that they know", async ({ expect }) => {
     const { status, body } = await send("POST", "/pods", GPU_POD);
@@ -232,14 +241,7 @@ describe("nothing is half made", () => {
       changePod: () => Promise.reject(new Error("and again")),
     };
     const { accountId } = send;
-    const principal = { kind: "principal", accountId, apiKeyId: "k", name: "k" } as never;
-    const bindings = { ...env, FLEET: { getByName: () => broken } } as unknown as Env;
-    const context = openContext(bindings, {
-      principal,
-      now: Date.now(),
-      operation: "test",
-      origin: "http://edge",
-    });
+    const context = contextWith(broken);
     const creation = { imageName: "a:1", gpuTypeIds: [POD_CARD] };
     await expect(createPod(context, creation)).rejects.toMatchObject({ code: "unavailable" });
     expect((await send("GET", "/pods")).body).toEqual([]);
@@ -247,6 +249,26 @@ describe("nothing is half made", () => {
 
     await terminateUnknownPods({ env, db });
     expect(await fleetObject(env).podsOf(accountId)).toEqual([]);
+  });
+
+  test("a change that was made though nobody heard of it does not hide the next one", async ({ expect }) => {
+    using _silent = vi.spyOn(console, "error").mockImplementation(() => {});
+    const host = await PodAgent.join(client);
+    const { id } = await created();
+    const broken = {
+      podsOf: (accountId: string, ids: readonly string[]) => fleetObject(env).podsOf(accountId, ids),
+      changePod: async (call: PodChangeCall) => {
+        await fleetObject(env).changePod(call);
+        throw new Error("the connection broke");
+      },
+    };
+    const change = changePod(contextWith(broken), id, { imageName: "acme/app:2" });
+    await expect(change).rejects.toMatchObject({ code: "unavailable" });
+    await host.follow();
+    expect(host.assignmentOf(id)).toMatchObject({ revision: 2, imageName: "acme/app:1" });
+    await send("PATCH", `/pods/${id}`, { imageName: "acme/app:3" });
+    await host.follow();
+    expect(host.assignmentOf(id)).toMatchObject({ revision: 3, imageName: "acme/app:3" });
   });
 
   test("a row whose pod is gone is shown to nobody and removed", async ({ expect }) => {

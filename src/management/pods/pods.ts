@@ -196,7 +196,10 @@ type Plan = {
   readonly isNewVersion: boolean;
 };
 
-/** Writes a change to D1 and has the Fleet object follow; where that refuses, D1 is as it was. */
+/**
+ * Writes a change to D1 and has the Fleet object follow; where that refuses, D1 is as it was. Where nobody knows whether
+ * it has followed, the version stays used, or it would take the next change for the one it has.
+ */
 async function write(context: RequestContext, podId: string, plan: (pod: Pod) => Plan): Promise<Pod> {
   const { read, record, change } = await retryOnConflict(async () => {
     const { record: read, view } = await requirePod(context, podId);
@@ -211,7 +214,8 @@ async function write(context: RequestContext, podId: string, plan: (pod: Pod) =>
     if (record.env !== read.env) await warnOfMissingSecrets(context, record.env);
     return { record, view };
   } catch (error) {
-    await restorePod(context.db, record, read);
+    const mayHaveFollowed = !(error instanceof ServiceError) || error.code === "unavailable";
+    await restorePod(context.db, record, mayHaveFollowed ? { ...read, version: record.version } : read);
     throw error;
   }
 }
