@@ -24,12 +24,16 @@ const PROGRAM = ["sh", "-c", "busybox --install -s /bin; exec sleep 100000"];
 
 export type PodScene = { readonly rig: FleetRig; readonly host: RigHost; readonly file: string };
 
-/** A fleet of one host; `isLiveRestore`: its containers outlive their daemon. */
-export async function openPodScene(rig: FleetRig, isLiveRestore: boolean): Promise<PodScene> {
+/** A fleet of one host; `isLiveRestore`: its containers outlive their daemon. The file to copy has `fileBytes`. */
+export async function openPodScene(
+  rig: FleetRig,
+  isLiveRestore: boolean,
+  fileBytes = FILE_BYTES,
+): Promise<PodScene> {
   await ensureTestImage();
   const settings = { name: "box", dockerDiskGb: DISK_GB, images: [TEST_IMAGE], isLiveRestore };
   const file = join(rig.directory, "model.bin");
-  await writeFile(file, randomBytes(FILE_BYTES));
+  await writeFile(file, randomBytes(fileBytes));
   return { rig, file, host: await rig.addHost(settings) };
 }
 

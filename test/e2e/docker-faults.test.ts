@@ -72,6 +72,9 @@ async function rulesOf({ host }: DockerScene): Promise<readonly string[]> {
   return lines.filter((line) => line.includes("EDGERUN-")).toSorted();
 }
 
+/** Less than the benchmark copies; the daemon is killed as soon as the first bytes are there. */
+const COPIED_BYTES = 60_000_000;
+
 describe.runIf((await isDockerAvailable()) && (await canBreakHosts()))("a pod", () => {
   test.for([
     { what: "lives on with live restore", isLiveRestore: true, container: "container lived on" },
@@ -80,7 +83,7 @@ describe.runIf((await isDockerAvailable()) && (await canBreakHosts()))("a pod", 
     "$what when dockerd is killed, and a copy into it goes on",
     async ({ isLiveRestore, container }, { expect }) => {
       await using rig = await FleetRig.open(layOutBundle);
-      const scene = await openPodScene(rig, isLiveRestore);
+      const scene = await openPodScene(rig, isLiveRestore, COPIED_BYTES);
       const record = await podFailures["dockerd killed under a copy into a pod"](scene);
       expect(record.seen).toEqual(["copy ended with 0", container]);
       await untilNoPodIsLeft(scene);

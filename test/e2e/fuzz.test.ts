@@ -101,7 +101,7 @@ function isExpected(request: FuzzRequest, { status, text }: Answer): boolean {
 
 /** People are shown pages; from /graphql they are sent to one. */
 function isPage({ method, path }: FuzzRequest): boolean {
-  return ["GET", "HEAD"].includes(method) && /^\/(docs|graphql)\b/.test(path);
+  return ["GET", "HEAD"].includes(method) && /^\/(docs|graphql)\b|^\/(\?|$)/.test(path);
 }
 
 type Token = { readonly token: string };
