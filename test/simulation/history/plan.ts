@@ -132,7 +132,7 @@ const SCALERS: readonly Pick<HistoryPlan, "scalerType" | "scalerValue">[] = [
   { scalerType: "REQUEST_COUNT", scalerValue: 1 },
 ];
 
-const CONGESTED = 0.1;
+const CONGESTED = 0.07;
 const MIXED = 0.05;
 
 export function planHistory(random: Random): HistoryPlan {
@@ -156,14 +156,14 @@ export function planHistory(random: Random): HistoryPlan {
     ...random.pick(SCALERS),
     hooked: random.pick([0, 0.4, 1]),
     streaming: random.pick([0, 0.3, 0.8]),
-    large: random.pick([0, 0.05, 0.5]),
+    large: random.pick([0, 0, 0.05, 0.25]),
     isPurging: random.chance(0.15),
     hasBatches: random.chance(0.3),
     isManaged: random.chance(0.3),
     hasPolicies: random.chance(0.3),
     lowPriority: 0,
     isRetrying: random.chance(0.3),
-    isBursting: random.chance(0.08),
+    isBursting: random.chance(0.06),
     hasPods: random.chance(0.25),
     hasStranger: random.chance(0.2),
     hasFlashBoot: random.chance(0.3),

@@ -9,6 +9,8 @@ export type Container = {
   readonly connections: Set<{ end: () => void }>;
   isRunning: boolean;
   isFrozen: boolean;
+  /** What its program does as soon as it is not frozen any more. */
+  readonly whenThawed: (() => void)[];
   exitCode: number | null;
 };
 
@@ -45,6 +47,7 @@ export class Containers {
       connections,
       isRunning: true,
       isFrozen: false,
+      whenThawed: [],
       exitCode: null,
     };
     this.all.set(spec.workerId, container);
@@ -65,6 +68,12 @@ export class Containers {
     for (const { machine, life, onExit } of this.#watchers) {
       if (machine.life === life) this.#world.schedule(machine, 1, "container exits", () => onExit(container));
     }
+  }
+
+  thaw(container: Container): void {
+    container.isFrozen = false;
+    for (const act of container.whenThawed.splice(0))
+      this.#world.schedule(container.machine, 0, "goes on", act);
   }
 
   remove(workerId: string): void {

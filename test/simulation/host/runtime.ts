@@ -69,7 +69,7 @@ export class SimulatedRuntime {
 
   async thaw(workerId: string): Promise<void> {
     await this.#pass(20);
-    this.#running(workerId).isFrozen = false;
+    this.#containers.thaw(this.#running(workerId));
   }
 
   async stop(workerId: string, graceMs: number): Promise<void> {

@@ -163,7 +163,7 @@ class SimulatedWorker {
   /** A frozen container runs no instruction. */
   #whenThawed(resolve: (reply: LocalReply | null) => void, reply: LocalReply | null): void {
     if (!this.#container.isFrozen) return resolve(reply);
-    setTimeout(() => this.#whenThawed(resolve, reply), 50);
+    this.#container.whenThawed.push(() => this.#whenThawed(resolve, reply));
   }
 }
 
