@@ -18,6 +18,9 @@ import type { WorkerExit } from "../interface/runtime.ts";
 
 const RECONNECT = { baseMs: 100, capMs: 10_000 };
 const REPORTED_MAX = 10_000;
+/** Docker hears that memory ran out and that a container ended in either order; on a busy host they are this far apart. */
+const OUT_OF_MEMORY_NEWS_MS = 250;
+const KILLED = 137;
 
 const ENDED_STATES = new Set(["exited", "dead", "removing"]);
 
@@ -107,13 +110,25 @@ export class ContainerExits {
   /** `knownExitCode` is reported when the container has already been removed. */
   async #report(containerId: string, workerId: string, knownExitCode: number | null): Promise<void> {
     if (this.#reportedContainers.has(containerId)) return; // E3
-    const ending = await this.#endingOf(containerId, knownExitCode);
+    const ending = await this.#explainedEndingOf(containerId, knownExitCode);
     if (this.#abort.signal.aborted) return;
     this.#liveByContainer.delete(containerId);
     this.#remember(containerId);
     const reason = this.#reasonOf(containerId) ?? exitReason(ending);
     const exit = { workerId, exitCode: ending.exitCode, reason };
     queueMicrotask(() => this.#onExit(exit)); // outside of the stream's error handling, so that a bug there is seen
+  }
+
+  /** One that was killed may have run out of memory without Docker saying so yet. */
+  async #explainedEndingOf(containerId: string, knownExitCode: number | null): Promise<Ending> {
+    const ending = await this.#endingOf(containerId, knownExitCode);
+    const { exitCode, isOutOfMemory, memoryLimitBytes = 0 } = ending;
+    const isExplained = isOutOfMemory || this.#reasonOf(containerId) !== undefined;
+    if (exitCode !== KILLED || isExplained || memoryLimitBytes === 0) return ending;
+    const { signal } = this.#abort;
+    await delay(OUT_OF_MEMORY_NEWS_MS, undefined, { signal, ref: false }).catch(ignoreFailure);
+    const later = await this.#endingOf(containerId, knownExitCode);
+    return later.isRemoved ? ending : later;
   }
 
   async #endingOf(containerId: string, knownExitCode: number | null): Promise<Ending> {
