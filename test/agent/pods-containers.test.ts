@@ -115,7 +115,7 @@ describe.runIf(hasDocker)("a pod", () => {
   test("that wants sshd gets it where its image has the program and has not started it", async ({
     expect,
   }) => {
-    await using host = await ContainerHost.start({}, { podServicesMs: 100 }, { publicAddress: "127.0.0.1" });
+    await using host = await ContainerHost.start({}, { podServicesMs: 500 }, { publicAddress: "127.0.0.1" });
     // A program in the place of sshd: it shows what it found.
     const sshd = `#!/bin/sh
 cp ~/.ssh/authorized_keys ~/.ssh/environment /workspace/
