@@ -193,11 +193,18 @@ describe("a limit", () => {
   });
 
   test("is counted by the binding that wrangler.toml names", async ({ expect }) => {
-    const key = crypto.randomUUID();
-    const { requests } = EDGE_RATE_LIMITS.join;
-    const verdicts = [];
-    for (let done = 0; done <= requests; done += 1) verdicts.push(await env.RATE_LIMIT_JOIN.limit({ key }));
-    expect(verdicts.filter(({ success }) => success)).toHaveLength(requests);
+    const { requests, seconds } = EDGE_RATE_LIMITS.join;
+    const countTaken = async (): Promise<number> => {
+      const key = crypto.randomUUID();
+      const verdicts = [];
+      for (let done = 0; done <= requests; done += 1) verdicts.push(await env.RATE_LIMIT_JOIN.limit({ key }));
+      return verdicts.filter(({ success }) => success).length;
+    };
+    // Windows begin with the clock's minutes: where one ended meanwhile, the next has just begun.
+    const window = () => Math.floor(Date.now() / (seconds * 1_000));
+    const begunIn = window();
+    const taken = await countTaken();
+    expect(window() === begunIn ? taken : await countTaken()).toBe(requests);
   });
 });
 
