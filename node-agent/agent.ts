@@ -129,10 +129,12 @@ export class Agent {
   static async start(options: AgentOptions): Promise<Agent> {
     const agent = new Agent(options);
     const address = await options.runtime.agentAddress();
-    const { port, isSame } = await listenOnFixedPort(agent.#server, address, agent.#journal, options.log);
+    const fixedPort = await listenOnFixedPort(agent.#server, address, agent.#journal, options.log);
+    const { port } = fixedPort;
     agent.#access = { address, port };
     await options.runtime.admit(port);
-    await agent.#workers.adopt({ isReachable: isSame });
+    await agent.#workers.adopt({ isReachable: fixedPort.isSame });
+    fixedPort.remember();
     agent.#workersKnown.resolve();
     void agent.#leftCommands.endAll();
     agent.#keepLinks();
