@@ -74,7 +74,8 @@ export class FleetRows {
       const rows = storage.rowsOf("worker") as WorkerRow[];
       const known = new Map(rows.map((row) => [row.worker_id, row]));
       const moved = new Set(rows.flatMap((row) => (row.moves === null ? [] : row.endpoint_id)));
-      for (const row of this.#known.values())
+      // What a crash has undone was heard by nobody.
+      for (const row of storage.takeIsUndone() ? [] : this.#known.values())
         if (!moved.has(row.endpoint_id)) this.#checkChange(row, known.get(row.worker_id));
       for (const row of rows) this.#checkRow(row);
       this.#known = known;
@@ -107,15 +108,18 @@ export class FleetRows {
 
   /** A worker stays until its endpoint names it, or its host is lost. */
   #checkChange(before: WorkerRow, after: WorkerRow | undefined): void {
-    if (before.is_pod || before.retired_in !== null) return;
+    if (before.is_pod) return;
     const { worker_id: workerId, host_id: hostId } = before;
     if (!after) {
-      this.#parts.executions.workerLost(workerId);
       const host = this.#parts.hosts.find((one) => one.hostId === hostId);
-      if (host && this.#parts.calm.ofCalls(host) > HEARD_MS)
+      const isThere = host !== undefined && this.#parts.calm.ofCalls(host) > HEARD_MS;
+      // One that leaves is gone when its agent says so: then the agent has nothing of it that the edge lacks.
+      if (!isThere || before.retired_in === null) this.#parts.executions.workerLost(workerId);
+      if (isThere && before.retired_in === null)
         this.#parts.violate(`${workerId} was taken for lost with ${hostId}, which is there`);
       return;
     }
+    if (before.retired_in !== null) return;
     const leaves = after.retired_in !== null || after.standby_at !== null;
     if (leaves && before.state === "ready" && before.standby_at === null && !this.#isNamed(before))
       this.#parts.violate(`${workerId} leaves, in an epoch that its endpoint has not named`);

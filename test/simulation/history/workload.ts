@@ -5,7 +5,7 @@ import type { Answer, KnownJob, SimulatedClient } from "./client.ts";
 import type { JobCall } from "./linearizability.ts";
 import { Operator } from "./operator.ts";
 import { PodUser } from "./pods.ts";
-import type { Fault, HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./plan.ts";
 import { RateCalls } from "./rates.ts";
 
 export type WorkloadParts = {
@@ -17,8 +17,8 @@ export type WorkloadParts = {
   readonly clients: readonly SimulatedClient[];
   /** Of another account; null where there is none. */
   readonly stranger: SimulatedClient | null;
-  /** A client has asked that a job runs again. */
-  readonly onRetry: (jobId: string) => void;
+  /** Whether a job that has ended without chunks may still show those of the execution with the mark. */
+  readonly mayHaveLeftChunks: (job: KnownJob, mark: number) => boolean;
   /** Queued jobs may vanish. */
   readonly onPurge: () => void;
   readonly hasPurged: () => boolean;
@@ -27,17 +27,6 @@ export type WorkloadParts = {
 };
 
 const RETRYABLE = new Set(["FAILED", "TIMED_OUT"]);
-
-/** Attempts that end with these are followed by others without a retry. */
-const LOSE_ATTEMPTS: readonly Fault[] = [
-  "agentKilled",
-  "agentPartitioned",
-  "containerDies",
-  "daemonBroken",
-  "diskFull",
-  "powerLost",
-  "workerDies",
-];
 
 type NewJob = Pick<KnownJob, "endpointId" | "jobId" | "input" | "hook" | "expiresAt">;
 type Operation = (workload: Workload) => Promise<void>;
@@ -220,7 +209,6 @@ export class Workload {
     if (!job) return;
     if (failed.length === 0) return void (await this.read(job));
     job.isRetryRequested = true;
-    this.#parts.onRetry(job.jobId);
     await this.#ask("retry", job, "POST", "retry");
   }
 
@@ -245,17 +233,16 @@ export class Workload {
     if (job.isStreamRead || job.output === undefined) return;
     const { mark, chunkCount } = JSON.parse(job.output as string) as { mark: number; chunkCount: number };
     const numbers: number[] = [];
-    /** Nothing is left of what other attempts yielded: a retry begins with nothing, and so does the first chunk of another attempt. */
-    const isRetried = job.read.some((status) => RETRYABLE.has(status));
-    const mayLose = LOSE_ATTEMPTS.some((fault) => this.plan.faults.has(fault)); // one after the retry, with its chunks
-    const isOfOne = chunkCount > 0 || (isRetried && !mayLose);
+    // What a lost attempt has yielded is there until another one yields something, or a client retries the job.
+    const isOwn = (of: number): boolean =>
+      of === mark || (chunkCount === 0 && this.#parts.mayHaveLeftChunks(job, of));
     for (let calls = 0; calls < 20; calls += 1) {
       const answer = await this.#parts.client.call("GET", `/v2/${job.endpointId}/stream/${job.jobId}`);
       const { stream = [] } = (answer?.body ?? {}) as {
         stream?: { output: { mark: number; number: number } }[];
       };
       if (answer?.status !== 200 || stream.length === 0) break;
-      if (isOfOne && stream.some(({ output }) => output.mark !== mark))
+      if (stream.some(({ output }) => !isOwn(output.mark)))
         return this.#parts.violate(`the stream of ${job.jobId} has chunks of another attempt`);
       numbers.push(...stream.flatMap(({ output }) => (output.mark === mark ? [output.number] : [])));
     }
