@@ -12,7 +12,7 @@ import { readGpuTelemetry } from "./gpu/nvidia-smi.ts";
 import { InventoryWatch } from "./gpu/inventory.ts";
 import { AttemptLedger, type LedgerChange } from "./journal/attempt-ledger.ts";
 import { LeftCommands } from "./left-commands.ts";
-import { Journal } from "./journal/journal.ts";
+import { type AttemptRef, Journal } from "./journal/journal.ts";
 import type { AgentLog } from "./core/log.ts";
 import { WorkerLogs } from "./logs/worker-logs.ts";
 import { withSystemEvents } from "./worker/system-events.ts";
@@ -122,17 +122,19 @@ export class Agent {
       assignedArtifacts: () => this.#workers.artifacts(),
       artifacts: this.#edge.client,
     });
-    this.#ledger.onChange((endpointId, change) => this.#ledgerChanged(endpointId, change));
+    this.#ledger.onChange((ref, change) => this.#ledgerChanged(ref, change));
   }
 
   /** Takes over what an earlier process left, then talks to the edge. */
   static async start(options: AgentOptions): Promise<Agent> {
     const agent = new Agent(options);
     const address = await options.runtime.agentAddress();
-    const { port, isSame } = await listenOnFixedPort(agent.#server, address, agent.#journal, options.log);
+    const fixedPort = await listenOnFixedPort(agent.#server, address, agent.#journal, options.log);
+    const { port } = fixedPort;
     agent.#access = { address, port };
     await options.runtime.admit(port);
-    await agent.#workers.adopt({ isReachable: isSame });
+    await agent.#workers.adopt({ isReachable: fixedPort.isSame });
+    fixedPort.remember();
     agent.#workersKnown.resolve();
     void agent.#leftCommands.endAll();
     agent.#keepLinks();
@@ -329,9 +331,10 @@ export class Agent {
     else exchange.slotsChanged();
   }
 
-  #ledgerChanged(endpointId: string, change: LedgerChange): void {
+  #ledgerChanged({ endpointId, workerId }: AttemptRef, change: LedgerChange): void {
     if (this.#stopping.signal.aborted) return;
     this.#sync.attemptsChanged();
+    if (change === "held" && !this.#workers.find(workerId)) this.#sync.changed(true);
     if (change === "report") {
       this.#uploads.reportsChanged();
       this.#exchangeOf(endpointId).reportsChanged();

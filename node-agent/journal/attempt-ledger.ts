@@ -59,7 +59,7 @@ export class AttemptLedger {
   readonly #journal: Journal;
   readonly #log: AgentLog;
   readonly #entries = new Map<string, Entry>();
-  #onChange: (endpointId: string, change: LedgerChange) => void = () => {};
+  #onChange: (ref: AttemptRef, change: LedgerChange) => void = () => {};
   #onReport: (outcome: string) => void = () => {};
 
   constructor(journal: Journal, log: AgentLog) {
@@ -80,7 +80,7 @@ export class AttemptLedger {
   }
 
   /** The one listener that is notified of every change. */
-  onChange(listener: (endpointId: string, change: LedgerChange) => void): void {
+  onChange(listener: (ref: AttemptRef, change: LedgerChange) => void): void {
     this.#onChange = listener;
   }
 
@@ -111,7 +111,7 @@ export class AttemptLedger {
     };
     this.#add(record);
     this.#write(record, () => this.#journal.addAttempt(record));
-    this.#onChange(endpointId, "held");
+    this.#onChange(record, "held");
     return record;
   }
 
@@ -157,7 +157,7 @@ export class AttemptLedger {
     }
     this.#onReport(outcome.kind);
     this.#log.info("job_reported", { jobId: ref.jobId, attempt: ref.attempt, outcome: outcome.kind });
-    this.#onChange(ref.endpointId, "report");
+    this.#onChange(ref, "report");
     return true;
   }
 
@@ -191,7 +191,7 @@ export class AttemptLedger {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled || progress.length > PROGRESS_MAX_LENGTH) return false;
     entry.progress = progress;
-    this.#onChange(ref.endpointId, "progress");
+    this.#onChange(ref, "progress");
     return true;
   }
 
@@ -201,7 +201,7 @@ export class AttemptLedger {
     if (!entry || entry.isSettled) return false;
     this.#journal.addChunk(ref, entry.chunkCount + 1, output);
     entry.chunkCount += 1;
-    this.#onChange(ref.endpointId, "chunk");
+    this.#onChange(ref, "chunk");
     return true;
   }
 
@@ -209,6 +209,11 @@ export class AttemptLedger {
 
   hasAny(): boolean {
     return this.#entries.size > 0;
+  }
+
+  /** Workers of the attempts, and their endpoints. */
+  workers(): ReadonlyMap<string, string> {
+    return new Map([...this.#entries.values()].map(({ record }) => [record.workerId, record.endpointId]));
   }
 
   endpointIds(): Set<string> {
@@ -250,7 +255,7 @@ export class AttemptLedger {
     if (!entry?.report) return;
     entry.report = { ...entry.report, body: withUpload(entry.report.body, upload) };
     entry.needsUpload = false;
-    this.#onChange(ref.endpointId, "report");
+    this.#onChange(ref, "report");
   }
 
   /** The edge will never take the result: the job ends without one, with the reason. */
@@ -258,7 +263,7 @@ export class AttemptLedger {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry) return;
     await this.#storeReport(entry, { kind: "failed", error, output: undefined });
-    this.#onChange(ref.endpointId, "report");
+    this.#onChange(ref, "report");
   }
 
   /** The next chunks of each attempt that the edge has not got, together not much more than `limitBytes`. */
@@ -331,7 +336,7 @@ export class AttemptLedger {
     entry.isSettled = true;
     this.#entries.delete(keyOf(entry.record));
     this.#write(entry.record, () => this.#journal.removeAttempt(entry.record));
-    this.#onChange(entry.record.endpointId, "held");
+    this.#onChange(entry.record, "held");
   }
 
   /** A5 */

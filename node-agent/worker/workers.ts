@@ -73,8 +73,16 @@ export class Workers implements AdmissionControl {
     return new Set(this.#assignments.flatMap(({ artifact }) => artifact?.sha256 ?? []));
   }
 
+  /** Of all workers here, and of those that have ended while the edge lacks the end of one of their jobs. */
   reports(): WorkerReport[] {
-    return [...this.#workers.values()].map((worker) => worker.report());
+    return [...[...this.#workers.values()].map((worker) => worker.report()), ...this.#reportsOfEnded()];
+  }
+
+  /** The edge gives the jobs of workers that no host lists to others. */
+  #reportsOfEnded(): WorkerReport[] {
+    return [...this.#options.ledger.workers()]
+      .filter(([workerId]) => !this.#workers.has(workerId))
+      .map(([workerId, endpointId]) => ({ workerId, endpointId, revision: 0, state: "stopping" }));
   }
 
   // Jobs

@@ -66,6 +66,24 @@ describe("a large result", () => {
     await host.edge.report("job-1");
   });
 
+  test("keeps its worker listed, though that has ended, until the edge has its report", async ({
+    expect,
+  }) => {
+    await using host = await AgentFixture.start();
+    const worker = await host.readyWorker();
+    const open = host.edge.gateUploads();
+    host.edge.submit(worker.endpointId, { id: "job-1", input: { mock_size: LARGE } });
+    await host.edge.until(() => host.edge.uploads[0]);
+    host.edge.assign();
+    await host.logged("worker_removed");
+    const seen = host.edge.syncs.length;
+    const { workers } = await host.edge.until(() => host.edge.syncs[seen]);
+    expect(workers).toMatchObject([{ workerId: "worker-1", state: "stopping" }]);
+    open();
+    await host.edge.report("job-1");
+    await host.edge.workerGone("worker-1");
+  });
+
   test("is uploaded again when the edge could not take it at first", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();

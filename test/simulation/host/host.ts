@@ -71,8 +71,10 @@ export class SimulatedHost {
           log: QUIET,
         });
       } catch (error) {
-        // Whatever supervises it starts it again.
         if (!this.containers.isBroken && !this.#isDiskFull) return void world.uncaught.push(error);
+        // Its process ends, and whatever supervises it starts it again.
+        world.crash(this.machine);
+        breakServersOf(this.machine);
         world.schedule(this.machine, RESTART_MS, "agent starts again", () => this.start());
       }
     });
