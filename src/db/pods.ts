@@ -131,6 +131,27 @@ export function toPodConfig(record: PodRecord): PodConfig {
   };
 }
 
+/** What of a configuration decides which places fit it, as a record has it. */
+export function placeValuesOf(
+  config: PodConfig,
+  { networkVolumeId, volumeInGb, containerDiskInGb }: PodRecord,
+): Partial<PodValues> {
+  return {
+    gpuTypeIds: config.gpuModels,
+    gpuCount: config.gpuCount,
+    instanceIds: config.instanceIds ?? [],
+    locations: config.locations,
+    containerDiskInGb: config.containerDiskInGb ?? containerDiskInGb,
+    volumeInGb: networkVolumeId === null ? config.volumeInGb : volumeInGb,
+    allowedCudaVersions: (config.allowedCudaVersions ?? []).join(","),
+    minCudaVersion: config.minCudaVersion ?? null,
+    minMemoryInGb: config.minMemoryMb / 1_000,
+    minVcpuCount: config.minCpuMilli / 1_000,
+    needsPublicAddress: config.needsPublicAddress,
+    isInterruptible: config.isInterruptible,
+  };
+}
+
 /** GB of the volume on its host; a network volume takes its place. */
 export function localVolumeGb({ networkVolumeId, volumeInGb }: PodValues): number {
   return networkVolumeId === null ? volumeInGb : 0;

@@ -303,6 +303,23 @@ describe("nothing is half made", () => {
       expect(host.assignmentOf(id)?.revision).toBeGreaterThan(followed ?? 0);
       expect(await settlePodRows({ env, db }, later)).toBe(0);
     });
+
+    test("and no place fits the change, it is taken back", async ({ expect }) => {
+      const host = await PodAgent.join(client);
+      const { id } = await created();
+      // What a call leaves behind that ends between D1 and the fleet.
+      const values = { gpuCount: 8, imageName: "acme/app:2", version: 2, rowVersion: 2 };
+      await db.update(pod).set(values).where(eq(pod.id, id));
+      const later = Date.now() + POD_CHANGE_MIN_AGE_MS + 1_000;
+      expect(await settlePodRows({ env, db }, later)).toBe(1);
+      expect((await send("GET", `/pods/${id}`)).body).toMatchObject({
+        image: "acme/app:2",
+        gpu: { count: 1 },
+      });
+      await host.follow();
+      expect(host.assignmentOf(id)).toMatchObject({ imageName: "acme/app:2", gpuIndexes: [0] });
+      expect(await settlePodRows({ env, db }, later)).toBe(0);
+    });
   });
 
   test("a row whose pod is gone is shown to nobody and removed", async ({ expect }) => {

@@ -1,8 +1,16 @@
 /** What is left of pods that only D1 or only the Fleet object knows, or that they know differently. */
 import type { Database } from "../../db/database.ts";
-import { findKnownPodIds, listPodsAfter, type PodRecord, removePods, toPodConfig } from "../../db/pods.ts";
+import {
+  findKnownPodIds,
+  listPodsAfter,
+  placeValuesOf,
+  type PodRecord,
+  removePods,
+  restorePod,
+  toPodConfig,
+} from "../../db/pods.ts";
 import type { Env } from "../../env.ts";
-import type { PodView } from "../../fleet/messages.ts";
+import type { PodOutcome, PodView } from "../../fleet/messages.ts";
 import { fleetObject } from "../objects.ts";
 
 /** A row is written before the Fleet object hears of its pod, which takes no longer than this. */
@@ -18,14 +26,18 @@ type Place = { readonly env: Env; readonly db: Database };
  * Removes rows of pods that the Fleet object does not know, and has it follow those that it has differently, since a
  * change broke off; returns how many.
  */
-export async function settlePodRows({ env, db }: Place, now: number): Promise<number> {
+export async function settlePodRows(place: Place, now: number): Promise<number> {
+  const { env, db } = place;
   let settled = 0;
   let after = "";
   for (;;) {
     const rows = await listPodsAfter(db, after, now - POD_CHANGE_MIN_AGE_MS, PODS_AT_ONCE);
     const views = await viewsOf(env, rows);
     const lost = rows.filter(({ id, createdAt }) => !views.has(id) && createdAt <= now - POD_HALF_MIN_AGE_MS);
-    for (const row of rows) if (differs(row, views.get(row.id), now)) settled += await follow(env, row);
+    for (const row of rows) {
+      const view = views.get(row.id);
+      if (view && differs(row, view, now) && (await follow(place, row, view))) settled += 1;
+    }
     if (lost.length > 0)
       await removePods(
         db,
@@ -47,16 +59,26 @@ async function viewsOf(env: Env, rows: readonly PodRecord[]): Promise<ReadonlyMa
   return views;
 }
 
-function differs(row: PodRecord, view: PodView | undefined, now: number): boolean {
-  if (view === undefined || row.updatedAt > now - POD_CHANGE_MIN_AGE_MS) return false;
-  return JSON.stringify(view.config) !== JSON.stringify(toPodConfig(row));
+function differs(row: PodRecord, { config }: PodView, now: number): boolean {
+  const isUnderWay = row.updatedAt > now - POD_CHANGE_MIN_AGE_MS;
+  return !isUnderWay && JSON.stringify(config) !== JSON.stringify(toPodConfig(row));
 }
 
-/** Where it finds no place for that, the pod goes on as it is, and the next run asks again. */
-async function follow(env: Env, row: PodRecord): Promise<number> {
+/**
+ * Has the Fleet object follow a row; whether it does. Where no place fits that, the row gets back what its container
+ * has: a change that failed must not come about whenever there is room.
+ */
+async function follow({ env, db }: Place, row: PodRecord, { config }: PodView): Promise<boolean> {
+  const outcome = await sendConfig(env, row);
+  if (outcome.kind === "done" || outcome.kind === "not_found") return outcome.kind === "done";
+  const fitting = { ...row, ...placeValuesOf(config, row), version: row.version + 1 };
+  await restorePod(db, row, fitting);
+  return (await sendConfig(env, fitting)).kind === "done";
+}
+
+async function sendConfig(env: Env, row: PodRecord): Promise<PodOutcome> {
   const change = { kind: "edit", config: toPodConfig(row) } as const;
-  const outcome = await fleetObject(env).changePod({ podId: row.id, accountId: row.accountId, change });
-  return outcome.kind === "done" ? 1 : 0;
+  return await fleetObject(env).changePod({ podId: row.id, accountId: row.accountId, change });
 }
 
 /** Terminates pods of which D1 knows nothing; returns how many. */

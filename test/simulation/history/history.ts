@@ -39,8 +39,9 @@ const AFTERMATH_MS = 20_000;
 /** Time between two looks whether all has ended. */
 /** After the last fault no message is under way for longer. */
 const LAST_COPY_MS = 10_000;
-/** Hosts have come back and follow what pods are told. */
-const PODS_CHECK_MS = 60_000;
+/** Hosts have come back and follow what pods are told, and maintenance repairs changes that broke off a minute before. */
+const PODS_MAINTENANCE_MS = 65_000;
+const PODS_CHECK_MS = 20_000;
 const LOOK_MS = 500;
 
 let current: Network | undefined;
@@ -134,6 +135,7 @@ class History {
     const world = this.#world;
     await this.#setUp();
     this.#faults.start();
+    this.#edge.startCron();
     const workloads = this.#clients.map((client) => this.#workload(client));
     for (const workload of workloads) workload.start();
     const isOver = (): boolean => workloads.every((workload) => workload.isOver);
@@ -211,6 +213,8 @@ class History {
     for (const { pods } of workloads) pods.close();
     const [client] = this.#clients as [SimulatedClient];
     client.run(this.#world, async () => {
+      await new Promise((resolve) => setTimeout(resolve, PODS_MAINTENANCE_MS));
+      this.#edge.maintain();
       await new Promise((resolve) => setTimeout(resolve, PODS_CHECK_MS));
       for (const { pods } of workloads) await pods.check(this.#hosts);
       for (const { pods } of workloads) await pods.terminateAll();
