@@ -178,6 +178,22 @@ describe("attempts", () => {
     expect(await status()).toMatchObject({ status: "IN_QUEUE" });
   });
 
+  test("what a restarted agent has lost is not given to a call of the agent before", async ({ expect }) => {
+    const { endpointId, agent, workerId, job, status } = await startedJob();
+    const before = agent.exchange(endpointId, { slots: [{ workerId, free: 1 }], holdMs: 10_000 });
+    await untilHeld(endpointId);
+    const lost = { kind: "lost" as const, ...refOf(job), reason: "gone." };
+    await agent.exchange(endpointId, {
+      session: "another-session",
+      turn: 1,
+      openTurns: [],
+      held: [],
+      reports: [lost],
+    });
+    expect((await before).jobs).toEqual([]);
+    expect(await status()).toMatchObject({ status: "IN_QUEUE", retries: 1 });
+  });
+
   test("a running job keeps its lease as long as its agent lists it, also over an eviction", async ({
     expect,
   }) => {

@@ -5,6 +5,7 @@
  * D2  A waiting agent is answered with jobs in the turn in which they were submitted: one commit for both.
  * D3  A claimed job that its agent does not list, although the reply that carried it is no longer open, never
  *     arrived; it is queued again, and that attempt does not count as lost.
+ * D4  A call of another process of the agent ends the waits of the one before: nobody would hear their answers.
  */
 import { sizeOf } from "../../domain/jobs/job-machine.ts";
 import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
@@ -118,6 +119,12 @@ export class Dispatch {
     this.#waiting.get(hostId)?.end({ kind: "superseded" });
   }
 
+  /** D4 */
+  endOtherSession({ hostId, session }: ExchangeCall): void {
+    const waiting = this.#waiting.get(hostId);
+    if (waiting && waiting.ref.session !== session) this.supersede(hostId);
+  }
+
   /** All waiting agents exchange again. */
   wakeAll(): void {
     for (const waiting of [...this.#waiting.values()]) waiting.end({ kind: "look" });
@@ -175,6 +182,11 @@ export class Dispatch {
 
   arrived(seq: number): void {
     this.#deliveries.delete(seq);
+  }
+
+  /** True for the first call of a process of the agent, and for its first one after a loss of memory. */
+  isNewSession({ hostId, session }: ExchangeCall): boolean {
+    return this.#newestExchanges.get(hostId)?.session !== session;
   }
 
   /** False for a call that was overtaken on its way, so that its lists are out of date. */

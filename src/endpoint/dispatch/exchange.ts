@@ -45,6 +45,7 @@ export class AgentExchanges {
   async exchange(call: ExchangeCall): Promise<ExchangeReply> {
     const { dispatch, commit, handlers, facts, lookup } = this.#parts;
     await lookup.learnOf(call.slots);
+    this.#endOtherSessions(call);
     const isOvertaken = call.isWaiting && dispatch.isSuperseded(call);
     const answer = await commit.run(() => {
       const now = Date.now();
@@ -59,6 +60,14 @@ export class AgentExchanges {
     if (!call.isWaiting || isNews)
       return { kind: "answer", ...answer, ...(follow !== undefined && { follow }) };
     return withAcks(answer, isOvertaken ? { kind: "superseded" } : await this.#wait(call));
+  }
+
+  /** D4: what the call reports may queue jobs again, which are given to agents that wait. */
+  #endOtherSessions(call: ExchangeCall): void {
+    const { dispatch, notifier } = this.#parts;
+    if (!dispatch.isNewSession(call)) return;
+    dispatch.endOtherSession(call);
+    notifier.endOtherSessions(call);
   }
 
   /** Waits for a job for the short time that a call may wait in here. */

@@ -120,6 +120,12 @@ export class EndpointNotifier {
     }
   }
 
+  /** Ends the waits of other processes of the agent. */
+  endOtherSessions({ hostId, session }: Pick<AgentWaiter, "hostId" | "session">): void {
+    for (const { waiter, notify } of this.#agents.find(agentTag(hostId)))
+      if (waiter.session !== session) notify("superseded");
+  }
+
   /** Ends the waits of an agent that has no worker here, and so may not be there any longer. */
   closeWaitersOf(hostId: string): void {
     for (const { notify } of this.#agents.find(agentTag(hostId))) notify("superseded");

@@ -48,8 +48,6 @@ const NOTIFIED_MS = 500;
 /** A job is at the host that has claimed it, or is given back, within this; and sooner where no call fails. */
 const UNDELIVERED_MAX_MS = 15_000;
 const UNDELIVERED_QUICK_MS = 1_000;
-/** After a restart a job may first be given to a call of the agent before. */
-const RESTARTED_MS = 15_000;
 /** With these a call takes long, or has to be made again. */
 const DELAY_CALLS: readonly Fault[] = [
   "objectCrashes",
@@ -149,8 +147,7 @@ export class HostRows {
       for (const { seq, attempt, hostId } of claimsIn(storage)) {
         if (held.get(hostId)?.has(keyOf(name, seq)) !== false) continue;
         const what = `job ${seq} of ${name} runs at ${hostId} for the edge, in attempt ${attempt}, but not there`;
-        const calmFor = calmMs.get(hostId) ?? 0;
-        this.#lasts(what, calmFor > RESTARTED_MS ? Infinity : 0, limitMs);
+        this.#lasts(what, calmMs.get(hostId) ?? 0, limitMs);
       }
     }
   }
