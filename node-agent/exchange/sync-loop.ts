@@ -60,6 +60,7 @@ export class SyncLoop {
   /** The last sync that was sent when a reply was applied. */
   #overtakenNumber = 0;
   #appliedRevision = 0;
+  #isStarted = false;
   #isConnected = false;
   #quickReplies = 0;
   #hasFailed = false;
@@ -70,7 +71,9 @@ export class SyncLoop {
     options.signal.addEventListener("abort", () => this.#schedule.cancel(), { once: true });
   }
 
+  /** Nothing is sent before: the workers here are not known until then. */
   start(): void {
+    this.#isStarted = true;
     this.#schedule.within(0);
   }
 
@@ -91,7 +94,7 @@ export class SyncLoop {
   }
 
   #pump(): void {
-    if (this.#options.signal.aborted) return;
+    if (!this.#isStarted || this.#options.signal.aborted) return;
     const restMs = this.#backoff.remainingMs();
     if (restMs > 0) return this.#schedule.within(restMs);
     const mustShorten = this.#mustPromiseSoon() && !this.#hasShortLongPoll();

@@ -62,9 +62,9 @@ export async function listPodsAfter(
   podId: string,
   before: number,
   limit: number,
-): Promise<Pick<PodRecord, "id" | "accountId">[]> {
+): Promise<PodRecord[]> {
   return await db
-    .select({ id: pod.id, accountId: pod.accountId })
+    .select()
     .from(pod)
     .where(and(gt(pod.id, podId), lt(pod.createdAt, before)))
     .orderBy(asc(pod.id))
@@ -128,6 +128,27 @@ export function toPodConfig(record: PodRecord): PodConfig {
     }),
     stopAt: record.stopAfter,
     terminateAt: record.terminateAfter,
+  };
+}
+
+/** What of a configuration decides which places fit it, as a record has it. */
+export function placeValuesOf(
+  config: PodConfig,
+  { networkVolumeId, volumeInGb, containerDiskInGb }: PodRecord,
+): Partial<PodValues> {
+  return {
+    gpuTypeIds: config.gpuModels,
+    gpuCount: config.gpuCount,
+    instanceIds: config.instanceIds ?? [],
+    locations: config.locations,
+    containerDiskInGb: config.containerDiskInGb ?? containerDiskInGb,
+    volumeInGb: networkVolumeId === null ? config.volumeInGb : volumeInGb,
+    allowedCudaVersions: (config.allowedCudaVersions ?? []).join(","),
+    minCudaVersion: config.minCudaVersion ?? null,
+    minMemoryInGb: config.minMemoryMb / 1_000,
+    minVcpuCount: config.minCpuMilli / 1_000,
+    needsPublicAddress: config.needsPublicAddress,
+    isInterruptible: config.isInterruptible,
   };
 }
 
@@ -201,12 +222,12 @@ export async function recordPodAction(db: Database, author: Author, read: PodRec
   await writeAudited(db, author, touch, subjectOf(read));
 }
 
-/** Takes back a change that the Fleet object refused, unless another one came after it. */
+/** Takes back a change that the Fleet object did not follow, as far as it said, unless another one came after it. */
 export async function restorePod(db: Database, changed: PodRecord, read: PodRecord): Promise<void> {
   const isUnchanged = and(isOwn(pod, read.accountId, read.id), eq(pod.rowVersion, changed.rowVersion));
   await db
     .update(pod)
-    .set({ ...read, rowVersion: changed.rowVersion + 1 })
+    .set({ ...read, updatedAt: changed.updatedAt, rowVersion: changed.rowVersion + 1 })
     .where(isUnchanged);
 }
 

@@ -68,6 +68,8 @@ export type PodView = {
   readonly podId: string;
   readonly accountId: string;
   readonly version: number;
+  /** As its container shall be now; D1 has another one while a change is under way, or after one that broke off. */
+  readonly config: PodConfig;
   readonly desired: "running" | "stopped";
   /** Null while it shall run. */
   readonly stopReason: StopReason | null;

@@ -22,7 +22,7 @@ import { endLapsedSessions } from "../management/flash/sessions.ts";
 import { logRetentionDays, removeOldLogs } from "../management/logs/log-retention.ts";
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
 import { fleetObject } from "../management/objects.ts";
-import { removePodRows, terminateUnknownPods } from "../management/pods/pod-maintenance.ts";
+import { settlePodRows, terminateUnknownPods } from "../management/pods/pod-maintenance.ts";
 import { collectUsage } from "../management/accounts/usage-collection.ts";
 import { openDatabase, MAINTENANCE_ROWS_MAX } from "../db/database.ts";
 import { logFailure } from "../management/failure-log.ts";
@@ -48,7 +48,7 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
     run: ({ db, now }) => removeOrphanedFlashApps(db, now - ORPHAN_RETENTION_MS, MAINTENANCE_ROWS_MAX),
   },
   { name: "empty deleted endpoints", run: emptyDeletedEndpoints },
-  { name: "remove rows of ended pods", run: (context) => removePodRows(context, context.now) },
+  { name: "settle rows of pods", run: (context) => settlePodRows(context, context.now) },
   { name: "terminate pods of no row", run: terminateUnknownPods },
   {
     name: "remove old audit entries",

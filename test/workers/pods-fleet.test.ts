@@ -169,7 +169,7 @@ test("a pod that is restarted has a new container, and its usage goes on", async
   await fleet.create("p");
   await host.sync();
   passTime(1_000);
-  await fleet.change("p", { kind: "restart", config: podConfig("p") });
+  await fleet.change("p", { kind: "restart", config: podConfig("p", { version: 2 }) });
   const view = await fleet.view("p");
   expect(view).toMatchObject({ changedAt: since, worker: { state: "starting", createdAt: since + 1_000 } });
   expect(view?.worker).toMatchObject({ start: null, imageDigest: null });
@@ -255,7 +255,7 @@ describe("an edit", () => {
     await fleet.create("p");
     const config = podConfig("p", { name: "renamed" });
     expect(await fleet.change("p", { kind: "edit", config })).toMatchObject({ pod: { version: 1 } });
-    const restart = { kind: "restart", config } as const;
+    const restart = { kind: "restart", config: { ...config, version: 2 } } as const;
     expect(await fleet.change("p", restart)).toMatchObject({ pod: { version: 2 } });
   });
 });

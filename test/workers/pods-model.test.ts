@@ -183,7 +183,7 @@ class Model {
       { kind: "stop" } as const,
       { kind: "start", config } as const,
       { kind: "start", config } as const,
-      { kind: "restart", config } as const,
+      { kind: "restart", config: { ...config, version: config.version + 1 } } as const,
       { kind: "edit", config: edited } as const,
       { kind: "terminate" } as const,
     ]);
@@ -195,7 +195,7 @@ class Model {
       return;
     }
     if (change.kind === "terminate") this.#configs.delete(config.podId);
-    if (change.kind === "edit") this.#configs.set(config.podId, edited);
+    if ("config" in change) this.#configs.set(config.podId, change.config);
   }
 
   #want(index: number, desired: number): void {

@@ -9,11 +9,12 @@ import { podKey } from "../../src/auth/derived-keys.ts";
 import type { Env } from "../../src/env.ts";
 import { openContext } from "../../src/management/context.ts";
 import {
+  POD_CHANGE_MIN_AGE_MS,
   POD_HALF_MIN_AGE_MS,
-  removePodRows,
+  settlePodRows,
   terminateUnknownPods,
 } from "../../src/management/pods/pod-maintenance.ts";
-import { changePod, createPod } from "../../src/management/pods/pods.ts";
+import { changePod, createPod, restartPod } from "../../src/management/pods/pods.ts";
 import type { PodChangeCall } from "../../src/fleet/messages.ts";
 import { fleetObject } from "../../src/management/objects.ts";
 import { EdgeClient } from "./edge-client.ts";
@@ -251,24 +252,74 @@ describe("nothing is half made", () => {
     expect(await fleetObject(env).podsOf(accountId)).toEqual([]);
   });
 
-  test("a change that was made though nobody heard of it does not hide the next one", async ({ expect }) => {
-    using _silent = vi.spyOn(console, "error").mockImplementation(() => {});
-    const host = await PodAgent.join(client);
-    const { id } = await created();
-    const broken = {
+  describe("when the call to the fleet breaks off", () => {
+    /** A fleet that does what it is told, and fails to say so as often as `failures` says. */
+    const breaking = (failures: number) => ({
       podsOf: (accountId: string, ids: readonly string[]) => fleetObject(env).podsOf(accountId, ids),
       changePod: async (call: PodChangeCall) => {
-        await fleetObject(env).changePod(call);
-        throw new Error("the connection broke");
+        const outcome = await fleetObject(env).changePod(call);
+        if (failures-- > 0) throw new Error("the connection broke");
+        return outcome;
       },
-    };
-    const change = changePod(contextWith(broken), id, { imageName: "acme/app:2" });
-    await expect(change).rejects.toMatchObject({ code: "unavailable" });
-    await host.follow();
-    expect(host.assignmentOf(id)).toMatchObject({ revision: 2, imageName: "acme/app:1" });
-    await send("PATCH", `/pods/${id}`, { imageName: "acme/app:3" });
-    await host.follow();
-    expect(host.assignmentOf(id)).toMatchObject({ revision: 3, imageName: "acme/app:3" });
+    });
+    beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
+
+    test("once, a change is made once", async ({ expect }) => {
+      const host = await PodAgent.join(client);
+      const { id } = await created();
+      await restartPod(contextWith(breaking(1)), id);
+      await host.follow();
+      expect(host.assignmentOf(id)).toMatchObject({ revision: 2, imageName: "acme/app:1" });
+    });
+
+    test("each time, the pod is as it was, and the next change is made", async ({ expect }) => {
+      const host = await PodAgent.join(client);
+      const { id } = await created();
+      const change = changePod(contextWith(breaking(2)), id, { imageName: "acme/app:2" });
+      await expect(change).rejects.toMatchObject({ code: "unavailable" });
+      await send("PATCH", `/pods/${id}`, { imageName: "acme/app:3" });
+      await host.follow();
+      expect(host.assignmentOf(id)).toMatchObject({ imageName: "acme/app:3" });
+    });
+
+    test("and there is no next change, the fleet follows later", async ({ expect }) => {
+      const host = await PodAgent.join(client);
+      const { id } = await created();
+      const change = changePod(contextWith(breaking(2)), id, {
+        containerDiskInGb: 30,
+        imageName: "acme/app:2",
+      });
+      await expect(change).rejects.toMatchObject({ code: "unavailable" });
+      await host.follow();
+      const followed = host.assignmentOf(id)?.revision;
+      await settlePodRows({ env, db }, Date.now());
+      await host.follow();
+      expect(host.assignmentOf(id)?.revision).toBe(followed);
+
+      const later = Date.now() + POD_CHANGE_MIN_AGE_MS + 1_000;
+      expect(await settlePodRows({ env, db }, later)).toBe(1);
+      await host.follow();
+      expect(host.assignmentOf(id)).toMatchObject({ imageName: "acme/app:1", containerDiskInGb: 50 });
+      expect(host.assignmentOf(id)?.revision).toBeGreaterThan(followed ?? 0);
+      expect(await settlePodRows({ env, db }, later)).toBe(0);
+    });
+
+    test("and no place fits the change, it is taken back", async ({ expect }) => {
+      const host = await PodAgent.join(client);
+      const { id } = await created();
+      // What a call leaves behind that ends between D1 and the fleet.
+      const values = { gpuCount: 8, imageName: "acme/app:2", version: 2, rowVersion: 2 };
+      await db.update(pod).set(values).where(eq(pod.id, id));
+      const later = Date.now() + POD_CHANGE_MIN_AGE_MS + 1_000;
+      expect(await settlePodRows({ env, db }, later)).toBe(1);
+      expect((await send("GET", `/pods/${id}`)).body).toMatchObject({
+        image: "acme/app:2",
+        gpu: { count: 1 },
+      });
+      await host.follow();
+      expect(host.assignmentOf(id)).toMatchObject({ imageName: "acme/app:2", gpuIndexes: [0] });
+      expect(await settlePodRows({ env, db }, later)).toBe(0);
+    });
   });
 
   test("a row whose pod is gone is shown to nobody and removed", async ({ expect }) => {
@@ -279,9 +330,9 @@ describe("nothing is half made", () => {
     expect(await send("GET", `/pods/${id}`)).toMatchObject({ status: 404 });
     expect((await send("GET", "/pods")).body).toEqual([]);
     const rows = () => db.select().from(pod).where(eq(pod.id, id));
-    await removePodRows({ env, db }, Date.now());
+    await settlePodRows({ env, db }, Date.now());
     expect(await rows()).toHaveLength(1);
-    await removePodRows({ env, db }, Date.now() + POD_HALF_MIN_AGE_MS + 60_000);
+    await settlePodRows({ env, db }, Date.now() + POD_HALF_MIN_AGE_MS + 60_000);
     expect(await rows()).toEqual([]);
   });
 

@@ -19,21 +19,18 @@ const config: PodConfig = {
   stopAt: null,
   terminateAt: null,
 };
+const newer = { ...config, version: 2 };
 const running = newPod(config, 1);
 const stopped = changePod(running, { kind: "stop", reason: "stopped" }, 2);
 
 describe("the version", () => {
   test.for<[string, PodState, Parameters<typeof changePod>[1], number]>([
-    ["grows with a restart", running, { kind: "restart", config }, 2],
+    ["grows with a restart", running, { kind: "restart", config: newer }, 2],
+    ["grows with a restart of one that is stopped", stopped, { kind: "restart", config }, 2],
     ["grows with a start", stopped, { kind: "start", config }, 2],
     ["stays with the start of one that runs", running, { kind: "start", config }, 1],
     ["stays with an edit of its name", running, { kind: "edit", config: { ...config, name: "q" } }, 1],
-    [
-      "grows with an edit of what it is made of",
-      running,
-      { kind: "edit", config: { ...config, version: 2 } },
-      2,
-    ],
+    ["grows with an edit of what it is made of", running, { kind: "edit", config: newer }, 2],
     [
       "is at least that of the configuration",
       stopped,
@@ -49,19 +46,25 @@ describe("the version", () => {
 
 describe("a change", () => {
   test("that changes nothing gives the same pod", ({ expect }) => {
-    const newer = { ...running, config: { ...config, version: 3 } };
+    const later = { ...running, config: { ...config, version: 3 } };
     expect(changePod(running, { kind: "start", config }, 9)).toBe(running);
     expect(changePod(stopped, { kind: "stop", reason: "preempted" }, 9)).toBe(stopped);
-    expect(changePod(newer, { kind: "edit", config }, 9)).toBe(newer);
-    expect(changePod(newer, { kind: "restart", config }, 9).config.version).toBe(3);
+    expect(changePod(later, { kind: "edit", config }, 9)).toBe(later);
+    expect(changePod(later, { kind: "restart", config }, 9)).toBe(later);
+    const restarted = changePod(running, { kind: "restart", config: newer }, 9);
+    expect(changePod(restarted, { kind: "restart", config: newer }, 9)).toBe(restarted);
   });
 
   test("of the desired state notes when and why", ({ expect }) => {
     expect(stopped).toMatchObject({ desired: "stopped", stopReason: "stopped", changedAt: 2 });
     const again = changePod(stopped, { kind: "restart", config }, 3);
     expect(again).toMatchObject({ desired: "running", stopReason: null, changedAt: 3, createdAt: 1 });
-    expect(changePod(again, { kind: "restart", config }, 4)).toMatchObject({ changedAt: 3, version: 3 });
-    const edited = changePod(stopped, { kind: "edit", config: { ...config, version: 2 } }, 5);
+    const third = { ...config, version: 3 };
+    expect(changePod(again, { kind: "restart", config: third }, 4)).toMatchObject({
+      changedAt: 3,
+      version: 3,
+    });
+    const edited = changePod(stopped, { kind: "edit", config: newer }, 5);
     expect(edited).toMatchObject({ desired: "stopped", changedAt: 2 });
   });
 });

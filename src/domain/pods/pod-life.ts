@@ -3,7 +3,8 @@
  *
  * L1  The version grows with every start, restart, move and edit of what it is made of, and never otherwise: a host
  *     that still has a container of an older version knows that it is not the one that shall run.
- * L2  What already is so stays as it is; a configuration that is older than the present one changes nothing.
+ * L2  What already is so stays as it is, so that a call whose answer was lost can be made again; a configuration that is
+ *     older than the present one changes nothing.
  * L3  A stop by time counts once: a pod that is started after it runs on.
  */
 import type { PodConfig } from "../../contract/pod.ts";
@@ -47,7 +48,7 @@ export function changePod(pod: PodState, event: PodEvent, now: number): PodState
     case "start":
       return pod.desired === "running" ? pod : runAgain(pod, event.config, now);
     case "restart":
-      return runAgain(pod, event.config, now);
+      return isRestarted(pod, event.config) ? pod : runAgain(pod, event.config, now);
     case "edit":
       return edit(pod, event.config);
     case "stop":
@@ -77,6 +78,10 @@ export function dueChange(pod: PodState, now: number): "stop" | "terminate" | nu
 
 function stopTimeOf({ desired, changedAt, config: { stopAt } }: PodState): number | null {
   return desired === "running" && stopAt !== null && stopAt > changedAt ? stopAt : null;
+}
+
+function isRestarted(pod: PodState, config: PodConfig): boolean {
+  return pod.desired === "running" && config.version <= pod.config.version;
 }
 
 function runAgain(pod: PodState, config: PodConfig, now: number): PodState {

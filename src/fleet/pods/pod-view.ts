@@ -25,8 +25,8 @@ export function viewOfPod(
   pod: PodRecord,
   { use, now }: { readonly use: PodUse; readonly now: number },
 ): PodView {
-  const { podId, accountId } = pod.config;
-  const { version, desired, stopReason, changedAt, ports, clusterAddress } = pod;
+  const { config, version, desired, stopReason, changedAt, ports, clusterAddress } = pod;
+  const { podId, accountId } = config;
   const worker = parts.podWorkers.of(podId);
   const hostId = worker?.hostId ?? pod.volumeHostId;
   const host = hostId === null ? null : viewOfHost(parts, hostId, now);
@@ -35,6 +35,7 @@ export function viewOfPod(
     podId,
     accountId,
     version,
+    config,
     desired,
     stopReason,
     changedAt,

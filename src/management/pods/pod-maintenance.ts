@@ -1,33 +1,84 @@
-/** What is left of pods that only D1 or only the Fleet object knows. */
+/** What is left of pods that only D1 or only the Fleet object knows, or that they know differently. */
 import type { Database } from "../../db/database.ts";
-import { findKnownPodIds, listPodsAfter, removePods } from "../../db/pods.ts";
+import {
+  findKnownPodIds,
+  listPodsAfter,
+  placeValuesOf,
+  type PodRecord,
+  removePods,
+  restorePod,
+  toPodConfig,
+} from "../../db/pods.ts";
 import type { Env } from "../../env.ts";
+import type { PodOutcome, PodView } from "../../fleet/messages.ts";
 import { fleetObject } from "../objects.ts";
 
 /** A row is written before the Fleet object hears of its pod, which takes no longer than this. */
 export const POD_HALF_MIN_AGE_MS = 5 * 60_000;
+/** Nor does it take longer until the Fleet object follows a change, unless the call broke off. */
+export const POD_CHANGE_MIN_AGE_MS = 60_000;
 
 const PODS_AT_ONCE = 500;
 
 type Place = { readonly env: Env; readonly db: Database };
 
-/** Removes rows of pods that the Fleet object does not know; returns how many. */
-export async function removePodRows({ env, db }: Place, now: number): Promise<number> {
-  let removed = 0;
+/**
+ * Removes rows of pods that the Fleet object does not know, and has it follow those that it has differently, since a
+ * change broke off; returns how many.
+ */
+export async function settlePodRows(place: Place, now: number): Promise<number> {
+  const { env, db } = place;
+  let settled = 0;
   let after = "";
   for (;;) {
-    const rows = await listPodsAfter(db, after, now - POD_HALF_MIN_AGE_MS, PODS_AT_ONCE);
-    const lost: string[] = [];
-    for (const [accountId, own] of Map.groupBy(rows, (row) => row.accountId)) {
-      const ids = own.map(({ id }) => id);
-      const known = new Set((await fleetObject(env).podsOf(accountId, ids)).map(({ podId }) => podId));
-      lost.push(...ids.filter((id) => !known.has(id)));
+    const rows = await listPodsAfter(db, after, now - POD_CHANGE_MIN_AGE_MS, PODS_AT_ONCE);
+    const views = await viewsOf(env, rows);
+    const lost = rows.filter(({ id, createdAt }) => !views.has(id) && createdAt <= now - POD_HALF_MIN_AGE_MS);
+    for (const row of rows) {
+      const view = views.get(row.id);
+      if (view && differs(row, view, now) && (await follow(place, row, view))) settled += 1;
     }
-    if (lost.length > 0) await removePods(db, lost, now);
-    removed += lost.length;
-    if (rows.length < PODS_AT_ONCE) return removed;
+    if (lost.length > 0)
+      await removePods(
+        db,
+        lost.map(({ id }) => id),
+        now,
+      );
+    settled += lost.length;
+    if (rows.length < PODS_AT_ONCE) return settled;
     after = rows.at(-1)?.id ?? "";
   }
+}
+
+async function viewsOf(env: Env, rows: readonly PodRecord[]): Promise<ReadonlyMap<string, PodView>> {
+  const views = new Map<string, PodView>();
+  for (const [accountId, own] of Map.groupBy(rows, (row) => row.accountId)) {
+    const podIds = own.map(({ id }) => id);
+    for (const view of await fleetObject(env).podsOf(accountId, podIds)) views.set(view.podId, view);
+  }
+  return views;
+}
+
+function differs(row: PodRecord, { config }: PodView, now: number): boolean {
+  const isUnderWay = row.updatedAt > now - POD_CHANGE_MIN_AGE_MS;
+  return !isUnderWay && JSON.stringify(config) !== JSON.stringify(toPodConfig(row));
+}
+
+/**
+ * Has the Fleet object follow a row; whether it does. Where no place fits that, the row gets back what its container
+ * has: a change that failed must not come about whenever there is room.
+ */
+async function follow({ env, db }: Place, row: PodRecord, { config }: PodView): Promise<boolean> {
+  const outcome = await sendConfig(env, row);
+  if (outcome.kind === "done" || outcome.kind === "not_found") return outcome.kind === "done";
+  const fitting = { ...row, ...placeValuesOf(config, row), version: row.version + 1 };
+  await restorePod(db, row, fitting);
+  return (await sendConfig(env, fitting)).kind === "done";
+}
+
+async function sendConfig(env: Env, row: PodRecord): Promise<PodOutcome> {
+  const change = { kind: "edit", config: toPodConfig(row) } as const;
+  return await fleetObject(env).changePod({ podId: row.id, accountId: row.accountId, change });
 }
 
 /** Terminates pods of which D1 knows nothing; returns how many. */

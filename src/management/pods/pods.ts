@@ -198,7 +198,7 @@ type Plan = {
 
 /**
  * Writes a change to D1 and has the Fleet object follow; where that refuses, D1 is as it was. Where nobody knows whether
- * it has followed, the version stays used, or it would take the next change for the one it has.
+ * it has followed, what was has a newer version than it can have, and maintenance has it follow that.
  */
 async function write(context: RequestContext, podId: string, plan: (pod: Pod) => Plan): Promise<Pod> {
   const { read, record, change } = await retryOnConflict(async () => {
@@ -215,7 +215,8 @@ async function write(context: RequestContext, podId: string, plan: (pod: Pod) =>
     return { record, view };
   } catch (error) {
     const mayHaveFollowed = !(error instanceof ServiceError) || error.code === "unavailable";
-    await restorePod(context.db, record, mayHaveFollowed ? { ...read, version: record.version } : read);
+    const version = mayHaveFollowed && record.version > read.version ? record.version + 1 : read.version;
+    await restorePod(context.db, record, { ...read, version });
     throw error;
   }
 }
@@ -232,9 +233,11 @@ function refuseLocked({ id, locked }: PodRecord, action: string): void {
 
 // The Fleet object
 
+/** A call that breaks off is made once more: what has been done is not done again. */
 async function sendToFleet(context: RequestContext, record: PodRecord, change: PodChange): Promise<PodView> {
   const call = { podId: record.id, accountId: record.accountId, change };
-  return viewOf(record, await callFleet(context, (fleet) => fleet.changePod(call)));
+  const send = (): Promise<PodOutcome> => callFleet(context, (fleet) => fleet.changePod(call));
+  return viewOf(record, await send().catch(send));
 }
 
 function viewOf({ id }: PodRecord, outcome: PodOutcome): PodView {

@@ -67,12 +67,12 @@ export class Executions implements WorkerObserver {
     this.#areGivenUpEnded = !LEAVE_RUNNING.some((fault) => plan.faults.has(fault));
   }
 
-  began = (jobId: string, container: Container, mark: number): void => {
+  began = (jobId: string, container: Container, mark: number, readMs: number): void => {
     const { endpointId } = container.spec;
     this.#begunAt.set(mark, this.#world.now);
     this.#lastBegunAt.set(keyOf(endpointId, decodeJobId(jobId)?.seq ?? 0), this.#world.now);
     this.lastAt = this.#world.elapsedMs;
-    this.onBegun(jobId, container);
+    this.onBegun(jobId, container, readMs);
     const inside = this.#inside.get(container) ?? new Set();
     this.#inside.set(container, inside.add(jobId));
     const all = this.#byJob.get(jobId) ?? [];
@@ -107,7 +107,7 @@ export class Executions implements WorkerObserver {
     if (!this.isBusy(container)) this.onIdleStopped(container);
   };
 
-  onBegun: (jobId: string, container: Container) => void = () => {};
+  onBegun: (jobId: string, container: Container, readMs: number) => void = () => {};
 
   /** An agent ends a container that has nothing to do. */
   onIdleStopped: (container: Container) => void = () => {};

@@ -11,7 +11,7 @@ import { type Answer, type KnownJob, SimulatedClient } from "./client.ts";
 import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
-import { resume } from "./operator.ts";
+import { repair } from "./operator.ts";
 import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
 import { Workload } from "./workload.ts";
 
@@ -39,8 +39,9 @@ const AFTERMATH_MS = 20_000;
 /** Time between two looks whether all has ended. */
 /** After the last fault no message is under way for longer. */
 const LAST_COPY_MS = 10_000;
-/** Hosts have come back and follow what pods are told. */
-const PODS_CHECK_MS = 60_000;
+/** Hosts have come back and follow what pods are told, and maintenance repairs changes that broke off a minute before. */
+const PODS_MAINTENANCE_MS = 65_000;
+const PODS_CHECK_MS = 20_000;
 const LOOK_MS = 500;
 
 let current: Network | undefined;
@@ -134,6 +135,7 @@ class History {
     const world = this.#world;
     await this.#setUp();
     this.#faults.start();
+    this.#edge.startCron();
     const workloads = this.#clients.map((client) => this.#workload(client));
     for (const workload of workloads) workload.start();
     const isOver = (): boolean => workloads.every((workload) => workload.isOver);
@@ -202,7 +204,7 @@ class History {
     const [client] = this.#clients as [SimulatedClient];
     client.run(this.#world, async () => {
       await new Promise((resolve) => setTimeout(resolve, LAST_COPY_MS));
-      for (const endpointId of this.#endpointIds) await resume(client, endpointId, this.#plan);
+      for (const endpointId of this.#endpointIds) await repair(client, endpointId, this.#plan);
     });
   }
 
@@ -213,6 +215,8 @@ class History {
     for (const { pods } of workloads) pods.close();
     const [client] = this.#clients as [SimulatedClient];
     client.run(this.#world, async () => {
+      await new Promise((resolve) => setTimeout(resolve, PODS_MAINTENANCE_MS));
+      this.#edge.maintain();
       await new Promise((resolve) => setTimeout(resolve, PODS_CHECK_MS));
       for (const { pods } of workloads) await pods.check(this.#hosts);
       for (const { pods } of workloads) await pods.terminateAll();
@@ -267,6 +271,7 @@ class History {
       faults: () => this.#faults.workerFaults(),
       observer: this.#invariants.executions,
       jobsPerWorker: this.#plan.jobsPerWorker,
+      startMs: this.#plan.startMs,
     });
     host.containers.noticed = () => this.#faults.noticed(host);
     return host;
@@ -279,10 +284,10 @@ class History {
       left += 1;
       client.run(this.#world, async () => {
         for (const job of client.jobs) {
-          const answer = await workloads[index]?.read(job);
+          const answer = await workloads[index]?.jobs.read(job);
           if (!answer || answer.status >= 500)
             this.#invariants.violate(`${job.jobId} cannot be read at the end: ${answer?.status}`);
-          if (answer?.status === 200) await workloads[index]?.checkStream(job);
+          if (answer?.status === 200) await workloads[index]?.streams.check(job);
         }
         await workloads[index]?.batches.check();
         left -= 1;

@@ -26,6 +26,8 @@ export type HostOptions = {
   readonly faults: () => WorkerFaults;
   readonly observer: WorkerObserver;
   readonly jobsPerWorker: number;
+  /** Typical time that the start of a container takes, ms. */
+  readonly startMs: number;
 };
 
 const RESTART_MS = 1_000;
@@ -62,7 +64,7 @@ export class SimulatedHost {
 
   /** Starts the agent. */
   start(): void {
-    const { world, code, edgeUrl, hostToken, gpuCount, observer } = this.#options;
+    const { world, code, edgeUrl, hostToken, gpuCount, observer, startMs } = this.#options;
     this.isUp = true;
     const inventory = inventoryOf(gpuCount);
     world.note(this.machine, "starts");
@@ -72,7 +74,7 @@ export class SimulatedHost {
           edgeUrl,
           hostToken,
           stateDir: this.stateDir,
-          runtime: asRuntime(new SimulatedRuntime(world, this.containers, observer.stopped)),
+          runtime: asRuntime(new SimulatedRuntime(world, this.containers, startMs, observer.stopped)),
           inventory,
           readInventory: async () => inventory,
           log: logOf(world, this.machine),

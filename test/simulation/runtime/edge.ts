@@ -14,6 +14,8 @@ export const EDGE_URL = "https://edge.test";
 
 /** Time after which a repeated request comes again, typically. */
 const REPEATED_MS = 300;
+/** Of wrangler.toml. */
+const CRON_MS = 5 * 60_000;
 
 export type EdgeCode = {
   readonly default: {
@@ -91,6 +93,22 @@ export class SimulatedEdge {
   redeploy(): void {
     for (const object of this.objects) object.crash();
     this.crashScript();
+  }
+
+  /** Maintenance every five minutes, as the platform starts it; the first at any time. */
+  startCron(): void {
+    const platform = new Machine("platform");
+    const next = (delayMs: number): void =>
+      void this.#world.schedule(platform, delayMs, "cron", () => {
+        this.maintain();
+        next(CRON_MS);
+      });
+    next(this.#world.random.whole(0, CRON_MS));
+  }
+
+  /** Each of its tasks logs what it could not do. */
+  maintain(): void {
+    this.#world.on(this.script, () => void this.#code.default.scheduled({}, this.env));
   }
 
   /** Requests that are under way fail. */

@@ -69,8 +69,6 @@ export class ObjectStorage {
   #isWatched = false;
   /** Something was written since someone who checks has looked. */
   #isChanged = false;
-  /** A crash has undone something since then. */
-  #isUndone = false;
 
   constructor(world: World, machine: Machine, onAlarm: (at: number) => void) {
     this.#world = world;
@@ -157,7 +155,6 @@ export class ObjectStorage {
   crash(): void {
     const [oldest] = this.#batches;
     if (oldest) {
-      this.#isChanged = this.#isUndone = true;
       this.#database.exec(`ROLLBACK TO ${oldest.name}`);
       this.#database.exec("COMMIT");
     }
@@ -224,13 +221,6 @@ export class ObjectStorage {
     const isChanged = this.#isChanged;
     this.#isChanged = false;
     return isChanged;
-  }
-
-  /** Whether a crash has undone writes since the last call. */
-  takeIsUndone(): boolean {
-    const isUndone = this.#isUndone;
-    this.#isUndone = false;
-    return isUndone;
   }
 
   #watchChanges(): void {
