@@ -52,12 +52,12 @@ export class Executions implements WorkerObserver {
     this.#areLeasesKept = !TAKE_LEASES.some((fault) => plan.faults.has(fault));
   }
 
-  began = (jobId: string, container: Container, mark: number): void => {
+  began = (jobId: string, container: Container, mark: number, readMs: number): void => {
     const { endpointId } = container.spec;
     this.#begunAt.set(mark, this.#world.now);
     this.#lastBegunAt.set(`${endpointId} ${decodeJobId(jobId)?.seq}`, this.#world.now);
     this.lastAt = this.#world.elapsedMs;
-    this.onBegun(jobId, container);
+    this.onBegun(jobId, container, readMs);
     const inside = this.#inside.get(container) ?? new Set();
     this.#inside.set(container, inside.add(jobId));
     const all = this.#byJob.get(jobId) ?? [];
@@ -88,7 +88,7 @@ export class Executions implements WorkerObserver {
     if (!this.isBusy(container)) this.onIdleStopped(container);
   };
 
-  onBegun: (jobId: string, container: Container) => void = () => {};
+  onBegun: (jobId: string, container: Container, readMs: number) => void = () => {};
 
   /** An agent ends a container that has nothing to do. */
   onIdleStopped: (container: Container) => void = () => {};

@@ -11,7 +11,7 @@ import { type Answer, SimulatedClient } from "./client.ts";
 import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
-import { resume } from "./operator.ts";
+import { repair } from "./operator.ts";
 import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
 import { Workload } from "./workload.ts";
 
@@ -202,7 +202,7 @@ class History {
     const [client] = this.#clients as [SimulatedClient];
     client.run(this.#world, async () => {
       await new Promise((resolve) => setTimeout(resolve, LAST_COPY_MS));
-      for (const endpointId of this.#endpointIds) await resume(client, endpointId, this.#plan);
+      for (const endpointId of this.#endpointIds) await repair(client, endpointId, this.#plan);
     });
   }
 
@@ -269,6 +269,7 @@ class History {
       faults: () => this.#faults.workerFaults(),
       observer: this.#invariants.executions,
       jobsPerWorker: this.#plan.jobsPerWorker,
+      startMs: this.#plan.startMs,
     });
     host.containers.noticed = () => this.#faults.noticed(host);
     return host;
@@ -281,10 +282,10 @@ class History {
       left += 1;
       client.run(this.#world, async () => {
         for (const job of client.jobs) {
-          const answer = await workloads[index]?.read(job);
+          const answer = await workloads[index]?.jobs.read(job);
           if (!answer || answer.status >= 500)
             this.#invariants.violate(`${job.jobId} cannot be read at the end: ${answer?.status}`);
-          if (answer?.status === 200) await workloads[index]?.checkStream(job);
+          if (answer?.status === 200) await workloads[index]?.streams.check(job);
         }
         await workloads[index]?.batches.check();
         left -= 1;

@@ -16,6 +16,7 @@ import { violationsOf, isLowPriority, markOf, nameOf } from "./job-rows.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
+import { Releases } from "./releases.ts";
 import { Promptness } from "./promptness.ts";
 
 export type InvariantsParts = {
@@ -70,6 +71,7 @@ export class Invariants {
   readonly #calm: Calm;
   readonly #hostRows: HostRows;
   readonly #promptness: Promptness;
+  readonly #releases: Releases;
   /** Queued jobs were removed, of which no webhook tells. */
   hasPurged = false;
   #uncaught = 0;
@@ -81,10 +83,11 @@ export class Invariants {
     const expiresAt = (jobId: string): number | null => this.#expiryOf(jobId);
     this.executions = new Executions(parts.world, parts.plan, expiresAt, violate);
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions });
+    this.#releases = new Releases(violate);
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
     const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
     this.#hostRows = new HostRows(shared);
-    this.executions.onBegun = (jobId, container) => this.#hostRows.begun(jobId, container);
+    this.executions.onBegun = (jobId, container, readMs) => this.#hostRows.begun(jobId, container, readMs);
     this.#fleet = new FleetRows(shared);
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
     const workers = () => this.#fleet.workers;
@@ -140,8 +143,12 @@ export class Invariants {
 
   /** Every change of a job is one of the table. */
   #checkChanges(): void {
-    for (const [endpoint, { storage }] of this.#parts.edge.endpoints.objects) {
-      if (storage.isChanged) this.#parts.onWrite();
+    for (const [endpoint, object] of this.#parts.edge.endpoints.objects) {
+      const { storage } = object;
+      if (storage.isChanged) {
+        this.#parts.onWrite();
+        if (this.#parts.plan.isManaged) this.#releases.changed(object);
+      }
       for (const change of storage.takeChanges()) {
         const name = nameOf(change);
         this.changes.set(name, (this.changes.get(name) ?? 0) + 1);

@@ -26,6 +26,8 @@ export type HostOptions = {
   readonly faults: () => WorkerFaults;
   readonly observer: WorkerObserver;
   readonly jobsPerWorker: number;
+  /** Typical time that the start of a container takes, ms. */
+  readonly startMs: number;
 };
 
 const RESTART_MS = 1_000;
@@ -55,7 +57,7 @@ export class SimulatedHost {
 
   /** Starts the agent. */
   start(): void {
-    const { world, code, edgeUrl, hostToken, gpuCount, observer } = this.#options;
+    const { world, code, edgeUrl, hostToken, gpuCount, observer, startMs } = this.#options;
     this.isUp = true;
     const inventory = inventoryOf(gpuCount);
     world.note(this.machine, "starts");
@@ -65,7 +67,7 @@ export class SimulatedHost {
           edgeUrl,
           hostToken,
           stateDir: this.stateDir,
-          runtime: asRuntime(new SimulatedRuntime(world, this.containers, observer.stopped)),
+          runtime: asRuntime(new SimulatedRuntime(world, this.containers, startMs, observer.stopped)),
           inventory,
           readInventory: async () => inventory,
           log: QUIET,

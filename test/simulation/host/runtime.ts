@@ -16,12 +16,14 @@ export class SimulatedRuntime {
   readonly kind = "process";
   readonly #world: World;
   readonly #containers: Containers;
+  readonly #startMs: number;
   readonly #onStop: (container: Container) => void;
 
-  /** `onStop`: the agent is about to end a container that runs. */
-  constructor(world: World, containers: Containers, onStop: (container: Container) => void) {
+  /** `startMs`: typical time of a start. `onStop`: the agent is about to end a container that runs. */
+  constructor(world: World, containers: Containers, startMs: number, onStop: (container: Container) => void) {
     this.#world = world;
     this.#containers = containers;
+    this.#startMs = startMs;
     this.#onStop = onStop;
   }
 
@@ -42,7 +44,7 @@ export class SimulatedRuntime {
   }
 
   async prepare(): Promise<PrepareOutcome> {
-    await this.#pass(200);
+    await this.#pass(this.#startMs);
     return { kind: "prepared" };
   }
 
@@ -57,7 +59,7 @@ export class SimulatedRuntime {
   }
 
   async start(spec: WorkerSpec): Promise<void> {
-    await this.#pass(300);
+    await this.#pass(this.#startMs);
     this.#containers.start(spec);
     await this.#answer();
   }

@@ -28,14 +28,21 @@ export type WorkerFaults = {
  * of their execution.
  */
 export type WorkerObserver = {
-  readonly began: (jobId: string, container: Container, mark: number) => void;
+  /** `readMs`: how long it has read the reply with the job. */
+  readonly began: (jobId: string, container: Container, mark: number, readMs: number) => void;
   /** Its handler has ended; its result is reported now, unless the worker has lost it. */
   readonly ended: (jobId: string, container: Container, isReported: boolean) => void;
   /** Its agent ends it. */
   readonly stopped: (container: Container) => void;
 };
 
+/** Images that are named so have a program which ends at once. */
+export const BROKEN_IMAGE = "broken";
+
+type GivenJob = { readonly id: string; readonly input: unknown };
+
 const RETRY_MS = 500;
+const ENDS_MS = 50;
 const PING_MS = 4_000;
 const STALL_MAX_MS = 3_000;
 /** Typical time after a chunk. */
@@ -52,7 +59,9 @@ export type WorkerProgram = {
 
 /** Runs until its machine crashes. */
 export function runWorker(program: WorkerProgram, container: Container): void {
-  new SimulatedWorker(program, container).start();
+  if (container.spec.imageName.startsWith(BROKEN_IMAGE))
+    setTimeout(() => program.containers.exit(container, 1), program.world.random.delay(ENDS_MS));
+  else new SimulatedWorker(program, container).start();
 }
 
 class SimulatedWorker {
@@ -77,15 +86,15 @@ class SimulatedWorker {
       const isStalled = world.random.chance(faults().stalls);
       const reading = isStalled
         ? { readMs: world.random.whole(100, STALL_MAX_MS), isReadWhole: world.random.chance(0.5) }
-        : {};
+        : { readMs: 0 };
       const path = this.#path("RUNPOD_WEBHOOK_GET_JOB");
       const reply = await this.#call({ method: "GET", path, ...reading });
-      if (reply?.status === 200) await this.#work(JSON.parse(reply.body) as { id: string; input: unknown });
+      if (reply?.status === 200) await this.#work(JSON.parse(reply.body) as GivenJob, reading.readMs);
       else if (reply?.status !== 204) await pause(RETRY_MS);
     }
   }
 
-  async #work({ id: jobId, input }: { readonly id: string; readonly input: unknown }): Promise<void> {
+  async #work({ id: jobId, input }: GivenJob, readMs: number): Promise<void> {
     const { world, faults, observer, containers } = this.#program;
     const { workerId } = this.#container.spec;
     const { random } = world;
@@ -93,7 +102,7 @@ class SimulatedWorker {
     world.note(this.#container.machine, `begins ${jobId}`);
     containers.noticed();
     const mark = random.whole(0, 1e9);
-    observer.began(jobId, this.#container, mark);
+    observer.began(jobId, this.#container, mark, readMs);
     this.#jobs.add(jobId);
     await pause(1 + random.delay(handlerMs));
     if (random.chance(hangs)) await new Promise(() => {});
