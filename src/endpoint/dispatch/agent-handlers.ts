@@ -60,7 +60,7 @@ export class AgentHandlers {
     const acks = call.reports.map((report) => this.#accept(report, call.hostId, now));
     dispatch.forgetStops(call);
     const stops = call.running.flatMap((listed) => this.#extendLease(listed, call, now));
-    if (dispatch.isNewest(call)) this.#returnUndelivered(call, now);
+    if (dispatch.isNewest(call) && !call.isRepeated) this.#returnUndelivered(call, now);
     const rejected = taken.flatMap(({ stop }) =>
       stop && !stops.some((other) => isSame(other, stop)) ? stop : [],
     );

@@ -65,7 +65,7 @@ export class AgentExchanges {
   /** D4: what the call reports may queue jobs again, which are given to agents that wait. */
   #endOtherSessions(call: ExchangeCall): void {
     const { dispatch, notifier } = this.#parts;
-    if (!dispatch.isNewSession(call)) return;
+    if (call.isRepeated || !dispatch.isNewSession(call)) return;
     dispatch.endOtherSession(call);
     notifier.endOtherSessions(call);
   }
@@ -84,7 +84,7 @@ export class AgentExchanges {
       case "jobs":
         return { kind: "answer", ...NOTHING, jobs: end.jobs };
       case "look":
-        return await this.exchange({ ...call, reports: [], chunks: [] });
+        return await this.exchange({ ...call, reports: [], chunks: [], isRepeated: true });
       case "quiet":
         return quiet;
       case "superseded":

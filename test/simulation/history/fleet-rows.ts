@@ -150,18 +150,22 @@ export class FleetRows {
 
   /** A worker stays until its endpoint names it, or its host is lost. */
   #checkChange(before: WorkerRow, after: WorkerRow | undefined): void {
-    if (before.is_pod || before.retired_in !== null) return;
-    const { worker_id: workerId, host_id: hostId } = before;
-    if (!after) {
-      this.#parts.executions.workerLost(workerId);
-      const host = this.#parts.hosts.find((one) => one.hostId === hostId);
-      if (host && this.#parts.calm.ofCalls(host) > HEARD_MS)
-        this.#parts.violate(`${workerId} was taken for lost with ${hostId}, which is there`);
-      return;
-    }
+    if (before.is_pod) return;
+    if (!after) return this.#checkGone(before);
+    if (before.retired_in !== null) return;
+    const { worker_id: workerId } = before;
     const leaves = after.retired_in !== null || after.standby_at !== null;
     if (leaves && before.standby_at === null && !this.#isNamed(before))
       this.#parts.violate(`${workerId} leaves, in an epoch that its endpoint has not named`);
+  }
+
+  #checkGone({ worker_id: workerId, host_id: hostId, retired_in: retiredIn }: WorkerRow): void {
+    const host = this.#parts.hosts.find((one) => one.hostId === hostId);
+    const isThere = host !== undefined && this.#parts.calm.ofCalls(host) > HEARD_MS;
+    // One that leaves is gone when its agent says so: then the edge has all that the agent had of it.
+    if (!isThere || retiredIn === null) this.#parts.executions.workerLost(workerId);
+    if (isThere && retiredIn === null)
+      this.#parts.violate(`${workerId} was taken for lost with ${hostId}, which is there`);
   }
 
   #isNamed({ worker_id: workerId, endpoint_id: endpointId, revivals }: WorkerRow): boolean {

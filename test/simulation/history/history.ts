@@ -7,7 +7,7 @@ import { emptyCaches } from "../runtime/isolate-caches.ts";
 import { Network } from "../runtime/network.ts";
 import { enterWorld } from "../world/globals.ts";
 import { type TraceLine, World } from "../world/world.ts";
-import { type Answer, SimulatedClient } from "./client.ts";
+import { type Answer, type KnownJob, SimulatedClient } from "./client.ts";
 import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
@@ -183,7 +183,8 @@ class History {
   #workload(client: SimulatedClient): Workload {
     const violate = (what: string): void => this.#invariants.violate(what);
     const onPurge = (): void => void (this.#invariants.hasPurged = true);
-    const onRetry = (jobId: string): void => this.#invariants.executions.retryRequested(jobId);
+    const mayHaveLeftChunks = ({ endpointId, jobId }: KnownJob, mark: number): boolean =>
+      this.#invariants.executions.mayHaveLeftChunks(endpointId, jobId, mark);
     const stranger = this.#stranger;
     const clients = this.#clients;
     const parts = {
@@ -194,7 +195,8 @@ class History {
       clients,
       stranger,
     };
-    return new Workload({ ...parts, violate, onPurge, onRetry, hasPurged: () => this.#invariants.hasPurged });
+    const hasPurged = (): boolean => this.#invariants.hasPurged;
+    return new Workload({ ...parts, violate, onPurge, mayHaveLeftChunks, hasPurged });
   }
 
   /** A copy of a pause that arrived late may have undone its end; no such copy is under way any more. */

@@ -12,7 +12,7 @@ import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
-import { violationsOf, isLowPriority, markOf, nameOf } from "./job-rows.ts";
+import { violationsOf, isLowPriority, isRetry, markOf, nameOf } from "./job-rows.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
@@ -155,6 +155,7 @@ export class Invariants {
         for (const fault of violationsOf(change)) this.violate(fault);
         this.#checkRescue(change);
         this.#hostRows.jobChanged(endpoint, change);
+        if (isRetry(change)) this.executions.retried(endpoint.replace(/#\d+$/, ""), change.seq);
         this.#checkOrigin(change);
       }
     }

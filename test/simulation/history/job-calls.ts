@@ -11,8 +11,6 @@ export type JobCallsParts = {
   readonly known: KnownJobs;
   /** Of another account; null where there is none. */
   readonly stranger: SimulatedClient | null;
-  /** A client has asked that a job runs again. */
-  readonly onRetry: (jobId: string) => void;
   readonly violate: (what: string) => void;
 };
 
@@ -133,7 +131,6 @@ export class JobCalls {
 
   async #retry(job: KnownJob): Promise<void> {
     job.isRetryRequested = true;
-    this.#parts.onRetry(job.jobId);
     await this.#parts.known.ask("retry", job, "POST", "retry");
   }
 
@@ -151,11 +148,6 @@ export class JobCalls {
     const answer = await stranger.call(method, `/v2/${job.endpointId}/${operation}/${job.jobId}`);
     if (answer?.status === 200) violate(`another account may call ${operation} of ${job.jobId}`);
   }
-}
-
-/** Whether a client has read that an attempt failed. */
-export function hasFailed({ read }: KnownJob): boolean {
-  return read.some((status) => RETRYABLE.has(status));
 }
 
 /** Whether a job can be read for as long as a history takes: the result of a runsync and a job with a ttl go earlier. */

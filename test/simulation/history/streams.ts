@@ -1,28 +1,17 @@
 /** What a client reads of the streams of jobs. */
 import type { KnownJob, SimulatedClient } from "./client.ts";
-import { hasFailed } from "./job-calls.ts";
 import type { KnownJobs } from "./known-jobs.ts";
-import type { Fault, HistoryPlan } from "./plan.ts";
 
 export type StreamsParts = {
-  readonly plan: HistoryPlan;
   readonly client: SimulatedClient;
   readonly known: KnownJobs;
+  /** Whether a job that has ended without chunks may still show those of the execution with the mark. */
+  readonly mayHaveLeftChunks: (job: KnownJob, mark: number) => boolean;
   readonly violate: (what: string) => void;
 };
 
 type Chunk = { readonly output: { readonly mark: number; readonly number: number } };
 
-/** Attempts that end with these are followed by others without a retry. */
-const LOSE_ATTEMPTS: readonly Fault[] = [
-  "agentKilled",
-  "agentPartitioned",
-  "containerDies",
-  "daemonBroken",
-  "diskFull",
-  "powerLost",
-  "workerDies",
-];
 const CALLS_MAX = 20;
 
 export class Streams {
@@ -47,20 +36,16 @@ export class Streams {
     const chunks = await this.#rest(job);
     if (!chunks) return;
     const own = chunks.filter(({ output }) => output.mark === mark);
-    if (this.#isOfOne(job, chunkCount) && own.length < chunks.length)
+    // What a lost attempt has yielded is there until another one yields something, or a client retries the job.
+    const mayBeLeft = ({ output }: Chunk): boolean =>
+      chunkCount === 0 && this.#parts.mayHaveLeftChunks(job, output.mark);
+    if (!chunks.every((chunk) => own.includes(chunk) || mayBeLeft(chunk)))
       return violate(`the stream of ${job.jobId} has chunks of another attempt`);
     if (known.mayHaveExpired(job)) return;
     const numbers = own.map(({ output }) => output.number).join();
     const expected = Array.from({ length: chunkCount }, (_, number) => number).join();
     if (numbers !== expected)
       violate(`the stream of ${job.jobId} has the chunks ${numbers} instead of ${expected}`);
-  }
-
-  /** Nothing is left of what other attempts yielded: a retry begins with nothing, and so does the first chunk of another attempt. */
-  #isOfOne(job: KnownJob, chunkCount: number): boolean {
-    // One after the retry may have been lost, with its chunks.
-    const mayLose = LOSE_ATTEMPTS.some((fault) => this.#parts.plan.faults.has(fault));
-    return chunkCount > 0 || (hasFailed(job) && !mayLose);
   }
 
   /** Undefined when the job is gone meanwhile: that of a runsync is not kept for long. */

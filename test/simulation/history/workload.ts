@@ -1,7 +1,7 @@
 /** What clients do: operations of the public APIs in random order, on jobs, endpoints and pods of their own. */
 import type { World } from "../world/world.ts";
 import { Batches } from "./batches.ts";
-import type { SimulatedClient } from "./client.ts";
+import type { KnownJob, SimulatedClient } from "./client.ts";
 import { JobCalls } from "./job-calls.ts";
 import { KnownJobs } from "./known-jobs.ts";
 import { Operator } from "./operator.ts";
@@ -19,8 +19,8 @@ export type WorkloadParts = {
   readonly clients: readonly SimulatedClient[];
   /** Of another account; null where there is none. */
   readonly stranger: SimulatedClient | null;
-  /** A client has asked that a job runs again. */
-  readonly onRetry: (jobId: string) => void;
+  /** Whether a job that has ended without chunks may still show those of the execution with the mark. */
+  readonly mayHaveLeftChunks: (job: KnownJob, mark: number) => boolean;
   /** Queued jobs may vanish. */
   readonly onPurge: () => void;
   readonly hasPurged: () => boolean;
@@ -48,7 +48,7 @@ export class Workload {
     this.#parts = parts;
     const known = new KnownJobs(parts);
     this.jobs = new JobCalls({ ...parts, known });
-    this.streams = new Streams({ plan, client, known, violate });
+    this.streams = new Streams({ ...parts, known });
     this.batches = new Batches(client, parts.hasPurged, violate);
     this.pods = new PodUser({ world, client, plan, violate });
     this.#operator = new Operator(world, client, endpointIds, plan);

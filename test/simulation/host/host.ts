@@ -31,7 +31,14 @@ export type HostOptions = {
 };
 
 const RESTART_MS = 1_000;
-const QUIET = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** What the agent logs is in the trace. */
+function logOf(world: World, machine: Machine) {
+  const write = (event: string, fields?: unknown): void => {
+    if (world.isTraced) world.note(machine, `logs ${event} ${JSON.stringify(fields ?? {})}`);
+  };
+  return { debug: write, info: write, warn: write, error: write };
+}
 
 export class SimulatedHost {
   readonly machine: Machine;
@@ -70,7 +77,7 @@ export class SimulatedHost {
           runtime: asRuntime(new SimulatedRuntime(world, this.containers, startMs, observer.stopped)),
           inventory,
           readInventory: async () => inventory,
-          log: QUIET,
+          log: logOf(world, this.machine),
         });
       } catch (error) {
         if (!this.containers.isBroken && !this.#isDiskFull) return void world.uncaught.push(error);

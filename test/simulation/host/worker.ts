@@ -32,6 +32,8 @@ export type WorkerObserver = {
   readonly began: (jobId: string, container: Container, mark: number, readMs: number) => void;
   /** Its handler has ended; its result is reported now, unless the worker has lost it. */
   readonly ended: (jobId: string, container: Container, isReported: boolean) => void;
+  /** Its agent has taken its result. */
+  readonly delivered: (jobId: string, container: Container) => void;
   /** Its agent ends it. */
   readonly stopped: (container: Container) => void;
 };
@@ -116,7 +118,8 @@ class SimulatedWorker {
     const path = this.#path("RUNPOD_WEBHOOK_POST_OUTPUT").replace("$ID", jobId);
     const isReported = !random.chance(forgets);
     observer.ended(jobId, this.#container, isReported);
-    if (isReported) await this.#report(path, JSON.stringify(body));
+    if (isReported && (await this.#report(path, JSON.stringify(body))))
+      observer.delivered(jobId, this.#container);
     if (random.chance(repeats)) await this.#report(path, JSON.stringify(body));
     this.#jobs.delete(jobId);
   }
@@ -129,14 +132,15 @@ class SimulatedWorker {
     }
   }
 
-  /** Until the agent has it; an agent that is away comes back. */
-  async #report(path: string, body: string): Promise<void> {
+  /** Until the agent answers; one that is away comes back. Returns whether it takes the body. */
+  async #report(path: string, body: string): Promise<boolean> {
     this.#program.containers.noticed();
     for (let tries = 0; tries < 100; tries += 1) {
       const reply = await this.#call({ method: "POST", path, body });
-      if (reply && reply.status < 500 && reply.status !== 429) return;
+      if (reply && reply.status < 500 && reply.status !== 429) return reply.status === 200;
       await pause(RETRY_MS);
     }
+    return false;
   }
 
   #ping(): void {
@@ -162,6 +166,11 @@ class SimulatedWorker {
       connections.add(connection);
       const answer = (reply: LocalReply | null): void => {
         connections.delete(connection);
+        if (call.method === "POST")
+          world.note(
+            machine,
+            `got ${reply?.status ?? "no answer"} for POST ${call.path.replace(/^\/[^/]*/, "")}`,
+          );
         if (machine.life === life)
           world.schedule(machine, 0, "worker gets a reply", () => this.#whenThawed(resolve, reply));
       };
