@@ -46,12 +46,13 @@ export class AgentExchanges {
     const { dispatch, commit, handlers, facts, lookup } = this.#parts;
     await lookup.learnOf(call.slots);
     this.#endOtherSessions(call);
-    const isOvertaken = call.isWaiting && dispatch.isSuperseded(call);
+    let isOvertaken = false;
     const answer = await commit.run(() => {
       const now = Date.now();
+      isOvertaken = !dispatch.isNewest(call);
       // Evaluated after the reports: they, or an earlier turn, may have closed a worker.
       const openTo = (slots: Slots) => (isOvertaken ? [] : this.#openSlots(call.hostId, slots));
-      const answered = handlers.exchange(call, now, openTo);
+      const answered = handlers.exchange(call, now, { isOvertaken, openTo });
       if (!isEmptyAnswer({ ...answered, stops: [] })) facts.recordWork(now);
       return answered;
     });

@@ -177,11 +177,10 @@ export class Faults {
     });
   }
 
-  /** The agent and all containers end at once; what was committed to the disk is there. */
   #losePower(): void {
     const host = this.#host();
-    host.kill();
-    for (const container of host.containers.all.values()) host.containers.exit(container, 137);
+    host.losePower(this.#parts.plan.faults.get("diskLies") ?? 0);
+    if (this.#isPlanned("diskLies")) this.#count("diskLies");
     this.#later(this.#awayMs(), "host boots", () => {
       if (!host.isUp) host.start();
     });

@@ -21,6 +21,7 @@ export const FAULTS = [
   "d1Fails",
   "r2Fails",
   "diskFull",
+  "diskLies",
   "portTaken",
   "powerLost",
   "objectCrashes",
@@ -85,7 +86,7 @@ export type HistoryPlan = {
   readonly faults: ReadonlyMap<Fault, number>;
 };
 
-/** How often each kind happens when it happens at all: rates of calls, or events per minute. */
+/** How often each kind happens when it happens at all: rates of calls, or events per minute; of clocks and disks, ms. */
 const RATES: Record<Fault, readonly number[]> = {
   agentKilled: [1, 4],
   agentPartitioned: [1, 2],
@@ -102,6 +103,7 @@ const RATES: Record<Fault, readonly number[]> = {
   d1Fails: [0.01, 0.1],
   r2Fails: [0.02, 0.2],
   diskFull: [1, 3],
+  diskLies: [100, 2_000],
   portTaken: [0.3, 1],
   powerLost: [1, 2],
   objectCrashes: [2, 10],
@@ -121,7 +123,7 @@ const RATES: Record<Fault, readonly number[]> = {
 const SHARES = [0, 0.1, 0.1, 0.25, 0.4];
 /** Kinds that meet in reality; by chance alone three of them would seldom meet here. */
 const THEMES: readonly (readonly Fault[])[] = [
-  ["agentKilled", "daemonBroken", "portTaken", "diskFull", "powerLost", "containerDies"],
+  ["agentKilled", "daemonBroken", "portTaken", "diskFull", "diskLies", "powerLost", "containerDies"],
   ["agentPartitioned", "daemonBroken", "containerDies", "workerHangs"],
   ["agentPartitioned", "objectCrashes", "objectEvicted", "workerHangs"],
   ["objectCrashes", "objectEvicted", "redeployment", "scriptCrashes", "d1Fails", "r2Fails"],

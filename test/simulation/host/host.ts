@@ -3,7 +3,7 @@ import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import { Machine, type World } from "../world/world.ts";
 import { Containers } from "./containers.ts";
 import { breakServersOf, takePortOf } from "./modules/http.ts";
-import { setDiskFull } from "./modules/sqlite.ts";
+import { losePower, setDiskFull } from "./modules/sqlite.ts";
 import { asRuntime, SimulatedRuntime } from "./runtime.ts";
 import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
 
@@ -102,6 +102,16 @@ export class SimulatedHost {
   set isDiskFull(isFull: boolean) {
     this.#isDiskFull = isFull;
     setDiskFull(this.stateDir, isFull);
+  }
+
+  /** The agent and all containers end at once, and so does what had not reached the disk; a lying one has it late. */
+  losePower(lateMs: number): void {
+    const { world } = this.#options;
+    this.kill();
+    for (const container of this.containers.all.values()) this.containers.exit(container, 137);
+    const choose = (limit: number): number => world.random.whole(0, limit);
+    losePower(this.stateDir, { honestUntil: world.now - lateMs, choose });
+    if (this.#isDiskFull) setDiskFull(this.stateDir, true);
   }
 
   /** kill -9 of the agent. */
