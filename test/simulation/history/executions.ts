@@ -90,6 +90,9 @@ export class Executions implements WorkerObserver {
 
   onBegun: (jobId: string, container: Container) => void = () => {};
 
+  /** Whether the container has load-balanced requests. */
+  isServing: (container: Container) => boolean = () => false;
+
   /** An agent ends a container that has nothing to do. */
   onIdleStopped: (container: Container) => void = () => {};
 
@@ -106,6 +109,11 @@ export class Executions implements WorkerObserver {
   /** Jobs of the worker are given to others, though it may still run them. */
   workerLost(workerId: string): void {
     this.#lost.add(workerId);
+  }
+
+  /** Whether one of the workers that the text names was lost with its host. */
+  hasLostOneOf(text: string): boolean {
+    return this.#lost.values().some((workerId) => text.includes(workerId));
   }
 
   /** Ids of the jobs whose handlers run in the container. */
@@ -133,6 +141,6 @@ export class Executions implements WorkerObserver {
 
   /** Whether a job is in the container, as far as its agent knows: one whose result got lost runs until its time is over. */
   isBusy(container: Container): boolean {
-    return (this.#inside.get(container)?.size ?? 0) > 0;
+    return (this.#inside.get(container)?.size ?? 0) > 0 || this.isServing(container);
   }
 }
