@@ -63,7 +63,7 @@ export class ConnectionLoss extends Failure {}
 
 /**
  * Whether another tunnel may reach what this error of a tunnel has kept from being reached. A pod whose container has
- * ended may be getting another one.
+ * ended may be getting another one, unless it is stopped.
  */
 export function isTransient(error: unknown): boolean {
   if (error instanceof Rejection)

@@ -204,11 +204,13 @@ export class Journal {
     );
   }
 
-  /** Forgets the attempt, its report and its chunks. */
+  /** Forgets the attempt, its report and its chunks. Chunks without the rest would stay for ever. */
   removeAttempt({ jobId, attempt }: AttemptRef): void {
-    this.#run("DELETE FROM attempt WHERE job_id = ? AND attempt = ?", jobId, attempt);
-    this.#run("DELETE FROM report WHERE job_id = ? AND attempt = ?", jobId, attempt);
-    this.#run("DELETE FROM chunk WHERE job_id = ? AND attempt = ?", jobId, attempt);
+    this.#transaction("BEGIN IMMEDIATE", () => {
+      this.#run("DELETE FROM attempt WHERE job_id = ? AND attempt = ?", jobId, attempt);
+      this.#run("DELETE FROM report WHERE job_id = ? AND attempt = ?", jobId, attempt);
+      this.#run("DELETE FROM chunk WHERE job_id = ? AND attempt = ?", jobId, attempt);
+    });
   }
 
   addChunk(ref: AttemptRef, sequence: number, output: string): void {
@@ -288,27 +290,33 @@ export class Journal {
   }
 
   #writeToDisk(reports: readonly NewReport[]): void {
-    this.#database.exec("PRAGMA synchronous = FULL; BEGIN IMMEDIATE"); // J1
     try {
-      for (const report of reports) {
-        this.#run(
-          "INSERT OR REPLACE INTO report VALUES (?, ?, ?, ?, ?, ?)",
-          ...refValues(report),
-          report.body,
-          report.output,
-        );
-        this.#run("DELETE FROM attempt WHERE job_id = ? AND attempt = ?", report.jobId, report.attempt);
-      }
-      this.#database.exec("COMMIT");
-    } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-      throw error;
+      this.#transaction("PRAGMA synchronous = FULL; BEGIN IMMEDIATE", () => {
+        for (const report of reports) this.#writeReport(report);
+      }); // J1
     } finally {
       this.#database.exec("PRAGMA synchronous = NORMAL"); // J2
     }
   }
 
+  #writeReport(report: NewReport): void {
+    const { jobId, attempt, body, output } = report;
+    this.#run("INSERT OR REPLACE INTO report VALUES (?, ?, ?, ?, ?, ?)", ...refValues(report), body, output);
+    this.#run("DELETE FROM attempt WHERE job_id = ? AND attempt = ?", jobId, attempt);
+  }
+
   // Statements
+
+  #transaction(begin: string, write: () => void): void {
+    this.#database.exec(begin);
+    try {
+      write();
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      throw error;
+    }
+  }
 
   #run(sql: string, ...values: SQLInputValue[]): void {
     this.#statement(sql).run(...values);

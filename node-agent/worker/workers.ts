@@ -175,7 +175,6 @@ export class Workers implements AdmissionControl {
         this.#adoptOne({ ...record, isFrozen }, attempts.get(workerId) ?? []);
       else journal.removeWorker(workerId);
     }
-    await this.#loseOrphanedAttempts([...attempts.values()].flat());
     const unclaimed = found.filter((worker) => !this.#workers.has(worker.workerId));
     await this.#unclaimed.discard(
       unclaimed.map(({ workerId, isRunning }) => {
@@ -183,6 +182,7 @@ export class Workers implements AdmissionControl {
         return { workerId, isRunning, gpuIndexes };
       }),
     );
+    await this.#loseOrphanedAttempts([...attempts.values()].flat()); // others get the jobs when no handler has them
   }
 
   #adoptOne(record: AdoptedWorker, attempts: readonly AttemptRecord[]): void {
@@ -268,12 +268,12 @@ export class Workers implements AdmissionControl {
     }
     if (this.#stopping.signal.aborted) return;
     this.#workers.delete(worker.workerId);
+    if (worker.mode.kind === "pod") void this.#options.pods.containerRemoved(worker.workerId);
     this.#otherEnded();
     this.#options.logs.removed(worker.workerId);
     this.#options.onStateChange(true);
     if (worker.mode.kind !== "pod") this.#options.onSlotsChange(worker.assignment.endpointId, true);
     this.#reconcile();
-    if (worker.mode.kind === "pod") void this.#options.pods.sweep(this.podIds());
   }
 
   // Stopping

@@ -34,7 +34,9 @@ const QUEUE_ERRORS = {
   job_not_retryable: { status: 409 },
   /** The host has no worker of the endpoint, or none that needs the requested file. */
   worker_not_assigned: { status: 409 },
-  /** The pod is stopped, or the container starts, stops or is on standby. */
+  /** The pod is stopped, and stays so until its owner starts it. */
+  pod_stopped: { status: 409 },
+  /** The container starts, stops or is on standby. */
   container_not_running: { status: 409 },
   /** The tunnel that shall be resumed is over. */
   tunnel_gone: { status: 410 },

@@ -242,6 +242,8 @@ export type ExchangeCall = {
   readonly slots: Slots;
   /** The agent waits for a job or a stop. */
   readonly isWaiting: boolean;
+  /** It has waited, and looks again: what it lists is as old as the agent's call. */
+  readonly isRepeated?: true;
   /** The number of the followers of the logs (log-followers.ts) that the agent knows; absent if it has no use for it. */
   readonly follow?: number | undefined;
 };

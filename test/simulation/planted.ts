@@ -1,15 +1,15 @@
 /**
  * Mistakes that are planted into production code to see how soon a history shows them: the measure of the simulation.
- * Each is one that a change of that code could make. Those of scripts/mutants that only a unit test can see are not here: A2, for
- * example, since only an endpoint that was deleted is not found, and nobody wants what is kept for it.
+ * Each is one that a change of that code could make. Not here are those of scripts/mutants that only a unit test can see:
+ * A2, since only an endpoint that was deleted is not found, and nobody wants what is kept for it; E12, since a number is
+ * used again only if a clock goes back to the very millisecond; E16, since at worst a host is given a job more than it has
+ * slots for, and gives it back. S26 and S27 are other mistakes in the places of the last two.
  */
 import { MUTANTS } from "../../scripts/mutants/list.ts";
 import { type Mutant, mutant } from "../../scripts/mutants/mutant.ts";
 
 const OF_MUTANTS = new Set(
-  "D1 D9 E1 E4 E5 E6 E7 E8 E12 E13 E16 F1 F2 F3 F4 F5 A1 A3 A4 A5 A6 A7 A8 A10 A11 A12 D5 D14 E14 E15".split(
-    " ",
-  ),
+  "D1 D9 E1 E4 E5 E6 E7 E8 E13 F1 F2 F3 F4 F5 A1 A3 A4 A5 A6 A7 A8 A10 A11 A12 D5 D14 E14 E15".split(" "),
 );
 
 const OWN: readonly Mutant[] = [
@@ -41,6 +41,13 @@ const OWN: readonly Mutant[] = [
     "S14",
     "const callsWebhook = isFinal(after.state) && !isPurge;",
     'const callsWebhook = after.state === "completed" && !isPurge;',
+  ),
+
+  mutant("S26", "for (const { page, delivery } of pending) this.#schedule(page, delivery, now);", ""),
+  mutant(
+    "S27",
+    "return ref.turn < call.turn && !call.openTurns.includes(ref.turn);",
+    "return ref.turn < call.turn;",
   ),
 
   // Fleet and gateway

@@ -146,7 +146,7 @@ describe("a tunnel", () => {
     expect(await rejection(ask(exec(podId)))).toEqual([503, "host_not_connected"]);
     await send("POST", `/pods/${podId}/stop`);
     await host.follow();
-    expect(await rejection(ask(exec(podId)))).toEqual([409, "container_not_running"]);
+    expect(await rejection(ask(exec(podId)))).toEqual([409, "pod_stopped"]);
   });
 });
 

@@ -42,6 +42,22 @@ describe("waits outlast the object's memory", () => {
     expect(await parked).toMatchObject({ jobs: [], stops: [] });
   });
 
+  test("an agent that waits on after an eviction keeps the jobs that came while it waited", async ({
+    expect,
+  }) => {
+    const { endpointId, agent, workerId, job } = await readyEndpoint();
+    const parked = agent.exchange(endpointId, { holdMs: 30_000 });
+    await channelOf(endpointId, "agent");
+    const { body } = await call("POST", `/v2/${endpointId}/run`, { input: "second" });
+    const { jobs } = await agent.exchange(endpointId, { slots: [{ workerId, free: 1 }] });
+    expect(jobs).toMatchObject([{ id: body["id"], attempt: 1 }]);
+    await evict(endpointId);
+    await call("POST", `/v2/${endpointId}/cancel/${job.id}`);
+    expect((await parked).stops).toEqual([{ jobId: job.id, attempt: 1, reason: "cancelled" }]);
+    const second = await call("GET", `/v2/${endpointId}/status/${String(body["id"])}`);
+    expect(second.body).toMatchObject({ status: "IN_PROGRESS" });
+  });
+
   test("cancel notifies a waiting agent after an eviction", async ({ expect }) => {
     const { endpointId, agent, job } = await readyEndpoint();
     const parked = agent.exchange(endpointId, { holdMs: 30_000 });

@@ -51,8 +51,15 @@ export class AgentHandlers {
     this.#parts = parts;
   }
 
-  /** Carries out an exchange inside a turn; `openTo` determines which of the slots may get jobs. */
-  exchange(call: ExchangeCall, now: number, openTo: (slots: Slots) => Slots): ExchangeAnswer {
+  /**
+   * Carries out an exchange inside a turn; `openTo` determines which of the slots may get jobs. The lists of a call that
+   * was overtaken on its way are out of date.
+   */
+  exchange(
+    call: ExchangeCall,
+    now: number,
+    { isOvertaken, openTo }: { readonly isOvertaken: boolean; readonly openTo: (slots: Slots) => Slots },
+  ): ExchangeAnswer {
     const { dispatch } = this.#parts;
     this.#pendingStops.delete(call.hostId);
     for (const listed of call.running) this.#recordTimes(listed, call.hostId, now); // before a report ends the attempt
@@ -60,7 +67,7 @@ export class AgentHandlers {
     const acks = call.reports.map((report) => this.#accept(report, call.hostId, now));
     dispatch.forgetStops(call);
     const stops = call.running.flatMap((listed) => this.#extendLease(listed, call, now));
-    if (dispatch.isNewest(call)) this.#returnUndelivered(call, now);
+    if (!isOvertaken && !call.isRepeated) this.#returnUndelivered(call, now);
     const rejected = taken.flatMap(({ stop }) =>
       stop && !stops.some((other) => isSame(other, stop)) ? stop : [],
     );

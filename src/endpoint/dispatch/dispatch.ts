@@ -96,12 +96,6 @@ export class Dispatch {
 
   // Waiting
 
-  /** True when this call is older than the one of the same agent that waits. */
-  isSuperseded(call: ExchangeCall): boolean {
-    const waiting = this.#waiting.get(call.hostId)?.ref;
-    return waiting !== undefined && waiting.session === call.session && waiting.turn > call.turn;
-  }
-
   wait(call: ExchangeCall): Promise<WaitEnd> {
     this.supersede(call.hostId);
     const waiting: WaitingExchange = new WaitingExchange(call, () => {
@@ -189,7 +183,7 @@ export class Dispatch {
     return this.#newestExchanges.get(hostId)?.session !== session;
   }
 
-  /** False for a call that was overtaken on its way, so that its lists are out of date. */
+  /** False for a call that was overtaken on its way, so that its lists are out of date: it gets no jobs. */
   isNewest(call: ExchangeCall): boolean {
     const newest = this.#newestExchanges.get(call.hostId);
     if (newest?.session === call.session && newest.turn > call.turn) return false;

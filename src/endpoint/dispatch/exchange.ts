@@ -46,12 +46,13 @@ export class AgentExchanges {
     const { dispatch, commit, handlers, facts, lookup } = this.#parts;
     await lookup.learnOf(call.slots);
     this.#endOtherSessions(call);
-    const isOvertaken = call.isWaiting && dispatch.isSuperseded(call);
+    let isOvertaken = false;
     const answer = await commit.run(() => {
       const now = Date.now();
+      isOvertaken = !dispatch.isNewest(call);
       // Evaluated after the reports: they, or an earlier turn, may have closed a worker.
       const openTo = (slots: Slots) => (isOvertaken ? [] : this.#openSlots(call.hostId, slots));
-      const answered = handlers.exchange(call, now, openTo);
+      const answered = handlers.exchange(call, now, { isOvertaken, openTo });
       if (!isEmptyAnswer({ ...answered, stops: [] })) facts.recordWork(now);
       return answered;
     });
@@ -65,7 +66,7 @@ export class AgentExchanges {
   /** D4: what the call reports may queue jobs again, which are given to agents that wait. */
   #endOtherSessions(call: ExchangeCall): void {
     const { dispatch, notifier } = this.#parts;
-    if (!dispatch.isNewSession(call)) return;
+    if (call.isRepeated || !dispatch.isNewSession(call)) return;
     dispatch.endOtherSession(call);
     notifier.endOtherSessions(call);
   }
@@ -84,7 +85,7 @@ export class AgentExchanges {
       case "jobs":
         return { kind: "answer", ...NOTHING, jobs: end.jobs };
       case "look":
-        return await this.exchange({ ...call, reports: [], chunks: [] });
+        return await this.exchange({ ...call, reports: [], chunks: [], isRepeated: true });
       case "quiet":
         return quiet;
       case "superseded":

@@ -78,7 +78,7 @@ async function awaitExchange(
       signal,
     );
     if (wakeUp !== "look" || Date.now() >= untilAt) return NOTHING;
-    call = { ...call, reports: [], chunks: [] };
+    call = { ...call, reports: [], chunks: [], isRepeated: true };
   }
 }
 

@@ -45,7 +45,7 @@ export async function servePod(
   const reply = await withinLimit(ask(), () => abort("timeout"));
   const waitUntil = (work: Promise<unknown>): void => executionCtx.waitUntil(work);
   const listener = { method: request.method, prefix: place.prefix, waitUntil, giveUp: abort };
-  const response = await responseTo(reply, listener, () => explainUnreachable(env, pod));
+  const response = await responseTo(reply, listener, async () => (await explainUnreachable(env, pod)).why);
   response.headers.delete(AFFINITY_HEADER); // a pod has no other workers
   return response;
 }

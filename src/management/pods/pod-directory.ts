@@ -5,6 +5,7 @@ import { openDatabase } from "../../db/database.ts";
 import { findPodPorts } from "../../db/pods.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import type { Env } from "../../env.ts";
+import type { PodView } from "../../fleet/messages.ts";
 import { portsOf } from "../nouns/pod.ts";
 import { fleetObject } from "../objects.ts";
 import { isUp } from "./pod-view.ts";
@@ -58,12 +59,19 @@ async function load(env: Env, podId: string, now: number): Promise<ReachablePod 
   return pod;
 }
 
-/** Why nobody answers for a pod: it is stopped, starts, or its host is away. */
+/** Why nobody answers for a pod, and whether that stays so until its owner starts it. */
+export type Unreachable = { readonly isStopped: boolean; readonly why: string };
+
+/** A pod is stopped, starts, or its host is away. */
 export async function explainUnreachable(
   env: Env,
   { podId, accountId }: Pick<ReachablePod, "podId" | "accountId">,
-): Promise<string> {
+): Promise<Unreachable> {
   const [view] = await fleetObject(env).podsOf(accountId, [podId]);
+  return { isStopped: view?.desired === "stopped", why: explain(podId, view) };
+}
+
+function explain(podId: string, view: PodView | undefined): string {
   if (!view) return `Pod ${podId} was terminated.`;
   if (view.desired === "stopped") return `Pod ${podId} is stopped. Start it, then call again.`;
   if (view.host && !view.host.isPresent)

@@ -27,7 +27,7 @@ export type Container = {
 
 /**
  * The container to which the caller may open a tunnel for this use. Throws insufficient_permission; not_found, alike
- * for what does not exist and what is another account's; container_not_running when no host runs it.
+ * for what does not exist and what is another account's; pod_stopped, or container_not_running when no host runs it.
  */
 export async function requireContainer(
   context: RequestContext,
@@ -43,7 +43,8 @@ export async function requireContainer(
   const { hostId } = container;
   if (hostId !== null) return { ...container, hostId };
   const { accountId } = context.principal;
-  throw notRunning(await explainUnreachable(context.env, { podId: id, accountId }));
+  const { isStopped, why } = await explainUnreachable(context.env, { podId: id, accountId });
+  throw isStopped ? new ServiceError("pod_stopped", why) : notRunning(why);
 }
 
 /** Who may neither open shells nor change pods learns nothing of containers. */

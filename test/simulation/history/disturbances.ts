@@ -12,7 +12,8 @@ const AGENT_AWAY_MS: readonly number[] = [300, 5_000];
 const FOLLOWING = 0.5;
 const SHORTLY_MS = 10;
 const PARTITION_MS = 20_000;
-const BROKEN_MS = 5_000;
+/** Briefly, as when a daemon starts again, or for long. */
+const BROKEN_MS: readonly number[] = [500, 5_000];
 const JUMP_MAX_MS = 3_600_000;
 const DISK_FULL_MS = 10_000;
 
@@ -176,11 +177,10 @@ export class Faults {
     });
   }
 
-  /** The agent and all containers end at once; what was committed to the disk is there. */
   #losePower(): void {
     const host = this.#host();
-    host.kill();
-    for (const container of host.containers.all.values()) host.containers.exit(container, 137);
+    host.losePower(this.#parts.plan.faults.get("diskLies") ?? 0);
+    if (this.#isPlanned("diskLies")) this.#count("diskLies");
     this.#later(this.#awayMs(), "host boots", () => {
       if (!host.isUp) host.start();
     });
@@ -226,7 +226,11 @@ export class Faults {
     const { random } = this.#parts.world;
     this.#later(random.delay(100), "daemon breaks", () => {
       containers.isBroken = true;
-      this.#later(random.delay(BROKEN_MS), "daemon answers", () => (containers.isBroken = false));
+      this.#later(
+        random.delay(random.pick(BROKEN_MS)),
+        "daemon answers",
+        () => (containers.isBroken = false),
+      );
     });
   }
 }

@@ -5,7 +5,14 @@ import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { World } from "../world/world.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
-type Execution = { readonly container: Container; isOver: boolean; isReported: boolean };
+type Execution = {
+  readonly container: Container;
+  isOver: boolean;
+  /** Its agent has its result. */
+  isDelivered: boolean;
+  /** A client has had the job run again since, beside which it may still end. */
+  isRetried: boolean;
+};
 
 /**
  * With one of these an agent may be silent for longer than a lease, or lose what it has written, while its workers go
@@ -18,6 +25,12 @@ const TAKE_LEASES: readonly Fault[] = [
   "diskFull",
   "powerLost",
 ];
+
+/**
+ * With these a container may run on that its agent has given up: its daemon does not end it, or the journal has no room
+ * for what it has.
+ */
+const LEAVE_RUNNING: readonly Fault[] = ["daemonBroken", "diskFull"];
 
 /** From its claim to its begin. */
 const LATE_MS = 2_500;
@@ -32,6 +45,7 @@ export class Executions implements WorkerObserver {
   readonly #lastBegunAt = new Map<string, number>();
   readonly #underway = new Map<string, Execution>();
   readonly #areLeasesKept: boolean;
+  readonly #areGivenUpEnded: boolean;
   /** True time at which a worker last began or ended a job, ms of the history. */
   lastAt = 0;
 
@@ -50,30 +64,30 @@ export class Executions implements WorkerObserver {
     this.#lateMs = LATE_MS + 2 * (plan.faults.get("clockSkew") ?? 0);
     this.#violate = violate;
     this.#areLeasesKept = !TAKE_LEASES.some((fault) => plan.faults.has(fault));
+    this.#areGivenUpEnded = !LEAVE_RUNNING.some((fault) => plan.faults.has(fault));
   }
 
-  began = (jobId: string, container: Container, mark: number): void => {
+  began = (jobId: string, container: Container, mark: number, readMs: number): void => {
     const { endpointId } = container.spec;
     this.#begunAt.set(mark, this.#world.now);
-    this.#lastBegunAt.set(`${endpointId} ${decodeJobId(jobId)?.seq}`, this.#world.now);
+    this.#lastBegunAt.set(keyOf(endpointId, decodeJobId(jobId)?.seq ?? 0), this.#world.now);
     this.lastAt = this.#world.elapsedMs;
-    this.onBegun(jobId, container);
+    this.onBegun(jobId, container, readMs);
     const inside = this.#inside.get(container) ?? new Set();
     this.#inside.set(container, inside.add(jobId));
     const all = this.#byJob.get(jobId) ?? [];
-    const before = all.filter((one) => !this.#lost.has(one.container.spec.workerId));
-    const execution = { container, isOver: false, isReported: false };
+    const before = all.filter((one) => !one.isRetried && !this.#lost.has(one.container.spec.workerId));
+    const execution = { container, isOver: false, isDelivered: false, isRetried: false };
     this.#byJob.set(jobId, [...all, execution]);
     this.#underway.set(container.spec.workerId, execution);
-    if (!this.#areLeasesKept || this.#retried.has(jobId)) return;
     const expiresAt = this.#expiresAt(jobId);
-    if (expiresAt !== null && this.#world.elapsedMs > expiresAt + this.#lateMs)
+    if (this.#areLeasesKept && expiresAt !== null && this.#world.elapsedMs > expiresAt + this.#lateMs)
       this.#violate(`${jobId} begins, and had expired at ${expiresAt} ms`);
     const { workerId } = container.spec;
     const running = before.find((one) => !one.isOver && one.container.isRunning);
-    if (running)
+    if (running && this.#areGivenUpEnded)
       this.#violate(`${workerId} has ${jobId}, which ${running.container.spec.workerId} still runs`);
-    if (before.some((one) => one.isReported))
+    if (before.some((one) => one.isDelivered))
       this.#violate(`${jobId} runs again, though its result was reported`);
   };
 
@@ -81,14 +95,19 @@ export class Executions implements WorkerObserver {
     this.lastAt = this.#world.elapsedMs;
     if (isReported) this.#inside.get(container)?.delete(jobId);
     const execution = this.#byJob.get(jobId)?.findLast((one) => one.container === container);
-    if (execution) Object.assign(execution, { isOver: true, isReported });
+    if (execution) execution.isOver = true;
+  };
+
+  delivered = (jobId: string, container: Container): void => {
+    const execution = this.#byJob.get(jobId)?.findLast((one) => one.container === container);
+    if (execution) execution.isDelivered = true;
   };
 
   stopped = (container: Container): void => {
     if (!this.isBusy(container)) this.onIdleStopped(container);
   };
 
-  onBegun: (jobId: string, container: Container) => void = () => {};
+  onBegun: (jobId: string, container: Container, readMs: number) => void = () => {};
 
   /** Whether the container has load-balanced requests. */
   isServing: (container: Container) => boolean = () => false;
@@ -96,11 +115,22 @@ export class Executions implements WorkerObserver {
   /** An agent ends a container that has nothing to do. */
   onIdleStopped: (container: Container) => void = () => {};
 
-  /** A client has asked for another run, beside which the one before may still end. */
-  readonly #retried = new Set<string>();
+  readonly #retriedAt = new Map<string, number>();
 
-  retryRequested(jobId: string): void {
-    this.#retried.add(jobId);
+  /** A job that had ended is to run again. */
+  retried(endpointId: string, seq: number): void {
+    this.#retriedAt.set(keyOf(endpointId, seq), this.#world.now);
+    for (const execution of [...this.#byJob].flatMap(([jobId, all]) => (isJob(jobId, seq) ? all : [])))
+      if (execution.container.spec.endpointId === endpointId) execution.isRetried = true;
+  }
+
+  /**
+   * Whether a job that has ended without chunks may still show those of the execution with the mark: one that was lost
+   * after the last retry.
+   */
+  mayHaveLeftChunks(endpointId: string, jobId: string, mark: number): boolean {
+    const retriedAt = this.#retriedAt.get(keyOf(endpointId, decodeJobId(jobId)?.seq ?? 0)) ?? 0;
+    return (this.#begunAt.get(mark) ?? 0) >= retriedAt;
   }
 
   /** Workers that Fleet took for lost with their hosts. */
@@ -130,7 +160,7 @@ export class Executions implements WorkerObserver {
 
   /** Whether a worker has begun the job since then, true time, epoch ms. */
   hasBegun(endpointId: string, seq: number, since: number): boolean {
-    return (this.#lastBegunAt.get(`${endpointId} ${seq}`) ?? 0) >= since;
+    return (this.#lastBegunAt.get(keyOf(endpointId, seq)) ?? 0) >= since;
   }
 
   /** Whether a handler of the worker is under way. */
@@ -143,4 +173,12 @@ export class Executions implements WorkerObserver {
   isBusy(container: Container): boolean {
     return (this.#inside.get(container)?.size ?? 0) > 0 || this.isServing(container);
   }
+}
+
+function isJob(jobId: string, seq: number): boolean {
+  return decodeJobId(jobId)?.seq === seq;
+}
+
+function keyOf(endpointId: string, seq: number): string {
+  return `${endpointId} ${seq}`;
 }

@@ -2,10 +2,12 @@
 import type { SimulatedHost } from "../host/host.ts";
 import type { Network } from "../runtime/network.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
+import type { SimulatedObject } from "../runtime/objects.ts";
 import type { World } from "../world/world.ts";
 import type { Container } from "../host/containers.ts";
 import type { Calm } from "./calm.ts";
 import type { Executions } from "./executions.ts";
+import { type DesiredRow, Fairness } from "./fairness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
 export type FleetRowsParts = {
@@ -15,6 +17,7 @@ export type FleetRowsParts = {
   readonly plan: HistoryPlan;
   readonly executions: Executions;
   readonly hosts: readonly SimulatedHost[];
+  readonly endpointIds: readonly string[];
   readonly calm: Calm;
   readonly violate: (what: string) => void;
 };
@@ -30,13 +33,18 @@ export type WorkerRow = {
   readonly revivals: number;
   /** Of a worker that failed on other hosts; null where there was none. */
   readonly moves: string | null;
+  readonly version: number;
   /** JSON. */
   readonly gpu_indexes: string;
+  /** JSON: the rest of the place of an earlier version of a pod; null where nothing is left of it. */
+  readonly leaving: string | null;
 };
 
 const HIDES_CALLS: readonly Fault[] = ["callsLost", "answersLost", "slowNetwork", "bodiesTorn", "d1Fails"];
 /** A host that can be reached and works has no container that Fleet does not know for longer. */
 const UNKNOWN_MAX_MS = 15_000;
+/** What an earlier version of a pod has left is free for others within this. */
+const LEFT_MAX_MS = 10_000;
 /** A host that was heard for so long is not taken for lost. */
 const HEARD_MS = 5_000;
 /** With these an agent may not know the containers of the one before, or not reach them. */
@@ -50,6 +58,11 @@ export class FleetRows {
   readonly #unknownSince = new Map<string, number>();
   #known: ReadonlyMap<string, WorkerRow> = new Map();
   readonly #isForgetting: boolean;
+  readonly #fairness: Fairness;
+  /** Of the object, as it was last seen. */
+  #life = 0;
+  /** Since when places have been held that are no longer used, by pod. */
+  #leftSince = new Map<string, number>();
   /** As Fleet has them. */
   workers: readonly WorkerRow[] = [];
   #lookAt = 0;
@@ -58,6 +71,7 @@ export class FleetRows {
 
   constructor(parts: FleetRowsParts) {
     this.#parts = parts;
+    this.#fairness = new Fairness(parts);
     this.#isForgetting = FORGET_WORKERS.some((fault) => parts.plan.faults.has(fault));
     this.#isCallHeard = !HIDES_CALLS.some((fault) => parts.plan.faults.has(fault));
   }
@@ -69,22 +83,35 @@ export class FleetRows {
   }
 
   checkStep(): void {
-    for (const { storage } of this.#parts.edge.fleets.objects.values()) {
-      if (!storage.takeIsChanged()) continue;
-      const rows = storage.rowsOf("worker") as WorkerRow[];
-      const known = new Map(rows.map((row) => [row.worker_id, row]));
-      const moved = new Set(rows.flatMap((row) => (row.moves === null ? [] : row.endpoint_id)));
-      for (const row of this.#known.values())
-        if (!moved.has(row.endpoint_id)) this.#checkChange(row, known.get(row.worker_id));
-      for (const row of rows) this.#checkRow(row);
-      this.#known = known;
-      this.workers = rows;
-      this.#checkLimits(rows, storage.rowsOf("desired_workers"));
-    }
+    for (const object of this.#parts.edge.fleets.objects.values()) this.#checkFleet(object);
     const { world } = this.#parts;
     if (world.elapsedMs < this.#lookAt) return;
     this.#lookAt = world.elapsedMs + LOOK_MS;
     for (const host of this.#parts.hosts) this.#checkHost(host);
+    this.#checkLeft();
+  }
+
+  #checkFleet({ storage, machine }: SimulatedObject): void {
+    const hasCrashed = machine.life !== this.#life;
+    this.#life = machine.life;
+    if (!storage.takeIsChanged() && !hasCrashed) return;
+    const rows = storage.rowsOf("worker") as WorkerRow[];
+    const before = this.#known;
+    this.#known = new Map(rows.map((row) => [row.worker_id, row]));
+    this.workers = rows;
+    // What it had written last may be gone, which is no change.
+    if (hasCrashed) return this.#fairness.forget();
+    this.#checkRows(before, rows);
+    const desired = storage.rowsOf("desired_workers") as DesiredRow[];
+    this.#checkLimits(rows, desired);
+    this.#fairness.changed(rows, desired);
+  }
+
+  #checkRows(before: ReadonlyMap<string, WorkerRow>, rows: readonly WorkerRow[]): void {
+    const moved = new Set(rows.flatMap((row) => (row.moves === null ? [] : row.endpoint_id)));
+    for (const row of before.values())
+      if (!moved.has(row.endpoint_id)) this.#checkChange(row, this.#known.get(row.worker_id));
+    for (const row of rows) this.#checkRow(row);
   }
 
   /** An agent keeps what has nothing to do until Fleet does not want it. */
@@ -99,6 +126,22 @@ export class FleetRows {
       this.#parts.violate(`${workerId} was ended by its agent, though Fleet wants it`);
   }
 
+  /** A pod that runs in another place than before holds no more than that. */
+  #checkLeft(): void {
+    const { world, hosts, calm, violate } = this.#parts;
+    const before = this.#leftSince;
+    this.#leftSince = new Map();
+    for (const { worker_id: podId, host_id: hostId, version, leaving } of this.workers) {
+      const host = leaving === null ? undefined : hosts.find((one) => one.hostId === hostId);
+      const container = host?.containers.all.get(podId);
+      if (!host || !container?.isRunning || container.spec.revision !== version) continue;
+      const since = before.get(podId) ?? world.elapsedMs;
+      this.#leftSince.set(podId, since);
+      if (Math.min(world.elapsedMs - since, calm.ofCalls(host)) > LEFT_MAX_MS)
+        violate(`the pod ${podId} runs, and ${hostId} still keeps what it had before: ${leaving}`);
+    }
+  }
+
   /** What leaves is shown as nothing else. */
   #checkRow({ worker_id: workerId, retired_in: retiredIn, state }: WorkerRow): void {
     if (retiredIn !== null && state !== "stopping")
@@ -107,18 +150,22 @@ export class FleetRows {
 
   /** A worker stays until its endpoint names it, or its host is lost. */
   #checkChange(before: WorkerRow, after: WorkerRow | undefined): void {
-    if (before.is_pod || before.retired_in !== null) return;
-    const { worker_id: workerId, host_id: hostId } = before;
-    if (!after) {
-      this.#parts.executions.workerLost(workerId);
-      const host = this.#parts.hosts.find((one) => one.hostId === hostId);
-      if (host && this.#parts.calm.ofCalls(host) > HEARD_MS)
-        this.#parts.violate(`${workerId} was taken for lost with ${hostId}, which is there`);
-      return;
-    }
+    if (before.is_pod) return;
+    if (!after) return this.#checkGone(before);
+    if (before.retired_in !== null) return;
+    const { worker_id: workerId } = before;
     const leaves = after.retired_in !== null || after.standby_at !== null;
-    if (leaves && before.state === "ready" && before.standby_at === null && !this.#isNamed(before))
+    if (leaves && before.standby_at === null && !this.#isNamed(before))
       this.#parts.violate(`${workerId} leaves, in an epoch that its endpoint has not named`);
+  }
+
+  #checkGone({ worker_id: workerId, host_id: hostId, retired_in: retiredIn }: WorkerRow): void {
+    const host = this.#parts.hosts.find((one) => one.hostId === hostId);
+    const isThere = host !== undefined && this.#parts.calm.ofCalls(host) > HEARD_MS;
+    // One that leaves is gone when its agent says so: then the edge has all that the agent had of it.
+    if (!isThere || retiredIn === null) this.#parts.executions.workerLost(workerId);
+    if (isThere && retiredIn === null)
+      this.#parts.violate(`${workerId} was taken for lost with ${hostId}, which is there`);
   }
 
   #isNamed({ worker_id: workerId, endpoint_id: endpointId, revivals }: WorkerRow): boolean {
@@ -130,16 +177,16 @@ export class FleetRows {
   }
 
   /** No endpoint has more workers than it may have, those aside that are leaving. */
-  #checkLimits(rows: readonly WorkerRow[], desired: readonly Record<string, unknown>[]): void {
+  #checkLimits(rows: readonly WorkerRow[], desired: readonly DesiredRow[]): void {
     if (this.#parts.plan.isManaged) return; // after another limit or image some stay longer
     for (const { endpoint_id: endpointId, config } of desired) {
-      const { workersMax } = JSON.parse(String(config)) as { readonly workersMax: number };
+      const { workersMax } = JSON.parse(config) as { readonly workersMax: number };
       const staying = rows.filter(
         (row) => row.endpoint_id === endpointId && row.retired_in === null && !AWAY.has(row.state),
       );
       if (staying.length > workersMax) {
         const names = staying.map((row) => `${row.worker_id} ${row.state}`).join(", ");
-        this.#parts.violate(`${String(endpointId)} has ${staying.length} workers of ${workersMax}: ${names}`);
+        this.#parts.violate(`${endpointId} has ${staying.length} workers of ${workersMax}: ${names}`);
       }
     }
   }

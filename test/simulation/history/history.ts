@@ -8,11 +8,11 @@ import { emptyCaches } from "../runtime/isolate-caches.ts";
 import { Network } from "../runtime/network.ts";
 import { enterWorld } from "../world/globals.ts";
 import { type TraceLine, World } from "../world/world.ts";
-import { type Answer, SimulatedClient } from "./client.ts";
+import { type Answer, type KnownJob, SimulatedClient } from "./client.ts";
 import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
-import { resume } from "./operator.ts";
+import { repair } from "./operator.ts";
 import { makeRequestEndpoint, RequestUser } from "./request-user.ts";
 import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
 import { Workload } from "./workload.ts";
@@ -192,7 +192,8 @@ class History {
   #workload(client: SimulatedClient): Workload {
     const violate = (what: string): void => this.#invariants.violate(what);
     const onPurge = (): void => void (this.#invariants.hasPurged = true);
-    const onRetry = (jobId: string): void => this.#invariants.executions.retryRequested(jobId);
+    const mayHaveLeftChunks = ({ endpointId, jobId }: KnownJob, mark: number): boolean =>
+      this.#invariants.executions.mayHaveLeftChunks(endpointId, jobId, mark);
     const stranger = this.#stranger;
     const clients = this.#clients;
     const parts = {
@@ -203,7 +204,8 @@ class History {
       clients,
       stranger,
     };
-    return new Workload({ ...parts, violate, onPurge, onRetry, hasPurged: () => this.#invariants.hasPurged });
+    const hasPurged = (): boolean => this.#invariants.hasPurged;
+    return new Workload({ ...parts, violate, onPurge, mayHaveLeftChunks, hasPurged });
   }
 
   #requestUser(client: SimulatedClient): RequestUser[] {
@@ -219,7 +221,7 @@ class History {
     const [client] = this.#clients as [SimulatedClient];
     client.run(this.#world, async () => {
       await new Promise((resolve) => setTimeout(resolve, LAST_COPY_MS));
-      for (const endpointId of this.#endpointIds) await resume(client, endpointId, this.#plan);
+      for (const endpointId of this.#endpointIds) await repair(client, endpointId, this.#plan);
     });
   }
 
@@ -288,6 +290,7 @@ class History {
       observer: this.#invariants.executions,
       requests: this.#invariants.requests,
       jobsPerWorker: this.#plan.jobsPerWorker,
+      startMs: this.#plan.startMs,
     });
     host.containers.noticed = () => this.#faults.noticed(host);
     return host;
@@ -300,10 +303,10 @@ class History {
       left += 1;
       client.run(this.#world, async () => {
         for (const job of client.jobs) {
-          const answer = await workloads[index]?.read(job);
+          const answer = await workloads[index]?.jobs.read(job);
           if (!answer || answer.status >= 500)
             this.#invariants.violate(`${job.jobId} cannot be read at the end: ${answer?.status}`);
-          if (answer?.status === 200) await workloads[index]?.checkStream(job);
+          if (answer?.status === 200) await workloads[index]?.streams.check(job);
         }
         await workloads[index]?.batches.check();
         if (index === 0) await this.#checkCounts(client);

@@ -82,14 +82,17 @@ export class HostRows {
     else this.#endedAt.delete(key);
   }
 
-  /** No handler begins for a job that has ended, once its agent has been told. */
-  begun(jobId: string, container: Container): void {
+  /**
+   * No handler begins for a job that has ended, once its agent has been told. `readMs`: how long ago the agent had
+   * nothing left to tell.
+   */
+  begun(jobId: string, container: Container, readMs: number): void {
     const { world, hosts, calm, violate } = this.#parts;
     const { endpointId, workerId } = container.spec;
     const host = hosts.find((one) => one.containers.all.get(workerId) === container);
     const endedAt = this.#endedAt.get(keyOf(objectOf(endpointId), seqOf(jobId)));
     if (!host || endedAt === undefined || !this.#isQuick) return;
-    const agoMs = world.elapsedMs - endedAt;
+    const agoMs = world.elapsedMs - readMs - endedAt;
     if (agoMs > NOTIFIED_MS && calm.ofCalls(host) > agoMs)
       violate(`${workerId} begins ${jobId}, which has ended`);
   }

@@ -12,10 +12,11 @@ import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
-import { violationsOf, isLowPriority, markOf, nameOf } from "./job-rows.ts";
+import { violationsOf, isLowPriority, isRetry, markOf, nameOf } from "./job-rows.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
+import { Releases } from "./releases.ts";
 import { Promptness } from "./promptness.ts";
 import { RequestPromptness } from "./request-promptness.ts";
 import { Requests } from "./requests.ts";
@@ -74,6 +75,7 @@ export class Invariants {
   readonly #promptness: Promptness;
   readonly requests: Requests;
   readonly #requestPromptness: RequestPromptness;
+  readonly #releases: Releases;
   /** Queued jobs were removed, of which no webhook tells. */
   hasPurged = false;
   #uncaught = 0;
@@ -88,10 +90,11 @@ export class Invariants {
     this.executions.isServing = (container) => this.requests.isServing(container);
     const hasServed = (): boolean => this.requests.hasServed;
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions, hasServed });
+    this.#releases = new Releases(violate);
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
     const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
     this.#hostRows = new HostRows(shared);
-    this.executions.onBegun = (jobId, container) => this.#hostRows.begun(jobId, container);
+    this.executions.onBegun = (jobId, container, readMs) => this.#hostRows.begun(jobId, container, readMs);
     this.#fleet = new FleetRows(shared);
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
     const workers = () => this.#fleet.workers;
@@ -148,14 +151,19 @@ export class Invariants {
 
   /** Every change of a job is one of the table. */
   #checkChanges(): void {
-    for (const [endpoint, { storage }] of this.#parts.edge.endpoints.objects) {
-      if (storage.isChanged) this.#parts.onWrite();
+    for (const [endpoint, object] of this.#parts.edge.endpoints.objects) {
+      const { storage } = object;
+      if (storage.isChanged) {
+        this.#parts.onWrite();
+        if (this.#parts.plan.isManaged) this.#releases.changed(object);
+      }
       for (const change of storage.takeChanges()) {
         const name = nameOf(change);
         this.changes.set(name, (this.changes.get(name) ?? 0) + 1);
         for (const fault of violationsOf(change)) this.violate(fault);
         this.#checkRescue(change);
         this.#hostRows.jobChanged(endpoint, change);
+        if (isRetry(change)) this.executions.retried(endpoint.replace(/#\d+$/, ""), change.seq);
         this.#checkOrigin(change);
       }
     }

@@ -41,6 +41,11 @@ export function isLowPriority(seq: unknown): boolean {
   return Number(seq) >= LOW_PRIORITY_FROM;
 }
 
+/** A job that had ended is to run again. */
+export function isRetry({ before, after }: JobChange): boolean {
+  return after === "queued" && (before === "failed" || before === "timed_out");
+}
+
 export function nameOf({ before, after, attempts }: JobChange): string {
   return `${before ?? "none"} > ${after} ${attempts}`;
 }

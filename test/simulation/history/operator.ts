@@ -1,9 +1,12 @@
-/** What an operator does meanwhile: other limits, a new image, a pause. */
+/** What an operator does meanwhile: other limits, a new image that may not start, a pause. */
+import { BROKEN_IMAGE } from "../host/worker.ts";
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
 import type { HistoryPlan } from "./plan.ts";
 
 const PAUSE_MS = 5_000;
+/** Share of the new images that do not start. */
+const BROKEN = 0.3;
 
 export class Operator {
   readonly #world: World;
@@ -36,8 +39,8 @@ export class Operator {
 
   async #deploy(endpointId: string): Promise<void> {
     this.#imageNumber += 1;
-    const template = `{ name: "t", imageName: "i${this.#imageNumber}", containerDiskInGb: 5, dockerArgs: "" }`;
-    await save(this.#client, endpointId, `template: ${template}`);
+    const name = this.#world.random.chance(BROKEN) ? BROKEN_IMAGE : "i";
+    await save(this.#client, endpointId, `template: ${templateOf(`${name}${this.#imageNumber}`)}`);
   }
 
   /** No workers for a while. */
@@ -49,12 +52,22 @@ export class Operator {
 }
 
 /** Ends a pause. */
-export async function resume(
+async function resume(
   client: SimulatedClient,
   endpointId: string,
   { workersMax }: HistoryPlan,
 ): Promise<void> {
   await save(client, endpointId, `workersMax: ${workersMax}`);
+}
+
+/** The endpoint has workers again, of an image that starts. */
+export async function repair(client: SimulatedClient, endpointId: string, plan: HistoryPlan): Promise<void> {
+  await resume(client, endpointId, plan);
+  if (plan.isManaged) await save(client, endpointId, `template: ${templateOf("i")}`);
+}
+
+function templateOf(imageName: string): string {
+  return `{ name: "t", imageName: "${imageName}", containerDiskInGb: 5, dockerArgs: "" }`;
 }
 
 async function save(client: SimulatedClient, endpointId: string, fields: string): Promise<void> {

@@ -21,6 +21,7 @@ export const FAULTS = [
   "d1Fails",
   "r2Fails",
   "diskFull",
+  "diskLies",
   "portTaken",
   "powerLost",
   "objectCrashes",
@@ -49,6 +50,8 @@ export type HistoryPlan = {
   /** Typical time between two operations of a client, ms. */
   readonly paceMs: number;
   readonly handlerMs: number;
+  /** Typical time that the start of a container takes, ms. */
+  readonly startMs: number;
   readonly executionTimeoutMs: number;
   readonly idleTimeoutS: number;
   readonly scalerType: "QUEUE_DELAY" | "REQUEST_COUNT";
@@ -68,6 +71,8 @@ export type HistoryPlan = {
   readonly lowPriority: number;
   /** Clients retry what has failed. */
   readonly isRetrying: boolean;
+  /** Clients cancel jobs soon after they have submitted them. */
+  readonly isCancelling: boolean;
   /** Clients call more often than they may. */
   readonly isBursting: boolean;
   /** Clients have pods, which compete with workers for the hosts. */
@@ -83,7 +88,7 @@ export type HistoryPlan = {
   readonly faults: ReadonlyMap<Fault, number>;
 };
 
-/** How often each kind happens when it happens at all: rates of calls, or events per minute. */
+/** How often each kind happens when it happens at all: rates of calls, or events per minute; of clocks and disks, ms. */
 const RATES: Record<Fault, readonly number[]> = {
   agentKilled: [1, 4],
   agentPartitioned: [1, 2],
@@ -100,6 +105,7 @@ const RATES: Record<Fault, readonly number[]> = {
   d1Fails: [0.01, 0.1],
   r2Fails: [0.02, 0.2],
   diskFull: [1, 3],
+  diskLies: [100, 2_000],
   portTaken: [0.3, 1],
   powerLost: [1, 2],
   objectCrashes: [2, 10],
@@ -119,8 +125,9 @@ const RATES: Record<Fault, readonly number[]> = {
 const SHARES = [0, 0.1, 0.1, 0.25, 0.4];
 /** Kinds that meet in reality; by chance alone three of them would seldom meet here. */
 const THEMES: readonly (readonly Fault[])[] = [
-  ["agentKilled", "daemonBroken", "portTaken", "diskFull", "powerLost", "containerDies"],
+  ["agentKilled", "daemonBroken", "portTaken", "diskFull", "diskLies", "powerLost", "containerDies"],
   ["agentPartitioned", "daemonBroken", "containerDies", "workerHangs"],
+  ["agentPartitioned", "objectCrashes", "objectEvicted", "workerHangs"],
   ["objectCrashes", "objectEvicted", "redeployment", "scriptCrashes", "d1Fails", "r2Fails"],
   ["callsLost", "answersLost", "slowNetwork", "requestsRepeated", "bodiesTorn", "strayAnswers"],
 ];
@@ -135,7 +142,7 @@ const SCALERS: readonly Pick<HistoryPlan, "scalerType" | "scalerValue">[] = [
 ];
 
 const CONGESTED = 0.07;
-const MIXED = 0.05;
+const MIXED = 0.08;
 const BALANCED = 0.28;
 
 export function planHistory(random: Random): HistoryPlan {
@@ -154,6 +161,7 @@ export function planHistory(random: Random): HistoryPlan {
     operationCount: random.pick([4, 8, 16]),
     paceMs: random.pick([20, 300, 3_000]),
     handlerMs: random.pick([5, 200, 2_000, 10_000]),
+    startMs: random.pick([30, 300]),
     executionTimeoutMs: random.pick([5_000, 20_000, 120_000]),
     idleTimeoutS: random.pick([1, 5, 60]),
     ...random.pick(SCALERS),
@@ -166,6 +174,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasPolicies: random.chance(0.3),
     lowPriority: 0,
     isRetrying: random.chance(0.3),
+    isCancelling: random.chance(0.15),
     isBursting: random.chance(0.06),
     hasPods: random.chance(0.25),
     hasStranger: random.chance(0.2),
@@ -175,27 +184,43 @@ export function planHistory(random: Random): HistoryPlan {
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
   if (random.chance(CONGESTED)) return { ...plan, ...congestion(random) };
-  if (random.chance(MIXED)) return { ...plan, ...MIXTURE };
+  if (random.chance(MIXED)) return { ...plan, ...random.pick(MIXTURES) };
   return { ...plan, hasRequests: random.chance(BALANCED) };
 }
 
-/** Jobs of low priority occupy workers now and then, when one of normal priority comes, and there are free places. */
-const MIXTURE: Partial<HistoryPlan> = {
-  hostGpus: [3],
-  endpointGpus: [1],
-  workersMax: 3,
+const ONE_CLIENT: Partial<HistoryPlan> = {
   clientCount: 1,
   operationCount: 16,
-  paceMs: 3_000,
   handlerMs: 10_000,
   executionTimeoutMs: 120_000,
-  scalerType: "REQUEST_COUNT",
-  scalerValue: 1,
   isPurging: false,
   isManaged: false,
-  lowPriority: 0.5,
-  faults: new Map(),
 };
+const MIXTURES: readonly Partial<HistoryPlan>[] = [
+  // Jobs of low priority occupy workers now and then, when one of normal priority comes, and there are free places.
+  {
+    ...ONE_CLIENT,
+    hostGpus: [3],
+    endpointGpus: [1],
+    workersMax: 3,
+    paceMs: 3_000,
+    scalerType: "REQUEST_COUNT",
+    scalerValue: 1,
+    lowPriority: 0.5,
+    faults: new Map(),
+  },
+  // Workers have several jobs, of which clients cancel many, and give up requests for more of them.
+  {
+    ...ONE_CLIENT,
+    hostGpus: [1],
+    endpointGpus: [1],
+    workersMax: 1,
+    paceMs: 300,
+    jobsPerWorker: 3,
+    isCancelling: true,
+    faults: new Map([["workerStalls", 0.5]]),
+  },
+];
 
 /** More jobs than workers can take: they wait, and some expire. */
 function congestion(random: Random): Partial<HistoryPlan> {

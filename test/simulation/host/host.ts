@@ -3,7 +3,7 @@ import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import { Machine, type World } from "../world/world.ts";
 import { Containers } from "./containers.ts";
 import { breakServersOf, takePortOf } from "./modules/http.ts";
-import { setDiskFull } from "./modules/sqlite.ts";
+import { losePower, setDiskFull } from "./modules/sqlite.ts";
 import { type RequestObserver, runRequestWorker } from "./request-worker.ts";
 import { asRuntime, type RuntimeObserver, SimulatedRuntime } from "./runtime.ts";
 import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
@@ -28,10 +28,19 @@ export type HostOptions = {
   readonly observer: WorkerObserver;
   readonly requests: RequestObserver;
   readonly jobsPerWorker: number;
+  /** Typical time that the start of a container takes, ms. */
+  readonly startMs: number;
 };
 
 const RESTART_MS = 1_000;
-const QUIET = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** What the agent logs is in the trace. */
+function logOf(world: World, machine: Machine) {
+  const write = (event: string, fields?: unknown): void => {
+    if (world.isTraced) world.note(machine, `logs ${event} ${JSON.stringify(fields ?? {})}`);
+  };
+  return { debug: write, info: write, warn: write, error: write };
+}
 
 export class SimulatedHost {
   readonly machine: Machine;
@@ -60,7 +69,7 @@ export class SimulatedHost {
 
   /** Starts the agent. */
   start(): void {
-    const { world, code, edgeUrl, hostToken, gpuCount } = this.#options;
+    const { world, code, edgeUrl, hostToken, gpuCount, startMs } = this.#options;
     this.isUp = true;
     const inventory = inventoryOf(gpuCount);
     world.note(this.machine, "starts");
@@ -70,10 +79,10 @@ export class SimulatedHost {
           edgeUrl,
           hostToken,
           stateDir: this.stateDir,
-          runtime: asRuntime(new SimulatedRuntime(world, this.containers, this.#runtimeObserver)),
+          runtime: asRuntime(new SimulatedRuntime(world, this.containers, startMs, this.#runtimeObserver)),
           inventory,
           readInventory: async () => inventory,
-          log: QUIET,
+          log: logOf(world, this.machine),
         });
       } catch (error) {
         if (!this.containers.isBroken && !this.#isDiskFull) return void world.uncaught.push(error);
@@ -109,6 +118,16 @@ export class SimulatedHost {
   set isDiskFull(isFull: boolean) {
     this.#isDiskFull = isFull;
     setDiskFull(this.stateDir, isFull);
+  }
+
+  /** The agent and all containers end at once, and so does what had not reached the disk; a lying one has it late. */
+  losePower(lateMs: number): void {
+    const { world } = this.#options;
+    this.kill();
+    for (const container of this.containers.all.values()) this.containers.exit(container, 137);
+    const choose = (limit: number): number => world.random.whole(0, limit);
+    losePower(this.stateDir, { honestUntil: world.now - lateMs, choose });
+    if (this.#isDiskFull) setDiskFull(this.stateDir, true);
   }
 
   /** kill -9 of the agent. */

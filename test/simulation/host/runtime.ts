@@ -23,11 +23,14 @@ export class SimulatedRuntime {
   readonly kind = "process";
   readonly #world: World;
   readonly #containers: Containers;
+  readonly #startMs: number;
   readonly #observer: RuntimeObserver;
 
-  constructor(world: World, containers: Containers, observer: RuntimeObserver) {
+  /** `startMs`: typical time of a start. */
+  constructor(world: World, containers: Containers, startMs: number, observer: RuntimeObserver) {
     this.#world = world;
     this.#containers = containers;
+    this.#startMs = startMs;
     this.#observer = observer;
   }
 
@@ -48,7 +51,7 @@ export class SimulatedRuntime {
   }
 
   async prepare(): Promise<PrepareOutcome> {
-    await this.#pass(200);
+    await this.#pass(this.#startMs);
     return { kind: "prepared" };
   }
 
@@ -63,7 +66,7 @@ export class SimulatedRuntime {
   }
 
   async start(spec: WorkerSpec): Promise<void> {
-    await this.#pass(300);
+    await this.#pass(this.#startMs);
     this.#containers.start(spec);
     await this.#answer();
   }

@@ -28,14 +28,23 @@ export type WorkerFaults = {
  * of their execution.
  */
 export type WorkerObserver = {
-  readonly began: (jobId: string, container: Container, mark: number) => void;
+  /** `readMs`: how long it has read the reply with the job. */
+  readonly began: (jobId: string, container: Container, mark: number, readMs: number) => void;
   /** Its handler has ended; its result is reported now, unless the worker has lost it. */
   readonly ended: (jobId: string, container: Container, isReported: boolean) => void;
+  /** Its agent has taken its result. */
+  readonly delivered: (jobId: string, container: Container) => void;
   /** Its agent ends it. */
   readonly stopped: (container: Container) => void;
 };
 
+/** Images that are named so have a program which ends at once. */
+export const BROKEN_IMAGE = "broken";
+
+type GivenJob = { readonly id: string; readonly input: unknown };
+
 const RETRY_MS = 500;
+const ENDS_MS = 50;
 const PING_MS = 4_000;
 const STALL_MAX_MS = 3_000;
 /** Typical time after a chunk. */
@@ -52,7 +61,9 @@ export type WorkerProgram = {
 
 /** Runs until its machine crashes. */
 export function runWorker(program: WorkerProgram, container: Container): void {
-  new SimulatedWorker(program, container).start();
+  if (container.spec.imageName.startsWith(BROKEN_IMAGE))
+    setTimeout(() => program.containers.exit(container, 1), program.world.random.delay(ENDS_MS));
+  else new SimulatedWorker(program, container).start();
 }
 
 class SimulatedWorker {
@@ -77,15 +88,15 @@ class SimulatedWorker {
       const isStalled = world.random.chance(faults().stalls);
       const reading = isStalled
         ? { readMs: world.random.whole(100, STALL_MAX_MS), isReadWhole: world.random.chance(0.5) }
-        : {};
+        : { readMs: 0 };
       const path = this.#path("RUNPOD_WEBHOOK_GET_JOB");
       const reply = await this.#call({ method: "GET", path, ...reading });
-      if (reply?.status === 200) await this.#work(JSON.parse(reply.body) as { id: string; input: unknown });
+      if (reply?.status === 200) await this.#work(JSON.parse(reply.body) as GivenJob, reading.readMs);
       else if (reply?.status !== 204) await pause(RETRY_MS);
     }
   }
 
-  async #work({ id: jobId, input }: { readonly id: string; readonly input: unknown }): Promise<void> {
+  async #work({ id: jobId, input }: GivenJob, readMs: number): Promise<void> {
     const { world, faults, observer, containers } = this.#program;
     const { workerId } = this.#container.spec;
     const { random } = world;
@@ -93,7 +104,7 @@ class SimulatedWorker {
     world.note(this.#container.machine, `begins ${jobId}`);
     containers.noticed();
     const mark = random.whole(0, 1e9);
-    observer.began(jobId, this.#container, mark);
+    observer.began(jobId, this.#container, mark, readMs);
     this.#jobs.add(jobId);
     await pause(1 + random.delay(handlerMs));
     if (random.chance(hangs)) await new Promise(() => {});
@@ -107,7 +118,8 @@ class SimulatedWorker {
     const path = this.#path("RUNPOD_WEBHOOK_POST_OUTPUT").replace("$ID", jobId);
     const isReported = !random.chance(forgets);
     observer.ended(jobId, this.#container, isReported);
-    if (isReported) await this.#report(path, JSON.stringify(body));
+    if (isReported && (await this.#report(path, JSON.stringify(body))))
+      observer.delivered(jobId, this.#container);
     if (random.chance(repeats)) await this.#report(path, JSON.stringify(body));
     this.#jobs.delete(jobId);
   }
@@ -120,14 +132,15 @@ class SimulatedWorker {
     }
   }
 
-  /** Until the agent has it; an agent that is away comes back. */
-  async #report(path: string, body: string): Promise<void> {
+  /** Until the agent answers; one that is away comes back. Returns whether it takes the body. */
+  async #report(path: string, body: string): Promise<boolean> {
     this.#program.containers.noticed();
     for (let tries = 0; tries < 100; tries += 1) {
       const reply = await this.#call({ method: "POST", path, body });
-      if (reply && reply.status < 500 && reply.status !== 429) return;
+      if (reply && reply.status < 500 && reply.status !== 429) return reply.status === 200;
       await pause(RETRY_MS);
     }
+    return false;
   }
 
   #ping(): void {
@@ -153,6 +166,11 @@ class SimulatedWorker {
       connections.add(connection);
       const answer = (reply: LocalReply | null): void => {
         connections.delete(connection);
+        if (call.method === "POST")
+          world.note(
+            machine,
+            `got ${reply?.status ?? "no answer"} for POST ${call.path.replace(/^\/[^/]*/, "")}`,
+          );
         if (machine.life === life)
           world.schedule(machine, 0, "worker gets a reply", () => this.#whenThawed(resolve, reply));
       };

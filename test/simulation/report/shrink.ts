@@ -20,6 +20,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "isManaged",
     "hasPolicies",
     "isRetrying",
+    "isCancelling",
     "isBursting",
     "hasStranger",
     "hasFlashBoot",

@@ -1,11 +1,24 @@
 /** `node:sqlite` of a simulated host: files by their path, which outlive the programs that have them open. */
-import { DatabaseSync as RealDatabase, type StatementSync } from "real:sqlite";
+import { DatabaseSync as RealDatabase, type SQLInputValue, type StatementSync } from "real:sqlite";
+import { place } from "../../world/globals.ts";
 
-const files = new Map<string, RealDatabase>();
+type Write = { readonly sql: string; readonly values: readonly SQLInputValue[] | null };
+type Commit = { readonly at: number; readonly writes: readonly Write[]; readonly isSynced: boolean };
+
+/** A file, and all commits of which it consists, so that those that had not reached the disk can be lost. */
+type File = {
+  database: RealDatabase;
+  readonly commits: Commit[];
+  /** Of the transaction that is open. */
+  writes: Write[];
+  isSynced: boolean;
+};
+
+const files = new Map<string, File>();
 
 /** No file exists any more: a new world begins. */
 export function removeAllDatabases(): void {
-  for (const file of files.values()) file.close();
+  for (const { database } of files.values()) database.close();
   files.clear();
 }
 
@@ -13,21 +26,49 @@ const PAGES_MAX = 1_073_741_823;
 
 /** Files of the folder cannot grow any more, or can again. */
 export function setDiskFull(folder: string, isFull: boolean): void {
-  for (const [path, file] of files) {
-    if (!path.startsWith(folder)) continue;
-    const { pages } = file.prepare("SELECT page_count AS pages FROM pragma_page_count").get() as {
+  for (const { database } of filesIn(folder)) {
+    const { pages } = database.prepare("SELECT page_count AS pages FROM pragma_page_count").get() as {
       pages: number;
     };
-    file.exec(`PRAGMA max_page_count = ${isFull ? pages : PAGES_MAX}`);
+    database.exec(`PRAGMA max_page_count = ${isFull ? pages : PAGES_MAX}`);
   }
+}
+
+export type PowerLoss = {
+  /** Commits until then are on the disk if they were synced; later ones a lying disk may have kept to itself. */
+  readonly honestUntil: number;
+  /** A number from 0 to its limit: how many of the commits that may be lost are not. */
+  readonly choose: (limit: number) => number;
+};
+
+/** The commits of the files that were not synced are lost, but for some of the first of them. */
+export function losePower(folder: string, { honestUntil, choose }: PowerLoss): void {
+  for (const file of filesIn(folder)) {
+    const { commits } = file;
+    const safe = commits.findLastIndex(({ isSynced, at }) => isSynced && at <= honestUntil) + 1;
+    const kept = safe + choose(commits.length - safe);
+    if (kept === commits.length) continue;
+    file.database.close();
+    file.database = new RealDatabase(":memory:");
+    commits.length = kept;
+    for (const { writes } of commits) for (const write of writes) apply(file.database, write);
+  }
+}
+
+function apply(database: RealDatabase, { sql, values }: Write): void {
+  if (values === null) database.exec(sql);
+  else database.prepare(sql).run(...values);
+}
+
+function filesIn(folder: string): File[] {
+  return [...files].flatMap(([path, file]) => (path.startsWith(folder) ? [file] : []));
 }
 
 /** Rows of a table in the files of the folder, for those who check invariants. */
 export function rowsIn(folder: string, table: string): Record<string, unknown>[] {
-  return [...files].flatMap(([path, file]) => {
-    if (!path.startsWith(folder)) return [];
-    return (statementOf(file, table)?.all() ?? []) as Record<string, unknown>[];
-  });
+  return filesIn(folder).flatMap(
+    ({ database }) => (statementOf(database, table)?.all() ?? []) as Record<string, unknown>[],
+  );
 }
 
 const statements = new WeakMap<RealDatabase, Map<string, StatementSync>>();
@@ -45,18 +86,75 @@ function statementOf(file: RealDatabase, table: string): StatementSync | undefin
   return statement;
 }
 
+const READS = /^\s*SELECT/i;
+const SYNCED = /PRAGMA synchronous = FULL/;
+const UNSYNCED = /PRAGMA synchronous = NORMAL/;
+const OF_CONNECTION = /^PRAGMA (locking_mode|synchronous)[^;]*$/;
+
+/** What a program does with a file, of which the commits are noted. */
 export class DatabaseSync {
+  readonly #file: File;
+
   constructor(path: string) {
     const known = files.get(path);
-    const file = known ?? new RealDatabase(":memory:");
-    files.set(path, file);
-    if (file.isTransaction) file.exec("ROLLBACK"); // of a program that has died
-    return new Proxy(file, {
-      get(_, property) {
-        if (property === "close") return () => {};
-        const value: unknown = Reflect.get(file, property, file);
-        return typeof value === "function" ? value.bind(file) : value;
+    this.#file = known ?? {
+      database: new RealDatabase(":memory:"),
+      commits: [],
+      writes: [],
+      isSynced: false,
+    };
+    files.set(path, this.#file);
+    this.#rollBack(); // what a program has left that has died
+  }
+
+  get isTransaction(): boolean {
+    return this.#file.database.isTransaction;
+  }
+
+  exec(sql: string): void {
+    const file = this.#file;
+    const wasOpen = file.database.isTransaction;
+    file.database.exec(sql);
+    if (SYNCED.test(sql)) file.isSynced = true;
+    if (UNSYNCED.test(sql)) file.isSynced = false;
+    if (sql === "ROLLBACK") file.writes = [];
+    else if (wasOpen && !file.database.isTransaction) this.#committed();
+    else if (!wasOpen && !file.database.isTransaction && !OF_CONNECTION.test(sql))
+      this.#wrote({ sql, values: null });
+  }
+
+  prepare(sql: string): StatementSync {
+    const statement = this.#file.database.prepare(sql);
+    if (READS.test(sql)) return statement;
+    return new Proxy(statement, {
+      get: (_, property) => {
+        const value: unknown = Reflect.get(statement, property, statement);
+        if (property === "run")
+          return (...values: SQLInputValue[]) => {
+            const result = statement.run(...values);
+            this.#wrote({ sql, values });
+            return result;
+          };
+        return typeof value === "function" ? value.bind(statement) : value;
       },
-    }) as unknown as DatabaseSync;
+    });
+  }
+
+  close(): void {}
+
+  #wrote(write: Write): void {
+    this.#file.writes.push(write);
+    if (!this.#file.database.isTransaction) this.#committed();
+  }
+
+  #committed(): void {
+    const { commits, writes, isSynced } = this.#file;
+    commits.push({ at: place()?.world.now ?? 0, writes, isSynced });
+    this.#file.writes = [];
+  }
+
+  #rollBack(): void {
+    if (this.#file.database.isTransaction) this.#file.database.exec("ROLLBACK");
+    this.#file.writes = [];
   }
 }

@@ -1,0 +1,79 @@
+/** Who gets the next worker where endpoints of an account wait for the same capacity. */
+import type { World } from "../world/world.ts";
+import type { WorkerRow } from "./fleet-rows.ts";
+import type { HistoryPlan } from "./plan.ts";
+
+export type FairnessParts = {
+  readonly world: World;
+  readonly plan: HistoryPlan;
+  readonly endpointIds: readonly string[];
+  readonly violate: (what: string) => void;
+};
+
+/** `config`: JSON. */
+export type DesiredRow = { readonly endpoint_id: string; readonly desired: number; readonly config: string };
+/** Since when an endpoint has lacked workers, null when it has all; and which it has. */
+type Standing = { readonly since: number | null; readonly workerIds: ReadonlySet<string> };
+
+export class Fairness {
+  readonly #parts: FairnessParts;
+  #standings: ReadonlyMap<string, Standing> = new Map();
+  readonly #isComparable: boolean;
+
+  constructor(parts: FairnessParts) {
+    const { isManaged, hasPods, workersMin } = parts.plan;
+    this.#parts = parts;
+    // Otherwise endpoints have other ranks, and places are promised.
+    this.#isComparable = !isManaged && !hasPods && workersMin === 0;
+  }
+
+  /** Fleet has lost its memory: those who wait then have waited since then. */
+  forget(): void {
+    this.#standings = new Map();
+  }
+
+  /** Of two that have equally many workers, the one gets the next that has lacked it longer, unless it needs more GPUs. */
+  changed(workers: readonly WorkerRow[], desired: readonly DesiredRow[]): void {
+    if (!this.#isComparable || desired.length < 2) return;
+    const before = this.#standings;
+    this.#standings = this.#standingsOf(workers, desired);
+    // It leaves another one behind, which is part of no order.
+    if (workers.some(({ moves }) => moves !== null)) return;
+    for (const [endpointId, { workerIds }] of this.#standings) {
+      const own = before.get(endpointId)?.workerIds ?? new Set();
+      if ([...workerIds].some((workerId) => !own.has(workerId))) this.#checkOthers(endpointId, before);
+    }
+  }
+
+  #standingsOf(workers: readonly WorkerRow[], desired: readonly DesiredRow[]): ReadonlyMap<string, Standing> {
+    return new Map(
+      desired.map(({ desired: count, endpoint_id: endpointId }) => {
+        const staying = workers.filter(
+          ({ endpoint_id: of, retired_in: retiredIn, standby_at: standbyAt }) =>
+            of === endpointId && retiredIn === null && standbyAt === null,
+        );
+        const since = this.#standings.get(endpointId)?.since ?? this.#parts.world.elapsedMs;
+        const workerIds = new Set(staying.map(({ worker_id: workerId }) => workerId));
+        return [endpointId, { since: workerIds.size < count ? since : null, workerIds }];
+      }),
+    );
+  }
+
+  /** One endpoint has got a worker. */
+  #checkOthers(winner: string, before: ReadonlyMap<string, Standing>): void {
+    const now = this.#standings.get(winner);
+    if (!now) return;
+    const winnerSince = before.get(winner)?.since ?? this.#parts.world.elapsedMs;
+    for (const [endpointId, { since, workerIds }] of this.#standings) {
+      const hasWaited = since !== null && (before.get(endpointId)?.since ?? since) < winnerSince;
+      const isBehind = workerIds.size < now.workerIds.size;
+      if (hasWaited && isBehind && this.#gpusOf(endpointId) <= this.#gpusOf(winner))
+        this.#parts.violate(`${winner} got a worker before ${endpointId}, which has lacked one for longer`);
+    }
+  }
+
+  #gpusOf(endpointId: string): number {
+    const { endpointIds, plan } = this.#parts;
+    return plan.endpointGpus[endpointIds.indexOf(endpointId)] ?? 1;
+  }
+}

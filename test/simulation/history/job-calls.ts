@@ -1,0 +1,160 @@
+/** Calls of a client about jobs of the queue. */
+import type { World } from "../world/world.ts";
+import type { Answer, KnownJob, SimulatedClient } from "./client.ts";
+import type { KnownJobs } from "./known-jobs.ts";
+import type { HistoryPlan } from "./plan.ts";
+
+export type JobCallsParts = {
+  readonly world: World;
+  readonly plan: HistoryPlan;
+  readonly client: SimulatedClient;
+  readonly known: KnownJobs;
+  /** Of another account; null where there is none. */
+  readonly stranger: SimulatedClient | null;
+  readonly violate: (what: string) => void;
+};
+
+type Policy = { readonly ttl?: number; readonly lowPriority?: boolean; readonly executionTimeout?: number };
+
+const RETRYABLE = new Set(["FAILED", "TIMED_OUT"]);
+const SUBMISSIONS_MAX = 8;
+const AGAIN_MS = 200;
+/** Share of the submissions that are repeated though they were answered. */
+const REPEATED = 0.1;
+
+export class JobCalls {
+  readonly #parts: JobCallsParts;
+
+  constructor(parts: JobCallsParts) {
+    this.#parts = parts;
+  }
+
+  async submit(endpointId: string): Promise<KnownJob | undefined> {
+    const { world, plan, known, violate } = this.#parts;
+    const { random } = world;
+    const input = { number: random.whole(0, 1e9) };
+    const hook = random.chance(plan.hooked) ? `https://hooks.test/${random.whole(0, 1e9)}` : null;
+    const key = `key-${random.whole(0, 1e9)}`;
+    const policy = this.#choosePolicy();
+    const body = { input, ...(hook !== null && { webhook: hook }), ...(policy && { policy }) };
+    const begunAt = world.elapsedMs;
+    const ids = await this.#send(endpointId, key, body);
+    const [jobId, ...others] = ids;
+    if (others.length > 0) violate(`one idempotency key made the jobs ${[...ids].join(", ")}`);
+    if (jobId === undefined) return undefined;
+    // The first answer may have been lost.
+    const expiresAt =
+      policy?.ttl === undefined ? null : (ids.size > 0 ? world.elapsedMs : begunAt) + policy.ttl;
+    // It may never end, and then tells nobody.
+    const isSure = expiresAt === null && policy?.lowPriority !== true;
+    return known.add({ endpointId, jobId, input, hook: isSure ? hook : null, expiresAt });
+  }
+
+  /** A repeated submission is harmless, so it is repeated until it is answered. Returns the ids that were answered. */
+  async #send(endpointId: string, key: string, body: unknown): Promise<ReadonlySet<string>> {
+    const { client, world } = this.#parts;
+    const ids = new Set<string>();
+    for (let tries = 0; tries < SUBMISSIONS_MAX; tries += 1) {
+      const answer = await client.call("POST", `/v2/${endpointId}/run`, body, { "Idempotency-Key": key });
+      if (answer?.status === 200) ids.add(String(answer.body["id"]));
+      if (answer && answer.status < 500 && !world.random.chance(REPEATED)) break;
+      await pause(AGAIN_MS);
+    }
+    return ids;
+  }
+
+  #choosePolicy(): Policy | null {
+    const { plan, world } = this.#parts;
+    const { random } = world;
+    if (plan.lowPriority > 0) return random.chance(plan.lowPriority) ? { lowPriority: true } : null;
+    if (!plan.hasPolicies || random.chance(0.3)) return null;
+    return random.pick([
+      { ttl: random.pick([10_000, 30_000]) },
+      { lowPriority: true },
+      { executionTimeout: random.pick([5_000, 10_000]) },
+    ]);
+  }
+
+  /** Some clients ask at once for another run of what has failed. */
+  async runAndWait(endpointId: string): Promise<void> {
+    const { client, world, known, plan } = this.#parts;
+    const input = { number: world.random.whole(0, 1e9) };
+    const answer = await client.call("POST", `/v2/${endpointId}/runsync`, { input });
+    if (answer?.status !== 200) return;
+    const jobId = String(answer.body["id"]);
+    const job = known.add({ endpointId, jobId, input, hook: null, expiresAt: null });
+    known.learn(job, answer);
+    if (plan.isRetrying && RETRYABLE.has(String(answer.body["status"]))) await this.#retry(job);
+  }
+
+  async status(): Promise<void> {
+    const job = this.#parts.known.any();
+    if (job) await this.read(job);
+  }
+
+  async read(job: KnownJob): Promise<Answer | undefined> {
+    const { known, violate } = this.#parts;
+    const isExpired = known.hasExpired(job);
+    const answer = await known.ask("read", job, "GET", "status");
+    if (!answer) return undefined;
+    const { status, body } = answer;
+    if (status === 200 && isExpired && !job.isRetryRequested)
+      violate(`${job.jobId} can be read after it has expired: ${String(body["status"])}`);
+    known.learn(job, answer);
+    if (status === 404 && isKept(job)) violate(`${job.jobId} is gone`);
+    if (status === 200 && body["status"] === "COMPLETED" && !("output" in body))
+      violate(`${job.jobId} has lost its output`);
+    return answer;
+  }
+
+  async cancelAny(): Promise<void> {
+    const job = this.#parts.known.any();
+    if (job) await this.cancel(job);
+  }
+
+  async cancel(job: KnownJob): Promise<void> {
+    const { known } = this.#parts;
+    job.isCancelRequested = true;
+    const answer = await known.ask("cancel", job, "POST", "cancel");
+    if (answer) known.learn(job, answer);
+  }
+
+  /** Mostly of jobs that can be retried, as far as is known; else one learns of more of them. */
+  async retryAny(): Promise<void> {
+    const { world, known } = this.#parts;
+    const failed = known.all().filter(({ read }) => RETRYABLE.has(read.at(-1) ?? ""));
+    const job = failed.length > 0 ? world.random.pick(failed) : known.any();
+    if (!job) return;
+    if (failed.length === 0) await this.read(job);
+    else await this.#retry(job);
+  }
+
+  async #retry(job: KnownJob): Promise<void> {
+    job.isRetryRequested = true;
+    await this.#parts.known.ask("retry", job, "POST", "retry");
+  }
+
+  /** Nobody learns anything of another account's job, or changes it. */
+  async trespass(): Promise<void> {
+    const { stranger, world, violate, known } = this.#parts;
+    const job = known.any();
+    if (!job || !stranger) return;
+    const [method, operation] = world.random.pick([
+      ["GET", "status"],
+      ["GET", "stream"],
+      ["POST", "cancel"],
+      ["POST", "retry"],
+    ] as const);
+    const answer = await stranger.call(method, `/v2/${job.endpointId}/${operation}/${job.jobId}`);
+    if (answer?.status === 200) violate(`another account may call ${operation} of ${job.jobId}`);
+  }
+}
+
+/** Whether a job can be read for as long as a history takes: the result of a runsync and a job with a ttl go earlier. */
+function isKept({ jobId, expiresAt }: KnownJob): boolean {
+  return expiresAt === null && !jobId.startsWith("sync-");
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
