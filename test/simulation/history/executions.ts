@@ -35,6 +35,9 @@ const LEAVE_RUNNING: readonly Fault[] = ["daemonBroken", "diskFull"];
 /** From its claim to its begin. */
 const LATE_MS = 2_500;
 
+/** An agent that ends a container decides so before, when its last handler may still run. */
+const DECIDED_MS = 500;
+
 export class Executions implements WorkerObserver {
   readonly #world: World;
   readonly #violate: (what: string) => void;
@@ -96,7 +99,10 @@ export class Executions implements WorkerObserver {
     if (isReported) this.#inside.get(container)?.delete(jobId);
     const execution = this.#byJob.get(jobId)?.findLast((one) => one.container === container);
     if (execution) execution.isOver = true;
+    this.#endedAt.set(container, this.#world.elapsedMs);
   };
+
+  readonly #endedAt = new WeakMap<Container, number>();
 
   delivered = (jobId: string, container: Container): void => {
     const execution = this.#byJob.get(jobId)?.findLast((one) => one.container === container);
@@ -104,7 +110,8 @@ export class Executions implements WorkerObserver {
   };
 
   stopped = (container: Container): void => {
-    if (!this.isBusy(container)) this.onIdleStopped(container);
+    const idleMs = this.#world.elapsedMs - (this.#endedAt.get(container) ?? -Infinity);
+    if (!this.isBusy(container) && idleMs > DECIDED_MS) this.onIdleStopped(container);
   };
 
   onBegun: (jobId: string, container: Container, readMs: number) => void = () => {};
