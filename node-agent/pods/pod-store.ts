@@ -3,17 +3,18 @@
  *
  * S1  Both outlive the container, the agent, and a stop of the pod; the journal has the ports, the disk the volumes.
  * S2  A volume is removed when the edge has said which volumes stay and the pod is not among them, and its container
- *     is gone. An edge that says nothing keeps all.
+ *     is gone; and before a container of its pod starts that has none. An edge that says nothing keeps all others.
  * S3  Two pods never have the same port, whether they run or not.
  * S4  A pod that left this host without a volume finds its ports again when it returns. There are 64 at most, chosen by chance.
  */
 import { randomInt } from "node:crypto";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { idSchema, type AssignedPod, type PublishedPort } from "../../src/contract/agent/agent.ts";
 import { POD_SYMMETRIC_PORT_MIN } from "../../src/contract/agent/agent.ts";
 import { isLoopbackHost } from "../../src/net/public-host.ts";
-import { errorMessage } from "../../src/std/errors.ts";
+import { errorMessage, ignoreFailure } from "../../src/std/errors.ts";
 import type { AgentLog } from "../core/log.ts";
 import type { Journal } from "../journal/journal.ts";
 import { isPortFree } from "../runtime/interface/sockets.ts";
@@ -44,6 +45,8 @@ export class PodStore {
   readonly #options: PodStoreOptions;
   /** Pods whose volumes stay; undefined until the edge has said so. */
   #kept: ReadonlySet<string> | undefined;
+  /** Volumes that are being removed, which no container gets. */
+  readonly #removals = new Map<string, Promise<void>>();
 
   constructor(options: PodStoreOptions) {
     this.#options = options;
@@ -64,7 +67,7 @@ export class PodStore {
   async prepare(podId: string, pod: AssignedPod): Promise<NonNullable<WorkerSpec["pod"]>> {
     const ports = await this.#choosePorts(podId, pod);
     this.#options.journal.savePodPorts(podId, ports);
-    const volumePath = pod.volumeInGb > 0 ? await this.#makeVolume(podId) : null;
+    const volumePath = await this.#volumeOf(podId, pod);
     const { volumeInGb, volumeMountPath, clusterAddress } = pod;
     return {
       ...{ ports, listenAddress: this.#listenAddress, volumePath, volumeInGb, volumeMountPath },
@@ -84,21 +87,17 @@ export class PodStore {
 
   /** Removes what belongs to no pod: neither to one of `present`, nor to one that has a volume here (S2). */
   async sweep(present: ReadonlySet<string>): Promise<void> {
-    const kept = this.#kept;
-    if (kept === undefined) return;
-    const isOver = (podId: string) => !kept.has(podId) && !present.has(podId);
-    const { journal, log } = this.#options;
-    const left = journal.podsWithPorts().filter(isOver);
+    const isOver = (podId: string) => !this.#keepsVolumeOf(podId) && !present.has(podId);
+    const { journal } = this.#options;
+    const left = this.#kept === undefined ? [] : journal.podsWithPorts().filter(isOver);
     for (const podId of left.slice(LEFT_PODS_MAX)) journal.removePodPorts(podId); // S4
     const names = await readdir(this.#podsPath).catch(() => []);
-    for (const podId of names.filter(isOver)) {
-      try {
-        await rm(join(this.#podsPath, podId), { recursive: true, force: true, maxRetries: 3 });
-        log.info("pod_volume_removed", { podId });
-      } catch (error) {
-        log.error("pod_volume_not_removed", { podId, reason: errorMessage(error) }); // the next sweep tries again
-      }
-    }
+    for (const podId of names) if (isOver(podId)) await this.#tryToRemoveVolume(podId);
+  }
+
+  /** The container of a pod is gone, and with it the volume that the pod has no longer (S2). */
+  async containerRemoved(podId: string): Promise<void> {
+    if (!this.#keepsVolumeOf(podId)) await this.#tryToRemoveVolume(podId);
   }
 
   // Ports
@@ -147,8 +146,44 @@ export class PodStore {
     return join(this.#options.stateDir, "pods");
   }
 
+  #keepsVolumeOf(podId: string): boolean {
+    return this.#kept?.has(podId) ?? true;
+  }
+
+  async #volumeOf(podId: string, { volumeInGb }: AssignedPod): Promise<string | null> {
+    await this.#removals.get(podId)?.catch(ignoreFailure);
+    if (volumeInGb > 0) return await this.#makeVolume(podId);
+    await this.#removeVolume(podId);
+    return null;
+  }
+
+  async #tryToRemoveVolume(podId: string): Promise<void> {
+    const { log } = this.#options;
+    await this.#removeVolume(podId).catch(
+      (error: unknown) => log.error("pod_volume_not_removed", { podId, reason: errorMessage(error) }), // the next sweep tries again
+    );
+  }
+
+  #removeVolume(podId: string): Promise<void> {
+    const removal =
+      this.#removals.get(podId) ?? this.#removeDirectory(podId).finally(() => this.#removals.delete(podId));
+    this.#removals.set(podId, removal);
+    return removal;
+  }
+
+  async #removeDirectory(podId: string): Promise<void> {
+    const path = this.#directoryOf(podId);
+    if (!existsSync(path)) return;
+    await rm(path, { recursive: true, force: true, maxRetries: 3 });
+    this.#options.log.info("pod_volume_removed", { podId });
+  }
+
+  #directoryOf(podId: string): string {
+    return join(this.#podsPath, idSchema.parse(podId));
+  }
+
   async #makeVolume(podId: string): Promise<string> {
-    const path = join(this.#podsPath, idSchema.parse(podId), "volume");
+    const path = join(this.#directoryOf(podId), "volume");
     await mkdir(path, { recursive: true, mode: 0o700 });
     await chmod(path, 0o777); // its programs may run as any user; those of the host do not get into the state directory
     return path;

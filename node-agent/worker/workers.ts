@@ -268,12 +268,12 @@ export class Workers implements AdmissionControl {
     }
     if (this.#stopping.signal.aborted) return;
     this.#workers.delete(worker.workerId);
+    if (worker.mode.kind === "pod") void this.#options.pods.containerRemoved(worker.workerId);
     this.#otherEnded();
     this.#options.logs.removed(worker.workerId);
     this.#options.onStateChange(true);
     if (worker.mode.kind !== "pod") this.#options.onSlotsChange(worker.assignment.endpointId, true);
     this.#reconcile();
-    if (worker.mode.kind === "pod") void this.#options.pods.sweep(this.podIds());
   }
 
   // Stopping

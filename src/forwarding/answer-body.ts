@@ -17,6 +17,8 @@ export class AnswerBody {
   #writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
   #bytes = 0;
   #isEnded = false;
+  /** Pieces that its reader has not taken. */
+  #unread = 0;
 
   constructor(budget: WindowBudget, port: AnswerPort) {
     this.#window = new ReceiveWindow(budget);
@@ -26,6 +28,11 @@ export class AnswerBody {
   /** All of it has come. */
   get isEnded(): boolean {
     return this.#isEnded;
+  }
+
+  /** Its reader is slow, rather than the worker. */
+  get isUnread(): boolean {
+    return this.#unread > 0;
   }
 
   take(piece: Uint8Array): "taken" | "beyond_credit" | "too_large" {
@@ -65,8 +72,10 @@ export class AnswerBody {
   }
 
   #write(writer: WritableStreamDefaultWriter<Uint8Array>, piece: Uint8Array): void {
+    this.#unread += 1;
     writer.write(piece).then(
       () => {
+        this.#unread -= 1;
         const credit = this.#window.consumed(piece.byteLength);
         if (credit > 0 && !this.#isEnded) this.#port.credit(credit);
       },

@@ -24,6 +24,9 @@ export type HttpReply =
 
 export type HttpRequest = { readonly requestId: string; readonly workerId: string; readonly port?: number };
 
+/** Beyond the time that the callers of the object give a worker until it begins its answer, and for each pause in it. */
+export const REQUEST_OVERDUE_MS = 6 * 60_000;
+
 export class HttpStream implements Stream {
   readonly requestId: string;
   readonly workerId: string;
@@ -36,6 +39,8 @@ export class HttpStream implements Stream {
   readonly #answer: AnswerBody;
   #head: Uint8Array | undefined;
   #source: RequestSource | undefined;
+  /** When it began, or the worker last sent something of its answer. */
+  #movedAt = Date.now();
   #isReplied = false;
   #isOver = false;
 
@@ -115,6 +120,11 @@ export class HttpStream implements Stream {
     else this.#request.answerIsOver();
   }
 
+  /** Nothing tells the object that the isolate of its caller has died while the worker is silent. */
+  isOverdue(now: number): boolean {
+    return now > this.#movedAt + REQUEST_OVERDUE_MS && !this.#answer.isUnread;
+  }
+
   break(reset: Reset): void {
     if (this.#isOver) return;
     this.#port.send(resetFrame(reset));
@@ -125,6 +135,7 @@ export class HttpStream implements Stream {
     if (this.#head) return "An answer has one head.";
     if (head.byteLength > LINK_FRAME_MAX_BYTES) return "The head of an answer is too large.";
     this.#source?.taken();
+    this.#movedAt = Date.now();
     this.#head = head.slice(); // the message may hold frames of others
     if (flags & FLAG_END) this.#answer.end();
     return undefined;
@@ -134,6 +145,7 @@ export class HttpStream implements Stream {
     if (!this.#head) return "An answer begins with its head.";
     if (this.#answer.isEnded) return "The answer has ended: no data may follow.";
     if (payload.byteLength > LINK_FRAME_MAX_BYTES) return "The frame is too large.";
+    this.#movedAt = Date.now();
     const outcome = this.#answer.take(payload);
     if (outcome === "beyond_credit") return "There was no credit for so many bytes.";
     if (outcome === "too_large") this.break(tooLarge("answer"));

@@ -22,7 +22,10 @@ export class LinkHandlers {
     const { links, sockets, onChange } = parts;
     this.#watch = new LinkWatch(
       () => sockets.areUnderway || links.all.some(({ isAwaited }) => isAwaited),
-      () => void (links.dropLost(Date.now()) && onChange()),
+      () => {
+        links.endOverdue(Date.now());
+        if (links.dropLost(Date.now())) onChange();
+      },
     );
   }
 

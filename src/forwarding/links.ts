@@ -232,6 +232,12 @@ export class Links {
     return lost.length > 0;
   }
 
+  /** Ends requests for which nobody waits any more. */
+  endOverdue(now: number): void {
+    for (const { streams } of this.#links.values())
+      for (const stream of [...streams.values()]) if (stream.isOverdue(now)) stream.break(OVERDUE);
+  }
+
   #drop(socket: WebSocket, link: Link, code: number, why: string): void {
     this.#links.delete(socket);
     link.breakStreams(({ workerId }) =>
@@ -244,6 +250,8 @@ export class Links {
     return (stream - this.#firstStream + STREAMS) % STREAMS < this.#streams;
   }
 }
+
+const OVERDUE: Reset = { reason: "timeout", detail: "The worker took too long." };
 
 /** The end of requests that their worker can no longer answer. */
 export function lossOf(workerId: string, hostId: string, why: string) {

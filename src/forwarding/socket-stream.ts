@@ -86,6 +86,10 @@ export class SocketStream implements Stream {
     // Nothing depends on the end of a message of the link.
   }
 
+  isOverdue(): boolean {
+    return false; // the socket of its client closes by itself
+  }
+
   break(reset: Reset): void {
     if (this.#isOver) return;
     this.#port.send(resetFrame(reset));

@@ -29,6 +29,8 @@ export type Stream = {
   take(frame: Frame): string | undefined;
   /** The message that contained its frames has been read completely. */
   settle(): void;
+  /** Its caller would have ended it before, so it is gone. */
+  isOverdue(now: number): boolean;
   /** Ends it early, on both sides. */
   break(reset: Reset): void;
 };

@@ -63,6 +63,10 @@ export class UpgradeStream implements Stream {
     this.#request.settle();
   }
 
+  isOverdue(now: number): boolean {
+    return this.#request.isOverdue(now);
+  }
+
   break(reset: Reset): void {
     this.#request.break(reset);
   }

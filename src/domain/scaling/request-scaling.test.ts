@@ -99,7 +99,7 @@ class SimulatedBalancer {
     this.#idleSinceAt = running === 0 && !hasWaitingJobs ? (this.#idleSinceAt ?? now) : null;
     const load = { normalQueued: this.#waiting.length, normalRunning: running, running };
     const growth = planScaleUp(
-      { ...load, oldestQueuedAt: null, jobsPerWorker: 1 },
+      { ...load, oldestQueuedAt: null, jobsPerWorker: 1, busyWorkers: 0 },
       this.#demand,
       this.#config,
       now,

@@ -28,6 +28,7 @@ const load: fc.Arbitrary<Load> = fc
     lowRunning: fc.nat(20),
     age: fc.nat(30 * SECOND),
     jobsPerWorker: fc.integer({ min: 1, max: 8 }),
+    busyWorkers: fc.nat(20),
   })
   .map(({ lowRunning, age, ...rest }) => ({
     ...rest,
@@ -36,6 +37,14 @@ const load: fc.Arbitrary<Load> = fc
   }));
 
 const NOW = 1_000_000;
+const NO_LOAD: Load = {
+  normalQueued: 0,
+  normalRunning: 0,
+  running: 0,
+  oldestQueuedAt: null,
+  jobsPerWorker: 1,
+  busyWorkers: 0,
+};
 const demand: fc.Arbitrary<ScaleState> = fc
   .record({ desired: fc.nat(25), age: fc.nat(20 * SECOND) })
   .map(({ desired, age }) => ({ desired, grownAt: NOW - age }));
@@ -95,7 +104,7 @@ describe("the demand", () => {
         fc.nat(50),
         fc.integer({ min: 1, max: 8 }),
         (before, limits, running, jobsPerWorker) => {
-          const low = { normalQueued: 0, normalRunning: 0, running, oldestQueuedAt: null, jobsPerWorker };
+          const low = { ...NO_LOAD, running, jobsPerWorker };
           const { desired } = planScaleUp(low, before, limits, NOW);
           return desired === Math.min(Math.max(before.desired, limits.workersMin), limits.workersMax);
         },
@@ -104,7 +113,7 @@ describe("the demand", () => {
   });
 
   test("requests the first worker at once, whatever scalerValue is", ({ expect }) => {
-    const first = { normalQueued: 1, normalRunning: 0, running: 0, oldestQueuedAt: NOW, jobsPerWorker: 1 };
+    const first = { ...NO_LOAD, normalQueued: 1, oldestQueuedAt: NOW };
     const limits = { workersMin: 0, workersMax: 3, scalerValue: 60 };
     for (const scalerType of ["QUEUE_DELAY", "REQUEST_COUNT"] as const) {
       const { desired } = planScaleUp(first, { desired: 0, grownAt: 0 }, { ...limits, scalerType }, NOW);
@@ -115,7 +124,7 @@ describe("the demand", () => {
 
 describe("QUEUE_DELAY", () => {
   const limits = { workersMin: 0, workersMax: 10, scalerType: "QUEUE_DELAY", scalerValue: 4 } as const;
-  const burst = { normalQueued: 100, normalRunning: 0, running: 0, oldestQueuedAt: NOW, jobsPerWorker: 1 };
+  const burst = { ...NO_LOAD, normalQueued: 100, oldestQueuedAt: NOW };
 
   test("doubles the demand every scalerValue seconds while the oldest job has waited that long", ({
     expect,
@@ -149,13 +158,24 @@ describe("QUEUE_DELAY", () => {
     expect(desiredFor(1, 1)).toBe(1);
     expect(desiredFor(2, 1)).toBe(2);
   });
+
+  test("adds one for jobs that busy workers do not take, though they could take more at once", ({
+    expect,
+  }) => {
+    const late = { ...NO_LOAD, normalQueued: 1, oldestQueuedAt: NOW - 60 * SECOND, jobsPerWorker: 8 };
+    const desiredBeside = (busyWorkers: number) => {
+      const running = 2 * busyWorkers;
+      return planScaleUp({ ...late, running, busyWorkers }, { desired: 1, grownAt: 0 }, limits, NOW).desired;
+    };
+    expect([desiredBeside(0), desiredBeside(1)]).toEqual([1, 2]);
+  });
 });
 
 test("REQUEST_COUNT wants a worker for every scalerValue jobs that wait or run", ({ expect }) => {
   const limits = { workersMin: 1, workersMax: 5, scalerType: "REQUEST_COUNT", scalerValue: 4 } as const;
   const desiredFor = (normalQueued: number, running: number) => {
     const oldestQueuedAt = normalQueued > 0 ? NOW : null;
-    const given = { normalQueued, normalRunning: running, running, oldestQueuedAt, jobsPerWorker: 1 };
+    const given = { ...NO_LOAD, normalQueued, normalRunning: running, running, oldestQueuedAt };
     return planScaleUp(given, { desired: 0, grownAt: 0 }, limits, NOW).desired;
   };
   expect([desiredFor(0, 0), desiredFor(4, 0), desiredFor(3, 2), desiredFor(8, 4), desiredFor(99, 0)]).toEqual(
@@ -275,7 +295,7 @@ describe("who leaves", () => {
 
 test("under REQUEST_COUNT, low-priority jobs that run count only while normal jobs wait", ({ expect }) => {
   const limits = { workersMin: 0, workersMax: 5, scalerType: "REQUEST_COUNT", scalerValue: 1 } as const;
-  const low = { normalQueued: 0, normalRunning: 0, running: 1, oldestQueuedAt: null, jobsPerWorker: 1 };
+  const low = { ...NO_LOAD, running: 1 };
   const both = { ...low, normalQueued: 1, oldestQueuedAt: NOW };
   const state = { desired: 0, grownAt: 0 };
   expect(planScaleUp(low, state, limits, NOW).desired).toBe(0);

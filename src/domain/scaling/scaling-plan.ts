@@ -18,6 +18,8 @@ export type Load = {
   readonly oldestQueuedAt: number | null;
   /** Concurrency of a worker, as far as it is known. */
   readonly jobsPerWorker: number;
+  /** Workers that have jobs and stay: what waits while they are there is for others. */
+  readonly busyWorkers: number;
 };
 
 /** A worker of the current version that is not being removed. */
@@ -65,11 +67,14 @@ function workersByCount(load: Load, perWorker: number): number {
 
 /**
  * The first worker is added at once. When a job has waited for scalerValue seconds the desired number doubles, and
- * again after as many seconds, but never beyond what leaves no job waiting.
+ * again after as many seconds, but never beyond what leaves no job waiting. A busy worker may take no more jobs long
+ * before it has as many as others, for example because one of its handlers does not stop.
  */
 function workersByDelay(load: Load, { desired, grownAt }: ScaleState, config: ScaleUpConfig, now: number) {
   if (load.oldestQueuedAt === null) return { asked: 0, reviewAt: null };
-  const enough = Math.ceil((load.normalQueued + load.running) / load.jobsPerWorker);
+  const { normalQueued, running, jobsPerWorker, busyWorkers } = load;
+  const full = Math.ceil((normalQueued + running) / jobsPerWorker);
+  const enough = Math.max(full, busyWorkers + Math.ceil(normalQueued / jobsPerWorker));
   const most = Math.min(enough, config.workersMax);
   const delayMs = scaleUpDelayMs(config);
   const dueAt = Math.max(load.oldestQueuedAt, grownAt) + delayMs;

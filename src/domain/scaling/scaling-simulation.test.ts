@@ -110,6 +110,7 @@ class SimulatedEndpoint {
       running,
       oldestQueuedAt: this.#queue[0] ?? null,
       jobsPerWorker,
+      busyWorkers: this.#workers.filter(({ ends }) => ends.length > 0).length,
     };
     const { desired, floor } = this.#grow(load, this.#demand, config, now);
     const workerSet = {

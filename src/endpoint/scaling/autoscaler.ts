@@ -222,6 +222,7 @@ export class Autoscaler {
       running: work.running,
       oldestQueuedAt: this.#oldestQueuedAt(config, now),
       jobsPerWorker: concurrency.jobsPerWorker,
+      busyWorkers: waiting === 0 ? 0 : this.#workerSet.countBusy(work.busy, this.#draining),
     };
   }
 

@@ -56,6 +56,13 @@ export class WorkerSet {
     }));
   }
 
+  /** Workers of the newest version that have work and get more of it. */
+  countBusy(busy: ReadonlyMap<string, number>, draining: ReadonlySet<string>): number {
+    const stays = ({ workerId, version = this.#version }: WorkerSnapshot): boolean =>
+      version === this.#version && !draining.has(workerId);
+    return this.#members.filter((worker) => busy.has(worker.workerId) && stays(worker)).length;
+  }
+
   /** Since when each worker is free. */
   get idleTimes(): ReadonlyMap<string, number> {
     return this.#freeSince;

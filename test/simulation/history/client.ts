@@ -58,6 +58,12 @@ export class SimulatedClient {
     }
   }
 
+  /** The answer as it comes; throws when none does. */
+  open(path: string, init: RequestInit): Promise<Response> {
+    const headers = { authorization: `Bearer ${this.#key}`, ...(init.headers as Record<string, string>) };
+    return fetch(`${EDGE_URL}${path}`, { ...init, headers });
+  }
+
   /** A management operation; tries until it is answered. */
   async manage(query: string): Promise<Record<string, Record<string, string>>> {
     for (;;) {

@@ -109,6 +109,9 @@ export class Executions implements WorkerObserver {
 
   onBegun: (jobId: string, container: Container, readMs: number) => void = () => {};
 
+  /** Whether the container has load-balanced requests. */
+  isServing: (container: Container) => boolean = () => false;
+
   /** An agent ends a container that has nothing to do. */
   onIdleStopped: (container: Container) => void = () => {};
 
@@ -138,6 +141,11 @@ export class Executions implements WorkerObserver {
     this.#lost.add(workerId);
   }
 
+  /** Whether one of the workers that the text names was lost with its host. */
+  hasLostOneOf(text: string): boolean {
+    return this.#lost.values().some((workerId) => text.includes(workerId));
+  }
+
   /** Ids of the jobs whose handlers run in the container. */
   jobsIn(container: Container): readonly string[] {
     const isOver = (jobId: string): boolean =>
@@ -163,7 +171,7 @@ export class Executions implements WorkerObserver {
 
   /** Whether a job is in the container, as far as its agent knows: one whose result got lost runs until its time is over. */
   isBusy(container: Container): boolean {
-    return (this.#inside.get(container)?.size ?? 0) > 0;
+    return (this.#inside.get(container)?.size ?? 0) > 0 || this.isServing(container);
   }
 }
 

@@ -1,5 +1,6 @@
 /** One history: everything that happens under one seed, and what was wrong with it. */
 import { type AgentCode, SimulatedHost } from "../host/host.ts";
+import { closeContainerServers } from "../host/container-servers.ts";
 import { closeAllServers } from "../host/modules/http.ts";
 import { removeAllDatabases } from "../host/modules/sqlite.ts";
 import { type EdgeCode, EDGE_URL, ROOT_KEY, SimulatedEdge } from "../runtime/edge.ts";
@@ -12,6 +13,7 @@ import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
 import { repair } from "./operator.ts";
+import { makeRequestEndpoint, RequestUser } from "./request-user.ts";
 import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
 import { Workload } from "./workload.ts";
 
@@ -74,6 +76,7 @@ export async function runHistory(
   enterWorld(world);
   emptyCaches();
   closeAllServers();
+  closeContainerServers();
   removeAllDatabases();
   const history = (running = new History(world, code, plan));
   try {
@@ -99,6 +102,9 @@ class History {
   readonly #invariants: Invariants;
   readonly #endpointIds: string[] = [];
   #stranger: SimulatedClient | null = null;
+  /** With load-balanced workers; null where there is none. */
+  #requestEndpointId: string | null = null;
+  #requestUsers: readonly RequestUser[] = [];
   #arePodsOver = false;
 
   constructor(world: World, code: ProductionCode, plan: HistoryPlan | undefined) {
@@ -138,7 +144,10 @@ class History {
     this.#edge.startCron();
     const workloads = this.#clients.map((client) => this.#workload(client));
     for (const workload of workloads) workload.start();
+    this.#requestUsers = this.#clients.flatMap((client) => this.#requestUser(client));
+    for (const user of this.#requestUsers) user.start();
     const isOver = (): boolean => workloads.every((workload) => workload.isOver);
+    const areRequestsOver = (): boolean => this.#requestUsers.every((user) => user.isOver);
     const check = (): void => this.#invariants.checkStep();
     await world.run(world.now + DISTURBED_MAX_MS, isOver, check);
     this.#faults.heal();
@@ -147,13 +156,13 @@ class History {
     this.#settlePods(workloads);
     let lookAt = 0;
     const isQuiet = (): boolean => {
-      if (!isOver() || !this.#arePodsOver || world.now < lookAt) return false;
+      if (!isOver() || !areRequestsOver() || !this.#arePodsOver || world.now < lookAt) return false;
       lookAt = world.now + LOOK_MS;
       return this.#invariants.isSettled();
     };
     await world.run(world.now + HEALING_MS, isQuiet, check);
     await world.run(world.now + AFTERMATH_MS, () => false, check);
-    this.#invariants.checkEnd(isOver());
+    this.#invariants.checkEnd(isOver() && areRequestsOver());
     await this.#readAll(workloads);
     this.#invariants.checkCalls();
   }
@@ -199,6 +208,14 @@ class History {
     return new Workload({ ...parts, violate, onPurge, mayHaveLeftChunks, hasPurged });
   }
 
+  #requestUser(client: SimulatedClient): RequestUser[] {
+    const endpointId = this.#requestEndpointId;
+    if (endpointId === null) return [];
+    const { requests, hasPlatformFaults } = this.#invariants;
+    const parts = { world: this.#world, plan: this.#plan, client, stranger: this.#stranger };
+    return [new RequestUser({ ...parts, endpointId, requests, hasPlatformFaults })];
+  }
+
   /** A copy of a pause that arrived late may have undone its end; no such copy is under way any more. */
   #settleSettings(): void {
     const [client] = this.#clients as [SimulatedClient];
@@ -231,6 +248,7 @@ class History {
     client.run(this.#world, async () => {
       for (const gpuCount of this.#plan.endpointGpus)
         this.#endpointIds.push(await makeEndpoint(client, this.#plan, gpuCount));
+      if (this.#plan.hasRequests) this.#requestEndpointId = await makeRequestEndpoint(client, this.#plan);
       for (const gpuCount of this.#plan.hostGpus) this.#hosts.push(await this.#join(client, gpuCount));
       if (this.#plan.hasStranger) this.#stranger = await this.#openAccount(client);
       for (const host of this.#hosts) host.start();
@@ -270,6 +288,7 @@ class History {
       gpuCount,
       faults: () => this.#faults.workerFaults(),
       observer: this.#invariants.executions,
+      requests: this.#invariants.requests,
       jobsPerWorker: this.#plan.jobsPerWorker,
       startMs: this.#plan.startMs,
     });
@@ -290,6 +309,7 @@ class History {
           if (answer?.status === 200) await workloads[index]?.streams.check(job);
         }
         await workloads[index]?.batches.check();
+        if (index === 0) await this.#checkCounts(client);
         left -= 1;
       });
     }
@@ -298,6 +318,17 @@ class History {
       () => left === 0,
       () => {},
     );
+  }
+
+  /** No request counts that is over. */
+  async #checkCounts(client: SimulatedClient): Promise<void> {
+    if (this.#requestEndpointId === null) return;
+    const answer = await client.call("GET", `/v2/${this.#requestEndpointId}/health`);
+    const { inProgress, inQueue } = (answer?.body["jobs"] ?? {}) as Record<string, number>;
+    if (inProgress !== 0 || inQueue !== 0)
+      this.#invariants.violate(
+        `${inProgress} requests count as running and ${inQueue} as waiting; all are over`,
+      );
   }
 }
 

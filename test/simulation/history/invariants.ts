@@ -18,6 +18,8 @@ import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 import { Releases } from "./releases.ts";
 import { Promptness } from "./promptness.ts";
+import { RequestPromptness } from "./request-promptness.ts";
+import { Requests } from "./requests.ts";
 
 export type InvariantsParts = {
   readonly world: World;
@@ -71,6 +73,8 @@ export class Invariants {
   readonly #calm: Calm;
   readonly #hostRows: HostRows;
   readonly #promptness: Promptness;
+  readonly requests: Requests;
+  readonly #requestPromptness: RequestPromptness;
   readonly #releases: Releases;
   /** Queued jobs were removed, of which no webhook tells. */
   hasPurged = false;
@@ -82,7 +86,10 @@ export class Invariants {
     const violate = (what: string): void => this.violate(what);
     const expiresAt = (jobId: string): number | null => this.#expiryOf(jobId);
     this.executions = new Executions(parts.world, parts.plan, expiresAt, violate);
-    this.#liveness = new Liveness({ ...parts, violate, executions: this.executions });
+    this.requests = new Requests({ ...parts, violate });
+    this.executions.isServing = (container) => this.requests.isServing(container);
+    const hasServed = (): boolean => this.requests.hasServed;
+    this.#liveness = new Liveness({ ...parts, violate, executions: this.executions, hasServed });
     this.#releases = new Releases(violate);
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
     const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
@@ -92,6 +99,7 @@ export class Invariants {
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
     const workers = () => this.#fleet.workers;
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
+    this.#requestPromptness = new RequestPromptness({ ...parts, violate, workers, requests: this.requests });
   }
 
   violate(what: string): void {
@@ -104,8 +112,7 @@ export class Invariants {
 
   /** A caller's mistake or a fault of the platform is never an internal error without a name. */
   answered(what: string, { status, body }: Answer): void {
-    if (status === 500 && !this.#hasPlatformFaults())
-      this.violate(`${what} got 500: ${JSON.stringify(body)}`);
+    if (status === 500 && !this.hasPlatformFaults) this.violate(`${what} got 500: ${JSON.stringify(body)}`);
   }
 
   /** The edge fails for reasons that the simulation has made, and no others. */
@@ -121,6 +128,7 @@ export class Invariants {
     this.#fleet.checkStep();
     this.#liveness.checkStep();
     this.#promptness.checkStep();
+    this.#requestPromptness.checkStep();
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
       const error = uncaught[this.#uncaught];
@@ -172,10 +180,11 @@ export class Invariants {
 
   checkEnd(haveClientsEnded: boolean): void {
     if (!haveClientsEnded) this.violate("a client still waits for an answer");
+    this.requests.checkEnd();
     if (!this.#wasSettled) for (const what of this.#unsettled()) this.violate(what);
   }
 
-  #hasPlatformFaults(): boolean {
+  get hasPlatformFaults(): boolean {
     const { faults } = this.#parts.plan;
     return PLATFORM_FAULTS.some((fault) => faults.has(fault));
   }
@@ -215,7 +224,7 @@ export class Invariants {
   /** A job that never reached its worker is not lost with it: it is given out again as if it never was. */
   #checkRescue({ seq, rescued, trace }: JobChange): void {
     if (rescued <= 0 || LOSE_JOBS.some((fault) => this.#parts.plan.faults.has(fault))) return;
-    if (!trace?.includes('"handler_started"'))
+    if (!trace?.includes('"handler_started"') && !this.executions.hasLostOneOf(trace ?? ""))
       this.violate(`job ${seq} was lost, and no worker had it: ${trace}`);
   }
 

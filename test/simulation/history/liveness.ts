@@ -10,6 +10,8 @@ export type LivenessParts = {
   readonly edge: SimulatedEdge;
   readonly plan: HistoryPlan;
   readonly executions: Executions;
+  /** Load-balanced requests keep workers in their places. */
+  readonly hasServed: () => boolean;
   readonly violate: (what: string) => void;
 };
 
@@ -40,7 +42,7 @@ export class Liveness {
     if (this.#begunAt === null || elapsedMs < this.#lookAt) return;
     this.#lookAt = elapsedMs + LOOK_MS;
     const queued = this.#queued();
-    if (queued === 0) this.#queuedSince = null;
+    if (queued === 0 || this.#parts.hasServed()) this.#queuedSince = null;
     else this.#queuedSince ??= elapsedMs;
     if (this.#queuedSince === null) return;
     const stillSince = Math.max(
@@ -48,9 +50,9 @@ export class Liveness {
       this.#parts.executions.lastAt,
       this.#begunAt + RECOVERY_MS,
     );
-    const { executionTimeoutMs, idleTimeoutS, endpointGpus } = this.#parts.plan;
+    const { executionTimeoutMs, idleTimeoutS, endpointGpus, hasRequests } = this.#parts.plan;
     // Workers of other endpoints keep their places while they are idle.
-    const idleMs = endpointGpus.length > 1 ? idleTimeoutS * 1_000 : 0;
+    const idleMs = endpointGpus.length > 1 || hasRequests ? idleTimeoutS * 1_000 : 0;
     if (elapsedMs - stillSince > executionTimeoutMs + idleMs + STANDSTILL_MS)
       this.#parts.violate(`${queued} jobs wait and nothing has begun or ended since ${stillSince} ms`);
   }

@@ -81,6 +81,8 @@ export type HistoryPlan = {
   readonly hasStranger: boolean;
   /** Workers that leave are kept frozen for a while. */
   readonly hasFlashBoot: boolean;
+  /** There is a load-balanced endpoint as well, to which clients send requests. */
+  readonly hasRequests: boolean;
   /** Jobs that a worker has at once. */
   readonly jobsPerWorker: number;
   readonly faults: ReadonlyMap<Fault, number>;
@@ -141,6 +143,7 @@ const SCALERS: readonly Pick<HistoryPlan, "scalerType" | "scalerValue">[] = [
 
 const CONGESTED = 0.07;
 const MIXED = 0.08;
+const BALANCED = 0.28;
 
 export function planHistory(random: Random): HistoryPlan {
   const chosen = chooseFaults(random);
@@ -176,11 +179,13 @@ export function planHistory(random: Random): HistoryPlan {
     hasPods: random.chance(0.25),
     hasStranger: random.chance(0.2),
     hasFlashBoot: random.chance(0.3),
+    hasRequests: false,
     jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
   if (random.chance(CONGESTED)) return { ...plan, ...congestion(random) };
-  return random.chance(MIXED) ? { ...plan, ...random.pick(MIXTURES) } : plan;
+  if (random.chance(MIXED)) return { ...plan, ...random.pick(MIXTURES) };
+  return { ...plan, hasRequests: random.chance(BALANCED) };
 }
 
 const ONE_CLIENT: Partial<HistoryPlan> = {

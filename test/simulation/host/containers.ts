@@ -5,6 +5,8 @@ import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.t
 export type Container = {
   readonly spec: WorkerSpec;
   readonly machine: Machine;
+  /** In the network of its host; no two containers of a host have the same. */
+  readonly address: string;
   /** How its open connections end. */
   readonly connections: Set<{ end: () => void }>;
   isRunning: boolean;
@@ -27,6 +29,7 @@ export class Containers {
   readonly #program: Program;
   readonly all = new Map<string, Container>();
   #watchers: Watcher[] = [];
+  #startCount = 0;
   /** Something happens that faults may follow. */
   noticed: () => void = () => {};
   /** The daemon does not answer. */
@@ -41,9 +44,11 @@ export class Containers {
     if (this.all.get(spec.workerId)?.isRunning) return;
     const machine = new Machine(`worker ${spec.workerId}`);
     const connections = new Set<{ end: () => void }>();
+    this.#startCount += 1;
     const container: Container = {
       spec,
       machine,
+      address: `${spec.workerId}.${this.#startCount}`,
       connections,
       isRunning: true,
       isFrozen: false,

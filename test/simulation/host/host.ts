@@ -4,7 +4,8 @@ import { Machine, type World } from "../world/world.ts";
 import { Containers } from "./containers.ts";
 import { breakServersOf, takePortOf } from "./modules/http.ts";
 import { losePower, setDiskFull } from "./modules/sqlite.ts";
-import { asRuntime, SimulatedRuntime } from "./runtime.ts";
+import { type RequestObserver, runRequestWorker } from "./request-worker.ts";
+import { asRuntime, type RuntimeObserver, SimulatedRuntime } from "./runtime.ts";
 import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
 
 type AgentLike = { stop(options: { readonly removeWorkers: boolean }): Promise<void> };
@@ -25,6 +26,7 @@ export type HostOptions = {
   readonly gpuCount: number;
   readonly faults: () => WorkerFaults;
   readonly observer: WorkerObserver;
+  readonly requests: RequestObserver;
   readonly jobsPerWorker: number;
   /** Typical time that the start of a container takes, ms. */
   readonly startMs: number;
@@ -57,14 +59,17 @@ export class SimulatedHost {
     this.gpuCount = options.gpuCount;
     this.stateDir = `/state/${hostId}`;
     this.machine = new Machine(`agent ${hostId}`);
-    this.containers = new Containers(world, (container) =>
-      runWorker({ world, containers: this.containers, faults, observer, jobsPerWorker }, container),
-    );
+    const { requests } = options;
+    this.containers = new Containers(world, (container) => {
+      const program = { world, containers: this.containers, faults };
+      if (container.spec.serverPorts) runRequestWorker({ ...program, observer: requests }, container);
+      else runWorker({ ...program, observer, jobsPerWorker }, container);
+    });
   }
 
   /** Starts the agent. */
   start(): void {
-    const { world, code, edgeUrl, hostToken, gpuCount, observer, startMs } = this.#options;
+    const { world, code, edgeUrl, hostToken, gpuCount, startMs } = this.#options;
     this.isUp = true;
     const inventory = inventoryOf(gpuCount);
     world.note(this.machine, "starts");
@@ -74,7 +79,7 @@ export class SimulatedHost {
           edgeUrl,
           hostToken,
           stateDir: this.stateDir,
-          runtime: asRuntime(new SimulatedRuntime(world, this.containers, startMs, observer.stopped)),
+          runtime: asRuntime(new SimulatedRuntime(world, this.containers, startMs, this.#runtimeObserver)),
           inventory,
           readInventory: async () => inventory,
           log: logOf(world, this.machine),
@@ -87,6 +92,17 @@ export class SimulatedHost {
         world.schedule(this.machine, RESTART_MS, "agent starts again", () => this.start());
       }
     });
+  }
+
+  get #runtimeObserver(): RuntimeObserver {
+    const { observer, requests } = this.#options;
+    return {
+      stopped: (container) => {
+        observer.stopped(container);
+        requests.left(container);
+      },
+      frozen: (container) => requests.left(container),
+    };
   }
 
   get isDiskFull(): boolean {

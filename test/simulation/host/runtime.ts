@@ -3,6 +3,7 @@ import type {
   FoundWorker,
   PrepareOutcome,
   Runtime,
+  ServerPorts,
   WorkerExit,
   WorkerSpec,
 } from "../../../node-agent/runtime/interface/runtime.ts";
@@ -12,19 +13,25 @@ import type { Container, Containers } from "./containers.ts";
 
 const SIGTERM_EXIT = 143;
 
+/** Is told what an agent is about to do with a container that runs. */
+export type RuntimeObserver = {
+  readonly stopped: (container: Container) => void;
+  readonly frozen: (container: Container) => void;
+};
+
 export class SimulatedRuntime {
   readonly kind = "process";
   readonly #world: World;
   readonly #containers: Containers;
   readonly #startMs: number;
-  readonly #onStop: (container: Container) => void;
+  readonly #observer: RuntimeObserver;
 
-  /** `startMs`: typical time of a start. `onStop`: the agent is about to end a container that runs. */
-  constructor(world: World, containers: Containers, startMs: number, onStop: (container: Container) => void) {
+  /** `startMs`: typical time of a start. */
+  constructor(world: World, containers: Containers, startMs: number, observer: RuntimeObserver) {
     this.#world = world;
     this.#containers = containers;
     this.#startMs = startMs;
-    this.#onStop = onStop;
+    this.#observer = observer;
   }
 
   async agentAddress(): Promise<string> {
@@ -66,7 +73,9 @@ export class SimulatedRuntime {
 
   async freeze(workerId: string): Promise<void> {
     await this.#pass(20);
-    this.#running(workerId).isFrozen = true;
+    const container = this.#running(workerId);
+    this.#observer.frozen(container);
+    container.isFrozen = true;
   }
 
   async thaw(workerId: string): Promise<void> {
@@ -78,7 +87,7 @@ export class SimulatedRuntime {
     await this.#pass(Math.min(graceMs, 50));
     const container = this.#containers.all.get(workerId);
     if (!container?.isRunning) return;
-    this.#onStop(container);
+    this.#observer.stopped(container);
     this.#containers.exit(container, SIGTERM_EXIT);
     await this.#answer();
   }
@@ -86,7 +95,7 @@ export class SimulatedRuntime {
   async remove(workerId: string): Promise<void> {
     await this.#pass(50);
     const container = this.#containers.all.get(workerId);
-    if (container?.isRunning) this.#onStop(container);
+    if (container?.isRunning) this.#observer.stopped(container);
     this.#containers.remove(workerId);
     await this.#answer();
   }
@@ -122,8 +131,9 @@ export class SimulatedRuntime {
 
   async close(): Promise<void> {}
 
-  async locateServer(): Promise<never> {
-    throw new Error("Workers of this host have no server.");
+  async locateServer(workerId: string, ports: ServerPorts): Promise<ServerPorts & { readonly host: string }> {
+    await this.#pass(5);
+    return { ...ports, host: this.#running(workerId).address };
   }
 
   #running(workerId: string): Container {

@@ -3,6 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Machine, type World } from "../world/world.ts";
 import { SimulatedD1 } from "./d1.ts";
+import { carried } from "./carried-stream.ts";
+import { clientRequest, isForwarded } from "./client-request.ts";
 import type { Network } from "./network.ts";
 import { type Answer, type ObjectClass, SimulatedNamespace, SimulatedObject } from "./objects.ts";
 import { SimulatedBucket } from "./r2.ts";
@@ -52,6 +54,8 @@ export class SimulatedEdge {
   readonly #network: Network;
   readonly #code: EdgeCode;
   readonly #requests = new Set<Answer>();
+  /** Requests whose signals would follow those of their clients no longer once they were collected as garbage. */
+  readonly #kept: Request[] = [];
   /** Servers on which objects wake have clocks that differ by as much. */
   clockSkewMs = 0;
 
@@ -126,7 +130,9 @@ export class SimulatedEdge {
         if (this.#isStray(request)) return answer.succeed(new Response("There is nothing.", { status: 404 }));
         if (this.#isRepeated(request)) this.#repeat(request.clone());
         this.#requests.add(answer);
-        this.#world.on(this.script, () => void this.#serve(request, answer));
+        const received = clientRequest(this.#network, this.script, request);
+        if (received !== request) this.#kept.push(request, received);
+        this.#world.on(this.script, () => void this.#serve(received, answer));
       },
     });
   }
@@ -135,10 +141,13 @@ export class SimulatedEdge {
     return url.endsWith("/exchange") && this.#world.random.chance(this.#network.faults.stray);
   }
 
-  /** Nothing between repeats the request for a WebSocket: nobody would be at the other end of the second one. */
+  /**
+   * Nothing between repeats the request for a WebSocket: nobody would be at the other end of the second one. Nor one to a
+   * worker, of which the edge promises that it is made once.
+   */
   #isRepeated(request: Request): boolean {
     const isRepeated = this.#world.random.chance(this.#network.faults.repeated);
-    return isRepeated && !request.headers.has("upgrade");
+    return isRepeated && !request.headers.has("upgrade") && !isForwarded(request);
   }
 
   /** The same request once more, whose answer nobody awaits. */
@@ -154,19 +163,25 @@ export class SimulatedEdge {
   }
 
   /** What arrives of an answer. */
-  async #transmitted(response: Response): Promise<Response> {
-    const isTorn = response.body !== null && this.#world.random.chance(this.#network.faults.torn);
-    if (!isTorn || response.status === 101) return response;
+  async #transmitted(request: Request, response: Response): Promise<Response> {
+    const { body, status, headers } = response;
+    const isTorn = body !== null && this.#world.random.chance(this.#network.faults.torn);
+    if (body === null || status === 101) return response;
+    const head = { status, headers };
+    if (isForwarded(request))
+      return new Response(carried({ network: this.#network, source: body, from: this.script, isTorn }), head);
+    if (!isTorn) return response;
     const bytes = await response.bytes();
-    const head = { status: response.status, headers: response.headers };
     return new Response(bytes.subarray(0, Math.floor(bytes.byteLength / 2)), head);
   }
 
   async #serve(request: Request, answer: Answer): Promise<void> {
     const context = { waitUntil() {}, passThroughOnException() {}, props: {} };
     try {
-      const response = await this.#transmitted(await this.#code.default.fetch(request, this.env, context));
-      if (this.#requests.delete(answer)) answer.succeed(response);
+      const response = await this.#code.default.fetch(request, this.env, context);
+      const transmitted = await this.#transmitted(request, response);
+      if (this.#requests.delete(answer)) answer.succeed(transmitted);
+      else void transmitted.body?.cancel().catch(() => {});
     } catch (error) {
       this.#world.uncaught.push(error);
       if (this.#requests.delete(answer)) answer.succeed(new Response("error", { status: 500 }));

@@ -7,7 +7,9 @@
  *     for which nothing is under way; its hibernating sockets stay.
  * O4  An alarm fires at its time or later, and again after a while when its handler throws or the object crashes in it.
  */
+import { place } from "../world/globals.ts";
 import { Machine } from "../world/world.ts";
+import { carried } from "./carried-stream.ts";
 import type { Network } from "./network.ts";
 import type { SimulatedSocket } from "./sockets.ts";
 import { ObjectStorage } from "./storage.ts";
@@ -84,10 +86,29 @@ export class SimulatedObject {
 
   /** Calls a method; resolves on the machine that calls. */
   call(method: string, values: readonly unknown[]): Promise<unknown> {
+    const caller = place()?.machine;
+    const life = caller?.life;
     return this.#network.ask({
       what: `${this.name}.${method}`,
-      send: (answer) => this.#receive(method, copyValue(values) as unknown[], answer),
+      send: ({ succeed, fail }) =>
+        this.#receive(method, copyValue(values) as unknown[], {
+          succeed: (value) => succeed(this.#withBody(value, caller, life)),
+          fail,
+        }),
     });
+  }
+
+  /** The body of an answer to a caller, which may have crashed meanwhile. */
+  #withBody(value: unknown, caller: Machine | undefined, life: number | undefined): unknown {
+    const { body } = (value ?? {}) as { readonly body?: unknown };
+    if (!(body instanceof ReadableStream) || value instanceof Response) return value;
+    const isReceived = caller !== undefined && caller.life === life;
+    if (!isReceived) void body.cancel().catch(() => {});
+    const source = isReceived ? body : new ReadableStream({ type: "bytes" });
+    return {
+      ...(value as object),
+      body: carried({ network: this.#network, source, from: this.machine, to: caller }),
+    };
   }
 
   #receive(method: string, values: unknown[], answer: Answer): void {

@@ -64,6 +64,8 @@ export class SimulatedSocket {
       message: (data) => this.#emit("message", { data }),
       close: (code, reason, wasClean) => this.#emit("close", { code, reason, wasClean }),
     });
+    // The system of a program that dies closes its connections.
+    machine.whenCrashed.add(this.#crashed);
   }
 
   addEventListener(type: string, listener: Listener): void {
@@ -117,6 +119,8 @@ export class SimulatedSocket {
   surviveEviction(): void {
     this.#life = this.#handler?.machine.life ?? 0;
   }
+
+  #crashed = (): void => this.breakFrom();
 
   /** The machine of this end has crashed: the other one sees the connection break, if anything arrives there. */
   breakFrom(): void {

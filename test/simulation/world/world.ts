@@ -18,6 +18,8 @@ export class Machine {
   life = 0;
   /** Timers that its code has set in this life. */
   readonly timers = new Set<SimulatedTimer>();
+  /** What others do when it crashes: they have something open with its code. */
+  readonly whenCrashed = new Set<() => void>();
 
   constructor(name: string) {
     this.name = name;
@@ -157,6 +159,9 @@ export class World {
     machine.life += 1;
     machine.timers.clear();
     this.note(machine, "crashes");
+    const told = [...machine.whenCrashed];
+    machine.whenCrashed.clear();
+    for (const tell of told) tell();
   }
 
   /** Lets events happen until true time is `until`, or `isOver`. `afterEach` is called between two events. */

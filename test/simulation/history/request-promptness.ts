@@ -1,0 +1,60 @@
+/** A load-balanced request does not wait while a worker could have it. */
+import type { SimulatedHost } from "../host/host.ts";
+import type { World } from "../world/world.ts";
+import type { WorkerRow } from "./fleet-rows.ts";
+import type { Requests } from "./requests.ts";
+
+export type RequestPromptnessParts = {
+  readonly world: World;
+  readonly hosts: readonly SimulatedHost[];
+  readonly requests: Requests;
+  /** As Fleet has them. */
+  readonly workers: () => readonly WorkerRow[];
+  readonly violate: (what: string) => void;
+};
+
+const LOOK_MS = 250;
+/** A request that waits and a worker that takes requests meet within this time. */
+const MEET_MS = 1_500;
+
+export class RequestPromptness {
+  readonly #parts: RequestPromptnessParts;
+  #lookAt = 0;
+  /** Since when workers take requests. */
+  #openSince = new Map<string, number>();
+
+  constructor(parts: RequestPromptnessParts) {
+    this.#parts = parts;
+  }
+
+  checkStep(): void {
+    const { world, requests } = this.#parts;
+    if (!requests.isHarmless || requests.all.length === 0 || world.elapsedMs < this.#lookAt) return;
+    this.#lookAt = world.elapsedMs + LOOK_MS;
+    const open = this.#parts.workers().filter((worker) => this.#isOpen(worker));
+    this.#openSince = new Map(
+      open.map(({ worker_id: id }) => [id, this.#openSince.get(id) ?? world.elapsedMs]),
+    );
+    const before = world.elapsedMs - MEET_MS;
+    const worker = open.find(({ worker_id: id }) => (this.#openSince.get(id) ?? Infinity) < before);
+    const waiting = worker && requests.all.find((request) => request.sentAt < before && this.#waits(request));
+    if (waiting) this.#parts.violate(`request ${waiting.mark} waits, and ${worker.worker_id} takes requests`);
+  }
+
+  #waits(request: Requests["all"][number]): boolean {
+    const { overAt, workerId, isForeign } = request;
+    return overAt === null && workerId === null && !isForeign && !this.#parts.requests.hasBegun(request);
+  }
+
+  #isOpen({
+    worker_id: workerId,
+    host_id: hostId,
+    state,
+    retired_in: retiredIn,
+    standby_at: at,
+  }: WorkerRow): boolean {
+    if (state !== "ready" || retiredIn !== null || at !== null) return false;
+    const container = this.#parts.hosts.find((one) => one.hostId === hostId)?.containers.all.get(workerId);
+    return container?.isRunning === true && !container.isFrozen && container.spec.serverPorts !== undefined;
+  }
+}

@@ -1,0 +1,174 @@
+/** A client of a load-balanced endpoint: sends requests, some of which it breaks off, and reads what comes. */
+import { MARK_HEADER, PARTS_HEADER, SIZED_HEADER } from "../host/request-worker.ts";
+import type { World } from "../world/world.ts";
+import type { SimulatedClient } from "./client.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Requests, SentRequest } from "./requests.ts";
+
+export type RequestUserParts = {
+  readonly world: World;
+  readonly plan: HistoryPlan;
+  readonly client: SimulatedClient;
+  readonly endpointId: string;
+  /** Of another account; null where there is none. */
+  readonly stranger: SimulatedClient | null;
+  readonly requests: Requests;
+  readonly hasPlatformFaults: boolean;
+};
+
+const WORKER_HEADER = "X-Runpod-Worker-Id";
+const PATIENCE_MS: readonly number[] = [500, 3_000, 20_000, 60_000, 60_000];
+/** Beyond all limits of the edge. */
+const PATIENT_MS = 15 * 60_000;
+const PATIENT = 0.1;
+const FOREIGN = 0.1;
+const PIECE_MS = 50;
+
+type Ask = { readonly headers: Record<string, string>; readonly workerId: string | null };
+type Body = { readonly bytes: number; readonly init: RequestInit };
+
+export class RequestUser {
+  readonly #parts: RequestUserParts;
+  #hasSentAll = false;
+  /** That answered before. */
+  #workerId: string | undefined;
+
+  constructor(parts: RequestUserParts) {
+    this.#parts = parts;
+  }
+
+  get isOver(): boolean {
+    return this.#hasSentAll && this.#parts.requests.areOver;
+  }
+
+  start(): void {
+    const { world, plan, client } = this.#parts;
+    client.run(world, async () => {
+      for (let count = 0; count < plan.operationCount; count += 1) {
+        await pause(world.random.delay(plan.paceMs));
+        void this.#request();
+      }
+      this.#hasSentAll = true;
+    });
+  }
+
+  async #request(): Promise<void> {
+    const { world, endpointId, client, stranger, requests } = this.#parts;
+    const { random } = world;
+    const mark = `r${random.whole(0, 1e9)}`;
+    const { headers, workerId } = this.#choose();
+    const body = this.#body();
+    const foreigner = random.chance(FOREIGN) ? stranger : null;
+    const parts = random.pick([0, 1, 3, 8]);
+    const request: SentRequest = {
+      mark,
+      parts,
+      workerId,
+      bodyBytes: body.bytes,
+      sentAt: world.elapsedMs,
+      isForeign: foreigner !== null,
+      overAt: null,
+    };
+    requests.send(request);
+    const gone = new AbortController();
+    const timer = setTimeout(
+      () => gone.abort(),
+      random.chance(PATIENT) ? PATIENT_MS : random.delay(random.pick(PATIENCE_MS)),
+    );
+    const sized: Record<string, string> = random.chance(0.5) ? { [SIZED_HEADER]: "1" } : {};
+    try {
+      const response = await (foreigner ?? client).open(`/lb/${endpointId}/work`, {
+        ...body.init,
+        headers: { ...headers, ...sized, [MARK_HEADER]: mark, [PARTS_HEADER]: String(parts) },
+        signal: gone.signal,
+      });
+      await this.#receive(request, response, gone.signal);
+    } catch {
+      // Its connection broke, or it was given up.
+    } finally {
+      clearTimeout(timer);
+      requests.over(request);
+    }
+  }
+
+  /** Now and then it asks for the worker of an earlier answer. */
+  #choose(): Ask {
+    const { random } = this.#parts.world;
+    const workerId = this.#workerId;
+    if (workerId === undefined || random.chance(0.7)) return { headers: {}, workerId: null };
+    const mode = random.pick(["", "strict ", "strict-resume "]);
+    return { headers: { [WORKER_HEADER]: `${mode}${workerId}` }, workerId: mode === "" ? null : workerId };
+  }
+
+  #body(): Body {
+    const { random } = this.#parts.world;
+    const kind = random.pick(["none", "text", "text", "large", "stream"]);
+    if (kind === "none") return { bytes: 0, init: { method: "GET" } };
+    if (kind === "stream") return this.#streamed(random.whole(1, 4));
+    const bytes = kind === "large" ? 150_000 : random.whole(0, 500);
+    return { bytes, init: { method: "POST", body: "x".repeat(bytes) } };
+  }
+
+  #streamed(count: number): Body {
+    const { random } = this.#parts.world;
+    let left = count;
+    const body = new ReadableStream({
+      type: "bytes",
+      pull: async (controller) => {
+        await pause(1 + random.delay(PIECE_MS));
+        left -= 1;
+        controller.enqueue(new Uint8Array(100));
+        if (left === 0) controller.close();
+      },
+    });
+    return { bytes: 100 * count, init: { method: "POST", body, duplex: "half" } as RequestInit };
+  }
+
+  async #receive(request: SentRequest, response: Response, gone: AbortSignal): Promise<void> {
+    const { requests, hasPlatformFaults } = this.#parts;
+    const mark = response.headers.get(MARK_HEADER);
+    if (mark === null) {
+      const { code } = (await response.json()) as { readonly code?: string };
+      return requests.refused(request, response.status, String(code), hasPlatformFaults);
+    }
+    const workerId = response.headers.get(WORKER_HEADER);
+    this.#workerId = workerId ?? undefined;
+    const { text, isBroken } = await readText(response, gone);
+    if (!gone.aborted) requests.answered(request, { mark, workerId, text, isBroken });
+  }
+}
+
+/** What comes until the end, a break, or the end of the reader's patience. */
+async function readText({ body }: Response, gone: AbortSignal): Promise<{ text: string; isBroken: boolean }> {
+  let text = "";
+  if (!body) return { text, isBroken: false };
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  const leave = (): void => void reader.cancel().catch(() => {});
+  gone.addEventListener("abort", leave, { once: true });
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return { text, isBroken: false };
+      text += value;
+    }
+  } catch {
+    return { text, isBroken: true };
+  } finally {
+    gone.removeEventListener("abort", leave);
+  }
+}
+
+/** A load-balanced endpoint beside those with queues. */
+export async function makeRequestEndpoint(client: SimulatedClient, plan: HistoryPlan): Promise<string> {
+  const { workersMax, idleTimeoutS, hasFlashBoot } = plan;
+  const template = `template: { name: "lb", imageName: "i", containerDiskInGb: 5, dockerArgs: "" }`;
+  const flashBoot = `flashBootType: ${hasFlashBoot ? "FLASHBOOT" : "OFF"}`;
+  const scale = `workersMin: 0, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}, scalerType: "REQUEST_COUNT", scalerValue: 2`;
+  const input = `{ name: "lb", type: "LB", ${template}, gpuIds: "ADA_24", gpuCount: 1, ${scale}, ${flashBoot} }`;
+  const { saveEndpoint } = await client.manage(`mutation { saveEndpoint(input: ${input}) { id } }`);
+  return saveEndpoint?.["id"] ?? "";
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}

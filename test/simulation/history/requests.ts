@@ -1,0 +1,196 @@
+/** What holds of load-balanced requests: at their clients, in the workers that have them, and between the two. */
+import type { Container } from "../host/containers.ts";
+import { partsOf, type RequestObserver } from "../host/request-worker.ts";
+import type { World } from "../world/world.ts";
+import type { Fault, HistoryPlan } from "./plan.ts";
+
+/** A request as its client knows it. Times are true time, ms of the history. */
+export type SentRequest = {
+  readonly mark: string;
+  readonly sentAt: number;
+  readonly parts: number;
+  readonly bodyBytes: number;
+  /** The worker that it asks for; null for any. */
+  readonly workerId: string | null;
+  /** Its key is that of another account. */
+  readonly isForeign: boolean;
+  /** Its client has all of the answer, or waits no longer. */
+  overAt: number | null;
+};
+
+/** What its client got; `isBroken`: it has seen the answer break off. */
+export type ReceivedAnswer = {
+  readonly mark: string | null;
+  readonly workerId: string | null;
+  readonly text: string;
+  readonly isBroken: boolean;
+};
+
+export type RequestsParts = {
+  readonly world: World;
+  readonly plan: HistoryPlan;
+  readonly violate: (what: string) => void;
+};
+
+type Execution = {
+  readonly mark: string;
+  readonly container: Container;
+  readonly begunAt: number;
+  isOver: boolean;
+};
+
+/** Of docs/reference/load-balancing.md, those of the client's own mistakes aside. */
+const ERRORS: ReadonlyMap<string, number> = new Map([
+  ["worker_timeout", 400],
+  ["affinity_worker_gone", 404],
+  ["rate_limited", 429],
+  ["worker_failed", 502],
+  ["worker_too_slow", 524],
+]);
+/** Where there is nothing else, each request that a worker has is answered by it. */
+const HARMLESS: ReadonlySet<Fault> = new Set<Fault>([
+  "hookFails",
+  "objectEvicted",
+  "requestsRepeated",
+  "workerForgets",
+  "workerRepeats",
+]);
+/** Wait for a certain worker, and until that begins its answer; and what calls take. */
+const ANSWER_MAX_MS = (5 + 5.5) * 60_000 + 15_000;
+/** A worker that is to end waits at least so long for its requests. */
+const GRACE_MS = 5.5 * 60_000;
+/** From the end of its client, no worker gets a request after this, and one that has it loses it within this. */
+const GONE_MS = 2_000;
+
+export class Requests implements RequestObserver {
+  readonly #parts: RequestsParts;
+  readonly #sent = new Map<string, SentRequest>();
+  readonly #executions = new Map<string, Execution>();
+  /** No fault of this history keeps a request from its worker's answer. */
+  readonly isHarmless: boolean;
+
+  constructor(parts: RequestsParts) {
+    this.#parts = parts;
+    this.isHarmless = [...parts.plan.faults.keys()].every((fault) => HARMLESS.has(fault));
+  }
+
+  get areOver(): boolean {
+    return this.#sent.values().every(({ overAt }) => overAt !== null);
+  }
+
+  get all(): readonly SentRequest[] {
+    return [...this.#sent.values()];
+  }
+
+  hasBegun({ mark }: SentRequest): boolean {
+    return this.#executions.has(mark);
+  }
+
+  // At the client
+
+  send(request: SentRequest): void {
+    this.#sent.set(request.mark, request);
+  }
+
+  over(request: SentRequest): void {
+    request.overAt = this.#parts.world.elapsedMs;
+    if (request.overAt - request.sentAt > ANSWER_MAX_MS && !this.hasBegun(request))
+      this.#parts.violate(`request ${request.mark} was not answered in time`);
+  }
+
+  /** A worker's answer is that of its own request, whole and in order; or its client sees that it is not. */
+  answered(request: SentRequest, answer: ReceivedAnswer): void {
+    const { mark, text, isBroken } = answer;
+    const { violate, world } = this.#parts;
+    const what = `request ${request.mark}`;
+    world.note("clients", `${what} is answered${isBroken ? " and breaks off" : ""}`);
+    if (request.isForeign) return violate(`${what} of another account got the answer of a worker`);
+    if (mark !== request.mark) return violate(`${what} got the answer of ${mark}`);
+    const whole = partsOf(request.mark, request.parts, request.bodyBytes).join("");
+    if (isBroken ? !whole.startsWith(text) : text !== whole)
+      violate(`${what} got "${text}" instead of "${whole}", ${isBroken ? "broken off" : "as if whole"}`);
+    if (isBroken && this.isHarmless) violate(`the answer to ${what} broke off for no reason`);
+    this.#checkWorker(request, answer);
+  }
+
+  #checkWorker(request: SentRequest, { workerId }: ReceivedAnswer): void {
+    const { violate } = this.#parts;
+    const what = `request ${request.mark}`;
+    const execution = this.#executions.get(request.mark);
+    if (execution?.container.spec.workerId !== workerId)
+      violate(`${what} has the answer of ${workerId}, which has not had it`);
+    if (request.workerId !== null && request.workerId !== workerId)
+      violate(`${what} is answered by ${workerId} instead of ${request.workerId}`);
+  }
+
+  /** An error of the edge. */
+  refused(request: SentRequest, status: number, code: string, hasPlatformFaults: boolean): void {
+    const { violate, world } = this.#parts;
+    const what = `request ${request.mark} was refused with ${status} ${code}`;
+    world.note("clients", what);
+    if (request.isForeign) {
+      if (status !== 404 && status !== 401 && !(hasPlatformFaults && status >= 500)) violate(what);
+    } else if (status === 500 && hasPlatformFaults) return;
+    else if (ERRORS.get(code) !== status) violate(what);
+    else if (this.isHarmless && status > 404) violate(`${what} for no reason`);
+  }
+
+  // In the worker
+
+  began = (mark: string, container: Container, headers: ReadonlyMap<string, string>): void => {
+    const { violate, world } = this.#parts;
+    const { workerId } = container.spec;
+    const request = this.#sent.get(mark);
+    const before = this.#executions.get(mark);
+    if (before)
+      violate(`request ${mark} is made to ${workerId} after ${before.container.spec.workerId} had it`);
+    this.#executions.set(mark, { mark, container, begunAt: world.elapsedMs, isOver: false });
+    if (request?.isForeign) violate(`${workerId} has the request ${mark} of another account`);
+    if (headers.has("authorization")) violate(`${workerId} sees the key of the request ${mark}`);
+    const goneAt = request?.overAt ?? null;
+    if (goneAt !== null && this.isHarmless && world.elapsedMs > goneAt + GONE_MS)
+      violate(`${workerId} gets the request ${mark}, whose client is gone`);
+  };
+
+  ended = (mark: string, container: Container): void => {
+    const execution = this.#executions.get(mark);
+    if (execution?.container === container) execution.isOver = true;
+  };
+
+  /** Requests are waited for. */
+  left = (container: Container): void => {
+    const { world, violate } = this.#parts;
+    const { workerId } = container.spec;
+    for (const { mark, begunAt } of this.#openIn(container))
+      if (world.elapsedMs - begunAt < GRACE_MS) violate(`${workerId} is ended, and has the request ${mark}`);
+  };
+
+  /** Workers have requests. */
+  get hasServed(): boolean {
+    return this.#executions.values().some(isOpen);
+  }
+
+  isServing(container: Container): boolean {
+    return this.#openIn(container).length > 0;
+  }
+
+  /** When everything has had time to settle: nothing goes on for a client that is gone. */
+  checkEnd(): void {
+    const { world, violate } = this.#parts;
+    for (const execution of this.#executions.values()) {
+      const overAt = this.#sent.get(execution.mark)?.overAt ?? null;
+      if (isOpen(execution) && overAt !== null && world.elapsedMs > overAt + GONE_MS)
+        violate(
+          `${execution.container.spec.workerId} still has the request ${execution.mark}, which is over`,
+        );
+    }
+  }
+
+  #openIn(container: Container): Execution[] {
+    return [...this.#executions.values()].filter((one) => one.container === container && isOpen(one));
+  }
+}
+
+function isOpen({ isOver, container }: Execution): boolean {
+  return !isOver && container.isRunning;
+}

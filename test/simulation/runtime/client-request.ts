@@ -1,0 +1,24 @@
+/** A request as the script gets it: what its client does later reaches the script over the network. */
+import { place } from "../world/globals.ts";
+import type { Machine } from "../world/world.ts";
+import { carried } from "./carried-stream.ts";
+import type { Network } from "./network.ts";
+
+/** To workers of load-balanced endpoints. */
+export function isForwarded({ url }: Request): boolean {
+  return new URL(url).pathname.startsWith("/lb/");
+}
+
+/** Of other requests nothing depends on whether their client is still there. */
+export function clientRequest(network: Network, script: Machine, request: Request): Request {
+  if (!isForwarded(request)) return request;
+  const gone = new AbortController();
+  const leave = (): void =>
+    void network.world.schedule(script, network.delay(), "client is gone", () => gone.abort());
+  request.signal.addEventListener("abort", leave, { once: true });
+  const { method, headers, body } = request;
+  const from = (place()?.machine ?? script) as Machine;
+  const passed = body && carried({ network, source: body, from, to: script });
+  const init = { method, headers, body: passed, duplex: "half", signal: gone.signal };
+  return new Request(request.url, init as RequestInit);
+}
