@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { awaitWakeUp } from "./wake-up.ts";
+import { awaitWakeUp } from "../../src/gateway/wake-up.ts";
 
 /** An object that opens a channel, or none. */
 function objectWith(channel: EventTarget | null) {
