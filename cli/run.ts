@@ -4,6 +4,7 @@ import { type Command, CommanderError } from "commander";
 import { ActivityLog } from "./terminal/activity-log.ts";
 import { Secrets } from "./terminal/secrets.ts";
 import type { Cli } from "./core/cli.ts";
+import { crashReport } from "./core/crash.ts";
 import { printable } from "./core/printable.ts";
 import { CommandExit } from "./core/command-exit.ts";
 import { installCompletion } from "./commands/completion.ts";
@@ -12,7 +13,6 @@ import { Interruptions } from "./core/interruption.ts";
 import { flashProgram, type ProgramName } from "./program.ts";
 import { ServiceWarnings } from "./core/service-warnings.ts";
 import { ConsoleTerminal } from "./terminal/console-terminal.ts";
-import { EDGERUN_VERSION } from "../src/contract/version.ts";
 
 /** Taken in place of a command; it is not offered for completion. */
 const INSTALL_COMPLETION = "--install-completion";
@@ -28,7 +28,7 @@ export async function runFlash(name: ProgramName, args: readonly string[]): Prom
   const secrets = new Secrets(process.env);
   const directory = currentDirectory();
   const log = new ActivityLog(directory);
-  const run = startRun(directory, secrets, log);
+  const run = startRun(name, { directory, secrets, log });
   const { cli, terminal, warnings } = run;
   const program = flashProgram({
     name,
@@ -71,13 +71,15 @@ function currentDirectory(): string {
   }
 }
 
-function startRun(directory: string, secrets: Secrets, log: ActivityLog): Run {
+type RunParts = { readonly directory: string; readonly secrets: Secrets; readonly log: ActivityLog };
+
+function startRun(name: ProgramName, { directory, secrets, log }: RunParts): Run {
   const interruptions = new Interruptions(
     (left) => {
       terminal.close();
       for (const line of left) terminal.warn(line);
     },
-    (error) => showBug(cli, terminal, error),
+    (error) => showBug(name, { cli, terminal }, error),
   );
   const { signal } = interruptions;
   for (const stream of [process.stdout, process.stderr]) stream.on("error", interruptions.onOutputError);
@@ -113,7 +115,7 @@ function end(name: ProgramName, { cli, terminal, warnings }: Run, error: unknown
     return cli.signal.aborted ? (cli.signal.reason as Failure).exitCode : exitCode;
   }
   if (isSystemError(error)) return show(terminal, new Failure(error.message));
-  return showBug(cli, terminal, error);
+  return showBug(name, { cli, terminal }, error);
 }
 
 function show(terminal: ConsoleTerminal, failure: Failure): number {
@@ -138,14 +140,14 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error && "code" in error;
 }
 
-function showBug(cli: Cli, terminal: ConsoleTerminal, error: unknown): number {
+function showBug(
+  name: ProgramName,
+  { cli, terminal }: Pick<Run, "cli" | "terminal">,
+  error: unknown,
+): number {
   const isDebug = Boolean(cli.environment["DEBUG"] || cli.environment["FLASH_DEBUG"]);
-  const shownError = error instanceof Error ? error : new Error(String(error));
-  terminal.fail(`flash crashed (internal error): ${shownError.message}`);
-  if (isDebug) terminal.advise(shownError.stack ?? "");
-  else terminal.advise("Run it again with FLASH_DEBUG=1 for the stack trace.");
-  terminal.advise(
-    `Please report it where you got Edgerun, with the command and the version (flash ${EDGERUN_VERSION}).`,
-  );
+  const { line, advice } = crashReport(name, error, { isDebug });
+  terminal.fail(line);
+  for (const one of advice) terminal.advise(one);
   return EXIT_FAILURE;
 }

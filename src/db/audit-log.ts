@@ -7,11 +7,23 @@ import { apiKey, auditEntry } from "./schema.ts";
 /** The author of a change, its operation and its time. */
 export type Author = {
   readonly accountId: string;
+  /** Empty where nobody called. */
   readonly apiKeyId: string;
   /** The field of the mutation, or method and path of a REST call. */
   readonly operation: string;
   readonly now: number;
 };
+
+const POD_KEY = "pod:";
+
+/** How entries name the key of a pod, which has no row. */
+export function idOfPodKey(podId: string): string {
+  return `${POD_KEY}${podId}`;
+}
+
+function nameOfPodKey(apiKeyId: string): string | null {
+  return apiKeyId.startsWith(POD_KEY) ? `pod ${apiKeyId.slice(POD_KEY.length)}` : null;
+}
 
 export type AuditSubject = {
   readonly kind:
@@ -119,7 +131,10 @@ export async function listAuditEntries(
     .where(and(eq(auditEntry.accountId, accountId), ...conditions(selection)))
     .orderBy(desc(auditEntry.id))
     .limit(selection.limit);
-  return rows.map(({ entry, apiKeyName }) => ({ ...entry, apiKeyName }));
+  return rows.map(({ entry, apiKeyName }) => ({
+    ...entry,
+    apiKeyName: apiKeyName ?? nameOfPodKey(entry.apiKeyId),
+  }));
 }
 
 function conditions({ before, subjectId, subjectKind, operation, apiKeyId }: AuditSelection): SQL[] {

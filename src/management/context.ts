@@ -1,5 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
-import type { Author } from "../db/audit-log.ts";
+import { idOfPodKey, type Author } from "../db/audit-log.ts";
 import { openDatabase, type Database } from "../db/database.ts";
 import { cutMessage, ServiceError } from "../contract/errors.ts";
 import type { Env } from "../env.ts";
@@ -49,8 +49,13 @@ export function warn({ warnings }: RequestContext, { code, message }: Warning): 
 
 /** The author that the audit log names. */
 export function authorOf({ principal, operation, now }: RequestContext): Author {
-  const { accountId, apiKeyId } = principal;
-  return { accountId, apiKeyId, operation, now };
+  const { accountId, apiKeyId, podId } = principal;
+  return { accountId, apiKeyId: podId === undefined ? apiKeyId : idOfPodKey(podId), operation, now };
+}
+
+/** For what removes again what the operation has made: its entries in the audit log say so. */
+export function takingBack(context: RequestContext): RequestContext {
+  return { ...context, operation: `${context.operation}: taken back` };
 }
 
 /** Rejects a key that does not grant this access to the management API. */

@@ -14,7 +14,13 @@ import {
   settlePodRows,
   terminateUnknownPods,
 } from "../../src/management/pods/pod-maintenance.ts";
-import { changePod, createPod, restartPod } from "../../src/management/pods/pods.ts";
+import {
+  createCluster,
+  deleteCluster,
+  listOwnClusters,
+  requireCluster,
+} from "../../src/management/pods/clusters.ts";
+import { changePod, createPod, restartPod, terminatePod } from "../../src/management/pods/pods.ts";
 import type { PodChangeCall } from "../../src/fleet/messages.ts";
 import { fleetObject } from "../../src/management/objects.ts";
 import { EdgeClient } from "./edge-client.ts";
@@ -226,6 +232,10 @@ describe("nothing is half made", () => {
     expect(body.error).toMatch(/no longer any instances available.+please refresh.+insufficient capacity: /i);
     expect(await db.select().from(pod).where(eq(pod.accountId, send.accountId))).toEqual([]);
     expect(await fleetObject(env).podsOf(send.accountId)).toEqual([]);
+    expect(await auditedOperations(send.accountId)).toEqual([
+      "POST /v1/pods (pod)",
+      "POST /v1/pods: taken back (pod)",
+    ]);
   });
 
   test("nor when the fleet cannot be reached, and what it placed nevertheless is terminated", async ({
@@ -487,6 +497,70 @@ describe("network volumes and credentials", () => {
   });
 });
 
+describe("a cluster", () => {
+  const CLUSTER = {
+    ...{ name: "c", gpuTypeId: POD_CARD, gpuCountPerPod: 1 },
+    pod: { imageName: "acme/app:1", containerDiskInGb: 1 },
+  };
+  const clusters = async () =>
+    (await client.graphql(`{ myself { pods { id clusterId } } }`)) as {
+      myself: { pods: { id: string; clusterId: string }[] };
+    };
+
+  test("of which not all pods have a place is taken back, and the audit log says so", async ({ expect }) => {
+    await PodAgent.join(client);
+    const creation = createCluster(contextWith(fleetObject(env)), { ...CLUSTER, podCount: 3 });
+    await expect(creation).rejects.toMatchObject({ code: "no_capacity" });
+    expect((await clusters()).myself.pods).toEqual([]);
+    const operations = await auditedOperations(send.accountId);
+    expect(operations.filter((operation) => operation.startsWith("test"))).toEqual([
+      "test (cluster)",
+      ...["test (pod)", "test (pod)", "test (pod)"],
+      ...["test: taken back (pod)", "test: taken back (pod)", "test: taken back (pod)"],
+      "test: taken back (cluster)",
+    ]);
+  });
+
+  test("stays while pods of it are left, and is deleted with them", async ({ expect }) => {
+    using _silent = vi.spyOn(console, "error").mockImplementation(() => {});
+    await PodAgent.join(client);
+    const fleet = {
+      createPod: (...call: Parameters<ReturnType<typeof fleetObject>["createPod"]>) =>
+        fleetObject(env).createPod(...call),
+      changePod: () => Promise.reject(new Error("the fleet is away")),
+    };
+    const creation = createCluster(contextWith(fleet), { ...CLUSTER, podCount: 3 });
+    await expect(creation).rejects.toMatchObject({ code: "no_capacity" });
+    const [left] = (await clusters()).myself.pods;
+    const context = contextWith(fleetObject(env));
+    const { pods } = await requireCluster(context, left?.clusterId ?? "");
+    expect(pods).toHaveLength(2);
+    await deleteCluster(context, left?.clusterId ?? "");
+    expect((await clusters()).myself.pods).toEqual([]);
+    expect(await listOwnClusters(context)).toEqual([]);
+  });
+
+  test("is deleted although one of its pods is terminated meanwhile", async ({ expect }) => {
+    await PodAgent.join(client);
+    const context = contextWith(fleetObject(env));
+    const { record, pods } = await createCluster(context, { ...CLUSTER, podCount: 2 });
+    let isFirst = true;
+    const fleet = {
+      podsOf: (accountId: string) => fleetObject(env).podsOf(accountId),
+      changePod: async (call: PodChangeCall) => {
+        const outcome = await fleetObject(env).changePod(call);
+        if (isFirst) {
+          isFirst = false;
+          await terminatePod(context, pods.find(({ record: { id } }) => id !== call.podId)?.record.id ?? "");
+        }
+        return outcome;
+      },
+    };
+    await deleteCluster(contextWith(fleet), record.id);
+    expect(await listOwnClusters(context)).toEqual([]);
+  });
+});
+
 describe("the key of a pod", () => {
   async function podWithKey() {
     const host = await PodAgent.join(client, { cpuCount: 16, memoryMb: 64_000 });
@@ -506,6 +580,10 @@ describe("the key of a pod", () => {
     const stopped = await own.graphql(`mutation { podStop(input: { podId: "${id}" }) { id desiredStatus } }`);
     expect(stopped).toEqual({ podStop: { id, desiredStatus: "EXITED" } });
     expect((await own.call("DELETE", `/v1/pods/${id}`)).status).toBe(204);
+    const log = await client.graphql(
+      "{ myself { auditLog(input: { limit: 1 }) { apiKeyName subjectName } } }",
+    );
+    expect(log).toEqual({ myself: { auditLog: [{ apiKeyName: `pod ${id}`, subjectName: "my pod" }] } });
   });
 
   test("opens nothing else", async ({ expect }) => {

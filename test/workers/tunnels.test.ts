@@ -122,6 +122,10 @@ describe("a tunnel", () => {
     link = new ScriptedLink(await agent.openHostLink());
     const shell = await keyWith(account.accountId, SHELL);
     expect(await opened(exec(workerId), shell)).toMatchObject({ workerId, port: undefined });
+    const log = `{ myself { endpoints { name } auditLog(input: { subjectId: "${workerId}" }) { subjectName } } }`;
+    type Log = { myself: { endpoints: { name: string }[]; auditLog: { subjectName: string }[] } };
+    const { myself } = await api.graphql<Log>(log);
+    expect(myself.auditLog).toEqual([{ subjectName: myself.endpoints[0]?.name }]);
   });
 
   test("is refused with what the agent says", async ({ expect }) => {

@@ -12,7 +12,10 @@ type Streams = {
 
 export type Printed = { readonly stdout: string; readonly stderr: string };
 
-const PRINTED_MAX_CHARACTERS = 16 * 1024 * 1024;
+/** What copies need of it. */
+export type Shell = Pick<ContainerShell, "containerId" | "run">;
+
+const PRINTED_MAX_BYTES = 16 * 1024 * 1024;
 
 export class ContainerShell {
   readonly containerId: string;
@@ -36,10 +39,13 @@ export class ContainerShell {
     this.#onConnection = onConnection;
   }
 
-  /** Runs `sh -c <script>`; throws a ScriptFailure with its errors unless it ends with 0. */
+  /**
+   * Runs `sh -c <script>`; throws a ScriptFailure with its errors unless it ends with 0, and what `input` throws.
+   */
   async run(script: string, args: readonly string[], { input, output }: Streams = {}): Promise<Printed> {
     this.#signal.throwIfAborted();
-    const printed = { stdout: "", stderr: "" };
+    const printed = { stdout: [] as Uint8Array[], stderr: [] as Uint8Array[] };
+    let printedBytes = 0;
     const remote = await RemoteCommand.start({
       service: this.#service,
       containerId: this.containerId,
@@ -49,9 +55,9 @@ export class ContainerShell {
         this.lastHeardAt = performance.now();
         if (name === "stdout" && output) return void output.write(bytes, taken);
         taken();
-        // One character for each byte: what is printed for the program is ASCII.
-        printed[name] += Buffer.from(bytes).toString();
-        if (printed[name].length > PRINTED_MAX_CHARACTERS) remote.close();
+        printed[name].push(bytes);
+        printedBytes += bytes.byteLength;
+        if (printedBytes > PRINTED_MAX_BYTES) remote.close();
       },
     });
     this.lastHeardAt = performance.now();
@@ -60,8 +66,9 @@ export class ContainerShell {
     output?.once("error", stop);
     try {
       const [code] = await Promise.all([remote.exit, Promise.race([this.#send(remote, input), remote.exit])]);
-      if (code !== 0) throw new ScriptFailure(printed.stderr, code);
-      return printed;
+      const stderr = Buffer.concat(printed.stderr).toString();
+      if (code !== 0) throw new ScriptFailure(stderr, code);
+      return { stdout: Buffer.concat(printed.stdout).toString(), stderr };
     } finally {
       this.#signal.removeEventListener("abort", stop);
       remote.close();
@@ -70,16 +77,11 @@ export class ContainerShell {
   }
 
   async #send(remote: RemoteCommand, input: AsyncIterable<Uint8Array> | undefined): Promise<void> {
-    try {
-      for await (const bytes of input ?? []) {
-        await remote.write(bytes);
-        this.lastHeardAt = performance.now();
-      }
-      remote.end();
-    } catch (error) {
-      remote.close();
-      throw error;
+    for await (const bytes of input ?? []) {
+      await remote.write(bytes);
+      this.lastHeardAt = performance.now();
     }
+    remote.end();
   }
 }
 

@@ -1,17 +1,14 @@
 /** `edgerun cp`: copies files and directories to and from pods and workers. */
-import { realpath, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import prettyBytes from "pretty-bytes";
-import { Failure } from "../../../src/std/failure.ts";
 import { openService } from "../../configuration/settings.ts";
 import type { Cli } from "../../core/cli.ts";
 import { inStep, type Step } from "../../core/terminal.ts";
 import { isTransient } from "../client-tunnel.ts";
 import { ContainerShell } from "./container-shell.ts";
-import { downloadDirectory, uploadDirectory } from "./directory-copy.ts";
-import { downloadFile, type FilePaths, lookAt, uploadFile } from "./file-copy.ts";
-import { type CopyPlaces, copyPlaces } from "./place.ts";
+import type { Progress } from "./file-copy.ts";
+import { copyPlaces } from "./place.ts";
+import { transfer } from "./transfer.ts";
 
 /** So long a copy is tried again after the container was last heard of. */
 const PATIENCE_MS = 120_000;
@@ -28,7 +25,7 @@ export async function copy(cli: Cli, source: string, destination: string): Promi
       signal: cli.signal,
       onConnection: (isThere) => rate.connection(isThere),
     });
-    const leftOut = await persistently(shell, cli.signal, () => copyOnce(shell, places, rate));
+    const leftOut = await persistently(shell, cli.signal, () => transfer(shell, places, rate.show));
     step.done(`Copied ${source} to ${destination} (${rate.summary})`);
     if (leftOut.length > 0)
       cli.terminal.warn(`Left out, as they lead out of the directory or are no files: ${named(leftOut)}.`);
@@ -60,66 +57,22 @@ async function persistently<Result>(
   }
 }
 
-/** Returns the names of what was left out. */
-async function copyOnce(shell: ContainerShell, places: CopyPlaces, rate: Rate): Promise<readonly string[]> {
-  return await (places.direction === "up" ? upload : download)(shell, places, rate);
-}
-
-async function upload(shell: ContainerShell, { local, remote }: FilePaths, rate: Rate): Promise<readonly []> {
-  const source = await stat(local).catch(() => {
-    throw new Failure(`${local} does not exist.`);
-  });
-  const [found] = await lookAt(shell, [remote]);
-  if (found?.kind === "other")
-    throw new Failure(`${remote} is neither a file nor a directory in the container.`);
-  if (found?.kind !== "directory" && remote.endsWith("/") && !source.isDirectory())
-    throw new Failure(`${remote} is no directory in the container.`);
-  const target = found?.kind === "directory" ? `${remote}/${basename(local)}` : remote;
-  if (source.isDirectory()) await uploadDirectory(shell, { local, remote: target }, rate.show);
-  else await uploadFile(shell, { local, remote: target }, rate.show);
-  return [];
-}
-
-async function download(
-  shell: ContainerShell,
-  { local, remote }: FilePaths,
-  rate: Rate,
-): Promise<readonly string[]> {
-  const [found] = await lookAt(shell, [remote]);
-  if (found === undefined || found.kind === "none")
-    throw new Failure(`${remote} does not exist in the container.`);
-  const existing = await stat(local).catch(() => null);
-  const isDirectory = existing?.isDirectory() === true;
-  if (existing && !isDirectory && !existing.isFile())
-    throw new Failure(`${local} is neither a file nor a directory.`, [
-      `To write into it: edgerun exec ${shell.containerId} -- cat '${remote}' > ${local}`,
-    ]);
-  if (!isDirectory && local.endsWith("/") && found.kind !== "directory")
-    throw new Failure(`${local} is no directory.`);
-  const name = basename(remote);
-  if (isDirectory && (name === ".." || name === ""))
-    throw new Failure(`${remote} has no name to be copied under.`, [`Name one: ${join(local, "copy")}`]);
-  const file = existing?.isFile() ? await realpath(local) : local; // a link stays one
-  const target = isDirectory ? join(local, name) : file;
-  if (found.kind === "directory") return await downloadDirectory(shell, { local: target, remote }, rate.show);
-  await downloadFile(shell, { local: target, remote }, rate.show);
-  return [];
-}
-
-/** Shows how much was copied, and how fast. */
+/** Shows how much is there, and how fast it was sent. */
 class Rate {
   readonly #step: Step;
   readonly #startedAt = performance.now();
-  #bytes = 0;
+  #sentBytes = 0;
+  #thereBytes = 0;
 
   constructor(step: Step) {
     this.#step = step;
   }
 
-  readonly show = (bytes: number, totalBytes?: number): void => {
-    this.#bytes = bytes;
+  readonly show = ({ sentBytes, thereBytes, totalBytes }: Progress): void => {
+    this.#sentBytes += sentBytes;
+    this.#thereBytes = thereBytes;
     const total = totalBytes === undefined ? "" : ` of ${prettyBytes(totalBytes)}`;
-    this.#step.update(`${prettyBytes(bytes)}${total}, ${this.#rate}`);
+    this.#step.update(`${prettyBytes(thereBytes)}${total}, ${this.#rate}`);
   };
 
   connection(isThere: boolean): void {
@@ -127,10 +80,11 @@ class Rate {
   }
 
   get summary(): string {
-    return `${prettyBytes(this.#bytes)}, ${this.#rate}`;
+    const sent = this.#sentBytes < this.#thereBytes ? `, ${prettyBytes(this.#sentBytes)} of it sent now` : "";
+    return `${prettyBytes(this.#thereBytes)}${sent}, ${this.#rate}`;
   }
 
   get #rate(): string {
-    return `${prettyBytes((this.#bytes / (performance.now() - this.#startedAt)) * 1_000)}/s`;
+    return `${prettyBytes((this.#sentBytes / (performance.now() - this.#startedAt)) * 1_000)}/s`;
   }
 }

@@ -5,12 +5,14 @@
  * the directory, devices and the like are left out. Nothing is written through a link.
  */
 import { mkdir } from "node:fs/promises";
+import type { Stats } from "node:fs";
 import { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { Pack, type ReadEntry, Unpack } from "tar";
+import { errorMessage, ignoreFailure } from "../../../src/std/errors.ts";
 import { Failure } from "../../../src/std/failure.ts";
-import type { ContainerShell } from "./container-shell.ts";
-import type { FilePaths } from "./file-copy.ts";
+import type { Shell } from "./container-shell.ts";
+import type { FilePaths, OnProgress } from "./file-copy.ts";
 import { leadsOut } from "./place.ts";
 
 const REQUIRE_TAR = `command -v tar > /dev/null || { echo 'there is no tar in this image, which copying a directory needs' >&2; exit 1; }`;
@@ -22,34 +24,56 @@ exec tar -c -f - -C "$1" .`;
 const KEPT = new Set<string>(["File", "OldFile", "ContiguousFile", "Directory"]);
 const LINKS = new Set<string>(["SymbolicLink", "Link"]);
 
-/** Receives how many bytes were copied. */
+/** Returns the names of what was left out. */
 export async function uploadDirectory(
-  shell: ContainerShell,
+  shell: Shell,
   { local, remote }: FilePaths,
-  onBytes: (bytes: number) => void,
-): Promise<void> {
-  const pack = new Pack({ cwd: local });
+  onProgress: OnProgress,
+): Promise<readonly string[]> {
+  const leftOut: string[] = [];
+  const input = counted(archiveOf(local, leftOut), onProgress);
+  await shell.run(UNPACK, [remote], { input });
+  return leftOut;
+}
+
+/** Sockets and pipes have no contents, and devices none that end. */
+async function* archiveOf(directory: string, leftOut: string[]): AsyncIterable<Uint8Array> {
+  const pack = new Pack({
+    cwd: directory,
+    filter: (path, entry) => {
+      const stats = entry as Stats;
+      const isKept = stats.isFile() || stats.isDirectory() || stats.isSymbolicLink();
+      if (!isKept) leftOut.push(path);
+      return isKept;
+    },
+  });
+  pack.on("error", ignoreFailure); // the first is thrown below, and may be followed by others
   pack.add(".");
   pack.end();
-  await shell.run(UNPACK, [remote], { input: counted(pack, onBytes) });
+  try {
+    for await (const chunk of pack) yield chunk;
+  } catch (error) {
+    throw new Failure(`The directory cannot be read: ${errorMessage(error)}`);
+  }
 }
 
 async function* counted(
-  archive: AsyncIterable<Buffer>,
-  onBytes: (bytes: number) => void,
+  archive: AsyncIterable<Uint8Array>,
+  onProgress: OnProgress,
 ): AsyncIterable<Uint8Array> {
-  let bytes = 0;
+  let thereBytes = 0;
   for await (const chunk of archive) {
     yield chunk;
-    onBytes((bytes += chunk.length));
+    thereBytes += chunk.length;
+    onProgress({ sentBytes: chunk.length, thereBytes });
   }
 }
 
 /** Returns the names of what was left out. */
 export async function downloadDirectory(
-  shell: ContainerShell,
+  shell: Shell,
   { local, remote }: FilePaths,
-  onBytes: (bytes: number) => void,
+  onProgress: OnProgress,
 ): Promise<readonly string[]> {
   const leftOut: string[] = [];
   await mkdir(local, { recursive: true });
@@ -63,7 +87,7 @@ export async function downloadDirectory(
       return isKept;
     },
   });
-  const output = writableOf(unpack, onBytes);
+  const output = writableOf(unpack, onProgress);
   output.on("error", () => {}); // which is thrown below
   await shell.run(PACK, [remote], { output }).catch((error) => {
     throw output.errored ?? error;
@@ -81,12 +105,13 @@ function admit(entry: ReadEntry): boolean {
   return LINKS.has(type) && !leadsOut(type === "Link" ? "top" : path, linkpath);
 }
 
-function writableOf(unpack: Unpack, onBytes: (bytes: number) => void): Writable {
-  let bytes = 0;
+function writableOf(unpack: Unpack, onProgress: OnProgress): Writable {
+  let thereBytes = 0;
   const closed = new Promise<void>((resolve) => unpack.once("close", resolve));
   const output: Writable = new Writable({
     write(chunk: Buffer, _, next) {
-      onBytes((bytes += chunk.length));
+      thereBytes += chunk.length;
+      onProgress({ sentBytes: chunk.length, thereBytes });
       if (unpack.write(chunk)) next();
       else unpack.once("drain", () => next());
     },

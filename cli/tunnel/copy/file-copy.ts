@@ -10,17 +10,22 @@
  */
 import { createHash, type Hash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
-import { chmod, open, rename, rm, stat, utimes } from "node:fs/promises";
+import { access, chmod, open, rename, rm, stat, utimes } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { Failure } from "../../../src/std/failure.ts";
-import type { ContainerShell } from "./container-shell.ts";
+import type { Shell } from "./container-shell.ts";
 import { BLOCK_BYTES, type FileState, partName, resumeOffset } from "./place.ts";
 
 export type FilePaths = { readonly local: string; readonly remote: string };
-/** Receives how many bytes of the file are there. */
-export type OnBytes = (bytes: number, totalBytes: number) => void;
+/** `thereBytes` counts what an earlier copy has sent, too; `totalBytes` is unknown for a directory. */
+export type Progress = {
+  readonly sentBytes: number;
+  readonly thereBytes: number;
+  readonly totalBytes?: number;
+};
+export type OnProgress = (progress: Progress) => void;
 
 const READ_BYTES = 256 * 1024;
 /** Without the bits that would let the file run as its owner. */
@@ -32,13 +37,22 @@ const LOOK = `for one; do
   if [ "$kind" = none ]; then echo; else stat -L -c '%s %Y %a' "$one" || exit; fi
 done`;
 
-const RECEIVE = `head -c "$3" | dd bs=${BLOCK_BYTES} seek="$2" conv=notrunc of="$1" || exit
+// A part that is complete is not written to, and is in use nevertheless.
+const RECEIVE = `touch "$1" || exit
+head -c "$3" | dd bs=${BLOCK_BYTES} seek="$2" conv=notrunc of="$1" || exit
 wc -c < "$1" || exit
 if command -v sha256sum > /dev/null; then sha256sum < "$1"; fi`;
 
+// A part has the time of its source only when it is none any more, as old parts are removed. `mv` moves into a
+// directory, which may have come meanwhile.
 const FINISH = `chmod "$3" "$1" || exit
-touch -d "@$4" "$1" 2> /dev/null || echo 'its time cannot be set' >&2
-mv -f "$1" "$2" || exit
+[ -d "$2" ] || mv -f "$1" "$2" || exit
+if [ -d "$2" ]; then
+  rm -f "$1" "$2/\${1##*/}"
+  echo "$2 is a directory, which no file can replace" >&2
+  exit 1
+fi
+touch -d "@$4" "$2" 2> /dev/null || echo 'its time cannot be set' >&2
 find "$5" -maxdepth 1 -type f -name '.edgerun-*.part' -mtime +0 -exec rm -f {} + 2> /dev/null || :`;
 
 const SEND = `tail -c "+$2" < "$1" || exit
@@ -51,7 +65,7 @@ export type RemoteEntry = {
 };
 
 /** What is at these paths in the container, links followed. */
-export async function lookAt(shell: ContainerShell, paths: readonly string[]): Promise<RemoteEntry[]> {
+export async function lookAt(shell: Shell, paths: readonly string[]): Promise<RemoteEntry[]> {
   const { stdout } = await shell.run(LOOK, paths);
   return stdout
     .trimEnd()
@@ -65,16 +79,17 @@ export async function lookAt(shell: ContainerShell, paths: readonly string[]): P
 
 /** Throws a Failure when the file changes meanwhile, or arrives damaged. */
 export async function uploadFile(
-  shell: ContainerShell,
+  shell: Shell,
   { local, remote }: FilePaths,
-  onBytes: OnBytes,
+  onProgress: OnProgress,
 ): Promise<FileState> {
   const state = await localState(local);
+  await access(local, constants.R_OK);
   const part = `${remoteDirectory(remote)}${partName(`${resolve(local)}\n${remote}`, state)}`;
   const [found] = await lookAt(shell, [part]);
   const offset = resumeOffset(found?.kind === "file" ? found.state.size : undefined, state.size);
   const hash = createHash("sha256");
-  const input = bytesOf(local, { offset, hash, size: state.size, onBytes });
+  const input = bytesOf(local, { offset, hash, size: state.size, onProgress });
   const { stdout } = await shell.run(
     RECEIVE,
     [part, String(offset / BLOCK_BYTES), String(state.size - offset)],
@@ -97,8 +112,8 @@ async function* bytesOf(
     offset,
     hash,
     size,
-    onBytes,
-  }: { readonly offset: number; readonly hash: Hash; readonly size: number; readonly onBytes: OnBytes },
+    onProgress,
+  }: { readonly offset: number; readonly hash: Hash; readonly size: number; readonly onProgress: OnProgress },
 ): AsyncIterable<Uint8Array> {
   if (size === 0) return;
   let at = 0;
@@ -107,22 +122,23 @@ async function* bytesOf(
     hash.update(bytes);
     const skipped = Math.min(bytes.length, Math.max(0, offset - at));
     at += bytes.length;
-    if (skipped < bytes.length) yield bytes.subarray(skipped);
-    onBytes(at, size);
+    const sentBytes = bytes.length - skipped;
+    if (sentBytes > 0) yield bytes.subarray(skipped);
+    onProgress({ sentBytes, thereBytes: at, totalBytes: size });
   }
 }
 
 /** Throws like `uploadFile`. */
 export async function downloadFile(
-  shell: ContainerShell,
+  shell: Shell,
   { local, remote }: FilePaths,
-  onBytes: OnBytes,
+  onProgress: OnProgress,
 ): Promise<FileState> {
   const [found] = await lookAt(shell, [remote]);
   if (found?.kind !== "file") throw new Failure(`${remote} is no file in the container.`);
   const { state } = found;
   const part = join(dirname(local), partName(`${shell.containerId}\n${remote}\n${resolve(local)}`, state));
-  const { stderr, hash } = await receive(shell, { part, remote, state, onBytes });
+  const { stderr, hash } = await receive(shell, { part, remote, state, onProgress });
   const [size, mtime, sum] = stderr.split(/\s+/, 3);
   requireSame(remote, state, { ...state, size: Number(size), mtime: Number(mtime) });
   if (isOther(sum, hash)) {
@@ -139,12 +155,12 @@ type Incoming = {
   readonly part: string;
   readonly remote: string;
   readonly state: FileState;
-  readonly onBytes: OnBytes;
+  readonly onProgress: OnProgress;
 };
 
 async function receive(
-  shell: ContainerShell,
-  { part, remote, state, onBytes }: Incoming,
+  shell: Shell,
+  { part, remote, state, onProgress }: Incoming,
 ): Promise<{ readonly stderr: string; readonly hash: Hash }> {
   const { O_RDWR, O_CREAT, O_NOFOLLOW } = constants;
   const file = await open(part, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
@@ -160,7 +176,7 @@ async function receive(
         hash.update(bytes);
         const from = at;
         at += bytes.length;
-        onBytes(at, state.size);
+        onProgress({ sentBytes: bytes.length, thereBytes: at, totalBytes: state.size });
         if (at > state.size) return next(changed(remote));
         file.write(bytes, 0, bytes.length, from).then(() => next(), next);
       },

@@ -1,5 +1,6 @@
 /** Where `edgerun cp` copies from and to. */
 import { createHash } from "node:crypto";
+import { basename } from "node:path";
 import { EXIT_USAGE, Failure } from "../../../src/std/failure.ts";
 
 /** A path on this computer, or in a pod or worker. */
@@ -37,6 +38,13 @@ function placeOf(text: string): Place {
 function explicitPath(path: string): string {
   if (path === "") return ".";
   return path.startsWith("/") ? path : `./${path}`;
+}
+
+/** Where a source goes in a directory; one without a name of its own, such as `..`, gives its contents. */
+export function pathWithin(directory: string, source: string): string {
+  const name = basename(source);
+  const prefix = directory.replace(/\/*$/, "/");
+  return name === ".." ? `${prefix}.` : `${prefix}${name || "."}`;
 }
 
 /** What a file is at the moment; `mtime` in seconds since 1970. */

@@ -23,8 +23,8 @@ function setUp() {
     journal.close();
     rmSync(stateDir, { recursive: true, force: true });
   });
-  const receive = (id: string): ReceivedAttempt => {
-    const job = { id, attempt: 1, workerId: "worker-1", input: "1", executionTimeoutMs: 60_000 };
+  const receive = (id: string, attempt = 1): ReceivedAttempt => {
+    const job = { id, attempt, workerId: "worker-1", input: "1", executionTimeoutMs: 60_000 };
     return { job, record: ledger.receive("endpoint-1", job) };
   };
   return { jobs, ledger, receive };
@@ -69,6 +69,23 @@ test("jobs that wait survive the container that is stopped, those inside are los
   expect(ledger.isOpen(inside.record)).toBe(false);
 });
 
+test("a retry that waits for a handler which does not stop is lost, unless its container ends anyway", ({
+  expect,
+}) => {
+  vi.useFakeTimers({ toFake: ["performance", "setTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const retriedBeside = (...others: string[]): boolean => {
+    const { jobs, ledger, receive } = setUp();
+    for (const id of ["job-1", ...others]) jobs.adopt(receive(id).record);
+    jobs.stop("job-1", 1, "timed_out");
+    const second = receive("job-1", 2);
+    jobs.accept([second]);
+    vi.advanceTimersByTime(TIMING.stopGraceMs);
+    return ledger.isOpen(second.record);
+  };
+  expect([retriedBeside("job-2"), retriedBeside()]).toEqual([false, true]);
+});
+
 test("a handler that an earlier agent was stopping is found by its pings, and is overdue after the grace period", ({
   expect,
 }) => {
@@ -93,7 +110,7 @@ test("a handler that an earlier agent was stopping is found by its pings, and is
   expect(jobs.hasOverdueStop()).toBe(false);
 });
 
-test("a worker with nothing but a stray is to be stopped, and a ping that comes late makes none", ({
+test("a worker with nothing but a stray is to be stopped until that ends; a ping that comes late makes none", async ({
   expect,
 }) => {
   vi.useFakeTimers({ toFake: ["performance"] });
@@ -107,6 +124,8 @@ test("a worker with nothing but a stray is to be stopped, and a ping that comes 
   recovered.expectStrays();
   namesTwice(recovered);
   expect(recovered.needsHardStop()).toBe(true);
+  await recovered.result("job-1", { bytes: Buffer.from('{"output":1}'), sizeBytes: 12 });
+  expect(recovered.needsHardStop()).toBe(false);
   const fresh = setUp().jobs;
   namesTwice(fresh);
   expect(fresh.needsHardStop()).toBe(false);

@@ -6,7 +6,8 @@
  *     for the next poll of the same worker.
  * W3  The SDK knows jobs by their ids alone, so two attempts of one job are never inside a worker together.
  * W4  A handler that must stop is notified; after the grace period it is overdue. Its container gets no more jobs
- *     and is killed once nothing wanted runs in it. A handler that ends late gives its container back.
+ *     and is killed once nothing wanted runs in it; until then other attempts of that job are lost for it (W3). A
+ *     handler that ends late gives its container back.
  * W5  Handlers that an earlier agent process was stopping are overdue past the grace period as well (StrayJobs).
  */
 import type { StopReason } from "../../../src/contract/agent/agent.ts";
@@ -28,6 +29,8 @@ export const LOST_RESULTS_MAX = 3;
 
 const LOST_RESULT =
   "The worker asked for more work without having posted this job's result. Most likely the handler returned a value that JSON cannot encode; see the worker's log.";
+
+const BLOCKED = "The worker still ran an earlier attempt of this job, which did not stop.";
 
 /** Where it is kept what becomes of the jobs. */
 export type JobLedger = Pick<
@@ -73,7 +76,7 @@ export class WorkerJobs {
       timing: options.timing,
       jobsInside: () => this.#jobsInside(),
       requestPoll: () => this.#takes.endAll(),
-      onGraceOver: () => options.onChange(true),
+      onGraceOver: () => this.#graceOver(),
     });
   }
 
@@ -235,6 +238,7 @@ export class WorkerJobs {
       if (!ref || !ledger.recordProgress(ref, result.output)) log.info("progress_dropped", { jobId });
       return;
     }
+    this.#strays.ended(jobId);
     const { wantsRefresh, ...outcome } = result;
     this.#lostResults = 0;
     const isStored = ref !== undefined && (await ledger.report(ref, outcome));
@@ -326,6 +330,17 @@ export class WorkerJobs {
       });
       this.#stops.begin(job, "timed_out");
     });
+  }
+
+  #graceOver(): void {
+    const blocked = this.#waiting.filter(
+      ({ record }) => this.#inside.get(record.jobId)?.stop?.isGraceOver === true,
+    );
+    if (blocked.length > 0 && !this.needsHardStop()) {
+      this.#waiting = this.#waiting.filter((attempt) => !blocked.includes(attempt));
+      for (const { record } of blocked) this.#lose(record, BLOCKED);
+    }
+    this.#options.onChange(true);
   }
 
   // Ending

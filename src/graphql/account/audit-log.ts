@@ -14,9 +14,9 @@ export const auditSdl = /* GraphQL */ `
     "The id of an entry: only older ones. The last entry's id gives the next page."
     before: ID
     subjectId: String
-    "account, api_key, endpoint, flash_app, flash_auth_request, flash_build, flash_environment, flash_upload, host, join_token, network_volume, registry_auth, secret, template or webhook_secret."
+    "account, api_key, cluster, endpoint, flash_app, flash_auth_request, flash_build, flash_environment, flash_upload, host, join_token, network_volume, pod, registry_auth, secret, template, webhook_secret or worker."
     subjectKind: String
-    "The name of a mutation, method and path of a REST call, or 'end of a lease'."
+    "The name of a mutation, method and path of a REST call, either with ': taken back', or 'end of a lease'."
     operation: String
     apiKeyId: ID
   }
@@ -24,7 +24,7 @@ export const auditSdl = /* GraphQL */ `
   type AuditEntry {
     id: ID!
     at: DateTime!
-    "The key that made the change; empty at the end of a lease, which has no caller."
+    "The key that made the change, 'pod:<id>' for that of a pod; empty at the end of a lease, which has no caller."
     apiKeyId: ID!
     "Null once the key is no longer listed."
     apiKeyName: String

@@ -51,6 +51,10 @@ const gpuDeploymentFields = /* GraphQL */ `
   port: Port
   globalNetwork: Boolean
   compliance: [Compliance]
+  savingsPlan: SavingsPlanInput
+  aiApiId: String
+  ideAiApiId: String
+  modelReferences: [String]
 `;
 
 export const podSdl = /* GraphQL */ `
@@ -235,11 +239,6 @@ export const podSdl = /* GraphQL */ `
   input PodFindAndDeployOnDemandInput {
     ${deploymentFields}
     ${gpuDeploymentFields}
-    "Accepted and ignored, as the fields below."
-    savingsPlan: SavingsPlanInput
-    aiApiId: String
-    ideAiApiId: String
-    modelReferences: [String]
   }
   "The on-demand set plus a bid."
   input PodRentInterruptableInput {

@@ -15,7 +15,7 @@ import {
   type ClusterRecord,
 } from "../../db/clusters.ts";
 import type { PodValues } from "../../db/pods.ts";
-import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, takingBack, type RequestContext } from "../context.ts";
 import { logFailure } from "../failure-log.ts";
 import { nameSchema, oneOf, optionalNonEmpty, wholeNumber } from "../input-schemas.ts";
 import { cardSchema, podCreationSchema } from "../nouns/pod.ts";
@@ -84,7 +84,7 @@ export async function createCluster(context: RequestContext, creation: ClusterCr
       pods.push(await makePod(context, valuesOfMember(values, record, rank, pods[0]), podCount));
     }
   } catch (error) {
-    await endAll(context, record, pods);
+    await takeBack(takingBack(context), record, pods);
     throw pods.length > 0 && hasErrorCode(error, "no_capacity")
       ? beside(pods.length, podCount, error)
       : error;
@@ -124,19 +124,29 @@ function valuesOfMember(
   };
 }
 
-async function endAll(context: RequestContext, record: ClusterRecord, pods: readonly Pod[]): Promise<void> {
+/** A cluster of which pods are left stays listed, so that its owner finds and deletes it. */
+async function takeBack(context: RequestContext, record: ClusterRecord, pods: readonly Pod[]): Promise<void> {
+  let isOver = true;
   for (const { record: pod } of pods) {
-    await terminatePod(context, pod.id).catch((cause: unknown) =>
-      logFailure("fleet_not_reached", { podId: pod.id }, cause),
-    );
+    await endMember(context, pod.id).catch((cause: unknown) => {
+      logFailure("fleet_not_reached", { podId: pod.id }, cause);
+      isOver = false;
+    });
   }
-  await deleteRow(context.db, authorOf(context), record);
+  if (isOver) await deleteRow(context.db, authorOf(context), record);
+}
+
+/** It may have been terminated meanwhile, by its owner or by time. */
+async function endMember(context: RequestContext, podId: string): Promise<void> {
+  await terminatePod(context, podId).catch((error: unknown) => {
+    if (!hasErrorCode(error, "pod_not_found")) throw error;
+  });
 }
 
 /** Terminates the pods of a cluster and forgets it; throws cluster_not_found. */
 export async function deleteCluster(context: RequestContext, clusterId: string): Promise<void> {
   const { record, pods } = await requireCluster(context, clusterId);
-  for (const { record: pod } of pods) await terminatePod(context, pod.id);
+  for (const { record: pod } of pods) await endMember(context, pod.id);
   await deleteRow(context.db, authorOf(context), record);
 }
 

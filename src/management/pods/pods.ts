@@ -19,7 +19,7 @@ import {
 import { randomRowId } from "../../db/row-id.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import type { PodChange, PodOutcome, PodView } from "../../fleet/messages.ts";
-import { authorOf, retryOnConflict, type RequestContext } from "../context.ts";
+import { authorOf, retryOnConflict, takingBack, type RequestContext } from "../context.ts";
 import { logFailure } from "../failure-log.ts";
 import { removeLogsOf, logRetentionDays } from "../logs/log-retention.ts";
 import { changesOf, replacesWorkers } from "../nouns/field.ts";
@@ -101,7 +101,7 @@ async function deploy(context: RequestContext, record: PodRecord, clusterSize: n
   try {
     return viewOf(record, await callFleet(context, (fleet) => fleet.createPod(config, clusterSize)));
   } catch (error) {
-    await deletePod(context.db, authorOf(context), record);
+    await deletePod(context.db, authorOf(takingBack(context)), record);
     if (!(error instanceof ServiceError) || error.code === "unavailable") await forget(context, record);
     throw error;
   }

@@ -17,8 +17,8 @@ export type TunnelUse = { readonly kind: "exec" } | { readonly kind: "tcp"; read
 export type Container = {
   readonly id: string;
   readonly kind: "pod" | "worker";
-  /** Name of the pod; null for a worker. */
-  readonly name: string | null;
+  /** Name of the pod, or of the worker's endpoint. */
+  readonly name: string;
   /** Null while no host runs it. */
   readonly hostId: string | null;
   /** Ports that the owner has declared as TCP. */
@@ -68,7 +68,8 @@ async function findContainer({ env, db, principal, now }: RequestContext, id: st
     return { id, kind: "pod", name: pod.name, hostId, tcpPorts };
   }
   const endpoint = place && !place.isPod ? await findAnyEndpoint(env, place.endpointId) : undefined;
-  if (endpoint?.accountId === accountId) return { id, kind: "worker", name: null, hostId, tcpPorts: [] };
+  if (endpoint?.accountId === accountId)
+    return { id, kind: "worker", name: endpoint.name, hostId, tcpPorts: [] };
   await countFailure(env, "unknown", accountId, now);
   throw new ServiceError(
     "not_found",

@@ -1,9 +1,9 @@
 /** One history: everything that happens under one seed, and what was wrong with it. */
-import { type AgentCode, SimulatedHost } from "../host/host.ts";
+import { SimulatedHost } from "../host/host.ts";
 import { closeContainerServers } from "../host/container-servers.ts";
 import { closeAllServers } from "../host/modules/http.ts";
 import { removeAllDatabases } from "../host/modules/sqlite.ts";
-import { type EdgeCode, EDGE_URL, ROOT_KEY, SimulatedEdge } from "../runtime/edge.ts";
+import { EDGE_URL, ROOT_KEY, SimulatedEdge } from "../runtime/edge.ts";
 import { emptyCaches } from "../runtime/isolate-caches.ts";
 import { Network } from "../runtime/network.ts";
 import { enterWorld } from "../world/globals.ts";
@@ -16,9 +16,13 @@ import { repair } from "./operator.ts";
 import { makeRequestEndpoint, RequestUser } from "./request-user.ts";
 import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
 import { TunnelUser } from "./tunnels.ts";
+import { Upgrade, type Version, withUpgrade } from "./upgrade.ts";
 import { Workload } from "./workload.ts";
 
-export type ProductionCode = { readonly edge: EdgeCode; readonly agent: AgentCode };
+export type ProductionCode = Version & {
+  /** With which a history begins. */
+  readonly before?: Version | undefined;
+};
 
 export type HistoryOutcome = {
   readonly seed: number;
@@ -113,9 +117,9 @@ class History {
     this.#world = world;
     this.#code = code;
     this.#network = current = new Network(world);
-    this.#edge = new SimulatedEdge(world, this.#network, code.edge);
+    this.#edge = new SimulatedEdge(world, this.#network, (code.before ?? code).edge);
     const planned = planHistory(world.random.fork());
-    this.#plan = plan ?? planned;
+    this.#plan = code.before ? withUpgrade(plan ?? planned) : (plan ?? planned);
     const onAnswer = (what: string, answer: Answer): void => this.#invariants.answered(what, answer);
     this.#clients = Array.from(
       { length: this.#plan.clientCount },
@@ -144,6 +148,7 @@ class History {
     await this.#setUp();
     this.#faults.start();
     this.#edge.startCron();
+    const upgrade = this.#code.before && new Upgrade(world, this.#code, this.#edge, this.#hosts);
     const workloads = this.#clients.map((client) => this.#workload(client));
     for (const workload of workloads) workload.start();
     this.#requestUsers = this.#clients.flatMap((client) => this.#requestUser(client));
@@ -155,6 +160,7 @@ class History {
       this.#requestUsers.every((user) => user.isOver) && this.#areTunnelsOver;
     const check = (): void => this.#invariants.checkStep();
     await world.run(world.now + DISTURBED_MAX_MS, isOver, check);
+    upgrade?.finish();
     this.#faults.heal();
     this.#invariants.healed();
     this.#settleSettings();
@@ -299,7 +305,7 @@ class History {
     };
     const host = new SimulatedHost({
       world: this.#world,
-      code: this.#code.agent,
+      code: (this.#code.before ?? this.#code).agent,
       edgeUrl: EDGE_URL,
       hostId,
       hostToken,
