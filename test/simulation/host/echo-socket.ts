@@ -17,7 +17,7 @@ export class EchoSocket extends Duplex {
   readonly #agent: Machine;
   readonly #open: OpenSockets;
   #echoesAt = 0;
-  readonly #connection = { end: (): void => void this.#send(0, () => this.destroy(RESET)) };
+  readonly #connection = { end: (): void => this.#send(0, () => this.destroy(RESET)) };
 
   constructor(world: World, agent: Machine, container: Container, open: OpenSockets) {
     super();
