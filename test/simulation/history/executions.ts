@@ -52,10 +52,14 @@ export class Executions implements WorkerObserver {
   readonly #areGivenUpEnded: boolean;
   /** True time at which a worker last began or ended a job, ms of the history. */
   lastAt = 0;
-
   readonly #expiresAt: (jobId: string) => number | null;
   readonly #lateMs: number;
   readonly #jobsPerWorker: number;
+  /** When the last handler of a container ended. */
+  readonly #endedAt = new WeakMap<Container, number>();
+  readonly #retriedAt = new Map<string, number>();
+  /** Workers that Fleet took for lost with their hosts. */
+  readonly #lost = new Set<string>();
 
   /** `expiresAt`: when a job is gone that its client has given a time, ms of the history. */
   constructor(
@@ -105,8 +109,6 @@ export class Executions implements WorkerObserver {
     this.#endedAt.set(container, this.#world.elapsedMs);
   };
 
-  readonly #endedAt = new WeakMap<Container, number>();
-
   delivered = (jobId: string, container: Container): void => {
     const execution = this.#byJob.get(jobId)?.findLast((one) => one.container === container);
     if (execution) execution.isDelivered = true;
@@ -125,8 +127,6 @@ export class Executions implements WorkerObserver {
   /** An agent ends a container that has nothing to do. */
   onIdleStopped: (container: Container) => void = () => {};
 
-  readonly #retriedAt = new Map<string, number>();
-
   /** A job that had ended is to run again. */
   retried(endpointId: string, seq: number): void {
     this.#retriedAt.set(keyOf(endpointId, seq), this.#world.now);
@@ -142,9 +142,6 @@ export class Executions implements WorkerObserver {
     const retriedAt = this.#retriedAt.get(keyOf(endpointId, decodeJobId(jobId)?.seq ?? 0)) ?? 0;
     return (this.#begunAt.get(mark) ?? 0) >= retriedAt;
   }
-
-  /** Workers that Fleet took for lost with their hosts. */
-  readonly #lost = new Set<string>();
 
   /** Jobs of the worker are given to others, though it may still run them. */
   workerLost(workerId: string): void {

@@ -15,6 +15,7 @@ import { Invariants } from "./invariants.ts";
 import { repair } from "./operator.ts";
 import { makeRequestEndpoint, RequestUser } from "./request-user.ts";
 import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
+import { TunnelUser } from "./tunnels.ts";
 import { Upgrade, type Version, withUpgrade } from "./upgrade.ts";
 import { Workload } from "./workload.ts";
 
@@ -109,6 +110,7 @@ class History {
   /** With load-balanced workers; null where there is none. */
   #requestEndpointId: string | null = null;
   #requestUsers: readonly RequestUser[] = [];
+  #tunnelUsers: readonly TunnelUser[] = [];
   #arePodsOver = false;
 
   constructor(world: World, code: ProductionCode, plan: HistoryPlan | undefined) {
@@ -152,7 +154,10 @@ class History {
     this.#requestUsers = this.#clients.flatMap((client) => this.#requestUser(client));
     for (const user of this.#requestUsers) user.start();
     const isOver = (): boolean => workloads.every((workload) => workload.isOver);
-    const areRequestsOver = (): boolean => this.#requestUsers.every((user) => user.isOver);
+    this.#tunnelUsers = this.#plan.hasTunnels ? this.#clients.map((client) => this.#tunnelUser(client)) : [];
+    for (const user of this.#tunnelUsers) user.start();
+    const areForwardsOver = (): boolean =>
+      this.#requestUsers.every((user) => user.isOver) && this.#areTunnelsOver;
     const check = (): void => this.#invariants.checkStep();
     await world.run(world.now + DISTURBED_MAX_MS, isOver, check);
     upgrade?.finish();
@@ -162,13 +167,13 @@ class History {
     this.#settlePods(workloads);
     let lookAt = 0;
     const isQuiet = (): boolean => {
-      if (!isOver() || !areRequestsOver() || !this.#arePodsOver || world.now < lookAt) return false;
+      if (!isOver() || !areForwardsOver() || !this.#arePodsOver || world.now < lookAt) return false;
       lookAt = world.now + LOOK_MS;
       return this.#invariants.isSettled();
     };
     await world.run(world.now + HEALING_MS, isQuiet, check);
     await world.run(world.now + AFTERMATH_MS, () => false, check);
-    this.#invariants.checkEnd(isOver() && areRequestsOver());
+    this.#invariants.checkEnd(isOver() && areForwardsOver());
     await this.#readAll(workloads);
     this.#invariants.checkCalls();
   }
@@ -220,6 +225,19 @@ class History {
     const { requests, hasPlatformFaults } = this.#invariants;
     const parts = { world: this.#world, plan: this.#plan, client, stranger: this.#stranger };
     return [new RequestUser({ ...parts, endpointId, requests, hasPlatformFaults })];
+  }
+
+  #tunnelUser(client: SimulatedClient): TunnelUser {
+    const violate = (what: string): void => this.#invariants.violate(what);
+    return new TunnelUser({ world: this.#world, plan: this.#plan, client, hosts: this.#hosts, violate });
+  }
+
+  /** For clients, and for the agents and programs at their other ends. */
+  get #areTunnelsOver(): boolean {
+    return (
+      this.#tunnelUsers.every((user) => user.isOver) &&
+      this.#hosts.every(({ containers }) => containers.openSockets.size === 0)
+    );
   }
 
   /** A copy of a pause that arrived late may have undone its end; no such copy is under way any more. */

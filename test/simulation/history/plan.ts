@@ -83,6 +83,8 @@ export type HistoryPlan = {
   readonly hasFlashBoot: boolean;
   /** There is a load-balanced endpoint as well, to which clients send requests. */
   readonly hasRequests: boolean;
+  /** Clients have tunnels into containers. */
+  readonly hasTunnels: boolean;
   /** Jobs that a worker has at once. */
   readonly jobsPerWorker: number;
   readonly faults: ReadonlyMap<Fault, number>;
@@ -144,6 +146,7 @@ const SCALERS: readonly Pick<HistoryPlan, "scalerType" | "scalerValue">[] = [
 const CONGESTED = 0.07;
 const MIXED = 0.2;
 const BALANCED = 0.28;
+const TUNNELED = 0.15;
 
 export function planHistory(random: Random): HistoryPlan {
   const chosen = chooseFaults(random);
@@ -180,12 +183,13 @@ export function planHistory(random: Random): HistoryPlan {
     hasStranger: random.chance(0.2),
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
+    hasTunnels: false,
     jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
   if (random.chance(CONGESTED)) return { ...plan, ...congestion(random) };
   if (random.chance(MIXED)) return { ...plan, ...random.pick(MIXTURES) };
-  return { ...plan, hasRequests: random.chance(BALANCED) };
+  return { ...plan, hasRequests: random.chance(BALANCED), hasTunnels: random.chance(TUNNELED) };
 }
 
 const ONE_CLIENT: Partial<HistoryPlan> = {

@@ -1,6 +1,7 @@
 /** The containers of a host: they outlive the agent, and run whatever program their image stands for. */
 import { Machine, type World } from "../world/world.ts";
 import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.ts";
+import type { OpenSockets } from "./echo-socket.ts";
 
 export type Container = {
   readonly spec: WorkerSpec;
@@ -30,6 +31,7 @@ export class Containers {
   readonly #world: World;
   readonly #program: Program;
   readonly all = new Map<string, Container>();
+  readonly openSockets: OpenSockets = new Set();
   #watchers: Watcher[] = [];
   #startCount = 0;
   /** Something happens that faults may follow. */
