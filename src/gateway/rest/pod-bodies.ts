@@ -19,7 +19,7 @@ import {
   type PodUpdateBody,
 } from "../../management/nouns/pod.ts";
 import { showPod, type ShownPod, type ShownPort } from "../../management/pods/pod-view.ts";
-import type { Pod, PodRecord } from "../../management/pods/pods.ts";
+import type { Pod } from "../../management/pods/pods.ts";
 import { parsePatch } from "./patch.ts";
 import { gpuPriceList } from "./worker-pod.ts";
 
@@ -64,18 +64,18 @@ export function patchOf(body: PodUpdateBody, pod: Pod): PodPatch {
 }
 
 /** What a pod has of the settings that cannot be changed; of several values any may have been read. */
-const FIXED: Readonly<Record<string, (pod: Pod) => readonly unknown[]>> = {
-  image: ({ record }) => [record.imageName],
-  templateId: ({ record }) => [record.templateId],
-  networkVolumeId: ({ record }) => [record.networkVolumeId],
-  interruptible: ({ record }) => [record.isInterruptible],
-  computeType: ({ record }) => [record.instanceIds.length === 0 ? "GPU" : "CPU"],
-  gpuCount: ({ record }) => [record.gpuCount],
-  "gpu.count": ({ record }) => [record.gpuCount],
-  gpuTypeId: modelsOfPod,
-  "gpu.id": modelsOfPod,
-  cpuFlavorId: ({ record }) => record.instanceIds.map((id) => id.split("-", 1)[0]),
-};
+const FIXED: ReadonlyMap<string, (pod: Pod) => readonly unknown[]> = new Map([
+  ["image", ({ record }) => [record.imageName]],
+  ["templateId", ({ record }) => [record.templateId]],
+  ["networkVolumeId", ({ record }) => [record.networkVolumeId]],
+  ["interruptible", ({ record }) => [record.isInterruptible]],
+  ["computeType", ({ record }) => [record.instanceIds.length === 0 ? "GPU" : "CPU"]],
+  ["gpuCount", ({ record }) => [record.gpuCount]],
+  ["gpu.count", ({ record }) => [record.gpuCount]],
+  ["gpuTypeId", modelsOfPod],
+  ["gpu.id", modelsOfPod],
+  ["cpuFlavorId", ({ record }) => record.instanceIds.map((id) => id.split("-", 1)[0])],
+]);
 
 function modelsOfPod({ record, view }: Pod): readonly unknown[] {
   return [...record.gpuTypeIds, ...(view.worker?.gpuModels ?? [])];
@@ -83,7 +83,7 @@ function modelsOfPod({ record, view }: Pod): readonly unknown[] {
 
 /** What is blank, or 0, is not set. */
 function refuseFixed(body: PodUpdateBody, pod: Pod): void {
-  const issues = Object.entries(FIXED).flatMap(([place, presentOf]) => {
+  const issues = [...FIXED].flatMap(([place, presentOf]) => {
     const sent = valueAt(body, place);
     const isKept = !sent && sent !== false;
     return isKept || presentOf(pod).includes(sent) ? [] : [`${place}: ${adviceOf(place)}`];
