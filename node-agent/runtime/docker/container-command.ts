@@ -66,10 +66,19 @@ export async function runInContainer(place: CommandPlace, request: CommandReques
   });
   const exec = docker.getExec(created.id);
   const options = { hijack: true, stdin: true, Tty: terminal !== null };
+  const sized = terminal && resize(exec, terminal);
   const stream = await streams.getExec(created.id).start(options);
-  const running = new ContainerCommand({ ...place, request, exec, stream, namespace, mark });
+  const running = new ContainerCommand({ ...place, request, exec, stream, namespace, mark, sized });
   await running.begin();
   return running;
+}
+
+/**
+ * A daemon older than Docker 23 does not take the size with the command. It lets this call wait until the command has
+ * started, so that a call made before is in time for all but the first milliseconds.
+ */
+async function resize(exec: Dockerode.Exec, { columns, rows }: TerminalSize): Promise<void> {
+  await exec.resize({ w: columns, h: rows }).catch(ignoreFailure); // it has ended
 }
 
 /** The namespace of the container's processes; null where this process does not see them. */
@@ -84,6 +93,8 @@ type Parts = CommandPlace & {
   readonly stream: Duplex;
   readonly namespace: string | null;
   readonly mark: string | null;
+  /** Its terminal has got its size. */
+  readonly sized: Promise<void> | null;
 };
 
 class ContainerCommand implements RunningCommand {
@@ -102,12 +113,12 @@ class ContainerCommand implements RunningCommand {
 
   /** Waits until it has started. Throws Docker's message when it could not. */
   async begin(): Promise<void> {
-    const { exec, request, namespace, stream } = this.#parts;
+    const { exec, request, namespace, stream, sized } = this.#parts;
     const { Pid: pid, ExitCode: code } = await lookUntil(exec, (found) => found.Pid > 0 || hasEnded(found));
     if (pid === 0 && code !== null) throw new Error(await this.#startFailure());
     const row = namespace !== null && (await namespaceOf(pid)) === namespace ? await readProcess(pid) : null;
     if (row) this.#leader = { pid, start: row.start };
-    if (request.terminal) await this.#resize(request.terminal);
+    await sized;
     stream.on("data", (bytes: Buffer) => this.#take(bytes));
     stream.pause();
   }
@@ -175,11 +186,7 @@ class ContainerCommand implements RunningCommand {
   }
 
   resize(size: TerminalSize): void {
-    if (this.#parts.request.terminal) void this.#resize(size);
-  }
-
-  async #resize({ columns, rows }: TerminalSize): Promise<void> {
-    await this.#parts.exec.resize({ w: columns, h: rows }).catch(ignoreFailure); // it has ended
+    if (this.#parts.request.terminal) void resize(this.#parts.exec, size);
   }
 
   signal(signal: CommandSignal): void {
