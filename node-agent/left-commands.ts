@@ -14,18 +14,18 @@ export class LeftCommands {
     this.#log = log;
   }
 
-  /** One that cannot be recorded runs all the same. */
   started(command: CommandRecord): void {
-    try {
-      this.#records.save(command);
-    } catch (error) {
-      this.#log.warn("command_not_recorded", { reason: errorMessage(error) });
-    }
+    this.#record((records) => records.save(command));
   }
 
   ended(command: CommandRecord): void {
+    this.#record((records) => records.remove(command));
+  }
+
+  /** A command that cannot be recorded runs all the same. */
+  #record(write: (records: CommandRecords) => void): void {
     try {
-      this.#records.remove(command);
+      write(this.#records);
     } catch (error) {
       this.#log.warn("command_not_recorded", { reason: errorMessage(error) });
     }

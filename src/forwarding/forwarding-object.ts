@@ -6,7 +6,7 @@ import { DurableObject } from "cloudflare:workers";
 import type { ResetReason } from "../link/link-messages.ts";
 import { Forwarder, type Rejections, type Target, type UpgradeCall } from "./forwarder.ts";
 import { LinkHandlers } from "./link-handlers.ts";
-import { Links } from "./links.ts";
+import { Links, type ContainerNoun } from "./links.ts";
 import type { ForwardFailure, NoWorker } from "./messages.ts";
 import { Sockets } from "./sockets.ts";
 import { Streams, type RequestRecord } from "./streams.ts";
@@ -30,7 +30,7 @@ export abstract class ForwardingObject extends DurableObject<object> {
 
   constructor(context: DurableObjectState, env: object, limits: ForwardingLimits = {}) {
     super(context, env);
-    const links = new Links(context);
+    const links = new Links(context, this.noun);
     const sockets = new Sockets(context, limits.bufferMaxBytes);
     const streams = new Streams({
       links,
@@ -49,6 +49,11 @@ export abstract class ForwardingObject extends DurableObject<object> {
       ...(limits.socketWindowBytes !== undefined && { socketWindowBytes: limits.socketWindowBytes }),
     });
     this.#handlers.recover(Date.now());
+  }
+
+  /** What its requests go to. */
+  protected get noun(): ContainerNoun {
+    return "Container";
   }
 
   /** The container that gets a request, other than those that refused it. */

@@ -154,8 +154,12 @@ export class Links {
   readonly #firstStream = Math.floor(Math.random() * STREAMS);
   #streams = 0;
 
-  constructor(context: DurableObjectState) {
+  readonly #noun: ContainerNoun;
+
+  /** `noun`: what its workers are to clients. */
+  constructor(context: DurableObjectState, noun: ContainerNoun = "Worker") {
     this.#context = context;
+    this.#noun = noun;
   }
 
   recover(now: number): void {
@@ -241,7 +245,7 @@ export class Links {
   #drop(socket: WebSocket, link: Link, code: number, why: string): void {
     this.#links.delete(socket);
     link.breakStreams(({ workerId }) =>
-      lossOf(workerId, link.hostId, `the link of its host is gone. ${why}`),
+      lossOf(workerId, link.hostId, `the link of its host is gone. ${why}`, this.#noun),
     );
     link.close(code, why);
   }
@@ -253,8 +257,11 @@ export class Links {
 
 const OVERDUE: Reset = { reason: "timeout", detail: "The worker took too long." };
 
+/** What takes requests, as messages call it. */
+export type ContainerNoun = "Worker" | "Pod" | "Container";
+
 /** The end of requests that their worker can no longer answer. */
-export function lossOf(workerId: string, hostId: string, why: string) {
-  const detail = `Worker ${workerId} on host ${hostId} did not finish the request: ${why}`;
+export function lossOf(workerId: string, hostId: string, why: string, noun: ContainerNoun = "Worker") {
+  const detail = `${noun} ${workerId} on host ${hostId} did not finish the request: ${why}`;
   return { reason: "worker_failed" satisfies ResetReason as ResetReason, detail };
 }

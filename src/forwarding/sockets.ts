@@ -30,7 +30,7 @@ export class Sockets {
       const attachment = socket.deserializeAttachment() as SocketAttachment;
       const stream = attach(attachment, (port) => new SocketStream(socket, attachment, port, this.#budget));
       if (stream) this.#streams.set(socket, stream);
-      else closeSocket(socket, { code: CLOSE_CODE.internal, reason: "The worker's host is not connected." });
+      else closeSocket(socket, { code: CLOSE_CODE.internal, reason: "The host is not connected." });
     }
   }
 

@@ -7,6 +7,10 @@ import type { ForwardCall, ForwardReply, NoWorker } from "../forwarding/messages
 const POD_REQUESTS_MAX = 1_000;
 
 export class PodObject extends ForwardingObject {
+  protected override get noun() {
+    return "Pod" as const;
+  }
+
   /** Forwards a request to a port; the answer's body follows while it is read. */
   async forward(call: ForwardCall): Promise<ForwardReply> {
     return await this.forwarder.forward(call);

@@ -1,5 +1,5 @@
 /** `npm run simulate`: runs histories, and shows those in which something was wrong. USAGE has the options. */
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { placeOf, readSources } from "../../scripts/mutants/places.ts";
@@ -14,6 +14,7 @@ const USAGE = `npm run simulate -- [options]
   --trace        prints all that happens in them; --chart: as a sequence chart for Mermaid
   --coverage     prints which changes of jobs were seen beside which faults
   --shrink       looks for the smallest history of each seed that goes wrong
+  --before DIR   each history begins with the version of that checkout, and is upgraded on its way
   --mutant ID    plants a mistake of planted.ts, and ends with the first history that shows it
   --mutants      does so with each of them, and says how many histories that took
 
@@ -30,6 +31,7 @@ const { values } = parseArgs({
     chart: { type: "boolean", default: false },
     coverage: { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
+    before: { type: "string" },
     mutant: { type: "string" },
     mutants: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -66,6 +68,7 @@ const isRight = await simulate({
   trace: traceOf(values),
   isCovered: values.coverage,
   isShrunk: values.shrink,
+  before: values.before === undefined ? undefined : resolve(values.before),
   endsWithFirst: values.mutant !== undefined,
 });
 await end(isRight ? 0 : 1);

@@ -66,6 +66,26 @@ const OWN: readonly Mutant[] = [
   ),
   mutant("P3", "return podWorkers.hasLeft(worker);", "return worker;"),
 
+  // Load-balanced requests
+  mutant(
+    "L1",
+    'const isReturned = reset.data.reason === "worker_gone" && !this.#head',
+    "const isReturned = !this.#head",
+  ),
+  mutant(
+    "L2",
+    "this.#writer?.abort(new Error(detail)).catch(ignoreFailure);",
+    "this.#writer?.close().catch(ignoreFailure);",
+  ),
+  mutant("L3", 'if (end === "returned") requests.gaveBack(workerId);', 'if (end === "returned") return;'),
+  mutant(
+    "L4",
+    `    this.#options.channel.drop();
+    this.#request.destroy();`,
+    "this.#options.channel.drop();",
+  ),
+  mutant("L5", "isIdle: this.#requests.size === 0 || this.#grace?.isOver === true, // V2", "isIdle: true,"),
+
   // The agent
   mutant("S16", "this.#write(record, () => this.#journal.addAttempt(record));", ""),
   mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),

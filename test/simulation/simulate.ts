@@ -1,4 +1,5 @@
 /** Runs histories one after the other, and sums up what happened in them. */
+import { join } from "node:path";
 import { installGlobals } from "./world/globals.ts";
 import { installWebTypes } from "./runtime/web-types.ts";
 import { loadEdge } from "./runtime/edge.ts";
@@ -26,10 +27,13 @@ export type SimulateOptions = {
   readonly isCovered: boolean;
   /** Looks for the smallest history of each seed that goes wrong. */
   readonly isShrunk: boolean;
+  /** A checkout of an earlier version, with which each history begins; undefined for none. */
+  readonly before: string | undefined;
   /** Ends with the first history in which something was wrong. */
   readonly endsWithFirst: boolean;
 };
 
+const ROOT = join(import.meta.dirname, "../..");
 const MINUTE_MS = 60_000;
 const PROGRESS_MS = 1_000;
 
@@ -41,8 +45,13 @@ export async function simulate(options: SimulateOptions): Promise<boolean> {
   const { log } = console;
   console.log = console.warn = () => {};
   console.error = logged;
-  const code = { edge: await loadEdge(), agent: await loadAgent() };
+  const before = options.before === undefined ? undefined : await loadCode(options.before);
+  const code = { ...(await loadCode(ROOT)), before };
   return await new Simulation(options, code, log).run();
+}
+
+async function loadCode(checkout: string) {
+  return { edge: await loadEdge(checkout), agent: await loadAgent(checkout) };
 }
 
 class Simulation {

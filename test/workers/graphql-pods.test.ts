@@ -122,7 +122,7 @@ describe("workers of an endpoint", () => {
       starting: ["CREATED", "Starting since"],
       ready: ["RUNNING", "Ready: in message"],
       unhealthy: ["RUNNING", "Unhealthy: in message"],
-      crash_looping: ["RESTARTING", "Restarting after it exited: in message"],
+      crash_looping: ["RESTARTING", "Waiting to start again: in message"],
       stopping: ["EXITED", "Stopping: in message"],
     } as const;
     for (const [state, [desiredStatus, message]] of Object.entries(states)) {
@@ -502,6 +502,7 @@ describe("pods", () => {
       ["podFindAndDeployOnDemand", `${gpu}, countryCode: "ZZ"`, ["countryCode"]],
       ["podFindAndDeployOnDemand", `${gpu}, env: [{ key: "A B", value: "" }]`, ["env[0].key"]],
       ["podFindAndDeployOnDemand", `${gpu}, allowedCudaVersions: ["9"]`, ["allowedCudaVersions[0]"]],
+      ["podFindAndDeployOnDemand", `${gpu}, dockerArgs: "sh -c 'open"`, ["dockerArgs"]],
       ["podFindAndDeployOnDemand", `${gpu}, stopAfter: "2001-01-01T00:00:00Z"`, ["stopAfter"]],
       ["podFindAndDeployOnDemand", `${gpu}, terminateAfter: "soon"`, ["terminateAfter"]],
       ["podFindAndDeployOnDemand", `${gpu}, volumeMountPath: "/"`, ["volumeMountPath"]],

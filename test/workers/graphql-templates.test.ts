@@ -107,6 +107,7 @@ test("fields out of their range are refused by name, with what is allowed", asyn
     'env: [{ key: "a", value: "x\\u0000" }]': ["env[0].value", "NUL"],
     'imageName: "a\\u0000b"': ["imageName", "NUL"],
     'dockerArgs: "a\\u0000b"': ["dockerArgs", "NUL"],
+    'dockerArgs: "sh -c \'open"': ["dockerArgs"],
   };
   for (const [field, issue] of Object.entries(rejections)) {
     const answer = await client.send(`mutation { saveTemplate(input: { ${field} }) { id } }`);

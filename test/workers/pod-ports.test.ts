@@ -107,8 +107,23 @@ describe("a request for a port of a pod", () => {
     ]) {
       expect(await rejection(address), address).toEqual([404, "not_found"]);
     }
+    const nameless = (await (await ask(`http://edge/pods/${podId}/x/`)).json()) as { error: string };
+    expect(nameless.error).toContain(podId);
+    expect(nameless.error).not.toMatch(/\b0\b|NaN/);
     await link.heard();
     expect(link.unread).toEqual([]);
+  });
+
+  test("is 502 when its host leaves, and the message is about a pod", async ({ expect }) => {
+    const { podId, link } = await runningPod();
+    const asked = ask(`http://${podId}-8888.proxy.localhost/`);
+    await link.open();
+    link.socket.close();
+    const answer = await asked;
+    const body = (await answer.json()) as { code: string; error: string };
+    expect([answer.status, body.code]).toEqual([502, "worker_failed"]);
+    expect(body.error).toContain(`Pod ${podId}`);
+    expect(body.error).not.toMatch(/\bworker\b/i);
   });
 
   test("is 503 while the pod starts, and after it was stopped", async ({ expect }) => {

@@ -165,7 +165,7 @@ const START_FAILURES: readonly { readonly pattern: RegExp; readonly advice: stri
   },
   {
     pattern: /executable file not found|no such file or directory|no command specified/i,
-    advice: "Check the start command of the image and the template's start arguments.",
+    advice: "Check the start command of the image and the start arguments (dockerArgs).",
   },
 ];
 

@@ -26,6 +26,11 @@ export class StrayJobs {
     this.#mayFind = false;
   }
 
+  /** The worker has posted its result. */
+  ended(jobId: string): void {
+    this.#since.delete(jobId);
+  }
+
   /** The container is gone. */
   clear(): void {
     this.#since.clear();

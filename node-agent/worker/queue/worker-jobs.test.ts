@@ -110,7 +110,7 @@ test("a handler that an earlier agent was stopping is found by its pings, and is
   expect(jobs.hasOverdueStop()).toBe(false);
 });
 
-test("a worker with nothing but a stray is to be stopped, and a ping that comes late makes none", ({
+test("a worker with nothing but a stray is to be stopped until that ends; a ping that comes late makes none", async ({
   expect,
 }) => {
   vi.useFakeTimers({ toFake: ["performance"] });
@@ -124,6 +124,8 @@ test("a worker with nothing but a stray is to be stopped, and a ping that comes 
   recovered.expectStrays();
   namesTwice(recovered);
   expect(recovered.needsHardStop()).toBe(true);
+  await recovered.result("job-1", { bytes: Buffer.from('{"output":1}'), sizeBytes: 12 });
+  expect(recovered.needsHardStop()).toBe(false);
   const fresh = setUp().jobs;
   namesTwice(fresh);
   expect(fresh.needsHardStop()).toBe(false);

@@ -238,6 +238,7 @@ export class WorkerJobs {
       if (!ref || !ledger.recordProgress(ref, result.output)) log.info("progress_dropped", { jobId });
       return;
     }
+    this.#strays.ended(jobId);
     const { wantsRefresh, ...outcome } = result;
     this.#lostResults = 0;
     const isStored = ref !== undefined && (await ledger.report(ref, outcome));

@@ -64,7 +64,18 @@ describe("of what is in the way of a pod, the nearest is named", () => {
       podWith({ needsPublicAddress: true }),
     ],
     ["little memory", /32 GB of memory/, [podHost("a")], podWith({ minMemoryMb: 33_000 })],
-    ["a volume too large", /100 GB of disk free; 150 GB/, [podHost("a")], podWith({ newVolumeMb: 150_000 })],
+    [
+      "a volume too large",
+      /100 GB of disk free; 150 GB .*\bvolumeInGb\b/,
+      [podHost("a")],
+      podWith({ newVolumeMb: 150_000 }),
+    ],
+    [
+      "another place",
+      /is in RO \(EU-RO-1\)\. (?!.*\blocations\b).*data centers/,
+      [podHost("a")],
+      { ...POD, locations: ["FR"] },
+    ],
     ["its host away", /is not connected/, [podHost("a")], podWith({ hostId: "id-b" })],
     [
       "its host full",

@@ -70,7 +70,7 @@ function describeMisses(
     case "few_gpus":
       return describeFewGpus(requirement, hosts);
     case "location":
-      return `No host ${having(requirement)}is in ${list(requirement.locations, "or")}; ${describeLocations(hosts)}. ${MOVE}`;
+      return `No host ${having(requirement)}is in ${list(requirement.locations, "or")}; ${describeLocations(hosts)}. ${requirement.pod ? MOVE_POD : MOVE}`;
     case "cuda":
       return `${nameHosts(hosts)} ${has(hosts)} CUDA ${list(cudaVersions(hosts), "and")}; ${describeCuda(requirement)}. ${RELAX}`;
     case "volume":
@@ -78,7 +78,7 @@ function describeMisses(
     case "small":
       return `${describeLargest(hosts)}; ${describeSize(first)} are asked for. Ask for less, or join a larger host.`;
     case "disk":
-      return `${describeMostDisk(hosts)}; ${gb(diskOf(requirement))} are asked for. Free some of it, or lower containerDiskInGb.`;
+      return `${describeMostDisk(hosts)}; ${gb(diskOf(requirement))} are asked for. Free some of it, or lower ${diskFieldsOf(requirement)}.`;
     case "drained":
     case "cordoned":
       return `${nameHosts(hosts)} ${hosts.length === 1 ? "is" : "are"} ${first.misfit}. Lift that (hostUpdate), or join a host.`;
@@ -93,6 +93,8 @@ const UPGRADE = "On a host with Docker, run: sudo edgerun-agent upgrade";
 const PUBLISH = "Ask for none (supportPublicIp), or give a host one.";
 const LINK = "Give all hosts an address for clusters (--cluster-address), or make the cluster again.";
 const MOVE = "Allow one of these places in locations, or join a host there.";
+/** Each API that makes pods has its own names for these. */
+const MOVE_POD = "Allow one of these countries or data centers, or join a host there.";
 const RELAX = "Allow another version, or update the driver.";
 const ATTACH = "Use another volume, or join a host that has it.";
 
@@ -217,6 +219,10 @@ function describeResources({
   readonly memoryMb: number;
 }): string {
   return `${round(cpuMilli / 1_000)} vCPUs and ${gb(memoryMb)}`;
+}
+
+function diskFieldsOf({ pod }: Requirement): string {
+  return pod && pod.newVolumeMb > 0 ? "containerDiskInGb or volumeInGb" : "containerDiskInGb";
 }
 
 function describeMostDisk(hosts: readonly HostCapacity[]): string {

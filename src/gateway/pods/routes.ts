@@ -8,8 +8,6 @@ import { servePod } from "./serve.ts";
 
 /** `/pods/<podId>/<port>` */
 const SEGMENTS_BEFORE = 3;
-/** Stands for what is no port. */
-const NO_PORT = 0;
 
 const suffixesOf = cachedSuffixes(({ POD_HOSTS }: Partial<Env>) => POD_HOSTS);
 
@@ -28,11 +26,17 @@ type PodContext = Context<{ Bindings: Env }>;
 async function serve(context: PodContext): Promise<Response> {
   const { url } = context.req.raw;
   const { podId = "", port: digits = "" } = context.req.param();
-  const port = /^\d{1,5}$/.test(digits) ? Number(digits) : NO_PORT;
-  const pod = await requirePodPort(context.env, context.req.raw, podId, port);
+  const asked = readPort(digits);
+  const { port, ...pod } = await requirePodPort(context.env, context.req.raw, podId, asked);
   const hasOwnHost = pathOfPodHost(url, context.env) !== undefined;
   const place = hasOwnHost ? { target: targetOf(url), prefix: "" } : placeBelow(url, SEGMENTS_BEFORE);
   return await servePod(context, pod, port, place);
+}
+
+/** Undefined for what is no port. */
+function readPort(digits: string): number | undefined {
+  const port = /^\d{1,5}$/.test(digits) ? Number(digits) : 0;
+  return port >= 1 && port <= 65_535 ? port : undefined;
 }
 
 export function podRoutes(): Hono<{ Bindings: Env }> {

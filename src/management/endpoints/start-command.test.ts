@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { test } from "vitest";
-import { readStartCommand, writeStartCommand } from "./start-command.ts";
+import { isStartCommand, readStartCommand, writeStartCommand } from "./start-command.ts";
 
 test("a start command survives being written as dockerArgs", ({ expect }) => {
   fc.assert(
@@ -8,6 +8,13 @@ test("a start command survives being written as dockerArgs", ({ expect }) => {
       expect(readStartCommand(writeStartCommand({ entrypoint, command }))).toEqual({ entrypoint, command });
     }),
   );
+});
+
+test("one with an open quote is no start command, unless it is in an object", ({ expect }) => {
+  expect(["sh -c 'x'", `{"cmd":["it's"]}`, "", "sh -c 'x", 'a "b', "it's"].map(isStartCommand)).toEqual([
+    ...[true, true, true],
+    ...[false, false, false],
+  ]);
 });
 
 test.for([

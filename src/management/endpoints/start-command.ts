@@ -18,6 +18,17 @@ export function readStartCommand(dockerArgs: string): StartCommand {
   return { entrypoint: [], command: splitArguments(dockerArgs) };
 }
 
+/** Whether every quote in it is closed, so that hosts can read it. */
+export function isStartCommand(dockerArgs: string): boolean {
+  if (objectSchema.safeParse(parseObject(dockerArgs)).success) return true;
+  try {
+    split(dockerArgs);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function writeStartCommand({ entrypoint, command }: StartCommand): string {
   return entrypoint.length === 0 ? join([...command]) : JSON.stringify({ entrypoint, cmd: command });
 }
@@ -35,6 +46,6 @@ function splitArguments(text: string): readonly string[] {
   try {
     return split(text);
   } catch {
-    return [text]; // a quote is not closed; the start of the worker reports it
+    return [text]; // an older one in which a quote is not closed; the start of the worker reports it
   }
 }

@@ -129,7 +129,7 @@ const STATE_LABELS: Record<WorkerState, string> = {
   starting: "Starting",
   ready: "Ready",
   unhealthy: "Unhealthy",
-  crash_looping: "Restarting after it exited",
+  crash_looping: "Waiting to start again",
   stopping: "Stopping",
   standby: "On standby",
 };

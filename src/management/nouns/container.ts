@@ -17,6 +17,7 @@ import {
   stringSchema,
   wholeNumber,
 } from "../input-schemas.ts";
+import { isStartCommand } from "../endpoints/start-command.ts";
 import type { Fields } from "./field.ts";
 
 const PORT_MAX = 65_535;
@@ -100,7 +101,12 @@ export const containerFields = {
     type: "String",
     input: "Arguments after the entry point of the image.",
     output: "Arguments after the entry point of the image.",
-    patch: optional(processString),
+    patch: optional(
+      processString.refine(
+        isStartCommand,
+        "must be words as a shell splits them; check that every quote is closed",
+      ),
+    ),
     default: "",
     workerTrait: true,
     v2: { name: "args", input: stringSchema.optional(), output: z.string() },

@@ -24,29 +24,30 @@ export type ReachablePod = {
 const cache = new BoundedMap<ReachablePod & { readonly until: number }>(CACHE_SIZE);
 
 /**
- * The pod that has this HTTP port; throws not_found when there is no such pod, or its settings do not list the port.
+ * The pod that has this HTTP port, undefined for what is no port; throws not_found when there is no such pod, or its settings do not list the port.
  * Anybody may ask: what was not found is counted for the network that asked.
  */
 export async function requirePodPort(
   env: Env,
   request: Request,
   podId: string,
-  port: number,
-): Promise<ReachablePod> {
+  port: number | undefined,
+): Promise<ReachablePod & { readonly port: number }> {
   const now = Date.now();
   const cached = cache.get(podId);
   const isCached = cached !== undefined && now < cached.until;
   const network = networkOf(env, request);
   if (!isCached && network !== undefined) refuseExhausted("keyless", network, now);
   const pod = isCached ? cached : await load(env, podId, now);
-  if (pod?.httpPorts.includes(port)) return pod;
+  if (pod && port !== undefined && pod.httpPorts.includes(port)) return { ...pod, port };
   if (network !== undefined) await countFailure(env, "keyless", network, now);
-  throw new ServiceError(
-    "not_found",
-    pod === undefined
-      ? `There is no pod ${podId.slice(0, 64)}. Check the id in the address.`
-      : `Pod ${podId} has no HTTP port ${port}. Add '${port}/http' to its ports.`,
-  );
+  throw new ServiceError("not_found", explainMissing(podId, port, pod !== undefined));
+}
+
+function explainMissing(podId: string, port: number | undefined, isPod: boolean): string {
+  if (!isPod) return `There is no pod ${podId.slice(0, 64)}. Check the id in the address.`;
+  if (port === undefined) return `The address names no port of pod ${podId}: it must be /pods/<pod>/<port>/.`;
+  return `Pod ${podId} has no HTTP port ${port}. Add '${port}/http' to its ports.`;
 }
 
 async function load(env: Env, podId: string, now: number): Promise<ReachablePod | undefined> {

@@ -47,7 +47,8 @@ async function runCase(
       gives = await run(platform as Platform);
     }
   }
-  const object = new SimulatedObject(network, "subject", Subject as never, {
+  const object = new SimulatedObject(network, "subject", {
+    objectClass: () => Subject as never,
     env: () => ({}),
     clockAheadMs: () => 0,
   });

@@ -1,4 +1,5 @@
 /** A client of the public API, which remembers what it was told. */
+import { ClientSocket } from "../runtime/client-socket.ts";
 import { EDGE_URL } from "../runtime/edge.ts";
 import type { JobCall } from "./linearizability.ts";
 import { Machine, type World } from "../world/world.ts";
@@ -62,6 +63,10 @@ export class SimulatedClient {
   open(path: string, init: RequestInit): Promise<Response> {
     const headers = { authorization: `Bearer ${this.#key}`, ...(init.headers as Record<string, string>) };
     return fetch(`${EDGE_URL}${path}`, { ...init, headers });
+  }
+
+  socket(path: string): ClientSocket {
+    return new ClientSocket(`${EDGE_URL}${path}`, { headers: { authorization: `Bearer ${this.#key}` } });
   }
 
   /** A management operation; tries until it is answered. */

@@ -80,7 +80,7 @@ export class Faults {
     this.#parts.edge.clockSkewMs = rate("clockSkew");
     for (const [fault, perMinute] of plan.faults) {
       const act = this.#acts[fault];
-      if (act) this.#repeat(fault, MINUTE_MS / perMinute, act);
+      if (act && perMinute > 0) this.#repeat(fault, MINUTE_MS / perMinute, act);
     }
   }
 

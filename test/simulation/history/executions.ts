@@ -6,6 +6,7 @@ import type { World } from "../world/world.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
 type Execution = {
+  readonly mark: number;
   readonly container: Container;
   isOver: boolean;
   /** Its agent has its result. */
@@ -35,6 +36,9 @@ const LEAVE_RUNNING: readonly Fault[] = ["daemonBroken", "diskFull"];
 /** From its claim to its begin. */
 const LATE_MS = 2_500;
 
+/** An agent that ends a container decides so before, when its last handler may still run. */
+const DECIDED_MS = 500;
+
 export class Executions implements WorkerObserver {
   readonly #world: World;
   readonly #violate: (what: string) => void;
@@ -48,9 +52,14 @@ export class Executions implements WorkerObserver {
   readonly #areGivenUpEnded: boolean;
   /** True time at which a worker last began or ended a job, ms of the history. */
   lastAt = 0;
-
   readonly #expiresAt: (jobId: string) => number | null;
   readonly #lateMs: number;
+  readonly #jobsPerWorker: number;
+  /** When the last handler of a container ended. */
+  readonly #endedAt = new WeakMap<Container, number>();
+  readonly #retriedAt = new Map<string, number>();
+  /** Workers that Fleet took for lost with their hosts. */
+  readonly #lost = new Set<string>();
 
   /** `expiresAt`: when a job is gone that its client has given a time, ms of the history. */
   constructor(
@@ -62,6 +71,7 @@ export class Executions implements WorkerObserver {
     this.#world = world;
     this.#expiresAt = expiresAt;
     this.#lateMs = LATE_MS + 2 * (plan.faults.get("clockSkew") ?? 0);
+    this.#jobsPerWorker = plan.jobsPerWorker;
     this.#violate = violate;
     this.#areLeasesKept = !TAKE_LEASES.some((fault) => plan.faults.has(fault));
     this.#areGivenUpEnded = !LEAVE_RUNNING.some((fault) => plan.faults.has(fault));
@@ -77,7 +87,7 @@ export class Executions implements WorkerObserver {
     this.#inside.set(container, inside.add(jobId));
     const all = this.#byJob.get(jobId) ?? [];
     const before = all.filter((one) => !one.isRetried && !this.#lost.has(one.container.spec.workerId));
-    const execution = { container, isOver: false, isDelivered: false, isRetried: false };
+    const execution = { mark, container, isOver: false, isDelivered: false, isRetried: false };
     this.#byJob.set(jobId, [...all, execution]);
     this.#underway.set(container.spec.workerId, execution);
     const expiresAt = this.#expiresAt(jobId);
@@ -96,6 +106,7 @@ export class Executions implements WorkerObserver {
     if (isReported) this.#inside.get(container)?.delete(jobId);
     const execution = this.#byJob.get(jobId)?.findLast((one) => one.container === container);
     if (execution) execution.isOver = true;
+    this.#endedAt.set(container, this.#world.elapsedMs);
   };
 
   delivered = (jobId: string, container: Container): void => {
@@ -104,7 +115,8 @@ export class Executions implements WorkerObserver {
   };
 
   stopped = (container: Container): void => {
-    if (!this.isBusy(container)) this.onIdleStopped(container);
+    const idleMs = this.#world.elapsedMs - (this.#endedAt.get(container) ?? -Infinity);
+    if (!this.isBusy(container) && idleMs > DECIDED_MS) this.onIdleStopped(container);
   };
 
   onBegun: (jobId: string, container: Container, readMs: number) => void = () => {};
@@ -114,8 +126,6 @@ export class Executions implements WorkerObserver {
 
   /** An agent ends a container that has nothing to do. */
   onIdleStopped: (container: Container) => void = () => {};
-
-  readonly #retriedAt = new Map<string, number>();
 
   /** A job that had ended is to run again. */
   retried(endpointId: string, seq: number): void {
@@ -132,9 +142,6 @@ export class Executions implements WorkerObserver {
     const retriedAt = this.#retriedAt.get(keyOf(endpointId, decodeJobId(jobId)?.seq ?? 0)) ?? 0;
     return (this.#begunAt.get(mark) ?? 0) >= retriedAt;
   }
-
-  /** Workers that Fleet took for lost with their hosts. */
-  readonly #lost = new Set<string>();
 
   /** Jobs of the worker are given to others, though it may still run them. */
   workerLost(workerId: string): void {
@@ -163,10 +170,16 @@ export class Executions implements WorkerObserver {
     return (this.#lastBegunAt.get(keyOf(endpointId, seq)) ?? 0) >= since;
   }
 
-  /** Whether a handler of the worker is under way. */
-  isExecuting(workerId: string): boolean {
+  /** The mark of the last execution that the worker began, while it is under way. */
+  executionIn(workerId: string): number | undefined {
     const execution = this.#underway.get(workerId);
-    return execution !== undefined && !execution.isOver && execution.container.isRunning;
+    return execution && !execution.isOver && execution.container.isRunning ? execution.mark : undefined;
+  }
+
+  /** Whether the job is in the container, or as many others as it takes. */
+  hasNoPlaceFor(jobId: string, container: Container): boolean {
+    const inside = this.#inside.get(container);
+    return inside !== undefined && (inside.has(jobId) || inside.size >= this.#jobsPerWorker);
   }
 
   /** Whether a job is in the container, as far as its agent knows: one whose result got lost runs until its time is over. */

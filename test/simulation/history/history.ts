@@ -1,9 +1,9 @@
 /** One history: everything that happens under one seed, and what was wrong with it. */
-import { type AgentCode, SimulatedHost } from "../host/host.ts";
+import { SimulatedHost } from "../host/host.ts";
 import { closeContainerServers } from "../host/container-servers.ts";
 import { closeAllServers } from "../host/modules/http.ts";
 import { removeAllDatabases } from "../host/modules/sqlite.ts";
-import { type EdgeCode, EDGE_URL, ROOT_KEY, SimulatedEdge } from "../runtime/edge.ts";
+import { EDGE_URL, ROOT_KEY, SimulatedEdge } from "../runtime/edge.ts";
 import { emptyCaches } from "../runtime/isolate-caches.ts";
 import { Network } from "../runtime/network.ts";
 import { enterWorld } from "../world/globals.ts";
@@ -15,9 +15,14 @@ import { Invariants } from "./invariants.ts";
 import { repair } from "./operator.ts";
 import { makeRequestEndpoint, RequestUser } from "./request-user.ts";
 import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
+import { TunnelUser } from "./tunnels.ts";
+import { Upgrade, type Version, withUpgrade } from "./upgrade.ts";
 import { Workload } from "./workload.ts";
 
-export type ProductionCode = { readonly edge: EdgeCode; readonly agent: AgentCode };
+export type ProductionCode = Version & {
+  /** With which a history begins. */
+  readonly before?: Version | undefined;
+};
 
 export type HistoryOutcome = {
   readonly seed: number;
@@ -105,15 +110,16 @@ class History {
   /** With load-balanced workers; null where there is none. */
   #requestEndpointId: string | null = null;
   #requestUsers: readonly RequestUser[] = [];
+  #tunnelUsers: readonly TunnelUser[] = [];
   #arePodsOver = false;
 
   constructor(world: World, code: ProductionCode, plan: HistoryPlan | undefined) {
     this.#world = world;
     this.#code = code;
     this.#network = current = new Network(world);
-    this.#edge = new SimulatedEdge(world, this.#network, code.edge);
+    this.#edge = new SimulatedEdge(world, this.#network, (code.before ?? code).edge);
     const planned = planHistory(world.random.fork());
-    this.#plan = plan ?? planned;
+    this.#plan = code.before ? withUpgrade(plan ?? planned) : (plan ?? planned);
     const onAnswer = (what: string, answer: Answer): void => this.#invariants.answered(what, answer);
     this.#clients = Array.from(
       { length: this.#plan.clientCount },
@@ -142,27 +148,32 @@ class History {
     await this.#setUp();
     this.#faults.start();
     this.#edge.startCron();
+    const upgrade = this.#code.before && new Upgrade(world, this.#code, this.#edge, this.#hosts);
     const workloads = this.#clients.map((client) => this.#workload(client));
     for (const workload of workloads) workload.start();
     this.#requestUsers = this.#clients.flatMap((client) => this.#requestUser(client));
     for (const user of this.#requestUsers) user.start();
     const isOver = (): boolean => workloads.every((workload) => workload.isOver);
-    const areRequestsOver = (): boolean => this.#requestUsers.every((user) => user.isOver);
+    this.#tunnelUsers = this.#plan.hasTunnels ? this.#clients.map((client) => this.#tunnelUser(client)) : [];
+    for (const user of this.#tunnelUsers) user.start();
+    const areForwardsOver = (): boolean =>
+      this.#requestUsers.every((user) => user.isOver) && this.#areTunnelsOver;
     const check = (): void => this.#invariants.checkStep();
     await world.run(world.now + DISTURBED_MAX_MS, isOver, check);
+    upgrade?.finish();
     this.#faults.heal();
     this.#invariants.healed();
     this.#settleSettings();
     this.#settlePods(workloads);
     let lookAt = 0;
     const isQuiet = (): boolean => {
-      if (!isOver() || !areRequestsOver() || !this.#arePodsOver || world.now < lookAt) return false;
+      if (!isOver() || !areForwardsOver() || !this.#arePodsOver || world.now < lookAt) return false;
       lookAt = world.now + LOOK_MS;
       return this.#invariants.isSettled();
     };
     await world.run(world.now + HEALING_MS, isQuiet, check);
     await world.run(world.now + AFTERMATH_MS, () => false, check);
-    this.#invariants.checkEnd(isOver() && areRequestsOver());
+    this.#invariants.checkEnd(isOver() && areForwardsOver());
     await this.#readAll(workloads);
     this.#invariants.checkCalls();
   }
@@ -214,6 +225,19 @@ class History {
     const { requests, hasPlatformFaults } = this.#invariants;
     const parts = { world: this.#world, plan: this.#plan, client, stranger: this.#stranger };
     return [new RequestUser({ ...parts, endpointId, requests, hasPlatformFaults })];
+  }
+
+  #tunnelUser(client: SimulatedClient): TunnelUser {
+    const violate = (what: string): void => this.#invariants.violate(what);
+    return new TunnelUser({ world: this.#world, plan: this.#plan, client, hosts: this.#hosts, violate });
+  }
+
+  /** For clients, and for the agents and programs at their other ends. */
+  get #areTunnelsOver(): boolean {
+    return (
+      this.#tunnelUsers.every((user) => user.isOver) &&
+      this.#hosts.every(({ containers }) => containers.openSockets.size === 0)
+    );
   }
 
   /** A copy of a pause that arrived late may have undone its end; no such copy is under way any more. */
@@ -281,7 +305,7 @@ class History {
     };
     const host = new SimulatedHost({
       world: this.#world,
-      code: this.#code.agent,
+      code: (this.#code.before ?? this.#code).agent,
       edgeUrl: EDGE_URL,
       hostId,
       hostToken,

@@ -116,11 +116,18 @@ export class HostRows {
     const calmMs = calm.ofHost(host);
     for (const { job_id: jobId, attempt, worker_id: workerId } of attempts) {
       const container = host.containers.all.get(workerId);
-      if (container?.isRunning && executions.isBusy(container)) continue;
+      if (container?.isRunning && executions.hasNoPlaceFor(jobId, container)) continue;
       const what = `the journal of ${host.hostId} has attempt ${attempt} of ${jobId}, which ${workerId} does not take`;
-      this.#lasts(what, calmMs, plan.faults.has("workerStalls") ? STALLED_MAX_MS : UNTAKEN_MAX_MS);
+      const isStalling = plan.faults.has("workerStalls") && !(container && this.#waitsForJobs(container));
+      this.#lasts(what, calmMs, isStalling ? STALLED_MAX_MS : UNTAKEN_MAX_MS);
     }
     return new Set([...attempts, ...reports].map((row) => jobOf(row)));
+  }
+
+  /** A request of the worker has been open for long, without a reply. */
+  #waitsForJobs({ requests }: Container): boolean {
+    const { elapsedMs } = this.#parts.world;
+    return [...requests].some(({ since }) => elapsedMs - since > UNTAKEN_MAX_MS);
   }
 
   #checkContainers(host: SimulatedHost): void {

@@ -180,7 +180,7 @@ export class Invariants {
 
   checkEnd(haveClientsEnded: boolean): void {
     if (!haveClientsEnded) this.violate("a client still waits for an answer");
-    this.requests.checkEnd();
+    this.requests.checkAbandoned();
     if (!this.#wasSettled) for (const what of this.#unsettled()) this.violate(what);
   }
 

@@ -17,7 +17,11 @@ export type JobCallsParts = {
 type Policy = { readonly ttl?: number; readonly lowPriority?: boolean; readonly executionTimeout?: number };
 
 const RETRYABLE = new Set(["FAILED", "TIMED_OUT"]);
+const OPEN = new Set(["IN_QUEUE", "IN_PROGRESS"]);
 const SUBMISSIONS_MAX = 8;
+const RUNS_MAX = 4;
+const READS_MAX = 6;
+const READ_AGAIN_MS = 500;
 const AGAIN_MS = 200;
 /** Share of the submissions that are repeated though they were answered. */
 const REPEATED = 0.1;
@@ -75,7 +79,7 @@ export class JobCalls {
     ]);
   }
 
-  /** Some clients ask at once for another run of what has failed. */
+  /** Some clients run what has failed at once again, until it completes. */
   async runAndWait(endpointId: string): Promise<void> {
     const { client, world, known, plan } = this.#parts;
     const input = { number: world.random.whole(0, 1e9) };
@@ -84,7 +88,19 @@ export class JobCalls {
     const jobId = String(answer.body["id"]);
     const job = known.add({ endpointId, jobId, input, hook: null, expiresAt: null });
     known.learn(job, answer);
-    if (plan.isRetrying && RETRYABLE.has(String(answer.body["status"]))) await this.#retry(job);
+    for (let runs = 1; plan.isRetrying && isFailed(job) && runs < RUNS_MAX; runs += 1) {
+      await this.#retry(job);
+      await this.#awaitEnd(job);
+    }
+  }
+
+  /** Reads the status of the job until it has ended, or for long enough. */
+  async #awaitEnd(job: KnownJob): Promise<void> {
+    for (let reads = 0; reads < READS_MAX; reads += 1) {
+      await pause(READ_AGAIN_MS);
+      await this.read(job);
+      if (!OPEN.has(job.read.at(-1) ?? "")) return;
+    }
   }
 
   async status(): Promise<void> {
@@ -122,7 +138,7 @@ export class JobCalls {
   /** Mostly of jobs that can be retried, as far as is known; else one learns of more of them. */
   async retryAny(): Promise<void> {
     const { world, known } = this.#parts;
-    const failed = known.all().filter(({ read }) => RETRYABLE.has(read.at(-1) ?? ""));
+    const failed = known.all().filter(isFailed);
     const job = failed.length > 0 ? world.random.pick(failed) : known.any();
     if (!job) return;
     if (failed.length === 0) await this.read(job);
@@ -148,6 +164,11 @@ export class JobCalls {
     const answer = await stranger.call(method, `/v2/${job.endpointId}/${operation}/${job.jobId}`);
     if (answer?.status === 200) violate(`another account may call ${operation} of ${job.jobId}`);
   }
+}
+
+/** Whether that is the last that a client has read. */
+function isFailed({ read }: KnownJob): boolean {
+  return RETRYABLE.has(read.at(-1) ?? "");
 }
 
 /** Whether a job can be read for as long as a history takes: the result of a runsync and a job with a ttl go earlier. */

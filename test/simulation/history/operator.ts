@@ -27,7 +27,8 @@ export class Operator {
     const endpointId = random.pick(this.#endpointIds);
     await random.pick([
       () => this.#scale(endpointId, random.whole(1, 4)),
-      () => this.#deploy(endpointId),
+      () => this.#deploy([endpointId]),
+      () => this.#deploy(this.#endpointIds),
       () => this.#pause(endpointId),
     ])();
   }
@@ -37,10 +38,11 @@ export class Operator {
     await save(this.#client, endpointId, `workersMax: ${workersMax}, workersMin: ${workersMin}`);
   }
 
-  async #deploy(endpointId: string): Promise<void> {
+  async #deploy(endpointIds: readonly string[]): Promise<void> {
     this.#imageNumber += 1;
     const name = this.#world.random.chance(BROKEN) ? BROKEN_IMAGE : "i";
-    await save(this.#client, endpointId, `template: ${templateOf(`${name}${this.#imageNumber}`)}`);
+    const template = `template: ${templateOf(`${name}${this.#imageNumber}`)}`;
+    for (const endpointId of endpointIds) await save(this.#client, endpointId, template);
   }
 
   /** No workers for a while. */

@@ -71,8 +71,8 @@ export type HistoryPlan = {
   readonly lowPriority: number;
   /** Clients retry what has failed. */
   readonly isRetrying: boolean;
-  /** Clients cancel jobs soon after they have submitted them. */
-  readonly isCancelling: boolean;
+  /** Share of operations that submit a job and cancel it soon. */
+  readonly abandoning: number;
   /** Clients call more often than they may. */
   readonly isBursting: boolean;
   /** Clients have pods, which compete with workers for the hosts. */
@@ -83,6 +83,8 @@ export type HistoryPlan = {
   readonly hasFlashBoot: boolean;
   /** There is a load-balanced endpoint as well, to which clients send requests. */
   readonly hasRequests: boolean;
+  /** Clients have tunnels into containers. */
+  readonly hasTunnels: boolean;
   /** Jobs that a worker has at once. */
   readonly jobsPerWorker: number;
   readonly faults: ReadonlyMap<Fault, number>;
@@ -142,8 +144,9 @@ const SCALERS: readonly Pick<HistoryPlan, "scalerType" | "scalerValue">[] = [
 ];
 
 const CONGESTED = 0.07;
-const MIXED = 0.08;
+const MIXED = 0.2;
 const BALANCED = 0.28;
+const TUNNELED = 0.15;
 
 export function planHistory(random: Random): HistoryPlan {
   const chosen = chooseFaults(random);
@@ -174,18 +177,19 @@ export function planHistory(random: Random): HistoryPlan {
     hasPolicies: random.chance(0.3),
     lowPriority: 0,
     isRetrying: random.chance(0.3),
-    isCancelling: random.chance(0.15),
+    abandoning: random.chance(0.15) ? 0.3 : 0,
     isBursting: random.chance(0.06),
     hasPods: random.chance(0.25),
     hasStranger: random.chance(0.2),
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
+    hasTunnels: false,
     jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
   if (random.chance(CONGESTED)) return { ...plan, ...congestion(random) };
   if (random.chance(MIXED)) return { ...plan, ...random.pick(MIXTURES) };
-  return { ...plan, hasRequests: random.chance(BALANCED) };
+  return { ...plan, hasRequests: random.chance(BALANCED), hasTunnels: random.chance(TUNNELED) };
 }
 
 const ONE_CLIENT: Partial<HistoryPlan> = {
@@ -209,16 +213,68 @@ const MIXTURES: readonly Partial<HistoryPlan>[] = [
     lowPriority: 0.5,
     faults: new Map(),
   },
-  // Workers have several jobs, of which clients cancel many, and give up requests for more of them.
+  // One long job at a time, which its client cancels, and pauses: what nobody tells a host, it does not learn by chance.
   {
     ...ONE_CLIENT,
     hostGpus: [1],
     endpointGpus: [1],
     workersMax: 1,
+    idleTimeoutS: 60,
+    paceMs: 10_000,
+    handlerMs: 60_000,
+    hasPods: false,
+    jobsPerWorker: 1,
+    abandoning: 1,
+    faults: new Map(),
+  },
+  // Workers have several jobs, some of which hang, and give up requests for more of them.
+  {
+    ...ONE_CLIENT,
+    operationCount: 32,
+    hostGpus: [1],
+    endpointGpus: [1],
+    workersMax: 1,
     paceMs: 300,
+    handlerMs: 2_000,
+    executionTimeoutMs: 20_000,
     jobsPerWorker: 3,
-    isCancelling: true,
-    faults: new Map([["workerStalls", 0.5]]),
+    abandoning: 0.3,
+    hasPolicies: false,
+    faults: new Map<Fault, number>([
+      ["workerStalls", 0.5],
+      ["workerHangs", 0.3],
+    ]),
+  },
+  // Endpoints that share a host and fill it are managed, and compete for what the workers of older versions leave.
+  {
+    hostGpus: [3],
+    endpointGpus: [1, 1],
+    workersMax: 3,
+    workersMin: 0,
+    clientCount: 3,
+    operationCount: 16,
+    paceMs: 300,
+    handlerMs: 2_000,
+    executionTimeoutMs: 20_000,
+    idleTimeoutS: 60,
+    scalerType: "REQUEST_COUNT",
+    scalerValue: 1,
+    isPurging: false,
+    isManaged: true,
+    hasPods: false,
+    faults: new Map(),
+  },
+  // Handlers fail, and clients run them again at once, while the host still tells of the run before.
+  {
+    ...ONE_CLIENT,
+    hostGpus: [1],
+    endpointGpus: [1],
+    handlerMs: 2_000,
+    isRetrying: true,
+    faults: new Map<Fault, number>([
+      ["workerFails", 0.5],
+      ["answersLost", 0.1],
+    ]),
   },
 ];
 

@@ -131,8 +131,9 @@ export class Promptness {
     const { executions, violate } = this.#parts;
     const busy = new Set(running.map(({ workerId }) => workerId));
     for (const { worker_id: workerId } of own) {
-      if (busy.has(workerId) || !executions.isExecuting(workerId)) continue;
-      if (lasts(`stop ${endpointId} ${workerId}`, STOP_MS))
+      const mark = executions.executionIn(workerId);
+      if (busy.has(workerId) || mark === undefined) continue;
+      if (lasts(`stop ${endpointId} ${workerId} ${mark}`, STOP_MS))
         violate(`${workerId} still runs a job that has ended`);
     }
   }

@@ -31,6 +31,7 @@ export class RequestPromptness {
     const { world, requests } = this.#parts;
     if (!requests.isHarmless || requests.all.length === 0 || world.elapsedMs < this.#lookAt) return;
     this.#lookAt = world.elapsedMs + LOOK_MS;
+    requests.checkAbandoned();
     const open = this.#parts.workers().filter((worker) => this.#isOpen(worker));
     this.#openSince = new Map(
       open.map(({ worker_id: id }) => [id, this.#openSince.get(id) ?? world.elapsedMs]),

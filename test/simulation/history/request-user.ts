@@ -46,10 +46,22 @@ export class RequestUser {
     client.run(world, async () => {
       for (let count = 0; count < plan.operationCount; count += 1) {
         await pause(world.random.delay(plan.paceMs));
-        void this.#request();
+        if (plan.isManaged && world.random.chance(0.15)) await this.#manage();
+        else void this.#request();
       }
       this.#hasSentAll = true;
     });
+  }
+
+  /** Other workers than before, or fewer. */
+  async #manage(): Promise<void> {
+    const { world, client, endpointId } = this.#parts;
+    const { random } = world;
+    const image = `template: { name: "lb", imageName: "i${random.whole(0, 1e9)}", containerDiskInGb: 5, dockerArgs: "" }`;
+    const fields = random.chance(0.5) ? image : `workersMax: ${random.whole(1, 3)}`;
+    await client.manage(
+      `mutation { saveEndpoint(input: { id: "${endpointId}", name: "lb", ${fields} }) { id } }`,
+    );
   }
 
   async #request(): Promise<void> {

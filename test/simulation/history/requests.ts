@@ -74,8 +74,9 @@ export class Requests implements RequestObserver {
     this.isHarmless = [...parts.plan.faults.keys()].every((fault) => HARMLESS.has(fault));
   }
 
+  /** For their clients, and at the workers: what a script asked for that has died, its object ends minutes later. */
   get areOver(): boolean {
-    return this.#sent.values().every(({ overAt }) => overAt !== null);
+    return this.#sent.values().every(({ overAt }) => overAt !== null) && !this.hasServed;
   }
 
   get all(): readonly SentRequest[] {
@@ -174,8 +175,8 @@ export class Requests implements RequestObserver {
     return this.#openIn(container).length > 0;
   }
 
-  /** When everything has had time to settle: nothing goes on for a client that is gone. */
-  checkEnd(): void {
+  /** Nothing goes on for a client that is gone; to be called where nothing hinders that. */
+  checkAbandoned(): void {
     const { world, violate } = this.#parts;
     for (const execution of this.#executions.values()) {
       const overAt = this.#sent.get(execution.mark)?.overAt ?? null;

@@ -28,8 +28,9 @@ export type WorkloadParts = {
   readonly violate: (what: string) => void;
 };
 
-/** Typical time after which a client that changes its mind does so. */
+/** Typical time after which a client that changes its mind does so, and within how many events at the latest. */
 const ABANDONED_MS = 1_000;
+const ABANDONED_EVENTS = 30;
 
 type Operation = (workload: Workload) => Promise<void>;
 
@@ -64,7 +65,8 @@ export class Workload {
     client.run(world, async () => {
       for (let count = 0; count < plan.operationCount; count += 1) {
         await this.#rest();
-        await world.random.pick(OPERATIONS)(this);
+        if (world.random.chance(plan.abandoning)) await this.abandon();
+        else await world.random.pick(OPERATIONS)(this);
       }
       this.isOver = true;
     });
@@ -97,7 +99,7 @@ export class Workload {
   async abandon(): Promise<void> {
     const { world } = this.#parts;
     const job = await this.jobs.submit(this.#endpoint());
-    await this.#pass(world.random.whole(1, 60), world.random.delay(ABANDONED_MS));
+    await this.#pass(world.random.whole(1, ABANDONED_EVENTS), world.random.delay(ABANDONED_MS));
     if (job) await this.jobs.cancel(job);
   }
 
@@ -143,33 +145,29 @@ export class Workload {
 /** With as many of each as it is likely; those of a habit stand in for others where the plan has it not. */
 const OPERATIONS: readonly Operation[] = [
   (workload) => workload.submit(),
-  submitOrAbandon,
-  submitOrAbandon,
+  (workload) => workload.submit(),
+  (workload) => workload.submit(),
   (workload) => workload.runAndWait(),
   (workload) => workload.jobs.status(),
-  (workload) => workload.jobs.status(),
+  (workload) => (workload.plan.isManaged ? workload.manage() : workload.jobs.status()),
   (workload) => workload.jobs.cancelAny(),
   (workload) => workload.jobs.retryAny(),
   (workload) => workload.health(),
   (workload) => workload.streams.read(),
-  (workload) => (workload.plan.isPurging ? workload.purge() : submitOrAbandon(workload)),
-  (workload) => (workload.plan.hasBatches ? workload.submitBatch() : submitOrAbandon(workload)),
+  (workload) => (workload.plan.isPurging ? workload.purge() : workload.submit()),
+  (workload) => (workload.plan.hasBatches ? workload.submitBatch() : workload.submit()),
   (workload) => (workload.plan.hasBatches ? workload.cancelBatch() : workload.jobs.status()),
   (workload) => (workload.plan.isManaged ? workload.manage() : workload.jobs.status()),
   (workload) => (workload.plan.isBursting ? workload.burst() : workload.health()),
   (workload) => (workload.plan.isRetrying ? workload.jobs.retryAny() : workload.jobs.status()),
   (workload) => (workload.plan.isRetrying ? workload.jobs.retryAny() : workload.submit()),
   (workload) => (workload.plan.isRetrying ? workload.runAndWait() : workload.submit()),
-  (workload) => (workload.plan.hasPods ? workload.pods.act() : submitOrAbandon(workload)),
-  (workload) => (workload.plan.hasPods ? workload.pods.act() : submitOrAbandon(workload)),
-  (workload) => (workload.plan.hasPods ? workload.pods.act() : submitOrAbandon(workload)),
+  (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.submit()),
+  (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.submit()),
+  (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.submit()),
   (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.jobs.status()),
   (workload) => (workload.plan.hasStranger ? workload.jobs.trespass() : workload.runAndWait()),
 ];
-
-async function submitOrAbandon(workload: Workload): Promise<void> {
-  await (workload.plan.isCancelling ? workload.abandon() : workload.submit());
-}
 
 function pause(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));

@@ -1,6 +1,7 @@
 /** The containers of a host: they outlive the agent, and run whatever program their image stands for. */
 import { Machine, type World } from "../world/world.ts";
 import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.ts";
+import type { OpenSockets } from "./echo-socket.ts";
 
 export type Container = {
   readonly spec: WorkerSpec;
@@ -9,6 +10,8 @@ export type Container = {
   readonly address: string;
   /** How its open connections end. */
   readonly connections: Set<{ end: () => void }>;
+  /** Its requests for jobs that got no reply yet, and since when: true time in ms of the history. */
+  readonly requests: Set<{ readonly since: number }>;
   isRunning: boolean;
   isFrozen: boolean;
   /** What its program does as soon as it is not frozen any more. */
@@ -28,6 +31,7 @@ export class Containers {
   readonly #world: World;
   readonly #program: Program;
   readonly all = new Map<string, Container>();
+  readonly openSockets: OpenSockets = new Set();
   #watchers: Watcher[] = [];
   #startCount = 0;
   /** Something happens that faults may follow. */
@@ -50,6 +54,7 @@ export class Containers {
       machine,
       address: `${spec.workerId}.${this.#startCount}`,
       connections,
+      requests: new Set(),
       isRunning: true,
       isFrozen: false,
       whenThawed: [],

@@ -1,4 +1,6 @@
 /** A GPU host: its agent, which may crash and start again, and its containers, which run on. */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import { Machine, type World } from "../world/world.ts";
 import { Containers } from "./containers.ts";
@@ -11,10 +13,9 @@ import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
 type AgentLike = { stop(options: { readonly removeWorkers: boolean }): Promise<void> };
 export type AgentCode = { readonly Agent: { start(options: unknown): Promise<AgentLike> } };
 
-/** The production code of the agent. */
-export async function loadAgent(): Promise<AgentCode> {
-  const url = new URL("../../../node-agent/agent.ts", import.meta.url).href;
-  return (await import(url)) as AgentCode;
+/** The production code of the agent of a checkout. */
+export async function loadAgent(checkout: string): Promise<AgentCode> {
+  return (await import(pathToFileURL(join(checkout, "node-agent/agent.ts")).href)) as AgentCode;
 }
 
 export type HostOptions = {
@@ -48,6 +49,7 @@ export class SimulatedHost {
   readonly hostId: string;
   readonly gpuCount: number;
   isUp = false;
+  #code: AgentCode;
   #isDiskFull = false;
   readonly stateDir: string;
   readonly #options: HostOptions;
@@ -55,6 +57,7 @@ export class SimulatedHost {
   constructor(options: HostOptions) {
     const { world, faults, observer, hostId, jobsPerWorker } = options;
     this.#options = options;
+    this.#code = options.code;
     this.hostId = hostId;
     this.gpuCount = options.gpuCount;
     this.stateDir = `/state/${hostId}`;
@@ -69,13 +72,13 @@ export class SimulatedHost {
 
   /** Starts the agent. */
   start(): void {
-    const { world, code, edgeUrl, hostToken, gpuCount, startMs } = this.#options;
+    const { world, edgeUrl, hostToken, gpuCount, startMs } = this.#options;
     this.isUp = true;
     const inventory = inventoryOf(gpuCount);
     world.note(this.machine, "starts");
     void world.on(this.machine, async () => {
       try {
-        await code.Agent.start({
+        await this.#code.Agent.start({
           edgeUrl,
           hostToken,
           stateDir: this.stateDir,
@@ -107,6 +110,14 @@ export class SimulatedHost {
 
   get isDiskFull(): boolean {
     return this.#isDiskFull;
+  }
+
+  /** Another version of the agent takes over, with its next start. */
+  upgrade(code: AgentCode): void {
+    this.#code = code;
+    if (!this.isUp) return;
+    this.kill();
+    this.start();
   }
 
   /** Another program gets the port of the agent, whose next one listens on another. */

@@ -10,6 +10,7 @@ import type {
 import { place } from "../world/globals.ts";
 import type { World } from "../world/world.ts";
 import type { Container, Containers } from "./containers.ts";
+import { EchoSocket } from "./echo-socket.ts";
 
 const SIGTERM_EXIT = 143;
 
@@ -134,6 +135,14 @@ export class SimulatedRuntime {
   async locateServer(workerId: string, ports: ServerPorts): Promise<ServerPorts & { readonly host: string }> {
     await this.#pass(5);
     return { ...ports, host: this.#running(workerId).address };
+  }
+
+  /** Whatever its port: to a program that sends back what it gets. */
+  async connect(workerId: string): Promise<EchoSocket> {
+    await this.#pass(5);
+    const container = this.#running(workerId);
+    const { machine } = place() as NonNullable<ReturnType<typeof place>>;
+    return new EchoSocket(this.#world, machine, container, this.#containers.openSockets);
   }
 
   #running(workerId: string): Container {

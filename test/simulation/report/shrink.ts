@@ -13,6 +13,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
   if (plan.endpointGpus.length > 1) yield { ...plan, endpointGpus: plan.endpointGpus.slice(0, 1) };
   if (plan.operationCount > 1) yield { ...plan, operationCount: Math.floor(plan.operationCount / 2) };
   if (plan.operationCount > 1) yield { ...plan, operationCount: plan.operationCount - 1 };
+  if (plan.abandoning > 0) yield { ...plan, abandoning: 0 };
   if (plan.workersMax > 1) yield { ...plan, workersMax: 1 };
   for (const habit of [
     "isPurging",
@@ -20,7 +21,6 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "isManaged",
     "hasPolicies",
     "isRetrying",
-    "isCancelling",
     "isBursting",
     "hasStranger",
     "hasFlashBoot",

@@ -1,6 +1,7 @@
 /** The whole edge in a world: the Worker script, its objects, D1 and R2. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { Machine, type World } from "../world/world.ts";
 import { SimulatedD1 } from "./d1.ts";
 import { carried } from "./carried-stream.ts";
@@ -30,10 +31,9 @@ export type EdgeCode = {
   readonly HostObject: ObjectClass;
 };
 
-/** The production code; it runs on machines of whatever world is entered. */
-export async function loadEdge(): Promise<EdgeCode> {
-  const url = new URL("../../../src/index.ts", import.meta.url).href;
-  return (await import(url)) as EdgeCode;
+/** The production code of a checkout; it runs on machines of whatever world is entered. */
+export async function loadEdge(checkout: string): Promise<EdgeCode> {
+  return (await import(pathToFileURL(join(checkout, "src/index.ts")).href)) as EdgeCode;
 }
 
 const MIGRATIONS = readdirSync(join(ROOT, "drizzle"))
@@ -52,7 +52,7 @@ export class SimulatedEdge {
   readonly env: Record<string, unknown>;
   readonly #world: World;
   readonly #network: Network;
-  readonly #code: EdgeCode;
+  #code: EdgeCode;
   readonly #requests = new Set<Answer>();
   /** Requests whose signals would follow those of their clients no longer once they were collected as garbage. */
   readonly #kept: Request[] = [];
@@ -63,10 +63,10 @@ export class SimulatedEdge {
     this.#world = world;
     this.#network = network;
     this.#code = code;
-    this.endpoints = this.#namespace("endpoint", code.EndpointObject);
-    this.fleets = this.#namespace("fleet", code.FleetObject);
-    this.pods = this.#namespace("pod", code.PodObject);
-    this.hosts = this.#namespace("host", code.HostObject);
+    this.endpoints = this.#namespace("endpoint", () => this.#code.EndpointObject);
+    this.fleets = this.#namespace("fleet", () => this.#code.FleetObject);
+    this.pods = this.#namespace("pod", () => this.#code.PodObject);
+    this.hosts = this.#namespace("host", () => this.#code.HostObject);
     this.d1 = new SimulatedD1(network, MIGRATIONS);
     const rateLimit = { limit: async () => ({ success: true }) };
     this.env = {
@@ -91,6 +91,12 @@ export class SimulatedEdge {
     return [this.endpoints, this.fleets, this.pods, this.hosts].flatMap(({ objects }) => [
       ...objects.values(),
     ]);
+  }
+
+  /** Another version of the code takes over. */
+  upgrade(code: EdgeCode): void {
+    this.#code = code;
+    this.redeploy();
   }
 
   /** All objects and the script start again with their code: nothing in memory is left. */
@@ -188,10 +194,11 @@ export class SimulatedEdge {
     }
   }
 
-  #namespace(kind: string, objectClass: ObjectClass): SimulatedNamespace {
+  #namespace(kind: string, objectClass: () => ObjectClass): SimulatedNamespace {
     return new SimulatedNamespace(
       (name) =>
-        new SimulatedObject(this.#network, `${kind} ${name}`, objectClass, {
+        new SimulatedObject(this.#network, `${kind} ${name}`, {
+          objectClass,
           env: () => this.env,
           clockAheadMs: () => this.#world.random.whole(-this.clockSkewMs, this.clockSkewMs),
         }),

@@ -31,6 +31,8 @@ export type ObjectClass = new (state: unknown, env: unknown) => Instance;
 
 /** Where an object wakes. */
 export type ObjectServer = {
+  /** Of the version of the code that it runs next. */
+  readonly objectClass: () => ObjectClass;
   readonly env: () => unknown;
   /** Of its clock before true time. */
   readonly clockAheadMs: () => number;
@@ -47,7 +49,6 @@ export class SimulatedObject {
   readonly machine: Machine;
   readonly storage: ObjectStorage;
   readonly #network: Network;
-  readonly #class: ObjectClass;
   readonly #server: ObjectServer;
   #instance: Instance | undefined;
   #ready: Promise<void> = Promise.resolve();
@@ -57,11 +58,10 @@ export class SimulatedObject {
   #alarmFailures = 0;
   #isResetting = false;
 
-  constructor(network: Network, name: string, objectClass: ObjectClass, server: ObjectServer) {
+  constructor(network: Network, name: string, server: ObjectServer) {
     this.name = name;
     this.machine = new Machine(name);
     this.#network = network;
-    this.#class = objectClass;
     this.#server = server;
     this.storage = new ObjectStorage(network.world, this.machine, (at) => this.#alarmSet(at));
     network.gates.set(this.machine, (act) => this.storage.gate(act));
@@ -140,7 +140,8 @@ export class SimulatedObject {
       this.#network.world.note(this.machine, "wakes");
       this.#ready = Promise.resolve();
       this.machine.clockAheadMs = this.#server.clockAheadMs();
-      this.#instance = new this.#class(this.#state(), this.#server.env());
+      const Class = this.#server.objectClass();
+      this.#instance = new Class(this.#state(), this.#server.env());
     }
     await this.#ready;
     return this.#instance;

@@ -16,6 +16,8 @@ export type LocalCall = {
   /** The caller reads its reply so slowly, ms; and may go away meanwhile. */
   readonly readMs?: number;
   readonly isReadWhole?: boolean;
+  /** The server begins to reply. */
+  readonly onReplying?: () => void;
 };
 export type LocalReply = { readonly status: number; readonly body: string };
 
@@ -151,7 +153,7 @@ class SimulatedRequest extends Readable {
   }
 }
 
-type Reading = Pick<LocalCall, "readMs" | "isReadWhole">;
+type Reading = Pick<LocalCall, "readMs" | "isReadWhole" | "onReplying">;
 
 /** What code writes of a ServerResponse. */
 class SimulatedReply extends EventEmitter {
@@ -178,7 +180,8 @@ class SimulatedReply extends EventEmitter {
   end(body: string | (() => void) = "", onEnd?: () => void): this {
     if (this.destroyed || this.#isWriting) return this;
     this.headersSent = true;
-    const { readMs = 0, isReadWhole = true } = this.#reading;
+    const { readMs = 0, isReadWhole = true, onReplying } = this.#reading;
+    onReplying?.();
     if (readMs > 0 && body !== "") {
       this.#isWriting = true;
       setTimeout(() => (isReadWhole ? this.#finish(body, onEnd) : this.hangUp()), readMs);
