@@ -66,9 +66,9 @@ export async function runInContainer(place: CommandPlace, request: CommandReques
   });
   const exec = docker.getExec(created.id);
   const options = { hijack: true, stdin: true, Tty: terminal !== null };
-  const sized = terminal && resize(exec, terminal);
+  if (terminal) void resize(exec, terminal);
   const stream = await streams.getExec(created.id).start(options);
-  const running = new ContainerCommand({ ...place, request, exec, stream, namespace, mark, sized });
+  const running = new ContainerCommand({ ...place, request, exec, stream, namespace, mark });
   await running.begin();
   return running;
 }
@@ -93,8 +93,6 @@ type Parts = CommandPlace & {
   readonly stream: Duplex;
   readonly namespace: string | null;
   readonly mark: string | null;
-  /** Its terminal has got its size. */
-  readonly sized: Promise<void> | null;
 };
 
 class ContainerCommand implements RunningCommand {
@@ -113,12 +111,12 @@ class ContainerCommand implements RunningCommand {
 
   /** Waits until it has started. Throws Docker's message when it could not. */
   async begin(): Promise<void> {
-    const { exec, request, namespace, stream, sized } = this.#parts;
+    const { exec, request, namespace, stream } = this.#parts;
     const { Pid: pid, ExitCode: code } = await lookUntil(exec, (found) => found.Pid > 0 || hasEnded(found));
     if (pid === 0 && code !== null) throw new Error(await this.#startFailure());
     const row = namespace !== null && (await namespaceOf(pid)) === namespace ? await readProcess(pid) : null;
     if (row) this.#leader = { pid, start: row.start };
-    await sized;
+    if (request.terminal) await resize(exec, request.terminal); // where it came too early
     stream.on("data", (bytes: Buffer) => this.#take(bytes));
     stream.pause();
   }
