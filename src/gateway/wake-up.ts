@@ -5,10 +5,9 @@ export const CHANNEL_WAIT_MAX_MS = 90_000;
 
 type Upgradable = { fetch(url: string, init: RequestInit): Promise<Response> };
 
-/** `broken`: the object was reset, or cannot be reached. */
-export type WakeUp = "look" | "superseded" | "broken" | "over";
+export type WakeUp = "look" | "superseded" | "over";
 
-/** Waits until the object notifies, its channel breaks, `untilAt` has come, or the caller is gone. */
+/** Waits until the object notifies, `untilAt` has come, or the caller is gone. A broken channel means: look again. */
 export async function awaitWakeUp(
   object: Upgradable,
   query: Readonly<Record<string, string>>,
@@ -42,12 +41,12 @@ async function openChannel(
     () => null, // the next call to the object shows the error
   );
   if (!webSocket) {
-    resolve("broken");
+    resolve("look");
     return null;
   }
   webSocket.addEventListener("message", ({ data }) => resolve(data === "superseded" ? "superseded" : "look"));
-  webSocket.addEventListener("close", () => resolve("broken"));
-  webSocket.addEventListener("error", () => resolve("broken"));
+  webSocket.addEventListener("close", () => resolve("look"));
+  webSocket.addEventListener("error", () => resolve("look"));
   webSocket.accept();
   return webSocket;
 }

@@ -77,7 +77,6 @@ async function awaitExchange(
       untilAt,
       signal,
     );
-    // An object that was reset learns what reached the agent from the agent's next call, and from no older one.
     if (wakeUp !== "look" || Date.now() >= untilAt) return NOTHING;
     call = { ...call, reports: [], chunks: [], isRepeated: true };
   }

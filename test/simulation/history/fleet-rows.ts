@@ -49,8 +49,6 @@ const LEFT_MAX_MS = 10_000;
 const HEARD_MS = 5_000;
 /** With these an agent may not know the containers of the one before, or not reach them. */
 const FORGET_WORKERS: readonly Fault[] = ["daemonBroken", "diskFull", "portTaken"];
-/** With both an agent may take a job for begun that the one before it could not deliver. */
-const TAKE_AS_BEGUN: readonly Fault[] = ["agentKilled", "workerStalls"];
 const DESIRED = "SELECT json FROM fact WHERE name = 'desired_workers'";
 /** Rows are compared no more often: most events change none. */
 const LOOK_MS = 250;
@@ -74,9 +72,7 @@ export class FleetRows {
   constructor(parts: FleetRowsParts) {
     this.#parts = parts;
     this.#fairness = new Fairness(parts);
-    const { faults } = parts.plan;
-    this.#isForgetting =
-      FORGET_WORKERS.some((fault) => faults.has(fault)) || TAKE_AS_BEGUN.every((fault) => faults.has(fault));
+    this.#isForgetting = FORGET_WORKERS.some((fault) => parts.plan.faults.has(fault));
     this.#isCallHeard = !HIDES_CALLS.some((fault) => parts.plan.faults.has(fault));
   }
 
