@@ -84,7 +84,7 @@ class SimulatedWorker {
 
   async #take(): Promise<void> {
     const { world, faults } = this.#program;
-    for (;;) {
+    while (this.#container.isRunning) {
       const isStalled = world.random.chance(faults().stalls);
       const reading = isStalled
         ? { readMs: world.random.whole(100, STALL_MAX_MS), isReadWhole: world.random.chance(0.5) }
