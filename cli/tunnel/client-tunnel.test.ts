@@ -177,9 +177,47 @@ describe("a tunnel of the command", () => {
     await expect(open()).rejects.toMatchObject({ code: "container_not_running", message: "No." });
   });
 
+  test("is left when the other side knows that it is over", async ({ expect }) => {
+    const { tunnel, socket } = await open();
+    const closed = once(socket, "close");
+    await tunnel.leave();
+    expect((await closed)[0]).toBe(TUNNEL_CLOSE.over);
+    await tunnel.leave(); // again
+  });
+
   test("ends with a failure when it was idle for too long", async ({ expect }) => {
     const { tunnel, socket } = await open();
     socket.close(TUNNEL_CLOSE.idle);
     await expect(tunnel.over).rejects.toMatchObject({ name: "Failure" });
+  });
+});
+
+describe("a container is checked", () => {
+  const check = (): Promise<void> =>
+    ClientTunnel.check({ url: peer.url, apiKey: "key" }, { containerId: "pod", port: 80 });
+
+  test.for([
+    { status: 410, code: "tunnel_gone" },
+    { status: 409, code: "container_not_running" },
+    { status: 503, code: "host_not_connected" },
+  ])("and may be reached, now or later: $code", async (rejection, { expect }) => {
+    peer.rejection = rejection;
+    await expect(check()).resolves.toBeUndefined();
+    expect(peer.addresses.map(({ searchParams }) => searchParams.get("resume"))).toEqual(["true"]);
+  });
+
+  test.for([
+    { status: 404, code: "not_found" },
+    { status: 401, code: "insufficient_permission" },
+    { status: 409, code: "pod_stopped" },
+  ])("and refused: $code", async (rejection, { expect }) => {
+    peer.rejection = rejection;
+    await expect(check()).rejects.toMatchObject({ code: rejection.code });
+  });
+
+  test("and cannot be reached where the edge is not", async ({ expect }) => {
+    const { url } = peer;
+    peer.close();
+    await expect(ClientTunnel.check({ url, apiKey: "key" }, { containerId: "pod" })).rejects.toThrow(url);
   });
 });

@@ -9,6 +9,7 @@
  * N4  What the edge refuses for good ends the tunnel with its message: a key that may not, a container that is gone.
  */
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { WebSocket } from "ws";
@@ -43,6 +44,8 @@ const SILENCE_LIMIT_MS = 25_000;
 const ANSWER_LIMIT_MS = 20_000;
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 2_000;
+/** The agent has no such tunnel. */
+const GONE = "tunnel_gone";
 /** Statuses that may be over in a moment; others are for good. */
 const TRANSIENT = new Set([429, 500, 502, 503, 504]);
 
@@ -72,10 +75,6 @@ export function isTransient(error: unknown): boolean {
 }
 
 const ADVICE: ReadonlyMap<string, readonly string[]> = new Map([
-  [
-    "insufficient_permission",
-    ['A key needs the permission shell: createApiKey(input: { name: "…", permissions: { shell: true } }).'],
-  ],
   ["host_not_connected", ["Is the agent of its host up to date? On the host: sudo edgerun-agent upgrade"]],
 ]);
 
@@ -112,6 +111,20 @@ export class ClientTunnel {
     return tunnel;
   }
 
+  /**
+   * Throws a Failure when the edge will open no tunnel to it: it is unknown, stopped, or not for this key. Asks for a
+   * tunnel that there is not, which is checked like any other, and reaches nothing in the container.
+   */
+  static async check(service: ClientTunnelOptions["service"], target: TunnelTarget): Promise<void> {
+    const tunnel = new ClientTunnel({ service, target, onMessage() {}, onDrain() {} });
+    try {
+      (await tunnel.#connect(true)).terminate();
+    } catch (error) {
+      const isThere = error instanceof Rejection && (error.code === GONE || isTransient(error));
+      if (!isThere) throw error;
+    }
+  }
+
   /** Nothing should be sent until `onDrain`. */
   get isFull(): boolean {
     return this.#channel.isFull;
@@ -129,6 +142,13 @@ export class ClientTunnel {
     this.#isOver = true;
     this.#socket?.close(TUNNEL_CLOSE.over);
     this.#resolve();
+  }
+
+  /** Like `close`; resolves when the edge knows of it. */
+  async leave(): Promise<void> {
+    this.close();
+    const socket = this.#socket;
+    if (socket && socket.readyState !== WebSocket.CLOSED) await once(socket, "close");
   }
 
   // Connections
@@ -253,7 +273,7 @@ async function rejectionOf(response: IncomingMessage): Promise<Rejection> {
 }
 
 function lossOf(error: unknown): Failure {
-  if (error instanceof Rejection && error.code !== "tunnel_gone") return error;
+  if (error instanceof Rejection && error.code !== GONE) return error;
   const why = error instanceof Failure ? error.message : String(error);
   return new ConnectionLoss(`The connection was lost, and with it the tunnel. ${why}`);
 }

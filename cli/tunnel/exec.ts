@@ -6,6 +6,7 @@ import { Interruption } from "../core/interruption.ts";
 import { EXIT_FAILURE, EXIT_USAGE, Failure } from "../../src/std/failure.ts";
 import { ignoreFailure } from "../../src/std/errors.ts";
 import { openContainer } from "./container.ts";
+import { withoutShell } from "./no-shell.ts";
 import { RemoteCommand, type RemoteCommandOptions } from "./remote-command.ts";
 import { UserTerminal } from "./user-terminal.ts";
 
@@ -29,7 +30,11 @@ export type ExecOptions = {
 export async function openShell(cli: Cli, id: string): Promise<never> {
   if (!process.stdin.isTTY || !process.stdout.isTTY)
     throw new Failure("A shell needs a terminal.", [`Without one: edgerun exec ${id} -- sh`], EXIT_USAGE);
-  return await execute(cli, id, { command: SHELL, hasTerminal: true, hasInput: true, environment: {} });
+  try {
+    return await execute(cli, id, { command: SHELL, hasTerminal: true, hasInput: true, environment: {} });
+  } catch (error) {
+    throw withoutShell(error, id);
+  }
 }
 
 /** Always throws: CommandExit with the exit code of the command, or a Failure. */

@@ -41,6 +41,12 @@ export class PortStream extends Duplex {
     return stream;
   }
 
+  /** Destroys it; resolves when the other side knows of it. */
+  async leave(): Promise<void> {
+    this.destroy();
+    await this.#tunnel?.leave();
+  }
+
   override _read(): void {
     for (const consumed of this.#unread.splice(0)) consumed();
   }

@@ -4,31 +4,51 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { pipeline } from "node:stream/promises";
 import { ignoreFailure } from "../../src/std/errors.ts";
 import { EXIT_USAGE, Failure } from "../../src/std/failure.ts";
+import { within } from "../../src/std/waiting.ts";
 import type { Cli } from "../core/cli.ts";
 import { printable } from "../core/printable.ts";
+import { ClientTunnel } from "./client-tunnel.ts";
 import { type Container, openContainer } from "./container.ts";
 import { PortStream } from "./port-stream.ts";
 
 const LOOPBACK = "127.0.0.1";
+const LEAVE_LIMIT_MS = 1_000;
 
 /** A port of this computer, 0 for a free one, and that of the container. */
 type ForwardedPort = { readonly local: number; readonly remote: number };
 
-/** Forwards ports until the command is interrupted. Throws a Failure when a port of this computer is taken. */
+/**
+ * Forwards ports until the command is interrupted. Throws a Failure when a port of this computer is taken, or the
+ * container cannot be reached.
+ */
 export async function forwardPorts(cli: Cli, id: string, ports: readonly ForwardedPort[]): Promise<void> {
   const container = await openContainer(cli, id);
+  const { service, containerId } = container;
+  for (const { remote } of ports) await ClientTunnel.check(service, { containerId, port: remote });
+  const forwarding = { cli, container, streams: new Set<PortStream>() };
   const servers: Server[] = [];
   try {
-    for (const port of ports) servers.push(await listen(cli, container, port));
+    for (const port of ports) servers.push(await listen(forwarding, port));
     if (!cli.signal.aborted) await once(cli.signal, "abort");
   } finally {
     for (const server of servers) server.close();
+    // Their other ends would wait for them to be resumed.
+    const left = Promise.all([...forwarding.streams].map((stream) => stream.leave()));
+    await within(LEAVE_LIMIT_MS, left, undefined);
   }
 }
 
-async function listen(cli: Cli, container: Container, { local, remote }: ForwardedPort): Promise<Server> {
+type Forwarding = {
+  readonly cli: Cli;
+  readonly container: Container;
+  /** Those that are open. */
+  readonly streams: Set<PortStream>;
+};
+
+async function listen(forwarding: Forwarding, { local, remote }: ForwardedPort): Promise<Server> {
+  const { cli, container } = forwarding;
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    void forward(cli, container, { socket, port: remote });
+    void forward(forwarding, { socket, port: remote });
   });
   server.listen(local, LOOPBACK);
   await once(server, "listening").catch((error: NodeJS.ErrnoException) => {
@@ -44,13 +64,16 @@ async function listen(cli: Cli, container: Container, { local, remote }: Forward
 type Accepted = { readonly socket: Socket; readonly port: number };
 
 /** A connection that fails is closed; the others go on. */
-async function forward(cli: Cli, container: Container, { socket, port }: Accepted): Promise<void> {
+async function forward({ cli, container, streams }: Forwarding, { socket, port }: Accepted): Promise<void> {
   socket.on("error", ignoreFailure); // until the tunnel is open
   try {
     const stream = await PortStream.open(container, port);
+    streams.add(stream.once("close", () => streams.delete(stream)));
+    if (cli.signal.aborted) stream.destroy();
     await Promise.all([pipeline(socket, stream), pipeline(stream, socket)]);
   } catch (error) {
-    if (error instanceof Failure) cli.terminal.warn(printable(`Port ${port}: ${error.text}`));
+    if (error instanceof Failure && !cli.signal.aborted)
+      cli.terminal.warn(printable(`Port ${port}: ${error.text}`));
   } finally {
     socket.destroy();
   }

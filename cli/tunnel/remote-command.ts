@@ -6,6 +6,7 @@ import {
   type AgentMessage,
   agentMessageSchema,
   type ClientMessage,
+  clientMessageSchema,
   type EXEC_SIGNALS,
   OUTPUT,
   TUNNEL_MESSAGE_MAX_BYTES,
@@ -32,6 +33,27 @@ export type RemoteCommandOptions = {
 /** The command has ended through no doing of its own; another one may run. */
 class LostCommand extends ConnectionLoss {}
 
+/** Throws a Failure for one that no agent takes. */
+function startOf({ command, terminal, directory, environment = {} }: RemoteCommandOptions): string {
+  const start = JSON.stringify({
+    type: "start",
+    command: [...command],
+    terminal: terminal ?? null,
+    ...(directory !== undefined && { directory }),
+    environment,
+  } satisfies ClientMessage);
+  const isTaken = clientMessageSchema.safeParse(JSON.parse(start)).success;
+  if (isTaken && Buffer.byteLength(start) <= TUNNEL_MESSAGE_MAX_BYTES) return start;
+  throw new Failure(
+    "The command is too long.",
+    [
+      "With its arguments and variables it may have 64 KB; 1,000 arguments of up to 48 KB, variables of up to 4 KB.",
+      "Give it more on its standard input, or copy a file first: edgerun cp",
+    ],
+    EXIT_CANNOT_RUN,
+  );
+}
+
 export class RemoteCommand {
   /** Its exit code, after all of its output; null where it is unknown. Rejects with a Failure. */
   readonly exit: Promise<number | null>;
@@ -54,7 +76,8 @@ export class RemoteCommand {
 
   /** Starts the command; throws a Failure when no tunnel can be opened. A command that cannot run rejects `exit`. */
   static async start(options: RemoteCommandOptions): Promise<RemoteCommand> {
-    const { service, containerId, command, terminal, directory, environment = {}, onConnection } = options;
+    const { service, containerId, onConnection } = options;
+    const start = startOf(options);
     const remote = new RemoteCommand(options);
     const tunnel = await ClientTunnel.open({
       service,
@@ -68,13 +91,7 @@ export class RemoteCommand {
       () => remote.#fail(new Failure("The tunnel ended before the command did.")),
       remote.#fail,
     );
-    remote.#say({
-      type: "start",
-      command: [...command],
-      terminal: terminal ?? null,
-      ...(directory !== undefined && { directory }),
-      environment,
-    });
+    tunnel.send(start);
     return remote;
   }
 

@@ -9,7 +9,12 @@
  */
 import { BufferShare, type BufferedMessages } from "../link/message-buffer.ts";
 import type { Timing } from "../core/timing.ts";
-import { type Carrier, TunnelChannel, type TunnelMessage } from "../../src/tunnel/tunnel-channel.ts";
+import {
+  type Carrier,
+  type KeptShare,
+  TunnelChannel,
+  type TunnelMessage,
+} from "../../src/tunnel/tunnel-channel.ts";
 import {
   type AgentMessage,
   type CommandLoss,
@@ -37,6 +42,8 @@ export type TunnelOptions = Pick<TunnelHead, "kind" | "tunnelId" | "idleMs"> & {
   readonly timing: Pick<Timing, "tunnelResumeMs" | "tunnelRenewalMs">;
   /** Messages of clients that were not consumed, of all tunnels. */
   readonly buffered: BufferedMessages;
+  /** Messages for clients that these have not consumed, of all tunnels. */
+  readonly kept: KeptShare;
   readonly onOver: () => void;
 };
 
@@ -61,6 +68,7 @@ export class Tunnel {
     this.#channel = new TunnelChannel({
       onMessage: (message, consumed) => this.#take(message, consumed),
       onDrain: () => this.#service?.drained(),
+      share: options.kept,
     });
     this.#idle = this.#watchUse(options.idleMs);
   }
@@ -129,6 +137,7 @@ export class Tunnel {
     for (const timer of [this.#idle, this.#lost, this.#renewal]) clearTimeout(timer);
     this.#connection?.close(TUNNEL_CLOSE.over, "The tunnel is over.");
     this.#connection = null;
+    this.#channel.end();
     this.options.onOver();
   }
 

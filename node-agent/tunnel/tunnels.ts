@@ -1,6 +1,7 @@
 /** The tunnels of a host: opens them on the link of the host, and ends them with their containers. */
 import { errorMessage } from "../../src/std/errors.ts";
 import { TUNNEL_CLOSE, type TunnelHead, tunnelHeadSchema } from "../../src/tunnel/tunnel-messages.ts";
+import type { KeptShare } from "../../src/tunnel/tunnel-channel.ts";
 import type { Timing } from "../core/timing.ts";
 import { BufferedMessages } from "../link/message-buffer.ts";
 import type { LinkStream, OpenedStream, StreamOpener } from "../link/link-stream.ts";
@@ -11,6 +12,8 @@ import { Tunnel } from "./tunnel.ts";
 import { TunnelStream } from "./tunnel-stream.ts";
 
 const CONTAINER_TUNNELS_MAX = 100;
+/** What is kept for clients of all tunnels, before each keeps less. */
+const KEPT_MAX_BYTES = 64 * 1_000_000;
 const STOPPED = "The agent of the host was stopped.";
 
 export type TunnelsOptions = {
@@ -27,6 +30,7 @@ export class Tunnels implements StreamOpener {
   readonly #options: TunnelsOptions;
   readonly #tunnels = new Map<string, Tunnel>();
   readonly #buffered = new BufferedMessages();
+  readonly #kept: KeptShare = { bytes: 0, maxBytes: KEPT_MAX_BYTES };
 
   constructor(options: TunnelsOptions) {
     this.#options = options;
@@ -99,6 +103,7 @@ export class Tunnels implements StreamOpener {
       port,
       timing,
       buffered: this.#buffered,
+      kept: this.#kept,
       onOver,
     });
     this.#tunnels.set(tunnelId, tunnel);

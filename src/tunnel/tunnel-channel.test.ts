@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { type Carrier, TunnelChannel, type TunnelMessage } from "./tunnel-channel.ts";
+import { type Carrier, type KeptShare, TunnelChannel, type TunnelMessage } from "./tunnel-channel.ts";
 import { TUNNEL_MESSAGE_MAX_BYTES, TUNNEL_WINDOW_BYTES } from "./tunnel-messages.ts";
 
 /** One side, with a user that consumes when it is told to. */
@@ -9,13 +9,18 @@ class Side {
   readonly received: TunnelMessage[] = [];
   drains = 0;
   #unconsumed: (() => void)[] = [];
-  readonly channel = new TunnelChannel({
-    onMessage: (message, consumed) => {
-      this.received.push(message);
-      this.#unconsumed.push(consumed);
-    },
-    onDrain: () => (this.drains += 1),
-  });
+  readonly channel: TunnelChannel;
+
+  constructor(share?: KeptShare) {
+    this.channel = new TunnelChannel({
+      onMessage: (message, consumed) => {
+        this.received.push(message);
+        this.#unconsumed.push(consumed);
+      },
+      onDrain: () => (this.drains += 1),
+      ...(share && { share }),
+    });
+  }
 
   send(message: TunnelMessage): void {
     if (this.channel.isFull) return;
@@ -36,9 +41,14 @@ class Side {
 /** Two sides, and what is on its way between them. */
 class Tunnel {
   readonly client = new Side();
-  readonly agent = new Side();
+  readonly agent: Side;
   readonly errors: string[] = [];
   #connection: Connection | undefined;
+
+  /** `share`: of the agent. */
+  constructor(share?: KeptShare) {
+    this.agent = new Side(share);
+  }
 
   connect(): void {
     this.disconnect();
@@ -181,6 +191,67 @@ describe("the two sides of a tunnel", () => {
     tunnel.deliver(Number.POSITIVE_INFINITY);
     expect(tunnel.client.drains).toBe(1);
     expect(tunnel.errors).toEqual([]);
+  });
+});
+
+describe("channels that share what they keep", () => {
+  const message = new Uint8Array(TUNNEL_MESSAGE_MAX_BYTES);
+  const MAX_BYTES = 2 * TUNNEL_WINDOW_BYTES;
+
+  function opened(count: number): { readonly share: KeptShare; readonly tunnels: readonly Tunnel[] } {
+    const share = { bytes: 0, maxBytes: MAX_BYTES };
+    const tunnels = Array.from({ length: count }, () => new Tunnel(share));
+    for (const tunnel of tunnels) tunnel.connect();
+    for (const tunnel of tunnels) tunnel.deliver(Number.POSITIVE_INFINITY);
+    return { share, tunnels };
+  }
+
+  function fill({ agent }: Tunnel): void {
+    while (!agent.channel.isFull) agent.send(message);
+  }
+
+  test("keep a small part of a window each when the share is used up", ({ expect }) => {
+    const count = 100;
+    const { share, tunnels } = opened(count);
+    tunnels.forEach(fill);
+    expect(share.bytes).toBeGreaterThan(MAX_BYTES);
+    expect(share.bytes).toBeLessThan(MAX_BYTES + (count * TUNNEL_WINDOW_BYTES) / 10);
+    for (const { agent } of tunnels) expect(agent.sent.length).toBeGreaterThan(0);
+  });
+
+  test("go on, each, as long as its messages are read", ({ expect }) => {
+    const { tunnels } = opened(4);
+    tunnels.forEach(fill); // the first ones are not read
+    const [read] = tunnels.slice(-1);
+    for (let round = 1; read && round <= 20; round += 1) {
+      read.deliver(Number.POSITIVE_INFINITY);
+      read.client.consume(Number.POSITIVE_INFINITY);
+      read.deliver(Number.POSITIVE_INFINITY);
+      expect(read.agent.drains).toBe(round);
+      fill(read);
+    }
+    for (const { errors } of tunnels) expect(errors).toEqual([]);
+  });
+
+  test("leave all of it to the others when they end", ({ expect }) => {
+    const { share, tunnels } = opened(4);
+    tunnels.forEach(fill);
+    for (const { agent } of tunnels) {
+      agent.channel.end();
+      agent.channel.send(message);
+    }
+    expect(share.bytes).toBe(0);
+  });
+
+  test("tell one that was held as soon as its messages are read, whoever has left room", ({ expect }) => {
+    const { tunnels } = opened(4);
+    tunnels.forEach(fill);
+    const [held] = tunnels.slice(-1);
+    for (const { agent } of tunnels.slice(0, -1)) agent.channel.end();
+    held?.deliver(Number.POSITIVE_INFINITY);
+    held?.client.consume(Number.POSITIVE_INFINITY);
+    held?.deliver(Number.POSITIVE_INFINITY);
+    expect(held?.agent.drains).toBe(1);
   });
 });
 

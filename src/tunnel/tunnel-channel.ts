@@ -6,6 +6,8 @@
  *     that it has not received.
  * V2  A side sends at most TUNNEL_WINDOW_BYTES beyond what was consumed; both keep no more than that. A message is
  *     consumed when those before it are, in whatever order they are taken.
+ * V3  Channels may share what they keep: while the share is used up, each keeps no more than SMALL_WINDOW_BYTES. That is
+ *     more than the other side may leave without an ACK, so a channel whose messages are read goes on.
  */
 import {
   transportSchema,
@@ -20,6 +22,9 @@ export type TunnelMessage = string | Uint8Array;
 /** One connection. */
 export type Carrier = { send(message: TunnelMessage): void };
 
+/** What channels keep together for the other side. */
+export type KeptShare = { bytes: number; readonly maxBytes: number };
+
 type Arrived = { readonly bytes: number; isConsumed: boolean };
 
 export type TunnelChannelOptions = {
@@ -27,6 +32,7 @@ export type TunnelChannelOptions = {
   readonly onMessage: (message: TunnelMessage, consumed: () => void) => void;
   /** It is no longer full. */
   readonly onDrain: () => void;
+  readonly share?: KeptShare;
 };
 
 /** Consumed bytes that the other side need not know of yet. */
@@ -36,6 +42,9 @@ const MESSAGE_BYTES = 64;
 
 /** Room for a message of the largest size and a few short ones, which are sent although the channel is full. */
 const RESERVE_BYTES = 2 * TUNNEL_MESSAGE_MAX_BYTES;
+
+/** What a channel may keep while its share is used up. */
+const SMALL_WINDOW_BYTES = ACK_BYTES + RESERVE_BYTES;
 
 const encoder = new TextEncoder();
 
@@ -48,6 +57,9 @@ export class TunnelChannel {
   #kept: { readonly message: TunnelMessage; readonly bytes: number }[] = [];
   #base = 0;
   #unconsumedBytes = 0;
+  /** It was full, and has not drained. */
+  #isHeld = false;
+  #isOver = false;
   // Inwards: messages that count, from the first on that is not consumed.
   readonly #arrived: Arrived[] = [];
   #received = 0;
@@ -61,7 +73,9 @@ export class TunnelChannel {
 
   /** Nothing should be sent until `onDrain`. */
   get isFull(): boolean {
-    return this.#unconsumedBytes + RESERVE_BYTES > TUNNEL_WINDOW_BYTES;
+    const { share } = this.#options;
+    const isShort = share !== undefined && share.bytes > share.maxBytes;
+    return this.#unconsumedBytes + RESERVE_BYTES > (isShort ? SMALL_WINDOW_BYTES : TUNNEL_WINDOW_BYTES);
   }
 
   /** The other side has consumed all that was sent. */
@@ -71,9 +85,11 @@ export class TunnelChannel {
 
   /** Sends a message of at most TUNNEL_MESSAGE_MAX_BYTES, at once or on the next connection. */
   send(message: TunnelMessage): void {
+    if (this.#isOver) return;
     const bytes = bytesOf(message);
     this.#kept.push({ message, bytes });
-    this.#unconsumedBytes += bytes;
+    this.#keep(bytes);
+    this.#isHeld ||= this.isFull;
     if (this.#isResumed) this.#carrier?.send(message);
   }
 
@@ -89,6 +105,14 @@ export class TunnelChannel {
     if (this.#carrier !== carrier) return;
     this.#carrier = null;
     this.#isResumed = false;
+  }
+
+  /** Keeps nothing any more. */
+  end(): void {
+    this.#isOver = true;
+    this.#carrier = null;
+    this.#kept = [];
+    this.#keep(-this.#unconsumedBytes);
   }
 
   /** Takes a message of a connection. Returns what is wrong with it. */
@@ -126,11 +150,17 @@ export class TunnelChannel {
   #takeAck(consumed: number): string | undefined {
     const count = consumed - this.#base;
     if (count < 0 || count > this.#kept.length) return "ACK does not fit what was sent.";
-    const wasFull = this.isFull;
     this.#base = consumed;
-    for (const { bytes } of this.#kept.splice(0, count)) this.#unconsumedBytes -= bytes;
-    if (wasFull && !this.isFull) this.#options.onDrain();
+    for (const { bytes } of this.#kept.splice(0, count)) this.#keep(-bytes);
+    if (!this.#isHeld || this.isFull) return undefined;
+    this.#isHeld = false;
+    this.#options.onDrain();
     return undefined;
+  }
+
+  #keep(bytes: number): void {
+    this.#unconsumedBytes += bytes;
+    if (this.#options.share) this.#options.share.bytes += bytes;
   }
 
   /**

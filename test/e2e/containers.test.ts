@@ -255,6 +255,12 @@ describe.each(places)("a user's way into a $runtime", (place) => {
       expect(await running.end("SIGINT")).toBe(130);
     });
 
+    test("of what does not exist is not forwarded", async ({ expect }) => {
+      const { stderr, exitCode } = await edgerun("port-forward absent00000000 0:80");
+      expect([stderr, exitCode]).toEqual([expect.stringContaining("absent00000000"), 1]);
+      expect(stderr).not.toContain("127.0.0.1");
+    });
+
     test("is at the end of a pipe, as ssh-config asks for", async ({ expect }) => {
       const { stdout: config } = await edgerun(`ssh-config ${podId}`);
       const host = /^Host (\S+)$/m.exec(config)?.[1];

@@ -36,8 +36,21 @@ test("a job that has arrived is no longer bound to the reply that carried it", (
   const dispatch = delivering(2);
   dispatch.arrived(SEQ);
   expect(dispatch.isBeingDelivered(SEQ, callOf(3, [2]))).toBe(false);
-  expect(dispatch.isUndelivered(SEQ, callOf(4, [3]))).toBe(false);
-  expect(dispatch.isUndelivered(SEQ, callOf(4, []))).toBe(true);
+});
+
+test("without memory of the reply, a call proves that a job is lost if it is not the first and no other reply is unknown", ({
+  expect,
+}) => {
+  const dispatch = new Dispatch();
+  const isUndelivered = (...call: Parameters<typeof callOf>): boolean => {
+    dispatch.heard(callOf(...call));
+    return dispatch.isUndelivered(SEQ, callOf(...call));
+  };
+  expect(isUndelivered(3, [])).toBe(false); // made before the job came, perhaps
+  expect(isUndelivered(5, [4])).toBe(false);
+  expect(isUndelivered(6, [5])).toBe(true);
+  expect(isUndelivered(1, [], "s2")).toBe(false);
+  expect(isUndelivered(2, [], "s2")).toBe(true);
 });
 
 test("a call of the same session that was overtaken is not the newest", ({ expect }) => {

@@ -217,6 +217,36 @@ describe("what a container is made of", () => {
   });
 });
 
+describe("a change in REST v1", () => {
+  test("accepts what was read, whatever was changed meanwhile", async ({ expect }) => {
+    await PodAgent.join(client);
+    const gpu = await created();
+    const cpu = await created({ computeType: "CPU", cpuFlavorIds: ["cpu3c"], gpuTypeIds: [], gpuCount: 0 });
+    for (const { id } of [gpu, cpu]) {
+      const { body: read } = await send("GET", `/pods/${id}`);
+      await send("POST", `/pods/${id}/stop`);
+      const changed = await send("PATCH", `/pods/${id}`, { ...read, name: "renamed" });
+      expect(changed).toMatchObject({ status: 200, body: { name: "renamed", desiredStatus: "EXITED" } });
+    }
+    const blank = { gpuCount: 0, templateId: "", networkVolumeId: null, computeType: null };
+    expect(await send("PATCH", `/pods/${gpu.id}`, blank)).toMatchObject({ status: 200 });
+  });
+
+  test("refuses other values of what cannot be changed, by field", async ({ expect }) => {
+    await PodAgent.join(client);
+    const { id } = await created({ interruptible: true });
+    const others = {
+      ...{ gpuCount: 2, interruptible: false, templateId: "t", networkVolumeId: "v", computeType: "CPU" },
+      ...{ gpuTypeId: "NVIDIA L4", image: "acme/app:2", cpuFlavorId: "cpu5c" },
+    };
+    for (const [field, value] of Object.entries({ ...others, "gpu.count": { count: 2 } })) {
+      const { status, body } = await send("PATCH", `/pods/${id}`, { [field.split(".")[0] ?? ""]: value });
+      expect([field, status, body.code]).toEqual([field, 400, "invalid_input"]);
+      expect(body.error).toMatch(new RegExp(`^${field}: `));
+    }
+  });
+});
+
 /** Of the account, with another Fleet object. */
 function contextWith(fleet: object) {
   const { accountId } = send;

@@ -593,6 +593,9 @@ describe("pods", () => {
     const persistent = { size: 10, path: "/w" };
     expect((await change({ persistent })).status).toBe(400);
     expect((await call("POST", "/pods", { ...pod, mounts: { network, persistent } })).status).toBe(400);
+    const cpu = { name: "c", image: "a:1", cpu: { id: "cpu3c", vcpuCount: 2 } };
+    const { id: cpuPod } = (await call("POST", "/pods", cpu)).body;
+    expect((await call("PATCH", `/pods/${cpuPod}`, { mounts: { persistent } })).status).toBe(422);
     const moved = [{ volumeId, path: "/other" }];
     expect((await change({ network: moved })).body.mounts).toEqual({ network: moved });
   });

@@ -2,6 +2,7 @@
 import type { Writable } from "node:stream";
 import { Failure } from "../../../src/std/failure.ts";
 import type { Service } from "../../service/service.ts";
+import { withoutShell } from "../no-shell.ts";
 import { RemoteCommand } from "../remote-command.ts";
 
 type Streams = {
@@ -69,6 +70,8 @@ export class ContainerShell {
       const stderr = Buffer.concat(printed.stderr).toString();
       if (code !== 0) throw new ScriptFailure(stderr, code);
       return { stdout: Buffer.concat(printed.stdout).toString(), stderr };
+    } catch (error) {
+      throw withoutShell(error, this.containerId);
     } finally {
       this.#signal.removeEventListener("abort", stop);
       remote.close();

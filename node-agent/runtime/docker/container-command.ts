@@ -66,10 +66,19 @@ export async function runInContainer(place: CommandPlace, request: CommandReques
   });
   const exec = docker.getExec(created.id);
   const options = { hijack: true, stdin: true, Tty: terminal !== null };
+  if (terminal) void resize(exec, terminal);
   const stream = await streams.getExec(created.id).start(options);
   const running = new ContainerCommand({ ...place, request, exec, stream, namespace, mark });
   await running.begin();
   return running;
+}
+
+/**
+ * A daemon older than Docker 23 does not take the size with the command. It lets this call wait until the command has
+ * started, so that a call made before is in time for all but the first milliseconds.
+ */
+async function resize(exec: Dockerode.Exec, { columns, rows }: TerminalSize): Promise<void> {
+  await exec.resize({ w: columns, h: rows }).catch(ignoreFailure); // it has ended
 }
 
 /** The namespace of the container's processes; null where this process does not see them. */
@@ -107,7 +116,7 @@ class ContainerCommand implements RunningCommand {
     if (pid === 0 && code !== null) throw new Error(await this.#startFailure());
     const row = namespace !== null && (await namespaceOf(pid)) === namespace ? await readProcess(pid) : null;
     if (row) this.#leader = { pid, start: row.start };
-    if (request.terminal) await this.#resize(request.terminal);
+    if (request.terminal) await resize(exec, request.terminal); // where it came too early
     stream.on("data", (bytes: Buffer) => this.#take(bytes));
     stream.pause();
   }
@@ -175,11 +184,7 @@ class ContainerCommand implements RunningCommand {
   }
 
   resize(size: TerminalSize): void {
-    if (this.#parts.request.terminal) void this.#resize(size);
-  }
-
-  async #resize({ columns, rows }: TerminalSize): Promise<void> {
-    await this.#parts.exec.resize({ w: columns, h: rows }).catch(ignoreFailure); // it has ended
+    if (this.#parts.request.terminal) void resize(this.#parts.exec, size);
   }
 
   signal(signal: CommandSignal): void {

@@ -114,9 +114,10 @@ class ProcessCommand implements RunningCommand {
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
     await within(LAST_OUTPUT_MS, closed, null);
     for (const output of this.#outputs) output.destroy();
-    if (signal === null && code !== null) return code;
-    // A worker that ends takes its commands along.
-    return (await this.#isWorkerUp()) ? exitCodeOfSignal(signal ?? "SIGKILL") : "container_ended";
+    const ownCode = code ?? exitCodeOfSignal(signal ?? "SIGKILL");
+    // A worker that ends takes its commands along: a shell may see its program killed before it is killed itself.
+    const isPlain = signal === null && ownCode !== exitCodeOfSignal("SIGKILL");
+    return isPlain || (await this.#isWorkerUp()) ? ownCode : "container_ended";
   }
 
   async #isWorkerUp(): Promise<boolean> {

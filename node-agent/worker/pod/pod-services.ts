@@ -1,11 +1,11 @@
 /**
  * Starts sshd and Jupyter in the container of a pod that wants them. Images made for pods do that by themselves, so each
  * gets time for it first; what then does not listen is started, where the image has the program. Commands of users
- * often install it first, so a program that is missing is looked for again, less and less often.
+ * often install it first, so a program that is missing, or could not be started, is looked for again, less and less often.
  */
 import type { PodService } from "../../../src/contract/agent/agent.ts";
 import { errorMessage } from "../../../src/std/errors.ts";
-import type { AgentLog } from "../../core/log.ts";
+import type { AgentLog, LogFields } from "../../core/log.ts";
 import type { Runtime } from "../../runtime/interface/runtime.ts";
 
 export type PodServicesOptions = {
@@ -89,31 +89,43 @@ export class PodServices {
   }
 
   async #startMissing(services: readonly PodService[], look: number): Promise<void> {
-    const { podId, runtime, log } = this.#options;
     const timer = this.#timer;
-    const missing: PodService[] = [];
-    try {
-      const listening = await runtime.listening(podId);
-      if (listening === null) return;
-      for (const service of services) {
-        if (listening.some(({ port }) => port === PROGRAMS[service].port)) continue;
-        if (await this.#start(service)) continue;
-        missing.push(service);
-        const fields = { workerId: podId, endpointId: podId, service, port: PROGRAMS[service].port };
-        if (look === 1) log.info("pod_service_missing", fields);
-      }
-    } catch (error) {
-      const fields = { workerId: podId, endpointId: podId, reason: errorMessage(error) };
-      log.warn("pod_service_not_started", fields);
-    }
+    const missing = await this.#stillMissing(services, look).catch((error: unknown) => {
+      this.#warn(this.#owner, errorMessage(error));
+      return services;
+    });
     const isCurrent = timer === this.#timer; // else another container runs by now
     if (isCurrent && missing.length > 0 && look < MAX_LOOKS) this.#lookLater(missing, look + 1);
+  }
+
+  /** Starts those that do not listen; answers those that could not be started, or of which nothing is known now. */
+  async #stillMissing(services: readonly PodService[], look: number): Promise<readonly PodService[]> {
+    const listening = await this.#options.runtime.listening(this.#options.podId);
+    if (listening === null) return services;
+    const missing: PodService[] = [];
+    for (const service of services) {
+      const listens = listening.some(({ port }) => port === PROGRAMS[service].port);
+      if (!listens && !(await this.#tryToStart(service, look))) missing.push(service);
+    }
+    return missing;
+  }
+
+  async #tryToStart(service: PodService, look: number): Promise<boolean> {
+    const fields = this.#fieldsOf(service);
+    try {
+      const isThere = await this.#start(service);
+      if (!isThere && look === 1) this.#options.log.info("pod_service_missing", fields);
+      return isThere;
+    } catch (error) {
+      this.#warn(fields, errorMessage(error));
+      return false;
+    }
   }
 
   /** False when the container has no such program. */
   async #start(service: PodService): Promise<boolean> {
     const { podId, runtime, log } = this.#options;
-    const { script, port } = PROGRAMS[service];
+    const { script } = PROGRAMS[service];
     const command = await runtime.exec(podId, {
       command: ["sh", "-c", script],
       terminal: null,
@@ -123,10 +135,22 @@ export class PodServices {
     command.end();
     command.resume();
     const code = await command.exit;
-    const fields = { workerId: podId, endpointId: podId, service, port };
+    const fields = this.#fieldsOf(service);
     if (code === 0) log.info("pod_service_started", fields);
-    else if (code !== MISSING)
-      log.warn("pod_service_not_started", { ...fields, reason: `${service} ended with code ${code}` });
+    else if (code !== MISSING) this.#warn(fields, `${service} ended with code ${code}`);
     return code !== MISSING;
+  }
+
+  #fieldsOf(service: PodService): LogFields {
+    return { ...this.#owner, service, port: PROGRAMS[service].port };
+  }
+
+  get #owner(): LogFields {
+    const { podId } = this.#options;
+    return { workerId: podId, endpointId: podId };
+  }
+
+  #warn(fields: LogFields, reason: string): void {
+    this.#options.log.warn("pod_service_not_started", { ...fields, reason });
   }
 }

@@ -66,6 +66,7 @@ export class AgentHandlers {
     const taken = call.chunks.map((chunks) => this.#appendChunks(chunks, call.hostId, now));
     const acks = call.reports.map((report) => this.#accept(report, call.hostId, now));
     dispatch.forgetStops(call);
+    dispatch.heard(call);
     const stops = call.running.flatMap((listed) => this.#extendLease(listed, call, now));
     if (!isOvertaken && !call.isRepeated) this.#returnUndelivered(call, now);
     const rejected = taken.flatMap(({ stop }) =>

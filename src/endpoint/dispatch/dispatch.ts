@@ -89,6 +89,8 @@ export class Dispatch {
   /** Which exchange carries a claimed job to its agent; gone once the agent is known to have it. */
   readonly #deliveries = new Map<number, ExchangeRef>();
   readonly #newestExchanges = new Map<string, ExchangeRef>();
+  /** Turns of the newest session of each host whose replies this object has known since it has its memory. */
+  readonly #knownTurns = new Map<string, { readonly session: string; readonly turns: Set<number> }>();
   readonly #sentStops = new Map<
     string,
     { readonly session: string; readonly stops: Map<string, SentStop> }
@@ -178,6 +180,21 @@ export class Dispatch {
     this.#deliveries.delete(seq);
   }
 
+  /** Notes a call, whatever it brings. */
+  heard({ hostId, session, turn, openTurns }: ExchangeCall): void {
+    const known = this.#knownTurns.get(hostId);
+    const turns = known?.session === session ? known.turns : new Set<number>();
+    for (const other of turns) if (other < Math.min(turn, ...openTurns) - TURNS_KEPT) turns.delete(other);
+    this.#knownTurns.set(hostId, { session, turns: turns.add(turn) });
+  }
+
+  /** Every reply that was open when the call was made is known, and so is that the call came in its turn. */
+  #knowsReplies({ hostId, session, turn, openTurns }: ExchangeCall): boolean {
+    const known = this.#knownTurns.get(hostId);
+    if (known?.session !== session) return false;
+    return openTurns.every((open) => known.turns.has(open)) && [...known.turns].some((other) => other < turn);
+  }
+
   /** True for the first call of a process of the agent, and for its first one after a loss of memory. */
   isNewSession({ hostId, session }: ExchangeCall): boolean {
     return this.#newestExchanges.get(hostId)?.session !== session;
@@ -200,8 +217,8 @@ export class Dispatch {
   /** D3, for a job of this agent that its newest call neither lists nor reports. */
   isUndelivered(seq: number, call: ExchangeCall): boolean {
     const ref = this.#deliveries.get(seq);
-    // After a restart the reply is unknown; then only a call without open replies proves that it is lost.
-    if (!ref) return call.openTurns.length === 0;
+    // After a restart the reply is unknown. The first call since then may have been made before it, and come late.
+    if (!ref) return this.#knowsReplies(call);
     if (ref.session !== call.session) return true;
     return ref.turn < call.turn && !call.openTurns.includes(ref.turn);
   }
@@ -230,6 +247,9 @@ export class Dispatch {
     for (const key of sent.stops.keys()) if (!waiting.has(key)) sent.stops.delete(key);
   }
 }
+
+/** Turns that are remembered after they were over. */
+const TURNS_KEPT = 16;
 
 /** In which turn a stop was last sent, and how often. */
 type SentStop = { readonly turn: number; readonly times: number };

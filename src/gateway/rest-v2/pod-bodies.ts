@@ -123,10 +123,7 @@ export function readCreation(body: object): PodCreation {
     const issue = "gpu: must be sent, or cpu, and not both: a pod runs on GPUs or on CPUs";
     throw new ServiceError("invalid_input", issue, { issues: [issue] });
   }
-  if (cpu && place.mounts?.persistent) {
-    const issue = "mounts.persistent: is not possible for a CPU pod; use a network volume";
-    throw new ServiceError("invalid_input", issue, { issues: [issue] });
-  }
+  if (cpu) refuseLocalVolume(place);
   if (place.mounts?.persistent && place.mounts.network?.length) {
     throw new ServiceError(
       "invalid_input",
@@ -151,13 +148,21 @@ export function readCreation(body: object): PodCreation {
 export async function readUpdate(
   request: RequestContext,
   body: object,
-  stored: Pick<PodRecord, "networkVolumeId">,
+  stored: PodRecord,
 ): Promise<PodPatch> {
   const place = placeSchema.partial().parse(body);
   refuseOtherVolume(place, stored);
+  if (stored.instanceIds.length > 0 && stored.volumeInGb === 0) refuseLocalVolume(place); // others keep theirs
   const sent = { ...fromNested(podFields, body, "update"), ...startOf(place), ...mountsOf(place) };
   const patch = parsePatch(podPatchSchema, sent, podPlaces);
   return place.templateId === undefined ? patch : await templatePatch(request, place.templateId, patch);
+}
+
+/** This API has none for CPU pods. */
+function refuseLocalVolume({ mounts }: Place): void {
+  if (!mounts?.persistent) return;
+  const issue = "mounts.persistent: is not possible for a CPU pod; use a network volume";
+  throw new ServiceError("invalid_input", issue, { issues: [issue] });
 }
 
 /** The network volume stays that of the creation; the path at which it is found may change. */

@@ -1,12 +1,13 @@
 /** Bodies of requests that create or change a pod, and pods as REST v1 shows them. */
 import { CPU_FLAVORS, instanceIdOf } from "../../catalog/cpu-flavors.ts";
 import { findGpuCard, GPU_TIER_NAMES, GPU_TIERS, type GpuTier } from "../../catalog/gpu-cards.ts";
+import { ServiceError } from "../../contract/errors.ts";
 import type { RestPod } from "../../contract/rest/rest-pod.ts";
 import { readStartCommand, writeStartCommand } from "../../management/endpoints/start-command.ts";
 import type { NetworkVolumeRecord } from "../../management/endpoints/volumes.ts";
 import type { RequestContext } from "../../management/context.ts";
 import { GPU_SHARE_DEFAULT, VCPU_COUNT_DEFAULT } from "../../management/nouns/compute.ts";
-import { fromRest, restNames, toRest } from "../../management/nouns/field.ts";
+import { fromRest, restNames, toRest, valueAt } from "../../management/nouns/field.ts";
 import {
   podCreationFields,
   podCreationSchema,
@@ -18,7 +19,7 @@ import {
   type PodUpdateBody,
 } from "../../management/nouns/pod.ts";
 import { showPod, type ShownPod, type ShownPort } from "../../management/pods/pod-view.ts";
-import type { Pod, PodRecord } from "../../management/pods/pods.ts";
+import type { Pod } from "../../management/pods/pods.ts";
 import { parsePatch } from "./patch.ts";
 import { gpuPriceList } from "./worker-pod.ts";
 
@@ -55,9 +56,45 @@ export function creationOf(body: PodCreateBody): PodCreation {
   return parsePatch(podCreationSchema, creation, { ...restNames(podCreationFields), ...RENAMED });
 }
 
-export function patchOf(body: PodUpdateBody, stored: PodRecord): PodPatch {
+export function patchOf(body: PodUpdateBody, pod: Pod): PodPatch {
+  refuseFixed(body, pod);
+  const { record: stored } = pod;
   const patch = { ...fromRest(podFields, body, "update"), ...startOf(body, stored.dockerArgs) };
   return parsePatch(podPatchSchema, patch, restNames(podFields));
+}
+
+/** What a pod has of the settings that cannot be changed; of several values any may have been read. */
+const FIXED: ReadonlyMap<string, (pod: Pod) => readonly unknown[]> = new Map([
+  ["image", ({ record }) => [record.imageName]],
+  ["templateId", ({ record }) => [record.templateId]],
+  ["networkVolumeId", ({ record }) => [record.networkVolumeId]],
+  ["interruptible", ({ record }) => [record.isInterruptible]],
+  ["computeType", ({ record }) => [record.instanceIds.length === 0 ? "GPU" : "CPU"]],
+  ["gpuCount", ({ record }) => [record.gpuCount]],
+  ["gpu.count", ({ record }) => [record.gpuCount]],
+  ["gpuTypeId", modelsOfPod],
+  ["gpu.id", modelsOfPod],
+  ["cpuFlavorId", ({ record }) => record.instanceIds.map((id) => id.split("-", 1)[0])],
+]);
+
+function modelsOfPod({ record, view }: Pod): readonly unknown[] {
+  return [...record.gpuTypeIds, ...(view.worker?.gpuModels ?? [])];
+}
+
+/** What is blank, or 0, is not set. */
+function refuseFixed(body: PodUpdateBody, pod: Pod): void {
+  const issues = [...FIXED].flatMap(([place, presentOf]) => {
+    const sent = valueAt(body, place);
+    const isKept = !sent && sent !== false;
+    return isKept || presentOf(pod).includes(sent) ? [] : [`${place}: ${adviceOf(place)}`];
+  });
+  if (issues.length > 0) throw new ServiceError("invalid_input", issues.join(" "), { issues });
+}
+
+function adviceOf(place: string): string {
+  return place === "image"
+    ? "imageName changes it."
+    : "cannot be changed. Omit it, or create another pod that has it.";
 }
 
 /** The entry point and the command keep what a body does not set. */

@@ -76,8 +76,8 @@ const update = restRoute({
   answer: podSchema,
   errors: WRITE,
   serve: async (request, { params, body }) => {
-    const { record } = await requirePod(request, params.podId);
-    return toRestPod(request, await changePod(request, record.id, patchOf(body, record)));
+    const pod = await requirePod(request, params.podId);
+    return toRestPod(request, await changePod(request, pod.record.id, patchOf(body, pod)));
   },
 });
 

@@ -352,8 +352,25 @@ export const podCreateSchema = z
   .meta({ id: "PodCreateInput" });
 export type PodCreateBody = z.infer<typeof podCreateSchema>;
 
+const fixed = z.json().optional().meta({
+  description: "Cannot be changed. Its present value is accepted, as clients send back what they read.",
+});
+
 /** Body of `PATCH /v1/pods/{podId}`: what it omits stays. */
 export const podUpdateSchema = z
-  .object({ ...restInput(podFields, "update"), ...startCommandShape, globalNetworking: ignored })
+  .object({
+    ...restInput(podFields, "update"),
+    ...startCommandShape,
+    globalNetworking: ignored,
+    image: fixed.meta({ description: "Read only; imageName changes it." }),
+    templateId: fixed,
+    networkVolumeId: fixed,
+    interruptible: fixed,
+    computeType: fixed,
+    gpuCount: fixed,
+    gpuTypeId: fixed,
+    gpu: fixed,
+    cpuFlavorId: fixed,
+  })
   .meta({ id: "PodUpdateInput" });
 export type PodUpdateBody = z.infer<typeof podUpdateSchema>;

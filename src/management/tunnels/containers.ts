@@ -34,7 +34,7 @@ export async function requireContainer(
   id: string,
   use: TunnelUse,
 ): Promise<Container & { readonly hostId: string }> {
-  const missingShell = missingShellAccess(context.principal);
+  const missingShell = missingAccessFor(use, context);
   refuseWithoutAny(context, use, missingShell);
   const container = await findContainer(context, id);
   if (missingShell !== undefined && !(use.kind === "tcp" && container.tcpPorts.includes(use.port))) {
@@ -45,6 +45,13 @@ export async function requireContainer(
   const { accountId } = context.principal;
   const { isStopped, why } = await explainUnreachable(context.env, { podId: id, accountId });
   throw isStopped ? new ServiceError("pod_stopped", why) : notRunning(why);
+}
+
+/** Returns what the caller lacks for a use of any container; undefined when nothing is lacking. */
+function missingAccessFor(use: TunnelUse, { principal }: RequestContext): string | undefined {
+  const missing = missingShellAccess(principal);
+  if (missing === undefined || use.kind === "exec") return missing;
+  return `${missing} With graphql: WRITE, a key reaches a port that the pod declares: "${use.port}/tcp" in its ports.`;
 }
 
 /** Who may neither open shells nor change pods learns nothing of containers. */

@@ -128,6 +128,7 @@ const SHARES = [0, 0.1, 0.1, 0.25, 0.4];
 /** Kinds that meet in reality; by chance alone three of them would seldom meet here. */
 const THEMES: readonly (readonly Fault[])[] = [
   ["agentKilled", "daemonBroken", "portTaken", "diskFull", "diskLies", "powerLost", "containerDies"],
+  ["agentKilled", "daemonBroken", "portTaken"],
   ["agentPartitioned", "daemonBroken", "containerDies", "workerHangs"],
   ["agentPartitioned", "objectCrashes", "objectEvicted", "workerHangs"],
   ["objectCrashes", "objectEvicted", "redeployment", "scriptCrashes", "d1Fails", "r2Fails"],
@@ -236,13 +237,13 @@ const MIXTURES: readonly Partial<HistoryPlan>[] = [
     workersMax: 1,
     paceMs: 300,
     handlerMs: 2_000,
-    executionTimeoutMs: 20_000,
+    executionTimeoutMs: 10_000,
     jobsPerWorker: 3,
     abandoning: 0.3,
     hasPolicies: false,
     faults: new Map<Fault, number>([
       ["workerStalls", 0.5],
-      ["workerHangs", 0.3],
+      ["workerHangs", 0.4],
     ]),
   },
   // Endpoints that share a host and fill it are managed, and compete for what the workers of older versions leave.

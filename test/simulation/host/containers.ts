@@ -10,8 +10,8 @@ export type Container = {
   readonly address: string;
   /** How its open connections end. */
   readonly connections: Set<{ end: () => void }>;
-  /** Its requests for jobs that got no reply yet, and since when: true time in ms of the history. */
-  readonly requests: Set<{ readonly since: number }>;
+  /** Replies to its requests for jobs that it reads at present. */
+  repliesRead: number;
   isRunning: boolean;
   isFrozen: boolean;
   /** What its program does as soon as it is not frozen any more. */
@@ -54,7 +54,7 @@ export class Containers {
       machine,
       address: `${spec.workerId}.${this.#startCount}`,
       connections,
-      requests: new Set(),
+      repliesRead: 0,
       isRunning: true,
       isFrozen: false,
       whenThawed: [],

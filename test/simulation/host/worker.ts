@@ -84,17 +84,19 @@ class SimulatedWorker {
 
   async #take(): Promise<void> {
     const { world, faults } = this.#program;
-    for (;;) {
+    while (this.#container.isRunning) {
       const isStalled = world.random.chance(faults().stalls);
       const reading = isStalled
         ? { readMs: world.random.whole(100, STALL_MAX_MS), isReadWhole: world.random.chance(0.5) }
         : { readMs: 0 };
       const path = this.#path("RUNPOD_WEBHOOK_GET_JOB");
-      const request = { since: world.elapsedMs };
-      this.#container.requests.add(request);
-      const onReplying = (): void => void this.#container.requests.delete(request);
+      let reads = 0;
+      const onReplying = (): void => {
+        reads = 1;
+        this.#container.repliesRead += 1;
+      };
       const reply = await this.#call({ method: "GET", path, ...reading, onReplying });
-      onReplying(); // it may have ended without one
+      this.#container.repliesRead -= reads;
       if (reply?.status === 200) await this.#work(JSON.parse(reply.body) as GivenJob, reading.readMs);
       else if (reply?.status !== 204) await pause(RETRY_MS);
     }
