@@ -191,9 +191,10 @@ export class FleetRows {
     }
   }
 
-  #checkHost({ hostId, isUp, machine, containers }: SimulatedHost): void {
+  #checkHost({ hostId, isUp, isDiskFull, machine, containers }: SimulatedHost): void {
     const { network, world } = this.#parts;
-    const isReachable = this.#isCallHeard && isUp && !network.cut.has(machine) && !containers.isBroken;
+    const works = isUp && !isDiskFull && !containers.isBroken;
+    const isReachable = this.#isCallHeard && works && !network.cut.has(machine);
     for (const [workerId, container] of containers.all) {
       // The workers of a host that was lost end their jobs, though Fleet has given their places away.
       const isAllowed =

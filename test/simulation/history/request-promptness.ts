@@ -2,10 +2,12 @@
 import type { SimulatedHost } from "../host/host.ts";
 import type { World } from "../world/world.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
+import type { HistoryPlan } from "./plan.ts";
 import type { Requests } from "./requests.ts";
 
 export type RequestPromptnessParts = {
   readonly world: World;
+  readonly plan: HistoryPlan;
   readonly hosts: readonly SimulatedHost[];
   readonly requests: Requests;
   /** As Fleet has them. */
@@ -32,6 +34,7 @@ export class RequestPromptness {
     if (!requests.isHarmless || requests.all.length === 0 || world.elapsedMs < this.#lookAt) return;
     this.#lookAt = world.elapsedMs + LOOK_MS;
     requests.checkAbandoned();
+    if (this.#parts.plan.isManaged) return; // a rollout holds workers back
     const open = this.#parts.workers().filter((worker) => this.#isOpen(worker));
     this.#openSince = new Map(
       open.map(({ worker_id: id }) => [id, this.#openSince.get(id) ?? world.elapsedMs]),

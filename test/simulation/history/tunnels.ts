@@ -1,7 +1,7 @@
 /** Clients with tunnels into containers, where a program sends back what it gets; and what has to hold of these. */
 import type { Container } from "../host/containers.ts";
 import type { SimulatedHost } from "../host/host.ts";
-import type { ClientSocket } from "../runtime/client-socket.ts";
+import { ClientSocket } from "../runtime/client-socket.ts";
 import type { World } from "../world/world.ts";
 import { TunnelChannel, type TunnelMessage } from "../../../src/tunnel/tunnel-channel.ts";
 import { TUNNEL_RESUME_MS } from "../../../src/tunnel/tunnel-messages.ts";
@@ -115,7 +115,11 @@ class EchoedTunnel {
     const { workerId } = this.#container.spec;
     const resume = this.#isOpened ? "&resume=true" : "";
     const socket = client.socket(`/tunnels/${workerId}/ports/${PORT}?tunnel=${this.#id}${resume}`);
-    const carrier = { send: (message: TunnelMessage): void => socket.send(message as string) };
+    const carrier = {
+      send: (message: TunnelMessage): void => {
+        if (socket.readyState === ClientSocket.OPEN) socket.send(message as string);
+      },
+    };
     let status: number | undefined;
     this.#socket = socket;
     this.#lostAt ??= world.elapsedMs;

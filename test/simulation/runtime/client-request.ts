@@ -15,6 +15,7 @@ export function clientRequest(network: Network, script: Machine, request: Reques
   const gone = new AbortController();
   const leave = (): void =>
     void network.world.schedule(script, network.delay(), "client is gone", () => gone.abort());
+  if (request.signal.aborted) leave();
   request.signal.addEventListener("abort", leave, { once: true });
   const { method, headers, body } = request;
   const from = (place()?.machine ?? script) as Machine;
