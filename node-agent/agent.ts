@@ -247,6 +247,7 @@ export class Agent {
       apply: (assignments, { clusterNetwork }) => {
         void this.#options.runtime.followClusters(clusterNetwork);
         this.#workers.apply(assignments);
+        this.#openExchanges();
       },
       onConnected: () => this.#options.onConnected?.(),
       onReply: (reply) => this.#replied(reply),
@@ -309,7 +310,14 @@ export class Agent {
     this.#sync.changed(isNewState);
     this.#metrics?.workersChanged();
     this.#keepLinks();
-    // Only the exchange of an endpoint reports its log followers, so workers that take no jobs yet need it too.
+    this.#openExchanges();
+  }
+
+  /**
+   * Also of endpoints whose workers take no jobs yet: only by its exchange an endpoint hears that a job has not arrived,
+   * and the agent of those who follow the logs.
+   */
+  #openExchanges(): void {
     for (const endpointId of this.#workers.endpointIds()) this.#exchangeOf(endpointId);
   }
 
