@@ -92,12 +92,12 @@ export class PodStore {
     const left = this.#kept === undefined ? [] : journal.podsWithPorts().filter(isOver);
     for (const podId of left.slice(LEFT_PODS_MAX)) journal.removePodPorts(podId); // S4
     const names = await readdir(this.#podsPath).catch(() => []);
-    for (const podId of names) if (isOver(podId)) await this.#tryToRemoveVolume(podId);
+    for (const podId of names) if (isOver(podId)) await this.#removeVolumeOrLog(podId);
   }
 
   /** The container of a pod is gone, and with it the volume that the pod has no longer (S2). */
   async containerRemoved(podId: string): Promise<void> {
-    if (!this.#keepsVolumeOf(podId)) await this.#tryToRemoveVolume(podId);
+    if (!this.#keepsVolumeOf(podId)) await this.#removeVolumeOrLog(podId);
   }
 
   // Ports
@@ -157,7 +157,7 @@ export class PodStore {
     return null;
   }
 
-  async #tryToRemoveVolume(podId: string): Promise<void> {
+  async #removeVolumeOrLog(podId: string): Promise<void> {
     const { log } = this.#options;
     await this.#removeVolume(podId).catch(
       (error: unknown) => log.error("pod_volume_not_removed", { podId, reason: errorMessage(error) }), // the next sweep tries again

@@ -11,7 +11,7 @@ import { BufferShare, type BufferedMessages } from "../link/message-buffer.ts";
 import type { Timing } from "../core/timing.ts";
 import {
   type Carrier,
-  type KeptShare,
+  type OutputShare,
   TunnelChannel,
   type TunnelMessage,
 } from "../../src/tunnel/tunnel-channel.ts";
@@ -43,7 +43,7 @@ export type TunnelOptions = Pick<TunnelHead, "kind" | "tunnelId" | "idleMs"> & {
   /** Messages of clients that were not consumed, of all tunnels. */
   readonly buffered: BufferedMessages;
   /** Messages for clients that these have not consumed, of all tunnels. */
-  readonly kept: KeptShare;
+  readonly kept: OutputShare;
   readonly onOver: () => void;
 };
 

@@ -1,7 +1,7 @@
 /** The tunnels of a host: opens them on the link of the host, and ends them with their containers. */
 import { errorMessage } from "../../src/std/errors.ts";
 import { TUNNEL_CLOSE, type TunnelHead, tunnelHeadSchema } from "../../src/tunnel/tunnel-messages.ts";
-import type { KeptShare } from "../../src/tunnel/tunnel-channel.ts";
+import type { OutputShare } from "../../src/tunnel/tunnel-channel.ts";
 import type { Timing } from "../core/timing.ts";
 import { BufferedMessages } from "../link/message-buffer.ts";
 import type { LinkStream, OpenedStream, StreamOpener } from "../link/link-stream.ts";
@@ -13,7 +13,7 @@ import { TunnelStream } from "./tunnel-stream.ts";
 
 const CONTAINER_TUNNELS_MAX = 100;
 /** What is kept for clients of all tunnels, before each keeps less. */
-const KEPT_MAX_BYTES = 64 * 1_000_000;
+const OUTPUT_MAX_BYTES = 64 * 1_000_000;
 const STOPPED = "The agent of the host was stopped.";
 
 export type TunnelsOptions = {
@@ -30,7 +30,7 @@ export class Tunnels implements StreamOpener {
   readonly #options: TunnelsOptions;
   readonly #tunnels = new Map<string, Tunnel>();
   readonly #buffered = new BufferedMessages();
-  readonly #kept: KeptShare = { bytes: 0, maxBytes: KEPT_MAX_BYTES };
+  readonly #kept: OutputShare = { bytes: 0, maxBytes: OUTPUT_MAX_BYTES };
 
   constructor(options: TunnelsOptions) {
     this.#options = options;

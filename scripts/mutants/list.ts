@@ -182,8 +182,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant("A4", "entry.isSettled = false;", "", "attempt-ledger"),
   mutant(
     "A5",
-    'this.#run("DELETE FROM attempt WHERE job_id = ? AND attempt = ?", report.jobId, report.attempt);',
-    "",
+    '...refValues(report), body, output);\n    this.#run("DELETE FROM attempt WHERE job_id = ? AND attempt = ?", jobId, attempt);',
+    "...refValues(report), body, output);",
     "journal",
     "agent-restart",
   ),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, test } from "vitest";
-import { type Carrier, type KeptShare, TunnelChannel, type TunnelMessage } from "./tunnel-channel.ts";
+import { type Carrier, type OutputShare, TunnelChannel, type TunnelMessage } from "./tunnel-channel.ts";
 import { TUNNEL_MESSAGE_MAX_BYTES, TUNNEL_WINDOW_BYTES } from "./tunnel-messages.ts";
 
 /** One side, with a user that consumes when it is told to. */
@@ -11,7 +11,7 @@ class Side {
   #unconsumed: (() => void)[] = [];
   readonly channel: TunnelChannel;
 
-  constructor(share?: KeptShare) {
+  constructor(share?: OutputShare) {
     this.channel = new TunnelChannel({
       onMessage: (message, consumed) => {
         this.received.push(message);
@@ -46,7 +46,7 @@ class Tunnel {
   #connection: Connection | undefined;
 
   /** `share`: of the agent. */
-  constructor(share?: KeptShare) {
+  constructor(share?: OutputShare) {
     this.agent = new Side(share);
   }
 
@@ -198,7 +198,7 @@ describe("channels that share what they keep", () => {
   const message = new Uint8Array(TUNNEL_MESSAGE_MAX_BYTES);
   const MAX_BYTES = 2 * TUNNEL_WINDOW_BYTES;
 
-  function opened(count: number): { readonly share: KeptShare; readonly tunnels: readonly Tunnel[] } {
+  function opened(count: number): { readonly share: OutputShare; readonly tunnels: readonly Tunnel[] } {
     const share = { bytes: 0, maxBytes: MAX_BYTES };
     const tunnels = Array.from({ length: count }, () => new Tunnel(share));
     for (const tunnel of tunnels) tunnel.connect();
@@ -243,7 +243,9 @@ describe("channels that share what they keep", () => {
     expect(share.bytes).toBe(0);
   });
 
-  test("tell one that was held as soon as its messages are read, whoever has left room", ({ expect }) => {
+  test("tell one that was held as soon as its messages are read, whichever of them has left room", ({
+    expect,
+  }) => {
     const { tunnels } = opened(4);
     tunnels.forEach(fill);
     const [held] = tunnels.slice(-1);

@@ -23,7 +23,7 @@ export type TunnelMessage = string | Uint8Array;
 export type Carrier = { send(message: TunnelMessage): void };
 
 /** What channels keep together for the other side. */
-export type KeptShare = { bytes: number; readonly maxBytes: number };
+export type OutputShare = { bytes: number; readonly maxBytes: number };
 
 type Arrived = { readonly bytes: number; isConsumed: boolean };
 
@@ -32,7 +32,7 @@ export type TunnelChannelOptions = {
   readonly onMessage: (message: TunnelMessage, consumed: () => void) => void;
   /** It is no longer full. */
   readonly onDrain: () => void;
-  readonly share?: KeptShare;
+  readonly share?: OutputShare;
 };
 
 /** Consumed bytes that the other side need not know of yet. */

@@ -52,7 +52,7 @@ describe("a request whose worker is silent ends after the time of all who may wa
     expect(await stream.reply).toMatchObject({ kind: "failed", reason: "timeout" });
   });
 
-  test("counted anew from each piece of its answer", async ({ expect }) => {
+  test("counted again from each piece of its answer", async ({ expect }) => {
     const { stream, take, endsAt } = scene();
     vi.setSystemTime(1_000);
     take(FRAME.HEAD, HEAD);

@@ -43,7 +43,7 @@ head -c "$3" | dd bs=${BLOCK_BYTES} seek="$2" conv=notrunc of="$1" || exit
 wc -c < "$1" || exit
 if command -v sha256sum > /dev/null; then sha256sum < "$1"; fi`;
 
-// A part has the time of its source only when it is none any more, as old parts are removed. `mv` moves into a
+// A part has the time of its source only once it is whole, as old parts are removed. `mv` moves into a
 // directory, which may have come meanwhile.
 const FINISH = `chmod "$3" "$1" || exit
 [ -d "$2" ] || mv -f "$1" "$2" || exit

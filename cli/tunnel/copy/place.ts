@@ -43,7 +43,7 @@ function explicitPath(path: string): string {
 /** Where a source goes in a directory; one without a name of its own, such as `..`, gives its contents. */
 export function pathWithin(directory: string, source: string): string {
   const name = basename(source);
-  const prefix = directory.replace(/\/*$/, "/");
+  const prefix = directory.endsWith("/") ? directory : `${directory}/`;
   return name === ".." ? `${prefix}.` : `${prefix}${name || "."}`;
 }
 

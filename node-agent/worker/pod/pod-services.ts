@@ -105,12 +105,12 @@ export class PodServices {
     const missing: PodService[] = [];
     for (const service of services) {
       const listens = listening.some(({ port }) => port === PROGRAMS[service].port);
-      if (!listens && !(await this.#tryToStart(service, look))) missing.push(service);
+      if (!listens && !(await this.#startOnce(service, look))) missing.push(service);
     }
     return missing;
   }
 
-  async #tryToStart(service: PodService, look: number): Promise<boolean> {
+  async #startOnce(service: PodService, look: number): Promise<boolean> {
     const fields = this.#fieldsOf(service);
     try {
       const isThere = await this.#start(service);

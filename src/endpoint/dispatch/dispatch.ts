@@ -90,7 +90,7 @@ export class Dispatch {
   readonly #deliveries = new Map<number, ExchangeRef>();
   readonly #newestExchanges = new Map<string, ExchangeRef>();
   /** Turns of the newest session of each host whose replies this object has known since it has its memory. */
-  readonly #knownTurns = new Map<string, { readonly session: string; readonly turns: Set<number> }>();
+  readonly #knownTurns = new Map<string, KnownTurns>();
   readonly #sentStops = new Map<
     string,
     { readonly session: string; readonly stops: Map<string, SentStop> }
@@ -185,14 +185,16 @@ export class Dispatch {
     const known = this.#knownTurns.get(hostId);
     const turns = known?.session === session ? known.turns : new Set<number>();
     for (const other of turns) if (other < Math.min(turn, ...openTurns) - TURNS_KEPT) turns.delete(other);
-    this.#knownTurns.set(hostId, { session, turns: turns.add(turn) });
+    const isNext = known?.session === session ? known.isNext : known !== undefined;
+    this.#knownTurns.set(hostId, { session, turns: turns.add(turn), isNext });
   }
 
   /** Every reply that was open when the call was made is known, and so is that the call came in its turn. */
   #knowsReplies({ hostId, session, turn, openTurns }: ExchangeCall): boolean {
     const known = this.#knownTurns.get(hostId);
     if (known?.session !== session) return false;
-    return openTurns.every((open) => known.turns.has(open)) && [...known.turns].some((other) => other < turn);
+    const isLater = known.isNext || [...known.turns].some((other) => other < turn);
+    return isLater && openTurns.every((open) => known.turns.has(open));
   }
 
   /** True for the first call of a process of the agent, and for its first one after a loss of memory. */
@@ -247,6 +249,9 @@ export class Dispatch {
     for (const key of sent.stops.keys()) if (!waiting.has(key)) sent.stops.delete(key);
   }
 }
+
+/** `isNext`: another session of the host was heard before it. */
+type KnownTurns = { readonly session: string; readonly turns: Set<number>; readonly isNext: boolean };
 
 /** Turns that are remembered after they were over. */
 const TURNS_KEPT = 16;

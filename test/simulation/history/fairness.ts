@@ -13,11 +13,11 @@ export type FairnessParts = {
 /** `config`: JSON. */
 export type DesiredRow = { readonly endpoint_id: string; readonly desired: number; readonly config: string };
 /** Since when an endpoint has lacked workers, null when it has all; and which it has. */
-type Standing = { readonly since: number | null; readonly workerIds: ReadonlySet<string> };
+type Need = { readonly since: number | null; readonly workerIds: ReadonlySet<string> };
 
 export class Fairness {
   readonly #parts: FairnessParts;
-  #standings: ReadonlyMap<string, Standing> = new Map();
+  #needs: ReadonlyMap<string, Need> = new Map();
   readonly #isComparable: boolean;
 
   constructor(parts: FairnessParts) {
@@ -29,30 +29,30 @@ export class Fairness {
 
   /** Fleet has lost its memory: those who wait then have waited since then. */
   forget(): void {
-    this.#standings = new Map();
+    this.#needs = new Map();
   }
 
   /** Of two that have equally many workers, the one gets the next that has lacked it longer, unless it needs more GPUs. */
   changed(workers: readonly WorkerRow[], desired: readonly DesiredRow[]): void {
     if (!this.#isComparable || desired.length < 2) return;
-    const before = this.#standings;
-    this.#standings = this.#standingsOf(workers, desired);
+    const before = this.#needs;
+    this.#needs = this.#needsOf(workers, desired);
     // It leaves another one behind, which is part of no order.
     if (workers.some(({ moves }) => moves !== null)) return;
-    for (const [endpointId, { workerIds }] of this.#standings) {
+    for (const [endpointId, { workerIds }] of this.#needs) {
       const own = before.get(endpointId)?.workerIds ?? new Set();
       if ([...workerIds].some((workerId) => !own.has(workerId))) this.#checkOthers(endpointId, before);
     }
   }
 
-  #standingsOf(workers: readonly WorkerRow[], desired: readonly DesiredRow[]): ReadonlyMap<string, Standing> {
+  #needsOf(workers: readonly WorkerRow[], desired: readonly DesiredRow[]): ReadonlyMap<string, Need> {
     return new Map(
       desired.map(({ desired: count, endpoint_id: endpointId }) => {
         const staying = workers.filter(
           ({ endpoint_id: of, retired_in: retiredIn, standby_at: standbyAt }) =>
             of === endpointId && retiredIn === null && standbyAt === null,
         );
-        const since = this.#standings.get(endpointId)?.since ?? this.#parts.world.elapsedMs;
+        const since = this.#needs.get(endpointId)?.since ?? this.#parts.world.elapsedMs;
         const workerIds = new Set(staying.map(({ worker_id: workerId }) => workerId));
         return [endpointId, { since: workerIds.size < count ? since : null, workerIds }];
       }),
@@ -60,11 +60,11 @@ export class Fairness {
   }
 
   /** One endpoint has got a worker. */
-  #checkOthers(winner: string, before: ReadonlyMap<string, Standing>): void {
-    const now = this.#standings.get(winner);
+  #checkOthers(winner: string, before: ReadonlyMap<string, Need>): void {
+    const now = this.#needs.get(winner);
     if (!now) return;
     const winnerSince = before.get(winner)?.since ?? this.#parts.world.elapsedMs;
-    for (const [endpointId, { since, workerIds }] of this.#standings) {
+    for (const [endpointId, { since, workerIds }] of this.#needs) {
       const hasWaited = since !== null && (before.get(endpointId)?.since ?? since) < winnerSince;
       const isBehind = workerIds.size < now.workerIds.size;
       if (hasWaited && isBehind && this.#gpusOf(endpointId) <= this.#gpusOf(winner))

@@ -107,9 +107,9 @@ export class FleetRows {
     this.#fairness.changed(rows, desired);
   }
 
-  #checkRows(before: ReadonlyMap<string, WorkerRow>, rows: readonly WorkerRow[]): void {
+  #checkRows(earlier: ReadonlyMap<string, WorkerRow>, rows: readonly WorkerRow[]): void {
     const moved = new Set(rows.flatMap((row) => (row.moves === null ? [] : row.endpoint_id)));
-    for (const row of before.values())
+    for (const row of earlier.values())
       if (!moved.has(row.endpoint_id)) this.#checkChange(row, this.#known.get(row.worker_id));
     for (const row of rows) this.#checkRow(row);
   }

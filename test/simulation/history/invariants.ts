@@ -16,7 +16,7 @@ import { violationsOf, isLowPriority, isRetry, markOf, nameOf } from "./job-rows
 import { isLinearizable } from "./linearizability.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
-import { Releases } from "./releases.ts";
+import { Rollouts } from "./rollouts.ts";
 import { Promptness } from "./promptness.ts";
 import { RequestPromptness } from "./request-promptness.ts";
 import { Requests } from "./requests.ts";
@@ -77,7 +77,7 @@ export class Invariants {
   readonly #promptness: Promptness;
   readonly requests: Requests;
   readonly #requestPromptness: RequestPromptness;
-  readonly #releases: Releases;
+  readonly #rollouts: Rollouts;
   /** Queued jobs were removed, of which no webhook tells. */
   hasPurged = false;
   #uncaught = 0;
@@ -92,7 +92,7 @@ export class Invariants {
     this.executions.isServing = (container) => this.requests.isServing(container);
     const hasServed = (): boolean => this.requests.hasServed;
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions, hasServed });
-    this.#releases = new Releases(violate);
+    this.#rollouts = new Rollouts(violate);
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
     const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
     this.#hostRows = new HostRows(shared);
@@ -157,7 +157,7 @@ export class Invariants {
       const { storage } = object;
       if (storage.isChanged) {
         this.#parts.onWrite();
-        if (this.#parts.plan.isManaged) this.#releases.changed(object);
+        if (this.#parts.plan.isManaged) this.#rollouts.changed(object);
       }
       for (const change of storage.takeChanges()) {
         const name = nameOf(change);

@@ -18,7 +18,7 @@ type Policy = { readonly ttl?: number; readonly lowPriority?: boolean; readonly 
 
 const RETRYABLE = new Set(["FAILED", "TIMED_OUT"]);
 const OPEN = new Set(["IN_QUEUE", "IN_PROGRESS"]);
-const SUBMISSIONS_MAX = 8;
+const SUBMITTED_MAX = 8;
 const RUNS_MAX = 4;
 const READS_MAX = 6;
 const READ_AGAIN_MS = 500;
@@ -58,7 +58,7 @@ export class JobCalls {
   async #send(endpointId: string, key: string, body: unknown): Promise<ReadonlySet<string>> {
     const { client, world } = this.#parts;
     const ids = new Set<string>();
-    for (let tries = 0; tries < SUBMISSIONS_MAX; tries += 1) {
+    for (let tries = 0; tries < SUBMITTED_MAX; tries += 1) {
       const answer = await client.call("POST", `/v2/${endpointId}/run`, body, { "Idempotency-Key": key });
       if (answer?.status === 200) ids.add(String(answer.body["id"]));
       if (answer && answer.status < 500 && !world.random.chance(REPEATED)) break;

@@ -104,7 +104,7 @@ export class DatabaseSync {
       isSynced: false,
     };
     files.set(path, this.#file);
-    this.#rollBack(); // what a program has left that has died
+    this.#abort(); // what a program has left that has died
   }
 
   get isTransaction(): boolean {
@@ -153,7 +153,7 @@ export class DatabaseSync {
     this.#file.writes = [];
   }
 
-  #rollBack(): void {
+  #abort(): void {
     if (this.#file.database.isTransaction) this.#file.database.exec("ROLLBACK");
     this.#file.writes = [];
   }
