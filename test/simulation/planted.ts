@@ -77,14 +77,13 @@ const OWN: readonly Mutant[] = [
     "this.#writer?.abort(new Error(detail)).catch(ignoreFailure);",
     "this.#writer?.close().catch(ignoreFailure);",
   ),
-  mutant("L3", 'if (end === "returned") requests.gaveBack(workerId);', 'if (end === "returned") return;'),
   mutant(
-    "L4",
+    "L3",
     `    this.#options.channel.drop();
     this.#request.destroy();`,
     "this.#options.channel.drop();",
   ),
-  mutant("L5", "isIdle: this.#requests.size === 0 || this.#grace?.isOver === true, // V2", "isIdle: true,"),
+  mutant("L4", "isIdle: this.#requests.size === 0 || this.#grace?.isOver === true, // V2", "isIdle: true,"),
 
   // The agent
   mutant("S16", "this.#write(record, () => this.#journal.addAttempt(record));", ""),

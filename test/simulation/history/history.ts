@@ -167,7 +167,7 @@ class History {
     this.#settlePods(workloads);
     let lookAt = 0;
     const isQuiet = (): boolean => {
-      if (!isOver() || !areForwardsOver() || !this.#arePodsOver || world.now < lookAt) return false;
+      if (world.now < lookAt || !isOver() || !areForwardsOver() || !this.#arePodsOver) return false;
       lookAt = world.now + LOOK_MS;
       return this.#invariants.isSettled();
     };

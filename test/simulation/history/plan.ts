@@ -147,7 +147,7 @@ const SCALERS: readonly Pick<HistoryPlan, "scalerType" | "scalerValue">[] = [
 const CONGESTED = 0.07;
 const MIXED = 0.2;
 const BALANCED = 0.28;
-const TUNNELED = 0.15;
+const TUNNELED = 0.1;
 
 export function planHistory(random: Random): HistoryPlan {
   const chosen = chooseFaults(random);

@@ -31,7 +31,7 @@ export class RequestPromptness {
 
   checkStep(): void {
     const { world, requests } = this.#parts;
-    if (!requests.isHarmless || requests.all.length === 0 || world.elapsedMs < this.#lookAt) return;
+    if (!requests.isHarmless || world.elapsedMs < this.#lookAt) return;
     this.#lookAt = world.elapsedMs + LOOK_MS;
     requests.checkAbandoned();
     if (this.#parts.plan.isManaged) return; // a rollout holds workers back

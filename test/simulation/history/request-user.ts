@@ -23,6 +23,8 @@ const PATIENT_MS = 15 * 60_000;
 const PATIENT = 0.1;
 const FOREIGN = 0.1;
 const PIECE_MS = 50;
+/** More would only take longer. */
+const REQUESTS_MAX = 6;
 
 type Ask = { readonly headers: Record<string, string>; readonly workerId: string | null };
 type Body = { readonly bytes: number; readonly init: RequestInit };
@@ -44,9 +46,9 @@ export class RequestUser {
   start(): void {
     const { world, plan, client } = this.#parts;
     client.run(world, async () => {
-      for (let count = 0; count < plan.operationCount; count += 1) {
+      for (let count = 0; count < Math.min(plan.operationCount, REQUESTS_MAX); count += 1) {
         await pause(world.random.delay(plan.paceMs));
-        if (plan.isManaged && world.random.chance(0.15)) await this.#manage();
+        if (plan.isManaged && world.random.chance(0.3)) await this.#manage();
         else void this.#request();
       }
       this.#hasSentAll = true;
