@@ -33,7 +33,7 @@ const CALM: ReadonlySet<Fault> = new Set<Fault>([
   "workerForgets",
   "workerRepeats",
 ]);
-/** With others than these, calls to a host that is up may get lost or not be carried out. */
+/** With others than these, calls to a host that is up may get lost or not be transferred out. */
 const REACH_HOSTS: ReadonlySet<Fault> = new Set<Fault>([
   ...CALM,
   "agentKilled",

@@ -1,7 +1,7 @@
 /** A request as the script gets it: what its client does later reaches the script over the network. */
 import { place } from "../world/globals.ts";
 import type { Machine } from "../world/world.ts";
-import { carried } from "./carried-stream.ts";
+import { transferred } from "./transferred-stream.ts";
 import type { Network } from "./network.ts";
 
 /** To workers of load-balanced endpoints. */
@@ -19,7 +19,7 @@ export function clientRequest(network: Network, script: Machine, request: Reques
   request.signal.addEventListener("abort", leave, { once: true });
   const { method, headers, body } = request;
   const from = (place()?.machine ?? script) as Machine;
-  const passed = body && carried({ network, source: body, from, to: script });
+  const passed = body && transferred({ network, source: body, from, to: script });
   const init = { method, headers, body: passed, duplex: "half", signal: gone.signal };
   return new Request(request.url, init as RequestInit);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Machine, type World } from "../world/world.ts";
 import { SimulatedD1 } from "./d1.ts";
-import { carried } from "./carried-stream.ts";
+import { transferred } from "./transferred-stream.ts";
 import { clientRequest, isForwarded } from "./client-request.ts";
 import type { Network } from "./network.ts";
 import { type Answer, type ObjectClass, SimulatedNamespace, SimulatedObject } from "./objects.ts";
@@ -175,7 +175,10 @@ export class SimulatedEdge {
     if (body === null || status === 101) return response;
     const head = { status, headers };
     if (isForwarded(request))
-      return new Response(carried({ network: this.#network, source: body, from: this.script, isTorn }), head);
+      return new Response(
+        transferred({ network: this.#network, source: body, from: this.script, isTorn }),
+        head,
+      );
     if (!isTorn) return response;
     const bytes = await response.bytes();
     return new Response(bytes.subarray(0, Math.floor(bytes.byteLength / 2)), head);

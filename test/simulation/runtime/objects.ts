@@ -9,7 +9,7 @@
  */
 import { place } from "../world/globals.ts";
 import { Machine } from "../world/world.ts";
-import { carried } from "./carried-stream.ts";
+import { transferred } from "./transferred-stream.ts";
 import type { Network } from "./network.ts";
 import type { SimulatedSocket } from "./sockets.ts";
 import { ObjectStorage } from "./storage.ts";
@@ -107,7 +107,7 @@ export class SimulatedObject {
     const source = isReceived ? body : new ReadableStream({ type: "bytes" });
     return {
       ...(value as object),
-      body: carried({ network: this.#network, source, from: this.machine, to: caller }),
+      body: transferred({ network: this.#network, source, from: this.machine, to: caller }),
     };
   }
 

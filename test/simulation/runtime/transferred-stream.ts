@@ -16,11 +16,11 @@ export type Carriage = {
 const LOST = "Network connection lost.";
 
 /** What its reader gets. */
-export function carried(carriage: Carriage): ReadableStream<Uint8Array> {
-  return new CarriedStream(carriage).readable;
+export function transferred(carriage: Carriage): ReadableStream<Uint8Array> {
+  return new TransferredStream(carriage).readable;
 }
 
-class CarriedStream {
+class TransferredStream {
   readonly readable: ReadableStream<Uint8Array>;
   readonly #carriage: Carriage;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
