@@ -10,7 +10,8 @@ type Execution = {
   readonly container: Container;
   isOver: boolean;
   /** Its agent has its result. */
-  isDelivered: boolean;
+  /** When its agent acknowledged the result, true time; null before. */
+  deliveredAt: number | null;
   /** A client has had the job run again since, beside which it may still end. */
   isRetried: boolean;
 };
@@ -87,7 +88,7 @@ export class Executions implements WorkerObserver {
     this.#inside.set(container, inside.add(jobId));
     const all = this.#byJob.get(jobId) ?? [];
     const before = all.filter((one) => !one.isRetried && !this.#lost.has(one.container.spec.workerId));
-    const execution = { mark, container, isOver: false, isDelivered: false, isRetried: false };
+    const execution = { mark, container, isOver: false, deliveredAt: null, isRetried: false };
     this.#byJob.set(jobId, [...all, execution]);
     this.#underway.set(container.spec.workerId, execution);
     const expiresAt = this.#expiresAt(jobId);
@@ -97,7 +98,7 @@ export class Executions implements WorkerObserver {
     const running = before.find((one) => !one.isOver && one.container.isRunning);
     if (running && this.#areGivenUpEnded)
       this.#violate(`${workerId} has ${jobId}, which ${running.container.spec.workerId} still runs`);
-    if (before.some((one) => one.isDelivered))
+    if (before.some(({ deliveredAt }) => deliveredAt !== null))
       this.#violate(`${jobId} runs again, though its result was reported`);
   };
 
@@ -111,7 +112,16 @@ export class Executions implements WorkerObserver {
 
   delivered = (jobId: string, container: Container): void => {
     const execution = this.#byJob.get(jobId)?.findLast((one) => one.container === container);
-    if (execution) execution.isDelivered = true;
+    if (execution) execution.deliveredAt = this.#world.now;
+  };
+
+  /** The disk of their host had kept to itself what came then or later. */
+  resultsLost = (containers: Iterable<Container>, since: number): void => {
+    const own = new Set(containers);
+    for (const execution of [...this.#byJob.values()].flat()) {
+      const isLost = own.has(execution.container) && (execution.deliveredAt ?? 0) >= since;
+      if (isLost) execution.deliveredAt = null;
+    }
   };
 
   stopped = (container: Container): void => {

@@ -133,9 +133,10 @@ export class SimulatedHost {
 
   /** The agent and all containers end at once, and so does what had not reached the disk; a lying one has it late. */
   losePower(lateMs: number): void {
-    const { world } = this.#options;
+    const { world, observer } = this.#options;
     this.kill();
     for (const container of this.containers.all.values()) this.containers.exit(container, 137);
+    if (lateMs > 0) observer.resultsLost(this.containers.all.values(), world.now - lateMs);
     const choose = (limit: number): number => world.random.whole(0, limit);
     losePower(this.stateDir, { honestUntil: world.now - lateMs, choose });
     if (this.#isDiskFull) setDiskFull(this.stateDir, true);

@@ -34,6 +34,8 @@ export type WorkerObserver = {
   readonly ended: (jobId: string, container: Container, isReported: boolean) => void;
   /** Its agent has taken its result. */
   readonly delivered: (jobId: string, container: Container) => void;
+  /** The disk of their host had kept to itself what came then or later. */
+  readonly resultsLost: (containers: Iterable<Container>, since: number) => void;
   /** Its agent ends it. */
   readonly stopped: (container: Container) => void;
 };
