@@ -12,6 +12,8 @@ import { type Container, openContainer } from "./container.ts";
 import { PortStream } from "./port-stream.ts";
 
 const LOOPBACK = "127.0.0.1";
+/** Ports up to it are for root, on most systems. */
+const PRIVILEGED_PORT_MAX = 1_023;
 const LEAVE_LIMIT_MS = 1_000;
 
 /** A port of this computer, 0 for a free one, and that of the container. */
@@ -22,6 +24,7 @@ type ForwardedPort = { readonly local: number; readonly remote: number };
  * container cannot be reached.
  */
 export async function forwardPorts(cli: Cli, id: string, ports: readonly ForwardedPort[]): Promise<void> {
+  refuseRepeated(ports);
   const container = await openContainer(cli, id);
   const { service, containerId } = container;
   for (const { remote } of ports) await ClientTunnel.check(service, { containerId, port: remote });
@@ -38,6 +41,23 @@ export async function forwardPorts(cli: Cli, id: string, ports: readonly Forward
   }
 }
 
+/** Throws a Failure when a port of this computer is meant for two. */
+function refuseRepeated(ports: readonly ForwardedPort[]): void {
+  const seen = new Set<number>();
+  for (const { local } of ports) {
+    if (local !== 0 && seen.has(local)) {
+      const advice = "Give each port another one here, or let the system choose: 0:<remote>.";
+      throw new Failure(`Port ${local} of this computer is named twice.`, [advice], EXIT_USAGE);
+    }
+    seen.add(local);
+  }
+}
+
+function notAllowed(local: number, remote: number): Failure {
+  const advice = `Choose one above ${PRIVILEGED_PORT_MAX}, such as ${8_000 + (local % 1_000)}:${remote}.`;
+  return new Failure(`You may not listen on port ${local} of this computer.`, [advice], EXIT_USAGE);
+}
+
 type Forwarding = {
   readonly cli: Cli;
   readonly container: Container;
@@ -52,6 +72,7 @@ async function listen(forwarding: Forwarding, { local, remote }: ForwardedPort):
   });
   server.listen(local, LOOPBACK);
   await once(server, "listening").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "EACCES") throw notAllowed(local, remote);
     if (error.code !== "EADDRINUSE") throw error;
     const advice = `Choose another one, or let the system choose: 0:${remote}.`;
     throw new Failure(`Port ${local} of this computer is taken.`, [advice], EXIT_USAGE);

@@ -198,12 +198,17 @@ export class Tunnel {
       () => {
         const leftMs = this.options.idleMs - (performance.now() - this.#usedAt);
         if (leftMs > 0) this.#idle = this.#watchUse(leftMs);
-        else this.close(TUNNEL_CLOSE.idle, `Nothing was sent for ${this.options.idleMs / 1_000} s.`);
+        else this.close(TUNNEL_CLOSE.idle, idleText(this.options.idleMs));
       },
       Math.min(forMs, TIMER_MAX_MS),
     );
     return timer.unref();
   }
+}
+
+/** Clients show it as it is, so it says who can change the limit. */
+function idleText(idleMs: number): string {
+  return `Nothing was sent for ${idleMs / 1_000} s. The operator of the edge sets the limit: TUNNEL_IDLE_SECONDS.`;
 }
 
 /** Timers of more end at once. */
