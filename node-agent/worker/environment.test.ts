@@ -1,6 +1,6 @@
 import { describe, test } from "vitest";
-import type { Assignment, Gpu } from "../../src/contract/agent/agent.ts";
-import { workerEnvironment } from "./environment.ts";
+import type { Assignment, Gpu, Inventory } from "../../src/contract/agent/agent.ts";
+import { podEnvironment, workerEnvironment } from "./environment.ts";
 
 const assignment: Assignment = {
   workerId: "worker1",
@@ -61,4 +61,20 @@ describe("the environment of a worker", () => {
     });
     expect(workerEnvironment(assignment, access, [])).toMatchObject({ RUNPOD_GPU_COUNT: "0" });
   });
+});
+
+test("a pod learns the data center that the APIs show for its host", ({ expect }) => {
+  const facts = { runtime: "docker", gpus: [], cpuCount: 4, memoryMb: 8_000, diskFreeMb: 1 } as const;
+  const inventoryIn = (dataCenterId?: string): Inventory => ({
+    ...facts,
+    gpus: [],
+    ...(dataCenterId !== undefined && { dataCenterId }),
+  });
+  const shown = ["US-KS-2", "cellar", undefined].map(
+    (dataCenterId) =>
+      podEnvironment(assignment, access, { inventory: inventoryIn(dataCenterId), gpus: [], ports: [] })[
+        "RUNPOD_DC_ID"
+      ],
+  );
+  expect(shown).toEqual(["US-KS-2", "EU-RO-1", "EU-RO-1"]);
 });

@@ -1,4 +1,5 @@
 import type { Assignment, Gpu, Inventory, PublishedPort } from "../../src/contract/agent/agent.ts";
+import { resolveDataCenter } from "../../src/catalog/data-centers.ts";
 import { isLoopbackHost } from "../../src/net/public-host.ts";
 
 /** Where and as whom a worker reaches its agent. */
@@ -55,7 +56,7 @@ export function podEnvironment(
     RUNPOD_POD_HOSTNAME: podId,
     RUNPOD_CPU_COUNT: String(cpus),
     RUNPOD_MEM_GB: String(Math.floor((limits?.memoryMb ?? memoryMb) / 1_024)),
-    ...(dataCenterId !== undefined && { RUNPOD_DC_ID: dataCenterId }),
+    RUNPOD_DC_ID: resolveDataCenter(dataCenterId),
     ...(publicAddress !== undefined && { RUNPOD_PUBLIC_IP: publicAddress }),
     ...Object.fromEntries(ports.map((port) => [`RUNPOD_TCP_PORT_${port.requested}`, String(port.public)])),
     ...(volumeId !== undefined && { RUNPOD_VOLUME_ID: volumeId }),

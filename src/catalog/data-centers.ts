@@ -66,6 +66,11 @@ export function findDataCenter(id: string): DataCenter | undefined {
   return byId.get(id);
 }
 
+/** The data center that a host names, or the one where hosts are that name none we know. */
+export function resolveDataCenter(dataCenterId: string | undefined): string {
+  return findDataCenter(dataCenterId ?? "")?.id ?? DEFAULT_DATA_CENTER_ID;
+}
+
 /** Those of a country that all clients know. */
 export function dataCentersOf(countryCode: string): readonly DataCenter[] {
   return DATA_CENTERS.filter(

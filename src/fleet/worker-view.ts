@@ -2,7 +2,7 @@
 import { limitsOf } from "../domain/placement/host-capacity.ts";
 import { detailWithMoves } from "../domain/placement/worker-moves.ts";
 import type { WorkerSnapshot } from "../domain/jobs/queue-reason.ts";
-import { resolveDataCenter } from "../domain/placement/stock.ts";
+import { resolveDataCenter } from "../catalog/data-centers.ts";
 import type { FleetStore, WorkerRecord } from "./fleet-store.ts";
 import type { WorkerView } from "./messages.ts";
 

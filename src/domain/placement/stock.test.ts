@@ -1,11 +1,11 @@
 import { describe, test } from "vitest";
+import { resolveDataCenter } from "../../catalog/data-centers.ts";
 import { findGpuCard, type GpuCard } from "../../catalog/gpu-cards.ts";
 import {
   clusterPlacesOf,
   cpuStatus,
   cudaStockOf,
   offerOf,
-  resolveDataCenter,
   stockOfHost,
   type HostQuestion,
   type HostStock,

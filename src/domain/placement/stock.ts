@@ -1,7 +1,7 @@
 /** What present hosts have free, as the catalog shows it. */
 import type { Gpu } from "../../contract/agent/agent.ts";
 import type { GpuCard } from "../../catalog/gpu-cards.ts";
-import { DEFAULT_DATA_CENTER_ID, findDataCenter } from "../../catalog/data-centers.ts";
+import { findDataCenter, resolveDataCenter } from "../../catalog/data-centers.ts";
 import { compareCudaVersions } from "./cuda-version.ts";
 
 /** Numbers of hosts that could take one more such worker from which the stock is called Medium, and High. */
@@ -103,11 +103,6 @@ export function stockOfHost(
   const { cpuCount, memoryMb, cudaVersion = null, canJoinClusters = false } = inventory;
   const dataCenterId = resolveDataCenter(inventory.dataCenterId);
   return { dataCenterId, cpuCount, memoryMb, cudaVersion, canJoinClusters, gpus };
-}
-
-/** The data center that a host names, or the one where hosts are that name none we know. */
-export function resolveDataCenter(dataCenterId: string | undefined): string {
-  return findDataCenter(dataCenterId ?? "")?.id ?? DEFAULT_DATA_CENTER_ID;
 }
 
 /** What the hosts offer of one card. */

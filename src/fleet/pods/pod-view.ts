@@ -2,7 +2,7 @@
 import type { PodReport } from "../../contract/agent/agent.ts";
 import type { GpuTelemetry } from "../../contract/agent/telemetry.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
-import { resolveDataCenter } from "../../domain/placement/stock.ts";
+import { resolveDataCenter } from "../../catalog/data-centers.ts";
 import type { FleetStore, WorkerRecord } from "../fleet-store.ts";
 import type { HostPresence, TelemetryCache } from "../hosts/host-presence.ts";
 import type { GpuUse, PodHost, PodView } from "../messages.ts";
