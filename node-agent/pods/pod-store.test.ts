@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "vitest";
@@ -36,8 +36,8 @@ async function fixture() {
   };
 }
 
-function withVolume(volumeInGb: number): AssignedPod {
-  return { volumeInGb, volumeMountPath: "/workspace", ports: [] };
+function withVolume(volumeInGb: number, volumeNumber?: number): AssignedPod {
+  return { volumeInGb, volumeNumber, volumeMountPath: "/workspace", ports: [] };
 }
 
 describe("the local volume of a pod", () => {
@@ -52,6 +52,19 @@ describe("the local volume of a pod", () => {
     await one.store.prepare(POD, withVolume(1));
     expect(existsSync(one.file)).toBe(false);
     expect(one.events).toEqual(["pod_volume_removed"]);
+  });
+
+  test("stays with its number, and another one is empty", async ({ expect }) => {
+    await using one = await fixture();
+    await one.fill();
+    await one.store.prepare(POD, withVolume(2, 0));
+    expect(await readFile(one.file, "utf8")).toBe("kept");
+    const { volumePath } = await one.store.prepare(POD, withVolume(2, 1));
+    expect(await readdir(volumePath ?? "")).toEqual([]);
+    expect(existsSync(one.file)).toBe(false);
+    await writeFile(join(volumePath ?? "", "file"), "new");
+    expect((await one.store.prepare(POD, withVolume(3, 1))).volumePath).toBe(volumePath);
+    expect(await readdir(volumePath ?? "")).toEqual(["file"]);
   });
 
   test("is empty for a container that starts while it is being removed", async ({ expect }) => {

@@ -3,7 +3,8 @@
  *
  * S1  Both outlive the container, the agent, and a stop of the pod; the journal has the ports, the disk the volumes.
  * S2  A volume is removed when the edge has said which volumes stay and the pod is not among them, and its container
- *     is gone; and before a container of its pod starts that has none. An edge that says nothing keeps all others.
+ *     is gone; and before a container of its pod starts that has none, or one of another number. An edge that says
+ *     nothing keeps all others.
  * S3  Two pods never have the same port, whether they run or not.
  * S4  A pod that left this host without a volume finds its ports again when it returns. There are 64 at most, chosen by chance.
  */
@@ -150,11 +151,11 @@ export class PodStore {
     return this.#kept?.has(podId) ?? true;
   }
 
-  async #volumeOf(podId: string, { volumeInGb }: AssignedPod): Promise<string | null> {
+  async #volumeOf(podId: string, { volumeInGb, volumeNumber = 0 }: AssignedPod): Promise<string | null> {
     await this.#removals.get(podId)?.catch(ignoreFailure);
-    if (volumeInGb > 0) return await this.#makeVolume(podId);
-    await this.#removeVolume(podId);
-    return null;
+    const path = join(this.#directoryOf(podId), volumeNumber === 0 ? "volume" : `volume-${volumeNumber}`);
+    if (volumeInGb === 0 || !existsSync(path)) await this.#removeVolume(podId);
+    return volumeInGb > 0 ? await this.#makeVolume(path) : null;
   }
 
   async #removeVolumeOrLog(podId: string): Promise<void> {
@@ -182,8 +183,7 @@ export class PodStore {
     return join(this.#podsPath, idSchema.parse(podId));
   }
 
-  async #makeVolume(podId: string): Promise<string> {
-    const path = join(this.#directoryOf(podId), "volume");
+  async #makeVolume(path: string): Promise<string> {
     await mkdir(path, { recursive: true, mode: 0o700 });
     await chmod(path, 0o777); // its programs may run as any user; those of the host do not get into the state directory
     return path;

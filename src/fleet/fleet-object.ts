@@ -284,7 +284,11 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
         version,
         gpuIndexes,
         ...(standbyAt !== null && { mode: "standby" as const }),
-        ...(isPod && { isPod: true as const, cluster: this.#parts.clusters.memberOf(workerId) }),
+        ...(isPod && {
+          isPod: true as const,
+          cluster: this.#parts.clusters.memberOf(workerId),
+          volumeNumber: this.#parts.podStore.get(workerId)?.volumeNumber,
+        }),
         limits: limitsOf({ gpuIndexes, size }, gpus),
       }));
     const revision = this.#store.hosts.get(hostId)?.revision ?? 0;

@@ -40,6 +40,8 @@ export type AssignedWorker = {
   readonly isPod?: true;
   /** Of a pod of a cluster: its own address and, where that is known, the address of the first pod. */
   readonly cluster?: { readonly address: string; readonly primaryAddress: string | null } | undefined;
+  /** Of a pod: which of its local volumes it has. */
+  readonly volumeNumber?: number | undefined;
   /** Absent for a worker that may use the whole host. */
   readonly limits?: WorkerLimits | undefined;
 };

@@ -91,4 +91,6 @@ export const FLEET_MIGRATIONS = [
    ALTER TABLE host ADD COLUMN away_since INTEGER;`,
   `-- Where the other pods of its cluster reach a pod.
    ALTER TABLE pod ADD COLUMN cluster_address TEXT;`,
+  `-- How many volumes of a pod there were before its present one.
+   ALTER TABLE pod ADD COLUMN volume_number INTEGER NOT NULL DEFAULT 0;`,
 ] as const;

@@ -570,6 +570,24 @@ describe("a cluster", () => {
     expect(await listOwnClusters(context)).toEqual([]);
   });
 
+  test("that is deleted while it is made leaves no pods", async ({ expect }) => {
+    await PodAgent.join(client);
+    const context = contextWith(fleetObject(env));
+    let made = 0;
+    const fleet = {
+      ...{ podsOf: fleetObject(env).podsOf, changePod: fleetObject(env).changePod },
+      createPod: async (...call: Parameters<ReturnType<typeof fleetObject>["createPod"]>) => {
+        const [own] = made++ === 1 ? await listOwnClusters(context) : [];
+        if (own) await deleteCluster(context, own.record.id);
+        return await fleetObject(env).createPod(...call);
+      },
+    };
+    const creation = createCluster(contextWith(fleet), { ...CLUSTER, podCount: 2 });
+    await expect(creation).rejects.toMatchObject({ code: "cluster_not_found" });
+    expect((await clusters()).myself.pods).toEqual([]);
+    expect(await fleetObject(env).podsOf(send.accountId)).toEqual([]);
+  });
+
   test("is deleted although one of its pods is terminated meanwhile", async ({ expect }) => {
     await PodAgent.join(client);
     const context = contextWith(fleetObject(env));

@@ -242,6 +242,8 @@ export type PodService = z.infer<typeof podServiceSchema>;
 export const assignedPodSchema = z.object({
   /** GB of the volume on this host; 0 for none. It stays until no sync names the pod any more. */
   volumeInGb: count,
+  /** Another number is another volume, which is empty at first. Absent from older edges: 0. */
+  volumeNumber: count.optional(),
   /** Where the container finds that volume, or the network volume; empty for none. */
   volumeMountPath: z.string(),
   /**

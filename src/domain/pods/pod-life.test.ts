@@ -81,7 +81,7 @@ test("the host of its volume is known from the first place until the volume is g
     changedAt: 3,
   });
   const without = { kind: "edit", config: { ...config, version: 2 } } as const;
-  expect(changePod(placed, without, 3).volumeHostId).toBeNull();
+  expect(changePod(placed, without, 3)).toMatchObject({ volumeHostId: null, volumeNumber: 1 });
 });
 
 test("time stops a pod once, and terminates it in any state", ({ expect }) => {

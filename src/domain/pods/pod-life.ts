@@ -24,6 +24,8 @@ export type PodState = {
   readonly changedAt: number;
   /** The host that has its volume; null for none. */
   readonly volumeHostId: string | null;
+  /** Of its volume, from 0: another one when it has given up the one before, which holds nothing of that. */
+  readonly volumeNumber: number;
 };
 
 export type PodEvent =
@@ -39,7 +41,15 @@ export type PodEvent =
 export function newPod(config: PodConfig, now: number): PodState {
   const { version } = config;
   const times = { createdAt: now, changedAt: now };
-  return { config, desired: "running", stopReason: null, version, ...times, volumeHostId: null };
+  return {
+    config,
+    desired: "running",
+    stopReason: null,
+    version,
+    ...times,
+    volumeHostId: null,
+    volumeNumber: 0,
+  };
 }
 
 /** The pod after the event: the same object where nothing changes. */
@@ -98,7 +108,9 @@ function edit(pod: PodState, config: PodConfig): PodState {
 }
 
 function withConfig(pod: PodState, config: PodConfig): PodState {
-  return { ...pod, config, volumeHostId: config.volumeInGb > 0 ? pod.volumeHostId : null };
+  if (config.volumeInGb > 0) return { ...pod, config };
+  const volumeNumber = pod.volumeNumber + (pod.config.volumeInGb > 0 ? 1 : 0);
+  return { ...pod, config, volumeHostId: null, volumeNumber };
 }
 
 function nextVersion({ version }: PodState, config: PodConfig): number {

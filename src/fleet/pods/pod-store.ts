@@ -31,7 +31,7 @@ export class PodStore {
   load(): void {
     const rows = this.#database.all<PodRow>`
       SELECT config, version, desired, stop_reason AS stopReason, created_at AS createdAt, changed_at AS changedAt,
-             volume_host_id AS volumeHostId, ports, cluster_address AS clusterAddress
+             volume_host_id AS volumeHostId, volume_number AS volumeNumber, ports, cluster_address AS clusterAddress
         FROM pod`;
     for (const { config, ports, ...row } of rows) {
       this.#remember({
@@ -89,11 +89,11 @@ export class PodStore {
     const { config, stopReason, volumeHostId } = pod;
     this.#database.run`
       INSERT OR REPLACE INTO pod
-        (pod_id, config, version, desired, stop_reason, created_at, changed_at, volume_host_id, ports,
-         cluster_address)
+        (pod_id, config, version, desired, stop_reason, created_at, changed_at, volume_host_id,
+         volume_number, ports, cluster_address)
       VALUES (${config.podId}, ${JSON.stringify(config)}, ${pod.version}, ${pod.desired}, ${stopReason},
-              ${pod.createdAt}, ${pod.changedAt}, ${volumeHostId}, ${JSON.stringify(pod.ports)},
-              ${pod.clusterAddress})`;
+              ${pod.createdAt}, ${pod.changedAt}, ${volumeHostId},
+              ${pod.volumeNumber}, ${JSON.stringify(pod.ports)}, ${pod.clusterAddress})`;
   }
 
   remove(podId: string): void {

@@ -163,7 +163,7 @@ function withCalls(filled: Filled, { env, masked }: Called): Filled {
 
 /** What is sent always fits the schema: an agent would refuse the whole reply, with all other workers in it. */
 export function toAssignment(
-  { workerId, version: revision, gpuIndexes, mode, limits, cluster }: AssignedWorker,
+  { workerId, version: revision, gpuIndexes, mode, limits, cluster, volumeNumber }: AssignedWorker,
   { fixed, isSuperseded }: Blueprint,
   filled: Filled,
 ): Assignment {
@@ -175,7 +175,9 @@ export function toAssignment(
     ...(mode && { mode }),
     ...(limits && { limits }),
     ...(isSuperseded && { isSuperseded }),
-    ...(fixed.pod && cluster && { pod: { ...fixed.pod, clusterAddress: cluster.address } }),
+    ...(fixed.pod && {
+      pod: { ...fixed.pod, volumeNumber, ...(cluster && { clusterAddress: cluster.address }) },
+    }),
   };
   const own = filled.kind === "filled" ? filled.fields : unstartable(filled.problem);
   const fields = cluster ? { ...own, env: { ...clusterVariables(cluster), ...own.env } } : own;

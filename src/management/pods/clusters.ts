@@ -83,6 +83,7 @@ export async function createCluster(context: RequestContext, creation: ClusterCr
     for (let rank = 0; rank < podCount; rank += 1) {
       pods.push(await makePod(context, valuesOfMember(values, record, rank, pods[0]), podCount));
     }
+    await requireCluster(context, record.id); // it may have been deleted meanwhile, before its last pods were there
   } catch (error) {
     await takeBack(takingBack(context), record, pods);
     throw pods.length > 0 && hasErrorCode(error, "no_capacity")
