@@ -50,6 +50,7 @@ test("a start loads the command line only", async ({ expect }) => {
     "cli/terminal",
     "src/net/port.ts",
     "src/contract/version.ts",
+    "src/std/errors.ts",
     "src/std/failure.ts",
   ];
   expect(new Set(folders.filter(Boolean))).toEqual(new Set(known));
