@@ -1,5 +1,5 @@
 /** The life of pods, from the calls of clients to the assignments of hosts and back. */
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeEach, describe, test, vi } from "vitest";
 import { openDatabase } from "../../src/db/database.ts";
@@ -415,6 +415,23 @@ describe("changes", () => {
     await send("POST", `/pods/${id}/start`);
     await host.follow();
     expect(host.assignmentOf(id)?.revision).toBe(4);
+  });
+
+  test("of settings that are only compared, or ignored, may be nested deeply", async ({ expect }) => {
+    await PodAgent.join(client);
+    const { id } = await created();
+    const nested = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+    for (const [body, status] of [
+      [`{"gpuCount":${nested}}`, 400],
+      [`{"globalNetworking":${nested}}`, 200],
+    ] as const) {
+      const answer = await exports.default.fetch(`http://edge/v1/pods/${id}`, {
+        method: "PATCH",
+        headers: { authorization: `Bearer ${send.key}`, "content-type": "application/json" },
+        body,
+      });
+      expect(answer.status).toBe(status);
+    }
   });
 
   test("lists are filtered", async ({ expect }) => {

@@ -1,7 +1,6 @@
 /** The capacity of a host, and what of it is free. */
 import type { Gpu } from "../../contract/agent/agent.ts";
-import { findDataCenter } from "../../catalog/data-centers.ts";
-import { resolveDataCenter } from "../../catalog/data-centers.ts";
+import { findDataCenter, resolveDataCenter } from "../../catalog/data-centers.ts";
 import { HOST_WORKERS_MAX, POD_VOLUMES_MAX } from "../../contract/agent/agent.ts";
 
 /** What a worker takes of its host beside GPUs. */

@@ -186,6 +186,8 @@ export class Dispatch {
     const turns = known?.session === session ? known.turns : new Set<number>();
     for (const other of turns) if (other < Math.min(turn, ...openTurns) - TURNS_KEPT) turns.delete(other);
     const isNext = known?.session === session ? known.isNext : known !== undefined;
+    const [oldest = turn] = turns;
+    if (turns.size >= TURNS_MAX) turns.delete(oldest);
     this.#knownTurns.set(hostId, { session, turns: turns.add(turn), isNext });
   }
 
@@ -255,6 +257,8 @@ type KnownTurns = { readonly session: string; readonly turns: Set<number>; reado
 
 /** Turns that are remembered after they were over. */
 const TURNS_KEPT = 16;
+/** At most so many, also of an agent that says that one of its first replies is still open. */
+const TURNS_MAX = 1_000;
 
 /** In which turn a stop was last sent, and how often. */
 type SentStop = { readonly turn: number; readonly times: number };

@@ -288,7 +288,8 @@ function nameOfCountry(code: string): string | undefined {
 // REST v1
 
 const flagInRest = z.boolean("must be true or false").nullish();
-const ignored = z.json().optional().meta({ description: "Accepted and ignored." });
+// Not z.json(), which follows nested values to any depth.
+const ignored = z.unknown().optional().meta({ description: "Accepted and ignored." });
 
 const startCommandShape = {
   dockerEntrypoint: stringsSchema.nullish().meta({
@@ -352,7 +353,7 @@ export const podCreateSchema = z
   .meta({ id: "PodCreateInput" });
 export type PodCreateBody = z.infer<typeof podCreateSchema>;
 
-const fixed = z.json().optional().meta({
+const fixed = z.unknown().optional().meta({
   description: "Cannot be changed. Its present value is accepted, as clients send back what they read.",
 });
 

@@ -24,8 +24,8 @@ export type ReachablePod = {
 const cache = new BoundedMap<ReachablePod & { readonly until: number }>(CACHE_SIZE);
 
 /**
- * The pod that has this HTTP port, undefined for what is no port; throws not_found when there is no such pod, or its settings do not list the port.
- * Anybody may ask: what was not found is counted for the network that asked.
+ * The pod that has this HTTP port, which is undefined for what is no port; throws not_found when there is no such pod,
+ * or its settings do not list the port. Anybody may ask: what was not found is counted for the network that asked.
  */
 export async function requirePodPort(
   env: Env,

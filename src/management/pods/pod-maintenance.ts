@@ -19,6 +19,8 @@ export const POD_HALF_MIN_AGE_MS = 5 * 60_000;
 export const POD_CHANGE_MIN_AGE_MS = 60_000;
 
 const PODS_AT_ONCE = 500;
+/** Pods of which one run has the Fleet object follow a change; the others wait for the next run. */
+const FOLLOWED_MAX = 50;
 
 type Place = { readonly env: Env; readonly db: Database };
 
@@ -29,6 +31,7 @@ type Place = { readonly env: Env; readonly db: Database };
 export async function settlePodRows(place: Place, now: number): Promise<number> {
   const { env, db } = place;
   let settled = 0;
+  let followed = 0;
   let after = "";
   for (;;) {
     const rows = await listPodsAfter(db, after, now - POD_CHANGE_MIN_AGE_MS, PODS_AT_ONCE);
@@ -36,7 +39,9 @@ export async function settlePodRows(place: Place, now: number): Promise<number> 
     const lost = rows.filter(({ id, createdAt }) => !views.has(id) && createdAt <= now - POD_HALF_MIN_AGE_MS);
     for (const row of rows) {
       const view = views.get(row.id);
-      if (view && differs(row, view, now) && (await follow(place, row, view))) settled += 1;
+      if (!view || followed >= FOLLOWED_MAX || !differs(row, view, now)) continue;
+      followed += 1;
+      if (await follow(place, row, view)) settled += 1;
     }
     if (lost.length > 0)
       await removePods(
