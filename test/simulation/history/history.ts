@@ -163,6 +163,7 @@ class History {
     upgrade?.finish();
     this.#faults.heal();
     this.#invariants.healed();
+    for (const { operator } of workloads) operator.close();
     this.#settleSettings();
     this.#settlePods(workloads);
     let lookAt = 0;

@@ -14,6 +14,7 @@ export class Operator {
   readonly #endpointIds: readonly string[];
   readonly #plan: HistoryPlan;
   #imageNumber = 1;
+  #isClosed = false;
 
   constructor(world: World, client: SimulatedClient, endpointIds: readonly string[], plan: HistoryPlan) {
     this.#world = world;
@@ -22,7 +23,13 @@ export class Operator {
     this.#plan = plan;
   }
 
+  /** Nothing is changed any more. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   async act(): Promise<void> {
+    if (this.#isClosed) return;
     const { random } = this.#world;
     const endpointId = random.pick(this.#endpointIds);
     await random.pick([
@@ -42,7 +49,7 @@ export class Operator {
     this.#imageNumber += 1;
     const name = this.#world.random.chance(BROKEN) ? BROKEN_IMAGE : "i";
     const template = `template: ${templateOf(`${name}${this.#imageNumber}`)}`;
-    for (const endpointId of endpointIds) await save(this.#client, endpointId, template);
+    for (const endpointId of endpointIds) if (!this.#isClosed) await save(this.#client, endpointId, template);
   }
 
   /** No workers for a while. */

@@ -41,7 +41,7 @@ export class Workload {
   readonly streams: Streams;
   readonly batches: Batches;
   readonly pods: PodUser;
-  readonly #operator: Operator;
+  readonly operator: Operator;
   readonly #rates: RateCalls;
 
   constructor(parts: WorkloadParts) {
@@ -52,7 +52,7 @@ export class Workload {
     this.streams = new Streams({ ...parts, known });
     this.batches = new Batches(client, parts.hasPurged, violate);
     this.pods = new PodUser({ world, client, plan, violate });
-    this.#operator = new Operator(world, client, endpointIds, plan);
+    this.operator = new Operator(world, client, endpointIds, plan);
     this.#rates = new RateCalls({ world, client, plan, violate });
   }
 
@@ -118,7 +118,7 @@ export class Workload {
   }
 
   async manage(): Promise<void> {
-    await this.#operator.act();
+    await this.operator.act();
   }
 
   async burst(): Promise<void> {

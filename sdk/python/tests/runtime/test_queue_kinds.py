@@ -187,11 +187,10 @@ def test_four_jobs_run_at_a_time(agent, serve, kind):
     assert [agent.result(job) for job in jobs] == [{"output": number} for number in range(4)]
 
 
-def test_a_poll_says_that_nothing_runs_only_when_that_is_certain(agent, serve):
+def test_a_worker_with_several_slots_never_says_that_nothing_runs(agent, serve):
     serve("def work():\n    return 1\n", max_concurrency=3)
     agent.until(lambda: agent.open_takes == 3)
-    said = sorted(take["job_in_progress"][0] for take in agent.takes)
-    assert said == ["0", "1", "1"]
+    assert {take["job_in_progress"][0] for take in agent.takes} == {"1"}
 
 
 def test_a_worker_with_one_slot_says_that_nothing_runs(agent, serve):

@@ -66,9 +66,9 @@ class Agent:
 
     # Polls
 
-    def take(self, is_busy: bool) -> list[Job]:
-        """Polls for jobs; empty when there is none. `is_busy`: another job of this worker may still be running."""
-        status, body = self._poll(f"{self._take_url}&job_in_progress={int(is_busy)}")
+    def take(self, may_be_busy: bool) -> list[Job]:
+        """Polls for jobs; empty when there is none. `may_be_busy`: another job of this worker may still be running."""
+        status, body = self._poll(f"{self._take_url}&job_in_progress={int(may_be_busy)}")
         if status != 200:
             return []
         try:

@@ -2,8 +2,8 @@
 A worker of a queue-based endpoint.
 
 W1  Each slot is a separate loop: take a job, run it, post its result. It requests a job only when it is free.
-W2  A poll reports that nothing is in progress only when no other slot polls or runs: the agent concludes from it that
-    results of earlier jobs are lost.
+W2  Polls report that nothing is in progress only when there is one slot: the agent concludes from it that results of
+    earlier jobs are lost, and polls of several slots may overtake each other on their way.
 W3  A plain function that runs alone runs on the main thread, and async ones on a loop there: some libraries insist.
 W4  After SIGTERM no job is taken; the running ones end and their results are posted.
 """
@@ -45,7 +45,6 @@ class QueueWorker:
         self._loop = loop
         self._stopping = threading.Event()
         self._lock = threading.Lock()
-        self._engaged = 0
         self._running: dict[str, Execution] = {}
 
     def run(self, environment: Mapping[str, str]) -> None:
@@ -103,23 +102,10 @@ class QueueWorker:
     # Slots
 
     def _serve(self) -> None:
+        may_be_busy = self._slots > 1  # W2
         while not self._stopping.is_set():
-            is_busy = self._engage()
-            try:
-                for job in self._agent.take(is_busy):
-                    self._work(job)
-            finally:
-                self._disengage()
-
-    def _engage(self) -> bool:
-        """W2: whether another slot polls or runs."""
-        with self._lock:
-            self._engaged += 1
-            return self._engaged > 1
-
-    def _disengage(self) -> None:
-        with self._lock:
-            self._engaged -= 1
+            for job in self._agent.take(may_be_busy):
+                self._work(job)
 
     def _work(self, job: Job) -> None:
         execution = Execution(job, self._handler, self._agent, self._event_loop, self._application)
