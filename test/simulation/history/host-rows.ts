@@ -127,17 +127,23 @@ export class HostRows {
     const calmMs = Math.min(this.#parts.calm.ofHost(host), this.#parts.calm.ofCalls(host));
     for (const [workerId, container] of host.containers.all) {
       if (!container.isRunning || container.isFrozen) continue;
-      const ended = this.#endedInside(container);
+      const ended = this.#endedInside(host, container);
       if (ended !== undefined)
         this.#lasts(`${workerId} still runs ${ended}, which has ended`, calmMs, UNWANTED_MAX_MS);
     }
   }
 
-  /** A job inside, when all that are inside have ended at the edge. */
-  #endedInside(container: Container): string | undefined {
+  /** A job inside, when all that are inside have ended at the edge, and those too whose results the worker has lost. */
+  #endedInside({ stateDir }: SimulatedHost, container: Container): string | undefined {
     const jobIds = this.#parts.executions.jobsIn(container);
-    const { endpointId } = container.spec;
-    const isOver = jobIds.every((jobId) => this.#endedAt.has(keyOf(objectOf(endpointId), seqOf(jobId))));
+    if (jobIds.length === 0) return undefined;
+    const { endpointId, workerId } = container.spec;
+    const hasEnded = (key: string): boolean => this.#endedAt.has(key);
+    const isOver =
+      jobIds.every((jobId) => hasEnded(keyOf(objectOf(endpointId), seqOf(jobId)))) &&
+      (rowsIn(stateDir, "attempt") as RefRow[]).every(
+        (row) => row.worker_id !== workerId || hasEnded(jobOf(row)),
+      );
     return isOver ? jobIds[0] : undefined;
   }
 

@@ -83,6 +83,8 @@ export type HistoryPlan = {
   readonly hasFlashBoot: boolean;
   /** There is a load-balanced endpoint as well, to which clients send requests. */
   readonly hasRequests: boolean;
+  /** Some of those are for WebSockets. */
+  readonly hasSockets: boolean;
   /** Clients have tunnels into containers. */
   readonly hasTunnels: boolean;
   /** Jobs that a worker has at once. */
@@ -148,6 +150,8 @@ const CONGESTED = 0.07;
 const MIXED = 0.2;
 const BALANCED = 0.28;
 const TUNNELED = 0.1;
+/** Of those with requests. */
+const SOCKETED = 0.4;
 
 export function planHistory(random: Random): HistoryPlan {
   const chosen = chooseFaults(random);
@@ -184,13 +188,15 @@ export function planHistory(random: Random): HistoryPlan {
     hasStranger: random.chance(0.2),
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
+    hasSockets: false,
     hasTunnels: false,
     jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
   if (random.chance(CONGESTED)) return { ...plan, ...congestion(random) };
   if (random.chance(MIXED)) return { ...plan, ...random.pick(MIXTURES) };
-  return { ...plan, hasRequests: random.chance(BALANCED), hasTunnels: random.chance(TUNNELED) };
+  const [hasRequests, hasTunnels] = [random.chance(BALANCED), random.chance(TUNNELED)];
+  return { ...plan, hasRequests, hasTunnels, hasSockets: hasRequests && random.chance(SOCKETED) };
 }
 
 const ONE_CLIENT: Partial<HistoryPlan> = {

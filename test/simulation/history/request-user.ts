@@ -1,9 +1,11 @@
-/** A client of a load-balanced endpoint: sends requests, some of which it breaks off, and reads what comes. */
-import { MARK_HEADER, PARTS_HEADER, SIZED_HEADER } from "../host/request-worker.ts";
+/** A client of a load-balanced endpoint: sends requests, some of which it breaks off, and reads what comes; and opens WebSockets. */
+import { MARK_HEADER } from "../host/marks.ts";
+import { PARTS_HEADER, SIZED_HEADER } from "../host/request-worker.ts";
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
 import type { HistoryPlan } from "./plan.ts";
-import type { Requests, SentRequest } from "./requests.ts";
+import type { ReceivedAnswer, Requests, SentRequest } from "./requests.ts";
+import { SocketUse } from "./socket-use.ts";
 
 export type RequestUserParts = {
   readonly world: World;
@@ -22,11 +24,18 @@ const PATIENCE_MS: readonly number[] = [500, 3_000, 20_000, 60_000, 60_000];
 const PATIENT_MS = 15 * 60_000;
 const PATIENT = 0.1;
 const FOREIGN = 0.1;
+/** Share of WebSockets, where there are any. */
+const SOCKETS = 0.4;
 const PIECE_MS = 50;
 /** More would only take longer. */
 const REQUESTS_MAX = 6;
 
 type Ask = { readonly headers: Record<string, string>; readonly workerId: string | null };
+type Made = {
+  readonly request: SentRequest;
+  readonly sender: SimulatedClient;
+  readonly headers: Record<string, string>;
+};
 type Body = { readonly bytes: number; readonly init: RequestInit };
 
 export class RequestUser {
@@ -49,6 +58,7 @@ export class RequestUser {
       for (let count = 0; count < Math.min(plan.operationCount, REQUESTS_MAX); count += 1) {
         await pause(world.random.delay(plan.paceMs));
         if (plan.isManaged && world.random.chance(0.3)) await this.#manage();
+        else if (plan.hasSockets && world.random.chance(SOCKETS)) void this.#openSocket();
         else void this.#request();
       }
       this.#hasSentAll = true;
@@ -67,33 +77,18 @@ export class RequestUser {
   }
 
   async #request(): Promise<void> {
-    const { world, endpointId, client, stranger, requests } = this.#parts;
+    const { world, endpointId, requests } = this.#parts;
     const { random } = world;
-    const mark = `r${random.whole(0, 1e9)}`;
-    const { headers, workerId } = this.#choose();
+    const ask = this.#choose();
     const body = this.#body();
-    const foreigner = random.chance(FOREIGN) ? stranger : null;
-    const parts = random.pick([0, 1, 3, 8]);
-    const request: SentRequest = {
-      mark,
-      parts,
-      workerId,
-      bodyBytes: body.bytes,
-      sentAt: world.elapsedMs,
-      isForeign: foreigner !== null,
-      overAt: null,
-    };
-    requests.send(request);
+    const { request, sender, headers } = this.#make(ask, body.bytes);
     const gone = new AbortController();
-    const timer = setTimeout(
-      () => gone.abort(),
-      random.chance(PATIENT) ? PATIENT_MS : random.delay(random.pick(PATIENCE_MS)),
-    );
+    const timer = setTimeout(() => gone.abort(), this.#patienceMs());
     const sized: Record<string, string> = random.chance(0.5) ? { [SIZED_HEADER]: "1" } : {};
     try {
-      const response = await (foreigner ?? client).open(`/lb/${endpointId}/work`, {
+      const response = await sender.open(`/lb/${endpointId}/work`, {
         ...body.init,
-        headers: { ...headers, ...sized, [MARK_HEADER]: mark, [PARTS_HEADER]: String(parts) },
+        headers: { ...headers, ...sized },
         signal: gone.signal,
       });
       await this.#receive(request, response, gone.signal);
@@ -103,6 +98,49 @@ export class RequestUser {
       clearTimeout(timer);
       requests.over(request);
     }
+  }
+
+  async #openSocket(): Promise<void> {
+    const { world, endpointId, requests } = this.#parts;
+    const { request, sender, headers } = this.#make(this.#choose(), 0);
+    const { mark } = request;
+    const never = new AbortController().signal;
+    const use = new SocketUse({
+      world,
+      mark,
+      conversations: requests.conversations,
+      connect: () => sender.socket(`/lb/${endpointId}/work`, headers),
+      patienceMs: this.#patienceMs(),
+      opened: (response) => {
+        const answer = answerOf(response);
+        this.#workerId = answer.workerId ?? undefined;
+        requests.served(request, answer);
+      },
+      refused: (response) => this.#receive(request, response, never),
+    });
+    await use.run();
+    requests.over(request);
+  }
+
+  #make({ headers, workerId }: Ask, bodyBytes: number): Made {
+    const { world, client, stranger, requests } = this.#parts;
+    const { random } = world;
+    const mark = `r${random.whole(0, 1e9)}`;
+    const parts = random.pick([0, 1, 3, 8]);
+    const foreigner = random.chance(FOREIGN) ? stranger : null;
+    const isForeign = foreigner !== null;
+    const request = { mark, parts, workerId, bodyBytes, sentAt: world.elapsedMs, isForeign, overAt: null };
+    requests.send(request);
+    return {
+      request,
+      sender: foreigner ?? client,
+      headers: { ...headers, [MARK_HEADER]: mark, [PARTS_HEADER]: String(parts) },
+    };
+  }
+
+  #patienceMs(): number {
+    const { random } = this.#parts.world;
+    return random.chance(PATIENT) ? PATIENT_MS : random.delay(random.pick(PATIENCE_MS));
   }
 
   /** Now and then it asks for the worker of an earlier answer. */
@@ -140,16 +178,19 @@ export class RequestUser {
 
   async #receive(request: SentRequest, response: Response, gone: AbortSignal): Promise<void> {
     const { requests, hasPlatformFaults } = this.#parts;
-    const mark = response.headers.get(MARK_HEADER);
-    if (mark === null) {
+    const answer = answerOf(response);
+    if (answer.mark === null) {
       const { code } = (await response.json()) as { readonly code?: string };
       return requests.refused(request, response.status, String(code), hasPlatformFaults);
     }
-    const workerId = response.headers.get(WORKER_HEADER);
-    this.#workerId = workerId ?? undefined;
+    this.#workerId = answer.workerId ?? undefined;
     const { text, isBroken } = await readText(response, gone);
-    if (!gone.aborted) requests.answered(request, { mark, workerId, text, isBroken });
+    if (!gone.aborted) requests.answered(request, { ...answer, text, isBroken });
   }
+}
+
+function answerOf({ headers }: Response): Pick<ReceivedAnswer, "mark" | "workerId"> {
+  return { mark: headers.get(MARK_HEADER), workerId: headers.get(WORKER_HEADER) };
 }
 
 /** What comes until the end, a break, or the end of the reader's patience. */

@@ -2,6 +2,7 @@
 import type { Container } from "../host/containers.ts";
 import { partsOf, type RequestObserver } from "../host/request-worker.ts";
 import type { World } from "../world/world.ts";
+import { Conversations } from "./conversations.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
 /** A request as its client knows it. Times are true time, ms of the history. */
@@ -68,10 +69,12 @@ export class Requests implements RequestObserver {
   readonly #executions = new Map<string, Execution>();
   /** No fault of this history keeps a request from its worker's answer. */
   readonly isHarmless: boolean;
+  readonly conversations: Conversations;
 
   constructor(parts: RequestsParts) {
     this.#parts = parts;
     this.isHarmless = [...parts.plan.faults.keys()].every((fault) => HARMLESS.has(fault));
+    this.conversations = new Conversations(parts, this.isHarmless);
   }
 
   /** For their clients, and at the workers: what a script asked for that has died, its object ends minutes later. */
@@ -101,22 +104,23 @@ export class Requests implements RequestObserver {
 
   /** A worker's answer is that of its own request, whole and in order; or its client sees that it is not. */
   answered(request: SentRequest, answer: ReceivedAnswer): void {
-    const { mark, text, isBroken } = answer;
+    const { text, isBroken } = answer;
     const { violate, world } = this.#parts;
     const what = `request ${request.mark}`;
     world.note("clients", `${what} is answered${isBroken ? " and breaks off" : ""}`);
-    if (request.isForeign) return violate(`${what} of another account got the answer of a worker`);
-    if (mark !== request.mark) return violate(`${what} got the answer of ${mark}`);
+    this.served(request, answer);
     const whole = partsOf(request.mark, request.parts, request.bodyBytes).join("");
     if (isBroken ? !whole.startsWith(text) : text !== whole)
       violate(`${what} got "${text}" instead of "${whole}", ${isBroken ? "broken off" : "as if whole"}`);
     if (isBroken && this.isHarmless) violate(`the answer to ${what} broke off for no reason`);
-    this.#checkWorker(request, answer);
   }
 
-  #checkWorker(request: SentRequest, { workerId }: ReceivedAnswer): void {
+  /** It has the answer of a worker that may have it, or a WebSocket to one. */
+  served(request: SentRequest, { mark, workerId }: Pick<ReceivedAnswer, "mark" | "workerId">): void {
     const { violate } = this.#parts;
     const what = `request ${request.mark}`;
+    if (request.isForeign) violate(`${what} of another account got the answer of a worker`);
+    if (mark !== request.mark) violate(`${what} got the answer of ${mark}`);
     const execution = this.#executions.get(request.mark);
     if (execution?.container.spec.workerId !== workerId)
       violate(`${what} has the answer of ${workerId}, which has not had it`);

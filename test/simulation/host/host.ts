@@ -7,6 +7,7 @@ import { Containers } from "./containers.ts";
 import { breakServersOf, takePortOf } from "./modules/http.ts";
 import { losePower, setDiskFull } from "./modules/sqlite.ts";
 import { type RequestObserver, runRequestWorker } from "./request-worker.ts";
+import type { SocketObserver } from "./served-socket.ts";
 import { asRuntime, type RuntimeObserver, SimulatedRuntime } from "./runtime.ts";
 import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
 
@@ -27,7 +28,7 @@ export type HostOptions = {
   readonly gpuCount: number;
   readonly faults: () => WorkerFaults;
   readonly observer: WorkerObserver;
-  readonly requests: RequestObserver;
+  readonly requests: RequestObserver & { readonly conversations: SocketObserver };
   readonly jobsPerWorker: number;
   /** Typical time that the start of a container takes, ms. */
   readonly startMs: number;
@@ -65,7 +66,8 @@ export class SimulatedHost {
     const { requests } = options;
     this.containers = new Containers(world, (container) => {
       const program = { world, containers: this.containers, faults };
-      if (container.spec.serverPorts) runRequestWorker({ ...program, observer: requests }, container);
+      if (container.spec.serverPorts)
+        runRequestWorker({ ...program, observer: requests, sockets: requests.conversations }, container);
       else runWorker({ ...program, observer, jobsPerWorker }, container);
     });
   }
