@@ -92,6 +92,14 @@ const OWN: readonly Mutant[] = [
     "if (this.#isOver || !this.#closing) return;",
   ),
 
+  // Requests to pods
+  mutant(
+    "W2",
+    `  request.signal.addEventListener("abort", () => abort("aborted"));
+  const client`,
+    "  const client",
+  ),
+
   // The agent
   mutant("S16", "this.#write(record, () => this.#journal.addAttempt(record));", ""),
   mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),

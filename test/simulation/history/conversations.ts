@@ -17,12 +17,12 @@ type Conversation = { readonly toWorker: Way; readonly toClient: Way };
 export class Conversations implements SocketObserver {
   readonly #parts: Pick<RequestsParts, "violate">;
   readonly #all = new Map<string, Conversation>();
-  /** No fault of this history breaks a WebSocket. */
-  readonly #isHarmless: boolean;
+  /** Nothing breaks this WebSocket. */
+  readonly #isSafe: (mark: string) => boolean;
 
-  constructor(parts: Pick<RequestsParts, "violate">, isHarmless: boolean) {
+  constructor(parts: Pick<RequestsParts, "violate">, isSafe: (mark: string) => boolean) {
     this.#parts = parts;
-    this.#isHarmless = isHarmless;
+    this.#isSafe = isSafe;
   }
 
   // At the client
@@ -47,7 +47,7 @@ export class Conversations implements SocketObserver {
     const { toClient } = this.#of(mark);
     if (isOwn) return;
     if (BROKEN.has(code)) {
-      if (this.#isHarmless) violate(`the WebSocket ${mark} broke with ${code} for no reason`);
+      if (this.#isSafe(mark)) violate(`the WebSocket ${mark} broke with ${code} for no reason`);
     } else if (code !== WORKER_CODE)
       violate(`the WebSocket ${mark} is closed with ${code}, which nobody gave`);
     else if (toClient.gotCount < toClient.sent.length)

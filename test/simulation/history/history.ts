@@ -13,7 +13,8 @@ import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
 import { repair } from "./operator.ts";
-import { makeRequestEndpoint, RequestUser } from "./request-user.ts";
+import { makeRequestEndpoint, placeOfPods, placeOfWorkers } from "./request-places.ts";
+import { RequestUser } from "./request-user.ts";
 import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
 import { TunnelUser } from "./tunnels.ts";
 import { Upgrade, type Version, withUpgrade } from "./upgrade.ts";
@@ -151,7 +152,9 @@ class History {
     const upgrade = this.#code.before && new Upgrade(world, this.#code, this.#edge, this.#hosts);
     const workloads = this.#clients.map((client) => this.#workload(client));
     for (const workload of workloads) workload.start();
-    this.#requestUsers = this.#clients.flatMap((client) => this.#requestUser(client));
+    this.#requestUsers = this.#clients.flatMap((client, index) =>
+      this.#requestUsersOf(client, workloads[index]),
+    );
     for (const user of this.#requestUsers) user.start();
     const isOver = (): boolean => workloads.every((workload) => workload.isOver);
     this.#tunnelUsers = this.#plan.hasTunnels ? this.#clients.map((client) => this.#tunnelUser(client)) : [];
@@ -220,12 +223,23 @@ class History {
     return new Workload({ ...parts, violate, onPurge, mayHaveLeftChunks, hasPurged });
   }
 
-  #requestUser(client: SimulatedClient): RequestUser[] {
+  #requestUsersOf(client: SimulatedClient, workload: Workload | undefined): RequestUser[] {
     const endpointId = this.#requestEndpointId;
-    if (endpointId === null) return [];
+    const [world, plan] = [this.#world, this.#plan];
     const { requests, hasPlatformFaults } = this.#invariants;
-    const parts = { world: this.#world, plan: this.#plan, client, stranger: this.#stranger };
-    return [new RequestUser({ ...parts, endpointId, requests, hasPlatformFaults })];
+    const parts = { world, plan, client, requests, hasPlatformFaults };
+    const users: RequestUser[] = [];
+    if (endpointId !== null)
+      users.push(
+        new RequestUser({
+          ...parts,
+          stranger: this.#stranger,
+          place: placeOfWorkers(world, plan, endpointId),
+        }),
+      );
+    if (workload && plan.hasPodRequests)
+      users.push(new RequestUser({ ...parts, stranger: null, place: placeOfPods(world, workload.pods) }));
+    return users;
   }
 
   #tunnelUser(client: SimulatedClient): TunnelUser {

@@ -83,7 +83,9 @@ export type HistoryPlan = {
   readonly hasFlashBoot: boolean;
   /** There is a load-balanced endpoint as well, to which clients send requests. */
   readonly hasRequests: boolean;
-  /** Some of those are for WebSockets. */
+  /** Clients send requests to their pods. */
+  readonly hasPodRequests: boolean;
+  /** Some requests are for WebSockets. */
   readonly hasSockets: boolean;
   /** Clients have tunnels into containers. */
   readonly hasTunnels: boolean;
@@ -150,8 +152,9 @@ const CONGESTED = 0.07;
 const MIXED = 0.2;
 const BALANCED = 0.28;
 const TUNNELED = 0.1;
-/** Of those with requests. */
+/** Of those with requests, and of those with pods. */
 const SOCKETED = 0.4;
+const ASKED = 0.4;
 
 export function planHistory(random: Random): HistoryPlan {
   const chosen = chooseFaults(random);
@@ -188,6 +191,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasStranger: random.chance(0.2),
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
+    hasPodRequests: false,
     hasSockets: false,
     hasTunnels: false,
     jobsPerWorker: random.pick([1, 1, 1, 3]),
@@ -196,7 +200,9 @@ export function planHistory(random: Random): HistoryPlan {
   if (random.chance(CONGESTED)) return { ...plan, ...congestion(random) };
   if (random.chance(MIXED)) return { ...plan, ...random.pick(MIXTURES) };
   const [hasRequests, hasTunnels] = [random.chance(BALANCED), random.chance(TUNNELED)];
-  return { ...plan, hasRequests, hasTunnels, hasSockets: hasRequests && random.chance(SOCKETED) };
+  const hasSockets = random.chance(SOCKETED);
+  const hasPodRequests = plan.hasPods && random.chance(ASKED);
+  return { ...plan, hasRequests, hasTunnels, hasSockets, hasPodRequests };
 }
 
 const ONE_CLIENT: Partial<HistoryPlan> = {

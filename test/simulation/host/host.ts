@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import { Machine, type World } from "../world/world.ts";
+import { servedPort } from "./container-servers.ts";
 import { Containers } from "./containers.ts";
 import { breakServersOf, takePortOf } from "./modules/http.ts";
 import { losePower, setDiskFull } from "./modules/sqlite.ts";
@@ -66,9 +67,14 @@ export class SimulatedHost {
     const { requests } = options;
     this.containers = new Containers(world, (container) => {
       const program = { world, containers: this.containers, faults };
-      if (container.spec.serverPorts)
-        runRequestWorker({ ...program, observer: requests, sockets: requests.conversations }, container);
-      else runWorker({ ...program, observer, jobsPerWorker }, container);
+      const port = servedPort(container.spec);
+      if (port === undefined) runWorker({ ...program, observer, jobsPerWorker }, container);
+      else
+        runRequestWorker(
+          { ...program, observer: requests, sockets: requests.conversations },
+          container,
+          port,
+        );
     });
   }
 

@@ -1,6 +1,6 @@
 /**
- * The server in a container of a load-balanced endpoint: answers its health path, and requests after a while, in parts;
- * and opens WebSockets.
+ * The server in a container of a load-balanced endpoint or a pod: answers its health path, and requests after a while, in
+ * parts; and opens WebSockets.
  */
 import type { World } from "../world/world.ts";
 import { MARK_HEADER } from "./marks.ts";
@@ -48,12 +48,13 @@ export function partsOf(mark: string, count: number, bodyBytes: number): readonl
 }
 
 /** Runs until its machine crashes. */
-export function runRequestWorker(program: RequestProgram, container: Container): void {
+export function runRequestWorker(program: RequestProgram, container: Container, port: number): void {
   const { random } = program.world;
   let isLoaded = false;
   setTimeout(() => {
     listenIn({
       container,
+      port,
       serve: (exchange) => {
         if (exchange.head.headers.has(MARK_HEADER)) serveRequest(program, container, exchange);
         else serveProbe(program, exchange, () => isLoaded);
