@@ -100,6 +100,13 @@ const OWN: readonly Mutant[] = [
     "  const client",
   ),
 
+  // Commands in containers
+  mutant(
+    "W3",
+    "this.#whenRunning((command) => void command.kill().catch(ignoreFailure)); // its container has ended",
+    "",
+  ),
+
   // The agent
   mutant("S16", "this.#write(record, () => this.#journal.addAttempt(record));", ""),
   mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),

@@ -9,6 +9,7 @@ import { Network } from "../runtime/network.ts";
 import { enterWorld } from "../world/globals.ts";
 import { type TraceLine, World } from "../world/world.ts";
 import { type Answer, type KnownJob, SimulatedClient } from "./client.ts";
+import { Commands } from "./commands.ts";
 import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
@@ -107,6 +108,7 @@ class History {
   readonly #hooks: HookReceiver;
   readonly #invariants: Invariants;
   readonly #endpointIds: string[] = [];
+  readonly #commands = new Commands((what) => this.#invariants.violate(what));
   #stranger: SimulatedClient | null = null;
   /** With load-balanced workers; null where there is none. */
   #requestEndpointId: string | null = null;
@@ -244,7 +246,8 @@ class History {
 
   #tunnelUser(client: SimulatedClient): TunnelUser {
     const violate = (what: string): void => this.#invariants.violate(what);
-    return new TunnelUser({ world: this.#world, plan: this.#plan, client, hosts: this.#hosts, violate });
+    const parts = { world: this.#world, plan: this.#plan, client, hosts: this.#hosts };
+    return new TunnelUser({ ...parts, commands: this.#commands, violate });
   }
 
   /** For clients, and for the agents and programs at their other ends. */
@@ -328,6 +331,7 @@ class History {
       faults: () => this.#faults.workerFaults(),
       observer: this.#invariants.executions,
       requests: this.#invariants.requests,
+      commands: this.#commands,
       jobsPerWorker: this.#plan.jobsPerWorker,
       startMs: this.#plan.startMs,
     });

@@ -89,6 +89,8 @@ export type HistoryPlan = {
   readonly hasSockets: boolean;
   /** Clients have tunnels into containers. */
   readonly hasTunnels: boolean;
+  /** Some of those run commands. */
+  readonly hasCommands: boolean;
   /** Jobs that a worker has at once. */
   readonly jobsPerWorker: number;
   readonly faults: ReadonlyMap<Fault, number>;
@@ -152,6 +154,7 @@ const CONGESTED = 0.07;
 const MIXED = 0.2;
 const BALANCED = 0.28;
 const TUNNELED = 0.1;
+const COMMANDED = 0.6;
 /** Of those with requests, and of those with pods. */
 const SOCKETED = 0.4;
 const ASKED = 0.4;
@@ -194,6 +197,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasPodRequests: false,
     hasSockets: false,
     hasTunnels: false,
+    hasCommands: false,
     jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
@@ -202,7 +206,8 @@ export function planHistory(random: Random): HistoryPlan {
   const [hasRequests, hasTunnels] = [random.chance(BALANCED), random.chance(TUNNELED)];
   const hasSockets = random.chance(SOCKETED);
   const hasPodRequests = plan.hasPods && random.chance(ASKED);
-  return { ...plan, hasRequests, hasTunnels, hasSockets, hasPodRequests };
+  const hasCommands = hasTunnels && random.chance(COMMANDED);
+  return { ...plan, hasRequests, hasTunnels, hasSockets, hasPodRequests, hasCommands };
 }
 
 const ONE_CLIENT: Partial<HistoryPlan> = {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import { Machine, type World } from "../world/world.ts";
+import type { CommandObserver } from "./commands.ts";
 import { servedPort } from "./container-servers.ts";
 import { Containers } from "./containers.ts";
 import { breakServersOf, takePortOf } from "./modules/http.ts";
@@ -30,6 +31,7 @@ export type HostOptions = {
   readonly faults: () => WorkerFaults;
   readonly observer: WorkerObserver;
   readonly requests: RequestObserver & { readonly conversations: SocketObserver };
+  readonly commands: CommandObserver;
   readonly jobsPerWorker: number;
   /** Typical time that the start of a container takes, ms. */
   readonly startMs: number;
@@ -106,8 +108,9 @@ export class SimulatedHost {
   }
 
   get #runtimeObserver(): RuntimeObserver {
-    const { observer, requests } = this.#options;
+    const { observer, requests, commands } = this.#options;
     return {
+      commands,
       stopped: (container) => {
         observer.stopped(container);
         requests.left(container);

@@ -25,6 +25,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "hasStranger",
     "hasFlashBoot",
     "hasSockets",
+    "hasCommands",
     "hasPodRequests",
   ] as const)
     if (plan[habit]) yield { ...plan, [habit]: false };
