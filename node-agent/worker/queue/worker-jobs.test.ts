@@ -30,6 +30,8 @@ function setUp() {
   return { jobs, ledger, receive };
 }
 
+const RESULT = { bytes: Buffer.from('{"output":1}'), sizeBytes: 12 };
+
 /** A poll whose peer has gone without a word. */
 function deadPoll(): Poll {
   const response = new ServerResponse(new IncomingMessage(new Socket()));
@@ -56,6 +58,30 @@ test("a job that was stopped while its delivery failed waits for no poll", async
   expect(jobs.isEmpty()).toBe(true);
 });
 
+test("a result of a job whose delivery failed counts, since the reply may have arrived", async ({
+  expect,
+}) => {
+  const { jobs, ledger, receive } = setUp();
+  jobs.take(deadPoll(), 1, false, 1_000);
+  const received = receive("job-1");
+  jobs.accept([received]);
+  await nextTurn();
+  await jobs.result("job-1", RESULT);
+  expect(ledger.isOpen(received.record)).toBe(false);
+  expect(jobs.isEmpty()).toBe(true);
+});
+
+test("a result that comes twice is none of a later attempt, which still waits", async ({ expect }) => {
+  const { jobs, ledger, receive } = setUp();
+  jobs.adopt(receive("job-1").record);
+  const second = receive("job-1", 2);
+  jobs.accept([second]);
+  await jobs.result("job-1", RESULT);
+  await jobs.result("job-1", RESULT);
+  expect(jobs.holds("job-1")).toBe(false);
+  expect(ledger.isOpen(second.record)).toBe(true);
+});
+
 test("jobs that wait survive the container that is stopped, those inside are lost", ({ expect }) => {
   const { jobs, ledger, receive } = setUp();
   const inside = receive("job-1");
@@ -64,7 +90,7 @@ test("jobs that wait survive the container that is stopped, those inside are los
   jobs.accept([waiting]);
   jobs.forgetInside("The worker was stopped.");
   expect(jobs.holds("job-1")).toBe(false);
-  expect(jobs.holds("job-2")).toBe(true);
+  expect(jobs.isEmpty()).toBe(false);
   expect(ledger.isOpen(waiting.record)).toBe(true);
   expect(ledger.isOpen(inside.record)).toBe(false);
 });
@@ -124,7 +150,7 @@ test("a worker with nothing but a stray is to be stopped until that ends; a ping
   recovered.expectStrays();
   namesTwice(recovered);
   expect(recovered.needsHardStop()).toBe(true);
-  await recovered.result("job-1", { bytes: Buffer.from('{"output":1}'), sizeBytes: 12 });
+  await recovered.result("job-1", RESULT);
   expect(recovered.needsHardStop()).toBe(false);
   const fresh = setUp().jobs;
   namesTwice(fresh);

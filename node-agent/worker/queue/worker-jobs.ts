@@ -51,8 +51,13 @@ export type WorkerJobsOptions = {
   readonly onRefresh: () => void;
 };
 
-/** `body`: what the container sees of the job, as JSON text. */
-type PendingAttempt = { readonly record: AttemptRecord; readonly body: string };
+type PendingAttempt = {
+  readonly record: AttemptRecord;
+  /** What the container sees of the job, as JSON text. */
+  readonly body: string;
+  /** A reply with it may have arrived, though the poll had gone (W2). */
+  readonly wasSent: boolean;
+};
 
 export class WorkerJobs {
   readonly #options: WorkerJobsOptions;
@@ -119,7 +124,7 @@ export class WorkerJobs {
 
   accept(jobs: readonly ReceivedAttempt[]): void {
     for (const { record, job } of jobs) {
-      this.#waiting.push({ record, body: encodeJob(job) });
+      this.#waiting.push({ record, body: encodeJob(job), wasSent: false });
     }
     this.#deliver();
   }
@@ -225,6 +230,7 @@ export class WorkerJobs {
 
   // Results
 
+  /** Whether the worker may have the job. */
   holds(jobId: string): boolean {
     return this.#refOf(jobId) !== undefined;
   }
@@ -264,8 +270,10 @@ export class WorkerJobs {
     if (job) this.#stops.begin(job, "failed");
   }
 
+  /** The attempt that a post of the worker is about: an attempt that it never got is none, since the post is older. */
   #refOf(jobId: string): AttemptRef | undefined {
-    return this.#inside.get(jobId)?.ref ?? this.#waiting.find(({ record }) => record.jobId === jobId)?.record;
+    const isMeant = ({ record, wasSent }: PendingAttempt): boolean => wasSent && record.jobId === jobId;
+    return this.#inside.get(jobId)?.ref ?? this.#waiting.find(isMeant)?.record;
   }
 
   // Delivering
@@ -318,7 +326,7 @@ export class WorkerJobs {
     delivered.clearTimers();
     this.#inside.delete(ref.jobId);
     this.#options.log.warn("job_delivery_failed", { jobId: ref.jobId, workerId: ref.workerId });
-    if (body !== null && !delivered.stop) this.#waiting.unshift({ record: ref, body });
+    if (body !== null && !delivered.stop) this.#waiting.unshift({ record: ref, body, wasSent: true });
   }
 
   // Stopping and timing out
