@@ -122,6 +122,13 @@ export class Invariants {
     if (line.includes('"request_failed"') && !INJECTED.test(line)) this.violate(`logged: ${line}`);
   }
 
+  /** What an agent says to the edge is understood, unless something on the way has changed it. */
+  agentLogged(event: string, fields: object): void {
+    const { faults } = this.#parts.plan;
+    if (event !== "edge_refused" || faults.has("bodiesTorn") || faults.has("strayAnswers")) return;
+    this.violate(`the edge refused what an agent sent: ${JSON.stringify(fields)}`);
+  }
+
   checkStep(): void {
     this.#checkChanges();
     for (const host of this.#parts.hosts) this.#checkGpus(host);
