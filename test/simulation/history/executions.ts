@@ -104,7 +104,8 @@ export class Executions implements WorkerObserver {
 
   ended = (jobId: string, container: Container, isReported: boolean): void => {
     this.lastAt = this.#world.elapsedMs;
-    if (isReported) this.#inside.get(container)?.delete(jobId);
+    // The next request of a worker with one slot shows that the result got lost.
+    if (isReported || this.#jobsPerWorker === 1) this.#inside.get(container)?.delete(jobId);
     const execution = this.#byJob.get(jobId)?.findLast((one) => one.container === container);
     if (execution) execution.isOver = true;
     this.#endedAt.set(container, this.#world.elapsedMs);
@@ -126,7 +127,8 @@ export class Executions implements WorkerObserver {
 
   stopped = (container: Container): void => {
     const idleMs = this.#world.elapsedMs - (this.#endedAt.get(container) ?? -Infinity);
-    if (!this.isBusy(container) && idleMs > DECIDED_MS) this.onIdleStopped(container);
+    const isKnown = this.#jobsPerWorker === 1 || !container.isAdopted; // as for hasNoPlaceFor
+    if (isKnown && !this.isBusy(container) && idleMs > DECIDED_MS) this.onIdleStopped(container);
   };
 
   onBegun: (jobId: string, container: Container, readMs: number) => void = () => {};
@@ -186,8 +188,12 @@ export class Executions implements WorkerObserver {
     return execution && !execution.isOver && execution.container.isRunning ? execution.mark : undefined;
   }
 
-  /** Whether the job is in the container, or as many others as it takes. */
+  /**
+   * Whether the job is in the container, or as many others as it takes; or its agent cannot know: of several slots, none
+   * tells an agent that has started again that it did not get what was on its way to it.
+   */
   hasNoPlaceFor(jobId: string, container: Container): boolean {
+    if (this.#jobsPerWorker > 1 && container.isAdopted) return true;
     const inside = this.#inside.get(container);
     return inside !== undefined && (inside.has(jobId) || inside.size >= this.#jobsPerWorker);
   }

@@ -316,6 +316,7 @@ class History {
       requests: this.#invariants.requests,
       jobsPerWorker: this.#plan.jobsPerWorker,
       startMs: this.#plan.startMs,
+      onLog: (event, fields) => this.#invariants.agentLogged(event, fields),
     });
     host.containers.noticed = () => this.#faults.noticed(host);
     return host;
