@@ -35,6 +35,7 @@ import {
   longPollSlots,
   immediateSlots,
 } from "./exchange-plan.ts";
+import type { Session } from "./session.ts";
 import { Backoff } from "../core/backoff.ts";
 import { Schedule } from "../core/schedule.ts";
 
