@@ -88,7 +88,9 @@ export class Executions implements WorkerObserver {
     this.#inside.set(container, inside.add(jobId));
     const all = this.#byJob.get(jobId) ?? [];
     const before = all.filter((one) => !one.isRetried && !this.#lost.has(one.container.spec.workerId));
-    const execution = { mark, container, isOver: false, deliveredAt: null, isRetried: false };
+    // It may have had the job on its way to it since before a client had that run again.
+    const isRetried = this.#retriedSince(keyOf(endpointId, decodeJobId(jobId)?.seq ?? 0), readMs);
+    const execution = { mark, container, isOver: false, deliveredAt: null, isRetried };
     this.#byJob.set(jobId, [...all, execution]);
     this.#underway.set(container.spec.workerId, execution);
     const expiresAt = this.#expiresAt(jobId);
@@ -143,6 +145,10 @@ export class Executions implements WorkerObserver {
     this.#retriedAt.set(keyOf(endpointId, seq), this.#world.now);
     for (const execution of [...this.#byJob].flatMap(([jobId, all]) => (isJob(jobId, seq) ? all : [])))
       if (execution.container.spec.endpointId === endpointId) execution.isRetried = true;
+  }
+
+  #retriedSince(key: string, agoMs: number): boolean {
+    return (this.#retriedAt.get(key) ?? -Infinity) > this.#world.now - agoMs;
   }
 
   /**
