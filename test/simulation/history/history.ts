@@ -334,6 +334,7 @@ class History {
       commands: this.#commands,
       jobsPerWorker: this.#plan.jobsPerWorker,
       startMs: this.#plan.startMs,
+      onLog: (event, fields) => this.#invariants.agentLogged(event, fields),
     });
     host.containers.noticed = () => this.#faults.noticed(host);
     return host;

@@ -35,13 +35,16 @@ export type HostOptions = {
   readonly jobsPerWorker: number;
   /** Typical time that the start of a container takes, ms. */
   readonly startMs: number;
+  /** Hears what the agent logs. */
+  readonly onLog: (event: string, fields: object) => void;
 };
 
 const RESTART_MS = 1_000;
 
 /** What the agent logs is in the trace. */
-function logOf(world: World, machine: Machine) {
-  const write = (event: string, fields?: unknown): void => {
+function logOf({ world, onLog }: HostOptions, machine: Machine) {
+  const write = (event: string, fields?: object): void => {
+    onLog(event, fields ?? {});
     if (world.isTraced) world.note(machine, `logs ${event} ${JSON.stringify(fields ?? {})}`);
   };
   return { debug: write, info: write, warn: write, error: write };
@@ -95,7 +98,7 @@ export class SimulatedHost {
           runtime: asRuntime(new SimulatedRuntime(world, this.containers, startMs, this.#runtimeObserver)),
           inventory,
           readInventory: async () => inventory,
-          log: logOf(world, this.machine),
+          log: logOf(this.#options, this.machine),
         });
       } catch (error) {
         if (!this.containers.isBroken && !this.#isDiskFull) return void world.uncaught.push(error);
