@@ -13,8 +13,6 @@ export type Container = {
   /** Replies to its requests for jobs that it reads at present. */
   repliesRead: number;
   isRunning: boolean;
-  /** Its agent has started after it. */
-  isAdopted: boolean;
   isFrozen: boolean;
   /** What its program does as soon as it is not frozen any more. */
   readonly whenThawed: (() => void)[];
@@ -54,11 +52,10 @@ export class Containers {
     const container: Container = {
       spec,
       machine,
-      address: `${spec.workerId}.${this.#startCount}`,
+      address: `${spec.workerId}-${this.#startCount}.container`.toLowerCase(),
       connections,
       repliesRead: 0,
       isRunning: true,
-      isAdopted: false,
       isFrozen: false,
       whenThawed: [],
       exitCode: null,

@@ -3,10 +3,13 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import { Machine, type World } from "../world/world.ts";
+import type { CommandObserver } from "./commands.ts";
+import { servedPort } from "./container-servers.ts";
 import { Containers } from "./containers.ts";
 import { breakServersOf, takePortOf } from "./modules/http.ts";
 import { losePower, setDiskFull } from "./modules/sqlite.ts";
 import { type RequestObserver, runRequestWorker } from "./request-worker.ts";
+import type { SocketObserver } from "./served-socket.ts";
 import { asRuntime, type RuntimeObserver, SimulatedRuntime } from "./runtime.ts";
 import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
 
@@ -27,7 +30,8 @@ export type HostOptions = {
   readonly gpuCount: number;
   readonly faults: () => WorkerFaults;
   readonly observer: WorkerObserver;
-  readonly requests: RequestObserver;
+  readonly requests: RequestObserver & { readonly conversations: SocketObserver };
+  readonly commands: CommandObserver;
   readonly jobsPerWorker: number;
   /** Typical time that the start of a container takes, ms. */
   readonly startMs: number;
@@ -68,8 +72,14 @@ export class SimulatedHost {
     const { requests } = options;
     this.containers = new Containers(world, (container) => {
       const program = { world, containers: this.containers, faults };
-      if (container.spec.serverPorts) runRequestWorker({ ...program, observer: requests }, container);
-      else runWorker({ ...program, observer, jobsPerWorker }, container);
+      const port = servedPort(container.spec);
+      if (port === undefined) runWorker({ ...program, observer, jobsPerWorker }, container);
+      else
+        runRequestWorker(
+          { ...program, observer: requests, sockets: requests.conversations },
+          container,
+          port,
+        );
     });
   }
 
@@ -77,7 +87,6 @@ export class SimulatedHost {
   start(): void {
     const { world, edgeUrl, hostToken, gpuCount, startMs } = this.#options;
     this.isUp = true;
-    for (const container of this.containers.all.values()) container.isAdopted = true;
     const inventory = inventoryOf(gpuCount);
     world.note(this.machine, "starts");
     void world.on(this.machine, async () => {
@@ -102,8 +111,9 @@ export class SimulatedHost {
   }
 
   get #runtimeObserver(): RuntimeObserver {
-    const { observer, requests } = this.#options;
+    const { observer, requests, commands } = this.#options;
     return {
+      commands,
       stopped: (container) => {
         observer.stopped(container);
         requests.left(container);
