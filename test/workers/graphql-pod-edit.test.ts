@@ -286,7 +286,9 @@ test("what a pod cannot be is refused by field, and it stays as it is", async ({
 });
 
 test("pods of a cluster stay alike and in one data center", async ({ expect }) => {
-  await PodAgent.join(own, { gpus: [0, 1, 2, 3].map((index) => ({ ...POD_HOST.gpus[0]!, index })) });
+  await PodAgent.join(own, {
+    gpus: [...POD_HOST.gpus, ...POD_HOST.gpus].map((gpu, index) => ({ ...gpu, index })),
+  });
   const { pods } = await done(
     "createCluster",
     `clusterName: "c", podCount: 2, gpuTypeId: "${POD_CARD}", gpuCountPerPod: 1, imageName: "a:1"`,
