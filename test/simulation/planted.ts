@@ -85,6 +85,10 @@ const OWN: readonly Mutant[] = [
   ),
   mutant("L4", "isIdle: this.#requests.size === 0 || this.#grace?.isOver === true, // V2", "isIdle: true,"),
 
+  // Logs
+  mutant("G1", "await log.reading.ended;", ""),
+  mutant("G2", "if ((socket.deserializeAttachment() as Follower).follow > known) continue;", ""),
+
   // The agent
   mutant("S16", "this.#write(record, () => this.#journal.addAttempt(record));", ""),
   mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),

@@ -12,6 +12,8 @@ import { type Answer, type KnownJob, SimulatedClient } from "./client.ts";
 import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
+import { LogUser } from "./log-user.ts";
+import { SHIPPED_MS } from "./logs.ts";
 import { repair } from "./operator.ts";
 import { makeRequestEndpoint, RequestUser } from "./request-user.ts";
 import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
@@ -111,6 +113,7 @@ class History {
   #requestEndpointId: string | null = null;
   #requestUsers: readonly RequestUser[] = [];
   #tunnelUsers: readonly TunnelUser[] = [];
+  #logUsers: readonly LogUser[] = [];
   #arePodsOver = false;
 
   constructor(world: World, code: ProductionCode, plan: HistoryPlan | undefined) {
@@ -156,6 +159,8 @@ class History {
     const isOver = (): boolean => workloads.every((workload) => workload.isOver);
     this.#tunnelUsers = this.#plan.hasTunnels ? this.#clients.map((client) => this.#tunnelUser(client)) : [];
     for (const user of this.#tunnelUsers) user.start();
+    this.#logUsers = this.#plan.hasLogs ? this.#clients.map((client) => this.#logUser(client)) : [];
+    for (const user of this.#logUsers) user.start();
     const areForwardsOver = (): boolean =>
       this.#requestUsers.every((user) => user.isOver) && this.#areTunnelsOver;
     const check = (): void => this.#invariants.checkStep();
@@ -174,6 +179,7 @@ class History {
     };
     await world.run(world.now + HEALING_MS, isQuiet, check);
     await world.run(world.now + AFTERMATH_MS, () => false, check);
+    if (this.#plan.hasLogs) await world.run(world.now + SHIPPED_MS, () => false, check);
     this.#invariants.checkEnd(isOver() && areForwardsOver());
     await this.#readAll(workloads);
     this.#invariants.checkCalls();
@@ -231,6 +237,15 @@ class History {
   #tunnelUser(client: SimulatedClient): TunnelUser {
     const violate = (what: string): void => this.#invariants.violate(what);
     return new TunnelUser({ world: this.#world, plan: this.#plan, client, hosts: this.#hosts, violate });
+  }
+
+  #logUser(client: SimulatedClient): LogUser {
+    const { logs } = this.#invariants;
+    const violate = (what: string): void => this.#invariants.violate(what);
+    const others = this.#requestEndpointId === null ? [] : [this.#requestEndpointId];
+    const endpointIds = [...this.#endpointIds, ...others];
+    const parts = { world: this.#world, plan: this.#plan, client, stranger: this.#stranger };
+    return new LogUser({ ...parts, endpointIds, logs, violate });
   }
 
   /** For clients, and for the agents and programs at their other ends. */
@@ -316,6 +331,7 @@ class History {
       requests: this.#invariants.requests,
       jobsPerWorker: this.#plan.jobsPerWorker,
       startMs: this.#plan.startMs,
+      openOutput: (spec, clock) => this.#invariants.logs.open(spec, clock),
       onLog: (event, fields) => this.#invariants.agentLogged(event, fields),
     });
     host.containers.noticed = () => this.#faults.noticed(host);
@@ -336,6 +352,7 @@ class History {
         }
         await workloads[index]?.batches.check();
         if (index === 0) await this.#checkCounts(client);
+        await this.#logUsers[index]?.check();
         left -= 1;
       });
     }
@@ -344,6 +361,7 @@ class History {
       () => left === 0,
       () => {},
     );
+    this.#invariants.logs.checkEnd();
   }
 
   /** No request counts that is over. */

@@ -85,6 +85,8 @@ export type HistoryPlan = {
   readonly hasRequests: boolean;
   /** Clients have tunnels into containers. */
   readonly hasTunnels: boolean;
+  /** Containers print, and clients read and follow the logs of their endpoints. */
+  readonly hasLogs: boolean;
   /** Jobs that a worker has at once. */
   readonly jobsPerWorker: number;
   readonly faults: ReadonlyMap<Fault, number>;
@@ -148,6 +150,7 @@ const CONGESTED = 0.07;
 const MIXED = 0.2;
 const BALANCED = 0.28;
 const TUNNELED = 0.1;
+const LOGGED = 0.15;
 
 export function planHistory(random: Random): HistoryPlan {
   const chosen = chooseFaults(random);
@@ -185,12 +188,14 @@ export function planHistory(random: Random): HistoryPlan {
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
     hasTunnels: false,
+    hasLogs: false,
     jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
   if (random.chance(CONGESTED)) return { ...plan, ...congestion(random) };
   if (random.chance(MIXED)) return { ...plan, ...random.pick(MIXTURES) };
-  return { ...plan, hasRequests: random.chance(BALANCED), hasTunnels: random.chance(TUNNELED) };
+  const beside = { hasRequests: random.chance(BALANCED), hasTunnels: random.chance(TUNNELED) };
+  return { ...plan, ...beside, hasLogs: random.chance(LOGGED) };
 }
 
 const ONE_CLIENT: Partial<HistoryPlan> = {

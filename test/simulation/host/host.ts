@@ -1,11 +1,13 @@
 /** A GPU host: its agent, which may crash and start again, and its containers, which run on. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.ts";
 import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import { Machine, type World } from "../world/world.ts";
-import { Containers } from "./containers.ts";
+import { type Container, Containers } from "./containers.ts";
 import { breakServersOf, takePortOf } from "./modules/http.ts";
 import { losePower, setDiskFull } from "./modules/sqlite.ts";
+import type { PrintedOutput } from "./printed-output.ts";
 import { type RequestObserver, runRequestWorker } from "./request-worker.ts";
 import { asRuntime, type RuntimeObserver, SimulatedRuntime } from "./runtime.ts";
 import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
@@ -31,6 +33,8 @@ export type HostOptions = {
   readonly jobsPerWorker: number;
   /** Typical time that the start of a container takes, ms. */
   readonly startMs: number;
+  /** The output of a new container on a host whose clock is this; null when containers print nothing. */
+  readonly openOutput: (spec: WorkerSpec, clock: () => number) => PrintedOutput | null;
   /** Hears what the agent logs. */
   readonly onLog: (event: string, fields: object) => void;
 };
@@ -54,6 +58,7 @@ export class SimulatedHost {
   isUp = false;
   #code: AgentCode;
   #isDiskFull = false;
+  readonly #outputs: PrintedOutput[] = [];
   readonly stateDir: string;
   readonly #options: HostOptions;
 
@@ -66,10 +71,16 @@ export class SimulatedHost {
     this.stateDir = `/state/${hostId}`;
     this.machine = new Machine(`agent ${hostId}`);
     const { requests } = options;
-    this.containers = new Containers(world, (container) => {
+    const run = (container: Container): void => {
       const program = { world, containers: this.containers, faults };
       if (container.spec.serverPorts) runRequestWorker({ ...program, observer: requests }, container);
       else runWorker({ ...program, observer, jobsPerWorker }, container);
+    };
+    const clock = (): number => world.now + this.machine.clockAheadMs;
+    this.containers = new Containers(world, run, (spec) => {
+      const output = options.openOutput(spec, clock);
+      if (output) this.#outputs.push(output);
+      return output;
     });
   }
 
@@ -152,6 +163,7 @@ export class SimulatedHost {
     this.isUp = false;
     this.#options.world.crash(this.machine);
     breakServersOf(this.machine);
+    for (const output of this.#outputs) output.agentKilled();
   }
 }
 

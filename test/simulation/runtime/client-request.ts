@@ -9,9 +9,14 @@ export function isForwarded({ url }: Request): boolean {
   return new URL(url).pathname.startsWith("/lb/");
 }
 
+/** The answer comes piece by piece, for as long as its client is there. */
+export function isStreamed(request: Request): boolean {
+  return isForwarded(request) || request.headers.get("accept") === "text/event-stream";
+}
+
 /** Of other requests nothing depends on whether their client is still there. */
 export function clientRequest(network: Network, script: Machine, request: Request): Request {
-  if (!isForwarded(request)) return request;
+  if (!isStreamed(request)) return request;
   const gone = new AbortController();
   const leave = (): void =>
     void network.world.schedule(script, network.delay(), "client is gone", () => gone.abort());
