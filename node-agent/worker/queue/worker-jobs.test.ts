@@ -32,6 +32,11 @@ function setUp() {
 
 const RESULT = { bytes: Buffer.from('{"output":1}'), sizeBytes: 12 };
 
+/** As an agent takes back an attempt that it has received; `isDelivered`: whether it had delivered it as well. */
+function adopt(jobs: WorkerJobs, { record }: ReceivedAttempt, isDelivered = true): void {
+  jobs.adopt({ ...record, isDelivered });
+}
+
 /** A poll whose peer has gone without a word. */
 function deadPoll(): Poll {
   const response = new ServerResponse(new IncomingMessage(new Socket()));
@@ -73,7 +78,7 @@ test("a result of a job whose delivery failed counts, since the reply may have a
 
 test("a result that comes twice is none of a later attempt, which still waits", async ({ expect }) => {
   const { jobs, ledger, receive } = setUp();
-  jobs.adopt(receive("job-1").record);
+  adopt(jobs, receive("job-1"));
   const second = receive("job-1", 2);
   jobs.accept([second]);
   await jobs.result("job-1", RESULT);
@@ -85,7 +90,7 @@ test("a result that comes twice is none of a later attempt, which still waits", 
 test("jobs that wait survive the container that is stopped, those inside are lost", ({ expect }) => {
   const { jobs, ledger, receive } = setUp();
   const inside = receive("job-1");
-  jobs.adopt(inside.record);
+  adopt(jobs, inside);
   const waiting = receive("job-2");
   jobs.accept([waiting]);
   jobs.forgetInside("The worker was stopped.");
@@ -102,7 +107,7 @@ test("a retry that waits for a handler which does not stop is lost, unless its c
   onTestFinished(() => void vi.useRealTimers());
   const retriedBeside = (...others: string[]): boolean => {
     const { jobs, ledger, receive } = setUp();
-    for (const id of ["job-1", ...others]) jobs.adopt(receive(id).record);
+    for (const id of ["job-1", ...others]) adopt(jobs, receive(id));
     jobs.stop("job-1", 1, "timed_out");
     const second = receive("job-1", 2);
     jobs.accept([second]);
@@ -110,6 +115,22 @@ test("a retry that waits for a handler which does not stop is lost, unless its c
     return ledger.isOpen(second.record);
   };
   expect([retriedBeside("job-2"), retriedBeside()]).toEqual([false, true]);
+});
+
+test("a job that an earlier agent may not have delivered is lost when two pings do not name it", ({
+  expect,
+}) => {
+  const { jobs, ledger, receive } = setUp();
+  const [delivered, named, missing] = [receive("delivered"), receive("named"), receive("missing")];
+  adopt(jobs, delivered);
+  adopt(jobs, named, false);
+  adopt(jobs, missing, false);
+  jobs.ping(new Set());
+  jobs.ping(new Set(["named"]));
+  jobs.ping(new Set());
+  expect(jobs.idsInside()).toEqual(["delivered", "named"]);
+  expect([delivered, named, missing].map(({ record }) => ledger.isOpen(record))).toEqual([true, true, false]);
+  expect(jobs.hasLostResults()).toBe(false);
 });
 
 test("a handler that an earlier agent was stopping is found by its pings, and is overdue after the grace period", ({
@@ -122,7 +143,7 @@ test("a handler that an earlier agent was stopping is found by its pings, and is
     vi.advanceTimersByTime(TIMING.stopGraceMs);
     jobs.ping(new Set(ids));
   };
-  jobs.adopt(receive("job-1").record);
+  adopt(jobs, receive("job-1"));
   jobs.expectStrays();
   named("job-1", "stray");
   named("job-1");

@@ -12,7 +12,7 @@
  */
 import type { StopReason } from "../../../src/contract/agent/agent.ts";
 import type { AttemptLedger, ReceivedAttempt } from "../../journal/attempt-ledger.ts";
-import type { AttemptRecord, AttemptRef } from "../../journal/journal.ts";
+import type { AttemptRecord, AttemptRef, KeptAttempt } from "../../journal/journal.ts";
 import type { AttemptOutcome } from "../../journal/report.ts";
 import type { AgentLog } from "../../core/log.ts";
 import type { Timing } from "../../core/timing.ts";
@@ -29,6 +29,8 @@ export const LOST_RESULTS_MAX = 3;
 
 const LOST_RESULT =
   "The worker asked for more work without having posted this job's result. Most likely the handler returned a value that JSON cannot encode; see the worker's log.";
+
+const NEVER_ARRIVED = "The agent ended before the worker got this job.";
 
 const BLOCKED = "The worker still ran an earlier attempt of this job, which did not stop.";
 
@@ -130,9 +132,10 @@ export class WorkerJobs {
   }
 
   /** Takes back an attempt that the journal knows from an earlier agent process. */
-  adopt(record: AttemptRecord): void {
+  adopt(record: KeptAttempt): void {
     const deliveredAgoMs = Math.max(0, Date.now() - record.receivedAt); // the clock may have been set back meanwhile
-    const job = new DeliveredJob(record, null, performance.now() - deliveredAgoMs);
+    const deliveredAt = performance.now() - deliveredAgoMs;
+    const job = new DeliveredJob(record, null, deliveredAt, record.isDelivered);
     this.#inside.set(record.jobId, job);
     this.#armTimeout(job, record.executionTimeoutMs - deliveredAgoMs);
   }
@@ -367,12 +370,13 @@ export class WorkerJobs {
 
   #endWithoutResult(job: DeliveredJob): void {
     const writeError = this.#options.ledger.writeErrorOf(job.ref);
-    // A stopped job is expected to have no result, and a failed write is the host's fault.
-    if (job.stop === null && writeError === undefined) this.#lostResults += 1;
+    // A stopped job is expected to have no result, and what the host could not do is not the worker's fault.
+    if (job.stop === null && writeError === undefined && job.isCertain) this.#lostResults += 1;
     this.#end(job.ref);
+    const reason = job.isCertain ? LOST_RESULT : NEVER_ARRIVED;
     this.#lose(
       job.ref,
-      writeError === undefined ? LOST_RESULT : `The host could not keep this job's result: ${writeError}`,
+      writeError === undefined ? reason : `The host could not keep this job's result: ${writeError}`,
     );
   }
 

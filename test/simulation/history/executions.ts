@@ -88,7 +88,9 @@ export class Executions implements WorkerObserver {
     this.#inside.set(container, inside.add(jobId));
     const all = this.#byJob.get(jobId) ?? [];
     const before = all.filter((one) => !one.isRetried && !this.#lost.has(one.container.spec.workerId));
-    const execution = { mark, container, isOver: false, deliveredAt: null, isRetried: false };
+    // It may have had the job on its way to it since before a client had that run again.
+    const isRetried = this.#retriedSince(keyOf(endpointId, decodeJobId(jobId)?.seq ?? 0), readMs);
+    const execution = { mark, container, isOver: false, deliveredAt: null, isRetried };
     this.#byJob.set(jobId, [...all, execution]);
     this.#underway.set(container.spec.workerId, execution);
     const expiresAt = this.#expiresAt(jobId);
@@ -127,8 +129,7 @@ export class Executions implements WorkerObserver {
 
   stopped = (container: Container): void => {
     const idleMs = this.#world.elapsedMs - (this.#endedAt.get(container) ?? -Infinity);
-    const isKnown = this.#jobsPerWorker === 1 || !container.isAdopted; // as for hasNoPlaceFor
-    if (isKnown && !this.isBusy(container) && idleMs > DECIDED_MS) this.onIdleStopped(container);
+    if (!this.isBusy(container) && idleMs > DECIDED_MS) this.onIdleStopped(container);
   };
 
   onBegun: (jobId: string, container: Container, readMs: number) => void = () => {};
@@ -144,6 +145,10 @@ export class Executions implements WorkerObserver {
     this.#retriedAt.set(keyOf(endpointId, seq), this.#world.now);
     for (const execution of [...this.#byJob].flatMap(([jobId, all]) => (isJob(jobId, seq) ? all : [])))
       if (execution.container.spec.endpointId === endpointId) execution.isRetried = true;
+  }
+
+  #retriedSince(key: string, agoMs: number): boolean {
+    return (this.#retriedAt.get(key) ?? -Infinity) > this.#world.now - agoMs;
   }
 
   /**
@@ -169,7 +174,12 @@ export class Executions implements WorkerObserver {
   jobsIn(container: Container): readonly string[] {
     const isOver = (jobId: string): boolean =>
       this.#byJob.get(jobId)?.findLast((one) => one.container === container)?.isOver === true;
-    return [...(this.#inside.get(container) ?? [])].filter((jobId) => !isOver(jobId));
+    return this.heldIn(container).filter((jobId) => !isOver(jobId));
+  }
+
+  /** The same, and of those whose results got lost, which their agent may take for running. */
+  heldIn(container: Container): readonly string[] {
+    return [...(this.#inside.get(container) ?? [])];
   }
 
   /** True time at which the execution with the mark began, epoch ms. */
@@ -188,12 +198,8 @@ export class Executions implements WorkerObserver {
     return execution && !execution.isOver && execution.container.isRunning ? execution.mark : undefined;
   }
 
-  /**
-   * Whether the job is in the container, or as many others as it takes; or its agent cannot know: of several slots, none
-   * tells an agent that has started again that it did not get what was on its way to it.
-   */
+  /** Whether the job is in the container, or as many others as it takes. */
   hasNoPlaceFor(jobId: string, container: Container): boolean {
-    if (this.#jobsPerWorker > 1 && container.isAdopted) return true;
     const inside = this.#inside.get(container);
     return inside !== undefined && (inside.has(jobId) || inside.size >= this.#jobsPerWorker);
   }

@@ -17,8 +17,6 @@ export type Container = {
   /** Replies to its requests for jobs that it reads at present. */
   repliesRead: number;
   isRunning: boolean;
-  /** Its agent has started after it. */
-  isAdopted: boolean;
   isFrozen: boolean;
   /** What its program does as soon as it is not frozen any more. */
   readonly whenThawed: (() => void)[];
@@ -76,7 +74,6 @@ export class Containers {
       connections,
       repliesRead: 0,
       isRunning: true,
-      isAdopted: false,
       isFrozen: false,
       whenThawed: [],
       exitCode: null,

@@ -88,7 +88,6 @@ export class SimulatedHost {
   start(): void {
     const { world, edgeUrl, hostToken, gpuCount, startMs } = this.#options;
     this.isUp = true;
-    for (const container of this.containers.all.values()) container.isAdopted = true;
     const inventory = inventoryOf(gpuCount);
     world.note(this.machine, "starts");
     void world.on(this.machine, async () => {
