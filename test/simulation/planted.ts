@@ -89,6 +89,28 @@ const OWN: readonly Mutant[] = [
   mutant("G1", "await log.reading.ended;", ""),
   mutant("G2", "if ((socket.deserializeAttachment() as Follower).follow > known) continue;", ""),
 
+  // WebSockets
+  mutant(
+    "W1",
+    "if (this.#isOver || !this.#closing || !this.#toAgent.isEmpty) return;",
+    "if (this.#isOver || !this.#closing) return;",
+  ),
+
+  // Requests to pods
+  mutant(
+    "W2",
+    `  request.signal.addEventListener("abort", () => abort("aborted"));
+  const client`,
+    "  const client",
+  ),
+
+  // Commands in containers
+  mutant(
+    "W3",
+    "this.#whenRunning((command) => void command.kill().catch(ignoreFailure)); // its container has ended",
+    "",
+  ),
+
   // The agent
   mutant("S16", "this.#write(record, () => this.#journal.addAttempt(record));", ""),
   mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),

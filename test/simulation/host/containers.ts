@@ -70,7 +70,7 @@ export class Containers {
       spec,
       machine,
       output: this.#openOutput(spec),
-      address: `${spec.workerId}.${this.#startCount}`,
+      address: `${spec.workerId}-${this.#startCount}.container`.toLowerCase(),
       connections,
       repliesRead: 0,
       isRunning: true,

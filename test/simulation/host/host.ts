@@ -4,11 +4,14 @@ import { pathToFileURL } from "node:url";
 import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.ts";
 import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import { Machine, type World } from "../world/world.ts";
+import type { CommandObserver } from "./commands.ts";
+import { servedPort } from "./container-servers.ts";
 import { type Container, Containers } from "./containers.ts";
 import { breakServersOf, takePortOf } from "./modules/http.ts";
 import { losePower, setDiskFull } from "./modules/sqlite.ts";
 import type { PrintedOutput } from "./printed-output.ts";
 import { type RequestObserver, runRequestWorker } from "./request-worker.ts";
+import type { SocketObserver } from "./served-socket.ts";
 import { asRuntime, type RuntimeObserver, SimulatedRuntime } from "./runtime.ts";
 import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
 
@@ -29,7 +32,8 @@ export type HostOptions = {
   readonly gpuCount: number;
   readonly faults: () => WorkerFaults;
   readonly observer: WorkerObserver;
-  readonly requests: RequestObserver;
+  readonly requests: RequestObserver & { readonly conversations: SocketObserver };
+  readonly commands: CommandObserver;
   readonly jobsPerWorker: number;
   /** Typical time that the start of a container takes, ms. */
   readonly startMs: number;
@@ -73,8 +77,14 @@ export class SimulatedHost {
     const { requests } = options;
     const run = (container: Container): void => {
       const program = { world, containers: this.containers, faults };
-      if (container.spec.serverPorts) runRequestWorker({ ...program, observer: requests }, container);
-      else runWorker({ ...program, observer, jobsPerWorker }, container);
+      const port = servedPort(container.spec);
+      if (port === undefined) runWorker({ ...program, observer, jobsPerWorker }, container);
+      else
+        runRequestWorker(
+          { ...program, observer: requests, sockets: requests.conversations },
+          container,
+          port,
+        );
     };
     const clock = (): number => world.now + this.machine.clockAheadMs;
     this.containers = new Containers(world, run, (spec) => {
@@ -112,8 +122,9 @@ export class SimulatedHost {
   }
 
   get #runtimeObserver(): RuntimeObserver {
-    const { observer, requests } = this.#options;
+    const { observer, requests, commands } = this.#options;
     return {
+      commands,
       stopped: (container) => {
         observer.stopped(container);
         requests.left(container);

@@ -25,6 +25,9 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "hasStranger",
     "hasFlashBoot",
     "hasLogs",
+    "hasSockets",
+    "hasCommands",
+    "hasPodRequests",
   ] as const)
     if (plan[habit]) yield { ...plan, [habit]: false };
 }

@@ -4,9 +4,10 @@ import type { Machine } from "../world/world.ts";
 import { transferred } from "./transferred-stream.ts";
 import type { Network } from "./network.ts";
 
-/** To workers of load-balanced endpoints. */
-export function isForwarded({ url }: Request): boolean {
-  return new URL(url).pathname.startsWith("/lb/");
+/** To workers of load-balanced endpoints, and to pods. */
+function isForwarded({ url }: Request): boolean {
+  const { pathname } = new URL(url);
+  return pathname.startsWith("/lb/") || pathname.startsWith("/pods/");
 }
 
 /** The answer comes piece by piece, for as long as its client is there. */

@@ -45,6 +45,12 @@ export type Asking = {
 
 type Server = (request: Request) => Promise<unknown>;
 
+/** Nobody is there for the WebSocket that an answer opens, if it does. */
+export function breakSocket(answer: unknown): void {
+  const { webSocket } = (answer ?? {}) as { readonly webSocket?: SimulatedSocket | null };
+  webSocket?.breakFrom();
+}
+
 const LOST = "Network connection lost.";
 
 export class Network {
@@ -76,8 +82,10 @@ export class Network {
     const aborted = Promise.withResolvers<never>();
     const abort = (): void => aborted.reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
+    const answer = server(request) as Promise<Response>;
+    answer.then((response) => signal.aborted && breakSocket(response)).catch(() => {}); // told below
     try {
-      return (await Promise.race([server(request), aborted.promise])) as Response;
+      return await Promise.race([answer, aborted.promise]);
     } catch (error) {
       throw signal.aborted ? error : new TypeError("fetch failed", { cause: error });
     } finally {
@@ -117,11 +125,12 @@ export class Network {
     const { world, carrier, faults } = this;
     return new Promise((resolve, reject) => {
       let isOver = false;
-      const arrive = (delayMs: number, why: string, act: () => void): void => {
+      const arrive = (delayMs: number, why: string, act: () => void, value?: unknown): void => {
         if (isOver) return;
         isOver = true;
         world.schedule(carrier, delayMs, why, () => {
           if (machine.life === life) world.on(machine, act);
+          else breakSocket(value);
         });
       };
       const lose = (): void => arrive(this.delay(), `${what} is lost`, () => reject(new Error(LOST)));
@@ -131,8 +140,11 @@ export class Network {
           world.note(machine, `calls ${what}`);
           send({
             succeed: (value) => {
-              if (world.random.chance(faults.answerLost)) return lose();
-              arrive(this.delay(), `answer of ${what}`, () => resolve(value));
+              if (world.random.chance(faults.answerLost)) {
+                breakSocket(value);
+                return lose();
+              }
+              arrive(this.delay(), `answer of ${what}`, () => resolve(value), value);
             },
             fail: (error) => arrive(this.delay(), `error of ${what}`, () => reject(error)),
           });
