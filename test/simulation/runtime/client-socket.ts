@@ -35,6 +35,10 @@ export class ClientSocket {
     this.#socket?.send(data);
   }
 
+  ping(answered: () => void): void {
+    this.#socket?.ping(answered);
+  }
+
   close(code?: number, reason?: string): void {
     if (this.#socket) this.#socket.close(code, reason);
     else this.#state = ClientSocket.CLOSING;
