@@ -1,10 +1,10 @@
-import { randomUUID } from "node:crypto";
 import type { AgentNotice, Assignment, Gpu, Inventory, SyncReply } from "../src/contract/agent/agent.ts";
 import type { AdmissionControl } from "./link/admission.ts";
 import { Links } from "./link/links.ts";
 import { EdgeClient } from "./edge/edge-client.ts";
 import { type EdgeContext, Reachability } from "./edge/edge-context.ts";
 import { ExchangeLoop } from "./exchange/exchange-loop.ts";
+import { beginSession, type Session } from "./exchange/session.ts";
 import { Presence } from "./edge/presence.ts";
 import { ResultUploads } from "./exchange/result-uploads.ts";
 import { SyncLoop } from "./exchange/sync-loop.ts";
@@ -51,7 +51,7 @@ export type AgentOptions = {
 export class Agent {
   readonly #options: AgentOptions;
   readonly #timing: Timing;
-  readonly #session = randomUUID();
+  readonly #session: Session;
   readonly #stopping = new AbortController();
   /** Aborts later than `#stopping`: the host stays present while the agent still looks after its workers. */
   readonly #leaving = new AbortController();
@@ -85,6 +85,7 @@ export class Agent {
     this.#options = options;
     this.#timing = { ...TIMING, ...options.timing };
     this.#journal = new Journal(options.stateDir);
+    this.#session = beginSession(this.#journal, options.log);
     this.#ledger = new AttemptLedger(this.#journal, options.log);
     this.#inventory = new InventoryWatch(options.inventory, options.readInventory);
     this.#telemetry = new TelemetryWatch({

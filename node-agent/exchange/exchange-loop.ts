@@ -35,6 +35,7 @@ import {
   longPollSlots,
   immediateSlots,
 } from "./exchange-plan.ts";
+import type { Session } from "./session.ts";
 import { Backoff } from "../core/backoff.ts";
 import { Schedule } from "../core/schedule.ts";
 
@@ -57,7 +58,7 @@ export interface LogFollowers {
 
 export type ExchangeLoopOptions = EdgeContext & {
   readonly endpointId: string;
-  readonly session: string;
+  readonly session: Session;
   readonly ledger: AttemptLedger;
   readonly workers: ExchangeWorkers;
   readonly logs: LogFollowers;
@@ -238,7 +239,8 @@ export class ExchangeLoop {
   #encode({ turn, isLongPoll, slots, batch }: Turn): string {
     const { session, ledger, endpointId, timing, logs } = this.#options;
     const request: Omit<ExchangeRequest, "held" | "reports" | "chunks"> = {
-      session,
+      session: session.id,
+      previousSession: session.previous,
       turn,
       openTurns: [...this.#open.keys()],
       slots: [...slots],

@@ -45,6 +45,18 @@ test("an abandoned attempt leaves the journal", ({ expect }) => {
   expect(journal.attempts()).toEqual([]);
 });
 
+test("the journal knows which attempts have reached their workers", ({ expect }) => {
+  const journal = openJournal(stateDirectory());
+  const ledger = new AttemptLedger(journal, SILENT_LOG);
+  const record = ledger.receive(ENDPOINT, job);
+  ledger.receive(ENDPOINT, { ...job, id: "job-2" });
+  ledger.recordStart(record);
+  expect(journal.attempts().map(({ jobId, isDelivered }) => [jobId, isDelivered])).toEqual([
+    ["job-1", true],
+    ["job-2", false],
+  ]);
+});
+
 test("an acknowledged report leaves the journal, and so does its attempt", async ({ expect }) => {
   const journal = openJournal(stateDirectory());
   const ledger = new AttemptLedger(journal, SILENT_LOG);

@@ -166,6 +166,7 @@ export class AttemptLedger {
     const entry = this.#entries.get(keyOf(ref));
     if (!entry || entry.isSettled) return;
     entry.startedAt = performance.now(); // sent with the next exchange, and no sooner
+    this.#write(ref, () => this.#journal.markDelivered(ref));
   }
 
   async #storeReport(entry: Entry, outcome: AttemptOutcome): Promise<void> {

@@ -79,6 +79,8 @@ const JOURNAL_MIGRATIONS: readonly string[] = [
     start TEXT NOT NULL,
     namespace TEXT
   ) STRICT;`,
+  // Of attempts from before it is not known.
+  "ALTER TABLE attempt ADD COLUMN is_delivered INTEGER NOT NULL DEFAULT 1 CHECK (is_delivered IN (0, 1));",
 ];
 
 /** Opens and migrates a database; throws when another process has it open. */

@@ -29,6 +29,9 @@ export type AttemptRef = {
 
 export type AttemptRecord = AttemptRef & { readonly receivedAt: number; readonly executionTimeoutMs: number };
 
+/** `isDelivered`: the reply that brought it to its worker was written whole. */
+export type KeptAttempt = AttemptRecord & { readonly isDelivered: boolean };
+
 /** A report as it will be sent, as JSON text. */
 export type ReportRecord = AttemptRef & { readonly body: string };
 
@@ -65,7 +68,12 @@ type PendingReport = {
 };
 
 const refRow = { job_id: z.string(), attempt: z.number(), worker_id: z.string(), endpoint_id: z.string() };
-const attemptRow = z.object({ ...refRow, received_at: z.number(), execution_timeout_ms: z.number() });
+const attemptRow = z.object({
+  ...refRow,
+  received_at: z.number(),
+  execution_timeout_ms: z.number(),
+  is_delivered: z.number(),
+});
 const reportRow = z.object({ ...refRow, body: z.string(), has_output: z.number() });
 const outputRow = z.object({ output: z.string() });
 const workerRow = z.object({
@@ -182,7 +190,7 @@ export class Journal {
 
   // Attempts
 
-  attempts(): AttemptRecord[] {
+  attempts(): KeptAttempt[] {
     return this.#statement("SELECT * FROM attempt ORDER BY received_at")
       .all()
       .map((row) => {
@@ -191,17 +199,23 @@ export class Journal {
           ...readRef(parsed),
           receivedAt: parsed.received_at,
           executionTimeoutMs: parsed.execution_timeout_ms,
+          isDelivered: parsed.is_delivered === 1,
         };
       });
   }
 
   addAttempt(attempt: AttemptRecord): void {
     this.#run(
-      "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?, 0)",
       ...refValues(attempt),
       attempt.receivedAt,
       attempt.executionTimeoutMs,
     );
+  }
+
+  /** The worker of the attempt has it. */
+  markDelivered({ jobId, attempt }: AttemptRef): void {
+    this.#run("UPDATE attempt SET is_delivered = 1 WHERE job_id = ? AND attempt = ?", jobId, attempt);
   }
 
   /** Forgets the attempt, its report and its chunks. Chunks without the rest would stay for ever. */

@@ -39,6 +39,8 @@ export class Channel implements Sender {
   #last: Frame | null = null;
   #isLastSent = false;
   #isLastReceived = false;
+  /** The edge drops all that comes before the end. */
+  #isUnread = false;
   #isOver = false;
   /** Called when there is room again after `isFull`. */
   onDrain: () => void = () => {};
@@ -74,7 +76,7 @@ export class Channel implements Sender {
 
   /** Bytes of a body, or a message of a WebSocket. */
   send(type: FrameType, payload: Uint8Array): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#isUnread) return;
     this.#pieces.push(this.#frame(type, type === FRAME.DATA ? 0 : FLAG_FIN, payload));
     this.#addBuffered(payload.byteLength);
     this.#offer();
@@ -120,6 +122,14 @@ export class Channel implements Sender {
     if (this.#isLastSent) this.drop();
   }
 
+  /** The client has closed its WebSocket: the edge reads no more, and gives no more credit. */
+  receivedClose(): void {
+    this.#isUnread = true;
+    this.#forgetPieces();
+    this.receivedLast();
+    this.#offer();
+  }
+
   // Ending
 
   /** Ends the stream with a reason, a message for users. */
@@ -136,9 +146,13 @@ export class Channel implements Sender {
     this.#stopWaiting();
     this.#options.scheduler.forget(this);
     this.#receiving.close();
+    this.#forgetPieces();
+    this.#options.onOver();
+  }
+
+  #forgetPieces(): void {
     this.#pieces = [];
     this.#addBuffered(-this.#bufferedBytes);
-    this.#options.onOver();
   }
 
   // As a sender

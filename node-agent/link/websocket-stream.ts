@@ -142,10 +142,11 @@ export class WebsocketStream implements LinkStream {
     const parsed = closeSchema.safeParse(decodeJson(payload));
     if (!parsed.success) return this.#failProtocol("A close without a code.");
     const { code, reason } = parsed.data;
+    this.#options.channel.receivedClose();
+    this.#socket.resume(); // or the close of the worker would not be read
     if (code === NO_CODE) this.#socket.close();
     else if (canBeSent(code)) this.#socket.close(code, reason);
     else this.#socket.terminate();
-    this.#options.channel.receivedLast();
   }
 
   #closed(code: number, reason: string): void {

@@ -71,7 +71,7 @@ export class TunnelStream implements LinkStream, TunnelConnection {
     if (!close) return this.#failProtocol("A close without a code.");
     const { code } = close;
     this.#channel.close({ code, reason: "" });
-    this.#channel.receivedLast();
+    this.#channel.receivedClose();
     if (code === TUNNEL_CLOSE.over || code === NO_CODE) this.#tunnel?.left(this);
     else this.#tunnel?.lost(this);
   }

@@ -234,6 +234,8 @@ export type Slots = readonly { readonly workerId: string; readonly free: number 
 export type ExchangeCall = {
   readonly hostId: string;
   readonly session: string;
+  /** The session of the agent's process before. */
+  readonly previousSession?: string | undefined;
   readonly turn: number;
   readonly openTurns: readonly number[];
   readonly running: readonly RunningAttempt[];

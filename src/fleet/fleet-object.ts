@@ -228,7 +228,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     const presence = query.get("presence") ?? undefined;
     const waiter = { at: Date.now(), holdMs: Number(query.get("holdMs")), presence };
     const { response, notify } = this.#channels.accept([hostTag(hostId)], waiter);
-    if (this.#store.hosts.get(hostId)?.revision !== Number(query.get("revision"))) notify("look");
+    const isUpToDate = this.#store.hosts.get(hostId)?.revision === Number(query.get("revision"));
+    if (!isUpToDate || !this.#parts.presence.isPromised(hostId, waiter)) notify("look");
     return response;
   }
 

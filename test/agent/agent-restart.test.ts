@@ -62,8 +62,9 @@ describe("an agent that was killed", () => {
     const before = host.edge.exchanges.length;
 
     await using second = AgentProcess.start(settingsOf(host), {});
-    const held = await host.edge.until(() => host.edge.exchanges[before]?.request.held);
-    expect(held).toEqual([{ jobId: "job-1", attempt: 1, workerId: "worker-1" }]);
+    const request = await host.edge.until(() => host.edge.exchanges[before]?.request);
+    expect(request.previousSession).toBe(host.edge.exchanges[0]?.request.session);
+    expect(request.held).toEqual([{ jobId: "job-1", attempt: 1, workerId: "worker-1" }]);
     gate.open();
     expect(await host.edge.report("job-1")).toMatchObject({ kind: "completed", output: "done", attempt: 1 });
     expect(second.stderr).toContain("worker_adopted");

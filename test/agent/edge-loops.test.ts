@@ -104,7 +104,15 @@ describe("an exchange", () => {
       stopJob: () => {},
     };
     const logs = { follow: () => 0, setFollow: () => {} };
-    const options = { endpointId: ENDPOINT, session: "session-1", ledger, workers, logs, lastTurn, onOver };
+    const options = {
+      endpointId: ENDPOINT,
+      session: { id: "session-1", previous: undefined },
+      ledger,
+      workers,
+      logs,
+      lastTurn,
+      onOver,
+    };
     const report = async (): Promise<void> => {
       const job = { id: "job-1", attempt: 1, workerId: "worker-1", executionTimeoutMs: 60_000 };
       const record = ledger.receive(ENDPOINT, job);

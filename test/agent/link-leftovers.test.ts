@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { describe, test } from "vitest";
 import { WebSocketServer } from "ws";
 import type { RequestHead } from "../../src/link/link-messages.ts";
+import { LINK_WINDOW_BYTES } from "../../src/link/link-window.ts";
 import { LinkFixture } from "../support/link-fixture.ts";
 import type { ScriptedStream } from "../support/scripted-link.ts";
 
@@ -24,6 +25,7 @@ async function pliantWorker(host: LinkFixture): Promise<{ server: Server; socket
     upgrades.handleUpgrade(request, socket, head, (opened) => {
       opened.on("message", (message) => opened.send(message));
       if (request.url === "/closed") opened.close(4000, "closed");
+      if (request.url === "/wordy") opened.send(body);
     });
   });
   const sockets = new Set<Socket>();
@@ -42,7 +44,7 @@ async function pliantWorker(host: LinkFixture): Promise<{ server: Server; socket
 
 type Ask = (head?: Partial<RequestHead>, body?: Uint8Array | "follows") => ScriptedStream;
 
-const body = new Uint8Array(200_000);
+const body = Buffer.alloc(200_000, "x");
 const socket = (target: string): Partial<RequestHead> => ({ kind: "websocket", target });
 
 /** Requests of all kinds, each from its begin to its end. */
@@ -76,6 +78,13 @@ const COURSES: Record<string, (ask: Ask) => unknown> = {
     await stream.answered();
     stream.message("hello");
     await stream.received("hello");
+    stream.close({ code: 1000, reason: "" });
+    await stream.over();
+  },
+  "a WebSocket that the client closes while it does not read": async (ask) => {
+    const stream = ask(socket("/wordy"));
+    stream.isReading = false;
+    await stream.received(body.subarray(0, LINK_WINDOW_BYTES).toString());
     stream.close({ code: 1000, reason: "" });
     await stream.over();
   },

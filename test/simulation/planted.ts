@@ -85,6 +85,28 @@ const OWN: readonly Mutant[] = [
   ),
   mutant("L4", "isIdle: this.#requests.size === 0 || this.#grace?.isOver === true, // V2", "isIdle: true,"),
 
+  // WebSockets
+  mutant(
+    "W1",
+    "if (this.#isOver || !this.#closing || !this.#toAgent.isEmpty) return;",
+    "if (this.#isOver || !this.#closing) return;",
+  ),
+
+  // Requests to pods
+  mutant(
+    "W2",
+    `  request.signal.addEventListener("abort", () => abort("aborted"));
+  const client`,
+    "  const client",
+  ),
+
+  // Commands in containers
+  mutant(
+    "W3",
+    "this.#whenRunning((command) => void command.kill().catch(ignoreFailure)); // its container has ended",
+    "",
+  ),
+
   // The agent
   mutant("S16", "this.#write(record, () => this.#journal.addAttempt(record));", ""),
   mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),

@@ -58,3 +58,18 @@ test("a call of the same session that was overtaken is not the newest", ({ expec
   expect(dispatch.isNewest(callOf(1, []))).toBe(false);
   expect(dispatch.isNewest(callOf(1, [], "s2"))).toBe(true);
 });
+
+test("a call of a process that the agent says is over comes late, however high its turn is", ({ expect }) => {
+  const dispatch = new Dispatch();
+  const isNewest = (call: ExchangeCall): boolean => {
+    const newest = dispatch.isNewest(call);
+    dispatch.heard(call);
+    return newest;
+  };
+  expect(isNewest(callOf(2, []))).toBe(true);
+  expect(isNewest({ ...callOf(1, [], "s2"), previousSession: "s1" })).toBe(true);
+  expect(dispatch.isNewSession(callOf(3, []))).toBe(false);
+  expect(isNewest(callOf(3, []))).toBe(false);
+  expect(isNewest({ ...callOf(2, [], "s2"), previousSession: "s1" })).toBe(true);
+  expect(dispatch.isNewStop(callOf(3, []), "job")).toBe(false);
+});

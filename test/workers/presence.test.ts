@@ -31,6 +31,17 @@ async function close(presence: WebSocket): Promise<void> {
   await closed;
 }
 
+/** What the second half of a sync hears, which waits for news. */
+async function newsFor(query: Readonly<Record<string, string>>): Promise<unknown> {
+  const url = `https://object/wake-ups?${new URLSearchParams(query).toString()}`;
+  const { webSocket } = await fleetObject().fetch(url, { headers: { Upgrade: "websocket" } });
+  const heard = new Promise((resolve) =>
+    webSocket?.addEventListener("message", ({ data }) => resolve(data), { once: true }),
+  );
+  webSocket?.accept();
+  return heard;
+}
+
 /** The worker that another host of the account gets for the endpoint now. */
 async function replacementOn(fleet: FleetHarness, other: TestHost, endpoint: TestEndpoint) {
   await other.agent.sync();
@@ -100,6 +111,21 @@ describe("a host's presence", () => {
     passTime(1); // what its sync promised is over now
     expect(await replacementOn(fleet, other, endpoint)).toMatchObject({ endpointId: endpoint.id });
     expect((await waiting).assignments).toEqual([]);
+  });
+
+  test("counts although an older call of the host comes after the one that named it", async ({
+    expect,
+    fleet,
+  }) => {
+    const host = await fleet.host();
+    const { revision } = await host.agent.sync();
+    const late = host.agent.sync({ appliedRevision: revision, holdMs: 4_000 });
+    await host.untilSyncsWait();
+    const query = { host: host.agent.hostId, revision: `${revision}`, presence: "here" };
+    expect(await newsFor({ ...query, holdMs: `${AGENT_HOLD_MAX_MS}` })).toBe("look"); // then the host calls again
+    await host.untilSyncsWait(1);
+    await host.agent.sync();
+    expect((await late).revision).toBe(revision);
   });
 
   test("needs a host's token, a name and an upgrade", async ({ expect, fleet }) => {

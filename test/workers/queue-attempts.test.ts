@@ -178,6 +178,15 @@ describe("attempts", () => {
     expect(await status()).toMatchObject({ status: "IN_QUEUE" });
   });
 
+  test("a call of the agent before that comes late returns no job to the queue", async ({ expect }) => {
+    const { endpointId, agent, workerId, job, status } = await startedJob();
+    const before = { session: "before", turn: 9, held: [], slots: [] };
+    await agent.exchange(endpointId, { previousSession: before.session, slots: [{ workerId, free: 0 }] });
+    expect(await agent.exchange(endpointId, { ...before, openTurns: [] })).toMatchObject({ stops: [] });
+    expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
+    expect(await agent.report(endpointId, { kind: "completed", ...refOf(job), output: 1 })).toBe("accepted");
+  });
+
   test("what a restarted agent has lost is not given to a call of the agent before", async ({ expect }) => {
     const { endpointId, agent, workerId, job, status } = await startedJob();
     const before = agent.exchange(endpointId, { slots: [{ workerId, free: 1 }], holdMs: 10_000 });

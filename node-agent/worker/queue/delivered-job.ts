@@ -8,7 +8,9 @@ export class DeliveredJob {
   /** What to send again while it is not certain that the whole reply went out. */
   body: string | null;
   deliveredAt: number | null;
-  wasSeenInPing = false;
+  /** Its worker has it, unless it loses it. An agent may end while it delivers a job, or before. */
+  readonly isCertain: boolean;
+  wasSeenInPing: boolean;
   pingsWithout = 0;
   /** Its result is not wanted any more. */
   stop: {
@@ -20,8 +22,10 @@ export class DeliveredJob {
   } | null = null;
   readonly #timers = new Set<NodeJS.Timeout>();
 
-  constructor(ref: AttemptRecord, body: string | null, deliveredAt: number | null) {
+  constructor(ref: AttemptRecord, body: string | null, deliveredAt: number | null, isCertain = true) {
     this.ref = ref;
+    this.isCertain = isCertain;
+    this.wasSeenInPing = !isCertain; // E5
     this.body = body;
     this.deliveredAt = deliveredAt;
   }

@@ -8,6 +8,8 @@
  *     some workers' pings never name any.
  * E4  Only its polls show how many jobs a worker can take, and a busy one may ask for fewer than fit. It
  *     changes the figure only while it is empty.
+ * E5  When an agent ended before it knew whether a job had arrived, the next one takes it for lost when two pings in a
+ *     row do not name it: no earlier one can have.
  */
 export type Outstanding = {
   readonly jobId: string;

@@ -30,6 +30,13 @@ function setUp() {
   return { jobs, ledger, receive };
 }
 
+const RESULT = { bytes: Buffer.from('{"output":1}'), sizeBytes: 12 };
+
+/** As an agent takes back an attempt that it has received; `isDelivered`: whether it had delivered it as well. */
+function adopt(jobs: WorkerJobs, { record }: ReceivedAttempt, isDelivered = true): void {
+  jobs.adopt({ ...record, isDelivered });
+}
+
 /** A poll whose peer has gone without a word. */
 function deadPoll(): Poll {
   const response = new ServerResponse(new IncomingMessage(new Socket()));
@@ -56,15 +63,39 @@ test("a job that was stopped while its delivery failed waits for no poll", async
   expect(jobs.isEmpty()).toBe(true);
 });
 
+test("a result of a job whose delivery failed counts, since the reply may have arrived", async ({
+  expect,
+}) => {
+  const { jobs, ledger, receive } = setUp();
+  jobs.take(deadPoll(), 1, false, 1_000);
+  const received = receive("job-1");
+  jobs.accept([received]);
+  await nextTurn();
+  await jobs.result("job-1", RESULT);
+  expect(ledger.isOpen(received.record)).toBe(false);
+  expect(jobs.isEmpty()).toBe(true);
+});
+
+test("a result that comes twice is none of a later attempt, which still waits", async ({ expect }) => {
+  const { jobs, ledger, receive } = setUp();
+  adopt(jobs, receive("job-1"));
+  const second = receive("job-1", 2);
+  jobs.accept([second]);
+  await jobs.result("job-1", RESULT);
+  await jobs.result("job-1", RESULT);
+  expect(jobs.holds("job-1")).toBe(false);
+  expect(ledger.isOpen(second.record)).toBe(true);
+});
+
 test("jobs that wait survive the container that is stopped, those inside are lost", ({ expect }) => {
   const { jobs, ledger, receive } = setUp();
   const inside = receive("job-1");
-  jobs.adopt(inside.record);
+  adopt(jobs, inside);
   const waiting = receive("job-2");
   jobs.accept([waiting]);
   jobs.forgetInside("The worker was stopped.");
   expect(jobs.holds("job-1")).toBe(false);
-  expect(jobs.holds("job-2")).toBe(true);
+  expect(jobs.isEmpty()).toBe(false);
   expect(ledger.isOpen(waiting.record)).toBe(true);
   expect(ledger.isOpen(inside.record)).toBe(false);
 });
@@ -76,7 +107,7 @@ test("a retry that waits for a handler which does not stop is lost, unless its c
   onTestFinished(() => void vi.useRealTimers());
   const retriedBeside = (...others: string[]): boolean => {
     const { jobs, ledger, receive } = setUp();
-    for (const id of ["job-1", ...others]) jobs.adopt(receive(id).record);
+    for (const id of ["job-1", ...others]) adopt(jobs, receive(id));
     jobs.stop("job-1", 1, "timed_out");
     const second = receive("job-1", 2);
     jobs.accept([second]);
@@ -84,6 +115,22 @@ test("a retry that waits for a handler which does not stop is lost, unless its c
     return ledger.isOpen(second.record);
   };
   expect([retriedBeside("job-2"), retriedBeside()]).toEqual([false, true]);
+});
+
+test("a job that an earlier agent may not have delivered is lost when two pings do not name it", ({
+  expect,
+}) => {
+  const { jobs, ledger, receive } = setUp();
+  const [delivered, named, missing] = [receive("delivered"), receive("named"), receive("missing")];
+  adopt(jobs, delivered);
+  adopt(jobs, named, false);
+  adopt(jobs, missing, false);
+  jobs.ping(new Set());
+  jobs.ping(new Set(["named"]));
+  jobs.ping(new Set());
+  expect(jobs.idsInside()).toEqual(["delivered", "named"]);
+  expect([delivered, named, missing].map(({ record }) => ledger.isOpen(record))).toEqual([true, true, false]);
+  expect(jobs.hasLostResults()).toBe(false);
 });
 
 test("a handler that an earlier agent was stopping is found by its pings, and is overdue after the grace period", ({
@@ -96,7 +143,7 @@ test("a handler that an earlier agent was stopping is found by its pings, and is
     vi.advanceTimersByTime(TIMING.stopGraceMs);
     jobs.ping(new Set(ids));
   };
-  jobs.adopt(receive("job-1").record);
+  adopt(jobs, receive("job-1"));
   jobs.expectStrays();
   named("job-1", "stray");
   named("job-1");
@@ -124,7 +171,7 @@ test("a worker with nothing but a stray is to be stopped until that ends; a ping
   recovered.expectStrays();
   namesTwice(recovered);
   expect(recovered.needsHardStop()).toBe(true);
-  await recovered.result("job-1", { bytes: Buffer.from('{"output":1}'), sizeBytes: 12 });
+  await recovered.result("job-1", RESULT);
   expect(recovered.needsHardStop()).toBe(false);
   const fresh = setUp().jobs;
   namesTwice(fresh);

@@ -12,7 +12,7 @@
  */
 import type { StopReason } from "../../../src/contract/agent/agent.ts";
 import type { AttemptLedger, ReceivedAttempt } from "../../journal/attempt-ledger.ts";
-import type { AttemptRecord, AttemptRef } from "../../journal/journal.ts";
+import type { AttemptRecord, AttemptRef, KeptAttempt } from "../../journal/journal.ts";
 import type { AttemptOutcome } from "../../journal/report.ts";
 import type { AgentLog } from "../../core/log.ts";
 import type { Timing } from "../../core/timing.ts";
@@ -29,6 +29,8 @@ export const LOST_RESULTS_MAX = 3;
 
 const LOST_RESULT =
   "The worker asked for more work without having posted this job's result. Most likely the handler returned a value that JSON cannot encode; see the worker's log.";
+
+const NEVER_ARRIVED = "The agent ended before the worker got this job.";
 
 const BLOCKED = "The worker still ran an earlier attempt of this job, which did not stop.";
 
@@ -51,8 +53,13 @@ export type WorkerJobsOptions = {
   readonly onRefresh: () => void;
 };
 
-/** `body`: what the container sees of the job, as JSON text. */
-type PendingAttempt = { readonly record: AttemptRecord; readonly body: string };
+type PendingAttempt = {
+  readonly record: AttemptRecord;
+  /** What the container sees of the job, as JSON text. */
+  readonly body: string;
+  /** A reply with it may have arrived, though the poll had gone (W2). */
+  readonly wasSent: boolean;
+};
 
 export class WorkerJobs {
   readonly #options: WorkerJobsOptions;
@@ -119,15 +126,16 @@ export class WorkerJobs {
 
   accept(jobs: readonly ReceivedAttempt[]): void {
     for (const { record, job } of jobs) {
-      this.#waiting.push({ record, body: encodeJob(job) });
+      this.#waiting.push({ record, body: encodeJob(job), wasSent: false });
     }
     this.#deliver();
   }
 
   /** Takes back an attempt that the journal knows from an earlier agent process. */
-  adopt(record: AttemptRecord): void {
+  adopt(record: KeptAttempt): void {
     const deliveredAgoMs = Math.max(0, Date.now() - record.receivedAt); // the clock may have been set back meanwhile
-    const job = new DeliveredJob(record, null, performance.now() - deliveredAgoMs);
+    const deliveredAt = performance.now() - deliveredAgoMs;
+    const job = new DeliveredJob(record, null, deliveredAt, record.isDelivered);
     this.#inside.set(record.jobId, job);
     this.#armTimeout(job, record.executionTimeoutMs - deliveredAgoMs);
   }
@@ -225,6 +233,7 @@ export class WorkerJobs {
 
   // Results
 
+  /** Whether the worker may have the job. */
   holds(jobId: string): boolean {
     return this.#refOf(jobId) !== undefined;
   }
@@ -264,8 +273,10 @@ export class WorkerJobs {
     if (job) this.#stops.begin(job, "failed");
   }
 
+  /** The attempt that a post of the worker is about: an attempt that it never got is none, since the post is older. */
   #refOf(jobId: string): AttemptRef | undefined {
-    return this.#inside.get(jobId)?.ref ?? this.#waiting.find(({ record }) => record.jobId === jobId)?.record;
+    const isMeant = ({ record, wasSent }: PendingAttempt): boolean => wasSent && record.jobId === jobId;
+    return this.#inside.get(jobId)?.ref ?? this.#waiting.find(isMeant)?.record;
   }
 
   // Delivering
@@ -318,7 +329,7 @@ export class WorkerJobs {
     delivered.clearTimers();
     this.#inside.delete(ref.jobId);
     this.#options.log.warn("job_delivery_failed", { jobId: ref.jobId, workerId: ref.workerId });
-    if (body !== null && !delivered.stop) this.#waiting.unshift({ record: ref, body });
+    if (body !== null && !delivered.stop) this.#waiting.unshift({ record: ref, body, wasSent: true });
   }
 
   // Stopping and timing out
@@ -359,12 +370,13 @@ export class WorkerJobs {
 
   #endWithoutResult(job: DeliveredJob): void {
     const writeError = this.#options.ledger.writeErrorOf(job.ref);
-    // A stopped job is expected to have no result, and a failed write is the host's fault.
-    if (job.stop === null && writeError === undefined) this.#lostResults += 1;
+    // A stopped job is expected to have no result, and what the host could not do is not the worker's fault.
+    if (job.stop === null && writeError === undefined && job.isCertain) this.#lostResults += 1;
     this.#end(job.ref);
+    const reason = job.isCertain ? LOST_RESULT : NEVER_ARRIVED;
     this.#lose(
       job.ref,
-      writeError === undefined ? LOST_RESULT : `The host could not keep this job's result: ${writeError}`,
+      writeError === undefined ? reason : `The host could not keep this job's result: ${writeError}`,
     );
   }
 

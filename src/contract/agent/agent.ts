@@ -485,6 +485,8 @@ function exchangeRequestOf<Value extends z.ZodType>(value: Value) {
   return z.object({
     /** Random for each start of the agent; a new session has only the attempts that it lists. */
     session: id,
+    /** That of the agent's process before, which is over; absent where none is known, and from older agents. */
+    previousSession: id.optional(),
     /** Counts the exchanges of a session on this endpoint, from 1. */
     turn: z.number().int().positive(),
     /** Other turns still waiting for their reply; jobs in those replies are on their way, not lost. */

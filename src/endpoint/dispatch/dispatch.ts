@@ -5,7 +5,8 @@
  * D2  A waiting agent is answered with jobs in the turn in which they were submitted: one commit for both.
  * D3  A claimed job that its agent does not list, although the reply that carried it is no longer open, never
  *     arrived; it is queued again, and that attempt does not count as lost.
- * D4  A call of another process of the agent ends the waits of the one before: nobody would hear their answers.
+ * D4  A call of another process of the agent ends the waits of the one before: nobody would hear their answers. Calls
+ *     of the process before that come later were overtaken.
  */
 import { sizeOf } from "../../domain/jobs/job-machine.ts";
 import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
@@ -89,6 +90,8 @@ export class Dispatch {
   /** Which exchange carries a claimed job to its agent; gone once the agent is known to have it. */
   readonly #deliveries = new Map<number, ExchangeRef>();
   readonly #newestExchanges = new Map<string, ExchangeRef>();
+  /** Sessions of each host that are over. */
+  readonly #pastSessions = new Map<string, readonly string[]>();
   /** Turns of the newest session of each host whose replies this object has known since it has its memory. */
   readonly #knownTurns = new Map<string, KnownTurns>();
   readonly #sentStops = new Map<
@@ -181,7 +184,9 @@ export class Dispatch {
   }
 
   /** Notes a call, whatever it brings. */
-  heard({ hostId, session, turn, openTurns }: ExchangeCall): void {
+  heard(call: ExchangeCall): void {
+    if (this.#isPast(call)) return;
+    const { hostId, session, turn, openTurns } = call;
     const known = this.#knownTurns.get(hostId);
     const turns = known?.session === session ? known.turns : new Set<number>();
     for (const other of turns) if (other < Math.min(turn, ...openTurns) - TURNS_KEPT) turns.delete(other);
@@ -200,16 +205,28 @@ export class Dispatch {
   }
 
   /** True for the first call of a process of the agent, and for its first one after a loss of memory. */
-  isNewSession({ hostId, session }: ExchangeCall): boolean {
-    return this.#newestExchanges.get(hostId)?.session !== session;
+  isNewSession(call: ExchangeCall): boolean {
+    return !this.#isPast(call) && this.#newestExchanges.get(call.hostId)?.session !== call.session;
   }
 
   /** False for a call that was overtaken on its way, so that its lists are out of date: it gets no jobs. */
   isNewest(call: ExchangeCall): boolean {
+    if (this.#isPast(call)) return false;
     const newest = this.#newestExchanges.get(call.hostId);
     if (newest?.session === call.session && newest.turn > call.turn) return false;
     this.#newestExchanges.set(call.hostId, { session: call.session, turn: call.turn });
+    this.#notePast(call);
     return true;
+  }
+
+  #isPast({ hostId, session }: ExchangeCall): boolean {
+    return this.#pastSessions.get(hostId)?.includes(session) === true;
+  }
+
+  #notePast({ hostId, previousSession }: ExchangeCall): void {
+    const past = this.#pastSessions.get(hostId) ?? [];
+    if (previousSession === undefined || past.includes(previousSession)) return;
+    this.#pastSessions.set(hostId, [...past.slice(1 - PAST_SESSIONS_MAX), previousSession]);
   }
 
   /** The job is on its way in a reply that was still open when the agent made the call. */
@@ -234,6 +251,7 @@ export class Dispatch {
    * when the answer with it is over and the agent still lists the job.
    */
   isNewStop(call: ExchangeCall, key: string): boolean {
+    if (this.#isPast(call)) return false;
     const sent = this.#sentStops.get(call.hostId);
     const stops = sent?.session === call.session ? sent.stops : new Map<string, SentStop>();
     const last = stops.get(key);
@@ -254,6 +272,9 @@ export class Dispatch {
 
 /** `isNext`: another session of the host was heard before it. */
 type KnownTurns = { readonly session: string; readonly turns: Set<number>; readonly isNext: boolean };
+
+/** The calls of those before are no longer on their way. */
+const PAST_SESSIONS_MAX = 4;
 
 /** Turns that are remembered after they were over. */
 const TURNS_KEPT = 16;

@@ -41,6 +41,15 @@ export class HostPresence {
     return true;
   }
 
+  /**
+   * Whether what a call has announced is what counts: another call, which it has overtaken, may have come after it, or
+   * the end of its presence.
+   */
+  isPromised(hostId: string, { holdMs, presence }: Heard): boolean {
+    const heard = this.#heard.get(hostId);
+    return heard?.holdMs === holdMs && heard.presence === presence;
+  }
+
   isPresent(hostId: string, now: number): boolean {
     const lostAt = this.#lostAt(hostId);
     return lostAt !== undefined && now < lostAt;

@@ -253,6 +253,10 @@ async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<string> {
   return await new Response(stream).text();
 }
 
+function streamOf(text: string): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new Response(text).body as ReadableStream<Uint8Array<ArrayBuffer>>;
+}
+
 const BUCKETS: readonly ConformanceCase[] = [
   inline("an object is stored, and read", ["hello", 5], async ({ bucket }) => {
     await bucket.put("case/a", "hello");
@@ -328,6 +332,13 @@ const STREAMS: readonly ConformanceCase[] = [
     await readable.getReader().read();
     await written;
     return [before, state];
+  }),
+  inline("unpacked bytes can be read into a buffer", ["abc", "TypeError"], async () => {
+    const packed = streamOf("abc").pipeThrough(new CompressionStream("gzip"));
+    const reader = packed.pipeThrough(new DecompressionStream("gzip")).getReader({ mode: "byob" });
+    const { value } = await reader.read(new Uint8Array(8));
+    const broken = streamOf("abc").pipeThrough(new DecompressionStream("gzip"));
+    return [new TextDecoder().decode(value), await thrown(() => bytesOf(broken))];
   }),
   inline("a reader that stops fails the writer", "failed", async () => {
     const { readable, writable } = new IdentityTransformStream();

@@ -65,8 +65,9 @@ export class SimulatedClient {
     return fetch(`${EDGE_URL}${path}`, { ...init, headers });
   }
 
-  socket(path: string): ClientSocket {
-    return new ClientSocket(`${EDGE_URL}${path}`, { headers: { authorization: `Bearer ${this.#key}` } });
+  socket(path: string, headers: Record<string, string> = {}): ClientSocket {
+    const authorization = `Bearer ${this.#key}`;
+    return new ClientSocket(`${EDGE_URL}${path}`, { headers: { authorization, ...headers } });
   }
 
   /** A management operation; tries until it is answered. */

@@ -1,6 +1,6 @@
 /** What the rows of an endpoint's object say of its jobs, whether a claim was written into the job's row or not. */
 import type { ObjectStorage } from "../runtime/storage.ts";
-import { isLowPriority } from "./job-rows.ts";
+import { isLowPriority, LOW_PRIORITY_FROM } from "./job-rows.ts";
 
 export type WaitingJob = { readonly seq: number; readonly isLow: boolean; readonly expiresAt: number };
 export type RunningJob = {
@@ -21,30 +21,47 @@ type Row = {
   readonly host_id: string;
   readonly started_at: number;
 };
+/** Up to where jobs were claimed, cancelled or purged, as last written. */
+type Heads = { readonly normal: number; readonly low: number };
 
+const NO_HEADS: Heads = { normal: 0, low: LOW_PRIORITY_FROM };
 const OPEN = `
   SELECT seq, state, attempt, expires_at, worker_id, host_id, started_at FROM job WHERE state IN ('queued', 'running')`;
 const CLAIMS = "claims:";
 const FACTS = `SELECT name, json FROM fact WHERE name >= '${CLAIMS}' AND name < 'claims;'`;
+const HEADS = `
+  SELECT json ->> '$.lanes.normal.head' AS normal, json ->> '$.lanes.low.head' AS low FROM fact WHERE name = 'checkpoint'`;
 
 /** The jobs that have not ended. */
 export function openJobs(storage: ObjectStorage): OpenJobs {
   const rows = storage.select(OPEN) as Row[];
   if (rows.length === 0) return { waiting: [], running: [] };
-  const claims = rows.some(isNeverClaimed) ? unwrittenClaims(storage) : new Map<number, RunningJob>();
+  const isAnyUnwritten = rows.some(isNeverClaimed);
+  const claims = isAnyUnwritten ? unwrittenClaims(storage) : new Map<number, RunningJob>();
+  const heads = isAnyUnwritten ? headsOf(storage) : NO_HEADS;
   const waiting: WaitingJob[] = [];
   const running: RunningJob[] = [];
   for (const row of rows) {
     const { seq, expires_at: expiresAt } = row;
     const claim = row.state === "running" ? runningOf(row) : isNeverClaimed(row) && claims.get(seq);
     if (claim) running.push(claim);
-    else waiting.push({ seq, isLow: isLowPriority(seq), expiresAt });
+    else if (!isPurged(row, heads)) waiting.push({ seq, isLow: isLowPriority(seq), expiresAt });
   }
   return { waiting, running };
 }
 
 function isNeverClaimed({ state, attempt }: Row): boolean {
   return state === "queued" && attempt === 0;
+}
+
+/** A purge touches no row: it moves the heads, and writes them. */
+function isPurged(row: Row, { normal, low }: Heads): boolean {
+  return isNeverClaimed(row) && row.seq < (isLowPriority(row.seq) ? low : normal);
+}
+
+function headsOf(storage: ObjectStorage): Heads {
+  const [heads = NO_HEADS] = storage.select(HEADS) as Heads[];
+  return heads;
 }
 
 function runningOf({ seq, worker_id: workerId, host_id: hostId, started_at: startedAt }: Row): RunningJob {

@@ -88,7 +88,9 @@ export class Executions implements WorkerObserver {
     this.#inside.set(container, inside.add(jobId));
     const all = this.#byJob.get(jobId) ?? [];
     const before = all.filter((one) => !one.isRetried && !this.#lost.has(one.container.spec.workerId));
-    const execution = { mark, container, isOver: false, deliveredAt: null, isRetried: false };
+    // It may have had the job on its way to it since before a client had that run again.
+    const isRetried = this.#retriedSince(keyOf(endpointId, decodeJobId(jobId)?.seq ?? 0), readMs);
+    const execution = { mark, container, isOver: false, deliveredAt: null, isRetried };
     this.#byJob.set(jobId, [...all, execution]);
     this.#underway.set(container.spec.workerId, execution);
     const expiresAt = this.#expiresAt(jobId);
@@ -104,7 +106,8 @@ export class Executions implements WorkerObserver {
 
   ended = (jobId: string, container: Container, isReported: boolean): void => {
     this.lastAt = this.#world.elapsedMs;
-    if (isReported) this.#inside.get(container)?.delete(jobId);
+    // The next request of a worker with one slot shows that the result got lost.
+    if (isReported || this.#jobsPerWorker === 1) this.#inside.get(container)?.delete(jobId);
     const execution = this.#byJob.get(jobId)?.findLast((one) => one.container === container);
     if (execution) execution.isOver = true;
     this.#endedAt.set(container, this.#world.elapsedMs);
@@ -144,6 +147,10 @@ export class Executions implements WorkerObserver {
       if (execution.container.spec.endpointId === endpointId) execution.isRetried = true;
   }
 
+  #retriedSince(key: string, agoMs: number): boolean {
+    return (this.#retriedAt.get(key) ?? -Infinity) > this.#world.now - agoMs;
+  }
+
   /**
    * Whether a job that has ended without chunks may still show those of the execution with the mark: one that was lost
    * after the last retry.
@@ -167,7 +174,12 @@ export class Executions implements WorkerObserver {
   jobsIn(container: Container): readonly string[] {
     const isOver = (jobId: string): boolean =>
       this.#byJob.get(jobId)?.findLast((one) => one.container === container)?.isOver === true;
-    return [...(this.#inside.get(container) ?? [])].filter((jobId) => !isOver(jobId));
+    return this.heldIn(container).filter((jobId) => !isOver(jobId));
+  }
+
+  /** The same, and of those whose results got lost, which their agent may take for running. */
+  heldIn(container: Container): readonly string[] {
+    return [...(this.#inside.get(container) ?? [])];
   }
 
   /** True time at which the execution with the mark began, epoch ms. */

@@ -9,11 +9,13 @@ import { Network } from "../runtime/network.ts";
 import { enterWorld } from "../world/globals.ts";
 import { type TraceLine, World } from "../world/world.ts";
 import { type Answer, type KnownJob, SimulatedClient } from "./client.ts";
+import { Commands } from "./commands.ts";
 import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
 import { repair } from "./operator.ts";
-import { makeRequestEndpoint, RequestUser } from "./request-user.ts";
+import { makeRequestEndpoint, placeOfPods, placeOfWorkers } from "./request-places.ts";
+import { RequestUser } from "./request-user.ts";
 import { type Fault, type HistoryPlan, planHistory } from "./plan.ts";
 import { TunnelUser } from "./tunnels.ts";
 import { Upgrade, type Version, withUpgrade } from "./upgrade.ts";
@@ -106,6 +108,7 @@ class History {
   readonly #hooks: HookReceiver;
   readonly #invariants: Invariants;
   readonly #endpointIds: string[] = [];
+  readonly #commands = new Commands((what) => this.#invariants.violate(what));
   #stranger: SimulatedClient | null = null;
   /** With load-balanced workers; null where there is none. */
   #requestEndpointId: string | null = null;
@@ -151,7 +154,9 @@ class History {
     const upgrade = this.#code.before && new Upgrade(world, this.#code, this.#edge, this.#hosts);
     const workloads = this.#clients.map((client) => this.#workload(client));
     for (const workload of workloads) workload.start();
-    this.#requestUsers = this.#clients.flatMap((client) => this.#requestUser(client));
+    this.#requestUsers = this.#clients.flatMap((client, index) =>
+      this.#requestUsersOf(client, workloads[index]),
+    );
     for (const user of this.#requestUsers) user.start();
     const isOver = (): boolean => workloads.every((workload) => workload.isOver);
     this.#tunnelUsers = this.#plan.hasTunnels ? this.#clients.map((client) => this.#tunnelUser(client)) : [];
@@ -220,17 +225,29 @@ class History {
     return new Workload({ ...parts, violate, onPurge, mayHaveLeftChunks, hasPurged });
   }
 
-  #requestUser(client: SimulatedClient): RequestUser[] {
+  #requestUsersOf(client: SimulatedClient, workload: Workload | undefined): RequestUser[] {
     const endpointId = this.#requestEndpointId;
-    if (endpointId === null) return [];
+    const [world, plan] = [this.#world, this.#plan];
     const { requests, hasPlatformFaults } = this.#invariants;
-    const parts = { world: this.#world, plan: this.#plan, client, stranger: this.#stranger };
-    return [new RequestUser({ ...parts, endpointId, requests, hasPlatformFaults })];
+    const parts = { world, plan, client, requests, hasPlatformFaults };
+    const users: RequestUser[] = [];
+    if (endpointId !== null)
+      users.push(
+        new RequestUser({
+          ...parts,
+          stranger: this.#stranger,
+          place: placeOfWorkers(world, plan, endpointId),
+        }),
+      );
+    if (workload && plan.hasPodRequests)
+      users.push(new RequestUser({ ...parts, stranger: null, place: placeOfPods(world, workload.pods) }));
+    return users;
   }
 
   #tunnelUser(client: SimulatedClient): TunnelUser {
     const violate = (what: string): void => this.#invariants.violate(what);
-    return new TunnelUser({ world: this.#world, plan: this.#plan, client, hosts: this.#hosts, violate });
+    const parts = { world: this.#world, plan: this.#plan, client, hosts: this.#hosts };
+    return new TunnelUser({ ...parts, commands: this.#commands, violate });
   }
 
   /** For clients, and for the agents and programs at their other ends. */
@@ -314,8 +331,10 @@ class History {
       faults: () => this.#faults.workerFaults(),
       observer: this.#invariants.executions,
       requests: this.#invariants.requests,
+      commands: this.#commands,
       jobsPerWorker: this.#plan.jobsPerWorker,
       startMs: this.#plan.startMs,
+      onLog: (event, fields) => this.#invariants.agentLogged(event, fields),
     });
     host.containers.noticed = () => this.#faults.noticed(host);
     return host;

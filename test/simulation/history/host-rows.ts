@@ -38,8 +38,12 @@ const OPEN_JOBS =
 const CLAIMS = "SELECT name, json FROM fact WHERE name >= 'claims:' AND name < 'claims;'";
 
 const LOOK_MS = 250;
-/** A worker without jobs takes one that waits for it within this; or the job is lost with it. */
+/**
+ * A worker without jobs takes one that waits for it within this; or the job is lost with it. Of one that takes several
+ * only its pings show that an agent before did not give it a job.
+ */
 const UNTAKEN_MAX_MS = 5_000;
+const UNTAKEN_OF_SEVERAL_MAX_MS = 10_000;
 /** A handler whose job has ended is stopped, and killed after a grace of 5 s, within this. */
 const UNWANTED_MAX_MS = 20_000;
 /** An agent hears of the end of a job within this. */
@@ -118,7 +122,11 @@ export class HostRows {
       if (container?.isRunning && executions.hasNoPlaceFor(jobId, container)) continue;
       const what = `the journal of ${host.hostId} has attempt ${attempt} of ${jobId}, which ${workerId} does not take`;
       if (container?.isRunning && container.repliesRead > 0) continue; // it may be in one
-      this.#lasts(what, calmMs, UNTAKEN_MAX_MS);
+      this.#lasts(
+        what,
+        calmMs,
+        this.#parts.plan.jobsPerWorker > 1 ? UNTAKEN_OF_SEVERAL_MAX_MS : UNTAKEN_MAX_MS,
+      );
     }
     return new Set([...attempts, ...reports].map((row) => jobOf(row)));
   }
@@ -133,12 +141,12 @@ export class HostRows {
     }
   }
 
-  /** A job inside, when all that are inside have ended at the edge. */
+  /** A job inside, when all that its agent knows to be inside have ended at the edge. */
   #endedInside(container: Container): string | undefined {
-    const jobIds = this.#parts.executions.jobsIn(container);
+    const { executions } = this.#parts;
     const { endpointId } = container.spec;
-    const isOver = jobIds.every((jobId) => this.#endedAt.has(keyOf(objectOf(endpointId), seqOf(jobId))));
-    return isOver ? jobIds[0] : undefined;
+    const hasEnded = (jobId: string): boolean => this.#endedAt.has(keyOf(objectOf(endpointId), seqOf(jobId)));
+    return executions.heldIn(container).every(hasEnded) ? executions.jobsIn(container)[0] : undefined;
   }
 
   /** What runs on a host for the edge is known to its agent. */

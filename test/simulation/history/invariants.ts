@@ -8,11 +8,12 @@ import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
 import { Calm } from "./calm.ts";
 import type { Answer, SimulatedClient } from "./client.ts";
+import { openJobs } from "./endpoint-rows.ts";
 import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
-import { violationsOf, isLowPriority, isRetry, markOf, nameOf } from "./job-rows.ts";
+import { violationsOf, isRetry, markOf, nameOf } from "./job-rows.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
@@ -61,7 +62,6 @@ const CALLS_MAX = 30;
 const UNFINISHED_BATCH = new Set(["starting", "cancelling"]);
 const INJECTED =
   /Network connection lost|D1_ERROR|Unspecified error|object was reset|connection was closed|aborted|terminated/i;
-const OPEN = new Set(["queued", "running"]);
 
 export class Invariants {
   readonly violations: string[] = [];
@@ -120,6 +120,13 @@ export class Invariants {
   /** The edge fails for reasons that the simulation has made, and no others. */
   checkLog(line: string): void {
     if (line.includes('"request_failed"') && !INJECTED.test(line)) this.violate(`logged: ${line}`);
+  }
+
+  /** What an agent says to the edge is understood, unless something on the way has changed it. */
+  agentLogged(event: string, fields: object): void {
+    const { faults } = this.#parts.plan;
+    if (event !== "edge_refused" || faults.has("bodiesTorn") || faults.has("strayAnswers")) return;
+    this.violate(`the edge refused what an agent sent: ${JSON.stringify(fields)}`);
   }
 
   checkStep(): void {
@@ -216,11 +223,12 @@ export class Invariants {
     return null;
   }
 
-  #openJobs(): Record<string, unknown>[] {
-    if (this.hasPurged) return []; // whose rows say so only later
-    return [...this.#parts.edge.endpoints.objects.values()]
-      .flatMap(({ storage }) => storage.rowsOf("job"))
-      .filter(({ seq, state }) => OPEN.has(String(state)) && !(state === "queued" && isLowPriority(seq)));
+  *#openJobs(): Generator<string> {
+    for (const { name, storage } of this.#parts.edge.endpoints.objects.values()) {
+      const { waiting, running } = openJobs(storage);
+      for (const { seq, isLow } of waiting) if (!isLow) yield `job ${seq} of ${name} still waits`;
+      for (const { seq, workerId } of running) yield `job ${seq} of ${name} still runs in ${workerId}`;
+    }
   }
 
   /** A job that never reached its worker is not lost with it: it is given out again as if it never was. */
@@ -246,8 +254,7 @@ export class Invariants {
 
   /** What has not ended or come yet, and what agents still keep of what has ended. */
   *#unsettled(): Generator<string> {
-    if (this.hasPurged) return;
-    for (const job of this.#openJobs()) yield `a job has not ended: ${JSON.stringify(job)}`;
+    yield* this.#openJobs();
     for (const url of this.#missingHooks()) yield `no webhook came to ${url}`;
     if (this.#hasOpenBatches()) yield "a batch has not started all of its requests";
     for (const { hostId, stateDir } of this.#parts.hosts)

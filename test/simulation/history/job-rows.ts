@@ -31,7 +31,7 @@ export const CHANGES: ReadonlySet<string> = new Set([
   "cancelled > cancelled 0",
 ]);
 
-const LOW_PRIORITY_FROM = 2 ** 46;
+export const LOW_PRIORITY_FROM = 2 ** 46;
 
 /** An attempt ends this long after its time at the latest, unless its object cannot run. */
 const TIMEOUT_SLACK_MS = 5_000;

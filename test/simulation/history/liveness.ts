@@ -1,8 +1,8 @@
 /** What has to go on once there are no more faults. */
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
+import { openJobs } from "./endpoint-rows.ts";
 import type { Executions } from "./executions.ts";
-import { isLowPriority } from "./job-rows.ts";
 import type { HistoryPlan } from "./plan.ts";
 
 export type LivenessParts = {
@@ -58,10 +58,9 @@ export class Liveness {
   }
 
   #queued(): number {
-    let count = 0;
-    for (const { storage } of this.#parts.edge.endpoints.objects.values())
-      for (const { seq, state } of storage.rowsOf("job"))
-        if (state === "queued" && !isLowPriority(seq)) count += 1;
-    return count;
+    const { objects } = this.#parts.edge.endpoints;
+    return [...objects.values()]
+      .flatMap(({ storage }) => openJobs(storage).waiting)
+      .filter(({ isLow }) => !isLow).length;
   }
 }

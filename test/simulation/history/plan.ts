@@ -83,8 +83,14 @@ export type HistoryPlan = {
   readonly hasFlashBoot: boolean;
   /** There is a load-balanced endpoint as well, to which clients send requests. */
   readonly hasRequests: boolean;
+  /** Clients send requests to their pods. */
+  readonly hasPodRequests: boolean;
+  /** Some requests are for WebSockets. */
+  readonly hasSockets: boolean;
   /** Clients have tunnels into containers. */
   readonly hasTunnels: boolean;
+  /** Some of those run commands. */
+  readonly hasCommands: boolean;
   /** Jobs that a worker has at once. */
   readonly jobsPerWorker: number;
   readonly faults: ReadonlyMap<Fault, number>;
@@ -148,6 +154,10 @@ const CONGESTED = 0.07;
 const MIXED = 0.2;
 const BALANCED = 0.28;
 const TUNNELED = 0.1;
+const COMMANDED = 0.6;
+/** Of those with requests, and of those with pods. */
+const SOCKETED = 0.4;
+const ASKED = 0.4;
 
 export function planHistory(random: Random): HistoryPlan {
   const chosen = chooseFaults(random);
@@ -184,13 +194,20 @@ export function planHistory(random: Random): HistoryPlan {
     hasStranger: random.chance(0.2),
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
+    hasPodRequests: false,
+    hasSockets: false,
     hasTunnels: false,
+    hasCommands: false,
     jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
   };
   if (random.chance(CONGESTED)) return { ...plan, ...congestion(random) };
   if (random.chance(MIXED)) return { ...plan, ...random.pick(MIXTURES) };
-  return { ...plan, hasRequests: random.chance(BALANCED), hasTunnels: random.chance(TUNNELED) };
+  const [hasRequests, hasTunnels] = [random.chance(BALANCED), random.chance(TUNNELED)];
+  const hasSockets = random.chance(SOCKETED);
+  const hasPodRequests = plan.hasPods && random.chance(ASKED);
+  const hasCommands = hasTunnels && random.chance(COMMANDED);
+  return { ...plan, hasRequests, hasTunnels, hasSockets, hasPodRequests, hasCommands };
 }
 
 const ONE_CLIENT: Partial<HistoryPlan> = {

@@ -1,9 +1,13 @@
 /** What a client does with pods of its own, and what has to hold of them. */
+import { POD_PORT_VARIABLE } from "../host/container-servers.ts";
 import type { SimulatedHost } from "../host/host.ts";
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
+/** At which the programs of pods take requests, where clients send some. */
+export const POD_PORT = 8_000;
+const SERVING = `ports: "${POD_PORT}/http", env: [{ key: "${POD_PORT_VARIABLE}", value: "${POD_PORT}" }]`;
 /** At most as many pods of one client at a time: they have their GPUs until they end. */
 const PODS_MAX = 2;
 const PAUSE_MS = 500;
@@ -59,6 +63,15 @@ export class PodUser {
     this.#parts = parts;
   }
 
+  /** No more pods are made. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  get ids(): readonly string[] {
+    return [...this.#pods.keys()];
+  }
+
   /** Some operations one after another. */
   async act(): Promise<void> {
     const { random } = this.#parts.world;
@@ -83,7 +96,6 @@ export class PodUser {
     ])();
   }
 
-  /** No more pods are made. */
   close(): void {
     this.#isClosed = true;
   }
@@ -125,7 +137,8 @@ export class PodUser {
     const { world, client } = this.#parts;
     const isInterruptible = world.random.chance(0.5);
     const input = `name: "p", imageName: "i", gpuTypeId: "NVIDIA GeForce RTX 4090", gpuCount: ${this.#gpuCount()},
-      volumeInGb: 0, containerDiskInGb: 5, cloudType: ALL, startSsh: false`;
+      volumeInGb: 0, containerDiskInGb: 5, cloudType: ALL, startSsh: false
+      ${this.#parts.plan.hasPodRequests ? SERVING : ""}`;
     const mutation = isInterruptible
       ? `podRentInterruptable(input: { bidPerGpu: 5, ${input} })`
       : `podFindAndDeployOnDemand(input: { ${input} })`;
@@ -160,7 +173,8 @@ export class PodUser {
 
   #edit(): string {
     const image = this.#parts.world.random.whole(1, 1e6);
-    return `imageName: "i${image}", dockerArgs: "", containerDiskInGb: 5, volumeInGb: 0, ports: ""`;
+    const ports = this.#parts.plan.hasPodRequests ? SERVING : `ports: ""`;
+    return `imageName: "i${image}", dockerArgs: "", containerDiskInGb: 5, volumeInGb: 0, ${ports}`;
   }
 
   async #terminate(pod: KnownPod): Promise<void> {

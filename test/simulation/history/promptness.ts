@@ -67,12 +67,11 @@ export class Promptness {
   #lookAt = 0;
 
   constructor(parts: PromptnessParts) {
-    const { faults, isPurging } = parts.plan;
+    const { faults } = parts.plan;
     this.#parts = parts;
     const kinds = [...faults.keys()];
-    // Rows of purged jobs say so only later.
-    this.#isCalm = !isPurging && kinds.every((fault) => CALM.has(fault));
-    this.#reachesHosts = !isPurging && kinds.every((fault) => REACH_HOSTS.has(fault));
+    this.#isCalm = kinds.every((fault) => CALM.has(fault));
+    this.#reachesHosts = kinds.every((fault) => REACH_HOSTS.has(fault));
     this.#slackMs = faults.has("slowNetwork") ? SLOW_MS : 0;
   }
 

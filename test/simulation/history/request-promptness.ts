@@ -46,8 +46,9 @@ export class RequestPromptness {
   }
 
   #waits(request: Requests["all"][number]): boolean {
-    const { overAt, workerId, isForeign } = request;
-    return overAt === null && workerId === null && !isForeign && !this.#parts.requests.hasBegun(request);
+    const { overAt, workerId, podId, isForeign } = request;
+    const isForAny = workerId === null && podId === null;
+    return overAt === null && isForAny && !isForeign && !this.#parts.requests.hasBegun(request);
   }
 
   #isOpen({

@@ -1,15 +1,18 @@
-/** A client of a load-balanced endpoint: sends requests, some of which it breaks off, and reads what comes. */
-import { MARK_HEADER, PARTS_HEADER, SIZED_HEADER } from "../host/request-worker.ts";
+/** A client of a load-balanced endpoint, or of pods: sends requests, some of which it breaks off, and reads what comes; and opens WebSockets. */
+import { MARK_HEADER } from "../host/marks.ts";
+import { PARTS_HEADER, SIZED_HEADER } from "../host/request-worker.ts";
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
 import type { HistoryPlan } from "./plan.ts";
-import type { Requests, SentRequest } from "./requests.ts";
+import type { ReceivedAnswer, Requests, SentRequest } from "./requests.ts";
+import type { RequestPlace, RequestTarget } from "./request-places.ts";
+import { SocketUse } from "./socket-use.ts";
 
 export type RequestUserParts = {
   readonly world: World;
   readonly plan: HistoryPlan;
   readonly client: SimulatedClient;
-  readonly endpointId: string;
+  readonly place: RequestPlace;
   /** Of another account; null where there is none. */
   readonly stranger: SimulatedClient | null;
   readonly requests: Requests;
@@ -22,11 +25,18 @@ const PATIENCE_MS: readonly number[] = [500, 3_000, 20_000, 60_000, 60_000];
 const PATIENT_MS = 15 * 60_000;
 const PATIENT = 0.1;
 const FOREIGN = 0.1;
+/** Share of WebSockets, where there are any. */
+const SOCKETS = 0.4;
 const PIECE_MS = 50;
 /** More would only take longer. */
 const REQUESTS_MAX = 6;
 
 type Ask = { readonly headers: Record<string, string>; readonly workerId: string | null };
+type Made = {
+  readonly request: SentRequest;
+  readonly sender: SimulatedClient;
+  readonly headers: Record<string, string>;
+};
 type Body = { readonly bytes: number; readonly init: RequestInit };
 
 export class RequestUser {
@@ -44,56 +54,40 @@ export class RequestUser {
   }
 
   start(): void {
-    const { world, plan, client } = this.#parts;
+    const { world, plan, client, place } = this.#parts;
     client.run(world, async () => {
-      for (let count = 0; count < Math.min(plan.operationCount, REQUESTS_MAX); count += 1) {
-        await pause(world.random.delay(plan.paceMs));
-        if (plan.isManaged && world.random.chance(0.3)) await this.#manage();
-        else void this.#request();
+      const count = Math.min(plan.operationCount, REQUESTS_MAX);
+      for (let left = count; left > 0 && !place.isClosed();) {
+        await pause(world.random.delay(place.paceMs));
+        const target = place.choose();
+        if (!target) continue;
+        left -= 1;
+        if (place.change && world.random.chance(0.3)) await place.change(client);
+        else this.#ask(target);
       }
       this.#hasSentAll = true;
     });
   }
 
-  /** Other workers than before, or fewer. */
-  async #manage(): Promise<void> {
-    const { world, client, endpointId } = this.#parts;
-    const { random } = world;
-    const image = `template: { name: "lb", imageName: "i${random.whole(0, 1e9)}", containerDiskInGb: 5, dockerArgs: "" }`;
-    const fields = random.chance(0.5) ? image : `workersMax: ${random.whole(1, 3)}`;
-    await client.manage(
-      `mutation { saveEndpoint(input: { id: "${endpointId}", name: "lb", ${fields} }) { id } }`,
-    );
+  #ask(target: RequestTarget): void {
+    const { world, plan } = this.#parts;
+    if (plan.hasSockets && world.random.chance(SOCKETS)) void this.#openSocket(target);
+    else void this.#request(target);
   }
 
-  async #request(): Promise<void> {
-    const { world, endpointId, client, stranger, requests } = this.#parts;
+  async #request(target: RequestTarget): Promise<void> {
+    const { world, requests } = this.#parts;
     const { random } = world;
-    const mark = `r${random.whole(0, 1e9)}`;
-    const { headers, workerId } = this.#choose();
+    const ask = this.#choose();
     const body = this.#body();
-    const foreigner = random.chance(FOREIGN) ? stranger : null;
-    const parts = random.pick([0, 1, 3, 8]);
-    const request: SentRequest = {
-      mark,
-      parts,
-      workerId,
-      bodyBytes: body.bytes,
-      sentAt: world.elapsedMs,
-      isForeign: foreigner !== null,
-      overAt: null,
-    };
-    requests.send(request);
+    const { request, sender, headers } = this.#make(target, ask, body.bytes);
     const gone = new AbortController();
-    const timer = setTimeout(
-      () => gone.abort(),
-      random.chance(PATIENT) ? PATIENT_MS : random.delay(random.pick(PATIENCE_MS)),
-    );
+    const timer = setTimeout(() => gone.abort(), this.#patienceMs());
     const sized: Record<string, string> = random.chance(0.5) ? { [SIZED_HEADER]: "1" } : {};
     try {
-      const response = await (foreigner ?? client).open(`/lb/${endpointId}/work`, {
+      const response = await sender.open(target.path, {
         ...body.init,
-        headers: { ...headers, ...sized, [MARK_HEADER]: mark, [PARTS_HEADER]: String(parts) },
+        headers: { ...headers, ...sized },
         signal: gone.signal,
       });
       await this.#receive(request, response, gone.signal);
@@ -103,6 +97,50 @@ export class RequestUser {
       clearTimeout(timer);
       requests.over(request);
     }
+  }
+
+  async #openSocket(target: RequestTarget): Promise<void> {
+    const { world, requests } = this.#parts;
+    const { request, sender, headers } = this.#make(target, this.#choose(), 0);
+    const { mark } = request;
+    const never = new AbortController().signal;
+    const use = new SocketUse({
+      world,
+      mark,
+      conversations: requests.conversations,
+      connect: () => sender.socket(target.path, headers),
+      patienceMs: this.#patienceMs(),
+      opened: (response) => {
+        const answer = answerOf(response);
+        this.#workerId = answer.workerId ?? undefined;
+        requests.served(request, answer);
+      },
+      refused: (response) => this.#receive(request, response, never),
+    });
+    await use.run();
+    requests.over(request);
+  }
+
+  #make({ podId }: RequestTarget, { headers, workerId }: Ask, bodyBytes: number): Made {
+    const { world, client, stranger, requests } = this.#parts;
+    const { random } = world;
+    const mark = `r${random.whole(0, 1e9)}`;
+    const parts = random.pick([0, 1, 3, 8]);
+    const foreigner = random.chance(FOREIGN) ? stranger : null;
+    const isForeign = foreigner !== null;
+    const asked = { mark, parts, workerId, podId, bodyBytes, isForeign };
+    const request: SentRequest = { ...asked, sentAt: world.elapsedMs, overAt: null };
+    requests.send(request);
+    return {
+      request,
+      sender: foreigner ?? client,
+      headers: { ...headers, [MARK_HEADER]: mark, [PARTS_HEADER]: String(parts) },
+    };
+  }
+
+  #patienceMs(): number {
+    const { random } = this.#parts.world;
+    return random.chance(PATIENT) ? PATIENT_MS : random.delay(random.pick(PATIENCE_MS));
   }
 
   /** Now and then it asks for the worker of an earlier answer. */
@@ -140,16 +178,19 @@ export class RequestUser {
 
   async #receive(request: SentRequest, response: Response, gone: AbortSignal): Promise<void> {
     const { requests, hasPlatformFaults } = this.#parts;
-    const mark = response.headers.get(MARK_HEADER);
-    if (mark === null) {
+    const answer = answerOf(response);
+    if (answer.mark === null) {
       const { code } = (await response.json()) as { readonly code?: string };
       return requests.refused(request, response.status, String(code), hasPlatformFaults);
     }
-    const workerId = response.headers.get(WORKER_HEADER);
-    this.#workerId = workerId ?? undefined;
+    this.#workerId = answer.workerId ?? undefined;
     const { text, isBroken } = await readText(response, gone);
-    if (!gone.aborted) requests.answered(request, { mark, workerId, text, isBroken });
+    if (!gone.aborted) requests.answered(request, { ...answer, text, isBroken });
   }
+}
+
+function answerOf({ headers }: Response): Pick<ReceivedAnswer, "mark" | "workerId"> {
+  return { mark: headers.get(MARK_HEADER), workerId: headers.get(WORKER_HEADER) };
 }
 
 /** What comes until the end, a break, or the end of the reader's patience. */
@@ -170,17 +211,6 @@ async function readText({ body }: Response, gone: AbortSignal): Promise<{ text: 
   } finally {
     gone.removeEventListener("abort", leave);
   }
-}
-
-/** A load-balanced endpoint beside those with queues. */
-export async function makeRequestEndpoint(client: SimulatedClient, plan: HistoryPlan): Promise<string> {
-  const { workersMax, idleTimeoutS, hasFlashBoot } = plan;
-  const template = `template: { name: "lb", imageName: "i", containerDiskInGb: 5, dockerArgs: "" }`;
-  const flashBoot = `flashBootType: ${hasFlashBoot ? "FLASHBOOT" : "OFF"}`;
-  const scale = `workersMin: 0, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}, scalerType: "REQUEST_COUNT", scalerValue: 2`;
-  const input = `{ name: "lb", type: "LB", ${template}, gpuIds: "ADA_24", gpuCount: 1, ${scale}, ${flashBoot} }`;
-  const { saveEndpoint } = await client.manage(`mutation { saveEndpoint(input: ${input}) { id } }`);
-  return saveEndpoint?.["id"] ?? "";
 }
 
 function pause(delayMs: number): Promise<void> {

@@ -2,6 +2,7 @@
 import type { Container } from "../host/containers.ts";
 import { partsOf, type RequestObserver } from "../host/request-worker.ts";
 import type { World } from "../world/world.ts";
+import { Conversations } from "./conversations.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
 /** A request as its client knows it. Times are true time, ms of the history. */
@@ -12,6 +13,8 @@ export type SentRequest = {
   readonly bodyBytes: number;
   /** The worker that it asks for; null for any. */
   readonly workerId: string | null;
+  /** Null for one to workers. */
+  readonly podId: string | null;
   /** Its key is that of another account. */
   readonly isForeign: boolean;
   /** Its client has all of the answer, or waits no longer. */
@@ -47,6 +50,13 @@ const ERRORS: ReadonlyMap<string, number> = new Map([
   ["worker_failed", 502],
   ["worker_too_slow", 524],
 ]);
+const ERRORS_OF_PODS: ReadonlyMap<string, number> = new Map([
+  ["not_found", 404],
+  ["rate_limited", 429],
+  ["worker_failed", 502],
+  ["pod_not_running", 503],
+  ["worker_too_slow", 524],
+]);
 /** Where there is nothing else, each request that a worker has is answered by it. */
 const HARMLESS: ReadonlySet<Fault> = new Set<Fault>([
   "hookFails",
@@ -68,10 +78,15 @@ export class Requests implements RequestObserver {
   readonly #executions = new Map<string, Execution>();
   /** No fault of this history keeps a request from its worker's answer. */
   readonly isHarmless: boolean;
+  readonly conversations: Conversations;
 
   constructor(parts: RequestsParts) {
     this.#parts = parts;
     this.isHarmless = [...parts.plan.faults.keys()].every((fault) => HARMLESS.has(fault));
+    this.conversations = new Conversations(parts, (mark) => {
+      const request = this.#sent.get(mark);
+      return request !== undefined && this.isSafe(request);
+    });
   }
 
   /** For their clients, and at the workers: what a script asked for that has died, its object ends minutes later. */
@@ -81,6 +96,11 @@ export class Requests implements RequestObserver {
 
   get all(): readonly SentRequest[] {
     return [...this.#sent.values()];
+  }
+
+  /** Nothing keeps it from being answered; pods are stopped as their owners like. */
+  isSafe({ podId }: SentRequest): boolean {
+    return this.isHarmless && podId === null;
   }
 
   hasBegun({ mark }: SentRequest): boolean {
@@ -101,26 +121,29 @@ export class Requests implements RequestObserver {
 
   /** A worker's answer is that of its own request, whole and in order; or its client sees that it is not. */
   answered(request: SentRequest, answer: ReceivedAnswer): void {
-    const { mark, text, isBroken } = answer;
+    const { text, isBroken } = answer;
     const { violate, world } = this.#parts;
     const what = `request ${request.mark}`;
     world.note("clients", `${what} is answered${isBroken ? " and breaks off" : ""}`);
-    if (request.isForeign) return violate(`${what} of another account got the answer of a worker`);
-    if (mark !== request.mark) return violate(`${what} got the answer of ${mark}`);
+    this.served(request, answer);
     const whole = partsOf(request.mark, request.parts, request.bodyBytes).join("");
     if (isBroken ? !whole.startsWith(text) : text !== whole)
       violate(`${what} got "${text}" instead of "${whole}", ${isBroken ? "broken off" : "as if whole"}`);
-    if (isBroken && this.isHarmless) violate(`the answer to ${what} broke off for no reason`);
-    this.#checkWorker(request, answer);
+    if (isBroken && this.isSafe(request)) violate(`the answer to ${what} broke off for no reason`);
   }
 
-  #checkWorker(request: SentRequest, { workerId }: ReceivedAnswer): void {
+  /** It has the answer of a worker that may have it, or a WebSocket to one. */
+  served(request: SentRequest, { mark, workerId }: Pick<ReceivedAnswer, "mark" | "workerId">): void {
     const { violate } = this.#parts;
     const what = `request ${request.mark}`;
+    if (request.isForeign) violate(`${what} of another account got the answer of a worker`);
+    if (mark !== request.mark) violate(`${what} got the answer of ${mark}`);
     const execution = this.#executions.get(request.mark);
-    if (execution?.container.spec.workerId !== workerId)
-      violate(`${what} has the answer of ${workerId}, which has not had it`);
-    if (request.workerId !== null && request.workerId !== workerId)
+    const expected = request.podId ?? workerId;
+    if (execution?.container.spec.workerId !== expected)
+      violate(`${what} has the answer of ${expected}, which has not had it`);
+    if (request.podId !== null && workerId !== null) violate(`the answer of ${expected} names a worker`);
+    if (request.podId === null && request.workerId !== null && request.workerId !== workerId)
       violate(`${what} is answered by ${workerId} instead of ${request.workerId}`);
   }
 
@@ -132,8 +155,8 @@ export class Requests implements RequestObserver {
     if (request.isForeign) {
       if (status !== 404 && status !== 401 && !(hasPlatformFaults && status >= 500)) violate(what);
     } else if (status === 500 && hasPlatformFaults) return;
-    else if (ERRORS.get(code) !== status) violate(what);
-    else if (this.isHarmless && status > 404) violate(`${what} for no reason`);
+    else if ((request.podId === null ? ERRORS : ERRORS_OF_PODS).get(code) !== status) violate(what);
+    else if (this.isSafe(request) && status > 404) violate(`${what} for no reason`);
   }
 
   // In the worker
@@ -147,6 +170,8 @@ export class Requests implements RequestObserver {
       violate(`request ${mark} is made to ${workerId} after ${before.container.spec.workerId} had it`);
     this.#executions.set(mark, { mark, container, begunAt: world.elapsedMs, isOver: false });
     if (request?.isForeign) violate(`${workerId} has the request ${mark} of another account`);
+    if (request && request.podId !== null && request.podId !== workerId)
+      violate(`${workerId} has the request ${mark} to ${request.podId}`);
     if (headers.has("authorization")) violate(`${workerId} sees the key of the request ${mark}`);
     const goneAt = request?.overAt ?? null;
     if (goneAt !== null && this.isHarmless && world.elapsedMs > goneAt + GONE_MS)
@@ -158,10 +183,11 @@ export class Requests implements RequestObserver {
     if (execution?.container === container) execution.isOver = true;
   };
 
-  /** Requests are waited for. */
+  /** Requests are waited for, but not for those of a pod. */
   left = (container: Container): void => {
     const { world, violate } = this.#parts;
-    const { workerId } = container.spec;
+    const { workerId, pod } = container.spec;
+    if (pod) return;
     for (const { mark, begunAt } of this.#openIn(container))
       if (world.elapsedMs - begunAt < GRACE_MS) violate(`${workerId} is ended, and has the request ${mark}`);
   };

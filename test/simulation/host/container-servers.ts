@@ -1,12 +1,23 @@
 /** The servers in containers, by their addresses. */
+import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.ts";
 import type { Container } from "./containers.ts";
 import type { Exchange } from "./exchange.ts";
 
 export type ContainerServer = {
   readonly container: Container;
+  readonly port: number;
   /** A request has come. */
   readonly serve: (exchange: Exchange) => void;
 };
+
+/** The program of a pod takes requests at the port that this variable has. */
+export const POD_PORT_VARIABLE = "SERVED_PORT";
+
+/** Where the program of a container takes requests; undefined for one that takes none. */
+export function servedPort({ serverPorts, pod, env }: WorkerSpec): number | undefined {
+  const port = env[POD_PORT_VARIABLE];
+  return pod && port !== undefined ? Number(port) : serverPorts?.port;
+}
 
 const servers = new Map<string, ContainerServer>();
 
@@ -23,6 +34,5 @@ export function listenIn(server: ContainerServer): void {
 /** Undefined where nothing listens. */
 export function serverAt(address: string, port: number): ContainerServer | undefined {
   const server = servers.get(address);
-  const { isRunning, spec } = server?.container ?? {};
-  return isRunning && spec?.serverPorts?.port === port ? server : undefined;
+  return server?.container.isRunning && server.port === port ? server : undefined;
 }

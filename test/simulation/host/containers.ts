@@ -52,7 +52,7 @@ export class Containers {
     const container: Container = {
       spec,
       machine,
-      address: `${spec.workerId}.${this.#startCount}`,
+      address: `${spec.workerId}-${this.#startCount}.container`.toLowerCase(),
       connections,
       repliesRead: 0,
       isRunning: true,

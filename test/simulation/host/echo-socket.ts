@@ -7,8 +7,8 @@ import type { Container } from "./containers.ts";
 const LOCAL_MS = 1;
 const ECHO_MS = 20;
 
-/** Connections that the programs of a host have, as they know. */
-export type OpenSockets = Set<EchoSocket>;
+/** Connections that the programs of a host have, as they know; and commands that run. */
+export type OpenSockets = Set<object>;
 
 /** The agent's end. */
 export class EchoSocket extends Duplex {

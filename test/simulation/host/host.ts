@@ -3,10 +3,13 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import { Machine, type World } from "../world/world.ts";
+import type { CommandObserver } from "./commands.ts";
+import { servedPort } from "./container-servers.ts";
 import { Containers } from "./containers.ts";
 import { breakServersOf, takePortOf } from "./modules/http.ts";
 import { losePower, setDiskFull } from "./modules/sqlite.ts";
 import { type RequestObserver, runRequestWorker } from "./request-worker.ts";
+import type { SocketObserver } from "./served-socket.ts";
 import { asRuntime, type RuntimeObserver, SimulatedRuntime } from "./runtime.ts";
 import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
 
@@ -27,17 +30,21 @@ export type HostOptions = {
   readonly gpuCount: number;
   readonly faults: () => WorkerFaults;
   readonly observer: WorkerObserver;
-  readonly requests: RequestObserver;
+  readonly requests: RequestObserver & { readonly conversations: SocketObserver };
+  readonly commands: CommandObserver;
   readonly jobsPerWorker: number;
   /** Typical time that the start of a container takes, ms. */
   readonly startMs: number;
+  /** Hears what the agent logs. */
+  readonly onLog: (event: string, fields: object) => void;
 };
 
 const RESTART_MS = 1_000;
 
 /** What the agent logs is in the trace. */
-function logOf(world: World, machine: Machine) {
-  const write = (event: string, fields?: unknown): void => {
+function logOf({ world, onLog }: HostOptions, machine: Machine) {
+  const write = (event: string, fields?: object): void => {
+    onLog(event, fields ?? {});
     if (world.isTraced) world.note(machine, `logs ${event} ${JSON.stringify(fields ?? {})}`);
   };
   return { debug: write, info: write, warn: write, error: write };
@@ -65,8 +72,14 @@ export class SimulatedHost {
     const { requests } = options;
     this.containers = new Containers(world, (container) => {
       const program = { world, containers: this.containers, faults };
-      if (container.spec.serverPorts) runRequestWorker({ ...program, observer: requests }, container);
-      else runWorker({ ...program, observer, jobsPerWorker }, container);
+      const port = servedPort(container.spec);
+      if (port === undefined) runWorker({ ...program, observer, jobsPerWorker }, container);
+      else
+        runRequestWorker(
+          { ...program, observer: requests, sockets: requests.conversations },
+          container,
+          port,
+        );
     });
   }
 
@@ -85,7 +98,7 @@ export class SimulatedHost {
           runtime: asRuntime(new SimulatedRuntime(world, this.containers, startMs, this.#runtimeObserver)),
           inventory,
           readInventory: async () => inventory,
-          log: logOf(world, this.machine),
+          log: logOf(this.#options, this.machine),
         });
       } catch (error) {
         if (!this.containers.isBroken && !this.#isDiskFull) return void world.uncaught.push(error);
@@ -98,8 +111,9 @@ export class SimulatedHost {
   }
 
   get #runtimeObserver(): RuntimeObserver {
-    const { observer, requests } = this.#options;
+    const { observer, requests, commands } = this.#options;
     return {
+      commands,
       stopped: (container) => {
         observer.stopped(container);
         requests.left(container);

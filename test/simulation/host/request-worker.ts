@@ -1,8 +1,13 @@
-/** The server in a container of a load-balanced endpoint: answers its health path, and requests after a while, in parts. */
+/**
+ * The server in a container of a load-balanced endpoint or a pod: answers its health path, and requests after a while, in
+ * parts; and opens WebSockets.
+ */
 import type { World } from "../world/world.ts";
+import { MARK_HEADER } from "./marks.ts";
 import { listenIn } from "./container-servers.ts";
 import type { Container, Containers } from "./containers.ts";
 import type { Exchange } from "./exchange.ts";
+import { ServedSocket, type SocketObserver } from "./served-socket.ts";
 import type { WorkerFaults } from "./worker.ts";
 
 /** What an observer learns of a request in a worker. */
@@ -20,9 +25,9 @@ export type RequestProgram = {
   readonly containers: Containers;
   readonly faults: () => WorkerFaults;
   readonly observer: RequestObserver;
+  readonly sockets: SocketObserver;
 };
 
-export const MARK_HEADER = "x-mark";
 /** Of the parts of the answer, in the request. */
 export const PARTS_HEADER = "x-parts";
 /** The answer tells its length. */
@@ -34,6 +39,7 @@ const LOAD_MS = 500;
 const SLOW_PROBE_MS = 7_000;
 const STALL_MAX_MS = 3_000;
 const PART_MS = 30;
+const UNWANTED = 0.1;
 
 /** The parts of an answer, by the mark of its request and the length of its body. */
 export function partsOf(mark: string, count: number, bodyBytes: number): readonly string[] {
@@ -42,19 +48,29 @@ export function partsOf(mark: string, count: number, bodyBytes: number): readonl
 }
 
 /** Runs until its machine crashes. */
-export function runRequestWorker(program: RequestProgram, container: Container): void {
+export function runRequestWorker(program: RequestProgram, container: Container, port: number): void {
   const { random } = program.world;
   let isLoaded = false;
   setTimeout(() => {
     listenIn({
       container,
+      port,
       serve: (exchange) => {
-        if (exchange.head.headers.has(MARK_HEADER)) new ServedRequest(program, container, exchange).start();
+        if (exchange.head.headers.has(MARK_HEADER)) serveRequest(program, container, exchange);
         else serveProbe(program, exchange, () => isLoaded);
       },
     });
     setTimeout(() => (isLoaded = true), random.delay(LOAD_MS));
   }, random.delay(LISTEN_MS));
+}
+
+/** It wants no WebSocket of some requests for one, and answers these as others. */
+function serveRequest(program: RequestProgram, container: Container, exchange: Exchange): void {
+  const isSocket = exchange.head.headers.has("upgrade") && !program.world.random.chance(UNWANTED);
+  const served = isSocket
+    ? new ServedSocket(program, container, exchange)
+    : new ServedRequest(program, container, exchange);
+  served.start();
 }
 
 function serveProbe({ world, faults }: RequestProgram, exchange: Exchange, isLoaded: () => boolean): void {

@@ -9,6 +9,8 @@ import type {
 } from "../../../node-agent/runtime/interface/runtime.ts";
 import { place } from "../world/globals.ts";
 import type { World } from "../world/world.ts";
+import { type CommandRequest, StartLoss } from "../../../node-agent/runtime/interface/command.ts";
+import { type CommandObserver, SimulatedCommand } from "./commands.ts";
 import type { Container, Containers } from "./containers.ts";
 import { EchoSocket } from "./echo-socket.ts";
 
@@ -18,6 +20,7 @@ const SIGTERM_EXIT = 143;
 export type RuntimeObserver = {
   readonly stopped: (container: Container) => void;
   readonly frozen: (container: Container) => void;
+  readonly commands: CommandObserver;
 };
 
 export class SimulatedRuntime {
@@ -143,6 +146,20 @@ export class SimulatedRuntime {
     const container = this.#running(workerId);
     const { machine } = place() as NonNullable<ReturnType<typeof place>>;
     return new EchoSocket(this.#world, machine, container, this.#containers.openSockets);
+  }
+
+  /** Whatever the command. */
+  async exec(workerId: string, request: CommandRequest): Promise<SimulatedCommand> {
+    await this.#pass(5);
+    const { all, openSockets } = this.#containers;
+    const container = all.get(workerId);
+    if (!container?.isRunning) throw new StartLoss("container_ended", "The container has ended.");
+    const { machine: agent } = place() as NonNullable<ReturnType<typeof place>>;
+    const observer = this.#observer.commands;
+    return new SimulatedCommand(
+      { world: this.#world, agent, container, observer, open: openSockets },
+      request,
+    );
   }
 
   #running(workerId: string): Container {

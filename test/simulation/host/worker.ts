@@ -91,13 +91,12 @@ class SimulatedWorker {
       const reading = isStalled
         ? { readMs: world.random.whole(100, STALL_MAX_MS), isReadWhole: world.random.chance(0.5) }
         : { readMs: 0 };
-      const path = this.#path("RUNPOD_WEBHOOK_GET_JOB");
       let reads = 0;
       const onReplying = (): void => {
         reads = 1;
         this.#container.repliesRead += 1;
       };
-      const reply = await this.#call({ method: "GET", path, ...reading, onReplying });
+      const reply = await this.#call({ method: "GET", path: this.#takePath(), ...reading, onReplying });
       this.#container.repliesRead -= reads;
       if (reply?.status === 200) await this.#work(JSON.parse(reply.body) as GivenJob, reading.readMs);
       else if (reply?.status !== 204) await pause(RETRY_MS);
@@ -157,6 +156,12 @@ class SimulatedWorker {
       void this.#call({ method: "GET", path: `${this.#path("RUNPOD_WEBHOOK_PING")}&job_id=${ids}` });
       this.#ping();
     }, PING_MS);
+  }
+
+  /** With several slots, a poll that says that nothing is in progress could be overtaken by one that brings a job. */
+  #takePath(): string {
+    const mayBeBusy = this.#program.jobsPerWorker > 1 || this.#jobs.size > 0;
+    return `${this.#path("RUNPOD_WEBHOOK_GET_JOB")}&job_in_progress=${mayBeBusy ? 1 : 0}`;
   }
 
   #path(name: string): string {

@@ -24,6 +24,9 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "isBursting",
     "hasStranger",
     "hasFlashBoot",
+    "hasSockets",
+    "hasCommands",
+    "hasPodRequests",
   ] as const)
     if (plan[habit]) yield { ...plan, [habit]: false };
 }

@@ -4,9 +4,10 @@ import type { Machine } from "../world/world.ts";
 import { transferred } from "./transferred-stream.ts";
 import type { Network } from "./network.ts";
 
-/** To workers of load-balanced endpoints. */
+/** To workers of load-balanced endpoints, and to pods. */
 export function isForwarded({ url }: Request): boolean {
-  return new URL(url).pathname.startsWith("/lb/");
+  const { pathname } = new URL(url);
+  return pathname.startsWith("/lb/") || pathname.startsWith("/pods/");
 }
 
 /** Of other requests nothing depends on whether their client is still there. */

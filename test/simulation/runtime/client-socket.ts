@@ -4,6 +4,8 @@ import { SimulatedSocket } from "./sockets.ts";
 type Event = {
   readonly data?: unknown;
   readonly status?: number;
+  /** Of the server, that opens the WebSocket or refuses it. */
+  readonly response?: Response;
   readonly code?: number;
   readonly reason?: string;
 };
@@ -17,6 +19,8 @@ export class ClientSocket {
   static readonly CLOSED = SimulatedSocket.CLOSED;
   #socket: SimulatedSocket | undefined;
   #state: number = ClientSocket.CONNECTING;
+  /** Of the client, while the server has not answered. */
+  readonly #gone = new AbortController();
   readonly #listeners = new Map<string, Set<Listener>>();
 
   constructor(url: URL | string, { headers = {} }: Options = {}) {
@@ -40,20 +44,29 @@ export class ClientSocket {
   }
 
   close(code?: number, reason?: string): void {
-    if (this.#socket) this.#socket.close(code, reason);
-    else this.#state = ClientSocket.CLOSING;
+    if (this.#socket) return this.#socket.close(code, reason);
+    this.#state = ClientSocket.CLOSING;
+    this.#gone.abort();
+  }
+
+  /** The program or its network is gone: nothing happens here any more, and the server sees the connection break. */
+  vanish(): void {
+    this.#listeners.clear();
+    if (this.#socket) this.#socket.breakFrom();
+    else this.close();
   }
 
   async #open(url: URL, headers: Record<string, string>): Promise<void> {
     const target = url.href.replace(/^ws/, "http");
     try {
-      const response = await fetch(target, { headers: { ...headers, Upgrade: "websocket" } });
+      const { signal } = this.#gone;
+      const response = await fetch(target, { headers: { ...headers, Upgrade: "websocket" }, signal });
       const { webSocket } = response as Response & { readonly webSocket?: SimulatedSocket | null };
       if (!webSocket) {
-        this.#emit("refused", { status: response.status });
+        this.#emit("refused", { status: response.status, response });
         throw new Error(`The server answered ${response.status}.`);
       }
-      this.#opened(webSocket);
+      this.#opened(webSocket, response);
     } catch {
       this.#state = ClientSocket.CLOSED;
       this.#emit("error", {});
@@ -61,20 +74,14 @@ export class ClientSocket {
     }
   }
 
-  #opened(socket: SimulatedSocket): void {
-    if (this.#state !== ClientSocket.CONNECTING) {
-      socket.accept();
-      socket.close(1000);
-      this.#emit("close", { code: 1006, reason: "" });
-      return;
-    }
+  #opened(socket: SimulatedSocket, response: Response): void {
     this.#socket = socket;
     socket.addEventListener("message", (event) => this.#emit("message", event));
     socket.addEventListener("close", (event) => {
       if (socket.readyState !== SimulatedSocket.CLOSED) socket.close(1000);
       this.#emit("close", event);
     });
-    this.#emit("open", {});
+    this.#emit("open", { response });
     socket.accept();
   }
 

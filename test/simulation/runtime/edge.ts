@@ -6,7 +6,7 @@ import { Machine, type World } from "../world/world.ts";
 import { SimulatedD1 } from "./d1.ts";
 import { transferred } from "./transferred-stream.ts";
 import { clientRequest, isForwarded } from "./client-request.ts";
-import type { Network } from "./network.ts";
+import { breakSocket, type Network } from "./network.ts";
 import { type Answer, type ObjectClass, SimulatedNamespace, SimulatedObject } from "./objects.ts";
 import { SimulatedBucket } from "./r2.ts";
 
@@ -41,6 +41,12 @@ const MIGRATIONS = readdirSync(join(ROOT, "drizzle"))
   .sort()
   .map((name) => readFileSync(join(ROOT, "drizzle", name), "utf8").replaceAll("--> statement-breakpoint", ""))
   .join("\n");
+
+/** The client of an answer is gone. */
+function leave(answer: Response): void {
+  breakSocket(answer);
+  void answer.body?.cancel().catch(() => {});
+}
 
 export class SimulatedEdge {
   readonly script = new Machine("script");
@@ -191,7 +197,7 @@ export class SimulatedEdge {
       const response = await this.#code.default.fetch(request, this.env, context);
       const transmitted = await this.#transmitted(request, response);
       if (this.#requests.delete(answer)) answer.succeed(transmitted);
-      else void transmitted.body?.cancel().catch(() => {});
+      else leave(transmitted);
     } catch (error) {
       this.#world.uncaught.push(error);
       if (this.#requests.delete(answer)) answer.succeed(new Response("error", { status: 500 }));

@@ -48,6 +48,12 @@ export type Asking = {
 
 type Server = (request: Request) => Promise<unknown>;
 
+/** Nobody is there for the WebSocket that an answer opens, if it does. */
+export function breakSocket(answer: unknown): void {
+  const { webSocket } = (answer ?? {}) as { readonly webSocket?: SimulatedSocket | null };
+  webSocket?.breakFrom();
+}
+
 const LOST = "Network connection lost.";
 
 export class Network {
@@ -79,8 +85,10 @@ export class Network {
     const aborted = Promise.withResolvers<never>();
     const abort = (): void => aborted.reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
+    const answer = server(request) as Promise<Response>;
+    answer.then((response) => signal.aborted && breakSocket(response)).catch(() => {}); // told below
     try {
-      return (await Promise.race([server(request), aborted.promise])) as Response;
+      return await Promise.race([answer, aborted.promise]);
     } catch (error) {
       throw signal.aborted ? error : new TypeError("fetch failed", { cause: error });
     } finally {
@@ -120,16 +128,17 @@ export class Network {
     const { world, carrier, faults, outages } = this;
     return new Promise((resolve, reject) => {
       let isOver = false;
-      const arrive = (delayMs: number, why: string, act: () => void): void => {
+      const arrive = (delayMs: number, why: string, act: () => void, value?: unknown): void => {
         if (isOver) return;
         isOver = true;
         world.schedule(carrier, delayMs, why, () => {
           if (machine.life === life) world.on(machine, act);
+          else breakSocket(value);
         });
       };
       const lose = (): void => arrive(this.delay(), `${what} is lost`, () => reject(new Error(LOST)));
-      const comeBack = (why: string, act: () => void): void => {
-        const come = (): void => arrive(this.delay(), `${why} of ${what}`, act);
+      const comeBack = (why: string, act: () => void, value?: unknown): void => {
+        const come = (): void => arrive(this.delay(), `${why} of ${what}`, act, value);
         if (!outages.holds(undefined, machine, come)) come();
       };
       const go = (): void =>
@@ -137,8 +146,11 @@ export class Network {
           world.note(machine, `calls ${what}`);
           send({
             succeed: (value) => {
-              if (world.random.chance(faults.answerLost)) return lose();
-              comeBack("answer", () => resolve(value));
+              if (world.random.chance(faults.answerLost)) {
+                breakSocket(value);
+                return lose();
+              }
+              comeBack("answer", () => resolve(value), value);
             },
             fail: (error) => comeBack("error", () => reject(error)),
           });

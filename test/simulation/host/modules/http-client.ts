@@ -76,10 +76,7 @@ class SimulatedClientRequest extends EventEmitter {
     if (this.#isClosed) return;
     const { host, port } = this.#options;
     const server = serverAt(host, port);
-    if (!server) {
-      const error = failure(`connect ECONNREFUSED ${host}:${port}`, "ECONNREFUSED");
-      return this.#fail(Object.assign(error, { syscall: "connect" }));
-    }
+    if (!server) return this.#fail(refusal(host, port));
     const socket = new EventEmitter();
     this.emit("socket", socket);
     socket.emit("connect");
@@ -132,7 +129,7 @@ class SimulatedClientRequest extends EventEmitter {
 }
 
 /** What code reads of an IncomingMessage. */
-class SimulatedResponse extends Readable {
+export class SimulatedResponse extends Readable {
   readonly statusCode: number;
   readonly statusMessage = "";
   readonly rawHeaders: readonly string[];
@@ -154,6 +151,12 @@ function headOf({ method = "GET", path, headers = {} }: Options): RequestHead {
   return { method, target: path, headers: byName };
 }
 
-function failure(message: string, code: string): Error {
+/** Nothing listens there. */
+export function refusal(host: string, port: number): Error {
+  const error = failure(`connect ECONNREFUSED ${host}:${port}`, "ECONNREFUSED");
+  return Object.assign(error, { syscall: "connect" });
+}
+
+export function failure(message: string, code: string): Error {
   return Object.assign(new Error(message), { code });
 }
