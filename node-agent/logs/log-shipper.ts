@@ -106,19 +106,20 @@ export class LogShipper {
     const sent = filled.map((worker) => ({ worker, batch: worker.nextBatch(now) }));
     if (sent.length === 0) return true;
     const outcome = await this.#call(sent, false);
-    // What the edge refuses it will not take later.
-    const isOver = outcome.kind === "answered" || outcome.kind === "refused";
+    const isStored = isOver(outcome);
     for (const { worker, batch } of sent) {
-      if (isOver) this.#options.onStored(worker, batch);
+      if (isStored) this.#options.onStored(worker, batch);
       else worker.failed(now);
     }
-    return isOver;
+    return isStored;
   }
 
   // At once
 
   async #sendLive(): Promise<void> {
     if (this.#isLiveUnderway || this.#options.signal.aborted) return;
+    const restMs = this.#backoff.remainingMs();
+    if (restMs > 0) return this.#live.within(restMs);
     const followed = this.#options.workers().filter(({ endpointId }) => this.follow(endpointId) > 0);
     const sent = followed
       .map((worker) => ({ worker, batch: worker.nextLive() }))
@@ -128,8 +129,7 @@ export class LogShipper {
     this.#isLiveUnderway = true;
     const outcome = await this.#call(sent, true);
     this.#isLiveUnderway = false;
-    // Lost on the way: the follower finds the line once it is stored.
-    for (const { worker, batch } of sent) worker.sentLive(batch);
+    if (isOver(outcome)) for (const { worker, batch } of sent) worker.sentLive(batch);
     if (outcome.kind === "answered") {
       for (const { endpointId, follow } of outcome.reply.follows) this.setFollow(endpointId, follow);
     }
@@ -141,7 +141,8 @@ export class LogShipper {
   async #call(sent: readonly Sent[], isLive: boolean): Promise<EdgeOutcome<LogReply>> {
     const { client, timing } = this.#options;
     const workers = sent.map(({ worker: { endpointId, workerId }, batch: { lines } }) => {
-      return { endpointId, workerId, lines: [...lines] };
+      const follow = isLive ? { follow: this.follow(endpointId) } : {};
+      return { endpointId, workerId, lines: [...lines], ...follow };
     });
     const request: LogRequest = { now: Date.now(), isLive, workers };
     const body = new Uint8Array(await zip(JSON.stringify(request)));
@@ -160,4 +161,9 @@ export class LogShipper {
     this.#backoff.increase();
     reportFailedCall(this.#options, CONVERSATION, outcome);
   }
+}
+
+/** What the edge refuses it will not take later. */
+function isOver({ kind }: EdgeOutcome<LogReply>): boolean {
+  return kind === "answered" || kind === "refused";
 }

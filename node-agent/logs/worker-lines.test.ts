@@ -113,3 +113,12 @@ test("who begins to follow is sent what is held and what was kept a moment ago",
   expect(lines.nextLive().lines).toEqual([]);
   expect(lines.nextBatch(now).lines.map(({ line }) => line)).toEqual(["held"]);
 });
+
+test("who begins to follow while lines are on their way to others gets them, too", ({ expect }) => {
+  const lines = newLines();
+  add(lines, 1, "one");
+  const underway = lines.nextLive();
+  lines.beginLive(2);
+  lines.sentLive(underway);
+  expect(lines.nextLive().lines.map(({ line }) => line)).toEqual(["one"]);
+});

@@ -51,6 +51,8 @@ export class WorkerLines {
   #begin = 0;
   #storedEnd = 0;
   #liveEnd = 0;
+  /** Lines on their way to all followers that there are. */
+  #liveUnderway: Batch | undefined;
   #bytes = 0;
   #unstoredBytes = 0;
   /** A batch that the edge may get, though some of its lines were dropped meanwhile. */
@@ -142,17 +144,20 @@ export class WorkerLines {
 
   /** Lines that followers have not got yet. */
   nextLive(): Batch {
-    return this.#batchFrom(Math.max(this.#liveEnd, this.#begin));
+    this.#liveUnderway = this.#batchFrom(Math.max(this.#liveEnd, this.#begin));
+    return this.#liveUnderway;
   }
 
-  sentLive({ end }: Batch): void {
-    this.#liveEnd = Math.max(this.#liveEnd, end);
+  /** Followers have the lines; one that began meanwhile gets them once more. */
+  sentLive(batch: Batch): void {
+    if (batch === this.#liveUnderway) this.#liveEnd = Math.max(this.#liveEnd, batch.end);
   }
 
   /** A new follower gets the buffered lines, and those that were stored a moment ago. */
   beginLive(now: number): void {
     this.#trim(now);
     this.#liveEnd = this.#begin;
+    this.#liveUnderway = undefined;
   }
 
   #batchFrom(begin: number): Batch {

@@ -20,14 +20,17 @@ test("of a value with several lines each line is masked", ({ expect }) => {
   expect(masks.apply("MIIBVgIBADANBgkq")).toBe("[secret]");
 });
 
+const MS = 1_000;
+
 test("a line is of the only job that was there when it was printed", ({ expect }) => {
   const jobs = new SoleJobs();
-  jobs.record(["a"], 10);
-  jobs.record([], 20);
-  jobs.record(["b"], 30);
-  jobs.record(["b", "c"], 40);
-  jobs.record(["c"], 50);
-  expect([5, 15, 35, 45, 55].map((at) => jobs.during(at, at))).toEqual([undefined, "a", "b", undefined, "c"]);
+  jobs.record(["a"], 10 * MS);
+  jobs.record([], 20 * MS);
+  jobs.record(["b"], 30 * MS);
+  jobs.record(["b", "c"], 40 * MS);
+  jobs.record(["c"], 50 * MS);
+  const found = [5, 15, 35, 45, 55].map((at) => jobs.during(at * MS, at * MS));
+  expect(found).toEqual([undefined, "a", "b", undefined, "c"]);
 });
 
 test("a line that is stamped after its job is of the job before, if that is not long ago", ({ expect }) => {
@@ -44,18 +47,29 @@ test("a line that is stamped after its job is of the job before, if that is not 
 
 test("where the time is not known exactly, only one job may have been there in all of it", ({ expect }) => {
   const jobs = new SoleJobs();
-  jobs.record(["a"], 10);
-  jobs.record([], 20);
-  jobs.record(["b"], 30);
-  expect(jobs.during(12, 25)).toBe("a");
-  expect(jobs.during(5, 12)).toBe("a");
-  expect(jobs.during(15, 35)).toBeUndefined();
-  expect(jobs.during(22, 28)).toBe("a");
+  jobs.record(["a"], 10 * MS);
+  jobs.record([], 20 * MS);
+  jobs.record(["b"], 30 * MS);
+  const during = (from: number, to: number) => jobs.during(from * MS, to * MS);
+  expect(during(12, 25)).toBe("a");
+  expect(during(5, 12)).toBe("a");
+  expect(during(15, 35)).toBeUndefined();
+  expect(during(22, 28)).toBe("a");
+});
+
+test("of two jobs that followed each other within a millisecond neither gets a line of that time", ({
+  expect,
+}) => {
+  const jobs = new SoleJobs();
+  jobs.record(["a", "b"], 10 * MS);
+  jobs.record(["b"], 20 * MS);
+  expect(jobs.during(20 * MS + 300, 20 * MS + 300)).toBeUndefined();
+  expect(jobs.during(22 * MS, 22 * MS)).toBe("b");
 });
 
 test("the time before last thousand changes is forgotten", ({ expect }) => {
   const jobs = new SoleJobs();
-  for (let number = 1; number <= 5_000; number += 1) jobs.record([`job ${number}`], number * 10);
-  expect(jobs.during(50_000, 50_000)).toBe("job 5000");
-  expect(jobs.during(15, 15)).toBeUndefined();
+  for (let number = 1; number <= 5_000; number += 1) jobs.record([`job ${number}`], number * MS);
+  expect(jobs.during(5_002 * MS, 5_002 * MS)).toBe("job 5000");
+  expect(jobs.during(1_500, 1_500)).toBeUndefined();
 });

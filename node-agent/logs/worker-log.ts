@@ -125,6 +125,8 @@ type Span = { readonly from: number; readonly jobIds: readonly string[] };
 const SPANS_MAX = 1_000;
 /** In microseconds: so much later than its job's end a line may be stamped by a busy host. */
 const LATE_MAX = 2_000_000;
+/** In microseconds: spans begin at whole milliseconds of the clock, and may have begun so much later. */
+const CLOCK_STEP = 1_000;
 
 export class SoleJobs {
   #spans: Span[] = [];
@@ -145,7 +147,7 @@ export class SoleJobs {
     const found = new Set<string>();
     let until = Number.POSITIVE_INFINITY;
     for (const span of this.#spans.toReversed()) {
-      const earliest = found.size === 0 ? from - LATE_MAX : from;
+      const earliest = from - (found.size === 0 ? LATE_MAX : CLOCK_STEP);
       if (until <= earliest) break;
       if (span.from <= to) for (const jobId of span.jobIds) found.add(jobId);
       if (found.size > 1) return undefined;

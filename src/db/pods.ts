@@ -134,9 +134,11 @@ export function toPodConfig(record: PodRecord): PodConfig {
 /** What of a configuration decides which places fit it, as a record has it. */
 export function placeValuesOf(
   config: PodConfig,
-  { networkVolumeId, volumeInGb, containerDiskInGb }: PodRecord,
+  { volumeInGb, containerDiskInGb }: PodRecord,
 ): Partial<PodValues> {
+  const [networkVolumeId = null] = config.networkVolumeIds ?? [];
   return {
+    networkVolumeId,
     gpuTypeIds: config.gpuModels,
     gpuCount: config.gpuCount,
     instanceIds: config.instanceIds ?? [],

@@ -228,9 +228,9 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   // Logs
 
-  /** Passes lines on to all followers of the logs, unchanged; returns how agents refer to them. */
-  async sendToFollowers(lines: string): Promise<FollowReply> {
-    return this.#endpoint.agents.sendToFollowers(lines);
+  /** Passes lines on, unchanged, to the followers of the logs that their agent knows; returns how agents refer to them. */
+  async sendToFollowers(lines: string, known: number): Promise<FollowReply> {
+    return this.#endpoint.agents.sendToFollowers(lines, known);
   }
 
   // Sockets

@@ -168,6 +168,23 @@ describe("while a client follows", () => {
     await edge.until(() => edge.logLines({ isLive: true }).filter(({ line }) => line === "live")[1]);
   });
 
+  test("lines that may not have come to it are sent at once again", async ({ expect }) => {
+    await using fixture = await AgentFixture.start();
+    const { edge } = fixture;
+    await fixture.readyWorker();
+    edge.setFollow(7);
+    await lineOf(edge, "Ready", { isLive: true });
+    const release = edge.gateLogs();
+    edge.submit(ENDPOINT, { id: "job-1", input: { mock_print: ["unanswered"] } });
+    await lineOf(edge, "unanswered", { isLive: true });
+    edge.goOffline();
+    edge.goOnline();
+    edge.logRequests.length = 0;
+    release();
+    expect(await lineOf(edge, "unanswered", { isLive: true })).toMatchObject({ source: "container" });
+    expect(edge.logRequests.find(({ isLive }) => isLive)?.workers).toMatchObject([{ follow: 7 }]);
+  });
+
   test("no live line is sent after the last follower has left", async ({ expect }) => {
     await using fixture = await AgentFixture.start();
     const { edge } = fixture;

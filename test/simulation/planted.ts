@@ -85,6 +85,10 @@ const OWN: readonly Mutant[] = [
   ),
   mutant("L4", "isIdle: this.#requests.size === 0 || this.#grace?.isOver === true, // V2", "isIdle: true,"),
 
+  // Logs
+  mutant("G1", "await log.reading.ended;", ""),
+  mutant("G2", "if ((socket.deserializeAttachment() as Follower).follow > known) continue;", ""),
+
   // WebSockets
   mutant(
     "W1",

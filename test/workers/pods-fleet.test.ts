@@ -249,6 +249,54 @@ describe("an edit", () => {
     expect(await fleet.create("q")).toMatchObject({ kind: "done" });
   });
 
+  test("of what it needs leaves its container alone where it has that, and else moves it", async ({
+    expect,
+  }) => {
+    const fleet = new PodFleet();
+    const host = await fleet.host("h", inventoryOf(2));
+    await fleet.create("p", { gpuCount: 2 });
+    await host.sync();
+    const edit = (settings: object) =>
+      fleet.change("p", { kind: "edit", config: podConfig("p", { gpuCount: 2, ...settings }) });
+    expect(await edit({ minMemoryMb: 60_000 })).toMatchObject({ kind: "done", pod: { version: 1 } });
+    expect(await edit({ minMemoryMb: 100_000 })).toMatchObject({ kind: "no_capacity" });
+    expect(await fleet.view("p")).toMatchObject({ version: 1, config: { minMemoryMb: 60_000 } });
+    const large = await fleet.host("large", inventoryOf(2, { memoryMb: 128_000 }));
+    host.holdsStops = true;
+    for (let time = 0; time < 2; time += 1) {
+      expect(await edit({ minMemoryMb: 100_000 })).toMatchObject({
+        kind: "done",
+        pod: { version: 2, desired: "running", worker: { hostId: "h", state: "stopping" } },
+      });
+    }
+    await large.sync();
+    expect(large.containers.size).toBe(0);
+    expect(await fleet.create("q", { minMemoryMb: 100_000 })).toMatchObject({ kind: "no_capacity" });
+    host.holdsStops = false;
+    await host.sync();
+    await large.sync();
+    expect([[...host.containers.keys()], large.containers.get("p")]).toEqual([
+      [],
+      { version: 2, gpuIndexes: [0, 1] },
+    ]);
+  });
+
+  test("of a stopped one counts when it starts, also in the place of its last container", async ({
+    expect,
+  }) => {
+    const fleet = new PodFleet();
+    const host = await fleet.host("h", inventoryOf(2));
+    await fleet.create("p");
+    await host.sync();
+    host.holdsStops = true;
+    await fleet.change("p", STOP);
+    const config = podConfig("p", { minMemoryMb: 50_000 });
+    await fleet.change("p", { kind: "edit", config });
+    expect(await fleet.change("p", { kind: "start", config })).toMatchObject({
+      pod: { worker: { hostId: "h", limits: { memoryMb: 50_000 } } },
+    });
+  });
+
   test("of its name leaves its container alone", async ({ expect }) => {
     const fleet = new PodFleet();
     await fleet.host("h");

@@ -5,6 +5,7 @@
  * M2  Interruptible pods give way in their order, and never more of them than needed.
  * M3  Whatever fits somewhere does not wait; each waiting pod says why.
  * M4  When all is terminated, nothing is left.
+ * M5  Each pod that has a container has what it needs.
  */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -121,6 +122,7 @@ class Model {
     );
     this.preemptions += preempted.length;
     this.#checkHosts();
+    this.#checkNeeds();
     this.#checkPreemption(preempted, made);
     this.#checkWaiting();
   }
@@ -168,7 +170,7 @@ class Model {
   }
 
   #changePod(): void {
-    const { pick, below } = this.#random;
+    const { pick, below, chance } = this.#random;
     const podId = pick([...this.#configs.keys()]);
     const config = podId === undefined ? undefined : this.#configs.get(podId);
     if (!config) return;
@@ -178,6 +180,11 @@ class Model {
       gpuCount: 1 + below(3),
       volumeInGb: below(2) * 30,
     };
+    const other = {
+      ...config,
+      ...(config.gpuModels.length > 0 && { gpuModels: [pick(CARDS)?.[0] ?? ""], gpuCount: 1 + below(3) }),
+      minMemoryMb: chance(50) ? below(300_000) : 0,
+    };
     const change = pick([
       { kind: "stop" } as const,
       { kind: "stop" } as const,
@@ -185,6 +192,7 @@ class Model {
       { kind: "start", config } as const,
       { kind: "restart", config: { ...config, version: config.version + 1 } } as const,
       { kind: "edit", config: edited } as const,
+      { kind: "edit", config: other } as const,
       { kind: "terminate" } as const,
     ]);
     if (!change) return;
@@ -316,6 +324,19 @@ class Model {
       const taken = [...others, ...staying].flatMap(({ gpuIndexes }) => gpuIndexes);
       this.#expect(place.gpuIndexes.filter((index) => taken.includes(index))).toEqual([]);
       this.#expect(pools.of(ACCOUNT).capacityOf(place.hostId)).toBeDefined();
+    }
+  }
+
+  #checkNeeds(): void {
+    const { podStore, podWorkers } = this.#partsOfPods();
+    for (const { config } of podStore.all()) {
+      const worker = podWorkers(config.podId);
+      if (!worker) continue;
+      const { gpuModels, gpuCount, minMemoryMb } = config;
+      const tiers = CARDS.flatMap(([name, tier]) => (gpuModels.includes(name) ? [tier] : []));
+      this.#expect(worker.gpuIndexes.length).toBe(gpuModels.length > 0 ? gpuCount : 0);
+      if (gpuModels.length > 0) this.#expect(tiers).toContain(this.#tierOn(worker.hostId));
+      this.#expect(worker.size?.memoryMb).toBeGreaterThanOrEqual(minMemoryMb);
     }
   }
 

@@ -348,7 +348,8 @@ describe("nothing is half made", () => {
       const host = await PodAgent.join(client);
       const { id } = await created();
       // What a call leaves behind that ends between D1 and the fleet.
-      const values = { gpuCount: 8, imageName: "acme/app:2", version: 2, rowVersion: 2 };
+      const place = { gpuCount: 8, networkVolumeId: "far", locations: ["EU-RO-1"] };
+      const values = { ...place, imageName: "acme/app:2", version: 2, rowVersion: 2 };
       await db.update(pod).set(values).where(eq(pod.id, id));
       const later = Date.now() + POD_CHANGE_MIN_AGE_MS + 1_000;
       expect(await settlePodRows({ env, db }, later)).toBe(1);
@@ -356,6 +357,8 @@ describe("nothing is half made", () => {
         image: "acme/app:2",
         gpu: { count: 1 },
       });
+      const [row] = await db.select().from(pod).where(eq(pod.id, id));
+      expect(row).toMatchObject({ networkVolumeId: null, locations: [] });
       await host.follow();
       expect(host.assignmentOf(id)).toMatchObject({ imageName: "acme/app:2", gpuIndexes: [0] });
       expect(await settlePodRows({ env, db }, later)).toBe(0);

@@ -426,6 +426,23 @@ describe("a follower", () => {
     for (const one of [events, more]) expect((await one.next())?.data).toMatchObject({ line: "to both" });
   });
 
+  test("gets no lines of an agent that does not know it, since it gets earlier ones later", async ({
+    expect,
+  }) => {
+    const { endpointId, agent, workerId } = await newWorker();
+    const [one, two] = [printed(2_000, ["one"]), printed(1_000, ["two"])];
+    const send = (lines: LogLine[], known?: number) =>
+      agent.sendLogs([{ endpointId, workerId, lines, follow: known }], live);
+    await using events = await follow(endpointId, "limit=1");
+    const { follow: first = 0 } = await agent.exchange(endpointId, { follow: 0 });
+    await send(one, first);
+    await using more = await follow(endpointId, "limit=1");
+    const { follows } = await send(two, first);
+    await send([...one, ...two], follows[0]?.follow);
+    for (const one of [events, more])
+      expect([lineOf(await one.next()), lineOf(await one.next())]).toEqual(["one", "two"]);
+  });
+
   test("gets an error when there are too many followers", async ({ expect }) => {
     const { endpointId } = await newWorker();
     await using all = new AsyncDisposableStack();

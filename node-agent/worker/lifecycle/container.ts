@@ -45,6 +45,8 @@ export class Container {
   #assignment: Assignment | undefined;
   #token: string;
   #isRunning: boolean;
+  /** An earlier agent process has started it. */
+  #isAdopted: boolean;
   /** Its start was not reported yet. */
   #isStarting = false;
   /** What came before could not be cleared away. */
@@ -68,7 +70,7 @@ export class Container {
     this.#options = options;
     this.#notifier = notifier;
     this.#token = record?.token ?? newToken();
-    this.#isRunning = record !== undefined;
+    this.#isRunning = this.#isAdopted = record !== undefined;
     this.#wasReady = record?.wasReady ?? false;
     this.#isFrozen = record?.isFrozen ?? false;
     this.#server = record?.server ?? null;
@@ -133,7 +135,7 @@ export class Container {
     // Its token is in addresses that workers log.
     this.#options.logs.mask(this.#outline, [...(assignment.masked ?? []), this.#token]);
     // Not before it is known what must not show in its output.
-    if (this.#isRunning) this.#options.logs.resume(this.#outline);
+    if (this.#isAdopted && this.#isRunning) this.#options.logs.resume(this.#outline);
     return isNew;
   }
 
@@ -180,6 +182,7 @@ export class Container {
     this.#exit = null;
     this.#startedAt = performance.now();
     this.#isRunning = true;
+    this.#isAdopted = false;
     this.#isStarting = true;
     try {
       this.#server = await this.#planServer(this.#requireAssignment());

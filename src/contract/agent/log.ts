@@ -56,6 +56,8 @@ export const workerLinesSchema = z.object({
   endpointId: idSchema,
   workerId: idSchema,
   lines: lenientList(logLineSchema, dropItem, LOG_BATCH_LINES_MAX),
+  /** Of live lines: the followers of the endpoint that they are meant for, as `follow` in an exchange. Absent: all. */
+  follow: z.number().int().nonnegative().optional(),
 });
 export type WorkerLines = z.infer<typeof workerLinesSchema>;
 

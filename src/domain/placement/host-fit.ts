@@ -111,6 +111,26 @@ export function fitOf(capacity: HostCapacity, requirement: Requirement, request:
   return { kind: "fits", gpuIndexes: free.map(({ index }) => index), size };
 }
 
+/** Whether a worker that has this of the host meets the requirement where it is, so that it can stay as it is. */
+export function isSuited(
+  capacity: HostCapacity,
+  requirement: Requirement,
+  { gpuIndexes, size }: { readonly gpuIndexes: readonly number[]; readonly size: Size },
+): boolean {
+  return resourceRequests(requirement).some((request) => {
+    const isGpu = request.kind === "gpu";
+    const gpus = isGpu ? capacity.gpusOf(request, requirement.excludedGpuModels) : [];
+    const needed = sizeOf(capacity, requirement, request);
+    if (permanentMisfit(capacity, requirement, { request, gpus, size: needed })) return false;
+    const present = new Set(gpus.map(({ index }) => index));
+    const hasGpus =
+      gpuIndexes.length === (isGpu ? requirement.gpuCount : 0) &&
+      gpuIndexes.every((index) => present.has(index));
+    // GPUs come with at least their share; a CPU size is exact.
+    return hasGpus && contains(size, needed) && (isGpu || contains(needed, size));
+  });
+}
+
 type Need = { readonly request: ResourceRequest; readonly gpus: readonly Gpu[]; readonly size: Size };
 
 /** What would be in the way if the host had no workers. */

@@ -142,9 +142,9 @@ export class AgentExchanges {
     return response;
   }
 
-  sendToFollowers(lines: string): FollowReply {
+  sendToFollowers(lines: string, known: number): FollowReply {
     const { followers } = this.#parts;
-    followers.send(lines);
+    followers.send(lines, known);
     return { kind: "follow", follow: followers.follow };
   }
 

@@ -40,8 +40,13 @@ export class Followers {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  send(lines: string): void {
+  /**
+   * To those up to the number `known`: an agent sends the earlier lines once it knows of a follower, which would take
+   * them for old ones after these.
+   */
+  send(lines: string, known: number): void {
     for (const socket of this.#open()) {
+      if ((socket.deserializeAttachment() as Follower).follow > known) continue;
       try {
         socket.send(lines);
       } catch {

@@ -2,6 +2,7 @@
 import type { WorkerReport } from "../../contract/agent/agent.ts";
 import type { PodConfig } from "../../contract/pod.ts";
 import { explainPlacementFailure } from "../../domain/placement/placement-failure.ts";
+import { isSuited } from "../../domain/placement/host-fit.ts";
 import { findPlaceOn, type PlacementFailure } from "../../domain/placement/host-pool.ts";
 import { isDraining } from "../../domain/placement/agent-support.ts";
 import { changePod, dueChange, newPod, type StopReason } from "../../domain/pods/pod-life.ts";
@@ -141,12 +142,22 @@ export class Pods {
     const { podWorkers, podStore, podPlacer, revisions } = this.#parts;
     const isSame = keepsPlace(pod, next) && worker.version === pod.version;
     const hasPlace = worker.retiredIn === null || podWorkers.canFollow(worker);
-    if (!isSame || !hasPlace) return this.#resize(pod, next, worker, now);
+    const stays = isSame ? hasPlace : this.#suits(worker, next);
+    if (!stays) return this.#resize(pod, atLeast(next, pod.version + 1), worker, now);
     podStore.save(next.version === pod.version ? next : { ...next, ports: [] });
     podWorkers.rerun(worker, next, now);
     revisions.endStep();
     podPlacer.review(pod.config.podId);
     return this.#done(next, now);
+  }
+
+  /** Whether its container, which runs, can be left alone. */
+  #suits({ hostId, version, gpuIndexes, size }: WorkerRecord, next: PodRecord): boolean {
+    const capacity = this.#parts.pools.capacityWithout(hostId, next.config.podId);
+    if (version !== next.version || !capacity || !size) return false;
+    const clusterHosts = this.#parts.clusters.hostsFor(next);
+    const requirement = requirementOf(next.config, { hostId, newVolumeMb: 0, clusterHosts });
+    return isSuited(capacity, requirement, { gpuIndexes, size });
   }
 
   /** Places a pod that has no container, or whose last one leaves its place to others. */
@@ -161,7 +172,7 @@ export class Pods {
     return this.#done(podStore.get(podId) ?? pod, now);
   }
 
-  /** Another size, on the host where its container and its volume are. */
+  /** Another place: on the host where its container is, or on another one unless its volume is there. */
   #resize(pod: PodRecord, next: PodRecord, worker: WorkerRecord, now: number): PodOutcome {
     const { pools, podStore, podWorkers, podPlacer, revisions } = this.#parts;
     const { hostId } = worker;
@@ -171,6 +182,7 @@ export class Pods {
     const requirement = requirementOf(next.config, { hostId, newVolumeMb, clusterHosts });
     const capacity = pools.capacityWithout(hostId, podId);
     const place = capacity && findPlaceOn(capacity, requirement);
+    if (!place && next.volumeHostId === null) return this.#move(next, now);
     if (!place)
       return this.#failed(pod, explainPlacementFailure(requirement, pools.of(accountId).hosts), now);
     const placed = { ...next, ...changePod(next, { kind: "placed", hostId }, now), ports: [] };
@@ -183,9 +195,25 @@ export class Pods {
     return this.#done(placed, now);
   }
 
+  /** To another host, where its place is kept free until its container has stopped. */
+  #move(next: PodRecord, now: number): PodOutcome {
+    const { podStore, podWorkers, podPlacer, revisions } = this.#parts;
+    const { podId } = next.config;
+    const moved = { ...next, ports: [] };
+    const failure = podPlacer.start(moved, now);
+    if (failure) return this.#failed(next, failure, now);
+    podWorkers.end(podId, now);
+    podStore.save(moved);
+    podPlacer.review(podId);
+    revisions.endStep();
+    return this.#done(moved, now);
+  }
+
   /** Its volume must fit its host; all else is found out when it starts. */
-  #editStopped(pod: PodRecord, next: PodRecord, now: number): PodOutcome {
+  #editStopped(pod: PodRecord, edited: PodRecord, now: number): PodOutcome {
     const { pools, podStore, revisions } = this.#parts;
+    // Its last container may still stop, in a place that another version does not take over unseen.
+    const next = keepsPlace(pod, edited) ? edited : atLeast(edited, pod.version + 1);
     const hostId = pod.volumeHostId;
     if (hostId !== null) {
       const { accountId } = pod.config;
@@ -261,7 +289,11 @@ export class Pods {
 }
 
 function keepsPlace(pod: PodRecord, next: PodRecord): boolean {
-  return next.version === pod.version || needsSamePlace(pod.config, next.config);
+  return needsSamePlace(pod.config, next.config);
+}
+
+function atLeast(pod: PodRecord, version: number): PodRecord {
+  return { ...pod, version: Math.max(pod.version, version) };
 }
 
 const NOT_FOUND: PodOutcome = { kind: "not_found" };

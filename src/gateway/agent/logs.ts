@@ -86,7 +86,8 @@ async function passOn(
   { owner: { endpointId }, workers }: OwnLines,
 ): Promise<LogReply["follows"][number]> {
   const lines = workers.flatMap(({ workerId, lines }) => lines.map((line) => ({ ...line, workerId })));
-  const { follow } = await endpointObject(env, endpointId).sendToFollowers(JSON.stringify(lines));
+  const known = Math.min(...workers.map(({ follow = Number.POSITIVE_INFINITY }) => follow));
+  const { follow } = await endpointObject(env, endpointId).sendToFollowers(JSON.stringify(lines), known);
   return { endpointId, follow };
 }
 

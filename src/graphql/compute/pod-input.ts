@@ -1,9 +1,9 @@
-/** Reads the inputs that create pods. */
+/** Reads the inputs that create and change pods. */
 import * as z from "zod";
 import { ServiceError } from "../../contract/errors.ts";
 import { formatIssues } from "../../contract/validation-issues.ts";
-import { podCreationSchema, type PodCreation } from "../../management/nouns/pod.ts";
-import { stringSchema } from "../../management/input-schemas.ts";
+import { podCreationSchema, podEditSchema, type PodCreation } from "../../management/nouns/pod.ts";
+import { idSchema, stringSchema } from "../../management/input-schemas.ts";
 
 /** Lists may contain nulls, as their GraphQL types allow; they are ignored. */
 const listSchema = z.array(stringSchema.nullable()).nullish();
@@ -62,25 +62,62 @@ export function readCpuPod(input: unknown): PodCreation {
   return { ...creation, gpuTypeIds: [] };
 }
 
-function readCreation(input: unknown, inputNames: ReadonlyMap<string, string> = GPU_NAMES): PodCreation {
+const editSchema = podEditSchema.omit({ isInterruptible: true }).extend({ podId: idSchema });
+
+/** What a pod shall be: the fields of its creation, of which those stay as they are that are not sent. */
+export function readPodEdit(input: unknown): z.output<typeof editSchema> {
+  return read(editSchema, input, sentPlace(input));
+}
+
+/** Empty lists are no choice here, so that a template's stay. */
+function readCreation(input: unknown, inputNames?: ReadonlyMap<string, string>): PodCreation {
+  const place = sentPlace(input);
+  const { allowedCudaVersions } = place;
+  return read(
+    podCreationSchema,
+    input,
+    { ...place, allowedCudaVersions: allowedCudaVersions?.length ? allowedCudaVersions : undefined },
+    inputNames,
+  );
+}
+
+function read<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  place: ReturnType<typeof sentPlace>,
+  inputNames: ReadonlyMap<string, string> = GPU_NAMES,
+): z.output<Schema> {
   const sent = (input ?? {}) as Readonly<Record<string, unknown>>;
-  const place = placeSchema.parse(sent);
-  const isCpu = place.computeType === "CPU";
-  const parsed = podCreationSchema.safeParse({
-    ...sent,
-    ...volumeOf(sent),
-    gpuTypeIds: isCpu ? [] : names([place.gpuTypeId, ...(place.gpuTypeIdList ?? [])]),
-    instanceIds: names([place.instanceId, ...(place.instanceIds ?? [])]),
-    dataCenterIds: names([...(place.dataCenterId ?? "").split(","), ...(place.dataCenterIds ?? [])]),
-    countryCodes: names([place.countryCode]),
-    allowedCudaVersions: cudaVersionsOf(place),
-  });
+  const parsed = schema.safeParse({ ...sent, ...volumeOf(sent), ...place });
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map(({ path: [field = "", ...rest], message }) => {
     const name = inputNames.get(String(field)) ?? field;
     return { path: [name, ...(name === field ? rest : [])], message };
   });
   throw new ServiceError("invalid_input", formatIssues({ issues }));
+}
+
+/** Where and on what it shall run; undefined where nothing is said. A CPU pod has no GPU types. */
+function sentPlace(input: unknown) {
+  const place = placeSchema.parse(input ?? {});
+  const gpuTypeIds = names([place.gpuTypeId, ...(place.gpuTypeIdList ?? [])]);
+  const instanceIds = names([place.instanceId, ...(place.instanceIds ?? [])]);
+  const isForGpus = place.computeType !== "CPU" && gpuTypeIds.length > 0;
+  return {
+    gpuTypeIds: isForGpus ? gpuTypeIds : undefined,
+    instanceIds: instanceIds.length > 0 ? instanceIds : undefined,
+    dataCenterIds: sentNames(place.dataCenterId?.split(","), place.dataCenterIds),
+    countryCodes: sentNames(place.countryCode),
+    allowedCudaVersions: sentNames(place.cudaVersion, place.allowedCudaVersions),
+  };
+}
+
+type Sent = string | readonly (string | null)[] | null | undefined;
+
+/** Of one and several that are sent together; undefined where neither is. */
+function sentNames(...values: readonly Sent[]): readonly string[] | undefined {
+  const sent = values.filter((value) => value !== null && value !== undefined);
+  return sent.length === 0 ? undefined : names(sent.flat());
 }
 
 /** What volumeMounts, another spelling of networkVolumeId and volumeMountPath, says. */
@@ -103,12 +140,6 @@ function volumeOf({ volumeMounts, networkVolumeId }: Readonly<Record<string, unk
   }
   const { volumeId, mountPath } = mount;
   return { networkVolumeId: volumeId, ...(mountPath && { volumeMountPath: mountPath }) };
-}
-
-/** Undefined where none is named, so that a template's stay. */
-function cudaVersionsOf({ cudaVersion, allowedCudaVersions }: z.output<typeof placeSchema>) {
-  const versions = names([cudaVersion, ...(allowedCudaVersions ?? [])]);
-  return versions.length === 0 ? undefined : versions;
 }
 
 function names(values: readonly (string | null | undefined)[]): readonly string[] {

@@ -12,15 +12,13 @@ import { showPod, type ShownPod } from "../../management/pods/pod-view.ts";
 import { hasErrorCode } from "../../contract/errors.ts";
 import { idSchema, optional, parseInput, stringSchema, wholeNumber } from "../../management/input-schemas.ts";
 import { cudaVersionsSchema } from "../../management/nouns/compute.ts";
-import { podPatchSchema } from "../../management/nouns/pod.ts";
 import { withInput, withoutArguments, type GraphqlContext } from "../context.ts";
-import { readCpuPod, readGpuPod } from "./pod-input.ts";
+import { readCpuPod, readGpuPod, readPodEdit } from "./pod-input.ts";
 
 type Arguments = { readonly input?: unknown };
 
 const podIdSchema = z.object({ podId: idSchema });
 const filterSchema = z.object({ podId: stringSchema.nullish() });
-const editSchema = podPatchSchema.extend({ podId: idSchema });
 const resumeSchema = z.object({
   podId: idSchema,
   gpuCount: optional(wholeNumber(0, 64)),
@@ -58,9 +56,10 @@ export const podResolvers = {
       showPod(context, await createPod(context, { ...readGpuPod(input), isInterruptible: true })),
     deployCpuPod: async (_parent: unknown, { input }: Arguments, context: GraphqlContext) =>
       showPod(context, await createPod(context, readCpuPod(input))),
-    podEditJob: withInput(editSchema, async (context, { podId, ...patch }) =>
-      showPod(context, await changePod(context, podId, patch)),
-    ),
+    podEditJob: async (_parent: unknown, { input }: Arguments, context: GraphqlContext) => {
+      const { podId, ...edit } = readPodEdit(input);
+      return showPod(context, await changePod(context, podId, edit));
+    },
     podStop: withInput(podIdSchema, async (context, { podId }) =>
       showPod(context, await stopPod(context, podId)),
     ),

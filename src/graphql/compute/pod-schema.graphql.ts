@@ -1,5 +1,5 @@
 import { inputSdl } from "../../management/nouns/field.ts";
-import { podCreationFields, podFields } from "../../management/nouns/pod.ts";
+import { podCreationFields } from "../../management/nouns/pod.ts";
 
 const deploymentFields = /* GraphQL */ `
   ${inputSdl(podCreationFields)}
@@ -70,7 +70,7 @@ export const podSdl = /* GraphQL */ `
     podRentInterruptable(input: PodRentInterruptableInput): Pod
     "Makes a pod without GPUs."
     deployCpuPod(input: deployCpuPodInput): Pod
-    "Changes what is sent; what is omitted stays. The container is replaced where it would be another one."
+    "Changes what is sent, with the fields of a creation; what is omitted stays. The container is replaced where it would be another one. A pod whose place does not have what it needs then gets another one: on its host if its volume is there, and fails with NO_CAPACITY when there is none."
     podEditJob(input: PodEditJobInput): Pod
     "Ends the container and frees its GPUs; the volume stays on its host."
     podStop(input: PodStopInput): Pod
@@ -252,11 +252,15 @@ export const podSdl = /* GraphQL */ `
     instanceId: String
     ${deploymentFields}
   }
+  "The fields of a creation. A pod stays on GPUs or on CPUs."
   input PodEditJobInput {
     podId: String
-    ${inputSdl(podFields)}
-    "Accepted and ignored."
-    port: Port
+    "Dollars per hour and GPU, of an interruptible pod."
+    bidPerGpu: Float
+    "A CPU size such as cpu5c-4-8."
+    instanceId: String
+    ${deploymentFields}
+    ${gpuDeploymentFields}
   }
   input PodStopInput {
     podId: String

@@ -101,7 +101,7 @@ const portsInRest = z
 
 const { imageName, containerDiskInGb, dockerArgs, env, containerRegistryAuthId } = templateFields;
 
-/** What can be changed of a pod. */
+/** What all APIs can change of a pod. */
 export const podFields = {
   name: {
     type: "String",
@@ -197,7 +197,7 @@ export const podFields = {
   },
 } satisfies Fields<keyof Row>;
 
-/** What only a new pod is given. */
+/** What a new pod is given as well; of the APIs only GraphQL changes it later. */
 export const podCreationFields = {
   ...podFields,
   networkVolumeId: {
@@ -205,6 +205,7 @@ export const podCreationFields = {
     input: "A network volume of the account; its data center becomes that of the pod.",
     patch: clearable(stringSchema),
     default: null,
+    workerTrait: true,
     rest: { input: stringSchema.nullish() },
   },
   startSsh: {
@@ -212,6 +213,7 @@ export const podCreationFields = {
     input: "The container gets the account's public keys as PUBLIC_KEY; sshd is started if the image has it.",
     patch: optional(z.boolean()),
     default: false,
+    workerTrait: true,
     v2: { name: "startSsh", input: z.boolean().optional() },
   },
   startJupyter: {
@@ -220,6 +222,7 @@ export const podCreationFields = {
       "The container gets a password as JUPYTER_PASSWORD; Jupyter is started on port 8888 if the image has it.",
     patch: optional(z.boolean()),
     default: false,
+    workerTrait: true,
     v2: { name: "startJupyter", input: z.boolean().optional() },
   },
 } satisfies Fields<keyof Row>;
@@ -256,6 +259,16 @@ export const podCreationSchema = z
     error: "required, unless templateId names a template",
   });
 export type PodCreation = Partial<z.output<typeof podCreationSchema>>;
+
+/** What can be sent of a pod that is there: as at its creation, but undefined keeps. */
+export const podEditSchema = z.object({
+  ...patchShape(podCreationFields),
+  ...placeShape,
+  minCudaVersion: clearable(cudaVersionSchema),
+  /** It stays what it was at the creation. */
+  computeType: optional(oneOf(["GPU", "CPU"])),
+});
+export type PodEdit = Partial<Omit<z.output<typeof podEditSchema>, "isInterruptible">>;
 
 /** The name of a card. */
 export function cardSchema() {

@@ -90,7 +90,7 @@ export async function valuesOfCreation(context: RequestContext, creation: PodCre
     minVcpuCount: creation.minVcpuCount ?? 0,
     minMemoryInGb: creation.minMemoryInGb ?? 0,
     locations: await locationsOf(context, creation),
-    needsPublicAddress: creation.supportPublicIp === true && publishesTcp(container.ports),
+    needsPublicAddress: needsPublicAddress(creation, container),
     isInterruptible: creation.isInterruptible ?? false,
     bidPerGpu: creation.bidPerGpu ?? 0,
     clusterId: null,
@@ -98,7 +98,7 @@ export async function valuesOfCreation(context: RequestContext, creation: PodCre
   };
   requireRunnable(values);
   requireFuture(context, values);
-  return values.startJupyter ? { ...values, env: withPassword(values.env) } : values;
+  return { ...values, env: withPassword(values) };
 }
 
 async function sourceOf(
@@ -126,7 +126,7 @@ function settingsOf(template: TemplateRecord): Source {
 }
 
 /** GPUs or CPUs; nothing said means the smallest CPU pod. */
-function computeOf({ gpuTypeIds = [], gpuCount, instanceIds = [] }: PodCreation, isCpu: boolean) {
+export function computeOf({ gpuTypeIds = [], gpuCount, instanceIds = [] }: PodCreation, isCpu: boolean) {
   if (!isCpu && instanceIds.length > 0) {
     throw invalid("instanceIds: must not be sent together with GPU types: a pod runs on GPUs or on CPUs");
   }
@@ -139,14 +139,17 @@ function computeOf({ gpuTypeIds = [], gpuCount, instanceIds = [] }: PodCreation,
 }
 
 /** What is sent of CUDA takes the place of all that the template says of it. */
-function cudaOf({ allowedCudaVersions, minCudaVersion }: PodCreation, source: Source | undefined) {
+export function cudaOf({ allowedCudaVersions, minCudaVersion }: PodCreation, source?: Source) {
   const isSent = allowedCudaVersions !== undefined || minCudaVersion !== undefined;
   const allowed = isSent ? allowedCudaVersions?.join(",") : source?.allowedCudaVersions;
   return { allowedCudaVersions: allowed ? allowed : null, minCudaVersion: minCudaVersion ?? null };
 }
 
 /** A network volume decides where the pod runs. */
-async function locationsOf(context: RequestContext, creation: PodCreation): Promise<readonly string[]> {
+export async function locationsOf(
+  context: RequestContext,
+  creation: PodCreation,
+): Promise<readonly string[]> {
   const { dataCenterIds = [], countryCodes = [], networkVolumeId } = creation;
   const named = withinCountries(dataCenterIds, countryCodes);
   if (!networkVolumeId) return named;
@@ -173,26 +176,34 @@ function withinCountries(dataCenterIds: readonly string[], countries: readonly s
 }
 
 /** Most clients ask for a public address always; it matters where TCP ports are to be reached. */
-function publishesTcp(ports: string): boolean {
-  return portsOf({ ports }).some(({ protocol }) => protocol === "tcp");
+export function needsPublicAddress(
+  { supportPublicIp }: Pick<PodCreation, "supportPublicIp">,
+  container: Pick<PodValues, "ports">,
+): boolean {
+  return supportPublicIp === true && portsOf(container).some(({ protocol }) => protocol === "tcp");
 }
 
-function withPassword(env: readonly EnvironmentVariable[]): readonly EnvironmentVariable[] {
-  if (env.some(({ key }) => key === JUPYTER_PASSWORD)) return env;
+/** The variables of a pod, with a password for its Jupyter. */
+export function withPassword({
+  env,
+  startJupyter,
+}: Pick<PodValues, "env" | "startJupyter">): readonly EnvironmentVariable[] {
+  if (!startJupyter || env.some(({ key }) => key === JUPYTER_PASSWORD)) return env;
   const value = hex(crypto.getRandomValues(new Uint8Array(JUPYTER_PASSWORD_BYTES)));
   return [...env, { key: JUPYTER_PASSWORD, value }];
 }
 
-function defined<Values extends object>(values: Values): Values {
+/** Without what is undefined. */
+export function defined<Values extends object>(values: Values): Values {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Values;
 }
 
 /** A patch with the settings of a template below it; `volume` stays as it is. */
-export async function templatePatch(
+export async function templatePatch<Patch extends PodPatch>(
   context: RequestContext,
   templateId: string,
-  patch: PodPatch,
-): Promise<PodPatch> {
+  patch: Patch,
+): Promise<Patch> {
   const source = await sourceOf(context, templateId);
   if (source === undefined) return patch;
   const { imageName, dockerArgs, ports, containerDiskInGb, containerRegistryAuthId, env } = source;

@@ -22,14 +22,14 @@ import type { PodChange, PodOutcome, PodView } from "../../fleet/messages.ts";
 import { authorOf, retryOnConflict, takingBack, type RequestContext } from "../context.ts";
 import { logFailure } from "../failure-log.ts";
 import { removeLogsOf, logRetentionDays } from "../logs/log-retention.ts";
-import { changesOf, replacesWorkers } from "../nouns/field.ts";
-import { podFields, type PodCreation, type PodPatch } from "../nouns/pod.ts";
+import { replacesWorkers } from "../nouns/field.ts";
+import { podCreationFields, type PodCreation, type PodEdit } from "../nouns/pod.ts";
 import { fleetObject } from "../objects.ts";
 import { requireQuota } from "../quota.ts";
 import { warnOfMissingSecrets } from "../secrets/secrets.ts";
 import { valuesOfCreation } from "./pod-creation.ts";
+import { refuseUnlike, valuesOfEdit } from "./pod-edit.ts";
 import { requireRegistryAuth } from "../secrets/registry-auths.ts";
-import { requireFuture, requireRunnable } from "./pod-settings.ts";
 import { noCapacity, podNotFound, volumeElsewhere } from "./pod-errors.ts";
 
 export type { PodRecord };
@@ -125,14 +125,15 @@ async function requireNeeds(
 
 // Changing
 
-/** Changes what is sent; the container is replaced where it would be another one. */
-export async function changePod(context: RequestContext, podId: string, patch: PodPatch): Promise<Pod> {
-  return await write(context, podId, ({ record }) => {
-    const changes = changesOf(podFields, patch);
-    requireFuture(context, changes);
-    const values: PodValues = { ...record, ...changes };
-    requireRunnable(values);
-    return { values: changes, change: "edit", isNewVersion: replacesWorkers(podFields, record, values) };
+/**
+ * Changes what is sent. The container is replaced where it would be another one, or where its place does not have what
+ * the pod needs then.
+ */
+export async function changePod(context: RequestContext, podId: string, edit: PodEdit): Promise<Pod> {
+  return await write(context, podId, async ({ record }) => {
+    const values = await valuesOfEdit(context, record, edit);
+    const isNewVersion = replacesWorkers(podCreationFields, record, { ...record, ...values });
+    return { values, change: "edit", isNewVersion };
   });
 }
 
@@ -143,6 +144,7 @@ export async function startPod(
   values: Partial<Pick<PodValues, "gpuCount" | "allowedCudaVersions" | "bidPerGpu">> = {},
 ): Promise<Pod> {
   return await write(context, podId, ({ record, view }) => {
+    refuseUnlike(record, values);
     const change = view.desired === "stopped" ? "start" : "edit";
     return { values, change, isNewVersion: change === "start" || isOther(record, values) };
   });
@@ -200,10 +202,14 @@ type Plan = {
  * Writes a change to D1 and has the Fleet object follow; where that refuses, D1 is as it was. Where nobody knows whether
  * it has followed, what was has a newer version than it can have, and maintenance has it follow that.
  */
-async function write(context: RequestContext, podId: string, plan: (pod: Pod) => Plan): Promise<Pod> {
+async function write(
+  context: RequestContext,
+  podId: string,
+  plan: (pod: Pod) => Plan | Promise<Plan>,
+): Promise<Pod> {
   const { read, record, change } = await retryOnConflict(async () => {
     const { record: read, view } = await requirePod(context, podId);
-    const { values, change, isNewVersion } = plan({ record: read, view });
+    const { values, change, isNewVersion } = await plan({ record: read, view });
     await requireNeeds(context, { ...read, ...values });
     const next = { ...values, version: read.version + (isNewVersion ? 1 : 0) };
     const record = await updatePodIfUnchanged(context.db, authorOf(context), read, next);

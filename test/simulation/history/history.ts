@@ -13,6 +13,8 @@ import { Commands } from "./commands.ts";
 import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
+import { LogUser } from "./log-user.ts";
+import { SHIPPED_MS } from "./logs.ts";
 import { repair } from "./operator.ts";
 import { makeRequestEndpoint, placeOfPods, placeOfWorkers } from "./request-places.ts";
 import { RequestUser } from "./request-user.ts";
@@ -114,6 +116,7 @@ class History {
   #requestEndpointId: string | null = null;
   #requestUsers: readonly RequestUser[] = [];
   #tunnelUsers: readonly TunnelUser[] = [];
+  #logUsers: readonly LogUser[] = [];
   #arePodsOver = false;
 
   constructor(world: World, code: ProductionCode, plan: HistoryPlan | undefined) {
@@ -161,6 +164,8 @@ class History {
     const isOver = (): boolean => workloads.every((workload) => workload.isOver);
     this.#tunnelUsers = this.#plan.hasTunnels ? this.#clients.map((client) => this.#tunnelUser(client)) : [];
     for (const user of this.#tunnelUsers) user.start();
+    this.#logUsers = this.#plan.hasLogs ? this.#clients.map((client) => this.#logUser(client)) : [];
+    for (const user of this.#logUsers) user.start();
     const areForwardsOver = (): boolean =>
       this.#requestUsers.every((user) => user.isOver) && this.#areTunnelsOver;
     const check = (): void => this.#invariants.checkStep();
@@ -179,6 +184,7 @@ class History {
     };
     await world.run(world.now + HEALING_MS, isQuiet, check);
     await world.run(world.now + AFTERMATH_MS, () => false, check);
+    if (this.#plan.hasLogs) await world.run(world.now + SHIPPED_MS, () => false, check);
     this.#invariants.checkEnd(isOver() && areForwardsOver());
     await this.#readAll(workloads);
     this.#invariants.checkCalls();
@@ -248,6 +254,15 @@ class History {
     const violate = (what: string): void => this.#invariants.violate(what);
     const parts = { world: this.#world, plan: this.#plan, client, hosts: this.#hosts };
     return new TunnelUser({ ...parts, commands: this.#commands, violate });
+  }
+
+  #logUser(client: SimulatedClient): LogUser {
+    const { logs } = this.#invariants;
+    const violate = (what: string): void => this.#invariants.violate(what);
+    const others = this.#requestEndpointId === null ? [] : [this.#requestEndpointId];
+    const endpointIds = [...this.#endpointIds, ...others];
+    const parts = { world: this.#world, plan: this.#plan, client, stranger: this.#stranger };
+    return new LogUser({ ...parts, endpointIds, logs, violate });
   }
 
   /** For clients, and for the agents and programs at their other ends. */
@@ -334,6 +349,7 @@ class History {
       commands: this.#commands,
       jobsPerWorker: this.#plan.jobsPerWorker,
       startMs: this.#plan.startMs,
+      openOutput: (spec, clock) => this.#invariants.logs.open(spec, clock),
       onLog: (event, fields) => this.#invariants.agentLogged(event, fields),
     });
     host.containers.noticed = () => this.#faults.noticed(host);
@@ -354,6 +370,7 @@ class History {
         }
         await workloads[index]?.batches.check();
         if (index === 0) await this.#checkCounts(client);
+        await this.#logUsers[index]?.check();
         left -= 1;
       });
     }
@@ -362,6 +379,7 @@ class History {
       () => left === 0,
       () => {},
     );
+    this.#invariants.logs.checkEnd();
   }
 
   /** No request counts that is over. */

@@ -15,6 +15,7 @@ import { FleetRows } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
 import { violationsOf, isRetry, markOf, nameOf } from "./job-rows.ts";
 import { isLinearizable } from "./linearizability.ts";
+import { Logs } from "./logs.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 import { Rollouts } from "./rollouts.ts";
@@ -76,6 +77,7 @@ export class Invariants {
   readonly #hostRows: HostRows;
   readonly #promptness: Promptness;
   readonly requests: Requests;
+  readonly logs: Logs;
   readonly #requestPromptness: RequestPromptness;
   readonly #rollouts: Rollouts;
   /** Queued jobs were removed, of which no webhook tells. */
@@ -89,6 +91,7 @@ export class Invariants {
     const expiresAt = (jobId: string): number | null => this.#expiryOf(jobId);
     this.executions = new Executions(parts.world, parts.plan, expiresAt, violate);
     this.requests = new Requests({ ...parts, violate });
+    this.logs = new Logs({ ...parts, violate });
     this.executions.isServing = (container) => this.requests.isServing(container);
     const hasServed = (): boolean => this.requests.hasServed;
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions, hasServed });

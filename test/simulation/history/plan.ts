@@ -89,6 +89,8 @@ export type HistoryPlan = {
   readonly hasSockets: boolean;
   /** Clients have tunnels into containers. */
   readonly hasTunnels: boolean;
+  /** Containers print, and clients read and follow the logs of their endpoints. */
+  readonly hasLogs: boolean;
   /** Some of those run commands. */
   readonly hasCommands: boolean;
   /** Jobs that a worker has at once. */
@@ -154,6 +156,7 @@ const CONGESTED = 0.07;
 const MIXED = 0.2;
 const BALANCED = 0.28;
 const TUNNELED = 0.1;
+const LOGGED = 0.15;
 const COMMANDED = 0.6;
 /** Of those with requests, and of those with pods. */
 const SOCKETED = 0.4;
@@ -197,6 +200,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasPodRequests: false,
     hasSockets: false,
     hasTunnels: false,
+    hasLogs: false,
     hasCommands: false,
     jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
@@ -207,7 +211,8 @@ export function planHistory(random: Random): HistoryPlan {
   const hasSockets = random.chance(SOCKETED);
   const hasPodRequests = plan.hasPods && random.chance(ASKED);
   const hasCommands = hasTunnels && random.chance(COMMANDED);
-  return { ...plan, hasRequests, hasTunnels, hasSockets, hasPodRequests, hasCommands };
+  const hasLogs = random.chance(LOGGED);
+  return { ...plan, hasRequests, hasTunnels, hasSockets, hasPodRequests, hasCommands, hasLogs };
 }
 
 const ONE_CLIENT: Partial<HistoryPlan> = {

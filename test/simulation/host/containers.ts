@@ -1,11 +1,15 @@
 /** The containers of a host: they outlive the agent, and run whatever program their image stands for. */
+import { place } from "../world/globals.ts";
 import { Machine, type World } from "../world/world.ts";
 import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.ts";
 import type { OpenSockets } from "./echo-socket.ts";
+import type { PrintedOutput } from "./printed-output.ts";
 
 export type Container = {
   readonly spec: WorkerSpec;
   readonly machine: Machine;
+  /** Null in histories in which nothing is printed. */
+  readonly output: PrintedOutput | null;
   /** In the network of its host; no two containers of a host have the same. */
   readonly address: string;
   /** How its open connections end. */
@@ -20,6 +24,8 @@ export type Container = {
 };
 
 export type Program = (container: Container) => void;
+/** Makes the output of a new container. */
+export type OpenOutput = (spec: WorkerSpec) => PrintedOutput | null;
 
 type Watcher = {
   readonly machine: Machine;
@@ -30,18 +36,29 @@ type Watcher = {
 export class Containers {
   readonly #world: World;
   readonly #program: Program;
+  readonly #openOutput: OpenOutput;
   readonly all = new Map<string, Container>();
   readonly openSockets: OpenSockets = new Set();
   #watchers: Watcher[] = [];
   #startCount = 0;
   /** Something happens that faults may follow. */
   noticed: () => void = () => {};
-  /** The daemon does not answer. */
-  isBroken = false;
+  #isBroken = false;
 
-  constructor(world: World, program: Program) {
+  constructor(world: World, program: Program, openOutput: OpenOutput) {
     this.#world = world;
     this.#program = program;
+    this.#openOutput = openOutput;
+  }
+
+  /** The daemon does not answer. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  set isBroken(isBroken: boolean) {
+    this.#isBroken = isBroken;
+    if (isBroken) for (const { output } of this.all.values()) output?.breakStreams();
   }
 
   start(spec: WorkerSpec): void {
@@ -52,6 +69,7 @@ export class Containers {
     const container: Container = {
       spec,
       machine,
+      output: this.#openOutput(spec),
       address: `${spec.workerId}-${this.#startCount}.container`.toLowerCase(),
       connections,
       repliesRead: 0,
@@ -75,6 +93,7 @@ export class Containers {
     this.#world.note(container.machine, `exits with code ${exitCode}`);
     for (const { end } of container.connections) end();
     container.connections.clear();
+    container.output?.end();
     for (const { machine, life, onExit } of this.#watchers) {
       if (machine.life === life) this.#world.schedule(machine, 1, "container exits", () => onExit(container));
     }
@@ -90,6 +109,7 @@ export class Containers {
     const container = this.all.get(workerId);
     if (!container) return;
     this.exit(container, 137);
+    container.output?.removedBy(place()?.machine.life);
     this.all.delete(workerId);
   }
 

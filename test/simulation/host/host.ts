@@ -1,13 +1,15 @@
 /** A GPU host: its agent, which may crash and start again, and its containers, which run on. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.ts";
 import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import { Machine, type World } from "../world/world.ts";
 import type { CommandObserver } from "./commands.ts";
 import { servedPort } from "./container-servers.ts";
-import { Containers } from "./containers.ts";
+import { type Container, Containers } from "./containers.ts";
 import { breakServersOf, takePortOf } from "./modules/http.ts";
 import { losePower, setDiskFull } from "./modules/sqlite.ts";
+import type { PrintedOutput } from "./printed-output.ts";
 import { type RequestObserver, runRequestWorker } from "./request-worker.ts";
 import type { SocketObserver } from "./served-socket.ts";
 import { asRuntime, type RuntimeObserver, SimulatedRuntime } from "./runtime.ts";
@@ -35,6 +37,8 @@ export type HostOptions = {
   readonly jobsPerWorker: number;
   /** Typical time that the start of a container takes, ms. */
   readonly startMs: number;
+  /** The output of a new container on a host whose clock is this; null when containers print nothing. */
+  readonly openOutput: (spec: WorkerSpec, clock: () => number) => PrintedOutput | null;
   /** Hears what the agent logs. */
   readonly onLog: (event: string, fields: object) => void;
 };
@@ -58,6 +62,7 @@ export class SimulatedHost {
   isUp = false;
   #code: AgentCode;
   #isDiskFull = false;
+  readonly #outputs: PrintedOutput[] = [];
   readonly stateDir: string;
   readonly #options: HostOptions;
 
@@ -70,7 +75,7 @@ export class SimulatedHost {
     this.stateDir = `/state/${hostId}`;
     this.machine = new Machine(`agent ${hostId}`);
     const { requests } = options;
-    this.containers = new Containers(world, (container) => {
+    const run = (container: Container): void => {
       const program = { world, containers: this.containers, faults };
       const port = servedPort(container.spec);
       if (port === undefined) runWorker({ ...program, observer, jobsPerWorker }, container);
@@ -80,6 +85,12 @@ export class SimulatedHost {
           container,
           port,
         );
+    };
+    const clock = (): number => world.now + this.machine.clockAheadMs;
+    this.containers = new Containers(world, run, (spec) => {
+      const output = options.openOutput(spec, clock);
+      if (output) this.#outputs.push(output);
+      return output;
     });
   }
 
@@ -162,6 +173,7 @@ export class SimulatedHost {
     this.isUp = false;
     this.#options.world.crash(this.machine);
     breakServersOf(this.machine);
+    for (const output of this.#outputs) output.agentKilled();
   }
 }
 

@@ -52,6 +52,7 @@ export function runRequestWorker(program: RequestProgram, container: Container, 
   const { random } = program.world;
   let isLoaded = false;
   setTimeout(() => {
+    container.output?.print("listens");
     listenIn({
       container,
       port,
@@ -113,6 +114,7 @@ class ServedRequest {
     });
     world.note(this.#container.machine, `begins the request ${this.#mark}`);
     observer.began(this.#mark, this.#container, headers);
+    this.#container.output?.print(`begins the request ${this.#mark}`, { stream: "stderr" });
     containers.noticed();
   }
 

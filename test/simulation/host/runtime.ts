@@ -7,11 +7,14 @@ import type {
   WorkerExit,
   WorkerSpec,
 } from "../../../node-agent/runtime/interface/runtime.ts";
+import type { WorkerContainers } from "../../../node-agent/runtime/docker/worker-containers.ts";
+import type { OutputReader } from "../../../node-agent/runtime/interface/output.ts";
 import { place } from "../world/globals.ts";
 import type { World } from "../world/world.ts";
 import { type CommandRequest, StartLoss } from "../../../node-agent/runtime/interface/command.ts";
 import { type CommandObserver, SimulatedCommand } from "./commands.ts";
 import type { Container, Containers } from "./containers.ts";
+import { dockerContainers } from "./container-daemon.ts";
 import { EchoSocket } from "./echo-socket.ts";
 
 const SIGTERM_EXIT = 143;
@@ -29,6 +32,8 @@ export class SimulatedRuntime {
   readonly #containers: Containers;
   readonly #startMs: number;
   readonly #observer: RuntimeObserver;
+  /** Reads what containers print. */
+  readonly #docker: WorkerContainers;
 
   /** `startMs`: typical time of a start. */
   constructor(world: World, containers: Containers, startMs: number, observer: RuntimeObserver) {
@@ -36,6 +41,7 @@ export class SimulatedRuntime {
     this.#containers = containers;
     this.#startMs = startMs;
     this.#observer = observer;
+    this.#docker = dockerContainers(world, containers);
   }
 
   async agentAddress(): Promise<string> {
@@ -120,11 +126,15 @@ export class SimulatedRuntime {
     return null;
   }
 
-  async lastLines(): Promise<readonly string[]> {
-    return [];
+  async lastLines(workerId: string, count: number): Promise<readonly string[]> {
+    if (!this.#containers.all.get(workerId)?.output) return [];
+    return await this.#docker.lastLines(workerId, count);
   }
 
-  async output(): Promise<void> {}
+  async output(workerId: string, reader: OutputReader): Promise<void> {
+    if (!this.#containers.all.get(workerId)?.output) return;
+    await this.#docker.output(workerId, reader);
+  }
 
   watch(onExit: (exit: WorkerExit) => void): () => void {
     const { machine } = place() as NonNullable<ReturnType<typeof place>>;

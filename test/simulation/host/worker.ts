@@ -1,6 +1,7 @@
 /** The program in a container: takes jobs of its agent as workers of this kind of service do, and misbehaves as told. */
 import type { World } from "../world/world.ts";
 import type { Container, Containers } from "./containers.ts";
+import { PIECE_BYTES } from "./printed-output.ts";
 import { callLocal, type LocalCall, type LocalReply } from "./modules/http.ts";
 
 export type WorkerFaults = {
@@ -51,6 +52,7 @@ const PING_MS = 4_000;
 const STALL_MAX_MS = 3_000;
 /** Typical time after a chunk. */
 const CHUNK_MS = 20;
+const LONG_LINES = 0.02;
 
 export type WorkerProgram = {
   readonly world: World;
@@ -63,9 +65,10 @@ export type WorkerProgram = {
 
 /** Runs until its machine crashes. */
 export function runWorker(program: WorkerProgram, container: Container): void {
-  if (container.spec.imageName.startsWith(BROKEN_IMAGE))
+  if (container.spec.imageName.startsWith(BROKEN_IMAGE)) {
+    container.output?.print("cannot start", { stream: "stderr" });
     setTimeout(() => program.containers.exit(container, 1), program.world.random.delay(ENDS_MS));
-  else new SimulatedWorker(program, container).start();
+  } else new SimulatedWorker(program, container).start();
 }
 
 class SimulatedWorker {
@@ -79,6 +82,7 @@ class SimulatedWorker {
   }
 
   start(): void {
+    this.#container.output?.print("starts");
     for (let count = 0; count < this.#program.jobsPerWorker; count += 1)
       setTimeout(() => void this.#take(), this.#program.world.random.delay(500));
     this.#ping();
@@ -113,12 +117,17 @@ class SimulatedWorker {
     const mark = random.whole(0, 1e9);
     observer.began(jobId, this.#container, mark, readMs);
     this.#jobs.add(jobId);
+    this.#print(jobId, "begins");
     await pause(1 + random.delay(handlerMs));
     if (random.chance(hangs)) await new Promise(() => {});
     const chunkCount = random.chance(streaming) ? random.whole(1, 5) : 0;
     const yieldedMax = random.chance(dies) ? random.whole(0, chunkCount) : Infinity;
     await this.#yield(jobId, mark, Math.min(chunkCount, yieldedMax));
-    if (yieldedMax <= chunkCount) return containers.exit(this.#container, 1);
+    if (yieldedMax <= chunkCount) {
+      this.#container.output?.print("Traceback", { jobId, stream: "stderr", isEnded: false });
+      return containers.exit(this.#container, 1);
+    }
+    this.#print(jobId, "ends");
     const padding = random.chance(large) ? "x".repeat(300_000) : "";
     const output = { of: input, by: workerId, mark, chunkCount, padding };
     const body = random.chance(fails) ? { error: `The handler failed: ${mark}.` } : { output };
@@ -135,6 +144,7 @@ class SimulatedWorker {
     const path = this.#path("RUNPOD_WEBHOOK_POST_STREAM").replace("$ID", jobId);
     for (let number = 0; number < count; number += 1) {
       await this.#report(path, JSON.stringify({ output: { mark, number } }));
+      this.#print(jobId, `has yielded ${number}`);
       await pause(this.#program.world.random.delay(CHUNK_MS));
     }
   }
@@ -150,8 +160,32 @@ class SimulatedWorker {
     return false;
   }
 
+  /** A handler prints, itself or through its SDK. */
+  #print(jobId: string, words: string): void {
+    const { output } = this.#container;
+    if (!output) return;
+    const { random } = this.#program.world;
+    const isLong = random.chance(LONG_LINES);
+    output.print(isLong ? `${words} ${"x".repeat(random.whole(1, 2 * PIECE_BYTES))}` : words, {
+      jobId,
+      namesJob: !isLong && random.chance(0.4),
+      stream: random.pick(["stdout", "stderr"]),
+    });
+  }
+
+  /** What no handler prints: some lines at once now and then, with the address of its agent. */
+  #murmur(): void {
+    const { output, isFrozen } = this.#container;
+    if (!output || isFrozen) return;
+    const { random } = this.#program.world;
+    if (random.chance(0.6)) return;
+    for (let left = random.pick([1, 1, 2, 20]); left > 0; left -= 1)
+      output.print(random.chance(0.3) ? `pings ${this.#path("RUNPOD_WEBHOOK_PING")}` : "waits");
+  }
+
   #ping(): void {
     setTimeout(() => {
+      this.#murmur();
       const ids = [...this.#jobs].join(",");
       void this.#call({ method: "GET", path: `${this.#path("RUNPOD_WEBHOOK_PING")}&job_id=${ids}` });
       this.#ping();

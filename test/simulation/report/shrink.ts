@@ -24,6 +24,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "isBursting",
     "hasStranger",
     "hasFlashBoot",
+    "hasLogs",
     "hasSockets",
     "hasCommands",
     "hasPodRequests",

@@ -5,14 +5,19 @@ import { transferred } from "./transferred-stream.ts";
 import type { Network } from "./network.ts";
 
 /** To workers of load-balanced endpoints, and to pods. */
-export function isForwarded({ url }: Request): boolean {
+function isForwarded({ url }: Request): boolean {
   const { pathname } = new URL(url);
   return pathname.startsWith("/lb/") || pathname.startsWith("/pods/");
 }
 
+/** The answer comes piece by piece, for as long as its client is there. */
+export function isStreamed(request: Request): boolean {
+  return isForwarded(request) || request.headers.get("accept") === "text/event-stream";
+}
+
 /** Of other requests nothing depends on whether their client is still there. */
 export function clientRequest(network: Network, script: Machine, request: Request): Request {
-  if (!isForwarded(request)) return request;
+  if (!isStreamed(request)) return request;
   const gone = new AbortController();
   const leave = (): void =>
     void network.world.schedule(script, network.delay(), "client is gone", () => gone.abort());

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { Machine, type World } from "../world/world.ts";
 import { SimulatedD1 } from "./d1.ts";
 import { transferred } from "./transferred-stream.ts";
-import { clientRequest, isForwarded } from "./client-request.ts";
+import { clientRequest, isStreamed } from "./client-request.ts";
 import { breakSocket, type Network } from "./network.ts";
 import { type Answer, type ObjectClass, SimulatedNamespace, SimulatedObject } from "./objects.ts";
 import { SimulatedBucket } from "./r2.ts";
@@ -155,12 +155,12 @@ export class SimulatedEdge {
   }
 
   /**
-   * Nothing between repeats the request for a WebSocket: nobody would be at the other end of the second one. Nor one to a
-   * worker, of which the edge promises that it is made once.
+   * Nothing between repeats the request for a WebSocket or a stream: nobody would be at the other end of the second one.
+   * Nor one to a worker, of which the edge promises that it is made once.
    */
   #isRepeated(request: Request): boolean {
     const isRepeated = this.#world.random.chance(this.#network.faults.repeated);
-    return isRepeated && !request.headers.has("upgrade") && !isForwarded(request);
+    return isRepeated && !request.headers.has("upgrade") && !isStreamed(request);
   }
 
   /** The same request once more, whose answer nobody awaits. */
@@ -181,7 +181,7 @@ export class SimulatedEdge {
     const isTorn = body !== null && this.#world.random.chance(this.#network.faults.torn);
     if (body === null || status === 101) return response;
     const head = { status, headers };
-    if (isForwarded(request))
+    if (isStreamed(request))
       return new Response(
         transferred({ network: this.#network, source: body, from: this.script, isTorn }),
         head,
