@@ -173,7 +173,14 @@ async function generate(jobId, input, signal) {
 
 function record(event, jobId) {
   if (!env.MOCK_RECORD) return;
-  const line = { event, jobId, workerId: env.RUNPOD_POD_ID, pid: process.pid, directory: process.cwd(), at: now() };
+  const line = {
+    event,
+    jobId,
+    workerId: env.RUNPOD_POD_ID,
+    pid: process.pid,
+    directory: process.cwd(),
+    at: now(),
+  };
   appendFileSync(env.MOCK_RECORD, `${JSON.stringify(line)}\n`);
 }
 
