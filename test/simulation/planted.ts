@@ -86,8 +86,12 @@ const OWN: readonly Mutant[] = [
   mutant("L4", "isIdle: this.#requests.size === 0 || this.#grace?.isOver === true, // V2", "isIdle: true,"),
 
   // Logs
-  mutant("G1", "await log.reading.ended;", ""),
-  mutant("G2", "if ((socket.deserializeAttachment() as Follower).follow > known) continue;", ""),
+  mutant("G1", "if (isSame && this.#repeatedCount > 0) {", "if (isSame && this.#repeatedCount > 1) {"),
+  mutant(
+    "G2",
+    "from - (found.size === 0 ? LATE_MAX : CLOCK_STEP);",
+    "from - (found.size === 0 ? LATE_MAX : 0);",
+  ),
 
   // WebSockets
   mutant(

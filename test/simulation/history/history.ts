@@ -14,7 +14,6 @@ import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
 import { LogUser } from "./log-user.ts";
-import { SHIPPED_MS } from "./logs.ts";
 import { repair } from "./operator.ts";
 import { makeRequestEndpoint, placeOfPods, placeOfWorkers } from "./request-places.ts";
 import { RequestUser } from "./request-user.ts";
@@ -53,6 +52,8 @@ const LAST_COPY_MS = 10_000;
 /** Hosts have come back and follow what pods are told, and maintenance repairs changes that broke off a minute before. */
 const PODS_MAINTENANCE_MS = 65_000;
 const PODS_CHECK_MS = 20_000;
+/** With what passes before, most of what was printed has to be stored by then. */
+const LOGS_MS = 45_000;
 const LOOK_MS = 500;
 
 let current: Network | undefined;
@@ -184,7 +185,7 @@ class History {
     };
     await world.run(world.now + HEALING_MS, isQuiet, check);
     await world.run(world.now + AFTERMATH_MS, () => false, check);
-    if (this.#plan.hasLogs) await world.run(world.now + SHIPPED_MS, () => false, check);
+    if (this.#plan.hasLogs) await world.run(world.now + LOGS_MS, () => false, check);
     this.#invariants.checkEnd(isOver() && areForwardsOver());
     await this.#readAll(workloads);
     this.#invariants.checkCalls();

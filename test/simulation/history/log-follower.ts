@@ -1,5 +1,5 @@
 /** A client that follows the logs of an endpoint, and goes on after its last event when the stream breaks off. */
-import type { World } from "../world/world.ts";
+import { START_AT, type World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
 import type { LineView, Logs } from "./logs.ts";
 
@@ -59,7 +59,7 @@ export class LogFollower {
       this.#lastEventId === "" ? {} : { "last-event-id": this.#lastEventId };
     const headers = { accept: "text/event-stream", ...resumed };
     try {
-      const path = `/v2/${endpointId}/logs?limit=2000`;
+      const path = `/v2/${endpointId}/logs?limit=2000&since=${START_AT}`;
       const response = await client.open(path, { headers, signal: gone.signal });
       if (response.status === 200 && response.body) await this.#receive(response.body, gone.signal);
       else await response.body?.cancel();

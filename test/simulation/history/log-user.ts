@@ -1,5 +1,5 @@
 /** A client of the logs of endpoints: reads them in pages, follows them, and sees whether it can be true. */
-import type { World } from "../world/world.ts";
+import { START_AT, type World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
 import { LogFollower } from "./log-follower.ts";
 import type { LineView, Logs } from "./logs.ts";
@@ -16,11 +16,13 @@ export type LogUserParts = {
   readonly violate: (what: string) => void;
 };
 
-const READS_MAX = 4;
+const READS_MAX = 3;
 const CALLS_MAX = 60;
 const AGAIN_MS = 500;
 const FOLLOWING = 0.5;
 const PAGE_MAX = 2_000;
+/** Of the readings that look for lines of two weeks, which takes a list for each day. */
+const SINCE_EVER = 0.1;
 
 type Page = { readonly lines: readonly LineView[]; readonly cursor: string | null };
 
@@ -76,7 +78,7 @@ export class LogUser {
     if (kind === "job" && job) await this.#readJob(job.endpointId, job.jobId);
     else if (kind === "stranger" && stranger) await this.#trespass(endpointId, stranger);
     else if (kind === "worker") await this.#readWorker(endpointId);
-    else await this.#readWhole(endpointId, random.pick([7, 50, PAGE_MAX]));
+    else await this.#readWhole(endpointId, random.pick([30, PAGE_MAX]));
   }
 
   async #readWhole(endpointId: string, limit: number): Promise<readonly LineView[]> {
@@ -89,7 +91,7 @@ export class LogUser {
 
   async #readWorker(endpointId: string): Promise<void> {
     const { logs, world } = this.#parts;
-    const latest = await this.#page(endpointId, "limit=20");
+    const latest = await this.#page(endpointId, `limit=20&since=${START_AT}`);
     if (!latest || latest.lines.length === 0) return;
     const { workerId } = world.random.pick(latest.lines);
     const before = logs.begin();
@@ -125,11 +127,13 @@ export class LogUser {
   /** The newest page, and those before it until there is none; undefined when one does not come. */
   async #pages(endpointId: string, query: string): Promise<LineView[] | undefined> {
     const pages: (readonly LineView[])[] = [];
+    const { random } = this.#parts.world;
+    const whole = random.chance(SINCE_EVER) ? query : `${query}&since=${START_AT}`;
     let cursor: string | null = "";
     while (cursor !== null) {
       const page: Page | undefined = await this.#page(
         endpointId,
-        cursor === "" ? query : `${query}&cursor=${cursor}`,
+        cursor === "" ? whole : `${whole}&cursor=${cursor}`,
       );
       if (!page || pages.length > CALLS_MAX) return undefined;
       pages.unshift(page.lines);

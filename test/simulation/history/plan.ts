@@ -156,7 +156,7 @@ const CONGESTED = 0.07;
 const MIXED = 0.2;
 const BALANCED = 0.28;
 const TUNNELED = 0.1;
-const LOGGED = 0.15;
+const LOGGED = 0.05;
 const COMMANDED = 0.6;
 /** Of those with requests, and of those with pods. */
 const SOCKETED = 0.4;

@@ -61,7 +61,7 @@ export class SimulatedTimer {
 export type TraceLine = { readonly at: number; readonly machine: string; readonly what: string };
 
 /** True time at which every history begins, epoch ms. */
-const START_AT = Date.UTC(2030, 0, 1);
+export const START_AT = Date.UTC(2030, 0, 1);
 /** More events mean that something goes on for ever. */
 const EVENTS_MAX = 200_000;
 
