@@ -234,7 +234,8 @@ export class Agent {
     const { timing, random } = this.#edge;
     const { signal } = this.#leaving;
     const onChange = () => this.#sync.presenceChanged();
-    return new Presence({ edgeUrl, hostToken, timing, random, signal, onChange });
+    const onReturn = () => this.#reconnected();
+    return new Presence({ edgeUrl, hostToken, timing, random, signal, onChange, onReturn });
   }
 
   #createSync(): SyncLoop {
@@ -294,6 +295,11 @@ export class Agent {
   }
 
   // What happens
+
+  #reconnected(): void {
+    this.#edge.client.giveUpOpenCalls();
+    for (const part of [this.#sync, this.#uploads, ...this.#exchanges.values()]) part.reconnected();
+  }
 
   #replied(reply: SyncReply): void {
     const notice = reply.notice ?? null;

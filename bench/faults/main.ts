@@ -1,16 +1,23 @@
 /**
- * `node bench/faults/main.ts [rounds] [hosts, disks, docker or pods] [part of a name]`: breaks things on a rig of hosts,
- * as root, and prints a table of what clients see of it.
+ * `node bench/faults/main.ts [rounds] [hosts, disks, docker, pods or partitions] [part of a name]`: breaks things on a
+ * rig of hosts, as root, and prints tables of what clients see of it.
  */
-import { median } from "../load/percentiles.ts";
 import { FleetRig } from "../../test/support/rig/fleet-rig.ts";
+import { whyHostsCannotBreak, whyPacketsCannotGetLost } from "../../test/support/rig/rig-machine.ts";
 import { diskFailures, openDiskScene, untilDiskIsQuiet } from "./disk-faults.ts";
 import { dockerFailures, openDockerScene, untilDockerIsQuiet } from "./docker-faults.ts";
 import { hostFailures, openScene, untilQuiet } from "./host-faults.ts";
+import { observePartition, partitionFaults } from "./partition-faults.ts";
+import { PARTITION_HEADER, partitionRow } from "./partition-table.ts";
 import { openPodScene, podFailures, untilNoPodIsLeft } from "./pod-faults.ts";
 import type { FailureRecord } from "./observation.ts";
+import type { PartitionFigures } from "./partition-figures.ts";
+import { seconds } from "./seconds.ts";
 
 const [rounds = "3", group = "", part = ""] = process.argv.slice(2);
+
+const HEADER = `| Fault | Seen | Ends | Tried again | All ended after | Nothing left after | Details |
+| --- | --- | --- | --- | --- | --- | --- |`;
 
 type Round = { readonly record: FailureRecord; readonly quietMs: number };
 
@@ -23,12 +30,33 @@ async function measure<Scene>(
   if (chosen.length === 0) return;
   await using rig = await FleetRig.open();
   const scene = await open(rig);
+  console.log(HEADER);
   for (const [name, failure] of chosen) {
     const done: Round[] = [];
     while (done.length < Number(rounds)) {
       done.push({ record: await failure(scene), quietMs: await untilClean(scene) });
     }
     console.log(row(name, done));
+  }
+}
+
+/** Ends with an error when something was seen that must not be. */
+async function measurePartitions(): Promise<void> {
+  const chosen = Object.entries(partitionFaults).filter(([name]) => name.includes(part));
+  if (chosen.length === 0) return;
+  await using rig = await FleetRig.open();
+  const scene = await openScene(rig);
+  console.log(PARTITION_HEADER);
+  for (const [name, disturb] of chosen) {
+    const done: PartitionFigures[] = [];
+    while (done.length < Number(rounds)) {
+      done.push(await observePartition(scene, disturb));
+      await untilQuiet(scene);
+    }
+    console.log(partitionRow(name, done));
+    const violations = done.flatMap((figures) => figures.violations);
+    for (const violation of violations) console.error(`${name}: ${violation}`);
+    if (violations.length > 0) process.exitCode = 1;
   }
 }
 
@@ -49,17 +77,18 @@ function ending({ status, error }: FailureRecord["results"][number]): string {
   return error === undefined ? status : `${status} (${error})`;
 }
 
-function seconds(timesMs: readonly number[]): string {
-  const each = timesMs.map((ms) => (ms / 1_000).toFixed(1));
-  return `${(median(timesMs) / 1_000).toFixed(1)} s (${each.join(", ")})`;
-}
-
 function distinct(values: readonly string[]): readonly string[] {
   return [...new Set(values)];
 }
 
-console.log("| Fault | Seen | Ends | Tried again | All ended after | Nothing left after | Details |");
-console.log("| --- | --- | --- | --- | --- | --- | --- |");
+const obstacle =
+  (await whyHostsCannotBreak()) ?? ("partitions".includes(group) ? await whyPacketsCannotGetLost() : null);
+if (obstacle !== null) {
+  console.error(
+    `Faults need root, network namespaces (ip), nft and loop devices, and there is an obstacle: ${obstacle}`,
+  );
+  process.exit(1);
+}
 if ("hosts".includes(group)) await measure(hostFailures, openScene, untilQuiet);
 if ("disks".includes(group)) await measure(diskFailures, openDiskScene, untilDiskIsQuiet);
 if ("docker".includes(group)) await measure(dockerFailures, openDockerScene, untilDockerIsQuiet);
@@ -67,3 +96,4 @@ if ("pods".includes(group)) {
   for (const isLiveRestore of [false, true])
     await measure(podFailures, (rig) => openPodScene(rig, isLiveRestore), untilNoPodIsLeft);
 }
+if ("partitions".includes(group)) await measurePartitions();

@@ -24,6 +24,12 @@ export class Backoff {
     this.#failures = 0;
   }
 
+  /** What failed before says nothing any more: the next call may be made at once. */
+  restart(): void {
+    this.reset();
+    this.#restsUntil = 0;
+  }
+
   remainingMs(): number {
     return Math.max(0, this.#restsUntil - performance.now());
   }

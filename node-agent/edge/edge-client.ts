@@ -49,10 +49,20 @@ const nothing = z.object({});
 export class EdgeClient {
   readonly #edgeUrl: string;
   readonly #hostToken: string | null;
+  #givenUp = new AbortController();
 
   constructor(edgeUrl: string, hostToken: string | null) {
     this.#edgeUrl = trimEndOf(edgeUrl, "/");
     this.#hostToken = hostToken;
+  }
+
+  /**
+   * Calls that have no answer end as unreachable. After an outage their connections send again only after as long a
+   * time as it has lasted, while another call is answered at once.
+   */
+  giveUpOpenCalls(): void {
+    this.#givenUp.abort(new Error("the network was away"));
+    this.#givenUp = new AbortController();
   }
 
   join(request: JoinRequest, limits: CallLimits): Promise<EdgeOutcome<JoinReply>> {
@@ -130,7 +140,7 @@ export class EdgeClient {
     parse = (bytes: Buffer): unknown => parseJson(bytes.toString()),
   ): Promise<EdgeOutcome<Reply>> {
     try {
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs), this.#givenUp.signal]);
       // A redirect would send tokens and results to another server.
       const redirect = "error";
       const request: RequestInit = { method, headers: this.#headers(), body, redirect, signal: limit };

@@ -24,6 +24,8 @@ export type PresenceOptions = {
   readonly signal: AbortSignal;
   /** It was opened or lost. */
   readonly onChange: () => void;
+  /** It is open again after nothing came from the edge for long. */
+  readonly onReturn: () => void;
 };
 
 export class Presence {
@@ -34,6 +36,7 @@ export class Presence {
   #id: string | null = null;
   #openedAt = 0;
   #heardAt = 0;
+  #wasSilent = false;
 
   constructor(options: PresenceOptions) {
     this.#options = options;
@@ -54,7 +57,10 @@ export class Presence {
     if (this.#options.signal.aborted) return;
     const now = performance.now();
     if (this.#socket === null) return this.#open();
-    if (now - this.#heardAt > PRESENCE_SILENCE_MS) return this.#lost(this.#socket);
+    if (now - this.#heardAt > PRESENCE_SILENCE_MS) {
+      this.#wasSilent = true;
+      return this.#lost(this.#socket);
+    }
     if (this.#id !== null && now - this.#openedAt > PRESENCE_MAX_AGE_MS) return this.#replace(this.#socket);
     if (this.#id !== null) this.#socket.send(PRESENCE_BEAT);
     this.#schedule.within(PRESENCE_BEAT_MS);
@@ -84,6 +90,8 @@ export class Presence {
     this.#backoff.reset();
     socket.send(PRESENCE_BEAT);
     this.#options.onChange();
+    if (this.#wasSilent) this.#options.onReturn();
+    this.#wasSilent = false;
   }
 
   #replace(socket: WebSocket): void {

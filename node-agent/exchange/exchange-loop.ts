@@ -146,6 +146,12 @@ export class ExchangeLoop {
     this.#schedule.within(PROGRESS_MS);
   }
 
+  /** The network is back: nothing waits for the end of a rest any more. */
+  reconnected(): void {
+    this.#backoff.restart();
+    this.#schedule.within(0);
+  }
+
   // Sending
 
   #pump(): void {

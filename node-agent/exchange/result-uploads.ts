@@ -34,6 +34,12 @@ export class ResultUploads {
     if (this.#options.ledger.resultsToUpload().length > 0) this.#schedule.within(this.#backoff.remainingMs());
   }
 
+  /** The network is back: nothing waits for the end of a rest any more. */
+  reconnected(): void {
+    this.#backoff.restart();
+    this.reportsChanged();
+  }
+
   async #uploadNext(): Promise<void> {
     const { ledger, log } = this.#options;
     const waiting = ledger.resultsToUpload();

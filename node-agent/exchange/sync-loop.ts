@@ -93,6 +93,12 @@ export class SyncLoop {
     this.#schedule.within(0);
   }
 
+  /** The network is back: nothing waits for the end of a rest any more. */
+  reconnected(): void {
+    this.#backoff.restart();
+    this.#schedule.within(0);
+  }
+
   #pump(): void {
     if (!this.#isStarted || this.#options.signal.aborted) return;
     const restMs = this.#backoff.remainingMs();

@@ -1,5 +1,10 @@
 import { BUSY_SYNC_HOLD_MS } from "../../node-agent/exchange/sync-loop.ts";
-import { describe, test } from "vitest";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { describe, onTestFinished, test } from "vitest";
+import { WebSocketServer } from "ws";
+import { TIMING } from "../../node-agent/core/timing.ts";
+import { Presence } from "../../node-agent/edge/presence.ts";
 import { ProcessRuntime } from "../../node-agent/runtime/process/process-runtime.ts";
 import { AGENT_HOLD_MAX_MS } from "../../src/contract/limits.ts";
 import { AgentFixture } from "../support/agent-fixture.ts";
@@ -12,6 +17,32 @@ const vouched = (host: AgentFixture, presence: string | undefined, holdMs: numbe
   });
 
 describe("the presence of a host", () => {
+  test(
+    "tells that the network is back when it opens after a silence",
+    { timeout: 60_000 },
+    async ({ expect }) => {
+      const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+      onTestFinished(() => server.close());
+      await once(server, "listening");
+      const returned = Promise.withResolvers<number>();
+      const stopping = new AbortController();
+      onTestFinished(() => stopping.abort());
+      let opened = 0;
+      server.on("connection", () => (opened += 1)); // and no beat is answered
+      const { port } = server.address() as AddressInfo;
+      new Presence({
+        edgeUrl: `http://127.0.0.1:${port}`,
+        hostToken: "token",
+        timing: TIMING,
+        random: Math.random,
+        signal: stopping.signal,
+        onChange: () => {},
+        onReturn: () => returned.resolve(opened),
+      }).start();
+      expect(await returned.promise).toBe(2);
+    },
+  );
+
   test("is named by its syncs, which then promise as much with jobs as without", async ({ expect }) => {
     await using host = await AgentFixture.start();
     const worker = await host.readyWorker();

@@ -118,7 +118,7 @@ describe("an exchange", () => {
       const record = ledger.receive(ENDPOINT, job);
       await ledger.report(record, { kind: "completed", output: "1" });
     };
-    const open = () => new ExchangeLoop({ ...edge.context(), ...options });
+    const open = (context = edge.context()) => new ExchangeLoop({ ...context, ...options });
     return { ledger, report, open };
   }
 
@@ -136,6 +136,23 @@ describe("an exchange", () => {
     const second = await edge.next("after the 404", isImmediate);
     expect(requestOf(second.body).reports).toHaveLength(1);
     expect(ledger.size).toBe(1);
+  });
+
+  test("sends again at once what was on its way when the network is back after an outage", async ({
+    expect,
+  }) => {
+    const edge = await ManualEdge.start();
+    const context = edge.context();
+    const { report, open } = start(edge, { hasRunning: true });
+    const loop = open(context);
+    await report();
+    loop.reportsChanged();
+    const hasReport = (body: unknown): boolean => requestOf(body).reports.length === 1;
+    const stuck = await edge.next("a report that gets no answer", hasReport);
+    context.client.giveUpOpenCalls();
+    loop.reconnected();
+    const again = await edge.next("the report once more", hasReport);
+    expect(requestOf(again.body).openTurns).not.toContain(requestOf(stuck.body).turn);
   });
 
   test("drops its reports when the edge answers 404 and no worker is left", async ({ expect }) => {

@@ -111,6 +111,9 @@ const OWN: readonly Mutant[] = [
     "",
   ),
 
+  // Connections that are kept
+  mutant("W4", "const CONNECTION_IDLE_MS = 1_000;", "const CONNECTION_IDLE_MS = 60_000;"),
+
   // The agent
   mutant("S16", "this.#write(record, () => this.#journal.addAttempt(record));", ""),
   mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),

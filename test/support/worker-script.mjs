@@ -33,7 +33,8 @@
  * Environment: MOCK_GENERATOR (yields each element of mock_return, mock_delay seconds before each), MOCK_DELAY
  * (mock_delay where the input has none), MOCK_CONCURRENCY, MOCK_LOOK_MS (pause at full concurrency; the SDK's is
  * 1 s), MOCK_PINGS (off, or process: from a child process, as the SDK does), MOCK_EXIT_AT_START, MOCK_NEVER_TAKE,
- * MOCK_UNHEALTHY, MOCK_IGNORE_SIGTERM, MOCK_STDERR_LINE.
+ * MOCK_UNHEALTHY, MOCK_IGNORE_SIGTERM, MOCK_STDERR_LINE, MOCK_RECORD (a file to which a line of JSON is added when a
+ * handler begins and when it ends).
  */
 import { fork } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -170,8 +171,22 @@ async function generate(jobId, input, signal) {
   return { output: [] };
 }
 
+function record(event, jobId) {
+  if (!env.MOCK_RECORD) return;
+  const line = {
+    event,
+    jobId,
+    workerId: env.RUNPOD_POD_ID,
+    pid: process.pid,
+    directory: process.cwd(),
+    at: now(),
+  };
+  appendFileSync(env.MOCK_RECORD, `${JSON.stringify(line)}\n`);
+}
+
 async function run(job) {
   const stop = new AbortController();
+  record("begins", job.id);
   running.set(job.id, stop);
   reportPings();
   if (job.input?.mock_stop_to) {
@@ -190,6 +205,7 @@ async function run(job) {
   } catch (error) {
     if (!stop.signal.aborted) await done(job.id, { error: String(error) });
   } finally {
+    record("ends", job.id);
     running.delete(job.id);
     reportPings();
   }

@@ -52,7 +52,8 @@ export class Calm {
       };
       this.#seen.set(host, seen);
       const works = host.isUp && !host.containers.isBroken && !host.isDiskFull && seen.life === life;
-      const isCut = this.#network.cut.has(host.machine);
+      const { outages } = this.#network;
+      const isCut = outages.has(host.machine) || outages.isLate(host.machine);
       // Between two steps it was as it had been at the first of them.
       if (!works || !seen.hasWorked) seen.hostSince = seen.callsSince = elapsedMs;
       if (isCut || seen.isCut) seen.callsSince = elapsedMs;

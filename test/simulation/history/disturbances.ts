@@ -1,6 +1,7 @@
 /** The faults of a history, from its begin until it is healed. */
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import { type Network, NO_FAULTS } from "../runtime/network.ts";
+import { CUTS } from "../runtime/outages.ts";
 import type { SimulatedHost } from "../host/host.ts";
 import type { WorkerFaults } from "../host/worker.ts";
 import { Machine, type World } from "../world/world.ts";
@@ -92,7 +93,7 @@ export class Faults {
     world.crash(this.#machine);
     world.note(this.#machine, "no more faults");
     network.faults = NO_FAULTS;
-    network.cut.clear();
+    network.outages.endAll();
     for (const host of hosts) {
       host.containers.isBroken = false;
       host.isDiskFull = false;
@@ -200,10 +201,11 @@ export class Faults {
     const { network, world } = this.#parts;
     const host = this.#host();
     const { machine } = host;
-    network.cut.add(machine);
-    world.note(machine, "is cut off");
+    const cut = world.random.pick(CUTS);
+    network.outages.begin(machine, cut);
+    world.note(machine, `is cut off: ${cut}`);
     this.#later(world.random.delay(PARTITION_MS), "partition ends", () => {
-      network.cut.delete(machine);
+      network.outages.end(machine);
       world.note(machine, "is reachable again");
       // It may hear that its workers were given up, and be unable to remove them.
       if (this.#isPlanned("daemonBroken")) this.#breakDaemon(host);

@@ -164,19 +164,22 @@ export class Requests implements RequestObserver {
   began = (mark: string, container: Container, headers: ReadonlyMap<string, string>): void => {
     const { violate, world } = this.#parts;
     const { workerId } = container.spec;
-    const request = this.#sent.get(mark);
     const before = this.#executions.get(mark);
     if (before)
       violate(`request ${mark} is made to ${workerId} after ${before.container.spec.workerId} had it`);
     this.#executions.set(mark, { mark, container, begunAt: world.elapsedMs, isOver: false });
-    if (request?.isForeign) violate(`${workerId} has the request ${mark} of another account`);
-    if (request && request.podId !== null && request.podId !== workerId)
-      violate(`${workerId} has the request ${mark} to ${request.podId}`);
     if (headers.has("authorization")) violate(`${workerId} sees the key of the request ${mark}`);
-    const goneAt = request?.overAt ?? null;
-    if (goneAt !== null && this.isHarmless && world.elapsedMs > goneAt + GONE_MS)
-      violate(`${workerId} gets the request ${mark}, whose client is gone`);
+    const request = this.#sent.get(mark);
+    if (request) this.#checkReceiver(request, workerId);
   };
+
+  #checkReceiver({ mark, podId, isForeign, overAt }: SentRequest, workerId: string): void {
+    const { violate, world } = this.#parts;
+    if (isForeign) violate(`${workerId} has the request ${mark} of another account`);
+    if (podId !== null && podId !== workerId) violate(`${workerId} has the request ${mark} to ${podId}`);
+    if (overAt !== null && this.isHarmless && world.elapsedMs > overAt + GONE_MS)
+      violate(`${workerId} gets the request ${mark}, whose client is gone`);
+  }
 
   ended = (mark: string, container: Container): void => {
     const execution = this.#executions.get(mark);

@@ -17,7 +17,10 @@ export type SocketUseParts = {
 
 const MESSAGES_MAX = 4;
 const PAUSE_MS = 200;
-const SIZES: readonly number[] = [0, 0, 10, 10, 10, 1_000, 1_000, 150_000];
+const SIZES: readonly number[] = [0, 10, 10, 1_000];
+/** More than the edge may send at once: what follows waits for the agent. */
+const LARGE = 150_000;
+const LARGE_AT_LAST = 0.3;
 const VANISHING = 0.2;
 
 export class SocketUse {
@@ -67,7 +70,8 @@ export class SocketUse {
     const { random } = this.#parts.world;
     for (let number = random.whole(0, MESSAGES_MAX); number > 0; number -= 1) {
       await pause(random.delay(PAUSE_MS));
-      const size = random.pick(SIZES);
+      const isLarge = number === 1 && random.chance(LARGE_AT_LAST);
+      const size = isLarge ? LARGE : random.pick(SIZES);
       this.#send({
         isBinary: random.chance(0.5),
         text: `${this.#parts.mark} sends ${number} ${"x".repeat(size)}`,

@@ -6,6 +6,8 @@ import type { Exchange } from "./exchange.ts";
 export type ContainerServer = {
   readonly container: Container;
   readonly port: number;
+  /** For how long it keeps a connection that is idle, the next one. */
+  readonly keepsMs: () => number;
   /** A request has come. */
   readonly serve: (exchange: Exchange) => void;
 };

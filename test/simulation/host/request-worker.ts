@@ -40,6 +40,8 @@ const SLOW_PROBE_MS = 7_000;
 const STALL_MAX_MS = 3_000;
 const PART_MS = 30;
 const UNWANTED = 0.1;
+/** Of common servers, the least and the most. */
+const KEPT_MS = [2_000, 5_000] as const;
 
 /** The parts of an answer, by the mark of its request and the length of its body. */
 export function partsOf(mark: string, count: number, bodyBytes: number): readonly string[] {
@@ -56,6 +58,7 @@ export function runRequestWorker(program: RequestProgram, container: Container, 
     listenIn({
       container,
       port,
+      keepsMs: () => keptMs(program),
       serve: (exchange) => {
         if (exchange.head.headers.has(MARK_HEADER)) serveRequest(program, container, exchange);
         else serveProbe(program, exchange, () => isLoaded);
@@ -63,6 +66,12 @@ export function runRequestWorker(program: RequestProgram, container: Container, 
     });
     setTimeout(() => (isLoaded = true), random.delay(LOAD_MS));
   }, random.delay(LISTEN_MS));
+}
+
+/** Longer than agents do, unless it behaves badly. */
+function keptMs({ world: { random }, faults }: RequestProgram): number {
+  const { fails, dies } = faults();
+  return random.chance(Math.max(fails, dies)) ? random.whole(0, KEPT_MS[0]) : random.whole(...KEPT_MS);
 }
 
 /** It wants no WebSocket of some requests for one, and answers these as others. */

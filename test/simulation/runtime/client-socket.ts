@@ -39,6 +39,10 @@ export class ClientSocket {
     this.#socket?.send(data);
   }
 
+  ping(answered: () => void): void {
+    this.#socket?.ping(answered);
+  }
+
   close(code?: number, reason?: string): void {
     if (this.#socket) return this.#socket.close(code, reason);
     this.#state = ClientSocket.CLOSING;

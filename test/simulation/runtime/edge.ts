@@ -138,6 +138,7 @@ export class SimulatedEdge {
   #receive(request: Request): Promise<unknown> {
     return this.#network.ask({
       what: `${request.method} ${new URL(request.url).pathname}`,
+      opensConnection: request.headers.has("upgrade"),
       send: (answer) => {
         if (this.#isStray(request)) return answer.succeed(new Response("There is nothing.", { status: 404 }));
         if (this.#isRepeated(request)) this.#repeat(request.clone());

@@ -2,6 +2,7 @@
 import { place } from "../world/globals.ts";
 import { Machine, type World } from "../world/world.ts";
 import type { Answer } from "./objects.ts";
+import { Outages } from "./outages.ts";
 import { type SimulatedSocket, socketPair } from "./sockets.ts";
 
 /** How often what fails; from 0 to 1. */
@@ -39,6 +40,8 @@ export const NO_FAULTS: NetworkFaults = {
 
 export type Asking = {
   readonly what: string;
+  /** Whether it cannot use a connection that is open. */
+  readonly opensConnection?: boolean;
   /** Runs where the call arrives. */
   readonly send: (answer: Answer) => void;
 };
@@ -59,13 +62,13 @@ export class Network {
   /** Machines that hold back what they send. */
   readonly gates = new Map<Machine, (act: () => void) => void>();
   faults: NetworkFaults = NO_FAULTS;
-  /** Machines from and to which nothing arrives at present. */
-  readonly cut = new Set<Machine>();
+  readonly outages: Outages;
 
   readonly #servers = new Map<string, Server>();
 
   constructor(world: World) {
     this.world = world;
+    this.outages = new Outages(world, this.carrier);
   }
 
   /** Requests to the host are answered by `server`, which asks over this network itself. */
@@ -119,10 +122,10 @@ export class Network {
   }
 
   /** A call from the machine whose code runs; the promise settles there, and never if that machine crashes before. */
-  ask({ what, send }: Asking): Promise<unknown> {
+  ask({ what, opensConnection = false, send }: Asking): Promise<unknown> {
     const { machine } = place() as { machine: Machine };
     const { life } = machine;
-    const { world, carrier, faults } = this;
+    const { world, carrier, faults, outages } = this;
     return new Promise((resolve, reject) => {
       let isOver = false;
       const arrive = (delayMs: number, why: string, act: () => void, value?: unknown): void => {
@@ -134,9 +137,12 @@ export class Network {
         });
       };
       const lose = (): void => arrive(this.delay(), `${what} is lost`, () => reject(new Error(LOST)));
-      this.gate(machine, () => {
-        if (world.random.chance(faults.callLost)) return lose();
-        world.schedule(carrier, this.delay(), what, () => {
+      const comeBack = (why: string, act: () => void, value?: unknown): void => {
+        const come = (): void => arrive(this.delay(), `${why} of ${what}`, act, value);
+        if (!outages.holds(undefined, machine, come)) come();
+      };
+      const go = (): void =>
+        void world.schedule(carrier, this.delay(), what, () => {
           world.note(machine, `calls ${what}`);
           send({
             succeed: (value) => {
@@ -144,11 +150,14 @@ export class Network {
                 breakSocket(value);
                 return lose();
               }
-              arrive(this.delay(), `answer of ${what}`, () => resolve(value), value);
+              comeBack("answer", () => resolve(value), value);
             },
-            fail: (error) => arrive(this.delay(), `error of ${what}`, () => reject(error)),
+            fail: (error) => comeBack("error", () => reject(error)),
           });
         });
+      this.gate(machine, () => {
+        if (world.random.chance(faults.callLost)) return lose();
+        outages.call(machine, opensConnection, go, lose);
       });
     });
   }
@@ -159,8 +168,8 @@ export class Network {
       carrier: this.carrier,
       gate: (machine, act) => this.gate(machine, act),
       delayMs: () => this.delay(),
-      isCut: (from, to) =>
-        (from !== undefined && this.cut.has(from)) || (to !== undefined && this.cut.has(to)),
+      holds: (from, to, act) => this.outages.holds(from, to, act),
+      isCut: (from, to) => this.outages.isCut(from, to),
     });
   }
 }

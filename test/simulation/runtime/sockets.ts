@@ -44,6 +44,10 @@ export class SimulatedSocket {
   readonly #listeners = new Map<string, Set<Listener>>();
   /** Messages that were sent earlier arrive earlier. */
   #arrivesAt = 0;
+  /** The last message that was sent has arrived, and its sender cannot learn of it. */
+  #isUnconfirmed = false;
+  /** What waits until the network works again; what is sent meanwhile waits behind it. */
+  #held: ((peer: SimulatedSocket) => void)[] = [];
   #hasSentClose = false;
 
   constructor(network: SocketNetwork) {
@@ -81,6 +85,12 @@ export class SimulatedSocket {
     if (this.readyState !== OPEN) throw new TypeError("Can't call WebSocket send() after close().");
     const message = typeof data === "string" ? data : copyOf(data);
     this.#transmit((peer) => peer.#receive(message));
+  }
+
+  /** The runtime of the other end answers by itself. */
+  ping(answered: () => void): void {
+    const { machine } = this.#handler ?? {};
+    this.#send((peer) => peer.#send(() => machine && this.#network.world.on(machine, answered)));
   }
 
   close(code = 1000, reason = ""): void {
@@ -177,10 +187,28 @@ export class SimulatedSocket {
   #send(deliver: (peer: SimulatedSocket) => void): void {
     const peer = this.#peer;
     if (!peer) return;
-    const { world, carrier, delayMs, isCut } = this.#network;
-    if (isCut(this.#handler?.machine, peer.#handler?.machine)) return;
+    if (this.#held.length > 0 || this.#isHeld()) return void this.#held.push(deliver);
+    const { world, carrier, delayMs } = this.#network;
     this.#arrivesAt = Math.max(this.#arrivesAt, world.now + delayMs());
     world.schedule(carrier, this.#arrivesAt - world.now, "socket", () => deliver(peer));
+  }
+
+  #isHeld(): boolean {
+    const [from, to] = [this.#handler?.machine, (this.#peer && this.#peer.#handler)?.machine];
+    const { holds, isCut } = this.#network;
+    const sendAgain = (): void => this.#sendHeld();
+    if (holds(from, to, sendAgain)) return true;
+    // A small message leaves only when it is known that those before it have arrived.
+    if (this.#isUnconfirmed && holds(to, from, sendAgain)) return true;
+    this.#isUnconfirmed = isCut(to, from);
+    return false;
+  }
+
+  #sendHeld(): void {
+    if (this.#isHeld()) return;
+    const held = this.#held;
+    this.#held = [];
+    for (const deliver of held) this.#send(deliver);
   }
 
   #later(act: () => void): void {
@@ -195,7 +223,8 @@ export type SocketNetwork = {
   readonly carrier: Machine;
   readonly gate: Gate;
   readonly delayMs: () => number;
-  /** Nothing arrives from the one machine at the other at present, and nobody is told. */
+  /** Whether nothing arrives from the one machine at the other at present; `act` runs when it is sent once more. */
+  readonly holds: (from: Machine | undefined, to: Machine | undefined, act: () => void) => boolean;
   readonly isCut: (from: Machine | undefined, to: Machine | undefined) => boolean;
 };
 

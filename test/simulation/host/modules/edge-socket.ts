@@ -43,9 +43,8 @@ export class EdgeSocket extends EventEmitter {
     if (callback) queueMicrotask(() => callback());
   }
 
-  /** Pings are answered by the other end's runtime. */
   ping(): void {
-    if (this.readyState === READY_STATE.OPEN) setTimeout(() => this.emit("pong"), 5);
+    if (this.readyState === READY_STATE.OPEN) this.#socket.ping(() => this.emit("pong"));
   }
 
   pong(): void {}

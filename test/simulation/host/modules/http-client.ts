@@ -3,8 +3,9 @@ import { EventEmitter } from "node:events";
 import { Readable } from "node:stream";
 import { place } from "../../world/globals.ts";
 import type { Machine, World } from "../../world/world.ts";
-import { serverAt } from "../container-servers.ts";
+import { type ContainerServer, serverAt } from "../container-servers.ts";
 import { Exchange, type RequestHead } from "../exchange.ts";
+import type { KeptConnections } from "./kept-connections.ts";
 
 type Options = {
   readonly host: string;
@@ -14,6 +15,8 @@ type Options = {
   /** Names and values in turn, or by name. */
   readonly headers?: readonly string[] | Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** Keeps its connection, and may have one; false for none. */
+  readonly agent?: KeptConnections | false;
 };
 
 const CONNECT_MS = 1;
@@ -32,6 +35,7 @@ class SimulatedClientRequest extends EventEmitter {
   #early: ((exchange: Exchange) => void)[] = [];
   /** Of pieces that the server has not taken. */
   readonly #untaken: (() => void)[] = [];
+  #hasSentEnd = false;
   #isClosed = false;
 
   constructor(options: Options) {
@@ -42,7 +46,19 @@ class SimulatedClientRequest extends EventEmitter {
     this.#machine = machine;
     const { signal } = options;
     signal?.addEventListener("abort", () => this.#fail(new Error("aborted")), { once: true });
-    world.schedule(machine, CONNECT_MS, "agent connects", () => this.#connect());
+    this.#start(options);
+  }
+
+  #start({ agent, host, port }: Options): void {
+    const kept = agent ? agent.take(host, port) : undefined;
+    const [delayMs, what] = kept
+      ? ([0, "agent sends again"] as const)
+      : ([CONNECT_MS, "agent connects"] as const);
+    this.#world.schedule(this.#machine, delayMs, what, () => {
+      if (!kept) this.#connect();
+      else if (kept.isClosed) this.#fail(failure("socket hang up", "ECONNRESET"));
+      else this.#begin(kept.server);
+    });
   }
 
   flushHeaders(): void {}
@@ -55,6 +71,7 @@ class SimulatedClientRequest extends EventEmitter {
   }
 
   end(): this {
+    this.#hasSentEnd = true;
     this.#do((exchange) => exchange.sendEnd());
     return this;
   }
@@ -80,10 +97,15 @@ class SimulatedClientRequest extends EventEmitter {
     const socket = new EventEmitter();
     this.emit("socket", socket);
     socket.emit("connect");
+    this.#begin(server);
+  }
+
+  #begin(server: ContainerServer): void {
+    if (this.#isClosed) return;
     const exchange = new Exchange(this.#world, this.#machine, server.container, headOf(this.#options), {
       answered: (status, headers) => this.#answered(status, headers),
       received: (piece) => void this.#response?.push(piece),
-      ended: () => this.#ended(),
+      ended: () => this.#ended(server),
       broken: () => this.#broken(),
       taken: () => this.#untaken.shift()?.(),
     });
@@ -99,9 +121,13 @@ class SimulatedClientRequest extends EventEmitter {
   }
 
   /** Its last bytes are read first. */
-  #ended(): void {
+  #ended(server: ContainerServer): void {
+    const { agent } = this.#options;
     const response = this.#response;
-    response?.once("end", () => this.#close());
+    response?.once("end", () => {
+      if (agent && this.#hasSentEnd && !this.#isClosed) agent.give(server);
+      this.#close();
+    });
     response?.push(null);
   }
 

@@ -4,7 +4,8 @@ import { Readable } from "node:stream";
 import { place } from "../../world/globals.ts";
 import type { Machine } from "../../world/world.ts";
 
-export { Agent, validateHeaderName, validateHeaderValue, STATUS_CODES } from "real:http";
+export { KeptConnections as Agent } from "./kept-connections.ts";
+export { validateHeaderName, validateHeaderValue, STATUS_CODES } from "real:http";
 export { request } from "./http-client.ts";
 
 type Handler = (request: SimulatedRequest, response: SimulatedReply) => void;
