@@ -34,7 +34,7 @@ test("a job is being delivered as long as the reply that carries it is open", ({
 
 test("a job that has arrived is no longer bound to the reply that carried it", ({ expect }) => {
   const dispatch = delivering(2);
-  dispatch.arrived(SEQ);
+  dispatch.arrived(SEQ, callOf(3, []));
   expect(dispatch.isBeingDelivered(SEQ, callOf(3, [2]))).toBe(false);
 });
 
@@ -72,4 +72,22 @@ test("a call of a process that the agent says is over comes late, however high i
   expect(isNewest(callOf(3, []))).toBe(false);
   expect(isNewest({ ...callOf(2, [], "s2"), previousSession: "s1" })).toBe(true);
   expect(dispatch.isNewStop(callOf(3, []), "job")).toBe(false);
+});
+
+test("what the agent's process before had, the next one has at once or never, whatever replies are open", ({
+  expect,
+}) => {
+  const dispatch = new Dispatch();
+  const isUndelivered = (call: ExchangeCall): boolean => {
+    dispatch.isNewest(call);
+    dispatch.heard(call);
+    return dispatch.isUndelivered(SEQ, call);
+  };
+  expect(isUndelivered(callOf(3, [2]))).toBe(false);
+  dispatch.arrived(SEQ, callOf(3, [2]));
+  expect(isUndelivered(callOf(4, [2]))).toBe(false);
+  expect(isUndelivered(callOf(2, [1], "s2"))).toBe(false); // perhaps a late one
+  expect(isUndelivered({ ...callOf(3, [1], "s2"), previousSession: "s1" })).toBe(true);
+  dispatch.arrived(SEQ, callOf(3, [1], "s2"));
+  expect(isUndelivered({ ...callOf(4, [1], "s2"), previousSession: "s1" })).toBe(false);
 });

@@ -140,7 +140,7 @@ export class AgentHandlers {
   /** Forgets an attempt that ended in this turn; one that has begun since is on its way, and that is kept. */
   forget(seq: number): void {
     this.#progress.delete(String(seq));
-    if (!this.#parts.claims.running.has(seq)) this.#parts.dispatch.arrived(seq);
+    if (!this.#parts.claims.running.has(seq)) this.#parts.dispatch.forget(seq);
   }
 
   markStopPending(hostId: string): void {
@@ -209,7 +209,7 @@ export class AgentHandlers {
     const lease = id && claims.running.get(id.seq);
     if (id && lease?.attempt === attempt && lease.hostId === call.hostId && now < lease.expiresAt) {
       queue.extendLease(id.seq, now);
-      dispatch.arrived(id.seq);
+      dispatch.arrived(id.seq, call);
       if (listed.progressJson !== null) this.#progress.set(String(id.seq), listed.progressJson);
       return [];
     }

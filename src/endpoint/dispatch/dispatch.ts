@@ -89,6 +89,8 @@ export class Dispatch {
   readonly #waiting = new Map<string, WaitingExchange>();
   /** Which exchange carries a claimed job to its agent; gone once the agent is known to have it. */
   readonly #deliveries = new Map<number, ExchangeRef>();
+  /** The session of the agent that was the last to list a claimed job. */
+  readonly #holders = new Map<number, string>();
   readonly #newestExchanges = new Map<string, ExchangeRef>();
   /** Sessions of each host that are over. */
   readonly #pastSessions = new Map<string, readonly string[]>();
@@ -177,10 +179,19 @@ export class Dispatch {
 
   delivering(seq: number, ref: ExchangeRef): void {
     this.#deliveries.set(seq, { session: ref.session, turn: ref.turn });
+    this.#holders.delete(seq);
   }
 
-  arrived(seq: number): void {
+  /** The agent lists the job. */
+  arrived(seq: number, { session }: Pick<ExchangeCall, "session">): void {
     this.#deliveries.delete(seq);
+    this.#holders.set(seq, session);
+  }
+
+  /** The attempt is over. */
+  forget(seq: number): void {
+    this.#deliveries.delete(seq);
+    this.#holders.delete(seq);
   }
 
   /** Notes a call, whatever it brings. */
@@ -219,7 +230,7 @@ export class Dispatch {
     return true;
   }
 
-  #isPast({ hostId, session }: ExchangeCall): boolean {
+  #isPast({ hostId, session }: Pick<ExchangeCall, "hostId" | "session">): boolean {
     return this.#pastSessions.get(hostId)?.includes(session) === true;
   }
 
@@ -239,9 +250,15 @@ export class Dispatch {
   isUndelivered(seq: number, call: ExchangeCall): boolean {
     const ref = this.#deliveries.get(seq);
     // After a restart the reply is unknown. The first call since then may have been made before it, and come late.
-    if (!ref) return this.#knowsReplies(call);
+    if (!ref) return this.#wasHeldBefore(seq, call) || this.#knowsReplies(call);
     if (ref.session !== call.session) return true;
     return ref.turn < call.turn && !call.openTurns.includes(ref.turn);
+  }
+
+  /** An earlier process of the agent had the job: whatever replies are open, this one has it from there or not at all. */
+  #wasHeldBefore(seq: number, { hostId, session }: ExchangeCall): boolean {
+    const holder = this.#holders.get(seq);
+    return holder !== undefined && holder !== session && this.#isPast({ hostId, session: holder });
   }
 
   // Stops

@@ -195,6 +195,11 @@ export class Requests implements RequestObserver {
       if (world.elapsedMs - begunAt < GRACE_MS) violate(`${workerId} is ended, and has the request ${mark}`);
   };
 
+  /** A request that goes out just when its server closes the connection is lost. */
+  keptLong = ({ spec }: Container): void => {
+    this.#parts.violate(`an idle connection to ${spec.workerId} is kept for as long as servers do`);
+  };
+
   /** Workers have requests. */
   get hasServed(): boolean {
     return this.#executions.values().some(isOpen);

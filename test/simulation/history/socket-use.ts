@@ -20,7 +20,7 @@ const PAUSE_MS = 200;
 const SIZES: readonly number[] = [0, 10, 10, 1_000];
 /** More than the edge may send at once: what follows waits for the agent. */
 const LARGE = 150_000;
-const LARGE_AT_LAST = 0.3;
+const LARGE_AT_LAST = 0.5;
 const VANISHING = 0.2;
 
 export class SocketUse {
@@ -78,8 +78,8 @@ export class SocketUse {
       });
     }
     if (random.chance(VANISHING)) return this.#vanish();
-    if (random.chance(0.5)) return this.#send({ isBinary: false, text: GOODBYE });
-    if (random.chance(0.5)) await this.#untilAnswered();
+    if (random.chance(0.4)) return this.#send({ isBinary: false, text: GOODBYE });
+    if (random.chance(0.3)) await this.#untilAnswered();
     this.#close();
   }
 

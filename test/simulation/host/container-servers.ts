@@ -8,6 +8,8 @@ export type ContainerServer = {
   readonly port: number;
   /** For how long it keeps a connection that is idle, the next one. */
   readonly keepsMs: () => number;
+  /** It closes one that it has kept for so long, and that the agent would use. */
+  readonly closesIdle: (keptMs: number) => void;
   /** A request has come. */
   readonly serve: (exchange: Exchange) => void;
 };

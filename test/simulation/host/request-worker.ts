@@ -18,6 +18,8 @@ export type RequestObserver = {
   readonly ended: (mark: string, container: Container) => void;
   /** The agent is about to end or freeze the container. */
   readonly left: (container: Container) => void;
+  /** The agent keeps an idle connection to it for as long as servers do. */
+  readonly keptLong: (container: Container) => void;
 };
 
 export type RequestProgram = {
@@ -59,6 +61,9 @@ export function runRequestWorker(program: RequestProgram, container: Container, 
       container,
       port,
       keepsMs: () => keptMs(program),
+      closesIdle: (ms) => {
+        if (ms >= KEPT_MS[0]) program.observer.keptLong(container);
+      },
       serve: (exchange) => {
         if (exchange.head.headers.has(MARK_HEADER)) serveRequest(program, container, exchange);
         else serveProbe(program, exchange, () => isLoaded);

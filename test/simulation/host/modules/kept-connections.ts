@@ -57,6 +57,8 @@ export class KeptConnections {
   give(server: ContainerServer): void {
     const { world, machine } = place() as { readonly world: World; readonly machine: Machine };
     const { container } = server;
+    const { life } = machine;
+    const keepsMs = server.keepsMs();
     if (!container.isRunning) return;
     const all = this.#of(server);
     const forget = (): void => {
@@ -72,8 +74,10 @@ export class KeptConnections {
       forget();
       connection.leave();
     }, this.#timeoutMs);
-    world.schedule(container.machine, server.keepsMs(), "closes an idle connection", () => {
-      if (all.includes(connection)) connection.close();
+    world.schedule(container.machine, keepsMs, "closes an idle connection", () => {
+      if (!all.includes(connection) || machine.life !== life) return;
+      server.closesIdle(keepsMs);
+      connection.close();
     });
   }
 
