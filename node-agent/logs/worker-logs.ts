@@ -1,7 +1,7 @@
 /** The logs of all workers of this host: what they print, and what happens to them. */
 import { ignoreFailure } from "../../src/std/errors.ts";
 import type { EdgeContext } from "../edge/edge-context.ts";
-import type { Journal } from "../journal/journal.ts";
+import type { Journal, OutputPlace } from "../journal/journal.ts";
 import type { OutputPart } from "../runtime/interface/output.ts";
 import type { Runtime } from "../runtime/interface/runtime.ts";
 import { LogShipper } from "./log-shipper.ts";
@@ -34,7 +34,7 @@ export class WorkerLogs {
       onBatch: () => this.#eachLog((log) => log.reportDropped()),
       onStored: (lines, batch) => {
         const place = lines.markStored(batch, Date.now());
-        if (place) options.journal.saveOutputPlace(lines.workerId, place);
+        if (place) this.#savePlace(lines.workerId, place);
         this.#forgetIfOver(lines.workerId);
       },
     });
@@ -57,6 +57,16 @@ export class WorkerLogs {
     const place = this.#options.journal.outputPlace(worker.workerId);
     log.lines.resumeFrom(place?.seq ?? 0);
     this.#read(log, place?.position ?? null);
+  }
+
+  /** Where it cannot be written, the next agent process sends some lines again, under the same numbers. */
+  #savePlace(workerId: string, place: OutputPlace): void {
+    const { journal, log } = this.#options;
+    try {
+      journal.saveOutputPlace(workerId, place);
+    } catch (error) {
+      log.error("journal_failed", { workerId, reason: String(error) });
+    }
   }
 
   /** The container has ended, and will be removed: reads what it has printed until then. */

@@ -156,6 +156,14 @@ describe("lines of a worker", () => {
     expect(line?.at).toBeLessThan(Date.now() - 500);
   });
 
+  test("of a call that was late, and comes once more, are shown once", async ({ expect }) => {
+    const { endpointId, send } = await newWorker();
+    const lines = printed(30_000, ["late"]);
+    await send(lines, { aheadMs: -20_000 });
+    await send(lines);
+    expect(texts(await query(endpointId))).toEqual(["late"]);
+  });
+
   test("of hours without the edge are kept in pieces that a reader finds", async ({ expect }) => {
     const { endpointId, send } = await newWorker();
     const lines = [300, 200, 100, 0].flatMap((minutes) => printed(minutes * 60_000 + 100, [`${minutes}`]));

@@ -20,8 +20,11 @@ import { resolveEndpoint } from "../../management/endpoints/endpoint-directory.t
 import { endpointObject, fleetObject } from "../../management/objects.ts";
 import type { AgentContext } from "./context.ts";
 
-/** Smaller differences of a host's clock are ignored. */
-const LOG_CLOCK_TOLERANCE_MS = 5_000;
+/** A host's clock that is ahead by less is taken as right. */
+const LOG_CLOCK_AHEAD_MS = 5_000;
+
+/** The same of one that is behind: a call may also have been on its way for so long, and its lines come once more. */
+const LOG_CLOCK_BEHIND_MS = 60_000;
 
 /** The compressed size of one body of log lines. */
 const LOG_BODY_MAX_BYTES = 4_000_000;
@@ -97,7 +100,8 @@ async function passOn(
  */
 function clockShift(hostNow: number, receivedAt: number): number {
   const wrongMs = receivedAt - hostNow;
-  return Math.abs(wrongMs) < LOG_CLOCK_TOLERANCE_MS ? 0 : Math.round(wrongMs / 1_000) * 1_000 * SEQ_PER_MS;
+  const isRight = wrongMs > -LOG_CLOCK_AHEAD_MS && wrongMs < LOG_CLOCK_BEHIND_MS;
+  return isRight ? 0 : Math.round(wrongMs / 1_000) * 1_000 * SEQ_PER_MS;
 }
 
 /** Lines within retention and not in the future, where reads would not find them. */
