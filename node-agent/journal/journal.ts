@@ -30,7 +30,7 @@ export type AttemptRef = {
 export type AttemptRecord = AttemptRef & { readonly receivedAt: number; readonly executionTimeoutMs: number };
 
 /** `isDelivered`: the reply that brought it to its worker was written whole. */
-export type KeptAttempt = AttemptRecord & { readonly isDelivered: boolean };
+export type JournalAttempt = AttemptRecord & { readonly isDelivered: boolean };
 
 /** A report as it will be sent, as JSON text. */
 export type ReportRecord = AttemptRef & { readonly body: string };
@@ -190,7 +190,7 @@ export class Journal {
 
   // Attempts
 
-  attempts(): KeptAttempt[] {
+  attempts(): JournalAttempt[] {
     return this.#statement("SELECT * FROM attempt ORDER BY received_at")
       .all()
       .map((row) => {

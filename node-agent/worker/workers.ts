@@ -8,7 +8,7 @@ import type {
 } from "../../src/contract/agent/agent.ts";
 import type { AdmissionControl, Admission } from "../link/admission.ts";
 import type { ReceivedAttempt } from "../journal/attempt-ledger.ts";
-import type { AttemptRecord, KeptAttempt } from "../journal/journal.ts";
+import type { AttemptRecord, JournalAttempt } from "../journal/journal.ts";
 import type { AdoptedWorker } from "./lifecycle/container.ts";
 import type { LoadBalancedMode } from "./load-balancing/load-balanced-mode.ts";
 import { restartPolicy } from "./lifecycle/restart.ts";
@@ -185,7 +185,7 @@ export class Workers implements AdmissionControl {
     await this.#loseOrphanedAttempts([...attempts.values()].flat()); // others get the jobs when no handler has them
   }
 
-  #adoptOne(record: AdoptedWorker, attempts: readonly KeptAttempt[]): void {
+  #adoptOne(record: AdoptedWorker, attempts: readonly JournalAttempt[]): void {
     const worker = new Worker(record.assignment, this.#options, record);
     if (worker.mode.kind === "queue") {
       for (const attempt of attempts) worker.mode.jobs.adopt(attempt);

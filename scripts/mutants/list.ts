@@ -113,12 +113,6 @@ export const MUTANTS: readonly Mutant[] = [
     "workers/rollout-health",
   ),
   mutant("E15", "(stalledSince ?? now)", "now", "workers/rollout", "workers/rollout-health"),
-  mutant(
-    "E16",
-    "if (!this.#parts.claims.running.has(seq)) this.#parts.dispatch.arrived(seq);",
-    "this.#parts.dispatch.arrived(seq);",
-    "workers/queue-attempts",
-  ),
 
   // Pods in the fleet
   mutant(

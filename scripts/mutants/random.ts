@@ -74,7 +74,12 @@ export const RANDOM_MUTANTS: readonly Mutant[] = [
     "the retention of jobs that were purged at that moment is over as well",
     mutant("R24", "at > since);", "at >= since);", "queue-model"),
   ),
-  mutant("R25", "this.#deliveries.delete(seq);", "", "workers/dispatch"),
+  mutant(
+    "R25",
+    "this.#deliveries.delete(seq);\n    this.#holders.set(seq, session);",
+    "this.#holders.set(seq, session);",
+    "workers/dispatch",
+  ),
   mutant(
     "R26",
     "await commit.run(() => hooks.learn(facts.learn(report), Date.now()));",

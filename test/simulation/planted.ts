@@ -2,8 +2,7 @@
  * Mistakes that are planted into production code to see how soon a history shows them: the measure of the simulation.
  * Each is one that a change of that code could make. Not here are those of scripts/mutants that only a unit test can see:
  * A2, since only an endpoint that was deleted is not found, and nobody wants what is kept for it; E12, since a number is
- * used again only if a clock goes back to the very millisecond; E16, since at worst a host is given a job more than it has
- * slots for, and gives it back. S26 and S27 are other mistakes in the places of the last two.
+ * used again only if a clock goes back to the very millisecond. S26 is another mistake in its place.
  */
 import { MUTANTS } from "../../scripts/mutants/list.ts";
 import { type Mutant, mutant } from "../../scripts/mutants/mutant.ts";

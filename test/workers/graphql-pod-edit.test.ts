@@ -144,7 +144,7 @@ describe("a pod that needs more then", () => {
     const held = await made(`${GPU_POD}, volumeInGb: 10, dataCenterId: "US-KS-2"`);
     const free = await made(`${GPU_POD}, dataCenterId: "US-KS-2"`);
     await host.follow();
-    const refusals: [podId: string, input: string, facts: (string | number)[]][] = [
+    const rejected: [podId: string, input: string, facts: (string | number)[]][] = [
       [held, 'gpuCount: 2, name: "other"', [POD_CARD]],
       [held, 'dataCenterId: "EU-RO-1"', ["EU-RO-1", "US-KS-2"]],
       [held, "minMemoryInGb: 40", []],
@@ -152,7 +152,7 @@ describe("a pod that needs more then", () => {
       [free, "minMemoryInGb: 40", []],
       [free, 'gpuTypeId: "NVIDIA L4", imageName: "b:1"', ["NVIDIA L4"]],
     ];
-    for (const [podId, input, facts] of refusals) {
+    for (const [podId, input, facts] of rejected) {
       const [before, seen] = [await rowOf(podId), await shown(podId, "version machineId gpuCount")];
       const answer = await send("podEditJob", `podId: "${podId}", ${input}`);
       expect([input, codeOf(answer)]).toEqual([input, "NO_CAPACITY"]);

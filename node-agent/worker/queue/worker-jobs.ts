@@ -12,7 +12,7 @@
  */
 import type { StopReason } from "../../../src/contract/agent/agent.ts";
 import type { AttemptLedger, ReceivedAttempt } from "../../journal/attempt-ledger.ts";
-import type { AttemptRecord, AttemptRef, KeptAttempt } from "../../journal/journal.ts";
+import type { AttemptRecord, AttemptRef, JournalAttempt } from "../../journal/journal.ts";
 import type { AttemptOutcome } from "../../journal/report.ts";
 import type { AgentLog } from "../../core/log.ts";
 import type { Timing } from "../../core/timing.ts";
@@ -132,7 +132,7 @@ export class WorkerJobs {
   }
 
   /** Takes back an attempt that the journal knows from an earlier agent process. */
-  adopt(record: KeptAttempt): void {
+  adopt(record: JournalAttempt): void {
     const deliveredAgoMs = Math.max(0, Date.now() - record.receivedAt); // the clock may have been set back meanwhile
     const deliveredAt = performance.now() - deliveredAgoMs;
     const job = new DeliveredJob(record, null, deliveredAt, record.isDelivered);

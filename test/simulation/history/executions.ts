@@ -174,11 +174,11 @@ export class Executions implements WorkerObserver {
   jobsIn(container: Container): readonly string[] {
     const isOver = (jobId: string): boolean =>
       this.#byJob.get(jobId)?.findLast((one) => one.container === container)?.isOver === true;
-    return this.heldIn(container).filter((jobId) => !isOver(jobId));
+    return this.insideOf(container).filter((jobId) => !isOver(jobId));
   }
 
   /** The same, and of those whose results got lost, which their agent may take for running. */
-  heldIn(container: Container): readonly string[] {
+  insideOf(container: Container): readonly string[] {
     return [...(this.#inside.get(container) ?? [])];
   }
 

@@ -146,7 +146,7 @@ export class HostRows {
     const { executions } = this.#parts;
     const { endpointId } = container.spec;
     const hasEnded = (jobId: string): boolean => this.#endedAt.has(keyOf(objectOf(endpointId), seqOf(jobId)));
-    return executions.heldIn(container).every(hasEnded) ? executions.jobsIn(container)[0] : undefined;
+    return executions.insideOf(container).every(hasEnded) ? executions.jobsIn(container)[0] : undefined;
   }
 
   /** What runs on a host for the edge is known to its agent. */

@@ -120,8 +120,8 @@ export class Logs {
       this.#parts.violate(`nobody has printed "${view.line.slice(0, 80)}" of ${endpointId}`);
       return undefined;
     }
-    for (const fault of faultsOf(endpointId, view, printed, line))
-      this.#parts.violate(`line ${line.number} of ${name} is shown ${fault}`);
+    for (const mistake of mistakesOf(endpointId, view, printed, line))
+      this.#parts.violate(`line ${line.number} of ${name} is shown ${mistake}`);
     return { name, number: line.number };
   }
 
@@ -166,7 +166,7 @@ export class Logs {
   }
 }
 
-function* faultsOf(
+function* mistakesOf(
   endpointId: string,
   view: LineView,
   { spec, token }: Printed,

@@ -196,7 +196,7 @@ export class Requests implements RequestObserver {
   };
 
   /** A request that goes out just when its server closes the connection is lost. */
-  keptLong = ({ spec }: Container): void => {
+  idleLong = ({ spec }: Container): void => {
     this.#parts.violate(`an idle connection to ${spec.workerId} is kept for as long as servers do`);
   };
 

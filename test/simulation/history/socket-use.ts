@@ -45,20 +45,20 @@ export class SocketUse {
 
   #watch(socket: ClientSocket): void {
     const { mark, conversations, opened, refused, world } = this.#parts;
-    let refusal: Promise<void> | undefined;
+    let rejection: Promise<void> | undefined;
     socket.addEventListener("open", ({ response }) => {
       if (response) opened(response);
       void this.#talk();
     });
     socket.addEventListener("refused", ({ response }) => {
-      if (response) refusal = refused(response).catch(() => {}); // its answer broke off
+      if (response) rejection = refused(response).catch(() => {}); // its answer broke off
     });
     socket.addEventListener("message", ({ data }) => {
       conversations.clientGot(mark, messageOf(data));
       if (conversations.isAnswered(mark)) this.#wanted?.();
     });
     socket.addEventListener("close", ({ code = 1006 }) => {
-      if (refusal) return void refusal.then(() => this.#over.resolve());
+      if (rejection) return void rejection.then(() => this.#over.resolve());
       world.note("clients", `the WebSocket ${mark} closes with ${code}`);
       conversations.clientTold(mark, code, this.#hasClosed);
       this.#wanted?.();

@@ -71,7 +71,7 @@ export class SimulatedCommand implements RunningCommand {
   #printLater(): void {
     const { world, observer } = this.#parts;
     const { random } = world;
-    if (this.#piecesLeft === 0) return this.#exitIfDone();
+    if (this.#piecesLeft === 0) return this.#exitIfOver();
     this.#inside(random.delay(PRINT_MS), () => {
       const name = random.pick(["stdout", "stderr"] as const);
       const text = `${this.#piecesLeft} ${"z".repeat(random.pick(SIZES))};`.slice(0, 65_536);
@@ -82,7 +82,7 @@ export class SimulatedCommand implements RunningCommand {
     });
   }
 
-  #exitIfDone(): void {
+  #exitIfOver(): void {
     if (this.#piecesLeft > 0 || !this.#hasAllInput || this.#isOver) return;
     const code = this.#parts.world.random.pick([0, 0, 1, 255]);
     this.#parts.observer.exited(this.#mark, code);
@@ -100,7 +100,7 @@ export class SimulatedCommand implements RunningCommand {
   end(): void {
     this.#inside(LOCAL_MS, () => {
       this.#hasAllInput = true;
-      this.#exitIfDone();
+      this.#exitIfOver();
     });
   }
 

@@ -7,9 +7,9 @@ export type ContainerServer = {
   readonly container: Container;
   readonly port: number;
   /** For how long it keeps a connection that is idle, the next one. */
-  readonly keepsMs: () => number;
+  readonly idleLimitMs: () => number;
   /** It closes one that it has kept for so long, and that the agent would use. */
-  readonly closesIdle: (keptMs: number) => void;
+  readonly closesIdle: (idleMs: number) => void;
   /** A request has come. */
   readonly serve: (exchange: Exchange) => void;
 };

@@ -56,9 +56,9 @@ export class PrintedOutput {
     this.#clock = clock;
   }
 
-  print(words: string, { stream = "stdout", jobId = null, namesJob = false, isEnded = true }: Printing = {}) {
+  print(message: string, { stream = "stdout", jobId = null, namesJob = false, isEnded = true }: Printing = {}) {
     const number = this.lines.length;
-    const marked = `<${this.name}.${number}> ${words}`;
+    const marked = `<${this.name}.${number}> ${message}`;
     const text = namesJob ? JSON.stringify({ requestId: jobId, level: "INFO", message: marked }) : marked;
     this.lines.push({ number, text, stream, jobId, namesJob, at: this.#world.elapsedMs });
     const bytes = Buffer.from(isEnded ? `${text}\n` : text);

@@ -19,7 +19,7 @@ export type RequestObserver = {
   /** The agent is about to end or freeze the container. */
   readonly left: (container: Container) => void;
   /** The agent keeps an idle connection to it for as long as servers do. */
-  readonly keptLong: (container: Container) => void;
+  readonly idleLong: (container: Container) => void;
 };
 
 export type RequestProgram = {
@@ -43,7 +43,7 @@ const STALL_MAX_MS = 3_000;
 const PART_MS = 30;
 const UNWANTED = 0.1;
 /** Of common servers, the least and the most. */
-const KEPT_MS = [2_000, 5_000] as const;
+const IDLE_MS = [2_000, 5_000] as const;
 
 /** The parts of an answer, by the mark of its request and the length of its body. */
 export function partsOf(mark: string, count: number, bodyBytes: number): readonly string[] {
@@ -60,9 +60,9 @@ export function runRequestWorker(program: RequestProgram, container: Container, 
     listenIn({
       container,
       port,
-      keepsMs: () => keptMs(program),
+      idleLimitMs: () => idleMs(program),
       closesIdle: (ms) => {
-        if (ms >= KEPT_MS[0]) program.observer.keptLong(container);
+        if (ms >= IDLE_MS[0]) program.observer.idleLong(container);
       },
       serve: (exchange) => {
         if (exchange.head.headers.has(MARK_HEADER)) serveRequest(program, container, exchange);
@@ -74,9 +74,9 @@ export function runRequestWorker(program: RequestProgram, container: Container, 
 }
 
 /** Longer than agents do, unless it behaves badly. */
-function keptMs({ world: { random }, faults }: RequestProgram): number {
+function idleMs({ world: { random }, faults }: RequestProgram): number {
   const { fails, dies } = faults();
-  return random.chance(Math.max(fails, dies)) ? random.whole(0, KEPT_MS[0]) : random.whole(...KEPT_MS);
+  return random.chance(Math.max(fails, dies)) ? random.whole(0, IDLE_MS[0]) : random.whole(...IDLE_MS);
 }
 
 /** It wants no WebSocket of some requests for one, and answers these as others. */

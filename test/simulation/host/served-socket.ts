@@ -80,7 +80,7 @@ export class ServedSocket {
 
   #take(frame: SocketFrame): void {
     if (this.#isOver) return;
-    if (frame.kind === "close") return this.#toldClose(frame.code);
+    if (frame.kind === "close") return this.#noteClose(frame.code);
     const bytes = this.#messages.add(frame);
     if (bytes === undefined || this.#hasClosed) return;
     const message = { isBinary: frame.kind === "binary", text: bytes.toString() };
@@ -111,7 +111,7 @@ export class ServedSocket {
   }
 
   /** Its client closes; its server answers that whatever the program does. */
-  #toldClose(code: number): void {
+  #noteClose(code: number): void {
     this.#program.sockets.workerTold(this.#mark, code);
     this.#close(code);
     this.#over();

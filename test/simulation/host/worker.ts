@@ -161,12 +161,12 @@ class SimulatedWorker {
   }
 
   /** A handler prints, itself or through its SDK. */
-  #print(jobId: string, words: string): void {
+  #print(jobId: string, text: string): void {
     const { output } = this.#container;
     if (!output) return;
     const { random } = this.#program.world;
     const isLong = random.chance(LONG_LINES);
-    output.print(isLong ? `${words} ${"x".repeat(random.whole(1, 2 * PIECE_BYTES))}` : words, {
+    output.print(isLong ? `${text} ${"x".repeat(random.whole(1, 2 * PIECE_BYTES))}` : text, {
       jobId,
       namesJob: !isLong && random.chance(0.4),
       stream: random.pick(["stdout", "stderr"]),

@@ -5,7 +5,7 @@ import type { Machine, World } from "../../world/world.ts";
 import { serverAt } from "../container-servers.ts";
 import { Exchange } from "../exchange.ts";
 import { decodeFrame, encodeFrame, NO_CLOSE, NO_CODE, WholeMessages } from "../socket-frames.ts";
-import { failure, refusal, SimulatedResponse } from "./http-client.ts";
+import { failure, rejection, SimulatedResponse } from "./http-client.ts";
 import { READY_STATE } from "./ready-state.ts";
 
 export type SocketOptions = { readonly finishRequest?: (request: Handshake) => void };
@@ -63,7 +63,7 @@ export class ContainerSocket extends EventEmitter {
     const { hostname } = url;
     const port = Number(url.port || HTTP_PORT);
     const server = serverAt(hostname, port);
-    if (!server) return this.#fail(refusal(hostname, port));
+    if (!server) return this.#fail(rejection(hostname, port));
     const head = { method: "GET", target: this.#handshake.path, headers: this.#handshake.headers };
     const exchange = new Exchange(this.#world, this.#machine, server.container, head, {
       answered: (status, headers) => this.#answered(new SimulatedResponse(status, headers)),

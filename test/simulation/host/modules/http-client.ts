@@ -5,7 +5,7 @@ import { place } from "../../world/globals.ts";
 import type { Machine, World } from "../../world/world.ts";
 import { type ContainerServer, serverAt } from "../container-servers.ts";
 import { Exchange, type RequestHead } from "../exchange.ts";
-import type { KeptConnections } from "./kept-connections.ts";
+import type { IdleConnections } from "./idle-connections.ts";
 
 type Options = {
   readonly host: string;
@@ -16,7 +16,7 @@ type Options = {
   readonly headers?: readonly string[] | Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   /** Keeps its connection, and may have one; false for none. */
-  readonly agent?: KeptConnections | false;
+  readonly agent?: IdleConnections | false;
 };
 
 const CONNECT_MS = 1;
@@ -93,7 +93,7 @@ class SimulatedClientRequest extends EventEmitter {
     if (this.#isClosed) return;
     const { host, port } = this.#options;
     const server = serverAt(host, port);
-    if (!server) return this.#fail(refusal(host, port));
+    if (!server) return this.#fail(rejection(host, port));
     const socket = new EventEmitter();
     this.emit("socket", socket);
     socket.emit("connect");
@@ -178,7 +178,7 @@ function headOf({ method = "GET", path, headers = {} }: Options): RequestHead {
 }
 
 /** Nothing listens there. */
-export function refusal(host: string, port: number): Error {
+export function rejection(host: string, port: number): Error {
   const error = failure(`connect ECONNREFUSED ${host}:${port}`, "ECONNREFUSED");
   return Object.assign(error, { syscall: "connect" });
 }

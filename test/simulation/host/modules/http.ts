@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { place } from "../../world/globals.ts";
 import type { Machine } from "../../world/world.ts";
 
-export { KeptConnections as Agent } from "./kept-connections.ts";
+export { IdleConnections as Agent } from "./idle-connections.ts";
 export { validateHeaderName, validateHeaderValue, STATUS_CODES } from "real:http";
 export { request } from "./http-client.ts";
 

@@ -37,7 +37,7 @@ class IdleConnection {
   }
 }
 
-export class KeptConnections {
+export class IdleConnections {
   readonly #timeoutMs: number;
   /** By the addresses of their servers; the last one is used first. */
   readonly #idle = new Map<string, IdleConnection[]>();
@@ -58,7 +58,7 @@ export class KeptConnections {
     const { world, machine } = place() as { readonly world: World; readonly machine: Machine };
     const { container } = server;
     const { life } = machine;
-    const keepsMs = server.keepsMs();
+    const idleLimitMs = server.idleLimitMs();
     if (!container.isRunning) return;
     const all = this.#of(server);
     const forget = (): void => {
@@ -74,9 +74,9 @@ export class KeptConnections {
       forget();
       connection.leave();
     }, this.#timeoutMs);
-    world.schedule(container.machine, keepsMs, "closes an idle connection", () => {
+    world.schedule(container.machine, idleLimitMs, "closes an idle connection", () => {
       if (!all.includes(connection) || machine.life !== life) return;
-      server.closesIdle(keepsMs);
+      server.closesIdle(idleLimitMs);
       connection.close();
     });
   }
