@@ -30,6 +30,14 @@ export class DeliveredJob {
     this.deliveredAt = deliveredAt;
   }
 
+  /**
+   * What the worker posts about the job is of this attempt. The handler of an attempt before it, which an earlier agent
+   * was stopping, may post as well while this one is not certain to have begun.
+   */
+  get takesPosts(): boolean {
+    return this.isCertain || this.ref.attempt === 1;
+  }
+
   after(delayMs: number, act: () => void): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);

@@ -87,6 +87,22 @@ test("a result that comes twice is none of a later attempt, which still waits", 
   expect(ledger.isOpen(second.record)).toBe(true);
 });
 
+test("a retry that an earlier agent may not have delivered takes no result: its first attempt may have posted it", async ({
+  expect,
+}) => {
+  const { jobs, ledger, receive } = setUp();
+  const [first, retried, delivered] = [receive("first"), receive("retried", 2), receive("delivered", 2)];
+  adopt(jobs, first, false);
+  adopt(jobs, retried, false);
+  adopt(jobs, delivered);
+  for (const id of ["first", "retried", "delivered"]) await jobs.result(id, RESULT);
+  expect([first, retried, delivered].map(({ record }) => ledger.isOpen(record))).toEqual([
+    false,
+    true,
+    false,
+  ]);
+});
+
 test("jobs that wait survive the container that is stopped, those inside are lost", ({ expect }) => {
   const { jobs, ledger, receive } = setUp();
   const inside = receive("job-1");

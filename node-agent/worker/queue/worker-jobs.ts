@@ -235,7 +235,7 @@ export class WorkerJobs {
 
   /** Whether the worker may have the job. */
   holds(jobId: string): boolean {
-    return this.#refOf(jobId) !== undefined;
+    return this.#inside.has(jobId) || this.#refOf(jobId) !== undefined;
   }
 
   /** Takes a body posted to job-done. Resolves when it is safe to acknowledge it to the worker. */
@@ -275,8 +275,9 @@ export class WorkerJobs {
 
   /** The attempt that a post of the worker is about: an attempt that it never got is none, since the post is older. */
   #refOf(jobId: string): AttemptRef | undefined {
-    const isMeant = ({ record, wasSent }: PendingAttempt): boolean => wasSent && record.jobId === jobId;
-    return this.#inside.get(jobId)?.ref ?? this.#waiting.find(isMeant)?.record;
+    const inside = this.#inside.get(jobId);
+    if (inside) return inside.takesPosts ? inside.ref : undefined;
+    return this.#waiting.find(({ record, wasSent }) => wasSent && record.jobId === jobId)?.record;
   }
 
   // Delivering
