@@ -99,7 +99,7 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
     await page.close();
   });
 
-  test("every operation but those of agents is in the page, where a browser's search finds it", async ({
+  test("every operation is in the page, where a browser's search finds it; those of agents are shown when they are opened", async ({
     expect,
   }) => {
     type Operation = { readonly operationId: string; readonly tags: readonly string[] };
@@ -107,18 +107,12 @@ describe.skipIf(executablePath === undefined)("the pages of the documentation", 
     const { paths } = (await response.json()) as { paths: Record<string, Record<string, Operation>> };
     const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
     const ids = operations.filter(({ tags }) => !tags.includes("agent")).map((found) => found.operationId);
-    const { page } = await openedPage("/docs");
+    const { page, notes } = await openedPage("/docs");
     await page.locator("#operations-Jobs-runJob").waitFor();
     await page.locator("#operations-This_document-getDocumentOfRestV2").waitFor({ state: "attached" });
     const shown = await page.locator(".opblock").evaluateAll((blocks) => blocks.map(({ id }) => id));
     expect(new Set(shown.map((id) => id.split("-").at(-1)))).toEqual(new Set(ids));
-    await page.close();
-  });
 
-  test("what only agents of hosts call is apart, and shown when it is opened", async ({ expect }) => {
-    const { page, notes } = await openedPage("/docs");
-    await page.locator("#operations-Jobs-runJob").waitFor();
-    await page.locator("#operations-This_document-getDocumentOfRestV2").waitFor();
     expect(await page.locator("[id^=operations-agent]").count()).toBe(0);
     await page.getByText("For agents of hosts alone").click();
     await page.locator("#operations-agent-joinHost").waitFor();

@@ -17,7 +17,7 @@ import type { EdgeAccess } from "../support/lone-edge.ts";
 import { createHelloEndpoint } from "../support/management-client.ts";
 
 /** Requests for each operation, beside the document's own examples. */
-const EXAMPLES = Number(process.env["OPENAPI_EXAMPLES"] ?? 4);
+const EXAMPLES = Number(process.env["OPENAPI_EXAMPLES"] ?? 3);
 /** Beyond the budget of CI, the edges of all schemas as well. */
 const PHASES = EXAMPLES > 8 ? "examples,coverage,fuzzing" : "examples,fuzzing";
 const SEED = process.env["OPENAPI_SEED"] ?? "1";

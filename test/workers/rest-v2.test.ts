@@ -570,7 +570,9 @@ describe("pods", () => {
       templateId: template.id,
       env: { C: "3" },
     });
-    expect(again.body.env).toEqual({ A: "1", B: "1", C: "3" });
+    const { JUPYTER_PASSWORD } = fromTemplate.body.env;
+    expect(JUPYTER_PASSWORD).toEqual(expect.any(String));
+    expect(again.body.env).toEqual({ A: "1", B: "1", C: "3", JUPYTER_PASSWORD });
     expect(again.body.mounts).toMatchObject({ persistent: { size: 20 } });
   });
 

@@ -183,14 +183,18 @@ export function needsPublicAddress(
   return supportPublicIp === true && portsOf(container).some(({ protocol }) => protocol === "tcp");
 }
 
-/** The variables of a pod, with a password for its Jupyter. */
-export function withPassword({
-  env,
-  startJupyter,
-}: Pick<PodValues, "env" | "startJupyter">): readonly EnvironmentVariable[] {
-  if (!startJupyter || env.some(({ key }) => key === JUPYTER_PASSWORD)) return env;
+/** The variables of a pod, with a password for its Jupyter: the present one, if there is one in `before`. */
+export function withPassword(
+  { env, startJupyter }: Pick<PodValues, "env" | "startJupyter">,
+  before: readonly EnvironmentVariable[] = [],
+): readonly EnvironmentVariable[] {
+  if (!startJupyter || env.some(isPassword)) return env;
   const value = hex(crypto.getRandomValues(new Uint8Array(JUPYTER_PASSWORD_BYTES)));
-  return [...env, { key: JUPYTER_PASSWORD, value }];
+  return [...env, before.find(isPassword) ?? { key: JUPYTER_PASSWORD, value }];
+}
+
+function isPassword({ key }: EnvironmentVariable): boolean {
+  return key === JUPYTER_PASSWORD;
 }
 
 /** Without what is undefined. */

@@ -40,7 +40,7 @@ export async function valuesOfEdit(
   refuseUnlike(record, values);
   requireFuture(context, changes);
   requireRunnable(values);
-  return isNewJupyter ? { ...changes, env: withPassword(values) } : changes;
+  return isNewJupyter ? { ...changes, env: withPassword(values, record.env) } : changes;
 }
 
 /** Pods of a cluster are made with the same GPUs and in one data center, which their variables say as well. */

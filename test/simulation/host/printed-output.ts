@@ -56,7 +56,10 @@ export class PrintedOutput {
     this.#clock = clock;
   }
 
-  print(message: string, { stream = "stdout", jobId = null, namesJob = false, isEnded = true }: Printing = {}) {
+  print(
+    message: string,
+    { stream = "stdout", jobId = null, namesJob = false, isEnded = true }: Printing = {},
+  ) {
     const number = this.lines.length;
     const marked = `<${this.name}.${number}> ${message}`;
     const text = namesJob ? JSON.stringify({ requestId: jobId, level: "INFO", message: marked }) : marked;
