@@ -67,8 +67,10 @@ export class CommandService implements TunnelService {
     this.#command?.resume();
   }
 
-  end(): void {
-    this.#whenRunning((command) => void command.kill().catch(ignoreFailure)); // its container has ended
+  async end(): Promise<void> {
+    const command = await this.#running;
+    await command?.kill();
+    await command?.exit;
   }
 
   #receiveInput(bytes: Uint8Array, consumed: () => void): string | undefined {

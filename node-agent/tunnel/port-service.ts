@@ -40,7 +40,7 @@ export class PortService implements TunnelService {
     this.#socket.resume();
   }
 
-  end(): void {
+  async end(): Promise<void> {
     this.#socket.destroy();
   }
 

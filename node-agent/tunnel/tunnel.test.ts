@@ -15,8 +15,9 @@ test("a tunnel that is over keeps nothing for its client", ({ expect }) => {
     buffered: new BufferedMessages(),
     kept,
     onOver() {},
+    onEnding() {},
   });
-  tunnel.serve({ receive: () => undefined, drained() {}, end() {} });
+  tunnel.serve({ receive: () => undefined, drained() {}, async end() {} });
   while (!tunnel.isFull) tunnel.send(new Uint8Array(10_000));
   expect(kept.bytes).toBeGreaterThan(kept.maxBytes);
   expect(kept.bytes).toBeLessThan(2 * kept.maxBytes);

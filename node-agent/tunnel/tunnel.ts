@@ -31,8 +31,8 @@ export type TunnelService = {
   receive(message: TunnelMessage, consumed: () => void): string | undefined;
   /** The tunnel takes messages again. */
   drained(): void;
-  /** Nobody is at the other end any more. */
-  end(): void;
+  /** Nobody is at the other end any more. Resolves when nothing of it is left in the container. */
+  end(): Promise<void>;
 };
 
 export type TunnelOptions = Pick<TunnelHead, "kind" | "tunnelId" | "idleMs"> & {
@@ -45,6 +45,8 @@ export type TunnelOptions = Pick<TunnelHead, "kind" | "tunnelId" | "idleMs"> & {
   /** Messages for clients that these have not consumed, of all tunnels. */
   readonly kept: OutputShare;
   readonly onOver: () => void;
+  /** What is at its end is being ended; `ended` rejects when that fails. */
+  readonly onEnding: (ended: Promise<void>) => void;
 };
 
 const TOO_MUCH = "Too much waits on the host for what does not read it.";
@@ -118,7 +120,7 @@ export class Tunnel {
   fail(message: string, loss?: CommandLoss): void {
     if (this.#state !== "open") return;
     this.say({ type: "error", message, ...(loss && { loss }) });
-    this.#service?.end();
+    this.#endService();
     this.finish();
   }
 
@@ -132,13 +134,17 @@ export class Tunnel {
   /** Forgets it. */
   drop(): void {
     if (this.#state === "over") return;
-    if (this.#state === "open") this.#service?.end();
+    if (this.#state === "open") this.#endService();
     this.#state = "over";
     for (const timer of [this.#idle, this.#lost, this.#renewal]) clearTimeout(timer);
     this.#connection?.close(TUNNEL_CLOSE.over, "The tunnel is over.");
     this.#connection = null;
     this.#channel.end();
     this.options.onOver();
+  }
+
+  #endService(): void {
+    if (this.#service) this.options.onEnding(this.#service.end());
   }
 
   // Its connection

@@ -1,5 +1,6 @@
 /** The tunnels of a host: opens them on the link of the host, and ends them with their containers. */
-import { errorMessage } from "../../src/std/errors.ts";
+import { errorMessage, ignoreFailure } from "../../src/std/errors.ts";
+import { within } from "../../src/std/waiting.ts";
 import { TUNNEL_CLOSE, type TunnelHead, tunnelHeadSchema } from "../../src/tunnel/tunnel-messages.ts";
 import type { OutputShare } from "../../src/tunnel/tunnel-channel.ts";
 import type { Timing } from "../core/timing.ts";
@@ -14,6 +15,8 @@ import { TunnelStream } from "./tunnel-stream.ts";
 const CONTAINER_TUNNELS_MAX = 100;
 /** What is kept for clients of all tunnels, before each keeps less. */
 const OUTPUT_MAX_BYTES = 64 * 1_000_000;
+/** For all that clients have in a container: longer than it takes to kill a command. */
+const ENDING_MAX_MS = 12_000;
 const STOPPED = "The agent of the host was stopped.";
 
 export type TunnelsOptions = {
@@ -29,6 +32,8 @@ type Opening = OpenedStream & { readonly request: TunnelHead };
 export class Tunnels implements StreamOpener {
   readonly #options: TunnelsOptions;
   readonly #tunnels = new Map<string, Tunnel>();
+  /** What is being ended, also of tunnels that are over. */
+  readonly #endings = new Set<{ readonly workerId: string; readonly ended: Promise<void> }>();
   readonly #buffered = new BufferedMessages();
   readonly #kept: OutputShare = { bytes: 0, maxBytes: OUTPUT_MAX_BYTES };
 
@@ -53,10 +58,23 @@ export class Tunnels implements StreamOpener {
     return request.isResumed || isKnown ? this.#resume(opening) : this.#create(opening);
   }
 
-  /** The worker's container has ended, or is on standby. `reason`: a message for users. */
-  workerEnded(workerId: string, reason: string): void {
+  /**
+   * The worker's container has ended, or is about to be frozen. Resolves when nothing of its tunnels is left in it. Rejects
+   * when something does not end. `reason`: a message for users.
+   */
+  async workerEnded(workerId: string, reason: string): Promise<void> {
     for (const tunnel of this.#tunnels.values())
       if (tunnel.options.workerId === workerId) tunnel.fail(reason, "container_ended");
+    const own = [...this.#endings].filter((ending) => ending.workerId === workerId);
+    const all = Promise.all(own.map(({ ended }) => ended));
+    if ((await within(ENDING_MAX_MS, all, null)) === null)
+      throw new Error("A command that runs in its container does not end.");
+  }
+
+  #ending(workerId: string, ended: Promise<void>): void {
+    const ending = { workerId, ended };
+    this.#endings.add(ending);
+    ended.catch(ignoreFailure).finally(() => this.#endings.delete(ending));
   }
 
   stop(): void {
@@ -95,6 +113,7 @@ export class Tunnels implements StreamOpener {
   #add(workerId: string, port: number | undefined, { kind, tunnelId, idleMs }: TunnelHead): Tunnel {
     const { timing } = this.#options;
     const onOver = () => void this.#tunnels.delete(tunnelId);
+    const onEnding = (ended: Promise<void>) => this.#ending(workerId, ended);
     const tunnel = new Tunnel({
       kind,
       tunnelId,
@@ -105,6 +124,7 @@ export class Tunnels implements StreamOpener {
       buffered: this.#buffered,
       kept: this.#kept,
       onOver,
+      onEnding,
     });
     this.#tunnels.set(tunnelId, tunnel);
     return tunnel;

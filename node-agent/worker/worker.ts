@@ -13,6 +13,7 @@
  * One loop owns the container. Everything else only changes facts and wakes the loop, which decides by `decideLife`.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { ignoreFailure } from "../../src/std/errors.ts";
 import { retryDelayMs } from "../../src/std/waiting.ts";
 import type {
   Assignment,
@@ -50,8 +51,8 @@ export type WorkerOptions = ContainerOptions &
   PodModeOptions & {
     /** `isWithdrawn`: a worker takes no more jobs, so its slots must be withdrawn at once. */
     readonly onSlotsChange: (endpointId: string, isWithdrawn: boolean) => void;
-    /** Nothing that a user runs in the container goes on. `reason`: a message for users. */
-    readonly onContainerEnd: (workerId: string, reason: string) => void;
+    /** Ends what users run in the container; resolves when nothing of it is left. `reason`: a message for users. */
+    readonly onContainerEnd: (workerId: string, reason: string) => Promise<void>;
     /** `isNewState`: more than the detail has changed. */
     readonly onStateChange: (isNewState: boolean) => void;
     /** The id of a draining worker that still runs on GPUs of the assignment; undefined for none. */
@@ -130,7 +131,7 @@ export class Worker implements WorkerSession {
 
   /** It is frozen, or about to be. */
   get isFrozen(): boolean {
-    return this.#container.isFrozen;
+    return this.#standby.isFrozen;
   }
 
   get isDraining(): boolean {
@@ -163,10 +164,7 @@ export class Worker implements WorkerSession {
 
   recordExit(exit: WorkerExit): void {
     this.#container.recordExit(exit);
-    this.#options.onContainerEnd(
-      this.workerId,
-      `The container of ${this.workerId} has ended: ${exit.reason}.`,
-    );
+    this.#leaveEnded(`The container of ${this.workerId} has ended: ${exit.reason}.`);
     this.#changed(true);
   }
 
@@ -273,10 +271,16 @@ export class Worker implements WorkerSession {
     return isDone;
   }
 
-  #leaveContainer(): void {
+  /** Before it is frozen (B4). */
+  async #leaveContainer(): Promise<void> {
     const { workerId, mode } = this;
     if (mode.kind === "load-balanced") mode.evictRequests();
-    this.#options.onContainerEnd(workerId, `The worker ${workerId} was put on standby.`);
+    await this.#options.onContainerEnd(workerId, `The worker ${workerId} was put on standby.`);
+  }
+
+  /** What does not end by itself goes with the container. */
+  #leaveEnded(reason: string): void {
+    this.#options.onContainerEnd(this.workerId, reason).catch(ignoreFailure);
   }
 
   #lifeFacts(): LifeFacts {
@@ -320,7 +324,7 @@ export class Worker implements WorkerSession {
     this.#resetFailuresIfHealthy();
     this.#isOver = true; // before its polls return: its next ones would take jobs that wait for the next container
     if (end === "drained" && !this.#container.isFrozen) {
-      this.#options.onContainerEnd(this.workerId, this.#drainReason);
+      this.#leaveEnded(this.#drainReason);
       const terminated = this.#container.terminate();
       this.mode.halt(); // the SDK exits once its polls have returned
       await terminated;

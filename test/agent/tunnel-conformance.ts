@@ -199,8 +199,27 @@ export function describeTunnels(name: string, open: () => Promise<TunnelPlace>):
       expect(idle.stream.closed?.code).toBe(4001);
       const client = TunnelClient.run(link, workerId, { command: ["sleep", "1000"] });
       await client.heard("started");
-      host.tunnels.workerEnded(workerId, "The container has ended.");
+      void host.tunnels.workerEnded(workerId, "The container has ended.");
       expect((await client.heard("error")).message).toBe("The container has ended.");
+    });
+
+    test("is gone before its container is frozen, also when its client has just left", async ({ expect }) => {
+      const { shell, host, workerId } = await start({ tunnelResumeMs: 100 });
+      const isLeft = async (end: (client: TunnelClient) => unknown) => {
+        const mark = `${100_000 + Math.floor(Math.random() * 800_000)}.${process.pid}`;
+        const client = shell(`trap "" HUP TERM; sleep ${mark} & echo ready; wait`);
+        await client.printed("ready");
+        await until(() => isRunning(`sleep ${mark}`), "its child runs");
+        await end(client);
+        await host.tunnels.workerEnded(workerId, "The worker was put on standby.");
+        return await isRunning(`sleep ${mark}`);
+      };
+      expect(await isLeft(() => {})).toBe(false);
+      const leave = async (client: TunnelClient) => {
+        client.stream.abort();
+        await until(() => host.tunnels.count === 0, "its tunnel is over");
+      };
+      expect(await isLeft(leave)).toBe(false);
     });
 
     test("is over when its client sends a message that is too large", async ({ expect }) => {

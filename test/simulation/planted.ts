@@ -113,11 +113,7 @@ const OWN: readonly Mutant[] = [
   ),
 
   // Commands in containers
-  mutant(
-    "W3",
-    "this.#whenRunning((command) => void command.kill().catch(ignoreFailure)); // its container has ended",
-    "",
-  ),
+  mutant("W3", "await command?.kill();", ""),
 
   // Connections that are kept
   mutant("W4", "const CONNECTION_IDLE_MS = 1_000;", "const CONNECTION_IDLE_MS = 60_000;"),

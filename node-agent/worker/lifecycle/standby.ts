@@ -6,6 +6,8 @@
  * B2  A poll that was open when the process was frozen may have timed out meanwhile, and its answer may never be
  *     read. So no such poll gets a job: all are answered with nothing before the container is thawed.
  * B3  Its token, address and id stay the same.
+ * B4  What clients run in it is ended before it is frozen: later nothing can be ended inside, and after the thaw it would
+ *     go on unseen.
  */
 import { errorMessage } from "../../../src/std/errors.ts";
 import type { AgentLog } from "../../core/log.ts";
@@ -20,6 +22,7 @@ export type StandbyOptions = {
 export class Standby {
   readonly #options: StandbyOptions;
   #isRequested: boolean;
+  #isFreezing = false;
   #error = "";
 
   /** A container that an earlier agent process has frozen stays so until the edge has answered. */
@@ -34,7 +37,12 @@ export class Standby {
 
   /** The worker gets no jobs. */
   get isOn(): boolean {
-    return this.#isRequested || this.#options.container.isFrozen;
+    return this.#isRequested || this.isFrozen;
+  }
+
+  /** The container is frozen, or about to be. */
+  get isFrozen(): boolean {
+    return this.#isFreezing || this.#options.container.isFrozen;
   }
 
   /** Why the last move failed. */
@@ -52,11 +60,12 @@ export class Standby {
   /** False when the runtime fails; the state of the container is then unknown. */
   async move(
     move: "freeze" | "thaw",
-    { before, after }: { readonly before: () => void; readonly after: () => void },
+    { before, after }: { readonly before: () => Promise<void> | void; readonly after: () => void },
   ): Promise<boolean> {
     const { container, log, workerId } = this.#options;
+    this.#isFreezing = move === "freeze";
     try {
-      before();
+      await before();
       await container[move]();
       after();
       log.info(move === "thaw" ? "worker_thawed" : "worker_frozen", { workerId });
@@ -65,6 +74,8 @@ export class Standby {
       this.#error = errorMessage(error);
       log.warn("worker_standby_failed", { workerId, reason: this.#error });
       return false;
+    } finally {
+      this.#isFreezing = false;
     }
   }
 }

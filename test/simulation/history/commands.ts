@@ -57,4 +57,10 @@ export class Commands implements CommandObserver {
   over = (mark: string): void => {
     this.of(mark).isOver = true;
   };
+
+  frozen = (container: Container): void => {
+    for (const [mark, program] of this.#programs)
+      if (program.container === container && !program.isOver)
+        this.#violate(`the command ${mark} is frozen with its container`);
+  };
 }

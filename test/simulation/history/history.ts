@@ -168,8 +168,7 @@ class History {
     for (const user of this.#tunnelUsers) user.start();
     this.#logUsers = this.#plan.hasLogs ? this.#clients.map((client) => this.#logUser(client)) : [];
     for (const user of this.#logUsers) user.start();
-    const areForwardsOver = (): boolean =>
-      this.#requestUsers.every((user) => user.isOver) && this.#areTunnelsOver;
+    const haveClientsEnded = (): boolean => isOver() && this.#areForwardsOver;
     const check = (): void => this.#invariants.checkStep();
     await world.run(world.now + DISTURBED_MAX_MS, isOver, check);
     upgrade?.finish();
@@ -180,14 +179,18 @@ class History {
     this.#settlePods(workloads);
     let lookAt = 0;
     const isQuiet = (): boolean => {
-      if (world.now < lookAt || !isOver() || !areForwardsOver() || !this.#arePodsOver) return false;
+      if (world.now < lookAt || !haveClientsEnded() || this.#isTunnelEndLeft || !this.#arePodsOver)
+        return false;
       lookAt = world.now + LOOK_MS;
       return this.#invariants.isSettled();
     };
     await world.run(world.now + HEALING_MS, isQuiet, check);
     await world.run(world.now + AFTERMATH_MS, () => false, check);
     if (this.#plan.hasLogs) await world.run(world.now + LOGS_MS, () => false, check);
-    this.#invariants.checkEnd(isOver() && areForwardsOver());
+    this.#invariants.checkEnd({
+      isClientWaiting: !haveClientsEnded(),
+      isTunnelEndLeft: this.#isTunnelEndLeft,
+    });
     await this.#readAll(workloads);
     this.#invariants.checkCalls();
   }
@@ -267,12 +270,13 @@ class History {
     return new LogUser({ ...parts, endpointIds, logs, violate });
   }
 
-  /** For clients, and for the agents and programs at their other ends. */
-  get #areTunnelsOver(): boolean {
-    return (
-      this.#tunnelUsers.every((user) => user.isOver) &&
-      this.#hosts.every(({ containers }) => containers.openSockets.size === 0)
-    );
+  /** Those that clients have made to containers. */
+  get #areForwardsOver(): boolean {
+    return [...this.#requestUsers, ...this.#tunnelUsers].every((user) => user.isOver);
+  }
+
+  get #isTunnelEndLeft(): boolean {
+    return this.#hosts.some(({ containers }) => containers.openSockets.size > 0);
   }
 
   /** A copy of a pause that arrived late may have undone its end; no such copy is under way any more. */

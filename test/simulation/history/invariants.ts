@@ -62,6 +62,12 @@ const BEHIND_ITSELF = "still ran an earlier attempt of this job";
 const CALLS_MAX = 30;
 const UNFINISHED_BATCH = new Set(["starting", "cancelling"]);
 
+export type AtEnd = {
+  readonly isClientWaiting: boolean;
+  /** A connection or a command of a tunnel is there in a container. */
+  readonly isTunnelEndLeft: boolean;
+};
+
 export class Invariants {
   readonly violations: string[] = [];
   /** How often each change of a job was seen. */
@@ -188,8 +194,9 @@ export class Invariants {
           this.violate(`no order explains the calls about ${jobId}: ${JSON.stringify(calls)}`);
   }
 
-  checkEnd(haveClientsEnded: boolean): void {
-    if (!haveClientsEnded) this.violate("a client still waits for an answer");
+  checkEnd({ isClientWaiting, isTunnelEndLeft }: AtEnd): void {
+    if (isClientWaiting) this.violate("a client still waits for an answer");
+    if (isTunnelEndLeft) this.violate("a container still has the connection or command of a tunnel");
     this.requests.checkAbandoned();
     if (!this.#wasSettled) for (const what of this.#unsettled()) this.violate(what);
   }

@@ -17,6 +17,8 @@ export type CommandObserver = {
   readonly exited: (mark: string, code: number) => void;
   /** It runs no longer, for whatever reason. */
   readonly over: (mark: string) => void;
+  /** No instruction of the container is run from now on. */
+  readonly frozen: (container: Container) => void;
 };
 
 export type CommandParts = {
@@ -47,6 +49,7 @@ export class SimulatedCommand implements RunningCommand {
   #piecesLeft: number;
   #hasAllInput = false;
   #isOver = false;
+  #isKilled = false;
   readonly #connection = { end: (): void => this.#end("container_ended") };
 
   constructor(parts: CommandParts, request: CommandRequest) {
@@ -105,7 +108,7 @@ export class SimulatedCommand implements RunningCommand {
   }
 
   pause(): void {
-    this.#held ??= [];
+    if (!this.#isKilled) this.#held ??= [];
   }
 
   resume(): void {
@@ -121,7 +124,10 @@ export class SimulatedCommand implements RunningCommand {
     void this.kill();
   }
 
+  /** Nobody reads its output from then on, so none is held back. */
   async kill(): Promise<void> {
+    this.#isKilled = true;
+    this.resume();
     this.#inside(LOCAL_MS, () => this.#end(137));
     await this.exit;
   }

@@ -129,7 +129,10 @@ export class SimulatedHost {
         observer.stopped(container);
         requests.left(container);
       },
-      frozen: (container) => requests.left(container),
+      frozen: (container) => {
+        requests.left(container);
+        commands.frozen(container);
+      },
     };
   }
 

@@ -164,6 +164,7 @@ export class SimulatedRuntime {
     const { all, openSockets } = this.#containers;
     const container = all.get(workerId);
     if (!container?.isRunning) throw new StartLoss("container_ended", "The container has ended.");
+    if (container.isFrozen) throw new Error(`Worker ${workerId} is on standby.`);
     const { machine: agent } = place() as NonNullable<ReturnType<typeof place>>;
     const observer = this.#observer.commands;
     return new SimulatedCommand(
