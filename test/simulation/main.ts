@@ -1,42 +1,68 @@
-/** `npm run simulate`: runs histories, and shows those in which something was wrong. USAGE has the options. */
+/** `npm run simulate`: runs histories, and shows those in which something was wrong. `--help` has the options. */
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { placeOf, readSources } from "../../scripts/mutants/places.ts";
 import { PLANTED } from "./planted.ts";
 import { installModules, type PlantedFault } from "./runtime/modules.ts";
 
-const USAGE = `npm run simulate -- [options]
-
-  --seeds N      how many histories; 100 unless it is given
-  --from SEED    the first of them; 1
-  --minutes M    no history begins later
-  --trace        prints all that happens in them; --chart: as a sequence chart for Mermaid
-  --coverage     prints which changes of jobs were seen beside which faults
-  --shrink       looks for the smallest history of each seed that goes wrong
-  --before DIR   each history begins with the version of that checkout, and is upgraded on its way
-  --mutant ID    plants a mistake of planted.ts, and ends with the first history that shows it
-  --mutants      does so with each of them, and says how many histories that took
-
-test/simulation/README.md says what is simulated, and what has to hold.`;
+type Options = {
+  readonly seeds: number;
+  readonly from: number;
+  readonly minutes?: number;
+  readonly trace: boolean;
+  readonly chart: boolean;
+  readonly coverage: boolean;
+  readonly shrink: boolean;
+  readonly before?: string;
+  readonly mutant?: string;
+  readonly mutants: boolean;
+};
 
 const ROOT = join(import.meta.dirname, "../..");
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "100" },
-    from: { type: "string", default: "1" },
-    minutes: { type: "string" },
-    trace: { type: "boolean", default: false },
-    chart: { type: "boolean", default: false },
-    coverage: { type: "boolean", default: false },
-    shrink: { type: "boolean", default: false },
-    before: { type: "string" },
-    mutant: { type: "string" },
-    mutants: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-  },
-});
+const values = new Command("npm run simulate --")
+  .description(
+    "Runs histories with faults from seeds. Exit code 1: one of them went wrong, or showed no planted mistake.",
+  )
+  .option("--seeds <count>", "how many histories", wholeNumber, 100)
+  .option("--from <seed>", "the first of them", wholeNumber, 1)
+  .option("--minutes <minutes>", "no history begins later", positive)
+  .option("--trace", "prints all that happens in them", false)
+  .option("--chart", "the same as a sequence chart for Mermaid", false)
+  .option("--coverage", "prints which changes of jobs were seen beside which faults", false)
+  .option("--shrink", "looks for the smallest history of each seed that goes wrong", false)
+  .option(
+    "--before <directory>",
+    "each history begins with the version of that checkout, and is upgraded",
+    checkout,
+  )
+  .addOption(
+    new Option(
+      "--mutant <id>",
+      "plants a mistake of planted.ts, and ends with the first history that shows it",
+    ).choices(PLANTED.map(({ id }) => id)),
+  )
+  .option("--mutants", "does so with each of them, and says how many histories that took", false)
+  .addHelpText("after", "\ntest/simulation/README.md says what is simulated, and what has to hold.")
+  .parse()
+  .opts<Options>();
+
+function wholeNumber(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It must be a whole number, 1 or more.");
+}
+
+function positive(text: string): number {
+  if (Number(text) > 0) return Number(text);
+  throw new InvalidArgumentError("It must be a number above 0.");
+}
+
+function checkout(path: string): string {
+  if (existsSync(join(path, "node-agent/agent.ts"))) return resolve(path);
+  throw new InvalidArgumentError("It must be the directory of a checkout, with its dependencies installed.");
+}
 
 function plantedFault(id: string): PlantedFault {
   const mutant = PLANTED.find((one) => one.id === id);
@@ -45,17 +71,12 @@ function plantedFault(id: string): PlantedFault {
   return { url: pathToFileURL(join(ROOT, path)).href, start, end, replacement: mutant.replacement };
 }
 
-function traceOf({ trace, chart }: { readonly trace: boolean; readonly chart: boolean }) {
+function traceOf({ trace, chart }: Options) {
   if (chart) return "chart";
   return trace ? "lines" : "none";
 }
 
-if (values.help) {
-  console.log(USAGE);
-  process.exit(0);
-}
-
-const range = { from: Number(values.from), count: Number(values.seeds) };
+const range = { from: values.from, count: values.seeds };
 if (values.mutants) {
   const { hunt } = await import("./hunt.ts");
   await end((await hunt(PLANTED, range)) ? 0 : 1);
@@ -64,14 +85,16 @@ installModules(values.mutant === undefined ? undefined : plantedFault(values.mut
 const { simulate } = await import("./simulate.ts");
 const isRight = await simulate({
   ...range,
-  minutes: values.minutes === undefined ? null : Number(values.minutes),
+  minutes: values.minutes ?? null,
   trace: traceOf(values),
   isCovered: values.coverage,
   isShrunk: values.shrink,
-  before: values.before === undefined ? undefined : resolve(values.before),
+  before: values.before,
   endsWithFirst: values.mutant !== undefined,
 });
-await end(isRight ? 0 : 1);
+if (values.mutant === undefined) await end(isRight ? 0 : 1);
+if (isRight) console.log(`No history showed the mistake ${values.mutant}.`);
+await end(isRight ? 1 : 0);
 
 /** Standard output may be a socket that takes no more for now: what waits there is written first. */
 async function end(exitCode: number): Promise<never> {

@@ -63,6 +63,11 @@ const OWN: readonly Mutant[] = [
     "return ref.turn < call.turn && !call.openTurns.includes(ref.turn);",
     "return ref.turn < call.turn;",
   ),
+  mutant(
+    "S32",
+    'if (state === "completed") this.#counts.completed += 1;',
+    'if (state === "completed") this.#counts.completed += 2;',
+  ),
 
   // Fleet and gateway
   mutant("S15", "if (config?.accountId === accountId) return config;", "if (config) return config;"),

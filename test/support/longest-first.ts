@@ -51,6 +51,8 @@ const LONGEST = [
   "agent/serving-workers",
   "agent/agent-disk",
   "agent/tunnels-docker",
+  "repository/simulation",
+  "repository/text-time",
   "workers/webhooks",
   "workers/stream",
   "workers/operations-table-input",
@@ -58,8 +60,6 @@ const LONGEST = [
   "workers/isolation",
   "workers/rows",
   "workers/queue-model",
-  "repository/simulation",
-  "repository/text-time",
 ];
 
 export class LongestFirst extends BaseSequencer {
@@ -70,7 +70,7 @@ export class LongestFirst extends BaseSequencer {
 }
 
 /** The projects whose files come after those of all others, in this order. */
-const LATER = ["cli", "agent", "workers", "repository", "unit"];
+const LATER = ["cli", "agent", "repository", "workers", "unit"];
 
 /**
  * The files of a project follow each other: a process that has run one of them takes the next one only if it is of the

@@ -29,8 +29,7 @@ export type FaultsParts = {
 export class Faults {
   readonly #parts: FaultsParts;
   readonly #machine = new Machine("faults");
-  /** How often each kind has happened. */
-  readonly counts = new Map<Fault, number>();
+  readonly #counts = new Map<Fault, number>();
   #isHealed = false;
   /** Faults that follow the next thing that happens. */
   readonly #waiting: { readonly fault: Fault; readonly act: () => void }[] = [];
@@ -39,6 +38,16 @@ export class Faults {
 
   constructor(parts: FaultsParts) {
     this.#parts = parts;
+  }
+
+  /** How often each kind has happened; a clock that differs does so once. */
+  get counts(): ReadonlyMap<Fault, number> {
+    const isSkewed = this.#isPlanned("clockSkew");
+    return new Map([
+      ...this.#counts,
+      ...this.#parts.network.struck,
+      ...(isSkewed ? [["clockSkew", 1] as const] : []),
+    ]);
   }
 
   /** Whether the kind happens now, by its rate. */
@@ -69,12 +78,12 @@ export class Faults {
     const rate = (fault: Fault): number => plan.faults.get(fault) ?? 0;
     network.faults = {
       ...NO_FAULTS,
-      callLost: rate("callsLost"),
-      answerLost: rate("answersLost"),
-      slow: rate("slowNetwork"),
-      repeated: rate("requestsRepeated"),
-      torn: rate("bodiesTorn"),
-      stray: rate("strayAnswers"),
+      callsLost: rate("callsLost"),
+      answersLost: rate("answersLost"),
+      slowNetwork: rate("slowNetwork"),
+      requestsRepeated: rate("requestsRepeated"),
+      bodiesTorn: rate("bodiesTorn"),
+      strayAnswers: rate("strayAnswers"),
       d1Fails: rate("d1Fails"),
       r2Fails: rate("r2Fails"),
     };
@@ -150,7 +159,7 @@ export class Faults {
   }
 
   #count(fault: Fault): void {
-    this.counts.set(fault, (this.counts.get(fault) ?? 0) + 1);
+    this.#counts.set(fault, (this.#counts.get(fault) ?? 0) + 1);
   }
 
   #host(): SimulatedHost {

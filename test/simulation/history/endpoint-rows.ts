@@ -54,6 +54,14 @@ function isNeverClaimed({ state, attempt }: Row): boolean {
   return state === "queued" && attempt === 0;
 }
 
+/** What `health` has to say of the jobs. */
+export function countedJobs(storage: ObjectStorage): Readonly<Record<string, number>> {
+  const { waiting, running } = openJobs(storage);
+  const completed = storage.jobsInto("completed");
+  const failed = storage.jobsInto("failed", "timed_out");
+  return { inQueue: waiting.length, inProgress: running.length, completed, failed };
+}
+
 /** A purge touches no row: it moves the heads, and writes them. */
 function isPurged(row: Row, { normal, low }: Heads): boolean {
   return isNeverClaimed(row) && row.seq < (isLowPriority(row.seq) ? low : normal);

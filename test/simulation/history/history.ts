@@ -11,6 +11,7 @@ import { type TraceLine, World } from "../world/world.ts";
 import { type Answer, type KnownJob, SimulatedClient } from "./client.ts";
 import { Commands } from "./commands.ts";
 import { Faults } from "./disturbances.ts";
+import { countedJobs, endpointOf } from "./endpoint-rows.ts";
 import { HookReceiver } from "./hooks.ts";
 import { Invariants } from "./invariants.ts";
 import { LogUser } from "./log-user.ts";
@@ -383,15 +384,21 @@ class History {
     this.#invariants.logs.checkEnd();
   }
 
-  /** No request counts that is over. */
+  /** What counts is what there is: of jobs, what their rows say, and of requests nothing, since all are over. */
   async #checkCounts(client: SimulatedClient): Promise<void> {
-    if (this.#requestEndpointId === null) return;
-    const answer = await client.call("GET", `/v2/${this.#requestEndpointId}/health`);
-    const { inProgress, inQueue } = (answer?.body["jobs"] ?? {}) as Record<string, number>;
-    if (inProgress !== 0 || inQueue !== 0)
-      this.#invariants.violate(
-        `${inProgress} requests count as running and ${inQueue} as waiting; all are over`,
-      );
+    for (const { name, storage } of this.#edge.endpoints.objects.values()) {
+      const endpointId = endpointOf(name);
+      const answer = await client.call("GET", `/v2/${endpointId}/health`);
+      const counted = answer?.status === 200 ? answer.body["jobs"] : undefined;
+      if (counted === undefined) continue;
+      const isOfRequests = endpointId === this.#requestEndpointId;
+      const found = isOfRequests ? { inProgress: 0, inQueue: 0 } : countedJobs(storage);
+      for (const [what, count] of Object.entries(found)) {
+        const shown = (counted as Record<string, number>)[what];
+        if (shown !== count)
+          this.#invariants.violate(`${endpointId} counts ${shown} as ${what}, not ${count}`);
+      }
+    }
   }
 }
 

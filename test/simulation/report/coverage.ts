@@ -1,4 +1,4 @@
-/** Which changes of a job were seen beside which faults, over many histories. */
+/** Which changes of a job were seen in histories in which which faults have happened, over many of them. */
 import type { HistoryOutcome } from "../history/history.ts";
 import { CHANGES } from "../history/job-rows.ts";
 import { FAULTS } from "../history/plan.ts";
@@ -6,11 +6,11 @@ import { FAULTS } from "../history/plan.ts";
 export class Coverage {
   readonly #counts = new Map<string, Map<string, number>>();
 
-  add({ changes, plan }: HistoryOutcome): void {
+  add({ changes, faults }: HistoryOutcome): void {
     for (const [change, count] of changes) {
       const row = this.#counts.get(change) ?? new Map<string, number>();
       this.#counts.set(change, row);
-      for (const fault of plan.faults.size === 0 ? ["none"] : plan.faults.keys())
+      for (const fault of faults.size === 0 ? ["none"] : faults.keys())
         row.set(fault, (row.get(fault) ?? 0) + count);
     }
   }

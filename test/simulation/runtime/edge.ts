@@ -151,7 +151,7 @@ export class SimulatedEdge {
   }
 
   #isStray({ url }: Request): boolean {
-    return url.endsWith("/exchange") && this.#world.random.chance(this.#network.faults.stray);
+    return url.endsWith("/exchange") && this.#network.strikes("strayAnswers");
   }
 
   /**
@@ -159,7 +159,7 @@ export class SimulatedEdge {
    * Nor one to a worker, of which the edge promises that it is made once.
    */
   #isRepeated(request: Request): boolean {
-    const isRepeated = this.#world.random.chance(this.#network.faults.repeated);
+    const isRepeated = this.#network.strikes("requestsRepeated");
     return isRepeated && !request.headers.has("upgrade") && !isStreamed(request);
   }
 
@@ -178,7 +178,7 @@ export class SimulatedEdge {
   /** What arrives of an answer. */
   async #transmitted(request: Request, response: Response): Promise<Response> {
     const { body, status, headers } = response;
-    const isTorn = body !== null && this.#world.random.chance(this.#network.faults.torn);
+    const isTorn = body !== null && this.#network.strikes("bodiesTorn");
     if (body === null || status === 101) return response;
     const head = { status, headers };
     if (isStreamed(request))

@@ -8,32 +8,34 @@ import { type SimulatedSocket, socketPair } from "./sockets.ts";
 /** How often what fails; from 0 to 1. */
 export type NetworkFaults = {
   /** A call gets lost before it arrives: its caller gets an error. */
-  readonly callLost: number;
+  readonly callsLost: number;
   /** The answer of a call gets lost: it has taken effect, and its caller gets an error. */
-  readonly answerLost: number;
+  readonly answersLost: number;
   /** Typical delay of a message between two places, ms. */
   readonly delayMs: number;
   /** A message takes a hundred times as long. */
-  readonly slow: number;
+  readonly slowNetwork: number;
   /** A request over HTTP arrives twice. */
-  readonly repeated: number;
+  readonly requestsRepeated: number;
   /** The body of an answer over HTTP ends early. */
-  readonly torn: number;
+  readonly bodiesTorn: number;
   /** Something else than the edge answers a call of an agent, as while the edge is deployed. */
-  readonly stray: number;
+  readonly strayAnswers: number;
   /** A call of D1 or R2 fails, before or after it has taken effect. */
   readonly d1Fails: number;
   readonly r2Fails: number;
 };
 
+export type NetworkFault = Exclude<keyof NetworkFaults, "delayMs">;
+
 export const NO_FAULTS: NetworkFaults = {
-  callLost: 0,
-  answerLost: 0,
+  callsLost: 0,
+  answersLost: 0,
   delayMs: 2,
-  slow: 0,
-  repeated: 0,
-  torn: 0,
-  stray: 0,
+  slowNetwork: 0,
+  requestsRepeated: 0,
+  bodiesTorn: 0,
+  strayAnswers: 0,
   d1Fails: 0,
   r2Fails: 0,
 };
@@ -62,6 +64,8 @@ export class Network {
   /** Machines that hold back what they send. */
   readonly gates = new Map<Machine, (act: () => void) => void>();
   faults: NetworkFaults = NO_FAULTS;
+  /** How often each kind has happened. */
+  readonly struck = new Map<NetworkFault, number>();
   readonly outages: Outages;
 
   readonly #servers = new Map<string, Server>();
@@ -103,15 +107,21 @@ export class Network {
   }
 
   delay(): number {
-    const { random } = this.world;
-    const { delayMs, slow } = this.faults;
-    return random.delay(delayMs) * (random.chance(slow) ? 100 : 1);
+    const ms = this.world.random.delay(this.faults.delayMs);
+    return this.strikes("slowNetwork") ? 100 * ms : ms;
+  }
+
+  /** Whether the kind happens now, by its rate. */
+  strikes(kind: NetworkFault): boolean {
+    if (!this.world.random.chance(this.faults[kind])) return false;
+    this.struck.set(kind, (this.struck.get(kind) ?? 0) + 1);
+    return true;
   }
 
   /** An operation of D1 or R2: its error may come instead of it, or after it. */
   perform(rate: "d1Fails" | "r2Fails", { succeed, fail }: Answer, act: () => unknown): void {
     const { random } = this.world;
-    const fails = random.chance(this.faults[rate]);
+    const fails = this.strikes(rate);
     const error = new Error(
       rate === "d1Fails" ? "D1_ERROR: Network connection lost." : "put: Unspecified error (0)",
     );
@@ -125,7 +135,7 @@ export class Network {
   ask({ what, opensConnection = false, send }: Asking): Promise<unknown> {
     const { machine } = place() as { machine: Machine };
     const { life } = machine;
-    const { world, carrier, faults, outages } = this;
+    const { world, carrier, outages } = this;
     return new Promise((resolve, reject) => {
       let isOver = false;
       const arrive = (delayMs: number, why: string, act: () => void, value?: unknown): void => {
@@ -146,7 +156,7 @@ export class Network {
           world.note(machine, `calls ${what}`);
           send({
             succeed: (value) => {
-              if (world.random.chance(faults.answerLost)) {
+              if (this.strikes("answersLost")) {
                 breakSocket(value);
                 return lose();
               }
@@ -156,7 +166,7 @@ export class Network {
           });
         });
       this.gate(machine, () => {
-        if (world.random.chance(faults.callLost)) return lose();
+        if (this.strikes("callsLost")) return lose();
         outages.call(machine, opensConnection, go, lose);
       });
     });

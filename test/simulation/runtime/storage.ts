@@ -62,7 +62,13 @@ const OVERWRITTEN = OF_END.map((name) => `iif(old.${name} IS new.${name}, '', ' 
 const CHANGES = "job_change";
 const OF_ROW = `new.rescues, new.trace, new.started_at, new.finished_at, new.expires_at, new.execution_timeout_ms, new.worker_id,
   new.output, new.error, new.nonce, new.retries, new.queued_at, new.input`;
+const ENDS = "job_end";
+const END_IN = `INSERT INTO ${ENDS} VALUES (new.state, 1) ON CONFLICT DO UPDATE SET count = count + 1`;
 const WATCH_CHANGES = `
+  CREATE TEMP TABLE ${ENDS} (state TEXT PRIMARY KEY, count INTEGER);
+  CREATE TEMP TRIGGER job_ends AFTER UPDATE OF state ON job WHEN old.state IN ('queued', 'running') BEGIN
+    ${END_IN};
+  END;
   CREATE TEMP TABLE ${CHANGES} (
     seq, before, after, attempts, rescued, rescues, trace, startedAt, finishedAt, expiresAt, executionTimeoutMs, workerId, output,
     error, nonce, retries, queuedAt, input, overwritten
@@ -233,6 +239,12 @@ export class ObjectStorage {
     const changes = this.rowsOf(CHANGES) as JobChange[];
     if (changes.length > 0) this.#database.exec(`DELETE FROM ${CHANGES}`);
     return changes;
+  }
+
+  /** How many jobs have come into a state from one that is not final; what was lost again does not count. */
+  jobsInto(...states: readonly string[]): number {
+    const rows = this.rowsOf(ENDS) as { readonly state: string; readonly count: number }[];
+    return rows.reduce((sum, { state, count }) => sum + (states.includes(state) ? count : 0), 0);
   }
 
   get isChanged(): boolean {
