@@ -160,6 +160,16 @@ const OWN: readonly Mutant[] = [
     "this.#isRunning && !this.#isFrozen",
   ),
   mutant("S25", "if (this.#left.size > 0) void this.#discardLater();", ""),
+
+  // Alarms
+  mutant(
+    "S31",
+    `await this.#commit.run(() => {
+      this.#registry.removeLost(Date.now());`,
+    `if (Math.random() < 0.3) throw new TypeError("planted in the alarm");
+    await this.#commit.run(() => {
+      this.#registry.removeLost(Date.now());`,
+  ),
 ];
 
 export const PLANTED: readonly Mutant[] = [...MUTANTS.filter(({ id }) => OF_MUTANTS.has(id)), ...OWN];

@@ -32,7 +32,7 @@ type Stored = { readonly key: string; readonly size: number };
 type Bucket = {
   get(key: string, options?: object): Promise<(Stored & { text(): Promise<string> }) | null>;
   head(key: string): Promise<Stored | null>;
-  put(key: string, value: string | Uint8Array | ReadableStream): Promise<unknown>;
+  put(key: string, value: string | Uint8Array | ReadableStream, options?: object): Promise<unknown>;
   delete(keys: string | string[]): Promise<void>;
   list(
     options?: object,
@@ -190,10 +190,43 @@ const ALARMS: readonly ConformanceCase[] = [
     await state.storage.setAlarm(LATER - 1);
     return [first, await state.storage.getAlarm()];
   }),
-  inline("an alarm that a transaction sets goes with it", [LATER, LATER], async ({ state }) => {
+  inline("an alarm that a transaction sets goes with it", [LATER - 1, LATER - 1], async ({ state }) => {
+    const { storage } = state;
+    await storage.setAlarm(LATER);
+    storage.transactionSync(() => void storage.setAlarm(LATER - 1));
+    const kept = await storage.getAlarm();
+    await thrown(() =>
+      storage.transactionSync(() => {
+        void storage.setAlarm(LATER - 2);
+        throw new Error("no");
+      }),
+    );
+    return [kept, await storage.getAlarm()];
+  }),
+  inline(
+    "an alarm that a transaction in a transaction sets goes with it alone",
+    LATER - 1,
+    async ({ state }) => {
+      const { storage } = state;
+      await storage.setAlarm(LATER);
+      storage.transactionSync(() => {
+        void storage.setAlarm(LATER - 1);
+        try {
+          storage.transactionSync(() => {
+            void storage.setAlarm(LATER - 2);
+            throw new Error("no");
+          });
+        } catch {
+          // only the inner one is undone
+        }
+      });
+      return storage.getAlarm();
+    },
+  ),
+  inline("deleteAll() removes the alarm", null, async ({ state }) => {
     await state.storage.setAlarm(LATER);
-    const before = await state.storage.getAlarm();
-    return [before, await state.storage.getAlarm()];
+    await state.storage.deleteAll();
+    return state.storage.getAlarm();
   }),
 ];
 
@@ -267,6 +300,19 @@ const BUCKETS: readonly ConformanceCase[] = [
     await bucket.get("case/missing"),
     await bucket.head("case/missing"),
   ]),
+  inline("what is there is kept where only a new one is wanted", [true, null, "x"], async ({ bucket }) => {
+    const onlyIf = { etagDoesNotMatch: "*" };
+    await bucket.delete("case/only");
+    const first = await bucket.put("case/only", "x", { onlyIf });
+    const second = await bucket.put("case/only", "y", { onlyIf });
+    return [first !== null, second, await (await bucket.get("case/only"))?.text()];
+  }),
+  inline("what was found is read as it was, though another is stored meanwhile", "x", async ({ bucket }) => {
+    await bucket.put("case/found", "x");
+    const found = await bucket.get("case/found");
+    await bucket.put("case/found", "y");
+    return found?.text();
+  }),
   inline("a range is read, of which the size is that of the whole", ["ell", 5], async ({ bucket }) => {
     await bucket.put("case/range", "hello");
     const found = await bucket.get("case/range", { range: { offset: 1, length: 3 } });

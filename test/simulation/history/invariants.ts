@@ -2,7 +2,7 @@
 import type { Container } from "../host/containers.ts";
 import type { SimulatedHost } from "../host/host.ts";
 import { rowsIn } from "../host/modules/sqlite.ts";
-import type { Network } from "../runtime/network.ts";
+import { isInjected, type Network } from "../runtime/network.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
@@ -62,8 +62,6 @@ const LOSE_JOBS: readonly Fault[] = [
 const BEHIND_ITSELF = "still ran an earlier attempt of this job";
 const CALLS_MAX = 30;
 const UNFINISHED_BATCH = new Set(["starting", "cancelling"]);
-const INJECTED =
-  /Network connection lost|D1_ERROR|Unspecified error|object was reset|connection was closed|aborted|terminated/i;
 
 export class Invariants {
   readonly violations: string[] = [];
@@ -125,7 +123,7 @@ export class Invariants {
 
   /** The edge fails for reasons that the simulation has made, and no others. */
   checkLog(line: string): void {
-    if (line.includes('"request_failed"') && !INJECTED.test(line)) this.violate(`logged: ${line}`);
+    if (line.includes('"request_failed"') && !isInjected(line)) this.violate(`logged: ${line}`);
   }
 
   /** What an agent says to the edge is understood, unless something on the way has changed it. */

@@ -57,6 +57,13 @@ export function breakSocket(answer: unknown): void {
 }
 
 const LOST = "Network connection lost.";
+const INJECTED =
+  /Network connection lost|D1_ERROR|Unspecified error|object was reset|connection was closed|aborted|terminated/i;
+
+/** Whether an error, or a line that tells of it, has a cause that the simulation has made. */
+export function isInjected(error: unknown): boolean {
+  return INJECTED.test(String(error));
+}
 
 export class Network {
   readonly world: World;

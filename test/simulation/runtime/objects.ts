@@ -5,12 +5,13 @@
  * O2  What an object sends or answers waits for what it wrote before (the output gate of its storage).
  * O3  A crash loses memory and what is not durable, breaks calls and sockets. An eviction loses the memory of an object
  *     for which nothing is under way; its hibernating sockets stay.
- * O4  An alarm fires at its time or later, and again after a while when its handler throws or the object crashes in it.
+ * O4  An alarm fires at its time or later, and again when the object crashes in its handler. When the handler throws, it is
+ *     tried again after 2 s, 4 s and so on, six times; then the alarm is gone.
  */
 import { place } from "../world/globals.ts";
 import { Machine } from "../world/world.ts";
 import { transferred } from "./transferred-stream.ts";
-import type { Network } from "./network.ts";
+import { isInjected, type Network } from "./network.ts";
 import type { SimulatedSocket } from "./sockets.ts";
 import { ObjectStorage } from "./storage.ts";
 import { copyValue } from "./values.ts";
@@ -41,6 +42,7 @@ export type ObjectServer = {
 type Call = { readonly fail: (error: Error) => void };
 
 const ALARM_RETRY_MS = 2_000;
+const ALARM_RETRIES = 6;
 const RESET = "The Durable Object was reset.";
 const LOST = "Network connection lost.";
 
@@ -216,6 +218,7 @@ export class SimulatedObject {
   // Alarms
 
   #alarmSet(at: number): void {
+    this.#alarmFailures = 0;
     const { world, carrier } = this.#network;
     const delayMs = at - world.now - this.machine.clockAheadMs + world.random.delay(5);
     world.schedule(carrier, delayMs, `alarm of ${this.name}`, () => this.#fire(at));
@@ -225,32 +228,35 @@ export class SimulatedObject {
     if (this.storage.alarmAt !== at) return;
     this.storage.takeAlarm();
     const { life } = this.machine;
-    const again = (): void => this.#alarmAgain(at);
-    const call: Call = { fail: again };
+    const call: Call = { fail: () => this.#restoreAlarm(at) };
     this.#calls.add(call);
     const run = async (): Promise<void> => {
       try {
         await (await this.#wake()).alarm?.();
-        this.#alarmFailures = 0;
         this.#calls.delete(call);
       } catch (error) {
         if (this.machine.life !== life) return;
-        this.#network.world.note(this.machine, `alarm fails: ${String(error)}`);
         this.#calls.delete(call);
-        again();
+        this.#alarmThrew(at, error);
       }
     };
     this.#network.world.on(this.machine, () => void run());
   }
 
-  #alarmAgain(at: number): void {
-    if (this.storage.alarmAt !== null) return;
-    this.storage.restoreAlarm(at);
-    this.#alarmFailures += 1;
+  #alarmThrew(at: number, error: unknown): void {
     const { world, carrier } = this.#network;
-    world.schedule(carrier, ALARM_RETRY_MS * 2 ** Math.min(this.#alarmFailures, 5), "alarm again", () =>
-      this.#fire(at),
-    );
+    world.note(this.machine, `alarm fails: ${String(error)}`);
+    if (!isInjected(error)) world.uncaught.push(error);
+    if (this.storage.alarmAt !== null) return; // the handler has set another one
+    if (this.#alarmFailures === ALARM_RETRIES) return;
+    this.#restoreAlarm(at);
+    const delayMs = ALARM_RETRY_MS * 2 ** this.#alarmFailures;
+    this.#alarmFailures += 1;
+    world.schedule(carrier, delayMs, "alarm again", () => this.#fire(at));
+  }
+
+  #restoreAlarm(at: number): void {
+    if (this.storage.alarmAt === null) this.storage.restoreAlarm(at);
   }
 
   // Loss of memory
@@ -267,13 +273,15 @@ export class SimulatedObject {
     this.#forget();
     const calls = [...this.#calls];
     this.#calls.clear();
+    const { alarmAt } = this.storage;
     this.storage.crash();
     const sockets = this.#sockets;
     this.#sockets = [];
     for (const { socket } of sockets) socket.breakFrom();
     for (const { fail } of calls) fail(new Error(reason));
     // An alarm that the crash restored is found again.
-    if (this.storage.alarmAt !== null) this.#alarmSet(this.storage.alarmAt);
+    const restoredAt = this.storage.alarmAt;
+    if (restoredAt !== null && restoredAt !== alarmAt) this.#alarmSet(restoredAt);
   }
 
   /** Loses its memory while nothing is under way. */

@@ -5,7 +5,11 @@ type Stored = { readonly bytes: Uint8Array; readonly customMetadata: Record<stri
 type Body = ConstructorParameters<typeof Response>[0];
 type Range = { readonly offset?: number; readonly length?: number; readonly suffix?: number };
 type GetOptions = { readonly range?: Range };
-type PutOptions = { readonly customMetadata?: Record<string, string> };
+type PutOptions = {
+  readonly customMetadata?: Record<string, string>;
+  /** `*`: only if there is none. */
+  readonly onlyIf?: { readonly etagDoesNotMatch: "*" };
+};
 type ListOptions = {
   readonly prefix?: string;
   readonly limit?: number;
@@ -48,9 +52,10 @@ export class SimulatedBucket {
     });
   }
 
-  async put(key: string, value: Body, { customMetadata }: PutOptions = {}): Promise<unknown> {
+  async put(key: string, value: Body, { customMetadata, onlyIf }: PutOptions = {}): Promise<unknown> {
     const bytes = new Uint8Array(await new Response(value).arrayBuffer());
     return this.#ask("put", () => {
+      if (onlyIf && this.objects.has(key)) return null;
       const stored = { bytes, customMetadata };
       this.objects.set(key, stored);
       return describe(key, stored);

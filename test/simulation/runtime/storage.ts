@@ -108,9 +108,10 @@ export class ObjectStorage {
 
   // What objects call
 
-  /** Runs the work; its rows are rolled back when it throws. */
+  /** Runs the work; its rows, and the alarm that it sets, are rolled back when it throws. */
   transactionSync<Result>(work: () => Result): Result {
     this.#write();
+    const alarmAt = this.#alarmAt;
     const name = `t${(this.#depth += 1)}`;
     this.#database.exec(`SAVEPOINT ${name}`);
     try {
@@ -120,6 +121,7 @@ export class ObjectStorage {
     } catch (error) {
       this.#database.exec(`ROLLBACK TO ${name}`);
       this.#database.exec(`RELEASE ${name}`);
+      this.#alarmAt = alarmAt;
       throw error;
     } finally {
       this.#depth -= 1;
@@ -145,7 +147,7 @@ export class ObjectStorage {
   }
 
   async deleteAll(): Promise<void> {
-    this.#write();
+    this.#changeAlarm(null);
     const tables = this.#database
       .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
       .all() as { name: string }[];
