@@ -42,6 +42,21 @@ const OWN: readonly Mutant[] = [
     'const callsWebhook = after.state === "completed" && !isPurge;',
   ),
 
+  mutant(
+    "S28",
+    "const head = JSON.stringify({ ...view, webhook }).slice(0, -1);",
+    'const head = JSON.stringify({ ...view, status: "FAILED", webhook }).slice(0, -1);',
+  ),
+  mutant(
+    "S29",
+    'if (isFinal(job.state)) return refused("already_final"); if (job.state !== "running") return refused("not_running");',
+    'if (job.state !== "running" && job.state !== "completed") return refused("not_running");',
+  ),
+  mutant(
+    "S30",
+    "const left = isSuccess(attempt) ? 0 : delivery.left - 1; // D1",
+    "const left = delivery.left - 1;",
+  ),
   mutant("S26", "for (const { page, delivery } of pending) this.#schedule(page, delivery, now);", ""),
   mutant(
     "S27",

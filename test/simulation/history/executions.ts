@@ -58,6 +58,8 @@ export class Executions implements WorkerObserver {
   readonly #jobsPerWorker: number;
   /** When the last handler of a container ended. */
   readonly #endedAt = new WeakMap<Container, number>();
+  /** Marks of results that workers reported after another one was taken. */
+  readonly #contradicting = new Set<number>();
   readonly #retriedAt = new Map<string, number>();
   /** Workers that Fleet took for lost with their hosts. */
   readonly #lost = new Set<string>();
@@ -116,6 +118,12 @@ export class Executions implements WorkerObserver {
   delivered = (jobId: string, container: Container): void => {
     const execution = this.#byJob.get(jobId)?.findLast((one) => one.container === container);
     if (execution) execution.deliveredAt = this.#world.now;
+  };
+
+  repeated = (mark: number, other: number): void => {
+    const begunAt = this.#begunAt.get(mark);
+    if (begunAt !== undefined) this.#begunAt.set(other, begunAt);
+    this.#contradicting.add(other);
   };
 
   /** The disk of their host had kept to itself what came then or later. */
@@ -180,6 +188,11 @@ export class Executions implements WorkerObserver {
   /** The same, and of those whose results got lost, which their agent may take for running. */
   insideOf(container: Container): readonly string[] {
     return [...(this.#inside.get(container) ?? [])];
+  }
+
+  /** Whether the result with the mark came after another one of its execution, which had been taken. */
+  isContradicting(mark: number): boolean {
+    return this.#contradicting.has(mark);
   }
 
   /** True time at which the execution with the mark began, epoch ms. */

@@ -22,6 +22,7 @@ import { Rollouts } from "./rollouts.ts";
 import { Promptness } from "./promptness.ts";
 import { RequestPromptness } from "./request-promptness.ts";
 import { Requests } from "./requests.ts";
+import { Webhooks } from "./webhooks.ts";
 
 export type InvariantsParts = {
   readonly world: World;
@@ -84,6 +85,7 @@ export class Invariants {
   readonly logs: Logs;
   readonly #requestPromptness: RequestPromptness;
   readonly #rollouts: Rollouts;
+  readonly #webhooks: Webhooks;
   /** Queued jobs were removed, of which no webhook tells. */
   hasPurged = false;
   #uncaught = 0;
@@ -100,6 +102,7 @@ export class Invariants {
     const hasServed = (): boolean => this.requests.hasServed;
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions, hasServed });
     this.#rollouts = new Rollouts(violate);
+    this.#webhooks = new Webhooks({ ...parts, violate });
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
     const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
     this.#hostRows = new HostRows(shared);
@@ -145,6 +148,7 @@ export class Invariants {
     this.#liveness.checkStep();
     this.#promptness.checkStep();
     this.#requestPromptness.checkStep();
+    this.#webhooks.checkStep();
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
       const error = uncaught[this.#uncaught];
@@ -181,6 +185,7 @@ export class Invariants {
         this.#hostRows.jobChanged(endpoint, change);
         if (isRetry(change)) this.executions.retried(endpoint.replace(/#\d+$/, ""), change.seq);
         this.#checkOrigin(change);
+        this.#webhooks.jobChanged(change);
       }
     }
   }
@@ -198,6 +203,7 @@ export class Invariants {
     if (isClientWaiting) this.violate("a client still waits for an answer");
     if (isTunnelEndLeft) this.violate("a container still has the connection or command of a tunnel");
     this.requests.checkAbandoned();
+    this.#webhooks.checkEnd();
     if (!this.#wasSettled) for (const what of this.#unsettled()) this.violate(what);
   }
 
@@ -253,6 +259,8 @@ export class Invariants {
     const { executions } = this;
     const { seq, startedAt } = change;
     const mark = markOf(change);
+    if (mark !== undefined && executions.isContradicting(mark))
+      this.violate(`job ${seq} has the result ${mark}, though its agent had taken another one`);
     const begunAt = mark === undefined ? undefined : executions.beganAt(mark);
     if (begunAt === undefined || startedAt === null) return;
     const skewMs = 2 * (this.#parts.plan.faults.get("clockSkew") ?? 0);
@@ -263,7 +271,7 @@ export class Invariants {
   /** What has not ended or come yet, and what agents still keep of what has ended. */
   *#unsettled(): Generator<string> {
     yield* this.#openJobs();
-    for (const url of this.#missingHooks()) yield `no webhook came to ${url}`;
+    yield* this.#webhooks.missing(this.hasPurged);
     if (this.#hasOpenBatches()) yield "a batch has not started all of its requests";
     for (const { hostId, stateDir } of this.#parts.hosts)
       for (const table of JOURNAL)
@@ -277,29 +285,4 @@ export class Invariants {
       .flatMap(({ storage }) => storage.rowsOf("batch"))
       .some((row) => UNFINISHED_BATCH.has(String(row["state"])));
   }
-
-  #deliveries(): readonly Delivery[] {
-    return [...this.#parts.edge.endpoints.objects.values()]
-      .flatMap(({ storage }) => storage.rowsOf("webhook_page"))
-      .flatMap(({ deliveries }) => JSON.parse(String(deliveries)) as Delivery[]);
-  }
-
-  /** Ends that a webhook should have told, but for those that were tried often enough. */
-  #missingHooks(): string[] {
-    if (this.hasPurged) return [];
-    const { taken } = this.#parts.hooks;
-    const missing = this.#parts.clients.flatMap(({ jobs }) =>
-      jobs.flatMap(({ hook }) => (hook !== null && !taken.has(hook) ? [hook] : [])),
-    );
-    const deliveries = this.#deliveries();
-    if (deliveries.some(({ nextAt }) => nextAt !== null)) return missing;
-    const given = deliveries.filter(({ attempts }) => attempts.every(({ statusCode }) => statusCode !== 200));
-    return missing.length > given.length ? missing : [];
-  }
 }
-
-/** A webhook in the outbox; its next attempt is null when there will be none. */
-type Delivery = {
-  readonly nextAt: number | null;
-  readonly attempts: readonly { readonly statusCode?: number }[];
-};

@@ -35,6 +35,8 @@ export type WorkerObserver = {
   readonly ended: (jobId: string, container: Container, isReported: boolean) => void;
   /** Its agent has taken its result. */
   readonly delivered: (jobId: string, container: Container) => void;
+  /** It reports once more, with a result of another mark, though its agent has taken the first. */
+  readonly repeated: (mark: number, other: number) => void;
   /** The disk of their host had kept to itself what came then or later. */
   readonly resultsLost: (containers: Iterable<Container>, since: number) => void;
   /** Its agent ends it. */
@@ -134,10 +136,22 @@ class SimulatedWorker {
     const path = this.#path("RUNPOD_WEBHOOK_POST_OUTPUT").replace("$ID", jobId);
     const isReported = !random.chance(forgets);
     observer.ended(jobId, this.#container, isReported);
-    if (isReported && (await this.#report(path, JSON.stringify(body))))
-      observer.delivered(jobId, this.#container);
-    if (random.chance(repeats)) await this.#report(path, JSON.stringify(body));
+    const isTaken = isReported && (await this.#report(path, JSON.stringify(body)));
+    if (isTaken) observer.delivered(jobId, this.#container);
+    if (random.chance(repeats))
+      await this.#report(path, JSON.stringify(isTaken ? this.#bodyAgain(body, output) : body));
     this.#jobs.delete(jobId);
+  }
+
+  /** The same body, or one that contradicts it. */
+  #bodyAgain(body: object, output: { readonly mark: number }): object {
+    const { observer, world } = this.#program;
+    if (world.random.chance(0.5)) return body;
+    const mark = world.random.whole(0, 1e9);
+    observer.repeated(output.mark, mark);
+    return world.random.chance(0.3)
+      ? { error: `The handler failed: ${mark}.` }
+      : { output: { ...output, mark } };
   }
 
   async #yield(jobId: string, mark: number, count: number): Promise<void> {

@@ -34,11 +34,34 @@ export type JobChange = {
   readonly executionTimeoutMs: number;
   readonly workerId: string | null;
   readonly output: string | null;
+  readonly nonce: string;
+  readonly retries: number;
+  readonly queuedAt: number;
+  readonly input: string;
+  /** Columns that have other values now, of a job that had ended: all but its expiry, input and timeline. */
+  readonly overwritten: string;
 };
+
+/** What the end of a job sets for good, or until it is retried. */
+const OF_END = [
+  "state",
+  "attempt",
+  "retries",
+  "rescues",
+  "queued_at",
+  "started_at",
+  "finished_at",
+  "remove_at",
+  "worker_id",
+  "host_id",
+  "output",
+  "error",
+];
+const OVERWRITTEN = OF_END.map((name) => `iif(old.${name} IS new.${name}, '', ' ${name}')`).join(" || ");
 
 const CHANGES = "job_change";
 const OF_ROW = `new.rescues, new.trace, new.started_at, new.finished_at, new.expires_at, new.execution_timeout_ms, new.worker_id,
-  new.output, new.error`;
+  new.output, new.error, new.nonce, new.retries, new.queued_at, new.input`;
 const ENDS = "job_end";
 const END_IN = `INSERT INTO ${ENDS} VALUES (new.state, 1) ON CONFLICT DO UPDATE SET count = count + 1`;
 const WATCH_CHANGES = `
@@ -48,14 +71,14 @@ const WATCH_CHANGES = `
   END;
   CREATE TEMP TABLE ${CHANGES} (
     seq, before, after, attempts, rescued, rescues, trace, startedAt, finishedAt, expiresAt, executionTimeoutMs, workerId, output,
-    error
+    error, nonce, retries, queuedAt, input, overwritten
   );
   CREATE TEMP TRIGGER job_comes AFTER INSERT ON job BEGIN
-    INSERT INTO ${CHANGES} VALUES (new.seq, NULL, new.state, new.attempt, 0, ${OF_ROW});
+    INSERT INTO ${CHANGES} VALUES (new.seq, NULL, new.state, new.attempt, 0, ${OF_ROW}, '');
   END;
   CREATE TEMP TRIGGER job_changes AFTER UPDATE ON job BEGIN
     INSERT INTO ${CHANGES} VALUES (new.seq, old.state, new.state, new.attempt - old.attempt,
-      new.rescues - old.rescues, ${OF_ROW});
+      new.rescues - old.rescues, ${OF_ROW}, iif(old.finished_at IS NULL, '', trim(${OVERWRITTEN})));
   END;`;
 
 export class ObjectStorage {

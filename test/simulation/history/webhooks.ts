@@ -1,0 +1,206 @@
+/** What holds of webhooks: what they say of the ends of jobs, how often they come, and when they are given up. */
+import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
+import type { SimulatedEdge } from "../runtime/edge.ts";
+import type { JobChange, ObjectStorage } from "../runtime/storage.ts";
+import type { World } from "../world/world.ts";
+import type { SimulatedClient } from "./client.ts";
+import type { HookCall, HookReceiver } from "./hooks.ts";
+import type { HistoryPlan } from "./plan.ts";
+
+export type WebhooksParts = {
+  readonly world: World;
+  readonly edge: SimulatedEdge;
+  readonly clients: readonly SimulatedClient[];
+  readonly hooks: HookReceiver;
+  readonly plan: HistoryPlan;
+  readonly violate: (what: string) => void;
+};
+
+/** A call that was taken, and whether its sender has stored what it heard of it. */
+type Taken = { readonly call: HookCall; isStored: boolean };
+
+/** A webhook in the outbox; its next attempt is null when there will be none. */
+type Delivery = {
+  readonly seq: number;
+  readonly end: number;
+  readonly nextAt: number | null;
+  readonly attempts: readonly { readonly statusCode?: number }[];
+};
+
+type JobRow = {
+  readonly seq: number;
+  readonly nonce: string;
+  readonly state: string;
+  readonly retries: number;
+  readonly url: string | null;
+  readonly expires_at: number;
+  readonly remove_at: number | null;
+};
+
+/** Calls for one end of a job until it is given up, as docs/how-to/webhooks.md says. */
+const ATTEMPTS = 3;
+/** Outcomes are written within a moment, together with others; this is longer. */
+const STORED_MS = 1_000;
+const JOBS = `
+  SELECT seq, nonce, state, retries, expires_at, remove_at, iif(webhook_page IS NULL, NULL, options ->> '$.webhook') AS url
+    FROM job WHERE finished_at IS NOT NULL`;
+const STATUS: Readonly<Record<string, string>> = {
+  completed: "COMPLETED",
+  failed: "FAILED",
+  timed_out: "TIMED_OUT",
+  cancelled: "CANCELLED",
+};
+
+export class Webhooks {
+  readonly #parts: WebhooksParts;
+  /** The last row of each job, by how often it was queued again when it ended. */
+  readonly #ends = new Map<string, JobChange>();
+  readonly #taken = new Map<string, Taken[]>();
+  readonly #notStored = new Set<Taken>();
+
+  constructor(parts: WebhooksParts) {
+    this.#parts = parts;
+    parts.hooks.onTaken = (call, told) => this.#checkCall(call, told);
+  }
+
+  /** An end that is not durable may get lost with its object, and then be another one; but nobody was told of it. */
+  jobChanged(change: JobChange): void {
+    if (change.finishedAt !== null) this.#ends.set(keyOf(change.nonce, change.retries), change);
+  }
+
+  checkStep(): void {
+    const { now } = this.#parts.world;
+    for (const taken of this.#notStored) {
+      const { heardAt, sender, life } = taken.call;
+      if (sender.life === life && (heardAt === null || now < heardAt + STORED_MS)) continue;
+      taken.isStored = sender.life === life;
+      this.#notStored.delete(taken);
+    }
+  }
+
+  /** The last ends of jobs that no webhook has told yet, but for those that were tried often enough. */
+  *missing(hasPurged: boolean): Generator<string> {
+    const ended = [...this.#objects()].flatMap(({ storage }) =>
+      jobsIn(storage).map((job) => ({ storage, job })),
+    );
+    for (const { storage, job } of ended) {
+      const { nonce, state, retries, url } = job;
+      if (url === null || this.#taken.has(keyOf(nonce, retries)) || this.#mayBeGone(job)) continue;
+      if (state === "cancelled" && hasPurged) continue; // queued jobs were removed, of which no webhook tells
+      if (!isGivenUpFor(storage, job)) yield `no webhook came to ${url} for end ${retries}`;
+    }
+    const urls = new Set(ended.map(({ job }) => job.url));
+    for (const { jobId, hook } of hasPurged ? [] : this.#parts.clients.flatMap(({ jobs }) => jobs))
+      if (hook !== null && !urls.has(hook)) yield `${jobId} has not ended with its webhook ${hook}`;
+  }
+
+  /** No webhook is given up before its last attempt, unless its job is gone or was queued again. */
+  checkEnd(): void {
+    for (const { name, storage } of this.#objects()) {
+      const jobs = jobsIn(storage);
+      for (const delivery of deliveriesIn(storage)) {
+        const isNeeded = jobs.some(
+          (job) => job.seq === delivery.seq && job.retries === delivery.end && !this.#mayBeGone(job),
+        );
+        if (isNeeded && isGivenUp(delivery) && delivery.attempts.length < ATTEMPTS)
+          this.#parts.violate(`${name} gave up a webhook too soon: ${JSON.stringify(delivery)}`);
+      }
+    }
+  }
+
+  #objects() {
+    return this.#parts.edge.endpoints.objects.values();
+  }
+
+  /** Whether it may have expired for some clock: then nothing is sent any more. */
+  #mayBeGone({ expires_at: expiresAt, remove_at: removeAt }: JobRow): boolean {
+    const skewMs = 2 * (this.#parts.plan.faults.get("clockSkew") ?? 0);
+    return this.#parts.world.now + skewMs >= Math.min(expiresAt, removeAt ?? Infinity);
+  }
+
+  #checkCall(call: HookCall, told: Record<string, unknown>): void {
+    const [, jobId = "", end = ""] = /^msg_(.*)_(\d+)$/.exec(call.id) ?? [];
+    const key = keyOf(decodeJobId(jobId)?.nonce, Number(end));
+    this.#checkRepeat(key, call);
+    const change = this.#ends.get(key);
+    if (!change) return this.#parts.violate(`a webhook tells of an end that no job had: ${call.id}`);
+    const expected = { id: jobId, webhook: call.url, ...viewOf(change) };
+    const said = { ...told, retries: told["retries"] ?? 0 } as Record<string, unknown>;
+    for (const [name, value] of Object.entries(expected))
+      if (JSON.stringify(said[name]) !== JSON.stringify(value))
+        this.#parts.violate(
+          `webhook ${call.id} says ${name} ${JSON.stringify(said[name])}, not ${JSON.stringify(value)}`,
+        );
+    this.#checkPayloads(call, change, told);
+  }
+
+  #checkPayloads({ id }: HookCall, { after, output, input }: JobChange, told: Record<string, unknown>): void {
+    const said = JSON.stringify(told["output"]);
+    if (isInline(input) && JSON.stringify(told["input"]) !== JSON.stringify(JSON.parse(input)))
+      this.#parts.violate(`webhook ${id} has the input of another job`);
+    const wanted = isInline(output) ? JSON.stringify(JSON.parse(output)) : undefined;
+    if ((output === null || isInline(output)) && said !== wanted)
+      this.#parts.violate(`webhook ${id} has the output ${said}, not ${wanted}`);
+    // A large one is in R2.
+    const { of } = (told["output"] ?? {}) as { readonly of?: unknown };
+    if (after === "completed" && JSON.stringify(of) !== JSON.stringify(told["input"]))
+      this.#parts.violate(`webhook ${id} has the output of another input`);
+  }
+
+  /**
+   * A webhook that was taken comes again only if the object that sent it did not learn of that, or lost its memory
+   * before it could store it. What it had sent before it learned of it may come at any time.
+   */
+  #checkRepeat(key: string, call: HookCall): void {
+    const all = this.#taken.get(key) ?? [];
+    for (const { call: earlier, isStored } of all) {
+      const isHeardBefore = earlier.heardAt !== null && earlier.heardAt < call.sentAt;
+      const isForgotten = !isStored && earlier.sender.life !== earlier.life;
+      if (isHeardBefore && !isForgotten)
+        this.#parts.violate(`webhook ${call.id} came again, though it had been taken`);
+    }
+    const taken = { call, isStored: false };
+    this.#taken.set(key, [...all, taken]);
+    this.#notStored.add(taken);
+  }
+}
+
+function jobsIn(storage: ObjectStorage): readonly JobRow[] {
+  return storage.select(JOBS) as JobRow[];
+}
+
+function deliveriesIn(storage: ObjectStorage): readonly Delivery[] {
+  return storage
+    .rowsOf("webhook_page")
+    .flatMap(({ deliveries }) => JSON.parse(String(deliveries)) as Delivery[]);
+}
+
+function isGivenUpFor(storage: ObjectStorage, { seq, retries }: JobRow): boolean {
+  return deliveriesIn(storage).some((one) => one.seq === seq && one.end === retries && isGivenUp(one));
+}
+
+/** An end of a job, by how often the job was queued again before. */
+function keyOf(nonce: string | undefined, retries: number): string {
+  return `${nonce} ${retries}`;
+}
+
+function isGivenUp({ nextAt, attempts }: Delivery): boolean {
+  return nextAt === null && attempts.every(({ statusCode }) => statusCode !== 200);
+}
+
+function isInline(payload: string | null): payload is string {
+  return payload?.startsWith("{") === true;
+}
+
+/** What a webhook has to say of the end, beside payloads. */
+function viewOf({ after, workerId, queuedAt, startedAt, finishedAt, error, retries }: JobChange) {
+  const begunAt = startedAt ?? finishedAt ?? 0;
+  return {
+    status: STATUS[after],
+    delayTime: begunAt - queuedAt,
+    executionTime: (finishedAt ?? 0) - begunAt,
+    workerId: workerId ?? "",
+    error: error ?? undefined,
+    retries,
+  };
+}
