@@ -9,7 +9,6 @@ type Execution = {
   readonly mark: number;
   readonly container: Container;
   isOver: boolean;
-  /** Its agent has its result. */
   /** When its agent acknowledged the result, true time; null before. */
   deliveredAt: number | null;
   /** A client has had the job run again since, beside which it may still end. */

@@ -47,7 +47,6 @@ export const HEALING_MS = 15 * 60_000;
 
 /** Within this time after that, nothing is left of what is no longer wanted. */
 const AFTERMATH_MS = 20_000;
-/** Time between two looks whether all has ended. */
 /** After the last fault no message is under way for longer. */
 const LAST_COPY_MS = 10_000;
 /** Hosts have come back and follow what pods are told, and maintenance repairs changes that broke off a minute before. */
@@ -55,6 +54,7 @@ const PODS_MAINTENANCE_MS = 65_000;
 const PODS_CHECK_MS = 20_000;
 /** With what passes before, most of what was printed has to be stored by then. */
 const LOGS_MS = 45_000;
+/** Time between two looks whether all has ended. */
 const LOOK_MS = 500;
 
 let current: Network | undefined;
