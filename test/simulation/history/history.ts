@@ -219,7 +219,6 @@ class History {
 
   #workload(client: SimulatedClient): Workload {
     const violate = (what: string): void => this.#invariants.violate(what);
-    const onPurge = (): void => void (this.#invariants.hasPurged = true);
     const mayHaveLeftChunks = ({ endpointId, jobId }: KnownJob, mark: number): boolean =>
       this.#invariants.executions.mayHaveLeftChunks(endpointId, jobId, mark);
     const stranger = this.#stranger;
@@ -232,8 +231,8 @@ class History {
       clients,
       stranger,
     };
-    const hasPurged = (): boolean => this.#invariants.hasPurged;
-    return new Workload({ ...parts, violate, onPurge, mayHaveLeftChunks, hasPurged });
+    const { purges } = this.#invariants;
+    return new Workload({ ...parts, violate, purges, mayHaveLeftChunks });
   }
 
   #requestUsersOf(client: SimulatedClient, workload: Workload | undefined): RequestUser[] {
