@@ -181,6 +181,7 @@ export class Invariants {
       for (const change of storage.takeChanges()) {
         const name = nameOf(change);
         this.changes.set(name, (this.changes.get(name) ?? 0) + 1);
+        this.#parts.world.note(object.machine, `job ${change.seq}: ${name}, of worker ${change.workerId}`);
         for (const fault of violationsOf(change)) this.violate(fault);
         this.#checkRescue(change);
         this.#hostRows.jobChanged(endpoint, change);

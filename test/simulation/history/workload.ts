@@ -59,6 +59,10 @@ export class Workload {
     return this.#parts.plan;
   }
 
+  get client(): SimulatedClient {
+    return this.#parts.client;
+  }
+
   start(): void {
     const { client, world, plan } = this.#parts;
     client.run(world, async () => {
