@@ -1,4 +1,5 @@
 /** What the rows of an endpoint's object say of its jobs, whether a claim was written into the job's row or not. */
+import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { ObjectStorage } from "../runtime/storage.ts";
 import { isLowPriority, LOW_PRIORITY_FROM } from "./job-rows.ts";
 
@@ -28,6 +29,7 @@ type Heads = { readonly normal: number; readonly low: number };
 const NO_HEADS: Heads = { normal: 0, low: LOW_PRIORITY_FROM };
 const OPEN = `
   SELECT seq, nonce, state, attempt, expires_at, worker_id, host_id, started_at FROM job WHERE state IN ('queued', 'running')`;
+const STORED = `SELECT nonce, min(expires_at, coalesce(remove_at, expires_at)) AS goneAt FROM job`;
 const CLAIMS = "claims:";
 const FACTS = `SELECT name, json FROM fact WHERE name >= '${CLAIMS}' AND name < 'claims;'`;
 const HEADS = `
@@ -65,6 +67,22 @@ export function neverClaimedJobs(
     .map((row) => ({ nonce: row.nonce, isPurged: isPurged(row, heads) }));
 }
 
+export type StoredJob = {
+  readonly nonce: string;
+  /** Nobody can read it from then on, by the clock of its object; a purged one goes at another time. */
+  readonly goneAt: number;
+  readonly isPurged: boolean;
+};
+
+/** All jobs that have rows. */
+export function storedJobs(storage: ObjectStorage): readonly StoredJob[] {
+  const purged = new Set(
+    neverClaimedJobs(storage).flatMap(({ nonce, isPurged }) => (isPurged ? [nonce] : [])),
+  );
+  const rows = storage.select(STORED) as { readonly nonce: string; readonly goneAt: number }[];
+  return rows.map(({ nonce, goneAt }) => ({ nonce, goneAt, isPurged: purged.has(nonce) }));
+}
+
 /** How many jobs wait again that a worker has had. */
 export function requeuedCount(storage: ObjectStorage): number {
   return storage.rowsOf("requeued").length;
@@ -100,6 +118,12 @@ function unwrittenClaims(storage: ObjectStorage): ReadonlyMap<number, RunningJob
       claims.set(seq, { seq, workerId, hostId, startedAt });
   }
   return claims;
+}
+
+export function storagesOf(edge: SimulatedEdge, endpointId: string): readonly ObjectStorage[] {
+  return [...edge.endpoints.objects.values()]
+    .filter(({ name }) => endpointOf(name) === endpointId)
+    .map(({ storage }) => storage);
 }
 
 /** The object of an endpoint is named after it and its shard. */

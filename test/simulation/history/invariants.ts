@@ -1,4 +1,5 @@
 /** What holds in every history: after each step, and at its end. */
+import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { Container } from "../host/containers.ts";
 import type { SimulatedHost } from "../host/host.ts";
 import { rowsIn } from "../host/modules/sqlite.ts";
@@ -8,7 +9,7 @@ import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
 import { Calm } from "./calm.ts";
 import type { Answer, SimulatedClient } from "./client.ts";
-import { openJobs } from "./endpoint-rows.ts";
+import { openJobs, storagesOf, type StoredJob, storedJobs } from "./endpoint-rows.ts";
 import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
@@ -86,8 +87,9 @@ export class Invariants {
   readonly logs: Logs;
   readonly #requestPromptness: RequestPromptness;
   readonly #rollouts: Rollouts;
-  readonly #webhooks: Webhooks;
+  readonly webhooks: Webhooks;
   readonly purges: Purges;
+  readonly #endedAt = new Map<string, number>();
   #uncaught = 0;
   #wasSettled = false;
 
@@ -103,7 +105,7 @@ export class Invariants {
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions, hasServed });
     this.#rollouts = new Rollouts(violate);
     this.purges = new Purges({ ...parts, violate });
-    this.#webhooks = new Webhooks({ ...parts, violate, purges: this.purges });
+    this.webhooks = new Webhooks({ ...parts, violate, purges: this.purges });
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
     const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
     this.#hostRows = new HostRows(shared);
@@ -149,7 +151,7 @@ export class Invariants {
     this.#liveness.checkStep();
     this.#promptness.checkStep();
     this.#requestPromptness.checkStep();
-    this.#webhooks.checkStep();
+    this.webhooks.checkStep();
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
       const error = uncaught[this.#uncaught];
@@ -161,6 +163,15 @@ export class Invariants {
   isSettled(): boolean {
     this.#wasSettled ||= this.#unsettled().next().done === true;
     return this.#wasSettled;
+  }
+
+  /** When the job has ended last, true time in ms of the history; `Infinity` while it has not. */
+  endedAt(jobId: string): number {
+    return this.#endedAt.get(decodeJobId(jobId)?.nonce ?? "") ?? Infinity;
+  }
+
+  storedJobs(endpointId: string): readonly StoredJob[] {
+    return storagesOf(this.#parts.edge, endpointId).flatMap(storedJobs);
   }
 
   /** There are no more faults. */
@@ -187,7 +198,8 @@ export class Invariants {
         this.#hostRows.jobChanged(endpoint, change);
         if (isRetry(change)) this.executions.retried(endpoint.replace(/#\d+$/, ""), change.seq);
         this.#checkOrigin(change);
-        this.#webhooks.jobChanged(change);
+        this.webhooks.jobChanged(change);
+        if (change.finishedAt !== null) this.#endedAt.set(change.nonce, this.#parts.world.elapsedMs);
       }
     }
   }
@@ -207,7 +219,7 @@ export class Invariants {
     if (isClientWaiting) this.violate("a client still waits for an answer");
     if (isTunnelEndLeft) this.violate("a container still has the connection or command of a tunnel");
     this.requests.checkAbandoned();
-    this.#webhooks.checkEnd();
+    this.webhooks.checkEnd();
     if (!this.#wasSettled) for (const what of this.#unsettled()) this.violate(what);
   }
 
@@ -275,7 +287,7 @@ export class Invariants {
   /** What has not ended or come yet, and what agents still keep of what has ended. */
   *#unsettled(): Generator<string> {
     yield* this.#openJobs();
-    yield* this.#webhooks.missing();
+    yield* this.webhooks.missing();
     if (this.#hasOpenBatches()) yield "a batch has not started all of its requests";
     for (const { hostId, stateDir } of this.#parts.hosts)
       for (const table of JOURNAL)

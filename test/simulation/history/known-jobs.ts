@@ -63,12 +63,13 @@ export class KnownJobs {
     job: KnownJob,
     method: string,
     operation: string,
+    query = "",
   ): Promise<Answer | undefined> {
     const { client, world } = this.#parts;
     const call = { kind, sentAt: world.elapsedMs, answer: null as JobCall["answer"] };
     // A read that nobody hears of says nothing.
     if (kind !== "read") job.calls.push(call);
-    const answer = await client.call(method, `/v2/${job.endpointId}/${operation}/${job.jobId}`);
+    const answer = await client.call(method, `/v2/${job.endpointId}/${operation}/${job.jobId}${query}`);
     const isHeard = answer?.status === 200 || (kind === "retry" && answer?.status === 409);
     if (!isHeard) return answer;
     call.answer = {

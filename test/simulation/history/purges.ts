@@ -3,7 +3,7 @@ import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { ObjectStorage } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
 import type { Answer, SimulatedClient } from "./client.ts";
-import { endpointOf, neverClaimedJobs, requeuedCount } from "./endpoint-rows.ts";
+import { neverClaimedJobs, requeuedCount, storagesOf } from "./endpoint-rows.ts";
 import type { JobCall } from "./linearizability.ts";
 import type { HistoryPlan } from "./plan.ts";
 
@@ -34,9 +34,7 @@ export class Purges {
 
   async call(client: SimulatedClient, endpointId: string): Promise<void> {
     const { world, edge, plan } = this.#parts;
-    const storages = [...edge.endpoints.objects.values()]
-      .filter(({ name }) => endpointOf(name) === endpointId)
-      .map(({ storage }) => storage);
+    const storages = storagesOf(edge, endpointId);
     const before = storages.map(queuedIn);
     const purge = { endpointId, sentAt: world.elapsedMs, overAt: Infinity };
     this.#purges.add(purge);

@@ -58,6 +58,9 @@ export class Users {
     return new Workload({
       ...{ world, plan, endpointIds, client, clients, stranger, violate: this.#violate },
       purges: invariants.purges,
+      endedAt: (jobId) => invariants.endedAt(jobId),
+      storedJobs: (endpointId) => invariants.storedJobs(endpointId),
+      webhooks: invariants.webhooks,
       mayHaveLeftChunks: ({ endpointId, jobId }: KnownJob, mark: number): boolean =>
         invariants.executions.mayHaveLeftChunks(endpointId, jobId, mark),
     });

@@ -22,6 +22,9 @@ export type WebhooksParts = {
 /** A call that was taken, and whether its sender has stored what it heard of it. */
 type Taken = { readonly call: HookCall; isStored: boolean };
 
+/** A client asks for a webhook once more. */
+type Redelivery = { readonly nonce: string; readonly calledAt: number; isAccepted: boolean };
+
 /** A webhook in the outbox; its next attempt is null when there will be none. */
 type Delivery = {
   readonly seq: number;
@@ -63,6 +66,7 @@ export class Webhooks {
   readonly #ends = new Map<string, JobChange>();
   readonly #taken = new Map<string, Taken[]>();
   readonly #notStored = new Set<Taken>();
+  readonly #redeliveries: Redelivery[] = [];
 
   constructor(parts: WebhooksParts) {
     this.#parts = parts;
@@ -72,6 +76,26 @@ export class Webhooks {
   /** An end that is not durable may get lost with its object, and then be another one; but nobody was told of it. */
   jobChanged(change: JobChange): void {
     if (change.finishedAt !== null) this.#ends.set(keyOf(change.nonce, change.retries), change);
+  }
+
+  /** To be called just before the call is made. */
+  redeliveryCalled(nonce: string): Redelivery {
+    const redelivery = { nonce, calledAt: this.#parts.world.now, isAccepted: false };
+    this.#redeliveries.push(redelivery);
+    return redelivery;
+  }
+
+  /** Of the job, for any of its ends: calls that were taken; and those whose senders have stored that. */
+  takenCount(nonce: string): number {
+    return this.#takenOf(nonce).length;
+  }
+
+  heardCount(nonce: string): number {
+    return this.#takenOf(nonce).filter(({ isStored, call }) => isStored && call.heardAt !== null).length;
+  }
+
+  #takenOf(nonce: string): Taken[] {
+    return [...this.#taken].flatMap(([key, taken]) => (key.startsWith(`${nonce} `) ? taken : []));
   }
 
   checkStep(): void {
@@ -100,6 +124,7 @@ export class Webhooks {
     for (const { jobId, hook } of this.#parts.clients.flatMap(({ jobs }) => jobs))
       if (hook !== null && !urls.has(hook) && !purged.has(decodeJobId(jobId)?.nonce ?? ""))
         yield `${jobId} has not ended with its webhook ${hook}`;
+    for (const { storage, job } of ended) yield* this.#missingAgain(storage, job);
   }
 
   /** No webhook is given up before its last attempt, unless its job is gone or was queued again. */
@@ -113,6 +138,21 @@ export class Webhooks {
         if (isNeeded && isGivenUp(delivery) && delivery.attempts.length < ATTEMPTS)
           this.#parts.violate(`${name} gave up a webhook too soon: ${JSON.stringify(delivery)}`);
       }
+    }
+  }
+
+  /** What a client has asked for once more, of the last end of the job. */
+  *#missingAgain(storage: ObjectStorage, job: JobRow): Generator<string> {
+    const { nonce, retries, seq } = job;
+    const asked = this.#redeliveries.filter((one) => one.nonce === nonce);
+    if (asked.length === 0 || this.#mayBeGone(job)) return;
+    const delivery = deliveriesIn(storage).find((one) => one.seq === seq && one.end === retries);
+    if (delivery && delivery.nextAt !== null) yield `the webhook of job ${seq} is still to be sent once more`;
+    const isFailed = delivery?.attempts.at(-1)?.statusCode !== 200;
+    const calls = this.#taken.get(keyOf(nonce, retries)) ?? [];
+    for (const { calledAt, isAccepted } of asked) {
+      const isSent = calls.some(({ call }) => Math.max(call.sentAt, call.heardAt ?? Infinity) >= calledAt);
+      if (isAccepted && !isFailed && !isSent) yield `the webhook of job ${seq} did not come once more`;
     }
   }
 
@@ -164,19 +204,29 @@ export class Webhooks {
 
   /**
    * A webhook that was taken comes again only if the object that sent it did not learn of that, or lost its memory
-   * before it could store it. What it had sent before it learned of it may come at any time.
+   * before it could store it, or a client asks for it once more. What it had sent before it learned of it may come at
+   * any time.
    */
   #checkRepeat(key: string, call: HookCall): void {
     const all = this.#taken.get(key) ?? [];
-    for (const { call: earlier, isStored } of all) {
+    const known = all.filter(({ call: earlier, isStored }) => {
       const isHeardBefore = earlier.heardAt !== null && earlier.heardAt < call.sentAt;
       const isForgotten = !isStored && earlier.sender.life !== earlier.life;
-      if (isHeardBefore && !isForgotten)
-        this.#parts.violate(`webhook ${call.id} came again, though it had been taken`);
-    }
+      return isHeardBefore && !isForgotten;
+    });
+    if (known.length > this.#redeliveriesOf(key, call.sentAt))
+      this.#parts.violate(`webhook ${call.id} came again, though it had been taken`);
     const taken = { call, isStored: false };
     this.#taken.set(key, [...all, taken]);
     this.#notStored.add(taken);
+  }
+
+  /** How often a client has asked for it before. */
+  #redeliveriesOf(key: string, at: number): number {
+    const asked = this.#redeliveries.filter(
+      ({ nonce, calledAt }) => key.startsWith(`${nonce} `) && calledAt <= at,
+    );
+    return asked.length * (this.#parts.plan.faults.has("requestsRepeated") ? 2 : 1);
   }
 }
 
