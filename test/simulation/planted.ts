@@ -69,6 +69,28 @@ const OWN: readonly Mutant[] = [
     'if (state === "completed") this.#counts.completed += 2;',
   ),
 
+  // Purges
+  mutant("Q1", "this.#bounds[priority] = { head: tail, tail };", ""),
+  mutant("Q2", "const count = ledger.queued;", "const count = ledger.counts.queued.low;"),
+
+  // Batches
+  mutant(
+    "B1",
+    "if (!isActive(batch, progress)) this.#index.put(",
+    "if (progress.waiting === 0) this.#index.put(",
+  ),
+  mutant(
+    "B2",
+    "const batches = index.newestFirst.slice(offset, offset + limit)",
+    "const batches = index.newestFirst.slice(offset, limit)",
+  ),
+  mutant("B3", "idempotencyKey === null ? undefined : index.findByKey(idempotencyKey);", "undefined;"),
+  mutant(
+    "B4",
+    "return this.#put({ ...batch, requestCount, nextRequest, storedBytes }, now);",
+    "return this.#put({ ...batch, requestCount, storedBytes }, now);",
+  ),
+
   // Fleet and gateway
   mutant("S15", "if (config?.accountId === accountId) return config;", "if (config) return config;"),
 

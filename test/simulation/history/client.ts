@@ -17,6 +17,8 @@ export type KnownJob = {
   readonly jobId: string;
   readonly input: unknown;
   readonly hook: string | null;
+  /** When it was first sent, true time in ms of the history. */
+  readonly submittedAt: number;
   /** Nobody can read it from then on, true time in ms of the history; null without a ttl of its own. */
   readonly expiresAt: number | null;
   /** What clients have asked and heard about it. */

@@ -14,6 +14,7 @@ export type OpenJobs = { readonly waiting: readonly WaitingJob[]; readonly runni
 type Claim = readonly [seq: number, workerId: string, startedAt: number];
 type Row = {
   readonly seq: number;
+  readonly nonce: string;
   readonly state: string;
   readonly attempt: number;
   readonly expires_at: number;
@@ -26,7 +27,7 @@ type Heads = { readonly normal: number; readonly low: number };
 
 const NO_HEADS: Heads = { normal: 0, low: LOW_PRIORITY_FROM };
 const OPEN = `
-  SELECT seq, state, attempt, expires_at, worker_id, host_id, started_at FROM job WHERE state IN ('queued', 'running')`;
+  SELECT seq, nonce, state, attempt, expires_at, worker_id, host_id, started_at FROM job WHERE state IN ('queued', 'running')`;
 const CLAIMS = "claims:";
 const FACTS = `SELECT name, json FROM fact WHERE name >= '${CLAIMS}' AND name < 'claims;'`;
 const HEADS = `
@@ -52,6 +53,21 @@ export function openJobs(storage: ObjectStorage): OpenJobs {
 
 function isNeverClaimed({ state, attempt }: Row): boolean {
   return state === "queued" && attempt === 0;
+}
+
+/** Jobs that wait, or did when the queue was purged, and that no worker has had. */
+export function neverClaimedJobs(
+  storage: ObjectStorage,
+): readonly { readonly nonce: string; readonly isPurged: boolean }[] {
+  const [claims, heads] = [unwrittenClaims(storage), headsOf(storage)];
+  return (storage.select(OPEN) as Row[])
+    .filter((row) => isNeverClaimed(row) && !claims.has(row.seq))
+    .map((row) => ({ nonce: row.nonce, isPurged: isPurged(row, heads) }));
+}
+
+/** How many jobs wait again that a worker has had. */
+export function requeuedCount(storage: ObjectStorage): number {
+  return storage.rowsOf("requeued").length;
 }
 
 /** What `health` has to say of the jobs. */

@@ -18,6 +18,7 @@ import { isLinearizable } from "./linearizability.ts";
 import { Logs } from "./logs.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
+import { Purges } from "./purges.ts";
 import { Rollouts } from "./rollouts.ts";
 import { Promptness } from "./promptness.ts";
 import { RequestPromptness } from "./request-promptness.ts";
@@ -86,8 +87,7 @@ export class Invariants {
   readonly #requestPromptness: RequestPromptness;
   readonly #rollouts: Rollouts;
   readonly #webhooks: Webhooks;
-  /** Queued jobs were removed, of which no webhook tells. */
-  hasPurged = false;
+  readonly purges: Purges;
   #uncaught = 0;
   #wasSettled = false;
 
@@ -102,7 +102,8 @@ export class Invariants {
     const hasServed = (): boolean => this.requests.hasServed;
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions, hasServed });
     this.#rollouts = new Rollouts(violate);
-    this.#webhooks = new Webhooks({ ...parts, violate });
+    this.purges = new Purges({ ...parts, violate });
+    this.#webhooks = new Webhooks({ ...parts, violate, purges: this.purges });
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
     const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
     this.#hostRows = new HostRows(shared);
@@ -180,6 +181,7 @@ export class Invariants {
       for (const change of storage.takeChanges()) {
         const name = nameOf(change);
         this.changes.set(name, (this.changes.get(name) ?? 0) + 1);
+        this.#parts.world.note(object.machine, `job ${change.seq}: ${name}, of worker ${change.workerId}`);
         for (const fault of violationsOf(change)) this.violate(fault);
         this.#checkRescue(change);
         this.#hostRows.jobChanged(endpoint, change);
@@ -192,11 +194,13 @@ export class Invariants {
 
   /** What clients heard of each job can have happened one after the other. */
   checkCalls(): void {
-    if (this.hasPurged) return;
-    for (const { jobs } of this.#parts.clients)
-      for (const { jobId, calls } of jobs)
-        if (calls.length <= CALLS_MAX && !isLinearizable(calls))
-          this.violate(`no order explains the calls about ${jobId}: ${JSON.stringify(calls)}`);
+    for (const { endpointId, jobId, submittedAt, calls: own } of this.#parts.clients.flatMap(
+      ({ jobs }) => jobs,
+    )) {
+      const calls = [...own, ...this.purges.callsAbout(endpointId, submittedAt)];
+      if (calls.length <= CALLS_MAX && !isLinearizable(calls))
+        this.violate(`no order explains the calls about ${jobId}: ${JSON.stringify(calls)}`);
+    }
   }
 
   checkEnd({ isClientWaiting, isTunnelEndLeft }: AtEnd): void {
@@ -271,7 +275,7 @@ export class Invariants {
   /** What has not ended or come yet, and what agents still keep of what has ended. */
   *#unsettled(): Generator<string> {
     yield* this.#openJobs();
-    yield* this.#webhooks.missing(this.hasPurged);
+    yield* this.#webhooks.missing();
     if (this.#hasOpenBatches()) yield "a batch has not started all of its requests";
     for (const { hostId, stateDir } of this.#parts.hosts)
       for (const table of JOURNAL)

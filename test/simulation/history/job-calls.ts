@@ -51,7 +51,10 @@ export class JobCalls {
       policy?.ttl === undefined ? null : (ids.size > 0 ? world.elapsedMs : begunAt) + policy.ttl;
     // It may never end, and then tells nobody.
     const isSure = expiresAt === null && policy?.lowPriority !== true;
-    return known.add({ endpointId, jobId, input, hook: isSure ? hook : null, expiresAt });
+    return known.add({
+      ...{ endpointId, jobId, input, hook: isSure ? hook : null },
+      ...{ submittedAt: begunAt, expiresAt },
+    });
   }
 
   /** A repeated submission is harmless, so it is repeated until it is answered. Returns the ids that were answered. */
@@ -83,10 +86,11 @@ export class JobCalls {
   async runAndWait(endpointId: string): Promise<void> {
     const { client, world, known, plan } = this.#parts;
     const input = { number: world.random.whole(0, 1e9) };
+    const submittedAt = world.elapsedMs;
     const answer = await client.call("POST", `/v2/${endpointId}/runsync`, { input });
     if (answer?.status !== 200) return;
     const jobId = String(answer.body["id"]);
-    const job = known.add({ endpointId, jobId, input, hook: null, expiresAt: null });
+    const job = known.add({ endpointId, jobId, input, hook: null, submittedAt, expiresAt: null });
     known.learn(job, answer);
     for (let runs = 1; plan.isRetrying && isFailed(job) && runs < RUNS_MAX; runs += 1) {
       await this.#retry(job);

@@ -2,16 +2,19 @@
 import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange, ObjectStorage } from "../runtime/storage.ts";
-import type { World } from "../world/world.ts";
+import { START_AT, type World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
+import { endpointOf, neverClaimedJobs } from "./endpoint-rows.ts";
 import type { HookCall, HookReceiver } from "./hooks.ts";
 import type { HistoryPlan } from "./plan.ts";
+import type { Purges } from "./purges.ts";
 
 export type WebhooksParts = {
   readonly world: World;
   readonly edge: SimulatedEdge;
   readonly clients: readonly SimulatedClient[];
   readonly hooks: HookReceiver;
+  readonly purges: Purges;
   readonly plan: HistoryPlan;
   readonly violate: (what: string) => void;
 };
@@ -33,6 +36,9 @@ type JobRow = {
   readonly state: string;
   readonly retries: number;
   readonly url: string | null;
+  /** Of the outbox, where its end is; 0 for none. */
+  readonly page: number | null;
+  readonly finished_at: number;
   readonly expires_at: number;
   readonly remove_at: number | null;
 };
@@ -42,7 +48,7 @@ const ATTEMPTS = 3;
 /** Outcomes are written within a moment, together with others; this is longer. */
 const STORED_MS = 1_000;
 const JOBS = `
-  SELECT seq, nonce, state, retries, expires_at, remove_at, iif(webhook_page IS NULL, NULL, options ->> '$.webhook') AS url
+  SELECT seq, nonce, state, retries, expires_at, remove_at, finished_at, webhook_page AS page, iif(webhook_page IS NULL, NULL, options ->> '$.webhook') AS url
     FROM job WHERE finished_at IS NOT NULL`;
 const STATUS: Readonly<Record<string, string>> = {
   completed: "COMPLETED",
@@ -79,19 +85,21 @@ export class Webhooks {
   }
 
   /** The last ends of jobs that no webhook has told yet, but for those that were tried often enough. */
-  *missing(hasPurged: boolean): Generator<string> {
-    const ended = [...this.#objects()].flatMap(({ storage }) =>
-      jobsIn(storage).map((job) => ({ storage, job })),
+  *missing(): Generator<string> {
+    const ended = [...this.#objects()].flatMap(({ name, storage }) =>
+      jobsIn(storage).map((job) => ({ name, storage, job })),
     );
-    for (const { storage, job } of ended) {
+    for (const { name, storage, job } of ended) {
       const { nonce, state, retries, url } = job;
       if (url === null || this.#taken.has(keyOf(nonce, retries)) || this.#mayBeGone(job)) continue;
-      if (state === "cancelled" && hasPurged) continue; // queued jobs were removed, of which no webhook tells
+      if (state === "cancelled" && this.#mayBePurged(name, job)) continue;
       if (!isGivenUpFor(storage, job)) yield `no webhook came to ${url} for end ${retries}`;
     }
     const urls = new Set(ended.map(({ job }) => job.url));
-    for (const { jobId, hook } of hasPurged ? [] : this.#parts.clients.flatMap(({ jobs }) => jobs))
-      if (hook !== null && !urls.has(hook)) yield `${jobId} has not ended with its webhook ${hook}`;
+    const purged = new Set([...this.#objects()].flatMap(({ storage }) => purgedNonces(storage)));
+    for (const { jobId, hook } of this.#parts.clients.flatMap(({ jobs }) => jobs))
+      if (hook !== null && !urls.has(hook) && !purged.has(decodeJobId(jobId)?.nonce ?? ""))
+        yield `${jobId} has not ended with its webhook ${hook}`;
   }
 
   /** No webhook is given up before its last attempt, unless its job is gone or was queued again. */
@@ -110,6 +118,13 @@ export class Webhooks {
 
   #objects() {
     return this.#parts.edge.endpoints.objects.values();
+  }
+
+  /** No webhook tells of what a purge has cancelled. */
+  #mayBePurged(name: string, { page, finished_at: finishedAt }: JobRow): boolean {
+    const { purges, plan } = this.#parts;
+    const skewMs = 2 * (plan.faults.get("clockSkew") ?? 0);
+    return page === 0 && purges.mayHaveCancelled(endpointOf(name), finishedAt - START_AT - skewMs);
   }
 
   /** Whether it may have expired for some clock: then nothing is sent any more. */
@@ -167,6 +182,11 @@ export class Webhooks {
 
 function jobsIn(storage: ObjectStorage): readonly JobRow[] {
   return storage.select(JOBS) as JobRow[];
+}
+
+/** Nonces of jobs that were purged before a worker had them: their rows do not say so. */
+function purgedNonces(storage: ObjectStorage): readonly string[] {
+  return neverClaimedJobs(storage).flatMap(({ nonce, isPurged }) => (isPurged ? [nonce] : []));
 }
 
 function deliveriesIn(storage: ObjectStorage): readonly Delivery[] {

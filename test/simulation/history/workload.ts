@@ -7,6 +7,7 @@ import { KnownJobs } from "./known-jobs.ts";
 import { Operator } from "./operator.ts";
 import { PodUser } from "./pods.ts";
 import type { HistoryPlan } from "./plan.ts";
+import type { Purges } from "./purges.ts";
 import { RateCalls } from "./rates.ts";
 import { Streams } from "./streams.ts";
 
@@ -21,9 +22,7 @@ export type WorkloadParts = {
   readonly stranger: SimulatedClient | null;
   /** Whether a job that has ended without chunks may still show those of the execution with the mark. */
   readonly mayHaveLeftChunks: (job: KnownJob, mark: number) => boolean;
-  /** Queued jobs may vanish. */
-  readonly onPurge: () => void;
-  readonly hasPurged: () => boolean;
+  readonly purges: Purges;
   /** Something that no correct service answers. */
   readonly violate: (what: string) => void;
 };
@@ -50,7 +49,7 @@ export class Workload {
     const known = new KnownJobs(parts);
     this.jobs = new JobCalls({ ...parts, known });
     this.streams = new Streams({ ...parts, known });
-    this.batches = new Batches(client, parts.hasPurged, violate);
+    this.batches = new Batches(parts);
     this.pods = new PodUser({ world, client, plan, violate });
     this.operator = new Operator(world, client, endpointIds, plan);
     this.#rates = new RateCalls({ world, client, plan, violate });
@@ -58,6 +57,10 @@ export class Workload {
 
   get plan(): HistoryPlan {
     return this.#parts.plan;
+  }
+
+  get client(): SimulatedClient {
+    return this.#parts.client;
   }
 
   start(): void {
@@ -108,13 +111,11 @@ export class Workload {
   }
 
   async submitBatch(): Promise<void> {
-    const { random } = this.#parts.world;
-    const inputs = Array.from({ length: random.whole(1, 6) }, () => ({ number: random.whole(0, 1e9) }));
-    await this.batches.submit(this.#endpoint(), inputs);
+    await this.batches.submit(this.#endpoint());
   }
 
   async cancelBatch(): Promise<void> {
-    await this.batches.cancelOne((known) => this.#parts.world.random.pick(known));
+    await this.batches.cancelOne();
   }
 
   async manage(): Promise<void> {
@@ -133,8 +134,7 @@ export class Workload {
   }
 
   async purge(): Promise<void> {
-    this.#parts.onPurge();
-    await this.#parts.client.call("POST", `/v2/${this.#endpoint()}/purge-queue`);
+    await this.#parts.purges.call(this.#parts.client, this.#endpoint());
   }
 
   #endpoint(): string {
@@ -157,6 +157,8 @@ const OPERATIONS: readonly Operation[] = [
   (workload) => (workload.plan.isPurging ? workload.purge() : workload.submit()),
   (workload) => (workload.plan.hasBatches ? workload.submitBatch() : workload.submit()),
   (workload) => (workload.plan.hasBatches ? workload.cancelBatch() : workload.jobs.status()),
+  (workload) => (workload.plan.hasBatches ? workload.batches.look() : workload.jobs.status()),
+  (workload) => (workload.plan.hasBatches ? workload.batches.look() : workload.submit()),
   (workload) => (workload.plan.isManaged ? workload.manage() : workload.jobs.status()),
   (workload) => (workload.plan.isBursting ? workload.burst() : workload.health()),
   (workload) => (workload.plan.isRetrying ? workload.jobs.retryAny() : workload.jobs.status()),

@@ -1,5 +1,4 @@
 /** Errors that callers of objects get. */
-import { copyValue } from "./values.ts";
 
 const RESET = "The Durable Object was reset.";
 const LOST = "Network connection lost.";

@@ -1,0 +1,72 @@
+/** An account of a history: its clients, and the endpoints and hosts with which it begins. */
+import type { SimulatedHost } from "../host/host.ts";
+import type { SimulatedClient } from "./client.ts";
+import type { HistoryPlan } from "./plan.ts";
+import { makeRequestEndpoint } from "./request-places.ts";
+
+/** What a host has got when it joined. */
+export type JoinedHost = { readonly hostId: string; readonly hostToken: string; readonly gpuCount: number };
+export type MakeHost = (joined: JoinedHost) => SimulatedHost;
+
+export class Account {
+  readonly plan: HistoryPlan;
+  /** At least one. */
+  readonly clients: readonly SimulatedClient[];
+  readonly endpointIds: string[] = [];
+  /** With load-balanced workers; null where there is none. */
+  requestEndpointId: string | null = null;
+  readonly hosts: SimulatedHost[] = [];
+
+  constructor(plan: HistoryPlan, clients: readonly SimulatedClient[]) {
+    this.plan = plan;
+    this.clients = clients;
+  }
+
+  get firstClient(): SimulatedClient {
+    const [client] = this.clients;
+    if (!client) throw new Error("The account has no client.");
+    return client;
+  }
+
+  /** Makes the endpoints and joins the hosts, which do not start yet. */
+  async setUp(makeHost: MakeHost): Promise<void> {
+    const { plan, firstClient: client } = this;
+    for (const gpuCount of plan.endpointGpus)
+      this.endpointIds.push(await makeEndpoint(client, plan, gpuCount));
+    if (plan.hasRequests) this.requestEndpointId = await makeRequestEndpoint(client, plan);
+    for (const gpuCount of plan.hostGpus) this.hosts.push(makeHost(await joinHost(client, gpuCount)));
+  }
+}
+
+/** Makes another account; returns a key of it. */
+export async function openAccount(client: SimulatedClient): Promise<string> {
+  const { accountCreate } = await client.manage(
+    `mutation { accountCreate(input: { name: "other" }) { apiKey } }`,
+  );
+  return accountCreate?.["apiKey"] ?? "";
+}
+
+async function makeEndpoint(client: SimulatedClient, plan: HistoryPlan, gpuCount: number): Promise<string> {
+  const { workersMax, workersMin, executionTimeoutMs, idleTimeoutS, hasFlashBoot } = plan;
+  const template = `template: { name: "t", imageName: "i", containerDiskInGb: 5, dockerArgs: "" }`;
+  const { scalerType, scalerValue } = plan;
+  const flashBoot = `flashBootType: ${hasFlashBoot ? "FLASHBOOT" : "OFF"}`;
+  const scale = `workersMin: ${Math.min(workersMin, workersMax)}, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}, scalerType: "${scalerType}", scalerValue: ${scalerValue}`;
+  const input = `{ name: "e", ${template}, gpuIds: "ADA_24", gpuCount: ${gpuCount}, ${scale}, ${flashBoot}, executionTimeoutMs: ${executionTimeoutMs} }`;
+  const { saveEndpoint } = await client.manage(`mutation { saveEndpoint(input: ${input}) { id } }`);
+  return saveEndpoint?.["id"] ?? "";
+}
+
+async function joinHost(client: SimulatedClient, gpuCount: number): Promise<JoinedHost> {
+  const { joinTokenCreate } = await client.manage(
+    `mutation { joinTokenCreate(input: { name: "host" }) { token } }`,
+  );
+  const inventory = { gpus: [], cpuCount: 1, memoryMb: 1, diskFreeMb: 1, runtime: "process" };
+  const joining = { joinToken: joinTokenCreate?.["token"], name: "host", agentVersion: "0.3.0", inventory };
+  const joined = await client.call("POST", "/agent/v1/join", joining);
+  const { hostId, hostToken } = (joined?.body ?? {}) as {
+    readonly hostId: string;
+    readonly hostToken: string;
+  };
+  return { hostId, hostToken, gpuCount };
+}

@@ -1,0 +1,70 @@
+/** What clients of an account read when all is over, and whether it fits what they read before and what there is. */
+import type { SimulatedEdge } from "../runtime/edge.ts";
+import type { World } from "../world/world.ts";
+import type { Account } from "./account.ts";
+import type { SimulatedClient } from "./client.ts";
+import { countedJobs, endpointOf } from "./endpoint-rows.ts";
+import type { Users } from "./users.ts";
+import type { Workload } from "./workload.ts";
+
+export type LastReadingParts = {
+  readonly world: World;
+  readonly edge: SimulatedEdge;
+  readonly account: Account;
+  readonly users: Users;
+  readonly violate: (what: string) => void;
+};
+
+export class LastReading {
+  readonly #parts: LastReadingParts;
+  #leftCount = 0;
+
+  constructor(parts: LastReadingParts) {
+    this.#parts = parts;
+  }
+
+  get isOver(): boolean {
+    return this.#leftCount === 0;
+  }
+
+  start(): void {
+    const { world, account, users } = this.#parts;
+    for (const [index, workload] of users.workloads.entries()) {
+      this.#leftCount += 1;
+      const { client } = workload;
+      client.run(world, async () => {
+        await this.#readJobs(workload);
+        await workload.batches.check();
+        if (client === account.firstClient) await this.#checkCounts(client);
+        await users.logUsers[index]?.check();
+        this.#leftCount -= 1;
+      });
+    }
+  }
+
+  async #readJobs({ client, jobs, streams }: Workload): Promise<void> {
+    for (const job of client.jobs) {
+      const answer = await jobs.read(job);
+      if (!answer || answer.status >= 500)
+        this.#parts.violate(`${job.jobId} cannot be read at the end: ${answer?.status}`);
+      if (answer?.status === 200) await streams.check(job);
+    }
+  }
+
+  /** What counts is what there is: of jobs, what their rows say, and of requests nothing, since all are over. */
+  async #checkCounts(client: SimulatedClient): Promise<void> {
+    const { edge, account, violate } = this.#parts;
+    for (const { name, storage } of edge.endpoints.objects.values()) {
+      const endpointId = endpointOf(name);
+      const answer = await client.call("GET", `/v2/${endpointId}/health`);
+      const counted = answer?.status === 200 ? answer.body["jobs"] : undefined;
+      if (counted === undefined) continue;
+      const isOfRequests = endpointId === account.requestEndpointId;
+      const found = isOfRequests ? { inProgress: 0, inQueue: 0 } : countedJobs(storage);
+      for (const [what, count] of Object.entries(found)) {
+        const shown = (counted as Record<string, number>)[what];
+        if (shown !== count) violate(`${endpointId} counts ${shown} as ${what}, not ${count}`);
+      }
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/** What an account puts in order once there are no more faults, so that all that waits can end. */
+import type { SimulatedEdge } from "../runtime/edge.ts";
+import type { World } from "../world/world.ts";
+import type { Account } from "./account.ts";
+import { repair } from "./operator.ts";
+import type { Users } from "./users.ts";
+
+export type SettlingParts = {
+  readonly world: World;
+  readonly edge: SimulatedEdge;
+  readonly account: Account;
+  readonly users: Users;
+};
+
+/** After the last fault no message is under way for longer. */
+const LAST_COPY_MS = 10_000;
+/** Hosts have come back and follow what pods are told, and maintenance repairs changes that broke off a minute before. */
+const PODS_MAINTENANCE_MS = 65_000;
+const PODS_CHECK_MS = 20_000;
+
+export class Settling {
+  readonly #parts: SettlingParts;
+  #arePodsOver = false;
+
+  constructor(parts: SettlingParts) {
+    this.#parts = parts;
+  }
+
+  /** It has no pods any more. */
+  get arePodsOver(): boolean {
+    return this.#arePodsOver;
+  }
+
+  start(): void {
+    for (const { operator } of this.#parts.users.workloads) operator.close();
+    this.#settleSettings();
+    this.#settlePods();
+  }
+
+  /** A copy of a pause that arrived late may have undone its end; no such copy is under way any more. */
+  #settleSettings(): void {
+    const { world, account } = this.#parts;
+    const { firstClient: client, endpointIds, plan } = account;
+    client.run(world, async () => {
+      await pause(LAST_COPY_MS);
+      for (const endpointId of endpointIds) await repair(client, endpointId, plan);
+    });
+  }
+
+  /** Pods end, so that the jobs which wait get the hosts. */
+  #settlePods(): void {
+    const { world, edge, account, users } = this.#parts;
+    this.#arePodsOver = !account.plan.hasPods;
+    if (this.#arePodsOver) return;
+    for (const { pods } of users.workloads) pods.close();
+    account.firstClient.run(world, async () => {
+      await pause(PODS_MAINTENANCE_MS);
+      edge.maintain();
+      await pause(PODS_CHECK_MS);
+      for (const { pods } of users.workloads) await pods.check(account.hosts);
+      for (const { pods } of users.workloads) await pods.terminateAll();
+      this.#arePodsOver = true;
+    });
+  }
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
