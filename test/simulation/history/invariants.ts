@@ -14,6 +14,7 @@ import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
+import type { JobEnd } from "./openai-user.ts";
 import { violationsOf, isRetry, markOf, nameOf } from "./job-rows.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Logs } from "./logs.ts";
@@ -89,7 +90,8 @@ export class Invariants {
   readonly #rollouts: Rollouts;
   readonly webhooks: Webhooks;
   readonly purges: Purges;
-  readonly #endedAt = new Map<string, number>();
+  /** By the nonces of jobs. */
+  readonly #ends = new Map<string, JobEnd>();
   #uncaught = 0;
   #wasSettled = false;
 
@@ -167,7 +169,17 @@ export class Invariants {
 
   /** When the job has ended last, true time in ms of the history; `Infinity` while it has not. */
   endedAt(jobId: string): number {
-    return this.#endedAt.get(decodeJobId(jobId)?.nonce ?? "") ?? Infinity;
+    return this.#ends.get(decodeJobId(jobId)?.nonce ?? "")?.at ?? Infinity;
+  }
+
+  /** The last ends of all jobs. */
+  get ends(): Iterable<JobEnd> {
+    return this.#ends.values();
+  }
+
+  #noteEnd({ nonce, after, finishedAt, input, output }: JobChange): void {
+    const at = this.#parts.world.elapsedMs;
+    if (finishedAt !== null) this.#ends.set(nonce, { at, state: after, input, output });
   }
 
   storedJobs(endpointId: string): readonly StoredJob[] {
@@ -199,7 +211,7 @@ export class Invariants {
         if (isRetry(change)) this.executions.retried(endpoint.replace(/#\d+$/, ""), change.seq);
         this.#checkOrigin(change);
         this.webhooks.jobChanged(change);
-        if (change.finishedAt !== null) this.#endedAt.set(change.nonce, this.#parts.world.elapsedMs);
+        this.#noteEnd(change);
       }
     }
   }

@@ -3,7 +3,8 @@ import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
 import type { Account } from "./account.ts";
 import type { SimulatedClient } from "./client.ts";
-import { countedJobs, endpointOf } from "./endpoint-rows.ts";
+import { activityIn, countedJobs, endpointOf, storagesOf } from "./endpoint-rows.ts";
+import type { Counts } from "./metrics-reader.ts";
 import type { Users } from "./users.ts";
 import type { Workload } from "./workload.ts";
 
@@ -35,8 +36,10 @@ export class LastReading {
       client.run(world, async () => {
         await this.#readJobs(workload);
         await workload.batches.check();
+        workload.openai.check();
         if (client === account.firstClient) {
           await this.#checkCounts(client);
+          await this.#checkMetrics(workload);
           for (const endpointId of account.endpointIds) await workload.lists.check(endpointId);
         }
         await users.logUsers[index]?.check();
@@ -53,6 +56,32 @@ export class LastReading {
       if (answer?.status === 200) await streams.check(job);
       if (job.hook !== null) await webhooks.read(job, true);
     }
+  }
+
+  /** What metrics count is what has become of rows: of a day, and since the endpoint exists. */
+  async #checkMetrics({ metrics }: Workload): Promise<void> {
+    const { edge, account } = this.#parts;
+    const exposed = await metrics.readExposition();
+    for (const endpointId of account.endpointIds) {
+      const [storage] = storagesOf(edge, endpointId);
+      if (!storage) continue;
+      const found = activityIn(storage);
+      const day = account.plan.faults.has("clockSkew") ? undefined : await metrics.readCounts(endpointId);
+      this.#compare(endpointId, day, found);
+      const { requests, completed, failed, timedOut } = found;
+      this.#compare(endpointId, exposed.get(endpointId), {
+        requests,
+        completed,
+        failed,
+        timed_out: timedOut,
+      });
+    }
+  }
+
+  #compare(endpointId: string, counts: Counts | undefined, found: Counts): void {
+    for (const [name, count] of Object.entries(counts ? found : {}))
+      if (counts?.[name] !== count)
+        this.#parts.violate(`metrics of ${endpointId} have ${counts?.[name]} as ${name}, not ${count}`);
   }
 
   /** What counts is what there is: of jobs, what their rows say, and of requests nothing, since all are over. */

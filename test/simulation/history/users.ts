@@ -59,6 +59,9 @@ export class Users {
       ...{ world, plan, endpointIds, client, clients, stranger, violate: this.#violate },
       purges: invariants.purges,
       endedAt: (jobId) => invariants.endedAt(jobId),
+      ends: () => invariants.ends,
+      jobOfMark: (mark) => invariants.executions.jobOfMark(mark),
+      hasPlatformFaults: invariants.hasPlatformFaults,
       storedJobs: (endpointId) => invariants.storedJobs(endpointId),
       webhooks: invariants.webhooks,
       mayHaveLeftChunks: ({ endpointId, jobId }: KnownJob, mark: number): boolean =>
