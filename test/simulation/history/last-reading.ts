@@ -5,6 +5,7 @@ import type { Account } from "./account.ts";
 import type { SimulatedClient } from "./client.ts";
 import { activityIn, countedJobs, endpointOf, storagesOf } from "./endpoint-rows.ts";
 import type { Counts } from "./metrics-reader.ts";
+import { AT_ONCE } from "./job-calls.ts";
 import type { Users } from "./users.ts";
 import type { Workload } from "./workload.ts";
 
@@ -50,7 +51,7 @@ export class LastReading {
 
   async #readJobs({ client, jobs, streams, webhooks }: Workload): Promise<void> {
     for (const job of client.jobs) {
-      const answer = await jobs.read(job);
+      const answer = await jobs.read(job, AT_ONCE); // without waiting for those of low priority, which may never begin
       if (!answer || answer.status >= 500)
         this.#parts.violate(`${job.jobId} cannot be read at the end: ${answer?.status}`);
       if (answer?.status === 200) await streams.check(job);
