@@ -131,7 +131,7 @@ const OWN: readonly Mutant[] = [
     "if (this.#begunAttempt !== null && (isQueued || attempt !== this.#begunAttempt)) return",
     "if (attempt < 0) return",
   ),
-  mutant("O2", `signal.addEventListener("abort", this.#onGone);`, ""),
+  mutant("O2", "(stub) => stub.abandon(this.#jobId)", "(stub) => stub.health()"),
   mutant(
     "O3",
     'if (frame !== "" && !(await this.#events.write(frame))) return await this.#leave();',

@@ -49,6 +49,7 @@ const PLATFORM_FAULTS: readonly Fault[] = [
   "d1Fails",
   "r2Fails",
 ];
+const DELAYING_FAULTS: readonly Fault[] = ["slowNetwork", "objectEvicted", "clockSkew"];
 /** Tables of an agent's journal with what it does for jobs. */
 const JOURNAL = ["attempt", "report", "chunk"];
 /** With these a job may be lost on a host before its worker has it; a host is given up sooner than a lease. */
@@ -238,6 +239,12 @@ export class Invariants {
   get hasPlatformFaults(): boolean {
     const { faults } = this.#parts.plan;
     return PLATFORM_FAULTS.some((fault) => faults.has(fault));
+  }
+
+  /** What clients and the edge say to each other may come late. */
+  get hasDelays(): boolean {
+    const { faults } = this.#parts.plan;
+    return this.hasPlatformFaults || DELAYING_FAULTS.some((fault) => faults.has(fault));
   }
 
   /** Two containers that run never have the same GPU. */

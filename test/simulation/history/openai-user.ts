@@ -1,7 +1,6 @@
 /** A client of OpenAI's API on an endpoint with a queue: each call is a job of its own, and belongs to its client. */
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
-import type { HistoryPlan } from "./plan.ts";
 import { serverEvents } from "./server-events.ts";
 
 /** The last end of a job. */
@@ -15,13 +14,14 @@ export type JobEnd = {
 
 export type OpenaiUserParts = {
   readonly world: World;
-  readonly plan: HistoryPlan;
   readonly client: SimulatedClient;
   /** Of all jobs that have ended. */
   readonly ends: () => Iterable<JobEnd>;
   /** Of the execution with the mark. */
   readonly jobOfMark: (mark: number) => string | undefined;
   readonly hasPlatformFaults: boolean;
+  /** What clients and the edge say to each other may come late. */
+  readonly hasDelays: boolean;
   /** Something that no correct service answers. */
   readonly violate: (what: string) => void;
 };
@@ -37,7 +37,7 @@ const STREAMED = 0.6;
 /** For how long a client waits, typically. */
 const PATIENCE_MS: readonly number[] = [1_000, 20_000, 100_000];
 const PATIENCE_MAX_MS = 110_000;
-/** The job of a client that has left ends within this time, where there are no faults. */
+/** The job of a client that has left ends within this time, where nothing delays that. */
 const CANCELLED_MS = 2_000;
 
 export class OpenaiUser {
@@ -78,8 +78,8 @@ export class OpenaiUser {
 
   /** When all is over: the job of a client that has left was cancelled, unless it had ended before. */
   check(): void {
-    const { plan, violate, ends } = this.#parts;
-    if (plan.faults.size > 0 || this.#left.length === 0) return;
+    const { hasDelays, violate, ends } = this.#parts;
+    if (hasDelays || this.#left.length === 0) return;
     const all = [...ends()];
     for (const { number, at } of this.#left) {
       const end = all.find(

@@ -189,7 +189,7 @@ export function planHistory(random: Random): HistoryPlan {
     large: random.pick([0, 0, 0.05, 0.25]),
     isPurging: random.chance(0.25),
     hasBatches: random.chance(0.3),
-    hasOpenai: random.chance(0.2),
+    hasOpenai: random.chance(0.3),
     isManaged: random.chance(0.3),
     hasPolicies: random.chance(0.3),
     lowPriority: 0,

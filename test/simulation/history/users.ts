@@ -62,6 +62,7 @@ export class Users {
       ends: () => invariants.ends,
       jobOfMark: (mark) => invariants.executions.jobOfMark(mark),
       hasPlatformFaults: invariants.hasPlatformFaults,
+      hasDelays: invariants.hasDelays,
       storedJobs: (endpointId) => invariants.storedJobs(endpointId),
       webhooks: invariants.webhooks,
       mayHaveLeftChunks: ({ endpointId, jobId }: KnownJob, mark: number): boolean =>

@@ -37,6 +37,8 @@ export type WorkloadParts = {
   /** Id of the job of the execution with the mark. */
   readonly jobOfMark: (mark: number) => string | undefined;
   readonly hasPlatformFaults: boolean;
+  /** What clients and the edge say to each other may come late. */
+  readonly hasDelays: boolean;
   /** When the job has ended last, true time in ms of the history; `Infinity` while it has not. */
   readonly endedAt: (jobId: string) => number;
   /** Something that no correct service answers. */
