@@ -135,7 +135,8 @@ class History {
     const upgrade = this.#code.before && new Upgrade(world, this.#code, this.#edge, this.#account.hosts);
     const invariants = this.#invariants;
     const account = this.#account;
-    const users = new Users({ world, account, stranger, invariants, commands: this.#commands });
+    const onOperation = (): void => this.#faults.progressed();
+    const users = new Users({ world, account, stranger, invariants, commands: this.#commands, onOperation });
     users.start();
     const check = (): void => invariants.checkStep();
     await world.run(world.now + DISTURBED_MAX_MS, () => users.haveCalled, check);

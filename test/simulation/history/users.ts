@@ -17,6 +17,8 @@ export type UsersParts = {
   readonly stranger: SimulatedClient | null;
   readonly invariants: Invariants;
   readonly commands: Commands;
+  /** One of them begins another operation. */
+  readonly onOperation: () => void;
 };
 
 export class Users {
@@ -57,6 +59,7 @@ export class Users {
     const { plan, endpointIds, clients } = account;
     return new Workload({
       ...{ world, plan, endpointIds, client, clients, stranger, violate: this.#violate },
+      onOperation: this.#parts.onOperation,
       onPurge: () => void (invariants.hasPurged = true),
       hasPurged: () => invariants.hasPurged,
       mayHaveLeftChunks: ({ endpointId, jobId }: KnownJob, mark: number): boolean =>

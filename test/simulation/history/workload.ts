@@ -21,6 +21,8 @@ export type WorkloadParts = {
   readonly stranger: SimulatedClient | null;
   /** Whether a job that has ended without chunks may still show those of the execution with the mark. */
   readonly mayHaveLeftChunks: (job: KnownJob, mark: number) => boolean;
+  /** It begins another operation. */
+  readonly onOperation: () => void;
   /** Queued jobs may vanish. */
   readonly onPurge: () => void;
   readonly hasPurged: () => boolean;
@@ -69,6 +71,7 @@ export class Workload {
     client.run(world, async () => {
       for (let count = 0; count < plan.operationCount; count += 1) {
         await this.#rest();
+        this.#parts.onOperation();
         if (world.random.chance(plan.abandoning)) await this.abandon();
         else await world.random.pick(OPERATIONS)(this);
       }
