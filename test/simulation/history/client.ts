@@ -7,9 +7,14 @@ import { Machine, type World } from "../world/world.ts";
 export type Answer = {
   readonly status: number;
   readonly body: Record<string, unknown>;
+  /** The body as it came. */
+  readonly text: string;
   /** How many calls of its kind count at present; absent where the answer does not say. */
   readonly used: number | undefined;
 };
+
+/** What a client has asked: method and path, and the body. */
+export type Asked = { readonly what: string; readonly body: string | null };
 
 /** What a client knows of a job that the edge has accepted. */
 export type KnownJob = {
@@ -34,9 +39,9 @@ export class SimulatedClient {
   readonly machine: Machine;
   readonly jobs: KnownJob[] = [];
   readonly #key: string;
-  readonly #onAnswer: (what: string, answer: Answer) => void;
+  readonly #onAnswer: (asked: Asked, answer: Answer) => void;
 
-  constructor(name: string, key: string, onAnswer: (what: string, answer: Answer) => void) {
+  constructor(name: string, key: string, onAnswer: (asked: Asked, answer: Answer) => void) {
     this.machine = new Machine(name);
     this.#key = key;
     this.#onAnswer = onAnswer;
@@ -47,12 +52,13 @@ export class SimulatedClient {
     const authorization = { authorization: `Bearer ${this.#key}`, "content-type": "application/json" };
     const signal = AbortSignal.timeout(120_000);
     try {
-      const text = body === undefined ? null : JSON.stringify(body);
-      const request = { method, body: text, headers: { ...authorization, ...headers }, signal };
+      const sent = body === undefined ? null : JSON.stringify(body);
+      const request = { method, body: sent, headers: { ...authorization, ...headers }, signal };
       const response = await fetch(`${EDGE_URL}${path}`, request);
       const { status, headers: told } = response;
-      const answer = { status, body: (await response.json()) as Record<string, unknown>, used: usedOf(told) };
-      this.#onAnswer(`${method} ${path}`, answer);
+      const text = await response.text();
+      const answer = { status, body: JSON.parse(text) as Record<string, unknown>, text, used: usedOf(told) };
+      this.#onAnswer({ what: `${method} ${path}`, body: sent }, answer);
       return answer;
     } catch {
       return undefined;

@@ -6,14 +6,16 @@ import { isInjected, type Network } from "../runtime/network.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
+import type { Account } from "./account.ts";
 import { Calm } from "./calm.ts";
-import type { Answer, SimulatedClient } from "./client.ts";
+import type { Answer, Asked, SimulatedClient } from "./client.ts";
 import { openJobs } from "./endpoint-rows.ts";
 import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
 import { violationsOf, isRetry, markOf, nameOf } from "./job-rows.ts";
+import { Isolation } from "./isolation.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Logs } from "./logs.ts";
 import { Liveness } from "./liveness.ts";
@@ -29,12 +31,13 @@ export type InvariantsParts = {
   readonly network: Network;
   readonly edge: SimulatedEdge;
   readonly hosts: readonly SimulatedHost[];
+  readonly accounts: readonly Account[];
+  /** Those of all accounts. */
   readonly clients: readonly SimulatedClient[];
   readonly hooks: HookReceiver;
   readonly plan: HistoryPlan;
   /** An endpoint has written something. */
   readonly onWrite: () => void;
-  readonly endpointIds: readonly string[];
 };
 
 const PLATFORM_FAULTS: readonly Fault[] = [
@@ -86,6 +89,7 @@ export class Invariants {
   readonly #requestPromptness: RequestPromptness;
   readonly #rollouts: Rollouts;
   readonly #webhooks: Webhooks;
+  readonly #isolation: Isolation;
   /** Queued jobs were removed, of which no webhook tells. */
   hasPurged = false;
   #uncaught = 0;
@@ -110,6 +114,7 @@ export class Invariants {
     this.#fleet = new FleetRows(shared);
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
     const workers = () => this.#fleet.workers;
+    this.#isolation = new Isolation({ ...parts, violate, workers });
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
     this.#requestPromptness = new RequestPromptness({ ...parts, violate, workers, requests: this.requests });
   }
@@ -123,8 +128,9 @@ export class Invariants {
   }
 
   /** A caller's mistake or a fault of the platform is never an internal error without a name. */
-  answered(what: string, { status, body }: Answer): void {
-    if (status === 500 && !this.hasPlatformFaults) this.violate(`${what} got 500: ${JSON.stringify(body)}`);
+  answered(client: SimulatedClient, asked: Asked, { status, text }: Answer): void {
+    if (status === 500 && !this.hasPlatformFaults) this.violate(`${asked.what} got 500: ${text}`);
+    this.#isolation.answered(client, asked, text);
   }
 
   /** The edge fails for reasons that the simulation has made, and no others. */
@@ -149,6 +155,7 @@ export class Invariants {
     this.#promptness.checkStep();
     this.#requestPromptness.checkStep();
     this.#webhooks.checkStep();
+    this.#isolation.checkStep();
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
       const error = uncaught[this.#uncaught];
