@@ -100,6 +100,7 @@ export class ExchangeLoop {
   readonly #schedule = new Schedule(() => this.#pump());
   readonly #backoff: Backoff;
   #lastTurn: number;
+  #newestReplyAt: number | undefined;
   #hasNews = false;
   #quickHolds = 0;
   #lastJobAt = Number.NEGATIVE_INFINITY;
@@ -242,6 +243,7 @@ export class ExchangeLoop {
       session: session.id,
       previousSession: session.previous,
       turn,
+      newestReplyAt: this.#newestReplyAt,
       openTurns: [...this.#open.keys()],
       slots: [...slots],
       holdMs: isLongPoll ? timing.edgeHoldMs : 0,
@@ -274,6 +276,7 @@ export class ExchangeLoop {
   #apply(turn: Turn, reply: RawExchangeReply): void {
     const { endpointId, ledger, workers, logs, reachability } = this.#options;
     this.#open.delete(turn.turn);
+    if (reply.at !== undefined) this.#newestReplyAt = Math.max(reply.at, this.#newestReplyAt ?? 0);
     const bringsNews = this.#bringsNews(reply);
     for (const [workerId, jobs] of Map.groupBy(reply.jobs, (job) => job.workerId)) {
       this.#receive(workerId, jobs); // T2

@@ -237,6 +237,8 @@ export type ExchangeCall = {
   /** The session of the agent's process before. */
   readonly previousSession?: string | undefined;
   readonly turn: number;
+  /** When the newest reply was made that this session of the agent has got, by this object's clock, epoch ms. */
+  readonly newestReplyAt?: number | undefined;
   readonly openTurns: readonly number[];
   readonly running: readonly RunningAttempt[];
   readonly reports: readonly AttemptReport[];
@@ -262,6 +264,8 @@ export type Stop = AttemptRef & { readonly reason: StopReason };
 export type Ack = AttemptRef & { readonly outcome: "accepted" | "refused" };
 
 export type ExchangeAnswer = {
+  /** When the object made it, epoch ms; absent where it made none. */
+  readonly at?: number;
   readonly acks: readonly Ack[];
   readonly chunkAcks: readonly ChunkAck[];
   readonly jobs: readonly Claim[];
@@ -277,8 +281,8 @@ export type ExchangeReply =
   | ({ readonly kind: "answer" } & ExchangeAnswer)
   /**
    * Nothing yet: wait on a wake-up channel, then call again without reports and chunks. `free`: slots of workers that
-   * may take jobs; `terms` changes whenever other workers may.
+   * may take jobs; `terms` changes whenever other workers may; `at`: when the object looked, epoch ms.
    */
-  | { readonly kind: "quiet"; readonly free: number; readonly terms: string }
+  | { readonly kind: "quiet"; readonly free: number; readonly terms: string; readonly at: number }
   /** A newer exchange of this agent took the place of this one. */
   | { readonly kind: "superseded" };

@@ -69,6 +69,67 @@ const OWN: readonly Mutant[] = [
     'if (state === "completed") this.#counts.completed += 2;',
   ),
 
+  // Purges
+  mutant("Q1", "this.#bounds[priority] = { head: tail, tail };", ""),
+  mutant("Q2", "const count = ledger.queued;", "const count = ledger.counts.queued.low;"),
+
+  // Batches
+  mutant(
+    "B1",
+    "if (!isActive(batch, progress)) this.#index.put(",
+    "if (progress.waiting === 0) this.#index.put(",
+  ),
+  mutant(
+    "B2",
+    "const batches = index.newestFirst.slice(offset, offset + limit)",
+    "const batches = index.newestFirst.slice(offset, limit)",
+  ),
+  mutant("B3", "idempotencyKey === null ? undefined : index.findByKey(idempotencyKey);", "undefined;"),
+  mutant(
+    "B4",
+    "return this.#put({ ...batch, requestCount, nextRequest, storedBytes }, now);",
+    "return this.#put({ ...batch, requestCount, storedBytes }, now);",
+  ),
+
+  // Logs of webhooks, and webhooks once more
+  mutant(
+    "H1",
+    `page.deliveries.set(seq, delivery);
+    this.#changed.add(page);
+    this.#schedule(page, delivery, now);`,
+    `page.deliveries.set(seq, delivery);
+    this.#changed.add(page);`,
+  ),
+  mutant("H2", "[...delivery.attempts, attempt].slice(-WEBHOOK_LOG_MAX)", "[attempt]"),
+
+  // Lists of jobs
+  mutant("J1", "(b && (!a || b.job.createdAt > a.job.createdAt) ? b : a)", "(b && !a ? b : a)"),
+  mutant(
+    "J2",
+    "kept.completed + kept.failed + kept.cancelled + kept.timed_out;",
+    "kept.completed + kept.failed + kept.timed_out;",
+  ),
+  mutant(
+    "J3",
+    'if (state === null || state === "queued" || state === "cancelled") {',
+    'if (state === null || state === "queued") {',
+  ),
+
+  // Waiting for ends, and events of streams
+  mutant(
+    "V1",
+    `notifyJob(seq: number, now: number): void {
+    for (const topic of TOPICS) this.#notify(topic, seq, now);`,
+    `notifyJob(seq: number, now: number): void {
+    for (const topic of TOPICS) this.#calls[topic].wake(seq, "look");`,
+  ),
+  mutant("V2", "return Number.isSafeInteger(id) && id > 0 ? id : 0;", "return 0;"),
+  mutant(
+    "V3",
+    "if (at > this.#position) taken.push({ position: at, attempt, wire: chunk });",
+    "taken.push({ position: at, attempt, wire: chunk });",
+  ),
+
   // Fleet and gateway
   mutant("S15", "if (config?.accountId === accountId) return config;", "if (config) return config;"),
 

@@ -3,6 +3,8 @@ import type { ExchangeCall } from "../../src/endpoint/messages.ts";
 import { Dispatch } from "../../src/endpoint/dispatch/dispatch.ts";
 
 const SEQ = 7;
+const CLAIMED_AT = 1_000;
+const LEASE = { seq: SEQ, startedAt: CLAIMED_AT };
 
 function callOf(turn: number, openTurns: readonly number[], session = "s1"): ExchangeCall {
   const lists = { openTurns, running: [], reports: [], chunks: [], slots: [] };
@@ -19,10 +21,10 @@ test("a job that its agent does not list is undelivered once the reply that carr
   expect,
 }) => {
   const dispatch = delivering(2);
-  expect(dispatch.isUndelivered(SEQ, callOf(2, []))).toBe(false); // this very reply
-  expect(dispatch.isUndelivered(SEQ, callOf(3, [2]))).toBe(false);
-  expect(dispatch.isUndelivered(SEQ, callOf(3, []))).toBe(true);
-  expect(dispatch.isUndelivered(SEQ, callOf(1, [], "s2"))).toBe(true);
+  expect(dispatch.isUndelivered(LEASE, callOf(2, []))).toBe(false); // this very reply
+  expect(dispatch.isUndelivered(LEASE, callOf(3, [2]))).toBe(false);
+  expect(dispatch.isUndelivered(LEASE, callOf(3, []))).toBe(true);
+  expect(dispatch.isUndelivered(LEASE, callOf(1, [], "s2"))).toBe(true);
 });
 
 test("a job is being delivered as long as the reply that carries it is open", ({ expect }) => {
@@ -38,18 +40,31 @@ test("a job that has arrived is no longer bound to the reply that carried it", (
   expect(dispatch.isBeingDelivered(SEQ, callOf(3, [2]))).toBe(false);
 });
 
-test("without memory of the reply, a call proves that a job is lost if it is not the first and no other reply is unknown", ({
+test("without memory of the reply, a call proves that a job is lost if it knows of a later one and no open one is unknown", ({
   expect,
 }) => {
   const dispatch = new Dispatch();
-  const isUndelivered = (...call: Parameters<typeof callOf>): boolean => {
-    dispatch.heard(callOf(...call));
-    return dispatch.isUndelivered(SEQ, callOf(...call));
+  const isUndelivered = (call: ExchangeCall, newestReplyAt?: number): boolean => {
+    dispatch.heard(call);
+    return dispatch.isUndelivered(LEASE, { ...call, newestReplyAt });
   };
-  expect(isUndelivered(3, [])).toBe(false); // made before the job came, perhaps
-  expect(isUndelivered(5, [4])).toBe(false);
-  expect(isUndelivered(6, [5])).toBe(true);
-  expect(isUndelivered(1, [], "s2")).toBe(true); // the agent has started again
+  expect(isUndelivered(callOf(3, []))).toBe(false); // made before the job came, perhaps
+  expect(isUndelivered(callOf(4, []), CLAIMED_AT)).toBe(false);
+  expect(isUndelivered(callOf(6, [5]), CLAIMED_AT + 1)).toBe(false); // that reply may bring it
+  expect(isUndelivered(callOf(7, [6]), CLAIMED_AT + 1)).toBe(true);
+  expect(isUndelivered(callOf(1, [], "s2"))).toBe(false);
+  expect(isUndelivered(callOf(2, [], "s2"), CLAIMED_AT + 1)).toBe(true); // the agent has started again
+});
+
+test("without memory of the reply, copies of calls that come in a wrong order prove nothing", ({
+  expect,
+}) => {
+  const dispatch = new Dispatch();
+  for (const call of [callOf(39, [38]), callOf(40, [39])]) {
+    dispatch.heard(call);
+    const late = { ...call, newestReplyAt: CLAIMED_AT - 1 };
+    expect(dispatch.isUndelivered(LEASE, late)).toBe(false);
+  }
 });
 
 test("a call of the same session that was overtaken is not the newest", ({ expect }) => {
@@ -81,7 +96,7 @@ test("what the agent's process before had, the next one has at once or never, wh
   const isUndelivered = (call: ExchangeCall): boolean => {
     dispatch.isNewest(call);
     dispatch.heard(call);
-    return dispatch.isUndelivered(SEQ, call);
+    return dispatch.isUndelivered(LEASE, call);
   };
   expect(isUndelivered(callOf(3, [2]))).toBe(false);
   dispatch.arrived(SEQ, callOf(3, [2]));

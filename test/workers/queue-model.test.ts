@@ -42,6 +42,7 @@ type ExchangeParts = {
   readonly chunks?: readonly Chunks[];
   readonly free?: number;
   readonly leftOut?: ModelJob;
+  readonly newestReplyAt?: number;
   readonly isHolding?: boolean;
 };
 
@@ -93,6 +94,7 @@ class Real {
       hostId: HOST,
       session: "s",
       turn: model.turn,
+      newestReplyAt: parts.newestReplyAt,
       openTurns: [],
       running: held,
       reports: parts.reports ?? [],
@@ -313,8 +315,8 @@ const loseOnTheWay = (pick: number) =>
   command(`undelivered #${pick}`, async (model, real, now) => {
     const job = choose(model.running(now), pick);
     if (!job) return;
-    // The first call after a loss of memory may be an old one that comes late, and is not believed.
-    for (let calls = 0; calls < 2; calls += 1) await real.exchange(model, { leftOut: job });
+    // After a loss of memory only a call is believed that was made after a later reply.
+    await real.exchange(model, { leftOut: job, newestReplyAt: now + 1 });
     model.requeue(job, false, now);
   });
 

@@ -92,7 +92,7 @@ describe("waits end", () => {
       holdMs: 30_000,
       openTurns: [3],
     });
-    expect(await older).toEqual({ acks: [], chunkAcks: [], jobs: [], stops: [] });
+    expect(await older).toMatchObject({ acks: [], chunkAcks: [], jobs: [], stops: [] });
     await call("POST", `/v2/${endpointId}/run`, { input: "next" });
     expect((await newer).jobs).toMatchObject([{ input: "next" }]);
   });

@@ -489,6 +489,8 @@ function exchangeRequestOf<Value extends z.ZodType>(value: Value) {
     previousSession: id.optional(),
     /** Counts the exchanges of a session on this endpoint, from 1. */
     turn: z.number().int().positive(),
+    /** `at` of the newest reply that this session has got; absent before, and from older agents. */
+    newestReplyAt: count.optional(),
     /** Other turns still waiting for their reply; jobs in those replies are on their way, not lost. */
     openTurns: z.array(z.number().int().positive()).max(64),
     /**
@@ -552,6 +554,8 @@ export const STOP_REASONS = ["cancelled", "timed_out", "expired", "lease_lost"] 
 export type StopReason = (typeof STOP_REASONS)[number];
 
 export const exchangeReplySchema = z.object({
+  /** When the endpoint made the reply, by its own clock, epoch ms; absent from older edges, and where it made none. */
+  at: count.optional().catch(undefined),
   /** One entry per report. `refused`: the attempt no longer owned the job; drop the result. */
   acks: lenientList(z.object({ jobId: id, attempt, outcome: z.enum(["accepted", "refused"]) }), dropItem),
   /**

@@ -222,7 +222,7 @@ export class AgentHandlers {
     const known = new Set([...call.running, ...call.reports].map(({ jobId }) => decodeJobId(jobId)?.seq));
     for (const lease of [...this.#parts.claims.running.values()]) {
       if (lease.hostId !== call.hostId || known.has(lease.seq)) continue;
-      if (!this.#parts.dispatch.isUndelivered(lease.seq, call)) continue;
+      if (!this.#parts.dispatch.isUndelivered(lease, call)) continue;
       const stored = this.#parts.queue.get(lease.seq);
       if (stored) this.#parts.queue.apply(stored, { kind: "undeliver", attempt: lease.attempt }, now);
     }

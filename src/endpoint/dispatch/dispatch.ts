@@ -10,7 +10,7 @@
  */
 import { sizeOf } from "../../domain/jobs/job-machine.ts";
 import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
-import type { Taker } from "../queue/claims.ts";
+import type { Lease, Taker } from "../queue/claims.ts";
 import type { Claim, ExchangeCall, Slots } from "../messages.ts";
 
 /** An answer to an agent brings no further job once the inputs in it have this size together. */
@@ -201,18 +201,15 @@ export class Dispatch {
     const known = this.#knownTurns.get(hostId);
     const turns = known?.session === session ? known.turns : new Set<number>();
     for (const other of turns) if (other < Math.min(turn, ...openTurns) - TURNS_KEPT) turns.delete(other);
-    const isNext = known?.session === session ? known.isNext : known !== undefined;
     const [oldest = turn] = turns;
     if (turns.size >= TURNS_MAX) turns.delete(oldest);
-    this.#knownTurns.set(hostId, { session, turns: turns.add(turn), isNext });
+    this.#knownTurns.set(hostId, { session, turns: turns.add(turn) });
   }
 
-  /** Every reply that was open when the call was made is known, and so is that the call came in its turn. */
-  #knowsReplies({ hostId, session, turn, openTurns }: ExchangeCall): boolean {
+  /** Every reply that was open when the call was made is known. */
+  #knowsReplies({ hostId, session, openTurns }: ExchangeCall): boolean {
     const known = this.#knownTurns.get(hostId);
-    if (known?.session !== session) return false;
-    const isLater = known.isNext || [...known.turns].some((other) => other < turn);
-    return isLater && openTurns.every((open) => known.turns.has(open));
+    return known?.session === session && openTurns.every((open) => known.turns.has(open));
   }
 
   /** True for the first call of a process of the agent, and for its first one after a loss of memory. */
@@ -247,10 +244,11 @@ export class Dispatch {
   }
 
   /** D3, for a job of this agent that its newest call neither lists nor reports. */
-  isUndelivered(seq: number, call: ExchangeCall): boolean {
+  isUndelivered({ seq, startedAt }: Pick<Lease, "seq" | "startedAt">, call: ExchangeCall): boolean {
     const ref = this.#deliveries.get(seq);
-    // After a restart the reply is unknown. The first call since then may have been made before it, and come late.
-    if (!ref) return this.#wasHeldBefore(seq, call) || this.#knowsReplies(call);
+    // After a restart the reply is unknown, and the call may have been made before the claim, and come late or twice.
+    if (!ref)
+      return this.#wasHeldBefore(seq, call) || (isMadeAfter(startedAt, call) && this.#knowsReplies(call));
     if (ref.session !== call.session) return true;
     return ref.turn < call.turn && !call.openTurns.includes(ref.turn);
   }
@@ -287,8 +285,12 @@ export class Dispatch {
   }
 }
 
-/** `isNext`: another session of the host was heard before it. */
-type KnownTurns = { readonly session: string; readonly turns: Set<number>; readonly isNext: boolean };
+type KnownTurns = { readonly session: string; readonly turns: Set<number> };
+
+/** A call that knows of a later reply was made after that time. */
+function isMadeAfter(at: number, { newestReplyAt }: ExchangeCall): boolean {
+  return newestReplyAt !== undefined && newestReplyAt > at;
+}
 
 /** The calls of those before are no longer on their way. */
 const PAST_SESSIONS_MAX = 4;

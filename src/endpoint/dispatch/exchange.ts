@@ -59,7 +59,7 @@ export class AgentExchanges {
     const follow = this.#followNews(call);
     const isNews = answer.jobs.length + answer.stops.length > 0 || follow !== undefined;
     if (!call.isWaiting || isNews)
-      return { kind: "answer", ...answer, ...(follow !== undefined && { follow }) };
+      return { kind: "answer", ...answer, at: Date.now(), ...(follow !== undefined && { follow }) };
     return withAcks(answer, isOvertaken ? { kind: "superseded" } : await this.#wait(call));
   }
 
@@ -78,12 +78,12 @@ export class AgentExchanges {
     notifier.supersede(call);
     const slots = this.#openSlots(call.hostId, call.slots);
     const free = slots.reduce((sum, slot) => sum + slot.free, 0);
-    const quiet = { kind: "quiet", free, terms: this.#terms } as const;
+    const quiet = { kind: "quiet", free, terms: this.#terms, at: Date.now() } as const;
     if (facts.holdMs(IN_OBJECT_WAIT_MS, Date.now()) === 0) return quiet;
     const end = await dispatch.wait({ ...call, slots: handlers.openSlots({ ...call, slots }) });
     switch (end.kind) {
       case "jobs":
-        return { kind: "answer", ...NOTHING, jobs: end.jobs };
+        return { kind: "answer", ...NOTHING, at: Date.now(), jobs: end.jobs };
       case "look":
         return await this.exchange({ ...call, reports: [], chunks: [], isRepeated: true });
       case "quiet":

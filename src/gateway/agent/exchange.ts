@@ -68,7 +68,7 @@ async function awaitExchange(
     const reply = await callEndpoint(context.env, endpoint, (stub) => stub.exchange(call));
     if (reply.kind === "answer") return reply;
     if (reply.kind === "superseded") return NOTHING;
-    const { free, terms } = reply;
+    const { free, terms, at } = reply;
     const follow = first.follow === undefined ? undefined : { follow: `${first.follow}` };
     const channel = { host, session, turn: `${first.turn}`, free: `${free}`, terms, ...follow };
     const wakeUp = await awaitWakeUp(
@@ -77,7 +77,7 @@ async function awaitExchange(
       untilAt,
       signal,
     );
-    if (wakeUp !== "look" || Date.now() >= untilAt) return NOTHING;
+    if (wakeUp !== "look" || Date.now() >= untilAt) return { ...NOTHING, at };
     call = { ...call, reports: [], chunks: [], isRepeated: true };
   }
 }
@@ -131,9 +131,9 @@ function tooLarge(sizeBytes: number): string {
 // Answers
 
 function answerParts(bucket: R2Bucket, { jobs, ...answer }: ExchangeAnswer): JsonPart[] {
-  const { acks, chunkAcks, stops, follow } = answer;
+  const { at, acks, chunkAcks, stops, follow } = answer;
   const encoded = jobs.flatMap((job, index) => [index === 0 ? "" : ",", ...jobParts(bucket, job)]);
-  return spliceParts({ acks, chunkAcks, stops, follow }, "jobs", ["[", ...encoded, "]"]);
+  return spliceParts({ at, acks, chunkAcks, stops, follow }, "jobs", ["[", ...encoded, "]"]);
 }
 
 function jobParts(bucket: R2Bucket, job: Claim): JsonPart[] {

@@ -7,14 +7,12 @@ import { Machine, type World } from "../world/world.ts";
 export type Answer = {
   readonly status: number;
   readonly body: Record<string, unknown>;
-  /** The body as it came. */
-  readonly text: string;
   /** How many calls of its kind count at present; absent where the answer does not say. */
   readonly used: number | undefined;
 };
 
-/** What a client has asked: method and path, and the body. */
-export type Asked = { readonly what: string; readonly body: string | null };
+/** A call that was answered: its method and path, and both bodies as they went. */
+export type AnsweredCall = { readonly what: string; readonly sent: string | null; readonly received: string };
 
 /** What a client knows of a job that the edge has accepted. */
 export type KnownJob = {
@@ -22,6 +20,8 @@ export type KnownJob = {
   readonly jobId: string;
   readonly input: unknown;
   readonly hook: string | null;
+  /** When it was first sent, true time in ms of the history. */
+  readonly submittedAt: number;
   /** Nobody can read it from then on, true time in ms of the history; null without a ttl of its own. */
   readonly expiresAt: number | null;
   /** What clients have asked and heard about it. */
@@ -39,9 +39,9 @@ export class SimulatedClient {
   readonly machine: Machine;
   readonly jobs: KnownJob[] = [];
   readonly #key: string;
-  readonly #onAnswer: (asked: Asked, answer: Answer) => void;
+  readonly #onAnswer: (call: AnsweredCall, answer: Answer) => void;
 
-  constructor(name: string, key: string, onAnswer: (asked: Asked, answer: Answer) => void) {
+  constructor(name: string, key: string, onAnswer: (call: AnsweredCall, answer: Answer) => void) {
     this.machine = new Machine(name);
     this.#key = key;
     this.#onAnswer = onAnswer;
@@ -56,9 +56,9 @@ export class SimulatedClient {
       const request = { method, body: sent, headers: { ...authorization, ...headers }, signal };
       const response = await fetch(`${EDGE_URL}${path}`, request);
       const { status, headers: told } = response;
-      const text = await response.text();
-      const answer = { status, body: JSON.parse(text) as Record<string, unknown>, text, used: usedOf(told) };
-      this.#onAnswer({ what: `${method} ${path}`, body: sent }, answer);
+      const received = await response.text();
+      const answer = { status, body: JSON.parse(received) as Record<string, unknown>, used: usedOf(told) };
+      this.#onAnswer({ what: `${method} ${path}`, sent, received }, answer);
       return answer;
     } catch {
       return undefined;

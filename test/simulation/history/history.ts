@@ -191,8 +191,8 @@ class History {
 
   #account(plan: HistoryPlan, name: string, key: string): Account {
     const clients = Array.from({ length: plan.clientCount }, (_, index) => {
-      const client: SimulatedClient = new SimulatedClient(`${name} ${index + 1}`, key, (asked, answer) =>
-        this.#invariants.answered(client, asked, answer),
+      const client: SimulatedClient = new SimulatedClient(`${name} ${index + 1}`, key, (call, answer) =>
+        this.#invariants.answered(client, call, answer),
       );
       return client;
     });

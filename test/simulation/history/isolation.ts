@@ -4,7 +4,7 @@ import type { SimulatedHost } from "../host/host.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
 import type { Account } from "./account.ts";
-import type { Asked, SimulatedClient } from "./client.ts";
+import type { AnsweredCall, SimulatedClient } from "./client.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
 
 export type IsolationParts = {
@@ -45,11 +45,11 @@ export class Isolation {
   }
 
   /** `client` is shown nothing of others that it has not named itself. */
-  answered(client: SimulatedClient, { what, body }: Asked, text: string): void {
+  answered(client: SimulatedClient, { what, sent, received }: AnsweredCall): void {
     for (const account of this.#parts.accounts) {
       if (account.clients.includes(client)) continue;
       for (const secret of this.#secretsOf(account))
-        if (text.includes(secret) && !what.includes(secret) && !body?.includes(secret))
+        if (received.includes(secret) && !what.includes(secret) && !sent?.includes(secret))
           this.#parts.violate(`${client.machine.name} is shown ${secret} of another account by ${what}`);
     }
   }

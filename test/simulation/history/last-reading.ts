@@ -33,19 +33,23 @@ export class LastReading {
       client.run(world, async () => {
         await this.#readJobs(workload);
         await workload.batches.check();
-        if (client === users.account.firstClient) await this.#checkCounts(client);
+        if (client === users.account.firstClient) {
+          await this.#checkCounts(client);
+          for (const endpointId of users.account.endpointIds) await workload.lists.check(endpointId);
+        }
         await users.logUsers[index]?.check();
         this.#leftCount -= 1;
       });
     }
   }
 
-  async #readJobs({ client, jobs, streams }: Workload): Promise<void> {
+  async #readJobs({ client, jobs, streams, webhooks }: Workload): Promise<void> {
     for (const job of client.jobs) {
       const answer = await jobs.read(job);
       if (!answer || answer.status >= 500)
         this.#parts.violate(`${job.jobId} cannot be read at the end: ${answer?.status}`);
       if (answer?.status === 200) await streams.check(job);
+      if (job.hook !== null) await webhooks.read(job, true);
     }
   }
 

@@ -186,7 +186,7 @@ export function planHistory(random: Random): HistoryPlan {
     hooked: random.pick([0, 0.4, 1]),
     streaming: random.pick([0, 0.3, 0.8]),
     large: random.pick([0, 0, 0.05, 0.25]),
-    isPurging: random.chance(0.15),
+    isPurging: random.chance(0.25),
     hasBatches: random.chance(0.3),
     isManaged: random.chance(0.3),
     hasPolicies: random.chance(0.3),

@@ -77,7 +77,7 @@ export class Trespasser {
         ? await client.call(call.method, call.path, call.body)
         : await client.call("POST", "/graphql", { query: call.document });
     if (!answer || answer.status === 429 || answer.status >= 500) return undefined;
-    return SILENT_CODES.test(answer.text) ? undefined : answer;
+    return SILENT_CODES.test(textOf(answer)) ? undefined : answer;
   }
 
   async #openTunnel(): Promise<void> {
@@ -133,11 +133,15 @@ function isReading(call: Call): boolean {
   return call.kind === "http" && call.method === "GET";
 }
 
-function isFollowed({ status, text }: Answer): boolean {
-  return status < 300 && !text.includes('"errors"');
+function isFollowed({ status, body }: Answer): boolean {
+  return status < 300 && !("errors" in body);
+}
+
+function textOf({ body }: Answer): string {
+  return JSON.stringify(body);
 }
 
 /** An answer but for what its client has sent. */
-function plain({ status, text }: Answer, sent: readonly string[]): string {
-  return sent.reduce((rest, term) => rest.replaceAll(term, "…"), `${status} ${text}`);
+function plain(answer: Answer, sent: readonly string[]): string {
+  return sent.reduce((rest, term) => rest.replaceAll(term, "…"), `${answer.status} ${textOf(answer)}`);
 }

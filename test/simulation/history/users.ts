@@ -76,8 +76,10 @@ export class Users {
     const { plan, endpointIds, clients } = account;
     return new Workload({
       ...{ world, plan, endpointIds, client, clients, violate: this.#violate },
-      onPurge: () => void (invariants.hasPurged = true),
-      hasPurged: () => invariants.hasPurged,
+      purges: invariants.purges,
+      endedAt: (jobId) => invariants.endedAt(jobId),
+      storedJobs: (endpointId) => invariants.storedJobs(endpointId),
+      webhooks: invariants.webhooks,
       mayHaveLeftChunks: ({ endpointId, jobId }: KnownJob, mark: number): boolean =>
         invariants.executions.mayHaveLeftChunks(endpointId, jobId, mark),
     });
