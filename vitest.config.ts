@@ -64,8 +64,10 @@ export default defineConfig({
           cloudflareTest(async () => {
             await buildAssets(import.meta.dirname);
             return {
+              main: "./test/workers/main.ts",
               wrangler: { configPath: "./wrangler.toml" },
               miniflare: {
+                durableObjects: { SUBJECT: { className: "SubjectObject", useSQLite: true } },
                 bindings: {
                   TEST_MIGRATIONS: await readD1Migrations("./drizzle"),
                   ROOT_API_KEY: "test-root-key-of-more-than-32-characters",

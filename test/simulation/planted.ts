@@ -69,8 +69,94 @@ const OWN: readonly Mutant[] = [
     'if (state === "completed") this.#counts.completed += 2;',
   ),
 
+  // Purges
+  mutant("Q1", "this.#bounds[priority] = { head: tail, tail };", ""),
+  mutant("Q2", "const count = ledger.queued;", "const count = ledger.counts.queued.low;"),
+
+  // Batches
+  mutant(
+    "B1",
+    "if (!isActive(batch, progress)) this.#index.put(",
+    "if (progress.waiting === 0) this.#index.put(",
+  ),
+  mutant(
+    "B2",
+    "const batches = index.newestFirst.slice(offset, offset + limit)",
+    "const batches = index.newestFirst.slice(offset, limit)",
+  ),
+  mutant("B3", "idempotencyKey === null ? undefined : index.findByKey(idempotencyKey);", "undefined;"),
+  mutant(
+    "B4",
+    "return this.#put({ ...batch, requestCount, nextRequest, storedBytes }, now);",
+    "return this.#put({ ...batch, requestCount, storedBytes }, now);",
+  ),
+
+  // Logs of webhooks, and webhooks once more
+  mutant(
+    "H1",
+    `page.deliveries.set(seq, delivery);
+    this.#changed.add(page);
+    this.#schedule(page, delivery, now);`,
+    `page.deliveries.set(seq, delivery);
+    this.#changed.add(page);`,
+  ),
+  mutant("H2", "[...delivery.attempts, attempt].slice(-WEBHOOK_LOG_MAX)", "[attempt]"),
+
+  // Lists of jobs
+  mutant("J1", "(b && (!a || b.job.createdAt > a.job.createdAt) ? b : a)", "(b && !a ? b : a)"),
+  mutant(
+    "J2",
+    "kept.completed + kept.failed + kept.cancelled + kept.timed_out;",
+    "kept.completed + kept.failed + kept.timed_out;",
+  ),
+  mutant(
+    "J3",
+    'if (state === null || state === "queued" || state === "cancelled") {',
+    'if (state === null || state === "queued") {',
+  ),
+
+  // Waiting for ends, and events of streams
+  mutant(
+    "V1",
+    `notifyJob(seq: number, now: number): void {
+    for (const topic of TOPICS) this.#notify(topic, seq, now);`,
+    `notifyJob(seq: number, now: number): void {
+    for (const topic of TOPICS) this.#calls[topic].wake(seq, "look");`,
+  ),
+  mutant("V2", "return Number.isSafeInteger(id) && id > 0 ? id : 0;", "return 0;"),
+  mutant(
+    "V3",
+    "if (at > this.#position) taken.push({ position: at, attempt, wire: chunk });",
+    "taken.push({ position: at, attempt, wire: chunk });",
+  ),
+
   // Fleet and gateway
   mutant("S15", "if (config?.accountId === accountId) return config;", "if (config) return config;"),
+
+  // Between accounts
+  mutant("I1", "const current = this.#pools.get(accountId);", "const [current] = this.#pools.values();"),
+  mutant("I2", ".where(isOwn(pod, accountId, podId))", ".where(eq(pod.id, podId))"),
+  mutant(
+    "I3",
+    `.select()
+    .from(endpoint)
+    .where(isOwn(endpoint, accountId, endpointId))`,
+    ".select().from(endpoint).where(eq(endpoint.id, endpointId))",
+  ),
+  mutant(
+    "I4",
+    `.from(endpoint)
+    .where(eq(endpoint.accountId, accountId))
+    .orderBy(`,
+    ".from(endpoint).orderBy(",
+  ),
+  mutant("I5", ".where(isOwn(host, accountId, hostId))", ".where(eq(host.id, hostId))"),
+  mutant(
+    "I6",
+    `if (endpoint?.accountId === accountId)
+    return {`,
+    "if (endpoint) return {",
+  ),
 
   // Pods
   mutant(

@@ -1,6 +1,7 @@
 declare namespace Cloudflare {
   /** Bindings of wrangler.toml and, from vitest.config.ts, those of tests. */
   interface Env extends Required<import("../../src/env.ts").Env> {
+    SUBJECT: DurableObjectNamespace;
     TEST_MIGRATIONS: import("cloudflare:test").D1Migration[];
     MODEL_RUNS: string;
     MODEL_SEED: string;
@@ -8,7 +9,7 @@ declare namespace Cloudflare {
   }
 
   interface GlobalProps {
-    mainModule: typeof import("../../src/index.ts");
+    mainModule: typeof import("./main.ts");
   }
 }
 

@@ -5,7 +5,7 @@
 
 type Row = Record<string, unknown>;
 type Cursor = Iterable<Row> & { toArray(): Row[]; one(): Row; readonly columnNames: readonly string[] };
-type Socket = {
+export type Socket = {
   readonly readyState: number;
   accept(): void;
   send(message: string | ArrayBuffer): void;
@@ -16,16 +16,20 @@ type Socket = {
 
 /** The parts of a Durable Object's state that production code uses. */
 export type ObjectState = {
+  readonly id: { readonly name: string };
   readonly storage: {
     readonly sql: { exec(text: string, ...values: unknown[]): Cursor };
     transactionSync<Result>(work: () => Result): Result;
     sync(): Promise<void>;
     getAlarm(): Promise<number | null>;
     setAlarm(at: number): Promise<void>;
+    deleteAlarm(): Promise<void>;
     deleteAll(): Promise<void>;
   };
   acceptWebSocket(socket: Socket, tags?: string[]): void;
   getWebSockets(tag?: string): Socket[];
+  blockConcurrencyWhile<Result>(work: () => Promise<Result>): Promise<Result>;
+  abort(reason?: string): void;
 };
 
 type Stored = { readonly key: string; readonly size: number };

@@ -1,4 +1,5 @@
 /** What the rows of an endpoint's object say of its jobs, whether a claim was written into the job's row or not. */
+import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { ObjectStorage } from "../runtime/storage.ts";
 import { isLowPriority, LOW_PRIORITY_FROM } from "./job-rows.ts";
 
@@ -14,6 +15,7 @@ export type OpenJobs = { readonly waiting: readonly WaitingJob[]; readonly runni
 type Claim = readonly [seq: number, workerId: string, startedAt: number];
 type Row = {
   readonly seq: number;
+  readonly nonce: string;
   readonly state: string;
   readonly attempt: number;
   readonly expires_at: number;
@@ -26,7 +28,8 @@ type Heads = { readonly normal: number; readonly low: number };
 
 const NO_HEADS: Heads = { normal: 0, low: LOW_PRIORITY_FROM };
 const OPEN = `
-  SELECT seq, state, attempt, expires_at, worker_id, host_id, started_at FROM job WHERE state IN ('queued', 'running')`;
+  SELECT seq, nonce, state, attempt, expires_at, worker_id, host_id, started_at FROM job WHERE state IN ('queued', 'running')`;
+const STORED = `SELECT nonce, min(expires_at, coalesce(remove_at, expires_at)) AS goneAt FROM job`;
 const CLAIMS = "claims:";
 const FACTS = `SELECT name, json FROM fact WHERE name >= '${CLAIMS}' AND name < 'claims;'`;
 const HEADS = `
@@ -52,6 +55,37 @@ export function openJobs(storage: ObjectStorage): OpenJobs {
 
 function isNeverClaimed({ state, attempt }: Row): boolean {
   return state === "queued" && attempt === 0;
+}
+
+/** Jobs that wait, or did when the queue was purged, and that no worker has had. */
+export function neverClaimedJobs(
+  storage: ObjectStorage,
+): readonly { readonly nonce: string; readonly isPurged: boolean }[] {
+  const [claims, heads] = [unwrittenClaims(storage), headsOf(storage)];
+  return (storage.select(OPEN) as Row[])
+    .filter((row) => isNeverClaimed(row) && !claims.has(row.seq))
+    .map((row) => ({ nonce: row.nonce, isPurged: isPurged(row, heads) }));
+}
+
+export type StoredJob = {
+  readonly nonce: string;
+  /** Nobody can read it from then on, by the clock of its object; a purged one goes at another time. */
+  readonly goneAt: number;
+  readonly isPurged: boolean;
+};
+
+/** All jobs that have rows. */
+export function storedJobs(storage: ObjectStorage): readonly StoredJob[] {
+  const purged = new Set(
+    neverClaimedJobs(storage).flatMap(({ nonce, isPurged }) => (isPurged ? [nonce] : [])),
+  );
+  const rows = storage.select(STORED) as { readonly nonce: string; readonly goneAt: number }[];
+  return rows.map(({ nonce, goneAt }) => ({ nonce, goneAt, isPurged: purged.has(nonce) }));
+}
+
+/** How many jobs wait again that a worker has had. */
+export function requeuedCount(storage: ObjectStorage): number {
+  return storage.rowsOf("requeued").length;
 }
 
 /** What `health` has to say of the jobs. */
@@ -84,6 +118,12 @@ function unwrittenClaims(storage: ObjectStorage): ReadonlyMap<number, RunningJob
       claims.set(seq, { seq, workerId, hostId, startedAt });
   }
   return claims;
+}
+
+export function storagesOf(edge: SimulatedEdge, endpointId: string): readonly ObjectStorage[] {
+  return [...edge.endpoints.objects.values()]
+    .filter(({ name }) => endpointOf(name) === endpointId)
+    .map(({ storage }) => storage);
 }
 
 /** The object of an endpoint is named after it and its shard. */

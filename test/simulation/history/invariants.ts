@@ -1,23 +1,27 @@
 /** What holds in every history: after each step, and at its end. */
-import type { Container } from "../host/containers.ts";
+import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { SimulatedHost } from "../host/host.ts";
 import { rowsIn } from "../host/modules/sqlite.ts";
 import { isInjected, type Network } from "../runtime/network.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
+import type { Account } from "./account.ts";
 import { Calm } from "./calm.ts";
-import type { Answer, SimulatedClient } from "./client.ts";
-import { openJobs } from "./endpoint-rows.ts";
+import type { Answer, AnsweredCall, SimulatedClient } from "./client.ts";
+import { openJobs, storagesOf, type StoredJob, storedJobs } from "./endpoint-rows.ts";
 import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
 import { violationsOf, isRetry, markOf, nameOf } from "./job-rows.ts";
+import { sharedGpus } from "./gpus.ts";
+import { Isolation } from "./isolation.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Logs } from "./logs.ts";
 import { Liveness } from "./liveness.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
+import { Purges } from "./purges.ts";
 import { Rollouts } from "./rollouts.ts";
 import { Promptness } from "./promptness.ts";
 import { RequestPromptness } from "./request-promptness.ts";
@@ -29,12 +33,13 @@ export type InvariantsParts = {
   readonly network: Network;
   readonly edge: SimulatedEdge;
   readonly hosts: readonly SimulatedHost[];
+  readonly accounts: readonly Account[];
+  /** Those of all accounts. */
   readonly clients: readonly SimulatedClient[];
   readonly hooks: HookReceiver;
   readonly plan: HistoryPlan;
   /** An endpoint has written something. */
   readonly onWrite: () => void;
-  readonly endpointIds: readonly string[];
 };
 
 const PLATFORM_FAULTS: readonly Fault[] = [
@@ -85,9 +90,10 @@ export class Invariants {
   readonly logs: Logs;
   readonly #requestPromptness: RequestPromptness;
   readonly #rollouts: Rollouts;
-  readonly #webhooks: Webhooks;
-  /** Queued jobs were removed, of which no webhook tells. */
-  hasPurged = false;
+  readonly webhooks: Webhooks;
+  readonly purges: Purges;
+  readonly #endedAt = new Map<string, number>();
+  readonly #isolation: Isolation;
   #uncaught = 0;
   #wasSettled = false;
 
@@ -102,7 +108,8 @@ export class Invariants {
     const hasServed = (): boolean => this.requests.hasServed;
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions, hasServed });
     this.#rollouts = new Rollouts(violate);
-    this.#webhooks = new Webhooks({ ...parts, violate });
+    this.purges = new Purges({ ...parts, violate });
+    this.webhooks = new Webhooks({ ...parts, violate, purges: this.purges });
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
     const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
     this.#hostRows = new HostRows(shared);
@@ -110,6 +117,7 @@ export class Invariants {
     this.#fleet = new FleetRows(shared);
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
     const workers = () => this.#fleet.workers;
+    this.#isolation = new Isolation({ ...parts, violate, workers });
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
     this.#requestPromptness = new RequestPromptness({ ...parts, violate, workers, requests: this.requests });
   }
@@ -123,8 +131,9 @@ export class Invariants {
   }
 
   /** A caller's mistake or a fault of the platform is never an internal error without a name. */
-  answered(what: string, { status, body }: Answer): void {
-    if (status === 500 && !this.hasPlatformFaults) this.violate(`${what} got 500: ${JSON.stringify(body)}`);
+  answered(client: SimulatedClient, call: AnsweredCall, { status }: Answer): void {
+    if (status === 500 && !this.hasPlatformFaults) this.violate(`${call.what} got 500: ${call.received}`);
+    this.#isolation.answered(client, call);
   }
 
   /** The edge fails for reasons that the simulation has made, and no others. */
@@ -141,14 +150,15 @@ export class Invariants {
 
   checkStep(): void {
     this.#checkChanges();
-    for (const host of this.#parts.hosts) this.#checkGpus(host);
+    for (const host of this.#parts.hosts) for (const what of sharedGpus(host)) this.violate(what);
     this.#calm.checkStep();
     this.#hostRows.checkStep();
     this.#fleet.checkStep();
     this.#liveness.checkStep();
     this.#promptness.checkStep();
     this.#requestPromptness.checkStep();
-    this.#webhooks.checkStep();
+    this.webhooks.checkStep();
+    this.#isolation.checkStep();
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
       const error = uncaught[this.#uncaught];
@@ -160,6 +170,15 @@ export class Invariants {
   isSettled(): boolean {
     this.#wasSettled ||= this.#unsettled().next().done === true;
     return this.#wasSettled;
+  }
+
+  /** When the job has ended last, true time in ms of the history; `Infinity` while it has not. */
+  endedAt(jobId: string): number {
+    return this.#endedAt.get(decodeJobId(jobId)?.nonce ?? "") ?? Infinity;
+  }
+
+  storedJobs(endpointId: string): readonly StoredJob[] {
+    return storagesOf(this.#parts.edge, endpointId).flatMap(storedJobs);
   }
 
   /** There are no more faults. */
@@ -186,48 +205,34 @@ export class Invariants {
         this.#hostRows.jobChanged(endpoint, change);
         if (isRetry(change)) this.executions.retried(endpoint.replace(/#\d+$/, ""), change.seq);
         this.#checkOrigin(change);
-        this.#webhooks.jobChanged(change);
+        this.webhooks.jobChanged(change);
+        if (change.finishedAt !== null) this.#endedAt.set(change.nonce, this.#parts.world.elapsedMs);
       }
     }
   }
 
   /** What clients heard of each job can have happened one after the other. */
   checkCalls(): void {
-    if (this.hasPurged) return;
-    for (const { jobs } of this.#parts.clients)
-      for (const { jobId, calls } of jobs)
-        if (calls.length <= CALLS_MAX && !isLinearizable(calls))
-          this.violate(`no order explains the calls about ${jobId}: ${JSON.stringify(calls)}`);
+    for (const { endpointId, jobId, submittedAt, calls: own } of this.#parts.clients.flatMap(
+      ({ jobs }) => jobs,
+    )) {
+      const calls = [...own, ...this.purges.callsAbout(endpointId, submittedAt)];
+      if (calls.length <= CALLS_MAX && !isLinearizable(calls))
+        this.violate(`no order explains the calls about ${jobId}: ${JSON.stringify(calls)}`);
+    }
   }
 
   checkEnd({ isClientWaiting, isTunnelEndLeft }: AtEnd): void {
     if (isClientWaiting) this.violate("a client still waits for an answer");
     if (isTunnelEndLeft) this.violate("a container still has the connection or command of a tunnel");
     this.requests.checkAbandoned();
-    this.#webhooks.checkEnd();
+    this.webhooks.checkEnd();
     if (!this.#wasSettled) for (const what of this.#unsettled()) this.violate(what);
   }
 
   get hasPlatformFaults(): boolean {
     const { faults } = this.#parts.plan;
     return PLATFORM_FAULTS.some((fault) => faults.has(fault));
-  }
-
-  /** Two containers that run never have the same GPU. */
-  #checkGpus({ hostId, containers }: SimulatedHost): void {
-    if (containers.all.size < 2) return;
-    const owners = new Map<number, Container>();
-    for (const container of containers.all.values()) {
-      if (!container.isRunning) continue;
-      for (const index of container.spec.gpuIndexes) {
-        const other = owners.get(index);
-        if (other) {
-          const names = `${other.spec.workerId} and ${container.spec.workerId}`;
-          this.violate(`GPU ${index} of ${hostId} has two containers: ${names}`);
-        }
-        owners.set(index, container);
-      }
-    }
   }
 
   #expiryOf(jobId: string): number | null {
@@ -272,7 +277,7 @@ export class Invariants {
   /** What has not ended or come yet, and what agents still keep of what has ended. */
   *#unsettled(): Generator<string> {
     yield* this.#openJobs();
-    yield* this.#webhooks.missing(this.hasPurged);
+    yield* this.webhooks.missing();
     if (this.#hasOpenBatches()) yield "a batch has not started all of its requests";
     for (const { hostId, stateDir } of this.#parts.hosts)
       for (const table of JOURNAL)

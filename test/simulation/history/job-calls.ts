@@ -9,12 +9,19 @@ export type JobCallsParts = {
   readonly plan: HistoryPlan;
   readonly client: SimulatedClient;
   readonly known: KnownJobs;
-  /** Of another account; null where there is none. */
-  readonly stranger: SimulatedClient | null;
+  /** When the job has ended last, true time in ms of the history; `Infinity` while it has not. */
+  readonly endedAt: (jobId: string) => number;
   readonly violate: (what: string) => void;
 };
 
 type Policy = { readonly ttl?: number; readonly lowPriority?: boolean; readonly executionTimeout?: number };
+
+type Form = {
+  readonly method: string;
+  readonly operation: string;
+  readonly query: string;
+  readonly waitMs: number;
+};
 
 const RETRYABLE = new Set(["FAILED", "TIMED_OUT"]);
 const OPEN = new Set(["IN_QUEUE", "IN_PROGRESS"]);
@@ -23,6 +30,8 @@ const RUNS_MAX = 4;
 const READS_MAX = 6;
 const READ_AGAIN_MS = 500;
 const AGAIN_MS = 200;
+/** Who waits hears of the end within this time, where there are no faults. */
+const PROMPT_MS = 1_000;
 /** Share of the submissions that are repeated though they were answered. */
 const REPEATED = 0.1;
 
@@ -51,7 +60,10 @@ export class JobCalls {
       policy?.ttl === undefined ? null : (ids.size > 0 ? world.elapsedMs : begunAt) + policy.ttl;
     // It may never end, and then tells nobody.
     const isSure = expiresAt === null && policy?.lowPriority !== true;
-    return known.add({ endpointId, jobId, input, hook: isSure ? hook : null, expiresAt });
+    return known.add({
+      ...{ endpointId, jobId, input, hook: isSure ? hook : null },
+      ...{ submittedAt: begunAt, expiresAt },
+    });
   }
 
   /** A repeated submission is harmless, so it is repeated until it is answered. Returns the ids that were answered. */
@@ -83,10 +95,11 @@ export class JobCalls {
   async runAndWait(endpointId: string): Promise<void> {
     const { client, world, known, plan } = this.#parts;
     const input = { number: world.random.whole(0, 1e9) };
+    const submittedAt = world.elapsedMs;
     const answer = await client.call("POST", `/v2/${endpointId}/runsync`, { input });
     if (answer?.status !== 200) return;
     const jobId = String(answer.body["id"]);
-    const job = known.add({ endpointId, jobId, input, hook: null, expiresAt: null });
+    const job = known.add({ endpointId, jobId, input, hook: null, submittedAt, expiresAt: null });
     known.learn(job, answer);
     for (let runs = 1; plan.isRetrying && isFailed(job) && runs < RUNS_MAX; runs += 1) {
       await this.#retry(job);
@@ -111,8 +124,11 @@ export class JobCalls {
   async read(job: KnownJob): Promise<Answer | undefined> {
     const { known, violate } = this.#parts;
     const isExpired = known.hasExpired(job);
-    const answer = await known.ask("read", job, "GET", "status");
+    const form = this.#chooseForm();
+    const sentAt = this.#parts.world.elapsedMs;
+    const answer = await known.ask("read", job, form.method, form.operation, form.query);
     if (!answer) return undefined;
+    this.#checkWait(job, answer, form, sentAt);
     const { status, body } = answer;
     if (status === 200 && isExpired && !job.isRetryRequested)
       violate(`${job.jobId} can be read after it has expired: ${String(body["status"])}`);
@@ -121,6 +137,27 @@ export class JobCalls {
     if (status === 200 && body["status"] === "COMPLETED" && !("output" in body))
       violate(`${job.jobId} has lost its output`);
     return answer;
+  }
+
+  #chooseForm(): Form {
+    const { random } = this.#parts.world;
+    const method = random.chance(0.1) ? "POST" : "GET";
+    if (random.chance(0.7)) return { method, operation: "status", query: "", waitMs: 0 };
+    const waitMs = random.pick([1_000, 5_000, 20_000]);
+    return { method, operation: random.pick(["status", "status-sync"]), query: `?wait=${waitMs}`, waitMs };
+  }
+
+  /** One that waits is answered when the job has ended, or after its time. */
+  #checkWait({ jobId }: KnownJob, { status, body }: Answer, { waitMs }: Form, sentAt: number): void {
+    const { world, plan, violate, endedAt } = this.#parts;
+    if (status !== 200) return;
+    const state = String(body["status"]);
+    const waitedMs = world.elapsedMs - sentAt;
+    if (OPEN.has(state) && waitedMs < waitMs)
+      violate(`${jobId} is ${state} after ${waitedMs} ms, which is to wait for ${waitMs} ms`);
+    if (plan.faults.size > 0) return;
+    const lateMs = waitedMs - Math.min(waitMs, Math.max(0, endedAt(jobId) - sentAt));
+    if (lateMs > PROMPT_MS) violate(`a client has heard that ${jobId} is ${state} ${lateMs} ms late`);
   }
 
   async cancelAny(): Promise<void> {
@@ -148,21 +185,6 @@ export class JobCalls {
   async #retry(job: KnownJob): Promise<void> {
     job.isRetryRequested = true;
     await this.#parts.known.ask("retry", job, "POST", "retry");
-  }
-
-  /** Nobody learns anything of another account's job, or changes it. */
-  async trespass(): Promise<void> {
-    const { stranger, world, violate, known } = this.#parts;
-    const job = known.any();
-    if (!job || !stranger) return;
-    const [method, operation] = world.random.pick([
-      ["GET", "status"],
-      ["GET", "stream"],
-      ["POST", "cancel"],
-      ["POST", "retry"],
-    ] as const);
-    const answer = await stranger.call(method, `/v2/${job.endpointId}/${operation}/${job.jobId}`);
-    if (answer?.status === 200) violate(`another account may call ${operation} of ${job.jobId}`);
   }
 }
 

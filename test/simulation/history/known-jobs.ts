@@ -3,6 +3,7 @@ import type { World } from "../world/world.ts";
 import type { Answer, KnownJob, SimulatedClient } from "./client.ts";
 import type { JobCall } from "./linearizability.ts";
 import type { HistoryPlan } from "./plan.ts";
+import type { Purges } from "./purges.ts";
 
 export type KnownJobsParts = {
   readonly world: World;
@@ -10,12 +11,12 @@ export type KnownJobsParts = {
   readonly client: SimulatedClient;
   /** With whom it shares its jobs. */
   readonly clients: readonly SimulatedClient[];
-  readonly hasPurged: () => boolean;
+  readonly purges: Purges;
   /** Something that no correct service answers. */
   readonly violate: (what: string) => void;
 };
 
-export type NewJob = Pick<KnownJob, "endpointId" | "jobId" | "input" | "hook" | "expiresAt">;
+export type NewJob = Pick<KnownJob, "endpointId" | "jobId" | "input" | "hook" | "submittedAt" | "expiresAt">;
 
 export class KnownJobs {
   readonly #parts: KnownJobsParts;
@@ -34,7 +35,7 @@ export class KnownJobs {
     return jobs.length === 0 ? undefined : this.#parts.world.random.pick(jobs);
   }
 
-  add({ endpointId, jobId, input, hook, expiresAt }: NewJob): KnownJob {
+  add({ endpointId, jobId, input, hook, submittedAt, expiresAt }: NewJob): KnownJob {
     const { client } = this.#parts;
     const known = client.jobs.find((job) => job.jobId === jobId);
     if (known) return known;
@@ -43,6 +44,7 @@ export class KnownJobs {
       jobId,
       input,
       hook,
+      submittedAt,
       expiresAt,
       calls: [],
       read: [],
@@ -61,12 +63,13 @@ export class KnownJobs {
     job: KnownJob,
     method: string,
     operation: string,
+    query = "",
   ): Promise<Answer | undefined> {
     const { client, world } = this.#parts;
     const call = { kind, sentAt: world.elapsedMs, answer: null as JobCall["answer"] };
     // A read that nobody hears of says nothing.
     if (kind !== "read") job.calls.push(call);
-    const answer = await client.call(method, `/v2/${job.endpointId}/${operation}/${job.jobId}`);
+    const answer = await client.call(method, `/v2/${job.endpointId}/${operation}/${job.jobId}${query}`);
     const isHeard = answer?.status === 200 || (kind === "retry" && answer?.status === 409);
     if (!isHeard) return answer;
     call.answer = {
@@ -80,10 +83,10 @@ export class KnownJobs {
   /** What an answer says of the job. */
   learn(job: KnownJob, { status, body }: Answer): void {
     if (status !== 200) return;
-    const { violate, hasPurged } = this.#parts;
+    const { violate, purges } = this.#parts;
     const next = String(body["status"]);
     job.read.push(next);
-    const isCancellable = job.isCancelRequested || hasPurged();
+    const isCancellable = job.isCancelRequested || purges.mayHaveCancelled(job.endpointId, job.submittedAt);
     if (next === "CANCELLED" && !isCancellable) violate(`${job.jobId} was cancelled by nobody`);
     if (next === "COMPLETED" && "output" in body) this.#learnOutput(job, body["output"]);
   }

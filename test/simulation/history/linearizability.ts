@@ -5,7 +5,8 @@
 
 /** A call of a client; times are true time in ms. */
 export type JobCall = {
-  readonly kind: "read" | "cancel" | "retry";
+  /** A purge cancels a job that waits, and leaves one that runs. */
+  readonly kind: "read" | "cancel" | "retry" | "purge";
   readonly sentAt: number;
   /** Null when no answer came: then it may have taken effect at any later time, or never. */
   readonly answer: { readonly at: number; readonly status: string | null } | null;
@@ -18,18 +19,19 @@ const OPEN = new Set(["IN_QUEUE", "IN_PROGRESS"]);
 /** How an open job may end by itself. */
 const BY_ITSELF: readonly State[] = ["COMPLETED", "FAILED", "TIMED_OUT"];
 
-/** The state after a call, or undefined when it cannot have been answered so. */
-function afterCall(state: State, { kind, answer }: JobCall): State | undefined {
+/** The states that a call may leave; none when it cannot have been answered so. */
+function afterCall(state: State, { kind, answer }: JobCall): readonly State[] {
   const told = answer?.status;
-  const says = (next: State): State | undefined => {
-    if (told === undefined) return next;
-    return told === next || (next === "OPEN" && OPEN.has(told ?? "")) ? next : undefined;
+  const says = (next: State): readonly State[] => {
+    if (told === undefined) return [next];
+    return told === next || (next === "OPEN" && OPEN.has(told ?? "")) ? [next] : [];
   };
+  if (kind === "purge") return state === "OPEN" ? ["OPEN", "CANCELLED"] : [state];
   if (kind === "read") return says(state);
   if (kind === "cancel") return says(state === "OPEN" ? "CANCELLED" : state);
   const isRetryable = state === "FAILED" || state === "TIMED_OUT";
   if (isRetryable) return says("OPEN");
-  return told === null || told === undefined ? state : undefined; // refused
+  return told === null || told === undefined ? [state] : []; // refused
 }
 
 /** `calls` are those of one job, at most 30. */
@@ -47,8 +49,7 @@ export function isLinearizable(calls: readonly JobCall[]): boolean {
     if (state === "OPEN" && BY_ITSELF.some((end) => search(done, end))) return true;
     return calls.some((call, index) => {
       if ((done & (1 << index)) !== 0 || call.sentAt > firstEnd) return false;
-      const next = afterCall(state, call);
-      return next !== undefined && search(done | (1 << index), next);
+      return afterCall(state, call).some((next) => search(done | (1 << index), next));
     });
   }
 

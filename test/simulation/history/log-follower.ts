@@ -2,6 +2,7 @@
 import { START_AT, type World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
 import type { LineView, Logs } from "./logs.ts";
+import { serverEvents } from "./server-events.ts";
 
 export type LogFollowerParts = {
   readonly world: World;
@@ -69,23 +70,13 @@ export class LogFollower {
   }
 
   async #receive(body: ReadableStream<Uint8Array>, gone: AbortSignal): Promise<void> {
-    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-    gone.addEventListener("abort", () => void reader.cancel().catch(() => {}), { once: true });
-    let rest = "";
     let views: LineView[] = [];
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done || gone.aborted) return;
-      const events = (rest + value).split("\n\n");
-      rest = events.pop() ?? "";
-      for (const event of events) {
-        const { id, data } = fieldsOf(event);
-        if (data !== undefined) views.push(JSON.parse(data) as LineView);
-        if (id === undefined) continue;
-        this.#lastEventId = id; // what came after it comes again if the stream breaks off
-        for (const view of views) this.#take(view);
-        views = [];
-      }
+    for await (const { id, data } of serverEvents(body, gone)) {
+      if (data !== undefined) views.push(JSON.parse(data) as LineView);
+      if (id === undefined) continue;
+      this.#lastEventId = id; // what came after it comes again if the stream breaks off
+      for (const view of views) this.#take(view);
+      views = [];
     }
   }
 
@@ -97,12 +88,4 @@ export class LogFollower {
     logs.checkOrder(name, this.#last.get(name) ?? -1, number, true);
     this.#last.set(name, number);
   }
-}
-
-function fieldsOf(event: string): { readonly id?: string; readonly data?: string } {
-  const fields = event.split("\n").map((line): [string, string] => {
-    const colon = line.indexOf(": ");
-    return [line.slice(0, colon), line.slice(colon + 2)];
-  });
-  return Object.fromEntries(fields.filter(([name]) => name !== ""));
 }

@@ -2,22 +2,28 @@
 import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange, ObjectStorage } from "../runtime/storage.ts";
-import type { World } from "../world/world.ts";
+import { START_AT, type World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
+import { endpointOf, neverClaimedJobs } from "./endpoint-rows.ts";
 import type { HookCall, HookReceiver } from "./hooks.ts";
 import type { HistoryPlan } from "./plan.ts";
+import type { Purges } from "./purges.ts";
 
 export type WebhooksParts = {
   readonly world: World;
   readonly edge: SimulatedEdge;
   readonly clients: readonly SimulatedClient[];
   readonly hooks: HookReceiver;
+  readonly purges: Purges;
   readonly plan: HistoryPlan;
   readonly violate: (what: string) => void;
 };
 
 /** A call that was taken, and whether its sender has stored what it heard of it. */
 type Taken = { readonly call: HookCall; isStored: boolean };
+
+/** A client asks for a webhook once more. */
+type Redelivery = { readonly nonce: string; readonly calledAt: number; isAccepted: boolean };
 
 /** A webhook in the outbox; its next attempt is null when there will be none. */
 type Delivery = {
@@ -33,6 +39,9 @@ type JobRow = {
   readonly state: string;
   readonly retries: number;
   readonly url: string | null;
+  /** Of the outbox, where its end is; 0 for none. */
+  readonly page: number | null;
+  readonly finished_at: number;
   readonly expires_at: number;
   readonly remove_at: number | null;
 };
@@ -42,7 +51,7 @@ const ATTEMPTS = 3;
 /** Outcomes are written within a moment, together with others; this is longer. */
 const STORED_MS = 1_000;
 const JOBS = `
-  SELECT seq, nonce, state, retries, expires_at, remove_at, iif(webhook_page IS NULL, NULL, options ->> '$.webhook') AS url
+  SELECT seq, nonce, state, retries, expires_at, remove_at, finished_at, webhook_page AS page, iif(webhook_page IS NULL, NULL, options ->> '$.webhook') AS url
     FROM job WHERE finished_at IS NOT NULL`;
 const STATUS: Readonly<Record<string, string>> = {
   completed: "COMPLETED",
@@ -57,6 +66,7 @@ export class Webhooks {
   readonly #ends = new Map<string, JobChange>();
   readonly #taken = new Map<string, Taken[]>();
   readonly #notStored = new Set<Taken>();
+  readonly #redeliveries: Redelivery[] = [];
 
   constructor(parts: WebhooksParts) {
     this.#parts = parts;
@@ -66,6 +76,26 @@ export class Webhooks {
   /** An end that is not durable may get lost with its object, and then be another one; but nobody was told of it. */
   jobChanged(change: JobChange): void {
     if (change.finishedAt !== null) this.#ends.set(keyOf(change.nonce, change.retries), change);
+  }
+
+  /** To be called just before the call is made. */
+  redeliveryCalled(nonce: string): Redelivery {
+    const redelivery = { nonce, calledAt: this.#parts.world.now, isAccepted: false };
+    this.#redeliveries.push(redelivery);
+    return redelivery;
+  }
+
+  /** Of the job, for any of its ends: calls that were taken; and those whose senders have stored that. */
+  takenCount(nonce: string): number {
+    return this.#takenOf(nonce).length;
+  }
+
+  heardCount(nonce: string): number {
+    return this.#takenOf(nonce).filter(({ isStored, call }) => isStored && call.heardAt !== null).length;
+  }
+
+  #takenOf(nonce: string): Taken[] {
+    return [...this.#taken].flatMap(([key, taken]) => (key.startsWith(`${nonce} `) ? taken : []));
   }
 
   checkStep(): void {
@@ -79,19 +109,22 @@ export class Webhooks {
   }
 
   /** The last ends of jobs that no webhook has told yet, but for those that were tried often enough. */
-  *missing(hasPurged: boolean): Generator<string> {
-    const ended = [...this.#objects()].flatMap(({ storage }) =>
-      jobsIn(storage).map((job) => ({ storage, job })),
+  *missing(): Generator<string> {
+    const ended = [...this.#objects()].flatMap(({ name, storage }) =>
+      jobsIn(storage).map((job) => ({ name, storage, job })),
     );
-    for (const { storage, job } of ended) {
+    for (const { name, storage, job } of ended) {
       const { nonce, state, retries, url } = job;
       if (url === null || this.#taken.has(keyOf(nonce, retries)) || this.#mayBeGone(job)) continue;
-      if (state === "cancelled" && hasPurged) continue; // queued jobs were removed, of which no webhook tells
+      if (state === "cancelled" && this.#mayBePurged(name, job)) continue;
       if (!isGivenUpFor(storage, job)) yield `no webhook came to ${url} for end ${retries}`;
     }
     const urls = new Set(ended.map(({ job }) => job.url));
-    for (const { jobId, hook } of hasPurged ? [] : this.#parts.clients.flatMap(({ jobs }) => jobs))
-      if (hook !== null && !urls.has(hook)) yield `${jobId} has not ended with its webhook ${hook}`;
+    const purged = new Set([...this.#objects()].flatMap(({ storage }) => purgedNonces(storage)));
+    for (const { jobId, hook } of this.#parts.clients.flatMap(({ jobs }) => jobs))
+      if (hook !== null && !urls.has(hook) && !purged.has(decodeJobId(jobId)?.nonce ?? ""))
+        yield `${jobId} has not ended with its webhook ${hook}`;
+    for (const { storage, job } of ended) yield* this.#missingAgain(storage, job);
   }
 
   /** No webhook is given up before its last attempt, unless its job is gone or was queued again. */
@@ -108,8 +141,30 @@ export class Webhooks {
     }
   }
 
+  /** What a client has asked for once more, of the last end of the job. */
+  *#missingAgain(storage: ObjectStorage, job: JobRow): Generator<string> {
+    const { nonce, retries, seq } = job;
+    const asked = this.#redeliveries.filter((one) => one.nonce === nonce);
+    if (asked.length === 0 || this.#mayBeGone(job)) return;
+    const delivery = deliveriesIn(storage).find((one) => one.seq === seq && one.end === retries);
+    if (delivery && delivery.nextAt !== null) yield `the webhook of job ${seq} is still to be sent once more`;
+    const isFailed = delivery?.attempts.at(-1)?.statusCode !== 200;
+    const calls = this.#taken.get(keyOf(nonce, retries)) ?? [];
+    for (const { calledAt, isAccepted } of asked) {
+      const isSent = calls.some(({ call }) => Math.max(call.sentAt, call.heardAt ?? Infinity) >= calledAt);
+      if (isAccepted && !isFailed && !isSent) yield `the webhook of job ${seq} did not come once more`;
+    }
+  }
+
   #objects() {
     return this.#parts.edge.endpoints.objects.values();
+  }
+
+  /** No webhook tells of what a purge has cancelled. */
+  #mayBePurged(name: string, { page, finished_at: finishedAt }: JobRow): boolean {
+    const { purges, plan } = this.#parts;
+    const skewMs = 2 * (plan.faults.get("clockSkew") ?? 0);
+    return page === 0 && purges.mayHaveCancelled(endpointOf(name), finishedAt - START_AT - skewMs);
   }
 
   /** Whether it may have expired for some clock: then nothing is sent any more. */
@@ -149,24 +204,39 @@ export class Webhooks {
 
   /**
    * A webhook that was taken comes again only if the object that sent it did not learn of that, or lost its memory
-   * before it could store it. What it had sent before it learned of it may come at any time.
+   * before it could store it, or a client asks for it once more. What it had sent before it learned of it may come at
+   * any time.
    */
   #checkRepeat(key: string, call: HookCall): void {
     const all = this.#taken.get(key) ?? [];
-    for (const { call: earlier, isStored } of all) {
+    const known = all.filter(({ call: earlier, isStored }) => {
       const isHeardBefore = earlier.heardAt !== null && earlier.heardAt < call.sentAt;
       const isForgotten = !isStored && earlier.sender.life !== earlier.life;
-      if (isHeardBefore && !isForgotten)
-        this.#parts.violate(`webhook ${call.id} came again, though it had been taken`);
-    }
+      return isHeardBefore && !isForgotten;
+    });
+    if (known.length > this.#redeliveriesOf(key, call.sentAt))
+      this.#parts.violate(`webhook ${call.id} came again, though it had been taken`);
     const taken = { call, isStored: false };
     this.#taken.set(key, [...all, taken]);
     this.#notStored.add(taken);
+  }
+
+  /** How often a client has asked for it before. */
+  #redeliveriesOf(key: string, at: number): number {
+    const asked = this.#redeliveries.filter(
+      ({ nonce, calledAt }) => key.startsWith(`${nonce} `) && calledAt <= at,
+    );
+    return asked.length * (this.#parts.plan.faults.has("requestsRepeated") ? 2 : 1);
   }
 }
 
 function jobsIn(storage: ObjectStorage): readonly JobRow[] {
   return storage.select(JOBS) as JobRow[];
+}
+
+/** Nonces of jobs that were purged before a worker had them: their rows do not say so. */
+function purgedNonces(storage: ObjectStorage): readonly string[] {
+  return neverClaimedJobs(storage).flatMap(({ nonce, isPurged }) => (isPurged ? [nonce] : []));
 }
 
 function deliveriesIn(storage: ObjectStorage): readonly Delivery[] {

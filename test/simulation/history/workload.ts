@@ -2,13 +2,19 @@
 import type { World } from "../world/world.ts";
 import { Batches } from "./batches.ts";
 import type { KnownJob, SimulatedClient } from "./client.ts";
+import type { StoredJob } from "./endpoint-rows.ts";
 import { JobCalls } from "./job-calls.ts";
+import { JobLists } from "./job-lists.ts";
 import { KnownJobs } from "./known-jobs.ts";
 import { Operator } from "./operator.ts";
 import { PodUser } from "./pods.ts";
 import type { HistoryPlan } from "./plan.ts";
+import type { Purges } from "./purges.ts";
 import { RateCalls } from "./rates.ts";
+import { StreamFollower } from "./stream-follower.ts";
 import { Streams } from "./streams.ts";
+import { WebhookCalls } from "./webhook-calls.ts";
+import type { Webhooks } from "./webhooks.ts";
 
 export type WorkloadParts = {
   readonly world: World;
@@ -17,15 +23,15 @@ export type WorkloadParts = {
   readonly client: SimulatedClient;
   /** With whom it shares its jobs. */
   readonly clients: readonly SimulatedClient[];
-  /** Of another account; null where there is none. */
-  readonly stranger: SimulatedClient | null;
   /** Whether a job that has ended without chunks may still show those of the execution with the mark. */
   readonly mayHaveLeftChunks: (job: KnownJob, mark: number) => boolean;
   /** It begins another operation. */
   readonly onOperation: () => void;
-  /** Queued jobs may vanish. */
-  readonly onPurge: () => void;
-  readonly hasPurged: () => boolean;
+  readonly purges: Purges;
+  readonly storedJobs: (endpointId: string) => readonly StoredJob[];
+  readonly webhooks: Webhooks;
+  /** When the job has ended last, true time in ms of the history; `Infinity` while it has not. */
+  readonly endedAt: (jobId: string) => number;
   /** Something that no correct service answers. */
   readonly violate: (what: string) => void;
 };
@@ -38,10 +44,13 @@ type Operation = (workload: Workload) => Promise<void>;
 
 export class Workload {
   readonly #parts: WorkloadParts;
+  readonly #known: KnownJobs;
   isOver = false;
   readonly jobs: JobCalls;
   readonly streams: Streams;
   readonly batches: Batches;
+  readonly lists: JobLists;
+  readonly webhooks: WebhookCalls;
   readonly pods: PodUser;
   readonly operator: Operator;
   readonly #rates: RateCalls;
@@ -49,10 +58,12 @@ export class Workload {
   constructor(parts: WorkloadParts) {
     const { world, client, endpointIds, plan, violate } = parts;
     this.#parts = parts;
-    const known = new KnownJobs(parts);
+    const known = (this.#known = new KnownJobs(parts));
     this.jobs = new JobCalls({ ...parts, known });
     this.streams = new Streams({ ...parts, known });
-    this.batches = new Batches(client, parts.hasPurged, violate);
+    this.batches = new Batches(parts);
+    this.lists = new JobLists({ ...parts, known });
+    this.webhooks = new WebhookCalls({ ...parts, known });
     this.pods = new PodUser({ world, client, plan, violate });
     this.operator = new Operator(world, client, endpointIds, plan);
     this.#rates = new RateCalls({ world, client, plan, violate });
@@ -102,6 +113,13 @@ export class Workload {
     await this.jobs.submit(this.#endpoint());
   }
 
+  /** Mostly of a new job: what comes while it runs. */
+  async follow(): Promise<void> {
+    const { world } = this.#parts;
+    const job = world.random.chance(0.7) ? await this.jobs.submit(this.#endpoint()) : this.#known.any();
+    if (job) await new StreamFollower({ ...this.#parts, known: this.#known }, job).follow();
+  }
+
   /** A client changes its mind about a job: before it is given out, while it is, or while it runs. */
   async abandon(): Promise<void> {
     const { world } = this.#parts;
@@ -115,13 +133,11 @@ export class Workload {
   }
 
   async submitBatch(): Promise<void> {
-    const { random } = this.#parts.world;
-    const inputs = Array.from({ length: random.whole(1, 6) }, () => ({ number: random.whole(0, 1e9) }));
-    await this.batches.submit(this.#endpoint(), inputs);
+    await this.batches.submit(this.#endpoint());
   }
 
   async cancelBatch(): Promise<void> {
-    await this.batches.cancelOne((known) => this.#parts.world.random.pick(known));
+    await this.batches.cancelOne();
   }
 
   async manage(): Promise<void> {
@@ -139,9 +155,14 @@ export class Workload {
     await this.#parts.client.call("GET", `/v2/${this.#endpoint()}/health`);
   }
 
+  /** A probe of the rates counts these calls. */
+  async list(): Promise<void> {
+    if (this.plan.isBursting) await this.jobs.status();
+    else await this.lists.read(this.#endpoint());
+  }
+
   async purge(): Promise<void> {
-    this.#parts.onPurge();
-    await this.#parts.client.call("POST", `/v2/${this.#endpoint()}/purge-queue`);
+    await this.#parts.purges.call(this.#parts.client, this.#endpoint());
   }
 
   #endpoint(): string {
@@ -161,9 +182,14 @@ const OPERATIONS: readonly Operation[] = [
   (workload) => workload.jobs.retryAny(),
   (workload) => workload.health(),
   (workload) => workload.streams.read(),
+  (workload) => workload.list(),
+  (workload) => (workload.plan.streaming > 0 ? workload.follow() : workload.submit()),
   (workload) => (workload.plan.isPurging ? workload.purge() : workload.submit()),
+  (workload) => (workload.plan.hooked > 0 ? workload.webhooks.act() : workload.submit()),
   (workload) => (workload.plan.hasBatches ? workload.submitBatch() : workload.submit()),
   (workload) => (workload.plan.hasBatches ? workload.cancelBatch() : workload.jobs.status()),
+  (workload) => (workload.plan.hasBatches ? workload.batches.look() : workload.jobs.status()),
+  (workload) => (workload.plan.hasBatches ? workload.batches.look() : workload.submit()),
   (workload) => (workload.plan.isManaged ? workload.manage() : workload.jobs.status()),
   (workload) => (workload.plan.isBursting ? workload.burst() : workload.health()),
   (workload) => (workload.plan.isRetrying ? workload.jobs.retryAny() : workload.jobs.status()),
@@ -173,7 +199,7 @@ const OPERATIONS: readonly Operation[] = [
   (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.submit()),
   (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.submit()),
   (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.jobs.status()),
-  (workload) => (workload.plan.hasStranger ? workload.jobs.trespass() : workload.runAndWait()),
+  (workload) => workload.runAndWait(),
 ];
 
 function pause(delayMs: number): Promise<void> {

@@ -77,10 +77,7 @@ export class ClientSocket {
   #opened(socket: SimulatedSocket, response: Response): void {
     this.#socket = socket;
     socket.addEventListener("message", (event) => this.#emit("message", event));
-    socket.addEventListener("close", (event) => {
-      if (socket.readyState !== SimulatedSocket.CLOSED) socket.close(1000);
-      this.#emit("close", event);
-    });
+    socket.addEventListener("close", (event) => this.#emit("close", event));
     this.#emit("open", { response });
     socket.accept();
   }

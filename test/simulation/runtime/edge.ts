@@ -7,8 +7,10 @@ import { SimulatedD1 } from "./d1.ts";
 import { transferred } from "./transferred-stream.ts";
 import { clientRequest, isStreamed } from "./client-request.ts";
 import { breakSocket, type Network } from "./network.ts";
-import { type Answer, type ObjectClass, SimulatedNamespace, SimulatedObject } from "./objects.ts";
+import { type Answer, type ObjectClass, SimulatedObject } from "./objects.ts";
 import { SimulatedBucket } from "./r2.ts";
+import { resetBy } from "./resets.ts";
+import { SimulatedNamespace } from "./stubs.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 
@@ -107,7 +109,7 @@ export class SimulatedEdge {
 
   /** All objects and the script start again with their code: nothing in memory is left. */
   redeploy(): void {
-    for (const object of this.objects) object.crash();
+    for (const object of this.objects) object.crash(resetBy());
     this.crashScript();
   }
 

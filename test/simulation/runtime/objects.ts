@@ -3,21 +3,23 @@
  *
  * O1  An object that is called and has no memory is constructed first; calls wait while `blockConcurrencyWhile` runs.
  * O2  What an object sends or answers waits for what it wrote before (the output gate of its storage).
- * O3  A crash loses memory and what is not durable, breaks calls and sockets. An eviction loses the memory of an object
- *     for which nothing is under way; its hibernating sockets stay.
- * O4  An alarm fires at its time or later, and again when the object crashes in its handler. When the handler throws, it is
- *     tried again after 2 s, 4 s and so on, six times; then the alarm is gone.
+ * O3  A crash loses memory and what is not durable, breaks calls and sockets, and for good the stubs that were used before.
+ *     An eviction loses the memory of an object for which nothing is under way; its hibernating sockets stay.
+ * O4  Of an object that is about to be reset nothing is seen any more.
  */
 import { place } from "../world/globals.ts";
 import { Machine } from "../world/world.ts";
 import { transferred } from "./transferred-stream.ts";
-import { isInjected, type Network } from "./network.ts";
+import { type AlarmInfo, type AlarmOutcome, ObjectAlarm } from "./alarms.ts";
+import type { Network } from "./network.ts";
+import { lostConnection, remoteError, resetBy } from "./resets.ts";
 import type { SimulatedSocket } from "./sockets.ts";
 import { ObjectStorage } from "./storage.ts";
+import type { StubUse } from "./stubs.ts";
 import { copyValue } from "./values.ts";
 
 type Instance = Record<string, unknown> & {
-  alarm?: () => Promise<void>;
+  alarm?: (info: AlarmInfo) => Promise<void>;
   webSocketMessage?: (socket: SimulatedSocket, message: unknown) => Promise<void>;
   webSocketClose?: (
     socket: SimulatedSocket,
@@ -41,11 +43,6 @@ export type ObjectServer = {
 
 type Call = { readonly fail: (error: Error) => void };
 
-const ALARM_RETRY_MS = 2_000;
-const ALARM_RETRIES = 6;
-const RESET = "The Durable Object was reset.";
-const LOST = "Network connection lost.";
-
 export class SimulatedObject {
   readonly name: string;
   readonly machine: Machine;
@@ -57,16 +54,24 @@ export class SimulatedObject {
   readonly #calls = new Set<Call>();
   #background = 0;
   #sockets: { readonly socket: SimulatedSocket; readonly tags: readonly string[] }[] = [];
-  #alarmFailures = 0;
+  readonly #alarm: ObjectAlarm;
   #isResetting = false;
+  #crashes = 0;
+  #lastError = lostConnection();
 
   constructor(network: Network, name: string, server: ObjectServer) {
     this.name = name;
     this.machine = new Machine(name);
     this.#network = network;
     this.#server = server;
-    this.storage = new ObjectStorage(network.world, this.machine, (at) => this.#alarmSet(at));
-    network.gates.set(this.machine, (act) => this.storage.gate(act));
+    this.storage = new ObjectStorage(network.world, this.machine, (at) => this.#alarm.set(at));
+    this.#alarm = new ObjectAlarm({
+      network,
+      machine: this.machine,
+      storage: this.storage,
+      handle: (info, outcome) => this.#handleAlarm(info, outcome),
+    });
+    network.gates.set(this.machine, (act) => this.#gate(act));
   }
 
   /** The instance, if the object has memory now. */
@@ -87,16 +92,19 @@ export class SimulatedObject {
   // Calls from other machines
 
   /** Calls a method; resolves on the machine that calls. */
-  call(method: string, values: readonly unknown[]): Promise<unknown> {
+  call(method: string, values: readonly unknown[], stub: StubUse = { crashes: undefined }): Promise<unknown> {
     const caller = place()?.machine;
     const life = caller?.life;
     return this.#network.ask({
       what: `${this.name}.${method}`,
-      send: ({ succeed, fail }) =>
+      send: ({ succeed, fail }) => {
+        stub.crashes ??= this.#crashes;
+        if (stub.crashes !== this.#crashes) return fail(this.#lastError);
         this.#receive(method, copyValue(values) as unknown[], {
           succeed: (value) => succeed(this.#withBody(value, caller, life)),
           fail,
-        }),
+        });
+      },
     });
   }
 
@@ -132,9 +140,13 @@ export class SimulatedObject {
 
   /** The answer leaves when all is durable. */
   #leave(call: Call, send: () => void): void {
-    this.storage.gate(() => {
+    this.#gate(() => {
       if (this.#calls.delete(call)) send();
     });
+  }
+
+  #gate(act: () => void): void {
+    if (!this.#isResetting) this.storage.gate(act);
   }
 
   async #wake(): Promise<Instance> {
@@ -156,18 +168,16 @@ export class SimulatedObject {
       storage: this.storage,
       waitUntil: (work: Promise<unknown>) => this.#inBackground(work),
       blockConcurrencyWhile: <Result>(work: () => Promise<Result>): Promise<Result> => {
-        const result = work();
-        this.#ready = result.then(
-          () => {},
-          (error: unknown) => this.#abortLater(String(error)),
-        );
-        return result;
+        const { promise, resolve } = Promise.withResolvers<Result>();
+        work().then(resolve, (error: unknown) => this.#reset(resetBy(error)));
+        this.#ready = promise.then(() => {});
+        return promise;
       },
       acceptWebSocket: (socket: SimulatedSocket, tags: readonly string[] = []) => this.#accept(socket, tags),
       getWebSockets: (tag?: string) => this.#socketsOf(tag),
       getTags: (socket: SimulatedSocket) => this.#sockets.find((one) => one.socket === socket)?.tags ?? [],
       abort: (reason?: string) => {
-        if (this.machine.life === life) this.#abortLater(reason ?? RESET);
+        if (this.machine.life === life) this.#reset(resetBy(reason));
       },
     };
   }
@@ -189,7 +199,10 @@ export class SimulatedObject {
       machine: this.machine,
       message: (data) => this.#deliver((instance) => instance.webSocketMessage?.(socket, data)),
       close: (code, reason, wasClean) =>
-        this.#deliver((instance) => instance.webSocketClose?.(socket, code, reason, wasClean)),
+        this.#deliver((instance) => {
+          socket.takeClose();
+          return instance.webSocketClose?.(socket, code, reason, wasClean);
+        }),
     });
   }
 
@@ -209,79 +222,55 @@ export class SimulatedObject {
   }
 
   #socketsOf(tag: string | undefined): SimulatedSocket[] {
-    this.#sockets = this.#sockets.filter(({ socket }) => socket.readyState !== 3);
+    this.#sockets = this.#sockets.filter(({ socket }) => !socket.isOver);
     return this.#sockets.flatMap(({ socket, tags }) =>
       tag === undefined || tags.includes(tag) ? [socket] : [],
     );
   }
 
-  // Alarms
-
-  #alarmSet(at: number): void {
-    this.#alarmFailures = 0;
-    const { world, carrier } = this.#network;
-    const delayMs = at - world.now - this.machine.clockAheadMs + world.random.delay(5);
-    world.schedule(carrier, delayMs, `alarm of ${this.name}`, () => this.#fire(at));
-  }
-
-  #fire(at: number): void {
-    if (this.storage.alarmAt !== at) return;
-    this.storage.takeAlarm();
+  #handleAlarm(info: AlarmInfo, { ended, threw, lost }: AlarmOutcome): void {
     const { life } = this.machine;
-    const call: Call = { fail: () => this.#restoreAlarm(at) };
+    const call: Call = { fail: lost };
     this.#calls.add(call);
+    const over = (tell: () => void): void => {
+      if (this.machine.life === life && !this.#isResetting && this.#calls.delete(call)) tell();
+    };
     const run = async (): Promise<void> => {
       try {
-        await (await this.#wake()).alarm?.();
-        this.#calls.delete(call);
+        await (await this.#wake()).alarm?.(info);
+        over(ended);
       } catch (error) {
-        if (this.machine.life !== life) return;
-        this.#calls.delete(call);
-        this.#alarmThrew(at, error);
+        over(() => threw(error));
       }
     };
     this.#network.world.on(this.machine, () => void run());
   }
 
-  #alarmThrew(at: number, error: unknown): void {
-    const { world, carrier } = this.#network;
-    world.note(this.machine, `alarm fails: ${String(error)}`);
-    if (!isInjected(error)) world.uncaught.push(error);
-    if (this.storage.alarmAt !== null) return; // the handler has set another one
-    if (this.#alarmFailures === ALARM_RETRIES) return;
-    this.#restoreAlarm(at);
-    const delayMs = ALARM_RETRY_MS * 2 ** this.#alarmFailures;
-    this.#alarmFailures += 1;
-    world.schedule(carrier, delayMs, "alarm again", () => this.#fire(at));
-  }
-
-  #restoreAlarm(at: number): void {
-    if (this.storage.alarmAt === null) this.storage.restoreAlarm(at);
-  }
-
   // Loss of memory
 
-  #abortLater(reason: string): void {
+  #reset(error: Error): void {
     if (this.#isResetting) return;
     this.#isResetting = true;
-    this.#network.world.schedule(this.#network.carrier, 0, `reset of ${this.name}`, () => this.crash(reason));
+    this.#network.world.schedule(this.#network.carrier, 0, `reset of ${this.name}`, () => this.crash(error));
   }
 
   /** Loses memory and what is not durable; calls fail, sockets break. */
-  crash(reason = LOST): void {
+  crash(error = lostConnection()): void {
     if (!this.#instance) return;
     this.#forget();
+    this.#crashes += 1;
+    this.#lastError = error;
     const calls = [...this.#calls];
     this.#calls.clear();
     const { alarmAt } = this.storage;
     this.storage.crash();
     const sockets = this.#sockets;
     this.#sockets = [];
-    for (const { socket } of sockets) socket.breakFrom();
-    for (const { fail } of calls) fail(new Error(reason));
     // An alarm that the crash restored is found again.
     const restoredAt = this.storage.alarmAt;
-    if (restoredAt !== null && restoredAt !== alarmAt) this.#alarmSet(restoredAt);
+    if (restoredAt !== null && restoredAt !== alarmAt) this.#alarm.set(restoredAt);
+    for (const { socket } of sockets) socket.breakFrom();
+    for (const { fail } of calls) fail(error);
   }
 
   /** Loses its memory while nothing is under way. */
@@ -302,56 +291,3 @@ export class SimulatedObject {
 }
 
 export type Answer = { readonly succeed: (value: unknown) => void; readonly fail: (error: Error) => void };
-
-/** What reaches a caller of an error of another isolate: name and message. */
-function remoteError(error: unknown): Error {
-  const copy = new Error(error instanceof Error ? error.message : String(error));
-  if (error instanceof Error) copy.name = error.name;
-  return Object.assign(copy, { remote: true });
-}
-
-/** `env.NAME` of a class of objects. */
-export class SimulatedNamespace {
-  readonly objects = new Map<string, SimulatedObject>();
-  readonly #make: (name: string) => SimulatedObject;
-
-  constructor(make: (name: string) => SimulatedObject) {
-    this.#make = make;
-  }
-
-  getByName(name: string): unknown {
-    return stubOf(this.object(name));
-  }
-
-  idFromName(name: string): { readonly name: string } {
-    return { name };
-  }
-
-  get({ name }: { readonly name: string }): unknown {
-    return this.getByName(name);
-  }
-
-  object(name: string): SimulatedObject {
-    const known = this.objects.get(name);
-    if (known) return known;
-    const made = this.#make(name);
-    this.objects.set(name, made);
-    return made;
-  }
-}
-
-function stubOf(object: SimulatedObject): unknown {
-  return new Proxy(
-    {},
-    {
-      get(_, property) {
-        if (typeof property !== "string" || property === "then") return undefined;
-        if (property === "fetch") {
-          return (input: string | Request, init?: RequestInit) =>
-            object.call("fetch", [input instanceof Request ? input : new Request(input, init)]);
-        }
-        return (...values: unknown[]) => object.call(property, values);
-      },
-    },
-  );
-}

@@ -49,6 +49,7 @@ export class SimulatedSocket {
   /** What waits until the network works again; what is sent meanwhile waits behind it. */
   #held: ((peer: SimulatedSocket) => void)[] = [];
   #hasSentClose = false;
+  #hasReceivedClose = false;
 
   constructor(network: SocketNetwork) {
     this.#network = network;
@@ -66,7 +67,11 @@ export class SimulatedSocket {
     this.handleBy({
       machine,
       message: (data) => this.#emit("message", { data }),
-      close: (code, reason, wasClean) => this.#emit("close", { code, reason, wasClean }),
+      close: (code, reason, wasClean) => {
+        this.takeClose();
+        if (wasClean) this.close(code, reason);
+        this.#emit("close", { code, reason, wasClean });
+      },
     });
     // The system of a program that dies closes its connections.
     machine.whenCrashed.add(this.#crashed);
@@ -125,6 +130,12 @@ export class SimulatedSocket {
     for (const act of early) act();
   }
 
+  /** The other end has closed, as the code of this one learns now. */
+  takeClose(): void {
+    this.#hasReceivedClose = true;
+    if (this.readyState !== CLOSED) this.readyState = this.#hasSentClose ? CLOSED : CLOSING;
+  }
+
   /** The end is kept by the runtime while the machine's memory is lost. */
   surviveEviction(): void {
     this.#life = this.#handler?.machine.life ?? 0;
@@ -150,14 +161,18 @@ export class SimulatedSocket {
     return this.readyState === OPEN;
   }
 
+  /** Nothing comes any more. */
+  get isOver(): boolean {
+    return this.#hasReceivedClose || this.readyState === CLOSED;
+  }
+
   #receive(data: SocketMessage): void {
-    if (this.readyState === CLOSED || this.#hasSentClose) return;
+    if (this.readyState === CLOSED) return;
     this.#handle((handler) => handler.message(data));
   }
 
   #receiveClose(code: number, reason: string): void {
     if (this.readyState === CLOSED) return;
-    this.readyState = this.#hasSentClose ? CLOSED : CLOSING;
     this.#handle((handler) => handler.close(code, reason, true));
   }
 

@@ -95,6 +95,7 @@ export class ObjectStorage {
   #nextConfirmAt = 0;
   #depth = 0;
   #alarmAt: number | null = null;
+  #isAlarmChanged = false;
   #isWatched = false;
   /** Something was written since someone who checks has looked. */
   #isChanged = false;
@@ -170,6 +171,12 @@ export class ObjectStorage {
   /** The alarm fires: it is no longer set. */
   takeAlarm(): void {
     this.#alarmAt = null;
+    this.#isAlarmChanged = false;
+  }
+
+  /** The alarm was set or deleted since it has fired. */
+  get isAlarmChanged(): boolean {
+    return this.#isAlarmChanged;
   }
 
   /** An alarm whose handler failed is set again; it was never gone from what is durable. */
@@ -275,9 +282,13 @@ export class ObjectStorage {
   }
 
   #changeAlarm(at: number | null): void {
-    const before = this.#alarmAt;
-    this.#write().undo.push(() => (this.#alarmAt = before));
+    const [before, wasChanged] = [this.#alarmAt, this.#isAlarmChanged];
+    this.#write().undo.push(() => {
+      this.#alarmAt = before;
+      this.#isAlarmChanged = wasChanged;
+    });
     this.#alarmAt = at;
+    this.#isAlarmChanged = true;
   }
 
   /** The batch of this turn. */

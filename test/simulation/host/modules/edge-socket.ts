@@ -21,7 +21,7 @@ export class EdgeSocket extends EventEmitter {
     socket.addEventListener("open", () => this.emit("open"));
     socket.addEventListener("message", ({ data }) => {
       const isBinary = typeof data !== "string";
-      this.emit("message", Buffer.from(data as string), isBinary);
+      if (!this.#isTerminated) this.emit("message", Buffer.from(data as string), isBinary);
     });
     socket.addEventListener("refused", ({ status }) => {
       if (this.listenerCount("unexpected-response") === 0) return;
