@@ -1,7 +1,6 @@
 /** What clients of an account read when all is over, and whether it fits what they read before and what there is. */
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
-import type { Account } from "./account.ts";
 import type { SimulatedClient } from "./client.ts";
 import { activityIn, countedJobs, endpointOf, storagesOf } from "./endpoint-rows.ts";
 import type { Counts } from "./metrics-reader.ts";
@@ -12,7 +11,6 @@ import type { Workload } from "./workload.ts";
 export type LastReadingParts = {
   readonly world: World;
   readonly edge: SimulatedEdge;
-  readonly account: Account;
   readonly users: Users;
   readonly violate: (what: string) => void;
 };
@@ -30,7 +28,7 @@ export class LastReading {
   }
 
   start(): void {
-    const { world, account, users } = this.#parts;
+    const { world, users } = this.#parts;
     for (const [index, workload] of users.workloads.entries()) {
       this.#leftCount += 1;
       const { client } = workload;
@@ -38,10 +36,10 @@ export class LastReading {
         await this.#readJobs(workload);
         await workload.batches.check();
         workload.openai.check();
-        if (client === account.firstClient) {
+        if (client === users.account.firstClient) {
           await this.#checkCounts(client);
           await this.#checkMetrics(workload);
-          for (const endpointId of account.endpointIds) await workload.lists.check(endpointId);
+          for (const endpointId of users.account.endpointIds) await workload.lists.check(endpointId);
         }
         await users.logUsers[index]?.check();
         this.#leftCount -= 1;
@@ -61,7 +59,8 @@ export class LastReading {
 
   /** What metrics count is what has become of rows: of a day, and since the endpoint exists. */
   async #checkMetrics({ metrics }: Workload): Promise<void> {
-    const { edge, account } = this.#parts;
+    const { edge, users } = this.#parts;
+    const { account } = users;
     const exposed = await metrics.readExposition();
     for (const endpointId of account.endpointIds) {
       const [storage] = storagesOf(edge, endpointId);
@@ -87,9 +86,11 @@ export class LastReading {
 
   /** What counts is what there is: of jobs, what their rows say, and of requests nothing, since all are over. */
   async #checkCounts(client: SimulatedClient): Promise<void> {
-    const { edge, account, violate } = this.#parts;
+    const { edge, users, violate } = this.#parts;
+    const { account } = users;
     for (const { name, storage } of edge.endpoints.objects.values()) {
       const endpointId = endpointOf(name);
+      if (!account.owns(endpointId)) continue;
       const answer = await client.call("GET", `/v2/${endpointId}/health`);
       const counted = answer?.status === 200 ? answer.body["jobs"] : undefined;
       if (counted === undefined) continue;

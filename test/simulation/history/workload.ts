@@ -25,10 +25,10 @@ export type WorkloadParts = {
   readonly client: SimulatedClient;
   /** With whom it shares its jobs. */
   readonly clients: readonly SimulatedClient[];
-  /** Of another account; null where there is none. */
-  readonly stranger: SimulatedClient | null;
   /** Whether a job that has ended without chunks may still show those of the execution with the mark. */
   readonly mayHaveLeftChunks: (job: KnownJob, mark: number) => boolean;
+  /** It begins another operation. */
+  readonly onOperation: () => void;
   readonly purges: Purges;
   readonly storedJobs: (endpointId: string) => readonly StoredJob[];
   readonly webhooks: Webhooks;
@@ -95,6 +95,7 @@ export class Workload {
     client.run(world, async () => {
       for (let count = 0; count < plan.operationCount; count += 1) {
         await this.#rest();
+        this.#parts.onOperation();
         if (world.random.chance(plan.abandoning)) await this.abandon();
         else await world.random.pick(OPERATIONS)(this);
       }
@@ -222,7 +223,7 @@ const OPERATIONS: readonly Operation[] = [
   (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.submit()),
   (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.submit()),
   (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.jobs.status()),
-  (workload) => (workload.plan.hasStranger ? workload.jobs.trespass() : workload.runAndWait()),
+  (workload) => workload.runAndWait(),
 ];
 
 function pause(delayMs: number): Promise<void> {

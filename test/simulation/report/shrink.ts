@@ -23,7 +23,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "hasPolicies",
     "isRetrying",
     "isBursting",
-    "hasStranger",
+    "hasSecondAccount",
     "hasFlashBoot",
     "hasLogs",
     "hasSockets",
