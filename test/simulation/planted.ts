@@ -205,6 +205,8 @@ const OWN: readonly Mutant[] = [
     "if (this.#isOver || !this.#closing) return;",
   ),
 
+  mutant("W5", "return !this.#isOpen;", "return false;"),
+
   // Requests to pods
   mutant(
     "W2",
