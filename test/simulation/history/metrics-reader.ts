@@ -7,6 +7,8 @@ export type MetricsReaderParts = {
   readonly world: World;
   readonly plan: HistoryPlan;
   readonly client: SimulatedClient;
+  /** With queues. */
+  readonly endpointIds: readonly string[];
   /** Something that no correct service answers. */
   readonly violate: (what: string) => void;
 };
@@ -69,6 +71,8 @@ export class MetricsReader {
     for (const line of text.split("\n")) {
       const [, , endpointId = "", state = "requests", value] = SAMPLE.exec(line) ?? [];
       if (value === undefined) continue;
+      // Of load-balanced requests an object that dies forgets what it has not written yet.
+      if (!this.#parts.endpointIds.includes(endpointId)) continue;
       counts.set(endpointId, { ...counts.get(endpointId), [state]: Number(value) });
       this.#grow(`${endpointId} ${state} of Prometheus`, Number(value));
     }
