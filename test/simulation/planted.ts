@@ -1,8 +1,9 @@
 /**
  * Mistakes that are planted into production code to see how soon a history shows them: the measure of the simulation.
  * Each is one that a change of that code could make. Not here are those of scripts/mutants that only a unit test can see:
- * A2, since only an endpoint that was deleted is not found, and nobody wants what is kept for it; E12, since a number is
- * used again only if a clock goes back to the very millisecond. S26 is another mistake in its place.
+ * A2, since only an endpoint that was deleted while it had a worker is not found; E12, since a number is used again only
+ * if a clock goes back to the very millisecond, or behind a page of which all 64 deliveries are over while one before it
+ * is open. S26 is another mistake in its place.
  */
 import { MUTANTS } from "../../scripts/mutants/list.ts";
 import { type Mutant, mutant } from "../../scripts/mutants/mutant.ts";
