@@ -216,6 +216,18 @@ const OWN: readonly Mutant[] = [
     "(this.#isRunning || this.#needsCleanUp) && !this.#isFrozen",
     "this.#isRunning && !this.#isFrozen",
   ),
+  mutant(
+    "S33",
+    "await notifier.waitUntil(delayMs, () => isDraining() || this.#isRenewed || signal.aborted);",
+    "await notifier.waitUntil(1e9, () => isDraining() || this.#isRenewed || signal.aborted);",
+  ),
+  mutant("S34", "if (!isCurrent || !shouldMove(worker, now)) continue;", "continue;"),
+  mutant("S35", "drainGraceMs: 10_000,", "drainGraceMs: 120_000,"),
+  mutant(
+    "S36",
+    'if (isDraining() || signal.aborted) return "aborted"; await notifier.wait(null); } return work;',
+    'if (signal.aborted) return "aborted"; await notifier.wait(null); } return work;',
+  ),
   mutant("S25", "if (this.#left.size > 0) void this.#discardLater();", ""),
 
   // Alarms

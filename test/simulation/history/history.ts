@@ -239,6 +239,7 @@ class History {
       code: (this.#code.before ?? this.#code).agent,
       edgeUrl: EDGE_URL,
       faults: () => this.#faults.workerFaults(),
+      runtimeFaults: this.#faults.ofRuntimes,
       observer: this.#invariants.executions,
       requests: this.#invariants.requests,
       commands: this.#commands,
