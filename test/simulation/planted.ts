@@ -133,6 +133,31 @@ const OWN: readonly Mutant[] = [
   // Fleet and gateway
   mutant("S15", "if (config?.accountId === accountId) return config;", "if (config) return config;"),
 
+  // Between accounts
+  mutant("I1", "const current = this.#pools.get(accountId);", "const [current] = this.#pools.values();"),
+  mutant("I2", ".where(isOwn(pod, accountId, podId))", ".where(eq(pod.id, podId))"),
+  mutant(
+    "I3",
+    `.select()
+    .from(endpoint)
+    .where(isOwn(endpoint, accountId, endpointId))`,
+    ".select().from(endpoint).where(eq(endpoint.id, endpointId))",
+  ),
+  mutant(
+    "I4",
+    `.from(endpoint)
+    .where(eq(endpoint.accountId, accountId))
+    .orderBy(`,
+    ".from(endpoint).orderBy(",
+  ),
+  mutant("I5", ".where(isOwn(host, accountId, hostId))", ".where(eq(host.id, hostId))"),
+  mutant(
+    "I6",
+    `if (endpoint?.accountId === accountId)
+    return {`,
+    "if (endpoint) return {",
+  ),
+
   // Pods
   mutant(
     "P1",

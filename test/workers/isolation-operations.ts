@@ -4,7 +4,8 @@
  * An entry whose GraphQL field or route does not exist is left out. One whose field exists must fit the schema.
  */
 
-import { POD_CARD } from "./pod-agent.ts";
+/** Of the hosts of `Tenant`. */
+const CARD = "NVIDIA RTX A4000";
 
 export type Noun =
   | "template"
@@ -16,6 +17,7 @@ export type Noun =
   | "volume"
   | "pod"
   | "cluster"
+  | "host"
   | "key"
   | "app"
   | "environment";
@@ -162,6 +164,18 @@ const ACCOUNT = [
   graphql({ takes: [id("key")], removes: true }, ([key]) => `mutation { revokeApiKey(id: "${key}") }`),
 ];
 
+const HOST = { takes: [id("host")] };
+const HOSTS = [
+  graphql(
+    HOST,
+    ([host]) => `mutation { hostUpdate(input: { id: "${host}", cordoned: true }) { id cordoned } }`,
+  ),
+  graphql({ ...HOST, removes: true }, ([host]) => `mutation { hostRemove(input: { id: "${host}" }) }`),
+  http("GET", "/v1/hosts/*", HOST),
+  http("PATCH", "/v1/hosts/*", HOST, () => ({ drained: true })),
+  http("DELETE", "/v1/hosts/*", { ...HOST, removes: true }),
+];
+
 const SECRETS = [
   graphql(
     { takes: [], makes: "secret" },
@@ -248,7 +262,7 @@ const PODS = [
   http("GET", "/v1/billing/pods?podId=*", POD),
   http("POST", "/v2/clusters", { takes: [], makes: "cluster" }, (mark) => ({
     ...{ name: mark, type: "TRAINING", image: "a:1" },
-    compute: { gpuTypeId: POD_CARD, gpuCountPerPod: 1, podCount: 2 },
+    compute: { gpuTypeId: CARD, gpuCountPerPod: 1, podCount: 2 },
   })),
   http("GET", "/v2/clusters/*/pods", { takes: [id("cluster")] }),
 ];
@@ -419,6 +433,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...TEMPLATES,
   ...ENDPOINTS,
   ...ACCOUNT,
+  ...HOSTS,
   ...SECRETS,
   ...VOLUMES,
   ...PODS,

@@ -38,8 +38,10 @@ export class Tenant {
   static async open(mark: string): Promise<Tenant> {
     const account = await freshAccount();
     const gpus = [...POD_HOST.gpus, ...POD_HOST.gpus].map((gpu, index) => ({ ...gpu, index }));
-    await PodAgent.join(new EdgeClient(account.key), { gpus });
-    return new Tenant(mark, account);
+    const { agent } = await PodAgent.join(new EdgeClient(account.key), { gpus });
+    const tenant = new Tenant(mark, account);
+    tenant.gain({ noun: "host", id: agent.hostId, name: "host", endpointId: undefined });
+    return tenant;
   }
 
   /** What must not be seen by others. */

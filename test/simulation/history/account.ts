@@ -8,10 +8,13 @@ import { makeRequestEndpoint } from "./request-places.ts";
 export type JoinedHost = { readonly hostId: string; readonly hostToken: string; readonly gpuCount: number };
 export type MakeHost = (joined: JoinedHost) => SimulatedHost;
 
+const SMALL_OPERATIONS = 6;
+
 export class Account {
   readonly plan: HistoryPlan;
   /** At least one. */
   readonly clients: readonly SimulatedClient[];
+  /** With queues. */
   readonly endpointIds: string[] = [];
   /** With load-balanced workers; null where there is none. */
   requestEndpointId: string | null = null;
@@ -28,6 +31,21 @@ export class Account {
     return client;
   }
 
+  /** Whether it has made the endpoint in the beginning. */
+  owns(endpointId: string): boolean {
+    return this.allEndpointIds.includes(endpointId);
+  }
+
+  get allEndpointIds(): readonly string[] {
+    const { endpointIds, requestEndpointId } = this;
+    return requestEndpointId === null ? endpointIds : [...endpointIds, requestEndpointId];
+  }
+
+  /** GPUs of a worker of the endpoint. */
+  gpusOf(endpointId: string): number {
+    return this.plan.endpointGpus[this.endpointIds.indexOf(endpointId)] ?? 1;
+  }
+
   /** Makes the endpoints and joins the hosts, which do not start yet. */
   async setUp(makeHost: MakeHost): Promise<void> {
     const { plan, firstClient: client } = this;
@@ -36,6 +54,17 @@ export class Account {
     if (plan.hasRequests) this.requestEndpointId = await makeRequestEndpoint(client, plan);
     for (const gpuCount of plan.hostGpus) this.hosts.push(makeHost(await joinHost(client, gpuCount)));
   }
+}
+
+/** That of an endpoint; undefined for one that no account has made in the beginning. */
+export function accountWith(accounts: readonly Account[], endpointId: string): Account | undefined {
+  return accounts.find((account) => account.owns(endpointId));
+}
+
+/** Of a second account: it does the same as the first, and less of it. */
+export function smallPlan(plan: HistoryPlan): HistoryPlan {
+  const operationCount = Math.min(plan.operationCount, SMALL_OPERATIONS);
+  return { ...plan, hostGpus: [1], endpointGpus: [1], clientCount: 1, operationCount };
 }
 
 /** Makes another account; returns a key of it. */

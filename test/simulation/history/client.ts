@@ -11,6 +11,9 @@ export type Answer = {
   readonly used: number | undefined;
 };
 
+/** A call that was answered: its method and path, and both bodies as they went. */
+export type AnsweredCall = { readonly what: string; readonly sent: string | null; readonly received: string };
+
 /** What a client knows of a job that the edge has accepted. */
 export type KnownJob = {
   readonly endpointId: string;
@@ -36,9 +39,9 @@ export class SimulatedClient {
   readonly machine: Machine;
   readonly jobs: KnownJob[] = [];
   readonly #key: string;
-  readonly #onAnswer: (what: string, answer: Answer) => void;
+  readonly #onAnswer: (call: AnsweredCall, answer: Answer) => void;
 
-  constructor(name: string, key: string, onAnswer: (what: string, answer: Answer) => void) {
+  constructor(name: string, key: string, onAnswer: (call: AnsweredCall, answer: Answer) => void) {
     this.machine = new Machine(name);
     this.#key = key;
     this.#onAnswer = onAnswer;
@@ -49,12 +52,13 @@ export class SimulatedClient {
     const authorization = { authorization: `Bearer ${this.#key}`, "content-type": "application/json" };
     const signal = AbortSignal.timeout(120_000);
     try {
-      const text = body === undefined ? null : JSON.stringify(body);
-      const request = { method, body: text, headers: { ...authorization, ...headers }, signal };
+      const sent = body === undefined ? null : JSON.stringify(body);
+      const request = { method, body: sent, headers: { ...authorization, ...headers }, signal };
       const response = await fetch(`${EDGE_URL}${path}`, request);
       const { status, headers: told } = response;
-      const answer = { status, body: (await response.json()) as Record<string, unknown>, used: usedOf(told) };
-      this.#onAnswer(`${method} ${path}`, answer);
+      const received = await response.text();
+      const answer = { status, body: JSON.parse(received) as Record<string, unknown>, used: usedOf(told) };
+      this.#onAnswer({ what: `${method} ${path}`, sent, received }, answer);
       return answer;
     } catch {
       return undefined;

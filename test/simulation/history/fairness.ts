@@ -1,12 +1,13 @@
 /** Who gets the next worker where endpoints of an account wait for the same capacity. */
 import type { World } from "../world/world.ts";
+import { type Account, accountWith } from "./account.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
 import type { HistoryPlan } from "./plan.ts";
 
 export type FairnessParts = {
   readonly world: World;
   readonly plan: HistoryPlan;
-  readonly endpointIds: readonly string[];
+  readonly accounts: readonly Account[];
   readonly violate: (what: string) => void;
 };
 
@@ -63,17 +64,14 @@ export class Fairness {
   #checkOthers(winner: string, before: ReadonlyMap<string, Need>): void {
     const now = this.#needs.get(winner);
     if (!now) return;
+    const account = accountWith(this.#parts.accounts, winner);
     const winnerSince = before.get(winner)?.since ?? this.#parts.world.elapsedMs;
     for (const [endpointId, { since, workerIds }] of this.#needs) {
+      if (!account || accountWith(this.#parts.accounts, endpointId) !== account) continue;
       const hasWaited = since !== null && (before.get(endpointId)?.since ?? since) < winnerSince;
       const isBehind = workerIds.size < now.workerIds.size;
-      if (hasWaited && isBehind && this.#gpusOf(endpointId) <= this.#gpusOf(winner))
+      if (hasWaited && isBehind && account.gpusOf(endpointId) <= account.gpusOf(winner))
         this.#parts.violate(`${winner} got a worker before ${endpointId}, which has lacked one for longer`);
     }
-  }
-
-  #gpusOf(endpointId: string): number {
-    const { endpointIds, plan } = this.#parts;
-    return plan.endpointGpus[endpointIds.indexOf(endpointId)] ?? 1;
   }
 }

@@ -5,6 +5,7 @@ import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { SimulatedObject } from "../runtime/objects.ts";
 import type { World } from "../world/world.ts";
 import type { Container } from "../host/containers.ts";
+import type { Account } from "./account.ts";
 import type { Calm } from "./calm.ts";
 import type { Executions } from "./executions.ts";
 import { type DesiredRow, Fairness } from "./fairness.ts";
@@ -17,7 +18,7 @@ export type FleetRowsParts = {
   readonly plan: HistoryPlan;
   readonly executions: Executions;
   readonly hosts: readonly SimulatedHost[];
-  readonly endpointIds: readonly string[];
+  readonly accounts: readonly Account[];
   readonly calm: Calm;
   readonly violate: (what: string) => void;
 };

@@ -8,8 +8,8 @@ import { emptyCaches } from "../runtime/isolate-caches.ts";
 import { Network } from "../runtime/network.ts";
 import { enterWorld } from "../world/globals.ts";
 import { type TraceLine, World } from "../world/world.ts";
-import { Account, type JoinedHost, openAccount } from "./account.ts";
-import { type Answer, SimulatedClient } from "./client.ts";
+import { Account, type JoinedHost, openAccount, smallPlan } from "./account.ts";
+import { SimulatedClient } from "./client.ts";
 import { Commands } from "./commands.ts";
 import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
@@ -98,7 +98,10 @@ class History {
   readonly #network: Network;
   readonly #edge: SimulatedEdge;
   readonly #plan: HistoryPlan;
-  readonly #account: Account;
+  readonly #accounts: Account[] = [];
+  /** Those of all accounts. */
+  readonly #clients: SimulatedClient[] = [];
+  readonly #hosts: SimulatedHost[] = [];
   readonly #faults: Faults;
   readonly #hooks: HookReceiver;
   readonly #invariants: Invariants;
@@ -111,17 +114,13 @@ class History {
     this.#edge = new SimulatedEdge(world, this.#network, (code.before ?? code).edge);
     const planned = planHistory(world.random.fork());
     this.#plan = code.before ? withUpgrade(plan ?? planned) : (plan ?? planned);
-    const clients = Array.from({ length: this.#plan.clientCount }, (_, index) =>
-      this.#client(`client ${index + 1}`, ROOT_KEY),
-    );
-    this.#account = new Account(this.#plan, clients);
-    const { hosts, endpointIds } = this.#account;
-    const parts = { world, network: this.#network, edge: this.#edge, plan: this.#plan, hosts, endpointIds };
+    const parts = { world, network: this.#network, edge: this.#edge, plan: this.#plan, hosts: this.#hosts };
     this.#faults = new Faults(parts);
     this.#hooks = new HookReceiver(this.#network, () => this.#faults.strikes("hookFails"));
     this.#invariants = new Invariants({
       ...parts,
-      clients,
+      accounts: this.#accounts,
+      clients: this.#clients,
       hooks: this.#hooks,
       onWrite: () => this.#faults.noticed(),
     });
@@ -129,23 +128,23 @@ class History {
 
   async run(): Promise<void> {
     const world = this.#world;
-    const stranger = await this.#setUp();
+    await this.#setUp();
     this.#faults.start();
     this.#edge.startCron();
-    const upgrade = this.#code.before && new Upgrade(world, this.#code, this.#edge, this.#account.hosts);
+    const upgrade = this.#code.before && new Upgrade(world, this.#code, this.#edge, this.#hosts);
     const invariants = this.#invariants;
-    const account = this.#account;
-    const users = new Users({ world, account, stranger, invariants, commands: this.#commands });
-    users.start();
+    const users = this.#startUsers();
     const check = (): void => invariants.checkStep();
-    await world.run(world.now + DISTURBED_MAX_MS, () => users.haveCalled, check);
+    const haveCalled = (): boolean => users.every((one) => one.haveCalled);
+    await world.run(world.now + DISTURBED_MAX_MS, haveCalled, check);
     upgrade?.finish();
     this.#faults.heal();
     invariants.healed();
     await this.#settle(users, check);
     await world.run(world.now + AFTERMATH_MS, () => false, check);
     if (this.#plan.hasLogs) await world.run(world.now + LOGS_MS, () => false, check);
-    invariants.checkEnd({ isClientWaiting: !users.areOver, isTunnelEndLeft: this.#isTunnelEndLeft });
+    const isClientWaiting = !users.every(({ areOver }) => areOver);
+    invariants.checkEnd({ isClientWaiting, isTunnelEndLeft: this.#isTunnelEndLeft });
     await this.#readAll(users);
     invariants.checkCalls();
   }
@@ -167,69 +166,40 @@ class History {
       simulatedMs: this.#world.elapsedMs,
       faults: this.#faults.counts,
       changes: this.#invariants.changes,
-      jobCount: this.#account.clients.reduce((sum, { jobs }) => sum + jobs.length, 0),
+      jobCount: this.#clients.reduce((sum, { jobs }) => sum + jobs.length, 0),
       trace: this.#world.trace,
     };
   }
 
-  #client(name: string, key: string): SimulatedClient {
-    const onAnswer = (what: string, answer: Answer): void => this.#invariants.answered(what, answer);
-    return new SimulatedClient(name, key, onAnswer);
-  }
-
-  /** Endpoints and hosts, before there are faults. Returns a client of another account, where there is one. */
-  async #setUp(): Promise<SimulatedClient | null> {
-    const { firstClient: client, hosts } = this.#account;
-    let stranger: SimulatedClient | null = null;
-    await this.#complete(client, async () => {
-      await this.#account.setUp((joined) => this.#host(joined));
-      if (this.#plan.hasStranger)
-        stranger = new SimulatedClient("stranger", await openAccount(client), () => {});
-      for (const host of hosts) host.start();
-    });
-    return stranger;
-  }
-
-  async #complete(client: SimulatedClient, act: () => Promise<void>): Promise<void> {
+  /** Accounts with their endpoints and hosts, before there are faults. */
+  async #setUp(): Promise<void> {
+    const plan = this.#plan;
+    const account = this.#account(plan, "client", ROOT_KEY);
+    const client = account.firstClient;
     let isOver = false;
     client.run(this.#world, async () => {
-      await act();
+      await account.setUp((joined) => this.#host(joined));
+      if (plan.hasSecondAccount) {
+        const second = this.#account(smallPlan(plan), "client of another account", await openAccount(client));
+        await second.setUp((joined) => this.#host(joined));
+      }
+      for (const host of this.#hosts) host.start();
       isOver = true;
     });
     await this.#runUntil(() => isOver);
   }
 
-  async #runUntil(isOver: () => boolean): Promise<void> {
-    await this.#world.run(this.#world.now + DISTURBED_MAX_MS, isOver, () => {});
-  }
-
-  /** Until all has ended that can end. */
-  async #settle(users: Users, check: () => void): Promise<void> {
-    const world = this.#world;
-    const settling = new Settling({ world, edge: this.#edge, account: this.#account, users });
-    settling.start();
-    let lookAt = 0;
-    const isQuiet = (): boolean => {
-      if (world.now < lookAt || !users.areOver || this.#isTunnelEndLeft || !settling.arePodsOver)
-        return false;
-      lookAt = world.now + LOOK_MS;
-      return this.#invariants.isSettled();
-    };
-    await world.run(world.now + HEALING_MS, isQuiet, check);
-  }
-
-  /** What clients read at last fits what they read before. */
-  async #readAll(users: Users): Promise<void> {
-    const violate = (what: string): void => this.#invariants.violate(what);
-    const parts = { world: this.#world, edge: this.#edge, account: this.#account, users, violate };
-    const reading = new LastReading(parts);
-    reading.start();
-    await this.#runUntil(() => reading.isOver);
-    this.#invariants.logs.checkEnd();
-  }
-
-  get #isTunnelEndLeft(): boolean {
-    return this.#account.hosts.some(({ containers }) => containers.openSockets.size > 0);
+  #account(plan: HistoryPlan, name: string, key: string): Account {
+    const clients = Array.from({ length: plan.clientCount }, (_, index) => {
+      const client: SimulatedClient = new SimulatedClient(`${name} ${index + 1}`, key, (call, answer) =>
+        this.#invariants.answered(client, call, answer),
+      );
+      return client;
+    });
+    const account = new Account(plan, clients);
+    this.#accounts.push(account);
+    this.#clients.push(...clients);
+    return account;
   }
 
   #host(joined: JoinedHost): SimulatedHost {
@@ -249,6 +219,52 @@ class History {
       onLog: (event, fields) => this.#invariants.agentLogged(event, fields),
     });
     host.containers.noticed = () => this.#faults.noticed(host);
+    this.#hosts.push(host);
     return host;
+  }
+
+  /** Of each account. */
+  #startUsers(): readonly Users[] {
+    const parts = { world: this.#world, invariants: this.#invariants, commands: this.#commands };
+    const users = this.#accounts.map((account) => {
+      const other = this.#accounts.find((one) => one !== account) ?? null;
+      return new Users({ ...parts, account, other });
+    });
+    for (const one of users) one.start();
+    for (const one of users) for (const other of users) if (other !== one) one.trespassOn(other);
+    return users;
+  }
+
+  async #runUntil(isOver: () => boolean): Promise<void> {
+    await this.#world.run(this.#world.now + DISTURBED_MAX_MS, isOver, () => {});
+  }
+
+  /** Until all has ended that can end. */
+  async #settle(allUsers: readonly Users[], check: () => void): Promise<void> {
+    const world = this.#world;
+    const settlings = allUsers.map((users) => new Settling({ world, edge: this.#edge, users }));
+    for (const settling of settlings) settling.start();
+    const areOver = (): boolean => [...allUsers, ...settlings].every((one) => one.areOver);
+    let lookAt = 0;
+    const isQuiet = (): boolean => {
+      if (world.now < lookAt || !areOver() || this.#isTunnelEndLeft) return false;
+      lookAt = world.now + LOOK_MS;
+      return this.#invariants.isSettled();
+    };
+    await world.run(world.now + HEALING_MS, isQuiet, check);
+  }
+
+  /** What clients read at last fits what they read before. */
+  async #readAll(allUsers: readonly Users[]): Promise<void> {
+    const violate = (what: string): void => this.#invariants.violate(what);
+    const parts = { world: this.#world, edge: this.#edge, violate };
+    const readings = allUsers.map((users) => new LastReading({ ...parts, users }));
+    for (const reading of readings) reading.start();
+    await this.#runUntil(() => readings.every(({ isOver }) => isOver));
+    this.#invariants.logs.checkEnd();
+  }
+
+  get #isTunnelEndLeft(): boolean {
+    return this.#hosts.some(({ containers }) => containers.openSockets.size > 0);
   }
 }

@@ -1,20 +1,22 @@
 /** What holds in every history: after each step, and at its end. */
 import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
-import type { Container } from "../host/containers.ts";
 import type { SimulatedHost } from "../host/host.ts";
 import { rowsIn } from "../host/modules/sqlite.ts";
 import { isInjected, type Network } from "../runtime/network.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
+import type { Account } from "./account.ts";
 import { Calm } from "./calm.ts";
-import type { Answer, SimulatedClient } from "./client.ts";
+import type { Answer, AnsweredCall, SimulatedClient } from "./client.ts";
 import { openJobs, storagesOf, type StoredJob, storedJobs } from "./endpoint-rows.ts";
 import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
 import { violationsOf, isRetry, markOf, nameOf } from "./job-rows.ts";
+import { sharedGpus } from "./gpus.ts";
+import { Isolation } from "./isolation.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Logs } from "./logs.ts";
 import { Liveness } from "./liveness.ts";
@@ -31,12 +33,13 @@ export type InvariantsParts = {
   readonly network: Network;
   readonly edge: SimulatedEdge;
   readonly hosts: readonly SimulatedHost[];
+  readonly accounts: readonly Account[];
+  /** Those of all accounts. */
   readonly clients: readonly SimulatedClient[];
   readonly hooks: HookReceiver;
   readonly plan: HistoryPlan;
   /** An endpoint has written something. */
   readonly onWrite: () => void;
-  readonly endpointIds: readonly string[];
 };
 
 const PLATFORM_FAULTS: readonly Fault[] = [
@@ -90,6 +93,7 @@ export class Invariants {
   readonly webhooks: Webhooks;
   readonly purges: Purges;
   readonly #endedAt = new Map<string, number>();
+  readonly #isolation: Isolation;
   #uncaught = 0;
   #wasSettled = false;
 
@@ -113,6 +117,7 @@ export class Invariants {
     this.#fleet = new FleetRows(shared);
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
     const workers = () => this.#fleet.workers;
+    this.#isolation = new Isolation({ ...parts, violate, workers });
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
     this.#requestPromptness = new RequestPromptness({ ...parts, violate, workers, requests: this.requests });
   }
@@ -126,8 +131,9 @@ export class Invariants {
   }
 
   /** A caller's mistake or a fault of the platform is never an internal error without a name. */
-  answered(what: string, { status, body }: Answer): void {
-    if (status === 500 && !this.hasPlatformFaults) this.violate(`${what} got 500: ${JSON.stringify(body)}`);
+  answered(client: SimulatedClient, call: AnsweredCall, { status }: Answer): void {
+    if (status === 500 && !this.hasPlatformFaults) this.violate(`${call.what} got 500: ${call.received}`);
+    this.#isolation.answered(client, call);
   }
 
   /** The edge fails for reasons that the simulation has made, and no others. */
@@ -144,7 +150,7 @@ export class Invariants {
 
   checkStep(): void {
     this.#checkChanges();
-    for (const host of this.#parts.hosts) this.#checkGpus(host);
+    for (const host of this.#parts.hosts) for (const what of sharedGpus(host)) this.violate(what);
     this.#calm.checkStep();
     this.#hostRows.checkStep();
     this.#fleet.checkStep();
@@ -152,6 +158,7 @@ export class Invariants {
     this.#promptness.checkStep();
     this.#requestPromptness.checkStep();
     this.webhooks.checkStep();
+    this.#isolation.checkStep();
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
       const error = uncaught[this.#uncaught];
@@ -226,23 +233,6 @@ export class Invariants {
   get hasPlatformFaults(): boolean {
     const { faults } = this.#parts.plan;
     return PLATFORM_FAULTS.some((fault) => faults.has(fault));
-  }
-
-  /** Two containers that run never have the same GPU. */
-  #checkGpus({ hostId, containers }: SimulatedHost): void {
-    if (containers.all.size < 2) return;
-    const owners = new Map<number, Container>();
-    for (const container of containers.all.values()) {
-      if (!container.isRunning) continue;
-      for (const index of container.spec.gpuIndexes) {
-        const other = owners.get(index);
-        if (other) {
-          const names = `${other.spec.workerId} and ${container.spec.workerId}`;
-          this.violate(`GPU ${index} of ${hostId} has two containers: ${names}`);
-        }
-        owners.set(index, container);
-      }
-    }
   }
 
   #expiryOf(jobId: string): number | null {

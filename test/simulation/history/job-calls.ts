@@ -9,8 +9,6 @@ export type JobCallsParts = {
   readonly plan: HistoryPlan;
   readonly client: SimulatedClient;
   readonly known: KnownJobs;
-  /** Of another account; null where there is none. */
-  readonly stranger: SimulatedClient | null;
   /** When the job has ended last, true time in ms of the history; `Infinity` while it has not. */
   readonly endedAt: (jobId: string) => number;
   readonly violate: (what: string) => void;
@@ -187,21 +185,6 @@ export class JobCalls {
   async #retry(job: KnownJob): Promise<void> {
     job.isRetryRequested = true;
     await this.#parts.known.ask("retry", job, "POST", "retry");
-  }
-
-  /** Nobody learns anything of another account's job, or changes it. */
-  async trespass(): Promise<void> {
-    const { stranger, world, violate, known } = this.#parts;
-    const job = known.any();
-    if (!job || !stranger) return;
-    const [method, operation] = world.random.pick([
-      ["GET", "status"],
-      ["GET", "stream"],
-      ["POST", "cancel"],
-      ["POST", "retry"],
-    ] as const);
-    const answer = await stranger.call(method, `/v2/${job.endpointId}/${operation}/${job.jobId}`);
-    if (answer?.status === 200) violate(`another account may call ${operation} of ${job.jobId}`);
   }
 }
 

@@ -1,7 +1,6 @@
 /** What clients of an account read when all is over, and whether it fits what they read before and what there is. */
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
-import type { Account } from "./account.ts";
 import type { SimulatedClient } from "./client.ts";
 import { countedJobs, endpointOf } from "./endpoint-rows.ts";
 import type { Users } from "./users.ts";
@@ -10,7 +9,6 @@ import type { Workload } from "./workload.ts";
 export type LastReadingParts = {
   readonly world: World;
   readonly edge: SimulatedEdge;
-  readonly account: Account;
   readonly users: Users;
   readonly violate: (what: string) => void;
 };
@@ -28,16 +26,16 @@ export class LastReading {
   }
 
   start(): void {
-    const { world, account, users } = this.#parts;
+    const { world, users } = this.#parts;
     for (const [index, workload] of users.workloads.entries()) {
       this.#leftCount += 1;
       const { client } = workload;
       client.run(world, async () => {
         await this.#readJobs(workload);
         await workload.batches.check();
-        if (client === account.firstClient) {
+        if (client === users.account.firstClient) {
           await this.#checkCounts(client);
-          for (const endpointId of account.endpointIds) await workload.lists.check(endpointId);
+          for (const endpointId of users.account.endpointIds) await workload.lists.check(endpointId);
         }
         await users.logUsers[index]?.check();
         this.#leftCount -= 1;
@@ -57,9 +55,11 @@ export class LastReading {
 
   /** What counts is what there is: of jobs, what their rows say, and of requests nothing, since all are over. */
   async #checkCounts(client: SimulatedClient): Promise<void> {
-    const { edge, account, violate } = this.#parts;
+    const { edge, users, violate } = this.#parts;
+    const { account } = users;
     for (const { name, storage } of edge.endpoints.objects.values()) {
       const endpointId = endpointOf(name);
+      if (!account.owns(endpointId)) continue;
       const answer = await client.call("GET", `/v2/${endpointId}/health`);
       const counted = answer?.status === 200 ? answer.body["jobs"] : undefined;
       if (counted === undefined) continue;

@@ -81,8 +81,8 @@ export type HistoryPlan = {
   readonly isBursting: boolean;
   /** Clients have pods, which compete with workers for the hosts. */
   readonly hasPods: boolean;
-  /** There is another account, whose key is tried on jobs. */
-  readonly hasStranger: boolean;
+  /** There is a second account, and clients of each try what belongs to the other. */
+  readonly hasSecondAccount: boolean;
   /** Workers that leave are kept frozen for a while. */
   readonly hasFlashBoot: boolean;
   /** There is a load-balanced endpoint as well, to which clients send requests. */
@@ -161,6 +161,7 @@ const SCALERS: readonly Pick<HistoryPlan, "scalerType" | "scalerValue">[] = [
   { scalerType: "REQUEST_COUNT", scalerValue: 1 },
 ];
 
+const SHARED = 0.15;
 const CONGESTED = 0.07;
 const MIXED = 0.2;
 const BALANCED = 0.28;
@@ -203,7 +204,7 @@ export function planHistory(random: Random): HistoryPlan {
     abandoning: random.chance(0.15) ? 0.3 : 0,
     isBursting: random.chance(0.06),
     hasPods: random.chance(0.25),
-    hasStranger: random.chance(0.2),
+    hasSecondAccount: random.chance(SHARED),
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
     hasPodRequests: false,

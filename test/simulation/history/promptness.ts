@@ -6,6 +6,7 @@ import type { SimulatedHost } from "../host/host.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { ObjectStorage } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
+import { type Account, accountWith } from "./account.ts";
 import { endpointOf, openJobs, type OpenJobs, type RunningJob } from "./endpoint-rows.ts";
 import type { Executions } from "./executions.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
@@ -17,7 +18,7 @@ export type PromptnessParts = {
   readonly hosts: readonly SimulatedHost[];
   readonly plan: HistoryPlan;
   readonly executions: Executions;
-  readonly endpointIds: readonly string[];
+  readonly accounts: readonly Account[];
   /** As Fleet has them. */
   readonly workers: () => readonly WorkerRow[];
   readonly violate: (what: string) => void;
@@ -182,13 +183,13 @@ export class Promptness {
   }
 
   #hasPlace(endpointId: string, workers: readonly WorkerRow[]): boolean {
-    const { hosts, plan } = this.#parts;
-    const gpus = plan.endpointGpus[this.#parts.endpointIds.indexOf(endpointId)] ?? 1;
-    return hosts.some(({ hostId, gpuCount }) => {
+    const account = accountWith(this.#parts.accounts, endpointId);
+    if (!account) return false;
+    return account.hosts.some(({ hostId, gpuCount }) => {
       const taken = workers
         .filter(({ host_id: of, state }) => of === hostId && state !== "standby")
         .reduce((sum, { gpu_indexes: indexes }) => sum + (JSON.parse(indexes) as number[]).length, 0);
-      return gpuCount - taken >= gpus;
+      return gpuCount - taken >= account.gpusOf(endpointId);
     });
   }
 }

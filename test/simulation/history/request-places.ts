@@ -6,6 +6,8 @@ import { POD_PORT, type PodUser } from "./pods.ts";
 
 export type RequestTarget = {
   readonly path: string;
+  /** Null for a pod. */
+  readonly endpointId: string | null;
   /** Null for one of the workers of an endpoint. */
   readonly podId: string | null;
 };
@@ -29,14 +31,14 @@ export function placeOfPods(world: World, pods: PodUser): RequestPlace {
     const { ids } = pods;
     if (ids.length === 0) return undefined;
     const podId = world.random.pick(ids);
-    return { path: `/pods/${podId}/${POD_PORT}/work`, podId };
+    return { path: `/pods/${podId}/${POD_PORT}/work`, endpointId: null, podId };
   };
   return { paceMs: POD_PACE_MS, choose, isClosed: () => pods.isClosed };
 }
 
 /** A load-balanced endpoint. */
 export function placeOfWorkers(world: World, plan: HistoryPlan, endpointId: string): RequestPlace {
-  const target = { path: `/lb/${endpointId}/work`, podId: null };
+  const target = { path: `/lb/${endpointId}/work`, endpointId, podId: null };
   const place = { paceMs: plan.paceMs, choose: () => target, isClosed: () => false };
   const change = (client: SimulatedClient): Promise<void> => changeEndpoint(world, client, endpointId);
   return plan.isManaged ? { ...place, change } : place;

@@ -40,9 +40,14 @@ export class RequestPromptness {
       open.map(({ worker_id: id }) => [id, this.#openSince.get(id) ?? world.elapsedMs]),
     );
     const before = world.elapsedMs - MEET_MS;
-    const worker = open.find(({ worker_id: id }) => (this.#openSince.get(id) ?? Infinity) < before);
-    const waiting = worker && requests.all.find((request) => request.sentAt < before && this.#waits(request));
-    if (waiting) this.#parts.violate(`request ${waiting.mark} waits, and ${worker.worker_id} takes requests`);
+    const isOpenLong = ({ worker_id: id }: WorkerRow): boolean =>
+      (this.#openSince.get(id) ?? Infinity) < before;
+    for (const request of requests.all) {
+      if (request.sentAt >= before || !this.#waits(request)) continue;
+      const worker = open.find((one) => one.endpoint_id === request.endpointId && isOpenLong(one));
+      if (worker)
+        this.#parts.violate(`request ${request.mark} waits, and ${worker.worker_id} takes requests`);
+    }
   }
 
   #waits(request: Requests["all"][number]): boolean {

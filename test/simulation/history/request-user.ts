@@ -103,7 +103,6 @@ export class RequestUser {
     const { world, requests } = this.#parts;
     const { request, sender, headers } = this.#make(target, this.#choose(), 0);
     const { mark } = request;
-    const never = new AbortController().signal;
     const use = new SocketUse({
       world,
       mark,
@@ -115,20 +114,20 @@ export class RequestUser {
         this.#workerId = answer.workerId ?? undefined;
         requests.served(request, answer);
       },
-      refused: (response) => this.#receive(request, response, never),
+      refused: (response, gone) => this.#receive(request, response, gone),
     });
     await use.run();
     requests.over(request);
   }
 
-  #make({ podId }: RequestTarget, { headers, workerId }: Ask, bodyBytes: number): Made {
+  #make({ endpointId, podId }: RequestTarget, { headers, workerId }: Ask, bodyBytes: number): Made {
     const { world, client, stranger, requests } = this.#parts;
     const { random } = world;
     const mark = `r${random.whole(0, 1e9)}`;
     const parts = random.pick([0, 1, 3, 8]);
     const foreigner = random.chance(FOREIGN) ? stranger : null;
     const isForeign = foreigner !== null;
-    const asked = { mark, parts, workerId, podId, bodyBytes, isForeign };
+    const asked = { mark, parts, workerId, endpointId, podId, bodyBytes, isForeign };
     const request: SentRequest = { ...asked, sentAt: world.elapsedMs, overAt: null };
     requests.send(request);
     return {

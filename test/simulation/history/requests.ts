@@ -13,6 +13,8 @@ export type SentRequest = {
   readonly bodyBytes: number;
   /** The worker that it asks for; null for any. */
   readonly workerId: string | null;
+  /** Null for one to a pod. */
+  readonly endpointId: string | null;
   /** Null for one to workers. */
   readonly podId: string | null;
   /** Its key is that of another account. */
@@ -170,13 +172,17 @@ export class Requests implements RequestObserver {
     this.#executions.set(mark, { mark, container, begunAt: world.elapsedMs, isOver: false });
     if (headers.has("authorization")) violate(`${workerId} sees the key of the request ${mark}`);
     const request = this.#sent.get(mark);
-    if (request) this.#checkReceiver(request, workerId);
+    if (request) this.#checkReceiver(request, container);
   };
 
-  #checkReceiver({ mark, podId, isForeign, overAt }: SentRequest, workerId: string): void {
+  #checkReceiver(request: SentRequest, { spec }: Container): void {
     const { violate, world } = this.#parts;
+    const { mark, podId, endpointId, isForeign, overAt } = request;
+    const { workerId } = spec;
     if (isForeign) violate(`${workerId} has the request ${mark} of another account`);
     if (podId !== null && podId !== workerId) violate(`${workerId} has the request ${mark} to ${podId}`);
+    if (endpointId !== null && endpointId !== spec.endpointId)
+      violate(`${workerId} has the request ${mark} to ${endpointId}`);
     if (overAt !== null && this.isHarmless && world.elapsedMs > overAt + GONE_MS)
       violate(`${workerId} gets the request ${mark}, whose client is gone`);
   }

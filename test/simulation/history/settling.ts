@@ -1,14 +1,12 @@
 /** What an account puts in order once there are no more faults, so that all that waits can end. */
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
-import type { Account } from "./account.ts";
 import { repair } from "./operator.ts";
 import type { Users } from "./users.ts";
 
 export type SettlingParts = {
   readonly world: World;
   readonly edge: SimulatedEdge;
-  readonly account: Account;
   readonly users: Users;
 };
 
@@ -20,15 +18,15 @@ const PODS_CHECK_MS = 20_000;
 
 export class Settling {
   readonly #parts: SettlingParts;
-  #arePodsOver = false;
+  #areOver = false;
 
   constructor(parts: SettlingParts) {
     this.#parts = parts;
   }
 
-  /** It has no pods any more. */
-  get arePodsOver(): boolean {
-    return this.#arePodsOver;
+  /** There are no pods any more. */
+  get areOver(): boolean {
+    return this.#areOver;
   }
 
   start(): void {
@@ -39,8 +37,8 @@ export class Settling {
 
   /** A copy of a pause that arrived late may have undone its end; no such copy is under way any more. */
   #settleSettings(): void {
-    const { world, account } = this.#parts;
-    const { firstClient: client, endpointIds, plan } = account;
+    const { world, users } = this.#parts;
+    const { firstClient: client, endpointIds, plan } = users.account;
     client.run(world, async () => {
       await pause(LAST_COPY_MS);
       for (const endpointId of endpointIds) await repair(client, endpointId, plan);
@@ -49,9 +47,10 @@ export class Settling {
 
   /** Pods end, so that the jobs which wait get the hosts. */
   #settlePods(): void {
-    const { world, edge, account, users } = this.#parts;
-    this.#arePodsOver = !account.plan.hasPods;
-    if (this.#arePodsOver) return;
+    const { world, edge, users } = this.#parts;
+    const { account } = users;
+    this.#areOver = !account.plan.hasPods;
+    if (this.#areOver) return;
     for (const { pods } of users.workloads) pods.close();
     account.firstClient.run(world, async () => {
       await pause(PODS_MAINTENANCE_MS);
@@ -59,7 +58,7 @@ export class Settling {
       await pause(PODS_CHECK_MS);
       for (const { pods } of users.workloads) await pods.check(account.hosts);
       for (const { pods } of users.workloads) await pods.terminateAll();
-      this.#arePodsOver = true;
+      this.#areOver = true;
     });
   }
 }

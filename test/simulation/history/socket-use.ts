@@ -11,8 +11,8 @@ export type SocketUseParts = {
   readonly connect: () => ClientSocket;
   readonly patienceMs: number;
   readonly opened: (response: Response) => void;
-  /** The server answers as to any request. */
-  readonly refused: (response: Response) => Promise<void>;
+  /** The server answers as to any request; its client may be gone before it has all of the answer. */
+  readonly refused: (response: Response, gone: AbortSignal) => Promise<void>;
 };
 
 const MESSAGES_MAX = 4;
@@ -27,6 +27,7 @@ export class SocketUse {
   readonly #parts: SocketUseParts;
   readonly #over = Promise.withResolvers<void>();
   readonly #socket: ClientSocket;
+  readonly #gone = new AbortController();
   #hasClosed = false;
   #wanted: (() => void) | undefined;
 
@@ -51,7 +52,7 @@ export class SocketUse {
       void this.#talk();
     });
     socket.addEventListener("refused", ({ response }) => {
-      if (response) rejection = refused(response).catch(() => {}); // its answer broke off
+      if (response) rejection = refused(response, this.#gone.signal).catch(() => {}); // its answer broke off
     });
     socket.addEventListener("message", ({ data }) => {
       conversations.clientGot(mark, messageOf(data));
@@ -106,6 +107,7 @@ export class SocketUse {
   /** Its network is gone, or its user. */
   #vanish(): void {
     this.#parts.world.note("clients", `the client of ${this.#parts.mark} vanishes`);
+    this.#gone.abort();
     this.#socket.vanish();
     this.#over.resolve();
   }

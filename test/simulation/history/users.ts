@@ -5,16 +5,18 @@ import type { KnownJob, SimulatedClient } from "./client.ts";
 import type { Commands } from "./commands.ts";
 import type { Invariants } from "./invariants.ts";
 import { LogUser } from "./log-user.ts";
+import type { PodUser } from "./pods.ts";
 import { placeOfPods, placeOfWorkers } from "./request-places.ts";
 import { RequestUser } from "./request-user.ts";
 import { TunnelUser } from "./tunnels.ts";
+import { Trespasser } from "./trespasser.ts";
 import { Workload } from "./workload.ts";
 
 export type UsersParts = {
   readonly world: World;
   readonly account: Account;
-  /** Of another account; null where there is none. */
-  readonly stranger: SimulatedClient | null;
+  /** Another one; null where there is none. */
+  readonly other: Account | null;
   readonly invariants: Invariants;
   readonly commands: Commands;
 };
@@ -42,6 +44,18 @@ export class Users {
       user.start();
   }
 
+  /** One of them tries what belongs to those of another account. */
+  trespassOn(others: Users): void {
+    const { world, account } = this.#parts;
+    const pods = (): readonly PodUser[] => others.workloads.map((workload) => workload.pods);
+    const parts = { world, client: account.firstClient, account: others.account, pods };
+    new Trespasser({ ...parts, violate: this.#violate }).start();
+  }
+
+  get account(): Account {
+    return this.#parts.account;
+  }
+
   /** They have called all that they want to call. */
   get haveCalled(): boolean {
     return this.workloads.every(({ isOver }) => isOver);
@@ -52,11 +66,16 @@ export class Users {
     return this.haveCalled && [...this.#requestUsers, ...this.#tunnelUsers].every(({ isOver }) => isOver);
   }
 
+  /** Who tries the key of the other account. */
+  get #stranger(): SimulatedClient | null {
+    return this.#parts.other?.firstClient ?? null;
+  }
+
   #workload(client: SimulatedClient): Workload {
-    const { world, account, stranger, invariants } = this.#parts;
+    const { world, account, invariants } = this.#parts;
     const { plan, endpointIds, clients } = account;
     return new Workload({
-      ...{ world, plan, endpointIds, client, clients, stranger, violate: this.#violate },
+      ...{ world, plan, endpointIds, client, clients, violate: this.#violate },
       purges: invariants.purges,
       endedAt: (jobId) => invariants.endedAt(jobId),
       storedJobs: (endpointId) => invariants.storedJobs(endpointId),
@@ -67,7 +86,8 @@ export class Users {
   }
 
   #requestUsersOf({ client, pods }: Workload): readonly RequestUser[] {
-    const { world, account, stranger, invariants } = this.#parts;
+    const { world, account, invariants } = this.#parts;
+    const stranger = this.#stranger;
     const { plan, requestEndpointId } = account;
     const { requests, hasPlatformFaults } = invariants;
     const parts = { world, plan, client, requests, hasPlatformFaults };
@@ -87,9 +107,9 @@ export class Users {
   }
 
   #logUser(client: SimulatedClient): LogUser {
-    const { world, account, stranger, invariants } = this.#parts;
-    const { plan, requestEndpointId } = account;
-    const endpointIds = [...account.endpointIds, ...(requestEndpointId === null ? [] : [requestEndpointId])];
+    const { world, account, invariants } = this.#parts;
+    const stranger = this.#stranger;
+    const { plan, allEndpointIds: endpointIds } = account;
     const { logs } = invariants;
     return new LogUser({ world, plan, client, stranger, endpointIds, logs, violate: this.#violate });
   }

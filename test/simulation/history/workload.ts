@@ -23,8 +23,6 @@ export type WorkloadParts = {
   readonly client: SimulatedClient;
   /** With whom it shares its jobs. */
   readonly clients: readonly SimulatedClient[];
-  /** Of another account; null where there is none. */
-  readonly stranger: SimulatedClient | null;
   /** Whether a job that has ended without chunks may still show those of the execution with the mark. */
   readonly mayHaveLeftChunks: (job: KnownJob, mark: number) => boolean;
   readonly purges: Purges;
@@ -198,7 +196,7 @@ const OPERATIONS: readonly Operation[] = [
   (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.submit()),
   (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.submit()),
   (workload) => (workload.plan.hasPods ? workload.pods.act() : workload.jobs.status()),
-  (workload) => (workload.plan.hasStranger ? workload.jobs.trespass() : workload.runAndWait()),
+  (workload) => workload.runAndWait(),
 ];
 
 function pause(delayMs: number): Promise<void> {

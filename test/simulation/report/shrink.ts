@@ -22,7 +22,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "hasPolicies",
     "isRetrying",
     "isBursting",
-    "hasStranger",
+    "hasSecondAccount",
     "hasFlashBoot",
     "hasLogs",
     "hasSockets",
