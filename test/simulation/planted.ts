@@ -248,11 +248,6 @@ const OWN: readonly Mutant[] = [
   ),
   mutant("S34", "if (!isCurrent || !shouldMove(worker, now)) continue;", "continue;"),
   mutant("S35", "drainGraceMs: 10_000,", "drainGraceMs: 120_000,"),
-  mutant(
-    "S36",
-    'if (isDraining() || signal.aborted) return "aborted"; await notifier.wait(null); } return work;',
-    'if (signal.aborted) return "aborted"; await notifier.wait(null); } return work;',
-  ),
   mutant("S25", "if (this.#left.size > 0) void this.#discardLater();", ""),
 
   // Alarms

@@ -24,7 +24,7 @@ const PULL_MS: readonly number[] = [2_000, 30_000];
 const PULLS_FAIL_MS: readonly number[] = [5_000, 60_000];
 /** Pulls of a host that fail at all fail once, or for good: also when there are no more faults. */
 const PULLS_FAIL_ONCE = 0.3;
-const PULLS_FAIL_FOR_GOOD = 0.4;
+const PULLS_FAIL_FOR_GOOD = 0.6;
 
 export type FaultsParts = {
   readonly world: World;
@@ -239,12 +239,12 @@ export class Faults {
     this.#later(this.#delayOf(PULLS_FAIL_MS), "pulls work", () => images.healPulls());
   }
 
-  /** Each worker has a place on another host that can pull its image; pods stay on theirs. */
+  /** Each worker has a place on another host of its account that can pull its image; pods stay on theirs. */
   #isReplaceable(host: SimulatedHost): boolean {
     const { hosts, plan } = this.#parts;
     const others = hosts.filter((other) => other !== host && !other.images.isLost);
     const most = Math.max(...others.map(({ gpuCount }) => gpuCount), 0);
-    return !plan.hasPods && plan.endpointGpus.every((count) => count <= most);
+    return !plan.hasPods && !plan.hasSecondAccount && plan.endpointGpus.every((count) => count <= most);
   }
 
   #partition(): void {

@@ -206,7 +206,8 @@ export class Invariants {
         if (isRetry(change)) this.executions.retried(endpoint.replace(/#\d+$/, ""), change.seq);
         this.#checkOrigin(change);
         this.webhooks.jobChanged(change);
-        if (change.finishedAt !== null) this.#endedAt.set(change.nonce, this.#parts.world.elapsedMs);
+        if (change.finishedAt === null) this.#endedAt.delete(change.nonce);
+        else this.#endedAt.set(change.nonce, this.#parts.world.elapsedMs);
       }
     }
   }

@@ -135,7 +135,7 @@ const RATES: Record<Fault, readonly number[]> = {
   hookFails: [0.2, 0.7],
   stopsIgnored: [0.2, 0.7],
   killsHang: [0.2, 0.7],
-  pullsFail: [1, 4],
+  pullsFail: [2, 8],
   pullsSlow: [0.3, 0.8],
 };
 
