@@ -51,7 +51,8 @@ export type AgentOptions = {
 export class Agent {
   readonly #options: AgentOptions;
   readonly #timing: Timing;
-  readonly #session: Session;
+  /** Begun with the first conversation: a process that ends before the edge has heard of it leaves no trace. */
+  #session: Session | undefined;
   readonly #stopping = new AbortController();
   /** Aborts later than `#stopping`: the host stays present while the agent still looks after its workers. */
   readonly #leaving = new AbortController();
@@ -85,7 +86,6 @@ export class Agent {
     this.#options = options;
     this.#timing = { ...TIMING, ...options.timing };
     this.#journal = new Journal(options.stateDir);
-    this.#session = beginSession(this.#journal, options.log);
     this.#ledger = new AttemptLedger(this.#journal, options.log);
     this.#inventory = new InventoryWatch(options.inventory, options.readInventory);
     this.#telemetry = new TelemetryWatch({
@@ -262,7 +262,7 @@ export class Agent {
     const exchange = new ExchangeLoop({
       ...this.#edge,
       endpointId,
-      session: this.#session,
+      session: (this.#session ??= beginSession(this.#journal, this.#options.log)),
       ledger: this.#ledger,
       workers: this.#workers,
       logs: this.#logs,

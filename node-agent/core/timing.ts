@@ -35,6 +35,8 @@ export type Timing = {
   readonly exitSettleMs: number;
   readonly restartBaseMs: number;
   readonly restartCapMs: number;
+  /** A container that the runtime does not remove occupies its GPUs: it is tried again at least this often. */
+  readonly removeRetryCapMs: number;
   /** Time in which a worker without jobs may have no poll open. */
   readonly silenceLimitMs: number;
   /** A worker that stayed ready for so long starts its failures from zero. */
@@ -83,6 +85,7 @@ export const TIMING: Timing = {
   exitSettleMs: 100,
   restartBaseMs: 1_000,
   restartCapMs: 60_000,
+  removeRetryCapMs: 10_000,
   silenceLimitMs: 180_000,
   healthyMs: 60_000,
   edgeHoldMs: AGENT_HOLD_MAX_MS,

@@ -16,7 +16,7 @@ export type HttpStreamOptions = ForwardedRequest & {
 const HEAD_MAX_BYTES = 64 * 1024;
 
 export class HttpStream implements LinkStream {
-  readonly kind = "http";
+  readonly isAwaited = true;
   readonly #options: HttpStreamOptions;
   readonly #headers: FramedHeaders;
   readonly #request: ClientRequest;

@@ -128,7 +128,7 @@ export class LinkSession {
   #beatSoon(): void {
     this.#beat ??= setTimeout(() => {
       this.#beat = null;
-      if (![...this.#streams.values()].some(({ stream }) => stream?.kind === "http")) return;
+      if (![...this.#streams.values()].some(({ stream }) => stream?.isAwaited)) return;
       this.#scheduler.sendFirst({ type: FRAME.BEAT, flags: 0, stream: 0, payload: NO_PAYLOAD });
       this.#beatSoon();
     }, this.#options.timing.linkBeatMs);

@@ -35,7 +35,8 @@ export type StreamOpener = {
 
 /** One stream of a link that is forwarded to a worker. */
 export type LinkStream = {
-  readonly kind: "http" | "websocket" | "tunnel";
+  /** The edge waits for its answer, so the silence of this agent would matter. */
+  readonly isAwaited: boolean;
   /** A frame with something for the worker. */
   receive(frame: Frame): void;
   /** The edge ended the stream, or the link broke: the worker sees its client disconnect. */

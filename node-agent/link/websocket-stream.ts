@@ -25,7 +25,6 @@ const NO_CODE = 1005;
 const NO_CLOSE = 1006;
 
 export class WebsocketStream implements LinkStream {
-  readonly kind = "websocket";
   readonly #options: ForwardedRequest;
   readonly #socket: WebSocket;
   #upgrade: IncomingMessage | null = null;
@@ -35,6 +34,7 @@ export class WebsocketStream implements LinkStream {
   /** Size so far of the worker's message that is not complete. */
   #pendingBytes = 0;
   #hasAnswered = false;
+  #isOpen = false;
   #hasLeft = false;
 
   /** Throws when the head cannot be written as HTTP. */
@@ -44,6 +44,11 @@ export class WebsocketStream implements LinkStream {
     options.channel.onBuffered = (bytes) => this.#share.add(bytes);
     this.#socket = openSocket(options);
     this.#watch(this.#socket);
+  }
+
+  /** Until the worker has opened it; a plain answer is one like others. */
+  get isAwaited(): boolean {
+    return !this.#isOpen;
   }
 
   receive(frame: Frame): void {
@@ -110,6 +115,7 @@ export class WebsocketStream implements LinkStream {
     // Before the socket's other listener, which reports complete messages.
     this.#upgrade?.socket.prependListener("data", (bytes: Buffer) => this.#arrived(bytes.byteLength));
     channel.onDrain = () => this.#socket.resume();
+    this.#isOpen = Boolean(head);
     if (head) return channel.head(head);
     channel.fail("worker_failed", headFailure(admission));
     this.#socket.terminate();

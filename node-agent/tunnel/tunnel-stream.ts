@@ -13,7 +13,6 @@ const OPEN = encodeJson({ status: 101, statusText: "Switching Protocols", header
 const NO_CODE = 1005;
 
 export class TunnelStream implements LinkStream, TunnelConnection {
-  readonly kind = "tunnel";
   readonly #channel: Channel;
   #tunnel: Tunnel | null = null;
   /** Pieces of a message that is not complete. */
@@ -26,6 +25,11 @@ export class TunnelStream implements LinkStream, TunnelConnection {
 
   get isOver(): boolean {
     return this.#channel.hasEnded;
+  }
+
+  /** Until the tunnel is there. */
+  get isAwaited(): boolean {
+    return this.#tunnel === null;
   }
 
   /** The tunnel is there. */

@@ -34,7 +34,13 @@ import {
   recreationOf,
 } from "./lifecycle/worker-life.ts";
 import { Preparation } from "./lifecycle/preparation.ts";
-import { describeFailure, type WorkerFailure, decideRestart, restartPolicy } from "./lifecycle/restart.ts";
+import {
+  describeFailure,
+  type WorkerFailure,
+  decideRestart,
+  removalPolicy,
+  restartPolicy,
+} from "./lifecycle/restart.ts";
 import { Standby } from "./lifecycle/standby.ts";
 import { WorkerStatus } from "./lifecycle/worker-status.ts";
 import { Notifier } from "../core/notifier.ts";
@@ -375,7 +381,7 @@ export class Worker implements WorkerSession {
         this.#options.log.info("worker_removed", { workerId: this.workerId });
         return;
       }
-      const delayMs = retryDelayMs(failures, restartPolicy(this.#options.timing));
+      const delayMs = retryDelayMs(failures, removalPolicy(this.#options.timing));
       await this.#notifier.waitUntil(delayMs, () => signal.aborted);
     }
   }

@@ -11,7 +11,7 @@ import type { ReceivedAttempt } from "../journal/attempt-ledger.ts";
 import type { AttemptRecord, JournalAttempt } from "../journal/journal.ts";
 import type { AdoptedWorker } from "./lifecycle/container.ts";
 import type { LoadBalancedMode } from "./load-balancing/load-balanced-mode.ts";
-import { restartPolicy } from "./lifecycle/restart.ts";
+import { removalPolicy } from "./lifecycle/restart.ts";
 import { UnclaimedContainers } from "./unclaimed-containers.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
 
@@ -29,7 +29,7 @@ export class Workers implements AdmissionControl {
     this.#options = { ...options, gpuHolder: (assignment) => this.#gpuHolder(assignment) };
     this.#unclaimed = new UnclaimedContainers({
       ...options,
-      retry: restartPolicy(options.timing),
+      retry: removalPolicy(options.timing),
       signal: this.#stopping.signal,
       onRemoved: () => this.#otherEnded(),
     });

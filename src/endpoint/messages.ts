@@ -284,5 +284,5 @@ export type ExchangeReply =
    * may take jobs; `terms` changes whenever other workers may; `at`: when the object looked, epoch ms.
    */
   | { readonly kind: "quiet"; readonly free: number; readonly terms: string; readonly at: number }
-  /** A newer exchange of this agent took the place of this one. */
-  | { readonly kind: "superseded" };
+  /** A newer exchange of this agent took the place of this one. `at`: when, epoch ms. */
+  | { readonly kind: "superseded"; readonly at: number };

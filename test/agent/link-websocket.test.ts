@@ -32,6 +32,8 @@ async function start(
     if (request.url === "/refused")
       return void socket.end("HTTP/1.1 403 No\r\nContent-Length: 6\r\n\r\nno way");
     if (request.url === "/gone") return void socket.destroy();
+    if (request.url === "/slow")
+      return void host.link.until(() => host.link.beats === 2).then(() => socket.destroy());
     sockets.handleUpgrade(request, socket, head, (opened) =>
       greet(opened, request.url ?? "", request.rawHeaders),
     );
@@ -44,6 +46,12 @@ const echo = (socket: WebSocket) =>
   socket.on("message", (message: Buffer, binary: boolean) => socket.send(message, { binary }));
 
 describe("a WebSocket on a link", () => {
+  test("has heartbeats until its worker answers, since the edge waits", async ({ expect }) => {
+    await using host = await start(echo);
+    await host.link.request("w1", upgrade([], "/slow")).over();
+    expect(host.link.beats).toBe(2);
+  });
+
   test("reaches the worker as it was asked for, and is open both ways", async ({ expect }) => {
     let seen: { url: string; headers: string[] } | undefined;
     await using host = await start((socket, url, headers) => {

@@ -124,11 +124,28 @@ const OWN: readonly Mutant[] = [
     for (const topic of TOPICS) this.#calls[topic].wake(seq, "look");`,
   ),
   mutant("V2", "return Number.isSafeInteger(id) && id > 0 ? id : 0;", "return 0;"),
+
+  // OpenAI's API
   mutant(
-    "V3",
-    "if (at > this.#position) taken.push({ position: at, attempt, wire: chunk });",
-    "taken.push({ position: at, attempt, wire: chunk });",
+    "O1",
+    "if (this.#begunAttempt !== null && (isQueued || attempt !== this.#begunAttempt)) return",
+    "if (attempt < 0) return",
   ),
+  mutant("O2", "(stub) => stub.abandon(this.#jobId)", "(stub) => stub.health()"),
+  mutant(
+    "O3",
+    'if (frame !== "" && !(await this.#events.write(frame))) return await this.#leave();',
+    'if (frame !== "" && !(await this.#events.write(frame + frame))) return await this.#leave();',
+  ),
+
+  // Metrics
+  mutant("M1", "for (const { job } of ran) this.#recoverClaimed(job);", ""),
+  mutant(
+    "M2",
+    "this.#count(at).requests += count; this.#total.counts.requests += count;",
+    "this.#count(at).requests += count;",
+  ),
+  mutant("M3", "this.#counters.retried(after.retries - before.retries);", "this.#counters.retried(1);"),
 
   // Fleet and gateway
   mutant("S15", "if (config?.accountId === accountId) return config;", "if (config) return config;"),
@@ -204,6 +221,8 @@ const OWN: readonly Mutant[] = [
     "if (this.#isOver || !this.#closing || !this.#toAgent.isEmpty) return;",
     "if (this.#isOver || !this.#closing) return;",
   ),
+
+  mutant("W5", "return !this.#isOpen;", "return false;"),
 
   // Requests to pods
   mutant(

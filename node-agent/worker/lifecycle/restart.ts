@@ -31,6 +31,14 @@ export function restartPolicy({ restartBaseMs, restartCapMs, healthyMs }: Timing
   return { baseMs: restartBaseMs, capMs: restartCapMs, healthyMs };
 }
 
+/** How soon a removal that failed is tried again. */
+export function removalPolicy({
+  restartBaseMs,
+  removeRetryCapMs,
+}: Timing): Pick<RestartPolicy, "baseMs" | "capMs"> {
+  return { baseMs: restartBaseMs, capMs: removeRetryCapMs };
+}
+
 /** Decides what a worker that failed now is to do, from its record of failures. */
 export function decideRestart(
   failure: WorkerFailure,

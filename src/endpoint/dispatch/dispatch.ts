@@ -246,17 +246,20 @@ export class Dispatch {
   /** D3, for a job of this agent that its newest call neither lists nor reports. */
   isUndelivered({ seq, startedAt }: Pick<Lease, "seq" | "startedAt">, call: ExchangeCall): boolean {
     const ref = this.#deliveries.get(seq);
-    // After a restart the reply is unknown, and the call may have been made before the claim, and come late or twice.
-    if (!ref)
-      return this.#wasHeldBefore(seq, call) || (isMadeAfter(startedAt, call) && this.#knowsReplies(call));
+    // The call may have been made before the claim, and come late or twice; after a restart the reply is unknown.
+    if (!ref) {
+      const isLater = isMadeAfter(startedAt, call);
+      return this.#wasHeldBefore(seq, call, isLater) || (isLater && this.#knowsReplies(call));
+    }
     if (ref.session !== call.session) return true;
     return ref.turn < call.turn && !call.openTurns.includes(ref.turn);
   }
 
   /** An earlier process of the agent had the job: whatever replies are open, this one has it from there or not at all. */
-  #wasHeldBefore(seq: number, { hostId, session }: ExchangeCall): boolean {
+  #wasHeldBefore(seq: number, { hostId, session }: ExchangeCall, isLater: boolean): boolean {
     const holder = this.#holders.get(seq);
-    return holder !== undefined && holder !== session && this.#isPast({ hostId, session: holder });
+    if (holder === undefined || holder === session) return false;
+    return isLater || this.#isPast({ hostId, session: holder });
   }
 
   // Stops

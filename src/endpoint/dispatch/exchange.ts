@@ -60,7 +60,7 @@ export class AgentExchanges {
     const isNews = answer.jobs.length + answer.stops.length > 0 || follow !== undefined;
     if (!call.isWaiting || isNews)
       return { kind: "answer", ...answer, at: Date.now(), ...(follow !== undefined && { follow }) };
-    return withAcks(answer, isOvertaken ? { kind: "superseded" } : await this.#wait(call));
+    return withAcks(answer, isOvertaken ? superseded() : await this.#wait(call));
   }
 
   /** D4: what the call reports may queue jobs again, which are given to agents that wait. */
@@ -89,7 +89,7 @@ export class AgentExchanges {
       case "quiet":
         return quiet;
       case "superseded":
-        return end;
+        return superseded();
     }
   }
 
@@ -217,10 +217,14 @@ export class AgentExchanges {
   }
 }
 
+function superseded(): ExchangeReply {
+  return { kind: "superseded", at: Date.now() };
+}
+
 /** The end of a wait, with the acknowledgements that the call must bring back in any case. */
 function withAcks({ acks, chunkAcks }: ExchangeAnswer, end: ExchangeReply): ExchangeReply {
   if (acks.length + chunkAcks.length === 0 || end.kind === "unconfigured") return end;
-  const answer = end.kind === "answer" ? end : NOTHING;
+  const answer = end.kind === "answer" ? end : { ...NOTHING, at: end.at };
   return { ...answer, kind: "answer", acks, chunkAcks };
 }
 

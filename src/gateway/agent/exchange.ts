@@ -67,8 +67,9 @@ async function awaitExchange(
   for (;;) {
     const reply = await callEndpoint(context.env, endpoint, (stub) => stub.exchange(call));
     if (reply.kind === "answer") return reply;
-    if (reply.kind === "superseded") return NOTHING;
-    const { free, terms, at } = reply;
+    const { at } = reply;
+    if (reply.kind === "superseded") return { ...NOTHING, at };
+    const { free, terms } = reply;
     const follow = first.follow === undefined ? undefined : { follow: `${first.follow}` };
     const channel = { host, session, turn: `${first.turn}`, free: `${free}`, terms, ...follow };
     const wakeUp = await awaitWakeUp(

@@ -8,7 +8,8 @@ import type { WorkerFaults } from "../host/worker.ts";
 import { Machine, type World } from "../world/world.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
-const MINUTE_MS = 60_000;
+/** How long after an operation has begun what happens with it does so at most, typically. */
+const DUE_MS = 1_000;
 const AGENT_AWAY_MS: readonly number[] = [300, 5_000];
 /** Share of the faults that follow something, and how soon, typically. */
 const FOLLOWING = 0.5;
@@ -34,13 +35,18 @@ export type FaultsParts = {
   readonly plan: HistoryPlan;
 };
 
+type Planned = { readonly fault: Fault; readonly act: () => void };
+
 export class Faults {
   readonly #parts: FaultsParts;
   readonly #machine = new Machine("faults");
   readonly #counts = new Map<Fault, number>();
   #isHealed = false;
   /** Faults that follow the next thing that happens. */
-  readonly #waiting: { readonly fault: Fault; readonly act: () => void }[] = [];
+  readonly #waiting: Planned[] = [];
+  /** What happens with which operation of the clients, counted from 0. */
+  readonly #due = new Map<number, readonly Planned[]>();
+  #progress = 0;
   /** Where it happened. */
   #near: SimulatedHost | undefined;
 
@@ -108,10 +114,30 @@ export class Faults {
       r2Fails: rate("r2Fails"),
     };
     this.#parts.edge.clockSkewMs = rate("clockSkew");
-    for (const [fault, perMinute] of plan.faults) {
+    for (const [fault, times] of plan.faults) {
       const act = this.#acts[fault];
-      if (act && perMinute > 0) this.#repeat(fault, MINUTE_MS / perMinute, act);
+      if (act) for (let count = 0; count < times; count += 1) this.#place(fault, act);
     }
+    this.progressed();
+  }
+
+  /** It is to happen with some operation of the clients: so it does happen, however short the history is. */
+  #place(fault: Fault, act: () => void): void {
+    const { plan, world } = this.#parts;
+    const after = world.random.whole(0, plan.clientCount * plan.operationCount - 1);
+    this.#due.set(after, [...(this.#due.get(after) ?? []), { fault, act }]);
+  }
+
+  /** A client begins its next operation. */
+  progressed(): void {
+    const { plan, world } = this.#parts;
+    const due = this.#due.get(this.#progress) ?? [];
+    this.#progress += 1;
+    for (const { fault, act } of due)
+      this.#later(world.random.delay(Math.min(plan.paceMs, DUE_MS)), fault, () => {
+        if (world.random.chance(FOLLOWING)) this.#waiting.push({ fault, act });
+        else this.#strike(fault, act);
+      });
   }
 
   /** No more faults: everything that was broken is whole again. */
@@ -150,15 +176,6 @@ export class Faults {
 
   #isPlanned(fault: Fault): boolean {
     return (this.#parts.plan.faults.get(fault) ?? 0) > 0;
-  }
-
-  #repeat(fault: Fault, everyMs: number, act: () => void): void {
-    const { random } = this.#parts.world;
-    this.#later(random.delay(everyMs), fault, () => {
-      if (random.chance(FOLLOWING)) this.#waiting.push({ fault, act });
-      else this.#strike(fault, act);
-      this.#repeat(fault, everyMs, act);
-    });
   }
 
   #strike(fault: Fault, act: () => void): void {

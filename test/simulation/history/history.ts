@@ -137,7 +137,10 @@ class History {
     const check = (): void => invariants.checkStep();
     const haveCalled = (): boolean => users.every((one) => one.haveCalled);
     await world.run(world.now + DISTURBED_MAX_MS, haveCalled, check);
-    upgrade?.finish();
+    if (upgrade) {
+      upgrade.finish();
+      await world.run(world.now, () => false, check); // what has begun to start sees the faults that hinder it
+    }
     this.#faults.heal();
     invariants.healed();
     await this.#settle(users, check);
@@ -225,7 +228,8 @@ class History {
 
   /** Of each account. */
   #startUsers(): readonly Users[] {
-    const parts = { world: this.#world, invariants: this.#invariants, commands: this.#commands };
+    const onOperation = (): void => this.#faults.progressed();
+    const parts = { world: this.#world, invariants: this.#invariants, commands: this.#commands, onOperation };
     const users = this.#accounts.map((account) => {
       const other = this.#accounts.find((one) => one !== account) ?? null;
       return new Users({ ...parts, account, other });

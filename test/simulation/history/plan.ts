@@ -67,6 +67,8 @@ export type HistoryPlan = {
   readonly isPurging: boolean;
   /** Clients submit batches. */
   readonly hasBatches: boolean;
+  /** Clients call OpenAI's API. */
+  readonly hasOpenai: boolean;
   /** The endpoint gets other limits and images meanwhile. */
   readonly isManaged: boolean;
   /** Jobs have limits of their own. */
@@ -102,13 +104,13 @@ export type HistoryPlan = {
   readonly faults: ReadonlyMap<Fault, number>;
 };
 
-/** How often each kind happens when it happens at all: rates of calls, or events per minute; of clocks and disks, ms. */
+/** How often each kind happens when it happens at all: times in the history; shares of calls; of clocks and disks, ms. */
 const RATES: Record<Fault, readonly number[]> = {
-  agentKilled: [1, 4],
+  agentKilled: [1, 3],
   agentPartitioned: [1, 2],
   clockJumps: [1, 3],
   clockSkew: [10, 1_000],
-  containerDies: [1, 6],
+  containerDies: [1, 4],
   daemonBroken: [1, 2],
   callsLost: [0.01, 0.1],
   answersLost: [0.01, 0.1],
@@ -116,20 +118,20 @@ const RATES: Record<Fault, readonly number[]> = {
   requestsRepeated: [0.02, 0.2],
   bodiesTorn: [0.01, 0.1],
   strayAnswers: [0.01, 0.1],
-  d1Fails: [0.01, 0.1],
-  r2Fails: [0.02, 0.2],
+  d1Fails: [0.02, 0.2],
+  r2Fails: [0.1, 0.4],
   diskFull: [1, 3],
   diskLies: [100, 2_000],
-  portTaken: [0.3, 1],
+  portTaken: [0.5, 1],
   powerLost: [1, 2],
-  objectCrashes: [2, 10],
-  objectEvicted: [5, 60],
-  redeployment: [1, 3],
-  scriptCrashes: [1, 5],
+  objectCrashes: [1, 6],
+  objectEvicted: [3, 20],
+  redeployment: [1, 2],
+  scriptCrashes: [1, 4],
   workerDies: [0.05, 0.3, 0.7],
   workerFails: [0.1, 0.5],
-  workerForgets: [0.05, 0.2],
-  workerHangs: [0.05, 0.2],
+  workerForgets: [0.1, 0.3],
+  workerHangs: [0.1, 0.3],
   workerRepeats: [0.1, 0.5],
   workerStalls: [0.1, 0.5],
   hookFails: [0.2, 0.7],
@@ -138,6 +140,9 @@ const RATES: Record<Fault, readonly number[]> = {
   pullsFail: [2, 8],
   pullsSlow: [0.3, 0.8],
 };
+
+/** Kinds that happen only when another one does. */
+const NEEDED: Partial<Record<Fault, Fault>> = { portTaken: "agentKilled", diskLies: "powerLost" };
 
 /** How many kinds of faults a history has: some are quiet, so that what needs no fault is seen as well. */
 const SHARES = [0, 0.1, 0.1, 0.25, 0.4];
@@ -192,11 +197,12 @@ export function planHistory(random: Random): HistoryPlan {
     executionTimeoutMs: random.pick([5_000, 20_000, 120_000]),
     idleTimeoutS: random.pick([1, 5, 60]),
     ...random.pick(SCALERS),
-    hooked: random.pick([0, 0.4, 1]),
+    hooked: random.pick(chosen.includes("hookFails") ? [0.4, 1] : [0, 0.4, 1]),
     streaming: random.pick([0, 0.3, 0.8]),
-    large: random.pick([0, 0, 0.05, 0.25]),
+    large: random.pick(chosen.includes("r2Fails") ? [0.05, 0.25] : [0, 0, 0.05, 0.25]),
     isPurging: random.chance(0.25),
     hasBatches: random.chance(0.3),
+    hasOpenai: random.chance(0.3),
     isManaged: random.chance(0.3),
     hasPolicies: random.chance(0.3),
     lowPriority: 0,
@@ -325,6 +331,15 @@ function congestion(random: Random): Partial<HistoryPlan> {
 }
 
 function chooseFaults(random: Random): readonly Fault[] {
+  const chosen = new Set(chooseSome(random));
+  for (const fault of [...chosen]) {
+    const needed = NEEDED[fault];
+    if (needed) chosen.add(needed);
+  }
+  return FAULTS.filter((fault) => chosen.has(fault));
+}
+
+function chooseSome(random: Random): readonly Fault[] {
   if (!random.chance(THEMED)) {
     const share = random.pick(SHARES);
     return FAULTS.filter(() => random.chance(share));

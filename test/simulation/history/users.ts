@@ -19,6 +19,8 @@ export type UsersParts = {
   readonly other: Account | null;
   readonly invariants: Invariants;
   readonly commands: Commands;
+  /** One of them begins another operation. */
+  readonly onOperation: () => void;
 };
 
 export class Users {
@@ -76,8 +78,13 @@ export class Users {
     const { plan, endpointIds, clients } = account;
     return new Workload({
       ...{ world, plan, endpointIds, client, clients, violate: this.#violate },
+      onOperation: this.#parts.onOperation,
       purges: invariants.purges,
       endedAt: (jobId) => invariants.endedAt(jobId),
+      ends: () => invariants.ends,
+      jobOfMark: (mark) => invariants.executions.jobOfMark(mark),
+      hasPlatformFaults: invariants.hasPlatformFaults,
+      hasDelays: invariants.hasDelays,
       storedJobs: (endpointId) => invariants.storedJobs(endpointId),
       webhooks: invariants.webhooks,
       mayHaveLeftChunks: ({ endpointId, jobId }: KnownJob, mark: number): boolean =>
