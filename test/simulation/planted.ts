@@ -267,6 +267,15 @@ const OWN: readonly Mutant[] = [
   ),
   mutant("S34", "if (!isCurrent || !shouldMove(worker, now)) continue;", "continue;"),
   mutant("S35", "drainGraceMs: 10_000,", "drainGraceMs: 120_000,"),
+  mutant(
+    "S36",
+    `saveSetting(name: string, value: string): void {
+    this.#writeToDisk(() =>
+      this.#run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, value),
+    );`,
+    `saveSetting(name: string, value: string): void {
+    this.#run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, value);`,
+  ),
   mutant("S25", "if (this.#left.size > 0) void this.#discardLater();", ""),
 
   // Alarms
