@@ -8,7 +8,9 @@ import { MUTANTS } from "../../scripts/mutants/list.ts";
 import { type Mutant, mutant } from "../../scripts/mutants/mutant.ts";
 
 const OF_MUTANTS = new Set(
-  "D1 D9 E1 E4 E5 E6 E7 E8 E13 F1 F2 F3 F4 F5 A1 A3 A4 A5 A6 A7 A8 A10 A11 A12 D5 D14 E14 E15".split(" "),
+  "D1 D9 E1 E4 E5 E6 E7 E8 E13 F1 F2 F3 F4 F5 A1 A3 A4 A5 A6 A7 A8 A10 A11 A12 D5 D14 E14 E15 S20 S23 S24 S25 G2".split(
+    " ",
+  ),
 );
 
 const OWN: readonly Mutant[] = [
@@ -209,11 +211,6 @@ const OWN: readonly Mutant[] = [
 
   // Logs
   mutant("G1", "if (isSame && this.#repeatedCount > 0) {", "if (isSame && this.#repeatedCount > 1) {"),
-  mutant(
-    "G2",
-    "from - (found.size === 0 ? LATE_MAX : CLOCK_STEP);",
-    "from - (found.size === 0 ? LATE_MAX : 0);",
-  ),
 
   // WebSockets
   mutant(
@@ -247,19 +244,8 @@ const OWN: readonly Mutant[] = [
     "const unclaimed: typeof found = [];",
   ),
   mutant("S19", "worker.mode.jobs.expectStrays();", ""),
-  mutant("S20", "other.workerId !== workerId && other.isDraining &&", "false && other.isDraining &&"),
   mutant("S21", "if (!entry || entry.isSettled) return false; // A2", "if (!entry) return false;"),
   mutant("S22", "if (!isWaiting && inside) this.#stops.begin(inside, reason);", ""),
-  mutant(
-    "S23",
-    "this.#restsUntil = performance.now() + retryDelayMs(",
-    "this.#restsUntil = Date.now() + retryDelayMs(",
-  ),
-  mutant(
-    "S24",
-    "(this.#isRunning || this.#needsCleanUp) && !this.#isFrozen",
-    "this.#isRunning && !this.#isFrozen",
-  ),
   mutant(
     "S33",
     "await notifier.waitUntil(delayMs, () => isDraining() || this.#isRenewed || signal.aborted);",
@@ -276,7 +262,6 @@ const OWN: readonly Mutant[] = [
     `saveSetting(name: string, value: string): void {
     this.#run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, value);`,
   ),
-  mutant("S25", "if (this.#left.size > 0) void this.#discardLater();", ""),
 
   // Alarms
   mutant(
