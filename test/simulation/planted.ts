@@ -247,6 +247,22 @@ const OWN: readonly Mutant[] = [
   mutant("S19", "worker.mode.jobs.expectStrays();", ""),
   mutant("S21", "if (!entry || entry.isSettled) return false; // A2", "if (!entry) return false;"),
   mutant("S22", "if (!isWaiting && inside) this.#stops.begin(inside, reason);", ""),
+  mutant(
+    "S33",
+    "await notifier.waitUntil(delayMs, () => isDraining() || this.#isRenewed || signal.aborted);",
+    "await notifier.waitUntil(1e9, () => isDraining() || this.#isRenewed || signal.aborted);",
+  ),
+  mutant("S34", "if (!isCurrent || !shouldMove(worker, now)) continue;", "continue;"),
+  mutant("S35", "drainGraceMs: 10_000,", "drainGraceMs: 120_000,"),
+  mutant(
+    "S36",
+    `saveSetting(name: string, value: string): void {
+    this.#writeToDisk(() =>
+      this.#run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, value),
+    );`,
+    `saveSetting(name: string, value: string): void {
+    this.#run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, value);`,
+  ),
 
   // Alarms
   mutant(
