@@ -64,7 +64,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
 
   // An agent that starts again
   mutant("U11", "this.#strays.expect();", "", "queue/worker-jobs"),
-  mutant("U12", "await this.#options.workersKnown;", "", "agent/worker-server"),
+  mutant("U12", "await this.#options.workersKnown;", "", "test/agent/worker-server"),
   mutant(
     "U13",
     "return { port, isSame: isFirst || (isSamePort && isSameAddress), remember };",
@@ -155,4 +155,12 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   mutant("U26", "if (batch === this.#liveUnderway)", "", "logs/worker-lines"),
   mutant("U27", "if (isOver(outcome)) for (", "for (", "agent-logs"),
   mutant("U28", "LOG_CLOCK_BEHIND_MS = 60_000", "LOG_CLOCK_BEHIND_MS = 5_000", "workers/worker-logs"),
+
+  // Streams
+  mutant(
+    "U33",
+    'if (event.kind === "retry") chunks.restart(seq);',
+    'if (event.kind === "retry") chunks.remove(seq);',
+    "workers/stream-events",
+  ),
 ];
