@@ -3,7 +3,7 @@ import { RANDOM_MUTANTS } from "./random.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   // The job machine and the decisions of the domain
-  mutant("D1", "job.rescues < RESCUE_LIMIT", "job.rescues <= RESCUE_LIMIT", "job-machine", "queue-attempts"),
+  mutant("D1", "rescues <= RESCUE_LIMIT", "job.rescues <= RESCUE_LIMIT", "job-machine", "queue-attempts"),
   mutant("D2", "rescues: 0, queuedAt: now,", "queuedAt: now,", "job-machine"),
   mutant("D3", "now >= job.expiresAt ||", "now > job.expiresAt ||", "job-machine", "workers/policies"),
   mutant("D4", "Math.min(now + ttlMs, job.createdAt + TTL_MAX_MS)", "now + ttlMs", "job-machine"),

@@ -242,6 +242,17 @@ describe("attempts", () => {
 });
 
 describe("deadlines", () => {
+  test("a job that failed as its host was silent too often is stopped there", async ({ expect }) => {
+    const { endpointId, agent, take } = await startedJob();
+    passTime(LEASE_MS + 1);
+    await fireAlarm(endpointId);
+    const second = await take();
+    passTime(LEASE_MS + 1);
+    await fireAlarm(endpointId);
+    const { stops } = await agent.exchange(endpointId, { held: [refOf(second)] });
+    expect(stops).toEqual([{ jobId: second.id, attempt: 2, reason: "lease_lost" }]);
+  });
+
   test("executionTimeout ends the job and stops its handler", async ({ expect }) => {
     const { endpointId, agent, job, status } = await startedJob({ executionTimeout: 5_000 });
     passTime(5_001);

@@ -226,9 +226,7 @@ function endAttempt(job: StoredJob, event: AttemptEvent, now: number): Transitio
     case "undeliver":
       return requeued(job, { rescues: job.rescues, retries: job.retries });
     case "rescue":
-      return job.rescues < RESCUE_LIMIT
-        ? requeued(job, { rescues: job.rescues + 1, retries: job.retries + 1 })
-        : settled(job, "failed", now, { error: lostTooOften(job.rescues + 1, event.reason), output: null });
+      return rescued(job, job.rescues + 1, event.reason, now);
     case "complete":
       return settled(job, "completed", now, { error: null, output: event.output });
     case "fail":
@@ -240,6 +238,20 @@ function endAttempt(job: StoredJob, event: AttemptEvent, now: number): Transitio
         settled(job, "timed_out", now, { error: "executionTimeout exceeded", output: null }),
       );
   }
+}
+
+/** `rescues`: with the one that is lost now. */
+function rescued(job: StoredJob, rescues: number, reason: string, now: number): Transition {
+  if (rescues <= RESCUE_LIMIT) return requeued(job, { rescues, retries: job.retries + 1 });
+  return settled({ ...job, rescues }, "failed", now, {
+    error: lostTooOften(rescues, reason),
+    output: null,
+  });
+}
+
+/** Whether its last attempt was lost, which says nothing of the handler: its host may only have been silent. */
+export function isLost({ rescues }: Pick<StoredJob, "rescues">): boolean {
+  return rescues > RESCUE_LIMIT;
 }
 
 function requeued(job: StoredJob, counts: Pick<StoredJob, "rescues" | "retries">): Transition {

@@ -3,7 +3,7 @@ import type { StopReason } from "../../contract/agent/agent.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { decodeJobId } from "../../domain/jobs/job-id.ts";
 import { ANSWER_INPUTS_MAX_BYTES, slotsInTurn, type Dispatch } from "./dispatch.ts";
-import type { JobEvent, Payload } from "../../domain/jobs/job-machine.ts";
+import { isLost, type JobEvent, type Payload } from "../../domain/jobs/job-machine.ts";
 import type { Appended, ChunkStore } from "../streams/chunk-store.ts";
 import { publicId, type QueueEntry, type WorkerRequest } from "../queue/job-store.ts";
 import type {
@@ -285,8 +285,9 @@ function stopReasonOf(stored: QueueEntry | undefined, attempt: number): StopReas
     case "timed_out":
       return stored.job.state;
     case "completed":
-    case "failed":
       return undefined;
+    case "failed":
+      return isLost(stored.job) ? "lease_lost" : undefined;
     case "queued":
     case "running":
       return "lease_lost";

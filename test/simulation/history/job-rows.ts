@@ -58,7 +58,8 @@ export function violationsOf(change: JobChange): readonly string[] {
   if (!CHANGES.has(name)) faults.push(`job ${seq} changed: ${name} attempts`);
   if (change.overwritten !== "" && !isRetry(change))
     faults.push(`job ${seq} had ended, and has changed: ${name} attempts, ${change.overwritten}`);
-  if (rescues > RESCUE_LIMIT) faults.push(`job ${seq} was given out again ${rescues} times`);
+  if (rescues > RESCUE_LIMIT && change.after !== "failed")
+    faults.push(`job ${seq} was given out again ${rescues} times`);
   if (startedAt !== null && startedAt >= expiresAt)
     faults.push(`job ${seq} began at ${startedAt}, and had expired at ${expiresAt}`);
   if (startedAt !== null && finishedAt !== null) {
