@@ -24,7 +24,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     "workers/queue-attempts",
   ),
   mutant("U5", "return this.#wasHeldBefore(seq, call, isLater) ||", "return", "workers/dispatch.test"),
-  mutant("U29", "return isLater || this.#isPast({", "return this.#isPast({", "workers/dispatch.test"),
+  mutant("U29", "return isLater || this.callsOf", "return this.callsOf", "workers/dispatch.test"),
 
   // What an object tells an agent
   mutant(
