@@ -205,20 +205,16 @@ export class Dispatch {
     const ref = this.#deliveries.get(seq);
     // The call may have been made before the claim, and come late or twice; after a restart the reply is unknown.
     if (!ref) {
+      const calls = this.callsOf(call.hostId);
       const isLater = isMadeAfter(startedAt, call);
-      return (
-        this.#wasHeldBefore(seq, call, isLater) || (isLater && this.callsOf(call.hostId).knowsReplies(call))
-      );
+      const holder = this.#holders.get(seq);
+      const wasHeldBefore = holder !== undefined && holder !== call.session;
+      // What an earlier process of the agent had, this one has from there or not at all, whatever replies are open.
+      if (wasHeldBefore && (isLater || calls.isPast(holder))) return true;
+      return isLater && calls.knowsReplies(call);
     }
     if (ref.session !== call.session) return true;
     return ref.turn < call.turn && !call.openTurns.includes(ref.turn);
-  }
-
-  /** An earlier process of the agent had the job: whatever replies are open, this one has it from there or not at all. */
-  #wasHeldBefore(seq: number, { hostId, session }: ExchangeCall, isLater: boolean): boolean {
-    const holder = this.#holders.get(seq);
-    if (holder === undefined || holder === session) return false;
-    return isLater || this.callsOf(hostId).isPast(holder);
   }
 }
 
