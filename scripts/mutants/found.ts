@@ -160,4 +160,12 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   mutant("U26", "if (batch === this.#liveUnderway)", "", "logs/worker-lines"),
   mutant("U27", "if (isOver(outcome)) for (", "for (", "agent-logs"),
   mutant("U28", "LOG_CLOCK_BEHIND_MS = 60_000", "LOG_CLOCK_BEHIND_MS = 5_000", "workers/worker-logs"),
+
+  // Streams
+  mutant(
+    "U33",
+    'if (event.kind === "retry") chunks.restart(seq);',
+    'if (event.kind === "retry") chunks.remove(seq);',
+    "workers/stream-events",
+  ),
 ];

@@ -54,7 +54,7 @@ export const MUTANTS: readonly Mutant[] = [
   // The object of an endpoint
   mutant(
     "E1",
-    'if (event.kind === "retry") chunks.remove(seq);',
+    'if (event.kind === "retry") chunks.restart(seq);',
     "",
     "workers/operations-table-states",
     "workers/stream",
