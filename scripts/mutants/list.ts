@@ -80,8 +80,8 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "E7",
-    "if (newest?.session === call.session && newest.turn > call.turn) return false;",
-    "",
+    "const isNewest = call.turn >= this.#newestTurn;",
+    "const isNewest = true;",
     "workers/fleet",
     "workers/queue-",
   ),
