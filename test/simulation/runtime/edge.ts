@@ -6,7 +6,7 @@ import { Machine, type World } from "../world/world.ts";
 import { migrated, SimulatedD1 } from "./d1.ts";
 import { transferred } from "./transferred-stream.ts";
 import { clientRequest, isStreamed } from "./client-request.ts";
-import { breakSocket, type Network } from "./network.ts";
+import { isInjected, breakSocket, type Network } from "./network.ts";
 import { type Answer, type ObjectClass, SimulatedObject } from "./objects.ts";
 import { SimulatedBucket } from "./r2.ts";
 import { resetBy } from "./resets.ts";
@@ -198,7 +198,11 @@ export class SimulatedEdge {
   }
 
   async #serve(request: Request, answer: Answer): Promise<void> {
-    const context = { waitUntil() {}, passThroughOnException() {}, props: {} };
+    const context = {
+      waitUntil: (work: Promise<unknown>) => this.#awaitLate(work),
+      passThroughOnException() {},
+      props: {},
+    };
     try {
       const response = await this.#code.default.fetch(request, this.env, context);
       const transmitted = await this.#transmitted(request, response);
@@ -219,5 +223,12 @@ export class SimulatedEdge {
           clockAheadMs: () => this.#world.random.whole(-this.clockSkewMs, this.clockSkewMs),
         }),
     );
+  }
+
+  /** Work of the script after its answer: the runtime logs what fails there. */
+  #awaitLate(work: Promise<unknown>): void {
+    work.catch((error: unknown) => {
+      if (!isInjected(error)) this.#world.uncaught.push(error);
+    });
   }
 }
