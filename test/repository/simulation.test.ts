@@ -5,7 +5,7 @@ import { test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** More with SIMULATED_HISTORIES, and each night. */
-const HISTORIES = process.env["SIMULATED_HISTORIES"] ?? "200";
+const HISTORIES = process.env["SIMULATED_HISTORIES"] ?? "500";
 /** They compute all the time; a longer search takes longer. */
 const LIMIT_MS = 60_000 + 2_000 * Number(HISTORIES);
 

@@ -190,7 +190,7 @@ export function planHistory(random: Random): HistoryPlan {
     // One that keeps a worker may leave no place for others.
     workersMin: endpointGpus.length === 1 && random.chance(0.3) ? 1 : 0,
     clientCount: random.whole(1, 3),
-    operationCount: random.pick([4, 8, 16]),
+    operationCount: random.pick([4, 6, 12]),
     paceMs: random.pick([20, 300, 3_000]),
     handlerMs: random.pick([5, 200, 2_000, 10_000]),
     startMs: random.pick([30, 300]),
