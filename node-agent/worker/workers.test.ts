@@ -1,6 +1,8 @@
 import { describe, test } from "vitest";
 import type { Assignment } from "../../src/contract/agent/agent.ts";
-import { planWorkers } from "./workers.ts";
+import { SILENT_LOG } from "../core/log.ts";
+import { TIMING } from "../core/timing.ts";
+import { planWorkers, Workers } from "./workers.ts";
 
 function assignment(workerId: string, revision = 1): Assignment {
   return {
@@ -35,4 +37,26 @@ describe("reconciling a host", () => {
   test("asks for nothing when everything is as it should be", ({ expect }) => {
     expect(planWorkers([assignment("a")], [present("a")])).toEqual({ start: [], drain: [] });
   });
+});
+
+test("an attempt is lost once the container that cannot reach its agent is gone", async ({ expect }) => {
+  const done: string[] = [];
+  const attempt = { jobId: "job", attempt: 1, workerId: "a", endpointId: "endpoint" };
+  const workers = new Workers({
+    runtime: {
+      watch: () => () => {},
+      list: async () => [{ workerId: "a", isRunning: true, isFrozen: false }],
+      remove: async (workerId: string) => void done.push(`removed ${workerId}`),
+    },
+    journal: {
+      workers: () => [{ assignment: assignment("a") }],
+      attempts: () => [attempt],
+      removeWorker() {},
+    },
+    ledger: { report: async (_: unknown, { kind }: { kind: string }) => void done.push(kind) },
+    log: SILENT_LOG,
+    timing: TIMING,
+  } as unknown as ConstructorParameters<typeof Workers>[0]);
+  await workers.adopt({ isReachable: false });
+  expect(done).toEqual(["removed a", "lost"]);
 });

@@ -1,3 +1,4 @@
+import { FOUND_MUTANTS } from "./found.ts";
 import { type Mutant, mutant } from "./mutant.ts";
 import { RANDOM_MUTANTS } from "./random.ts";
 
@@ -192,5 +193,6 @@ export const MUTANTS: readonly Mutant[] = [
     "agent-stream",
   ),
   mutant("A11", "this.#hasNews = true; // the edge should learn", "// the edge should learn", "edge-loops"),
+  ...FOUND_MUTANTS,
   ...RANDOM_MUTANTS,
 ];

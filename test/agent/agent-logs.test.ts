@@ -4,6 +4,7 @@ import { describe, test } from "vitest";
 import { LOG_LINE_MAX_BYTES, type LogLine } from "../../src/contract/agent/log.ts";
 import { AgentFixture } from "../support/agent-fixture.ts";
 import type { ScriptedEdge } from "../support/scripted-edge.ts";
+import { until } from "../support/until.ts";
 import { Gate } from "../support/gate.ts";
 
 const ENDPOINT = "endpoint-1";
@@ -181,7 +182,8 @@ describe("while a client follows", () => {
     edge.goOnline();
     edge.logRequests.length = 0;
     release();
-    expect(await lineOf(edge, "unanswered", { isLive: true })).toMatchObject({ source: "container" });
+    const sentAgain = () => edge.logLines({ isLive: true }).find(({ line }) => line === "unanswered");
+    expect(await until(sentAgain, "the line is sent again")).toMatchObject({ source: "container" });
     expect(edge.logRequests.find(({ isLive }) => isLive)?.workers).toMatchObject([{ follow: 7 }]);
   });
 

@@ -94,6 +94,26 @@ describe("an agent that was killed", () => {
   });
 });
 
+test("an agent names the session that the edge has heard, also after a process that never called it", async ({
+  expect,
+}) => {
+  await using host = await AgentFixture.start();
+  await host.readyWorker();
+  const { session } = (await host.edge.until(() => host.edge.exchanges[0])).request;
+  host.edge.assign();
+  await host.edge.workerGone("worker-1");
+  await host.stopAgent();
+  host.edge.goOffline();
+  await host.startAgent();
+  await host.stopAgent();
+  host.edge.goOnline();
+  const before = host.edge.exchanges.length;
+  await host.startAgent();
+  await host.readyWorker();
+  const { request } = await host.edge.until(() => host.edge.exchanges[before]);
+  expect(request.previousSession).toBe(session);
+});
+
 test("workers that know another address of the agent are restarted", async ({ expect }) => {
   await using host = await AgentFixture.start();
   const worker = await host.readyWorker();

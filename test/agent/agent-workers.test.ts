@@ -23,7 +23,10 @@ describe("a worker", () => {
     const waiting = await host.edge.until(() =>
       host.edge.syncs
         .at(-1)
-        ?.workers.find(({ workerId, detail }) => workerId === "worker-2" && detail?.includes("worker-1")),
+        ?.workers.find(
+          ({ workerId, state, detail }) =>
+            workerId === "worker-2" && (state === "ready" || detail?.includes("worker-1")),
+        ),
     );
     expect(waiting.state).toBe("starting");
     expect(host.count("worker_started")).toBe(1);

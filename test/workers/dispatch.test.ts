@@ -105,4 +105,7 @@ test("what the agent's process before had, the next one has at once or never, wh
   expect(isUndelivered({ ...callOf(3, [1], "s2"), previousSession: "s1" })).toBe(true);
   dispatch.arrived(SEQ, callOf(3, [1], "s2"));
   expect(isUndelivered({ ...callOf(4, [1], "s2"), previousSession: "s1" })).toBe(false);
+  expect(isUndelivered({ ...callOf(2, [1], "s4"), previousSession: "s3" })).toBe(false); // s3 has never called
+  const later = { newestReplyAt: CLAIMED_AT + 1 };
+  expect(isUndelivered({ ...callOf(3, [1], "s4"), previousSession: "s3", ...later })).toBe(true);
 });

@@ -317,9 +317,12 @@ describe("nothing is half made", () => {
       const { id } = await created();
       const change = changePod(contextWith(breaking(2)), id, { imageName: "acme/app:2" });
       await expect(change).rejects.toMatchObject({ code: "unavailable" });
+      await host.follow();
+      const followed = host.assignmentOf(id)?.revision;
       await send("PATCH", `/pods/${id}`, { imageName: "acme/app:3" });
       await host.follow();
       expect(host.assignmentOf(id)).toMatchObject({ imageName: "acme/app:3" });
+      expect(host.assignmentOf(id)?.revision).toBeGreaterThan(followed ?? 0); // or its container would stay
     });
 
     test("and there is no next change, the fleet follows later", async ({ expect }) => {

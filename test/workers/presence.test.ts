@@ -4,7 +4,7 @@ import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent/agent
 import { AGENT_HOLD_MAX_MS } from "../../src/contract/limits.ts";
 import { fleetObject, passTime } from "./object.ts";
 import { test, type FleetHarness, type TestEndpoint, type TestHost } from "./support/fleet-harness.ts";
-import { notYet, until } from "./support/until.ts";
+import { notYet, soon, until } from "./support/until.ts";
 import { HOST_GRACE_MS } from "../../src/fleet/hosts/host-presence.ts";
 
 const alarmOfFleet = () => runInDurableObject(fleetObject(), (_, { storage }) => storage.getAlarm());
@@ -122,7 +122,8 @@ describe("a host's presence", () => {
     const late = host.agent.sync({ appliedRevision: revision, holdMs: 4_000 });
     await host.untilSyncsWait();
     const query = { host: host.agent.hostId, revision: `${revision}`, presence: "here" };
-    expect(await newsFor({ ...query, holdMs: `${AGENT_HOLD_MAX_MS}` })).toBe("look"); // then the host calls again
+    const news = newsFor({ ...query, holdMs: `${AGENT_HOLD_MAX_MS}` });
+    expect(await soon(news, "the newer call is answered")).toBe("look"); // then the host calls again
     await host.untilSyncsWait(1);
     await host.agent.sync();
     expect((await late).revision).toBe(revision);

@@ -178,11 +178,17 @@ describe("attempts", () => {
     expect(await status()).toMatchObject({ status: "IN_QUEUE" });
   });
 
-  test("a call of the agent before that comes late returns no job to the queue", async ({ expect }) => {
+  test("a call of the agent before that comes late returns no job to the queue, and gets none", async ({
+    expect,
+  }) => {
     const { endpointId, agent, workerId, job, status } = await startedJob();
-    const before = { session: "before", turn: 9, held: [], slots: [] };
+    const before = { session: "before", turn: 9, held: [], slots: [{ workerId, free: 1 }] };
     await agent.exchange(endpointId, { previousSession: before.session, slots: [{ workerId, free: 0 }] });
-    expect(await agent.exchange(endpointId, { ...before, openTurns: [] })).toMatchObject({ stops: [] });
+    await call("POST", `/v2/${endpointId}/run`, { input: "second" });
+    expect(await agent.exchange(endpointId, { ...before, openTurns: [] })).toMatchObject({
+      jobs: [],
+      stops: [],
+    });
     expect(await status()).toMatchObject({ status: "IN_PROGRESS" });
     expect(await agent.report(endpointId, { kind: "completed", ...refOf(job), output: 1 })).toBe("accepted");
   });

@@ -46,7 +46,8 @@ describe("waits outlast the object's memory", () => {
     expect,
   }) => {
     const { endpointId, agent, workerId, job } = await readyEndpoint();
-    const parked = agent.exchange(endpointId, { holdMs: 30_000 });
+    const newestReplyAt = Date.now() + 60_000; // the object was where the clock is ahead
+    const parked = agent.exchange(endpointId, { newestReplyAt, holdMs: 30_000 });
     await channelOf(endpointId, "agent");
     const { body } = await call("POST", `/v2/${endpointId}/run`, { input: "second" });
     const { jobs } = await agent.exchange(endpointId, { slots: [{ workerId, free: 1 }] });

@@ -1,5 +1,6 @@
 import { test } from "vitest";
 import type { Assignment } from "../../../src/contract/agent/agent.ts";
+import { SILENT_LOG } from "../../core/log.ts";
 import { Notifier } from "../../core/notifier.ts";
 import { type AdoptedWorker, Container, type ContainerOptions } from "./container.ts";
 
@@ -10,15 +11,17 @@ function newContainer(record?: AdoptedWorker) {
   const done: string[] = [];
   const note = (what: string) => () => void done.push(what);
   const start = Promise.withResolvers<void>();
+  const runtime = { start: () => start.promise, stop: async () => {}, remove: async () => {} };
   const options = {
-    runtime: { start: () => start.promise },
+    runtime,
     journal: { saveWorker() {} },
-    log: { info() {} },
-    logs: { mask: note("mask"), begin: note("begin"), resume: note("resume") },
+    log: SILENT_LOG,
+    logs: { mask: note("mask"), begin: note("begin"), resume: note("resume"), finish: async () => {} },
     environmentOf: () => ({}),
   } as unknown as ContainerOptions;
   return {
     container: new Container(ASSIGNMENT, options, new Notifier(), record),
+    runtime,
     done,
     started: start.resolve,
   };
@@ -45,4 +48,17 @@ test("what a container of an earlier agent prints is read once its secrets are k
   expect(done).toEqual([]);
   container.setAssignment(ASSIGNMENT);
   expect(done).toEqual(["mask", "resume"]);
+});
+
+test("a container that cannot be removed has its GPUs until it is", async ({ expect }) => {
+  const { container, runtime, started } = newContainer();
+  container.setAssignment(ASSIGNMENT);
+  started();
+  await container.launch();
+  runtime.stop = () => Promise.reject(new Error("The daemon does not answer."));
+  await container.cleanUp();
+  expect(container.usesGpus).toBe(true);
+  runtime.stop = async () => {};
+  await container.cleanUp();
+  expect(container.usesGpus).toBe(false);
 });

@@ -1,6 +1,7 @@
 import { describe, test } from "vitest";
 import { retryDelayMs } from "../../../src/std/waiting.ts";
-import { type WorkerFailure, decideRestart } from "./restart.ts";
+import { TIMING } from "../../core/timing.ts";
+import { type WorkerFailure, decideRestart, removalPolicy } from "./restart.ts";
 
 const policy = { baseMs: 1_000, capMs: 60_000, healthyMs: 60_000 };
 const exit: WorkerFailure = { kind: "exited", reason: "exited with code 3", lastLine: "boom" };
@@ -45,4 +46,9 @@ describe("a failed worker", () => {
     const failure: WorkerFailure = { kind: "reported_unhealthy", reason: "disk full", lastLine: undefined };
     expect(decideRestart(failure, { failuresInRow: 0, readyForMs: 0 }, policy).state).toBe("unhealthy");
   });
+});
+
+test("a removal that fails is tried again every ten seconds at least", ({ expect }) => {
+  const delays = [1, 2, 100].map((failures) => retryDelayMs(failures, removalPolicy(TIMING)));
+  expect(delays).toEqual([1_000, 2_000, 10_000]);
 });

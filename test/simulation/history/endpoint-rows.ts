@@ -96,6 +96,17 @@ export function countedJobs(storage: ObjectStorage): Readonly<Record<string, num
   return { inQueue: waiting.length, inProgress: running.length, completed, failed };
 }
 
+/** What has happened to jobs, as metrics have to say. */
+export function activityIn(storage: ObjectStorage) {
+  return {
+    requests: storage.jobsInto("submitted"),
+    completed: storage.jobsInto("completed"),
+    failed: storage.jobsInto("failed"),
+    timedOut: storage.jobsInto("timed_out"),
+    retried: storage.jobsInto("retried"),
+  };
+}
+
 /** A purge touches no row: it moves the heads, and writes them. */
 function isPurged(row: Row, { normal, low }: Heads): boolean {
   return isNeverClaimed(row) && row.seq < (isLowPriority(row.seq) ? low : normal);

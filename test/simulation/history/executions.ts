@@ -204,6 +204,11 @@ export class Executions implements WorkerObserver {
     return (this.#lastBegunAt.get(keyOf(endpointId, seq)) ?? 0) >= since;
   }
 
+  /** Id of the job of the execution with the mark. */
+  jobOfMark(mark: number): string | undefined {
+    return [...this.#byJob].find(([, all]) => all.some((one) => one.mark === mark))?.[0];
+  }
+
   /** The mark of the last execution that the worker began, while it is under way. */
   executionIn(workerId: string): number | undefined {
     const execution = this.#underway.get(workerId);

@@ -14,6 +14,7 @@ import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
 import { FleetRows, type WorkerRow } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
+import type { JobEnd } from "./openai-user.ts";
 import { violationsOf, isRetry, markOf, nameOf } from "./job-rows.ts";
 import { sharedGpus } from "./gpus.ts";
 import { Isolation } from "./isolation.ts";
@@ -51,6 +52,7 @@ const PLATFORM_FAULTS: readonly Fault[] = [
   "d1Fails",
   "r2Fails",
 ];
+const DELAYING_FAULTS: readonly Fault[] = ["slowNetwork", "objectEvicted", "clockSkew"];
 /** Tables of an agent's journal with what it does for jobs. */
 const JOURNAL = ["attempt", "report", "chunk"];
 /** With these a job may be lost on a host before its worker has it; a host is given up sooner than a lease. */
@@ -92,7 +94,8 @@ export class Invariants {
   readonly #rollouts: Rollouts;
   readonly webhooks: Webhooks;
   readonly purges: Purges;
-  readonly #endedAt = new Map<string, number>();
+  /** By the nonces of jobs. */
+  readonly #ends = new Map<string, JobEnd>();
   readonly #isolation: Isolation;
   #uncaught = 0;
   #wasSettled = false;
@@ -180,7 +183,17 @@ export class Invariants {
 
   /** When the job has ended last, true time in ms of the history; `Infinity` while it has not. */
   endedAt(jobId: string): number {
-    return this.#endedAt.get(decodeJobId(jobId)?.nonce ?? "") ?? Infinity;
+    return this.#ends.get(decodeJobId(jobId)?.nonce ?? "")?.at ?? Infinity;
+  }
+
+  /** The last ends of all jobs. */
+  get ends(): Iterable<JobEnd> {
+    return this.#ends.values();
+  }
+
+  #noteEnd({ nonce, after, finishedAt, input, output }: JobChange): void {
+    const at = this.#parts.world.elapsedMs;
+    if (finishedAt !== null) this.#ends.set(nonce, { at, state: after, input, output });
   }
 
   storedJobs(endpointId: string): readonly StoredJob[] {
@@ -212,7 +225,7 @@ export class Invariants {
         if (isRetry(change)) this.executions.retried(endpoint.replace(/#\d+$/, ""), change.seq);
         this.#checkOrigin(change);
         this.webhooks.jobChanged(change);
-        if (change.finishedAt !== null) this.#endedAt.set(change.nonce, this.#parts.world.elapsedMs);
+        this.#noteEnd(change);
       }
     }
   }
@@ -239,6 +252,12 @@ export class Invariants {
   get hasPlatformFaults(): boolean {
     const { faults } = this.#parts.plan;
     return PLATFORM_FAULTS.some((fault) => faults.has(fault));
+  }
+
+  /** What clients and the edge say to each other may come late. */
+  get hasDelays(): boolean {
+    const { faults } = this.#parts.plan;
+    return this.hasPlatformFaults || DELAYING_FAULTS.some((fault) => faults.has(fault));
   }
 
   #expiryOf(jobId: string): number | null {

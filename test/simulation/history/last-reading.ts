@@ -2,7 +2,9 @@
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
-import { countedJobs, endpointOf } from "./endpoint-rows.ts";
+import { activityIn, countedJobs, endpointOf, storagesOf } from "./endpoint-rows.ts";
+import type { Counts } from "./metrics-reader.ts";
+import { AT_ONCE } from "./job-calls.ts";
 import type { Users } from "./users.ts";
 import type { Workload } from "./workload.ts";
 
@@ -33,8 +35,10 @@ export class LastReading {
       client.run(world, async () => {
         await this.#readJobs(workload);
         await workload.batches.check();
+        workload.openai.check();
         if (client === users.account.firstClient) {
           await this.#checkCounts(client);
+          await this.#checkMetrics(workload);
           for (const endpointId of users.account.endpointIds) await workload.lists.check(endpointId);
         }
         await users.logUsers[index]?.check();
@@ -45,12 +49,39 @@ export class LastReading {
 
   async #readJobs({ client, jobs, streams, webhooks }: Workload): Promise<void> {
     for (const job of client.jobs) {
-      const answer = await jobs.read(job);
+      const answer = await jobs.read(job, AT_ONCE); // without waiting for those of low priority, which may never begin
       if (!answer || answer.status >= 500)
         this.#parts.violate(`${job.jobId} cannot be read at the end: ${answer?.status}`);
       if (answer?.status === 200) await streams.check(job);
       if (job.hook !== null) await webhooks.read(job, true);
     }
+  }
+
+  /** What metrics count is what has become of rows: of a day, and since the endpoint exists. */
+  async #checkMetrics({ metrics }: Workload): Promise<void> {
+    const { edge, users } = this.#parts;
+    const { account } = users;
+    const exposed = await metrics.readExposition();
+    for (const endpointId of account.endpointIds) {
+      const [storage] = storagesOf(edge, endpointId);
+      if (!storage) continue;
+      const found = activityIn(storage);
+      const day = account.plan.faults.has("clockSkew") ? undefined : await metrics.readCounts(endpointId);
+      this.#compare(endpointId, day, found);
+      const { requests, completed, failed, timedOut } = found;
+      this.#compare(endpointId, exposed.get(endpointId), {
+        requests,
+        completed,
+        failed,
+        timed_out: timedOut,
+      });
+    }
+  }
+
+  #compare(endpointId: string, counts: Counts | undefined, found: Counts): void {
+    for (const [name, count] of Object.entries(counts ? found : {}))
+      if (counts?.[name] !== count)
+        this.#parts.violate(`metrics of ${endpointId} have ${counts?.[name]} as ${name}, not ${count}`);
   }
 
   /** What counts is what there is: of jobs, what their rows say, and of requests nothing, since all are over. */

@@ -63,6 +63,8 @@ export type HistoryPlan = {
   readonly isPurging: boolean;
   /** Clients submit batches. */
   readonly hasBatches: boolean;
+  /** Clients call OpenAI's API. */
+  readonly hasOpenai: boolean;
   /** The endpoint gets other limits and images meanwhile. */
   readonly isManaged: boolean;
   /** Jobs have limits of their own. */
@@ -194,6 +196,7 @@ export function planHistory(random: Random): HistoryPlan {
     large: random.pick(chosen.includes("r2Fails") ? [0.05, 0.25] : [0, 0, 0.05, 0.25]),
     isPurging: random.chance(0.25),
     hasBatches: random.chance(0.3),
+    hasOpenai: random.chance(0.3),
     isManaged: random.chance(0.3),
     hasPolicies: random.chance(0.3),
     lowPriority: 0,

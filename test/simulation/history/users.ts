@@ -92,6 +92,10 @@ export class Users {
       onOperation: this.#parts.onOperation,
       purges: invariants.purges,
       endedAt: (jobId) => invariants.endedAt(jobId),
+      ends: () => invariants.ends,
+      jobOfMark: (mark) => invariants.executions.jobOfMark(mark),
+      hasPlatformFaults: invariants.hasPlatformFaults,
+      hasDelays: invariants.hasDelays,
       storedJobs: (endpointId) => invariants.storedJobs(endpointId),
       webhooks: invariants.webhooks,
       mayHaveLeftChunks: ({ endpointId, jobId }: KnownJob, mark: number): boolean =>

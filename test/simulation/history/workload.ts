@@ -6,6 +6,8 @@ import type { StoredJob } from "./endpoint-rows.ts";
 import { JobCalls } from "./job-calls.ts";
 import { JobLists } from "./job-lists.ts";
 import { KnownJobs } from "./known-jobs.ts";
+import { MetricsReader } from "./metrics-reader.ts";
+import { type JobEnd, OpenaiUser } from "./openai-user.ts";
 import { Operator } from "./operator.ts";
 import { PodUser } from "./pods.ts";
 import type { HistoryPlan } from "./plan.ts";
@@ -30,6 +32,13 @@ export type WorkloadParts = {
   readonly purges: Purges;
   readonly storedJobs: (endpointId: string) => readonly StoredJob[];
   readonly webhooks: Webhooks;
+  /** The last ends of all jobs. */
+  readonly ends: () => Iterable<JobEnd>;
+  /** Id of the job of the execution with the mark. */
+  readonly jobOfMark: (mark: number) => string | undefined;
+  readonly hasPlatformFaults: boolean;
+  /** What clients and the edge say to each other may come late. */
+  readonly hasDelays: boolean;
   /** When the job has ended last, true time in ms of the history; `Infinity` while it has not. */
   readonly endedAt: (jobId: string) => number;
   /** Something that no correct service answers. */
@@ -49,6 +58,8 @@ export class Workload {
   readonly jobs: JobCalls;
   readonly streams: Streams;
   readonly batches: Batches;
+  readonly metrics: MetricsReader;
+  readonly openai: OpenaiUser;
   readonly lists: JobLists;
   readonly webhooks: WebhookCalls;
   readonly pods: PodUser;
@@ -62,6 +73,8 @@ export class Workload {
     this.jobs = new JobCalls({ ...parts, known });
     this.streams = new Streams({ ...parts, known });
     this.batches = new Batches(parts);
+    this.metrics = new MetricsReader(parts);
+    this.openai = new OpenaiUser(parts);
     this.lists = new JobLists({ ...parts, known });
     this.webhooks = new WebhookCalls({ ...parts, known });
     this.pods = new PodUser({ world, client, plan, violate });
@@ -161,6 +174,14 @@ export class Workload {
     else await this.lists.read(this.#endpoint());
   }
 
+  async measure(): Promise<void> {
+    await this.metrics.read(this.#endpoint());
+  }
+
+  async ask(): Promise<void> {
+    await this.openai.call(this.#endpoint());
+  }
+
   async purge(): Promise<void> {
     await this.#parts.purges.call(this.#parts.client, this.#endpoint());
   }
@@ -183,6 +204,9 @@ const OPERATIONS: readonly Operation[] = [
   (workload) => workload.health(),
   (workload) => workload.streams.read(),
   (workload) => workload.list(),
+  (workload) => workload.measure(),
+  (workload) => (workload.plan.hasOpenai ? workload.ask() : workload.submit()),
+  (workload) => (workload.plan.hasOpenai ? workload.ask() : workload.jobs.status()),
   (workload) => (workload.plan.streaming > 0 ? workload.follow() : workload.submit()),
   (workload) => (workload.plan.isPurging ? workload.purge() : workload.submit()),
   (workload) => (workload.plan.hooked > 0 ? workload.webhooks.act() : workload.submit()),

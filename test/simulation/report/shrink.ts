@@ -18,6 +18,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
   for (const habit of [
     "isPurging",
     "hasBatches",
+    "hasOpenai",
     "isManaged",
     "hasPolicies",
     "isRetrying",

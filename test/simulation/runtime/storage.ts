@@ -63,11 +63,15 @@ const CHANGES = "job_change";
 const OF_ROW = `new.rescues, new.trace, new.started_at, new.finished_at, new.expires_at, new.execution_timeout_ms, new.worker_id,
   new.output, new.error, new.nonce, new.retries, new.queued_at, new.input`;
 const ENDS = "job_end";
-const END_IN = `INSERT INTO ${ENDS} VALUES (new.state, 1) ON CONFLICT DO UPDATE SET count = count + 1`;
+const count = (name: string) =>
+  `INSERT INTO ${ENDS} VALUES (${name}, 1) ON CONFLICT DO UPDATE SET count = count + 1`;
 const WATCH_CHANGES = `
   CREATE TEMP TABLE ${ENDS} (state TEXT PRIMARY KEY, count INTEGER);
   CREATE TEMP TRIGGER job_ends AFTER UPDATE OF state ON job WHEN old.state IN ('queued', 'running') BEGIN
-    ${END_IN};
+    ${count("new.state")};
+  END;
+  CREATE TEMP TRIGGER job_is_retried AFTER UPDATE OF retries ON job WHEN new.retries > old.retries BEGIN
+    ${count("'retried'")};
   END;
   CREATE TEMP TABLE ${CHANGES} (
     seq, before, after, attempts, rescued, rescues, trace, startedAt, finishedAt, expiresAt, executionTimeoutMs, workerId, output,
@@ -75,6 +79,7 @@ const WATCH_CHANGES = `
   );
   CREATE TEMP TRIGGER job_comes AFTER INSERT ON job BEGIN
     INSERT INTO ${CHANGES} VALUES (new.seq, NULL, new.state, new.attempt, 0, ${OF_ROW}, '');
+    ${count("'submitted'")};
   END;
   CREATE TEMP TRIGGER job_changes AFTER UPDATE ON job BEGIN
     INSERT INTO ${CHANGES} VALUES (new.seq, old.state, new.state, new.attempt - old.attempt,
@@ -250,7 +255,10 @@ export class ObjectStorage {
     return changes;
   }
 
-  /** How many jobs have come into a state from one that is not final; what was lost again does not count. */
+  /**
+   * How many jobs have come into a state from one that is not final, were "submitted" or "retried"; what was lost again
+   * does not count.
+   */
   jobsInto(...states: readonly string[]): number {
     const rows = this.rowsOf(ENDS) as { readonly state: string; readonly count: number }[];
     return rows.reduce((sum, { state, count }) => sum + (states.includes(state) ? count : 0), 0);
