@@ -4,7 +4,8 @@
  *
  * J1  A report is on the disk before its worker learns that the result arrived.
  * J2  Everything else need only outlive the process: when the whole host fails, its containers and their
- *     attempts are gone with it. So only reports wait for the disk, all that came together in one commit.
+ *     attempts are gone with it. So only reports wait for the disk, all that came together in one commit, and
+ *     settings: by the session before its own, an agent shows the edge that what that one had is gone.
  * J3  One process at a time: a second agent on the same state directory fails at once.
  */
 import * as z from "zod";
@@ -118,7 +119,9 @@ export class Journal {
   }
 
   saveSetting(name: string, value: string): void {
-    this.#run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, value);
+    this.#writeToDisk(() =>
+      this.#run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, value),
+    );
   }
 
   // Workers
@@ -295,7 +298,9 @@ export class Journal {
     if (pending.length === 0) return;
     this.#pending = [];
     try {
-      this.#writeToDisk(pending.map(({ report }) => report));
+      this.#writeToDisk(() => {
+        for (const { report } of pending) this.#writeReport(report);
+      }); // J1
     } catch (error) {
       for (const { reject } of pending) reject(error);
       return;
@@ -303,11 +308,9 @@ export class Journal {
     for (const { resolve } of pending) resolve();
   }
 
-  #writeToDisk(reports: readonly NewReport[]): void {
+  #writeToDisk(write: () => void): void {
     try {
-      this.#transaction("PRAGMA synchronous = FULL; BEGIN IMMEDIATE", () => {
-        for (const report of reports) this.#writeReport(report);
-      }); // J1
+      this.#transaction("PRAGMA synchronous = FULL; BEGIN IMMEDIATE", write);
     } finally {
       this.#database.exec("PRAGMA synchronous = NORMAL"); // J2
     }

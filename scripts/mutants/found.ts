@@ -77,7 +77,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
 
   // An agent that starts again
   mutant("U11", "this.#strays.expect();", "", "queue/worker-jobs"),
-  mutant("U12", "await this.#options.workersKnown;", "", "agent/worker-server"),
+  mutant("U12", "await this.#options.workersKnown;", "", "test/agent/worker-server"),
   mutant(
     "U13",
     "return { port, isSame: isFirst || (isSamePort && isSameAddress), remember };",

@@ -1,8 +1,9 @@
 /**
  * Mistakes that are planted into production code to see how soon a history shows them: the measure of the simulation.
  * Each is one that a change of that code could make. Not here are those of scripts/mutants that only a unit test can see:
- * A2, since only an endpoint that was deleted is not found, and nobody wants what is kept for it; E12, since a number is
- * used again only if a clock goes back to the very millisecond. S26 is another mistake in its place.
+ * A2, since only an endpoint that was deleted while it had a worker is not found; E12, since a number is used again only
+ * if a clock goes back to the very millisecond, or behind a page of which all 64 deliveries are over while one before it
+ * is open. S26 is another mistake in its place.
  */
 import { MUTANTS } from "../../scripts/mutants/list.ts";
 import { type Mutant, mutant } from "../../scripts/mutants/mutant.ts";
@@ -252,6 +253,22 @@ const OWN: readonly Mutant[] = [
   mutant("S19", "worker.mode.jobs.expectStrays();", ""),
   mutant("S21", "if (!entry || entry.isSettled) return false; // A2", "if (!entry) return false;"),
   mutant("S22", "if (!isWaiting && inside) this.#stops.begin(inside, reason);", ""),
+  mutant(
+    "S33",
+    "await notifier.waitUntil(delayMs, () => isDraining() || this.#isRenewed || signal.aborted);",
+    "await notifier.waitUntil(1e9, () => isDraining() || this.#isRenewed || signal.aborted);",
+  ),
+  mutant("S34", "if (!isCurrent || !shouldMove(worker, now)) continue;", "continue;"),
+  mutant("S35", "drainGraceMs: 10_000,", "drainGraceMs: 120_000,"),
+  mutant(
+    "S36",
+    `saveSetting(name: string, value: string): void {
+    this.#writeToDisk(() =>
+      this.#run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, value),
+    );`,
+    `saveSetting(name: string, value: string): void {
+    this.#run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, value);`,
+  ),
 
   // Alarms
   mutant(

@@ -51,7 +51,12 @@ export class Calm {
         callsSince: elapsedMs,
       };
       this.#seen.set(host, seen);
-      const works = host.isUp && !host.containers.isBroken && !host.isDiskFull && seen.life === life;
+      const works =
+        host.isUp &&
+        !host.containers.isBroken &&
+        host.containers.hanging.length === 0 &&
+        !host.isDiskFull &&
+        seen.life === life;
       const { outages } = this.#network;
       const isCut = outages.has(host.machine) || outages.isLate(host.machine);
       // Between two steps it was as it had been at the first of them.

@@ -3,6 +3,7 @@ import type { SimulatedEdge } from "../runtime/edge.ts";
 import { type Network, NO_FAULTS } from "../runtime/network.ts";
 import { CUTS } from "../runtime/outages.ts";
 import type { SimulatedHost } from "../host/host.ts";
+import type { RuntimeFaults } from "../host/runtime.ts";
 import type { WorkerFaults } from "../host/worker.ts";
 import { Machine, type World } from "../world/world.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
@@ -18,6 +19,13 @@ const PARTITION_MS = 20_000;
 const BROKEN_MS: readonly number[] = [500, 5_000];
 const JUMP_MAX_MS = 3_600_000;
 const DISK_FULL_MS = 10_000;
+/** For how long a killed container stays, and how much longer a pull takes. */
+const HANGS_MS: readonly number[] = [1_000, 20_000];
+const PULL_MS: readonly number[] = [2_000, 30_000];
+const PULLS_FAIL_MS: readonly number[] = [5_000, 60_000];
+/** Pulls of a host that fail at all fail once, or for good: also when there are no more faults. */
+const PULLS_FAIL_ONCE = 0.3;
+const PULLS_FAIL_FOR_GOOD = 0.6;
 
 export type FaultsParts = {
   readonly world: World;
@@ -79,6 +87,18 @@ export class Faults {
     };
   }
 
+  readonly ofRuntimes: RuntimeFaults = {
+    ignoresStop: () => this.strikes("stopsIgnored"),
+    killHangsMs: () => (this.strikes("killsHang") ? this.#delayOf(HANGS_MS) : 0),
+    pullDelayMs: () => (this.strikes("pullsSlow") ? this.#delayOf(PULL_MS) : 0),
+    pullFailed: () => this.#count("pullsFail"),
+  };
+
+  #delayOf(typicalMs: readonly number[]): number {
+    const { random } = this.#parts.world;
+    return random.delay(random.pick(typicalMs));
+  }
+
   start(): void {
     const { network, plan } = this.#parts;
     const rate = (fault: Fault): number => plan.faults.get(fault) ?? 0;
@@ -131,6 +151,8 @@ export class Faults {
     network.outages.endAll();
     for (const host of hosts) {
       host.containers.isBroken = false;
+      host.containers.endHanging();
+      host.images.healPulls();
       host.isDiskFull = false;
       host.machine.clockAheadMs = 0;
       if (!host.isUp) host.start();
@@ -145,6 +167,7 @@ export class Faults {
     daemonBroken: () => this.#breakDaemon(),
     diskFull: () => this.#fillDisk(),
     powerLost: () => this.#losePower(),
+    pullsFail: () => this.#failPulls(),
     objectCrashes: () => this.#object()?.crash(),
     objectEvicted: () => this.#object()?.evict(),
     redeployment: () => this.#parts.edge.redeploy(),
@@ -156,7 +179,7 @@ export class Faults {
   }
 
   #strike(fault: Fault, act: () => void): void {
-    this.#count(fault);
+    if (fault !== "pullsFail") this.#count(fault);
     act();
   }
 
@@ -189,8 +212,7 @@ export class Faults {
   }
 
   #awayMs(): number {
-    const { random } = this.#parts.world;
-    return random.delay(random.pick(AGENT_AWAY_MS));
+    return this.#delayOf(AGENT_AWAY_MS);
   }
 
   #killAgent(): void {
@@ -221,6 +243,25 @@ export class Faults {
       "disk has room",
       () => (host.isDiskFull = false),
     );
+  }
+
+  /** Those of images that are needed next: once, for a while, or for good on that host. */
+  #failPulls(): void {
+    const { random } = this.#parts.world;
+    const host = this.#host();
+    const { images } = host;
+    if (random.chance(PULLS_FAIL_ONCE)) return images.failPulls(1);
+    if (random.chance(PULLS_FAIL_FOR_GOOD) && this.#isReplaceable(host)) return images.lose();
+    images.failPulls(Infinity);
+    this.#later(this.#delayOf(PULLS_FAIL_MS), "pulls work", () => images.healPulls());
+  }
+
+  /** Each worker has a place on another host of its account that can pull its image; pods stay on theirs. */
+  #isReplaceable(host: SimulatedHost): boolean {
+    const { hosts, plan } = this.#parts;
+    const others = hosts.filter((other) => other !== host && !other.images.isLost);
+    const most = Math.max(...others.map(({ gpuCount }) => gpuCount), 0);
+    return !plan.hasPods && !plan.hasSecondAccount && plan.endpointGpus.every((count) => count <= most);
   }
 
   #partition(): void {

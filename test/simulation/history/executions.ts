@@ -98,6 +98,8 @@ export class Executions implements WorkerObserver {
     if (this.#areLeasesKept && expiresAt !== null && this.#world.elapsedMs > expiresAt + this.#lateMs)
       this.#violate(`${jobId} begins, and had expired at ${expiresAt} ms`);
     const { workerId } = container.spec;
+    // It was given up with its host while the job was on its way there: that is given out again meanwhile.
+    if (this.#lost.has(workerId)) return;
     const running = before.find((one) => !one.isOver && one.container.isRunning);
     if (running && this.#areGivenUpEnded)
       this.#violate(`${workerId} has ${jobId}, which ${running.container.spec.workerId} still runs`);

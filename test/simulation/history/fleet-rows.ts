@@ -198,7 +198,7 @@ export class FleetRows {
 
   #checkHost({ hostId, isUp, isDiskFull, machine, containers }: SimulatedHost): void {
     const { network, world } = this.#parts;
-    const works = isUp && !isDiskFull && !containers.isBroken;
+    const works = isUp && !isDiskFull && !containers.isBroken && containers.hanging.length === 0;
     const isReachable = this.#isCallHeard && works && !network.outages.has(machine);
     for (const [workerId, container] of containers.all) {
       // The workers of a host that was lost end their jobs, though Fleet has given their places away.

@@ -213,6 +213,7 @@ class History {
       code: (this.#code.before ?? this.#code).agent,
       edgeUrl: EDGE_URL,
       faults: () => this.#faults.workerFaults(),
+      runtimeFaults: this.#faults.ofRuntimes,
       observer: this.#invariants.executions,
       requests: this.#invariants.requests,
       commands: this.#commands,
@@ -245,8 +246,8 @@ class History {
     return users;
   }
 
-  async #runUntil(isOver: () => boolean): Promise<void> {
-    await this.#world.run(this.#world.now + DISTURBED_MAX_MS, isOver, () => {});
+  async #runUntil(isOver: () => boolean, check = (): void => {}): Promise<void> {
+    await this.#world.run(this.#world.now + DISTURBED_MAX_MS, isOver, check);
   }
 
   /** Until all has ended that can end. */
@@ -270,7 +271,11 @@ class History {
     const parts = { world: this.#world, edge: this.#edge, violate };
     const readings = allUsers.map((users) => new LastReading({ ...parts, users }));
     for (const reading of readings) reading.start();
-    await this.#runUntil(() => readings.every(({ isOver }) => isOver));
+    // Jobs of low priority may still run.
+    await this.#runUntil(
+      () => readings.every(({ isOver }) => isOver),
+      () => this.#invariants.checkStep(),
+    );
     this.#invariants.logs.checkEnd();
   }
 

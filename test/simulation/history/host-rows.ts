@@ -52,6 +52,8 @@ const NOTIFIED_MS = 500;
 /** A job is at the host that has claimed it, or is given back, within this; and sooner where no call fails. */
 const UNDELIVERED_MAX_MS = 15_000;
 const UNDELIVERED_QUICK_MS = 1_000;
+/** An agent whose disk has lost which process was before it shows so only with a reply, for which it waits. */
+const FORGOTTEN_MAX_MS = 25_000;
 /** With these a call takes long, or has to be made again. */
 const DELAY_CALLS: readonly Fault[] = [
   "objectCrashes",
@@ -154,7 +156,7 @@ export class HostRows {
   #checkClaims(held: ReadonlyMap<string, ReadonlySet<string>>): void {
     const { edge, hosts, calm } = this.#parts;
     const calmMs = new Map(hosts.map((host) => [host.hostId, calm.ofCalls(host)]));
-    const limitMs = this.#isQuick ? UNDELIVERED_QUICK_MS : UNDELIVERED_MAX_MS;
+    const limitMs = this.#undeliveredMaxMs;
     for (const [name, { storage }] of edge.endpoints.objects) {
       for (const { seq, attempt, hostId } of claimsIn(storage)) {
         if (held.get(hostId)?.has(keyOf(name, seq)) !== false) continue;
@@ -163,6 +165,11 @@ export class HostRows {
         this.#lasts(what, calmMs.get(hostId) ?? 0, limitMs);
       }
     }
+  }
+
+  get #undeliveredMaxMs(): number {
+    if (this.#parts.plan.faults.has("diskLies")) return FORGOTTEN_MAX_MS;
+    return this.#isQuick ? UNDELIVERED_QUICK_MS : UNDELIVERED_MAX_MS;
   }
 
   /** It may be so for a moment; `calmMs`: for how long nothing has kept it from becoming right. */

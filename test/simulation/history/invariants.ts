@@ -193,7 +193,8 @@ export class Invariants {
 
   #noteEnd({ nonce, after, finishedAt, input, output }: JobChange): void {
     const at = this.#parts.world.elapsedMs;
-    if (finishedAt !== null) this.#ends.set(nonce, { at, state: after, input, output });
+    if (finishedAt === null) this.#ends.delete(nonce);
+    else this.#ends.set(nonce, { at, state: after, input, output });
   }
 
   storedJobs(endpointId: string): readonly StoredJob[] {

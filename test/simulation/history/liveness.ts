@@ -1,4 +1,5 @@
 /** What has to go on once there are no more faults. */
+import type { SimulatedHost } from "../host/host.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
 import { openJobs } from "./endpoint-rows.ts";
@@ -10,6 +11,7 @@ export type LivenessParts = {
   readonly edge: SimulatedEdge;
   readonly plan: HistoryPlan;
   readonly executions: Executions;
+  readonly hosts: readonly SimulatedHost[];
   /** Load-balanced requests keep workers in their places. */
   readonly hasServed: () => boolean;
   readonly violate: (what: string) => void;
@@ -17,6 +19,8 @@ export type LivenessParts = {
 
 /** Hosts that were lost are found again, and workers start, in this time. */
 const RECOVERY_MS = 90_000;
+/** A worker whose host cannot pull its image is tried on another host within this. */
+const MOVE_MS = 130_000;
 /** Beyond the time that handlers may take, something begins or ends within this while a job waits. */
 const STANDSTILL_MS = 30_000;
 const LOOK_MS = 1_000;
@@ -48,7 +52,7 @@ export class Liveness {
     const stillSince = Math.max(
       this.#queuedSince,
       this.#parts.executions.lastAt,
-      this.#begunAt + RECOVERY_MS,
+      this.#begunAt + RECOVERY_MS + (this.#parts.hosts.some(({ images }) => images.isLost) ? MOVE_MS : 0),
     );
     const { executionTimeoutMs, idleTimeoutS, endpointGpus, hasRequests, hasDeletions } = this.#parts.plan;
     // Workers of other endpoints keep their places while they are idle.

@@ -1,12 +1,14 @@
 /** A client that reads metrics of endpoints, as JSON and for Prometheus: counters that only grow, and fit each other. */
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
-import type { HistoryPlan } from "./plan.ts";
+import type { Fault, HistoryPlan } from "./plan.ts";
 
 export type MetricsReaderParts = {
   readonly world: World;
   readonly plan: HistoryPlan;
   readonly client: SimulatedClient;
+  /** Those with queues. */
+  readonly endpointIds: readonly string[];
   /** Something that no correct service answers. */
   readonly violate: (what: string) => void;
 };
@@ -20,6 +22,8 @@ type RequestMetrics = Counts & {
 const COUNTS = ["requests", "completed", "failed", "cancelled", "timedOut", "expired", "retried"];
 const SAMPLE =
   /^edgerun_endpoint_(requests|jobs_ended)_total\{endpoint="(\w+)",name="\w*"(?:,state="(\w+)")?\} (\d+)$/;
+
+const LOSE_MEMORY: readonly Fault[] = ["objectCrashes", "redeployment"];
 
 export class MetricsReader {
   readonly #parts: MetricsReaderParts;
@@ -70,9 +74,15 @@ export class MetricsReader {
       const [, , endpointId = "", state = "requests", value] = SAMPLE.exec(line) ?? [];
       if (value === undefined) continue;
       counts.set(endpointId, { ...counts.get(endpointId), [state]: Number(value) });
-      this.#grow(`${endpointId} ${state} of Prometheus`, Number(value));
+      if (this.#areKept(endpointId)) this.#grow(`${endpointId} ${state} of Prometheus`, Number(value));
     }
     return counts;
+  }
+
+  /** Of load-balanced requests nothing is written at once: their last counts are lost with the memory of the object. */
+  #areKept(endpointId: string): boolean {
+    const { plan, endpointIds } = this.#parts;
+    return endpointIds.includes(endpointId) || !LOSE_MEMORY.some((fault) => plan.faults.has(fault));
   }
 
   #grow(what: string, count: number): void {

@@ -35,6 +35,10 @@ export const FAULTS = [
   "workerRepeats",
   "workerStalls",
   "hookFails",
+  "stopsIgnored",
+  "killsHang",
+  "pullsFail",
+  "pullsSlow",
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
@@ -133,6 +137,10 @@ const RATES: Record<Fault, readonly number[]> = {
   workerRepeats: [0.1, 0.5],
   workerStalls: [0.1, 0.5],
   hookFails: [0.2, 0.7],
+  stopsIgnored: [0.2, 0.7],
+  killsHang: [0.2, 0.7],
+  pullsFail: [2, 8],
+  pullsSlow: [0.3, 0.8],
 };
 
 /** Kinds that happen only when another one does. */
@@ -147,6 +155,7 @@ const THEMES: readonly (readonly Fault[])[] = [
   ["agentPartitioned", "daemonBroken", "containerDies", "workerHangs"],
   ["agentPartitioned", "objectCrashes", "objectEvicted", "workerHangs"],
   ["objectCrashes", "objectEvicted", "redeployment", "scriptCrashes", "d1Fails", "r2Fails"],
+  ["stopsIgnored", "killsHang", "pullsFail", "pullsSlow", "agentKilled"],
   ["callsLost", "answersLost", "slowNetwork", "requestsRepeated", "bodiesTorn", "strayAnswers"],
 ];
 const THEMED = 0.35;

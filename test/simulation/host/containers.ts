@@ -17,6 +17,8 @@ export type Container = {
   /** Replies to its requests for jobs that it reads at present. */
   repliesRead: number;
   isRunning: boolean;
+  /** It was killed, and none of its programs runs any more, but it does not end: they wait for a device or a disk. */
+  isHanging: boolean;
   isFrozen: boolean;
   /** What its program does as soon as it is not frozen any more. */
   readonly whenThawed: (() => void)[];
@@ -33,6 +35,8 @@ type Watcher = {
   readonly onExit: (container: Container) => void;
 };
 
+const KILLED_EXIT = 137;
+
 export class Containers {
   readonly #world: World;
   readonly #program: Program;
@@ -44,6 +48,7 @@ export class Containers {
   /** Something happens that faults may follow. */
   noticed: () => void = () => {};
   #isBroken = false;
+  readonly #kernel = new Machine("kernel");
 
   constructor(world: World, program: Program, openOutput: OpenOutput) {
     this.#world = world;
@@ -74,6 +79,7 @@ export class Containers {
       connections,
       repliesRead: 0,
       isRunning: true,
+      isHanging: false,
       isFrozen: false,
       whenThawed: [],
       exitCode: null,
@@ -87,6 +93,7 @@ export class Containers {
   exit(container: Container, exitCode: number): void {
     if (!container.isRunning) return;
     container.isRunning = false;
+    container.isHanging = false;
     container.isFrozen = false;
     container.exitCode = exitCode;
     this.#world.crash(container.machine);
@@ -99,6 +106,24 @@ export class Containers {
     }
   }
 
+  /** SIGKILL: it ends, now or after so long. */
+  kill(container: Container, hangMs: number): void {
+    if (!container.isRunning || container.isHanging) return;
+    if (hangMs === 0) return this.exit(container, KILLED_EXIT);
+    container.isHanging = true;
+    this.#world.crash(container.machine);
+    this.#world.schedule(this.#kernel, hangMs, "container ends", () => this.exit(container, KILLED_EXIT));
+  }
+
+  get hanging(): readonly Container[] {
+    return [...this.all.values()].filter(({ isHanging }) => isHanging);
+  }
+
+  /** Those that were killed end. */
+  endHanging(): void {
+    for (const container of this.hanging) this.exit(container, KILLED_EXIT);
+  }
+
   thaw(container: Container): void {
     container.isFrozen = false;
     for (const act of container.whenThawed.splice(0))
@@ -108,7 +133,7 @@ export class Containers {
   remove(workerId: string): void {
     const container = this.all.get(workerId);
     if (!container) return;
-    this.exit(container, 137);
+    this.exit(container, KILLED_EXIT);
     container.output?.removedBy(place()?.machine.life);
     this.all.delete(workerId);
   }

@@ -7,12 +7,13 @@ import { Machine, type World } from "../world/world.ts";
 import type { CommandObserver } from "./commands.ts";
 import { servedPort } from "./container-servers.ts";
 import { type Container, Containers } from "./containers.ts";
+import { HostImages } from "./images.ts";
 import { breakServersOf, takePortOf } from "./modules/http.ts";
 import { losePower, setDiskFull } from "./modules/sqlite.ts";
 import type { PrintedOutput } from "./printed-output.ts";
 import { type RequestObserver, runRequestWorker } from "./request-worker.ts";
 import type { SocketObserver } from "./served-socket.ts";
-import { asRuntime, type RuntimeObserver, SimulatedRuntime } from "./runtime.ts";
+import { asRuntime, type RuntimeFaults, type RuntimeObserver, SimulatedRuntime } from "./runtime.ts";
 import { runWorker, type WorkerFaults, type WorkerObserver } from "./worker.ts";
 
 type AgentLike = { stop(options: { readonly removeWorkers: boolean }): Promise<void> };
@@ -31,6 +32,7 @@ export type HostOptions = {
   readonly hostToken: string;
   readonly gpuCount: number;
   readonly faults: () => WorkerFaults;
+  readonly runtimeFaults: RuntimeFaults;
   readonly observer: WorkerObserver;
   readonly requests: RequestObserver & { readonly conversations: SocketObserver };
   readonly commands: CommandObserver;
@@ -57,6 +59,7 @@ function logOf({ world, onLog }: HostOptions, machine: Machine) {
 export class SimulatedHost {
   readonly machine: Machine;
   readonly containers: Containers;
+  readonly images = new HostImages();
   readonly hostId: string;
   readonly gpuCount: number;
   isUp = false;
@@ -96,7 +99,7 @@ export class SimulatedHost {
 
   /** Starts the agent. */
   start(): void {
-    const { world, edgeUrl, hostToken, gpuCount, startMs } = this.#options;
+    const { world, edgeUrl, hostToken, gpuCount } = this.#options;
     this.isUp = true;
     const inventory = inventoryOf(gpuCount);
     world.note(this.machine, "starts");
@@ -106,7 +109,7 @@ export class SimulatedHost {
           edgeUrl,
           hostToken,
           stateDir: this.stateDir,
-          runtime: asRuntime(new SimulatedRuntime(world, this.containers, startMs, this.#runtimeObserver)),
+          runtime: asRuntime(this.#runtime()),
           inventory,
           readInventory: async () => inventory,
           log: logOf(this.#options, this.machine),
@@ -118,6 +121,19 @@ export class SimulatedHost {
         breakServersOf(this.machine);
         world.schedule(this.machine, RESTART_MS, "agent starts again", () => this.start());
       }
+    });
+  }
+
+  #runtime(): SimulatedRuntime {
+    const { world, startMs, runtimeFaults: faults } = this.#options;
+    const { containers, images } = this;
+    return new SimulatedRuntime({
+      world,
+      containers,
+      images,
+      startMs,
+      faults,
+      observer: this.#runtimeObserver,
     });
   }
 

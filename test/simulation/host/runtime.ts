@@ -2,6 +2,7 @@
 import type {
   FoundWorker,
   PrepareOutcome,
+  PrepareProgress,
   Runtime,
   ServerPorts,
   WorkerExit,
@@ -16,8 +17,12 @@ import { type CommandObserver, SimulatedCommand } from "./commands.ts";
 import type { Container, Containers } from "./containers.ts";
 import { dockerContainers } from "./container-daemon.ts";
 import { EchoSocket } from "./echo-socket.ts";
+import type { HostImages } from "./images.ts";
 
 const SIGTERM_EXIT = 143;
+/** For so long the daemon waits for the end of a container that it removes. */
+const REMOVAL_MS = 10_000;
+const LOOK_MS = 100;
 
 /** Is told what an agent is about to do with a container that runs. */
 export type RuntimeObserver = {
@@ -26,20 +31,45 @@ export type RuntimeObserver = {
   readonly commands: CommandObserver;
 };
 
+/** What goes wrong with containers and images, each time that it may. */
+export type RuntimeFaults = {
+  /** The program of a container does not end when it is asked to. */
+  readonly ignoresStop: () => boolean;
+  /** For how long a container stays that was killed, ms. */
+  readonly killHangsMs: () => number;
+  /** How long a pull takes longer, ms. */
+  readonly pullDelayMs: () => number;
+  /** A pull has failed. */
+  readonly pullFailed: () => void;
+};
+
+export type RuntimeParts = {
+  readonly world: World;
+  readonly containers: Containers;
+  readonly images: HostImages;
+  /** Typical time of a start. */
+  readonly startMs: number;
+  readonly faults: RuntimeFaults;
+  readonly observer: RuntimeObserver;
+};
+
 export class SimulatedRuntime {
   readonly kind = "process";
   readonly #world: World;
   readonly #containers: Containers;
+  readonly #images: HostImages;
   readonly #startMs: number;
+  readonly #faults: RuntimeFaults;
   readonly #observer: RuntimeObserver;
   /** Reads what containers print. */
   readonly #docker: WorkerContainers;
 
-  /** `startMs`: typical time of a start. */
-  constructor(world: World, containers: Containers, startMs: number, observer: RuntimeObserver) {
+  constructor({ world, containers, images, startMs, faults, observer }: RuntimeParts) {
     this.#world = world;
     this.#containers = containers;
+    this.#images = images;
     this.#startMs = startMs;
+    this.#faults = faults;
     this.#observer = observer;
     this.#docker = dockerContainers(world, containers);
   }
@@ -60,9 +90,18 @@ export class SimulatedRuntime {
     return null;
   }
 
-  async prepare(): Promise<PrepareOutcome> {
+  async prepare(
+    { imageName }: WorkerSpec,
+    onProgress: (progress: PrepareProgress) => void,
+  ): Promise<PrepareOutcome> {
     await this.#pass(this.#startMs);
-    return { kind: "prepared" };
+    if (this.#images.has(imageName)) return { kind: "prepared" };
+    onProgress({ what: "image", detail: "downloading" });
+    const delayMs = this.#faults.pullDelayMs();
+    if (delayMs > 0) await pause(delayMs);
+    if (this.#images.pull(imageName)) return { kind: "prepared" };
+    this.#faults.pullFailed();
+    return { kind: "failed", detail: "the registry does not answer" };
   }
 
   configureCache(): void {}
@@ -97,15 +136,41 @@ export class SimulatedRuntime {
     await this.#pass(Math.min(graceMs, 50));
     const container = this.#containers.all.get(workerId);
     if (!container?.isRunning) return;
-    this.#observer.stopped(container);
-    this.#containers.exit(container, SIGTERM_EXIT);
+    if (graceMs > 0 && !container.isHanging) {
+      if (this.#faults.ignoresStop()) await this.#untilEnded(container, graceMs);
+      else this.#end(container, () => this.#containers.exit(container, SIGTERM_EXIT));
+    }
+    this.#kill(container);
+    await this.#untilEnded(container, Infinity);
     await this.#answer();
+  }
+
+  #kill(container: Container): void {
+    this.#end(container, () => this.#containers.kill(container, this.#faults.killHangsMs()));
+  }
+
+  #end(container: Container, act: () => void): void {
+    if (!container.isRunning || container.isHanging) return;
+    this.#observer.stopped(container);
+    act();
+  }
+
+  async #untilEnded(container: Container, limitMs: number): Promise<void> {
+    const endAt = this.#world.now + limitMs;
+    while (container.isRunning && this.#world.now < endAt) {
+      await pause(LOOK_MS);
+      if (this.#containers.isBroken) throw new Error("The container daemon does not answer.");
+    }
   }
 
   async remove(workerId: string): Promise<void> {
     await this.#pass(50);
     const container = this.#containers.all.get(workerId);
-    if (container?.isRunning) this.#observer.stopped(container);
+    if (container) {
+      this.#kill(container);
+      await this.#untilEnded(container, REMOVAL_MS);
+      if (container.isRunning) throw new Error("The container was killed, but does not end.");
+    }
     this.#containers.remove(workerId);
     await this.#answer();
   }
@@ -188,9 +253,13 @@ export class SimulatedRuntime {
     this.#containers.noticed();
     if (this.#containers.isBroken) throw new Error("The container daemon does not answer.");
     const delayMs = this.#world.random.delay(typicalMs);
-    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    await pause(delayMs);
     if (this.#containers.isBroken) throw new Error("The container daemon does not answer.");
   }
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
 /** Whatever runs workers may grow operations that the simulation has no use for. */
