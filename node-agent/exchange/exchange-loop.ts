@@ -104,11 +104,13 @@ export class ExchangeLoop {
   #hasNews = false;
   #quickHolds = 0;
   #lastJobAt = Number.NEGATIVE_INFINITY;
-  #hasFailed = false;
+  /** Since the last failure, or since this process began, the edge has answered nothing. */
+  #isUnanswered: boolean;
 
   constructor(options: ExchangeLoopOptions) {
     this.#options = options;
     this.#lastTurn = options.lastTurn;
+    this.#isUnanswered = options.lastTurn === 0;
     this.#backoff = new Backoff(options.timing, options.random);
     options.signal.addEventListener("abort", () => this.#schedule.cancel(), { once: true });
     this.#schedule.within(0);
@@ -159,12 +161,15 @@ export class ExchangeLoop {
     if (this.#options.signal.aborted) return;
     const restMs = this.#backoff.remainingMs();
     if (restMs > 0) return this.#schedule.within(restMs); // T4
-    if (this.#hasFailed) return this.#probe();
+    if (this.#isUnanswered) return this.#probe();
     this.#sendBatches();
     this.#ensureLongPoll();
   }
 
-  /** After a failure one turn goes first, and does not hold: its reply shows at once that the edge is back. */
+  /**
+   * One turn goes first, and does not hold: its reply shows at once that the edge is there. With it, what an earlier
+   * process had and this one has not is given out again, whatever the journal has lost of that process.
+   */
   #probe(): void {
     if (this.#count((turn) => !turn.isLongPoll) > 0 || this.#isOver()) return;
     this.#send(false, this.#slotsToOfferNow(), this.#nextBatch());
@@ -281,7 +286,7 @@ export class ExchangeLoop {
     for (const [workerId, jobs] of Map.groupBy(reply.jobs, (job) => job.workerId)) {
       this.#receive(workerId, jobs); // T2
     }
-    this.#hasFailed = false;
+    this.#isUnanswered = false;
     reachability.answered(endpointId);
     for (const ack of reply.acks) ledger.acknowledge(ack.jobId, ack.attempt, ack.outcome);
     acknowledgeChunks(turn.batch, reply.chunkAcks, ledger);
@@ -336,7 +341,7 @@ export class ExchangeLoop {
   #fail(turn: Turn, outcome: Exclude<EdgeOutcome<RawExchangeReply>, { kind: "answered" }>): void {
     const { endpointId } = this.#options;
     this.#open.delete(turn.turn);
-    this.#hasFailed = true;
+    this.#isUnanswered = true;
     this.#hasNews ||= turn.slots.length > 0; // the host does not have the jobs that the reply may have brought
     this.#backoff.increase();
     reportFailedCall(this.#options, endpointId, outcome);

@@ -6,25 +6,30 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   mutant("U1", "!isOvertaken && !call.isRepeated", "!isOvertaken", "workers/waiting"),
   mutant(
     "U2",
-    "(isLater && this.#knowsReplies(call));",
-    "call.openTurns.length === 0;",
+    "return isLater && calls.knowsReplies(call);",
+    "return call.openTurns.length === 0;",
     "workers/dispatch.test",
   ),
   mutant(
     "U3",
-    "(isLater && this.#knowsReplies(call));",
-    "this.#knowsReplies(call);",
+    "return isLater && calls.knowsReplies(call);",
+    "return calls.knowsReplies(call);",
     "workers/dispatch.test",
   ),
   mutant(
     "U4",
-    "return this.#pastSessions.get(hostId)?.includes(session) === true;",
+    "return this.#past.includes(session);",
     "return false;",
     "workers/dispatch.test",
     "workers/queue-attempts",
   ),
-  mutant("U5", "return this.#wasHeldBefore(seq, call, isLater) ||", "return", "workers/dispatch.test"),
-  mutant("U29", "return isLater || this.#isPast({", "return this.#isPast({", "workers/dispatch.test"),
+  mutant(
+    "U5",
+    "if (wasHeldBefore && (isLater || calls.isPast(holder))) return true;",
+    "",
+    "workers/dispatch.test",
+  ),
+  mutant("U29", "(isLater || calls.isPast(holder))", "calls.isPast(holder)", "workers/dispatch.test"),
 
   // What an object tells an agent
   mutant(
@@ -168,4 +173,12 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   mutant("U26", "if (batch === this.#liveUnderway)", "", "logs/worker-lines"),
   mutant("U27", "if (isOver(outcome)) for (", "for (", "agent-logs"),
   mutant("U28", "LOG_CLOCK_BEHIND_MS = 60_000", "LOG_CLOCK_BEHIND_MS = 5_000", "workers/worker-logs"),
+
+  // Streams
+  mutant(
+    "U33",
+    'if (event.kind === "retry") chunks.restart(seq);',
+    'if (event.kind === "retry") chunks.remove(seq);',
+    "workers/stream-events",
+  ),
 ];

@@ -54,7 +54,7 @@ export const MUTANTS: readonly Mutant[] = [
   // The object of an endpoint
   mutant(
     "E1",
-    'if (event.kind === "retry") chunks.remove(seq);',
+    'if (event.kind === "retry") chunks.restart(seq);',
     "",
     "workers/operations-table-states",
     "workers/stream",
@@ -80,8 +80,8 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "E7",
-    "if (newest?.session === call.session && newest.turn > call.turn) return false;",
-    "",
+    "const isNewest = call.turn >= this.#newestTurn;",
+    "const isNewest = true;",
     "workers/fleet",
     "workers/queue-",
   ),

@@ -91,7 +91,7 @@ describe("an exchange", () => {
 
   function start(
     edge: ManualEdge,
-    { hasRunning, slots = [], lastTurn = 0, onOver = () => {}, stopJob = () => {} }: Setup,
+    { hasRunning, slots = [], lastTurn = 1, onOver = () => {}, stopJob = () => {} }: Setup,
   ) {
     const stateDir = mkdtempSync(join(tmpdir(), "edgerun-exchange-"));
     const journal = new Journal(stateDir);
@@ -129,6 +129,22 @@ describe("an exchange", () => {
   const requestOf = (body: unknown): ExchangeRequest => exchangeRequestSchema.parse(body);
   const isImmediate = (body: unknown): boolean => requestOf(body).holdMs === 0;
   const isHeld = (body: unknown): boolean => requestOf(body).holdMs > 0;
+
+  test("of a process that has just begun is answered before one waits at the edge", async ({ expect }) => {
+    const edge = await ManualEdge.start();
+    const { open } = start(edge, {
+      hasRunning: true,
+      slots: [{ workerId: "worker-1", free: 1 }],
+      lastTurn: 0,
+    });
+    open();
+    const first = await edge.next("the first turn");
+    expect(requestOf(first.body)).toMatchObject({ turn: 1, holdMs: 0, slots: [{ free: 1 }] });
+    first.answer(200, { ...NOTHING, at: 1_000 });
+    const { body } = await edge.next("a long poll");
+    expect(requestOf(body)).toMatchObject({ turn: 2, newestReplyAt: 1_000 });
+    expect(isHeld(body)).toBe(true);
+  });
 
   test("keeps its reports while workers run, even if the edge answers 404", async ({ expect }) => {
     const edge = await ManualEdge.start();

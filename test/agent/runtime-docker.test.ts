@@ -169,9 +169,7 @@ describe.runIf(hasDocker)("with Docker", () => {
         });
       });
 
-      test("a private image is pulled with its credentials, with progress in layers and bytes", async ({
-        expect,
-      }) => {
+      test("a private image is pulled with its credentials, with progress in layers", async ({ expect }) => {
         const login = { username: "ada", password: "secret" };
         const registry = await ImageRegistry.open(login);
         const imageName = registry.image("team/model:1");
@@ -181,7 +179,8 @@ describe.runIf(hasDocker)("with Docker", () => {
           const outcome = await fixture.runtime.prepare(request, ({ detail }) => details.push(detail));
           expect(outcome).toEqual({ kind: "prepared" });
           expect(details.at(0)).toBe(`pulling image ${imageName}`);
-          expect(details.at(-1)).toMatch(/^pulling image .*: 2 of 2 layers, \d+ of \d+ bytes$/);
+          // Docker reports bytes ten times a second at most: of layers that come at once, perhaps never.
+          expect(details.at(-1)).toMatch(/^pulling image .*: 2 of 2 layers(, \d+ of \d+ bytes)?$/);
         } finally {
           await docker.getImage(imageName).remove();
           await registry.close();

@@ -126,14 +126,15 @@ const OWN: readonly Mutant[] = [
     `notifyJob(seq: number, now: number): void {
     for (const topic of TOPICS) this.#calls[topic].wake(seq, "look");`,
   ),
+  mutant(
+    "V3",
+    'if (event.kind === "retry") chunks.restart(seq);',
+    'if (event.kind === "retry") chunks.remove(seq);',
+  ),
   mutant("V2", "return Number.isSafeInteger(id) && id > 0 ? id : 0;", "return 0;"),
 
   // OpenAI's API
-  mutant(
-    "O1",
-    "if (this.#begunAttempt !== null && (isQueued || attempt !== this.#begunAttempt)) return",
-    "if (attempt < 0) return",
-  ),
+  mutant("O1", 'if (step.view.status !== "COMPLETED") return this.#fail(errorOfJob(step.view));', ""),
   mutant("O2", "(stub) => stub.abandon(this.#jobId)", "(stub) => stub.health()"),
   mutant(
     "O3",
@@ -149,6 +150,9 @@ const OWN: readonly Mutant[] = [
     "this.#count(at).requests += count;",
   ),
   mutant("M3", "this.#counters.retried(after.retries - before.retries);", "this.#counters.retried(1);"),
+
+  // Limits
+  mutant("X1", "maxBytes: RUN_BODY_MAX_BYTES,", "maxBytes: 2 * RUN_BODY_MAX_BYTES,"),
 
   // Fleet and gateway
   mutant("S15", "if (config?.accountId === accountId) return config;", "if (config) return config;"),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ExchangeCall } from "../../src/endpoint/messages.ts";
-import { Dispatch } from "../../src/endpoint/dispatch/dispatch.ts";
+import { AgentCalls } from "../../src/endpoint/dispatch/agent-calls.ts";
 
 const STOP = "job-1#1";
 
@@ -12,16 +12,16 @@ function call(turn: number, openTurns: readonly number[] = []): ExchangeCall {
 }
 
 test("a stop is sent again when its answer is over and the job is still listed", () => {
-  const dispatch = new Dispatch();
-  expect(dispatch.isNewStop(call(1), STOP)).toBe(true);
-  expect(dispatch.isNewStop(call(1), STOP)).toBe(false);
-  expect(dispatch.isNewStop(call(2, [1]), STOP)).toBe(false);
-  expect(dispatch.isNewStop(call(3), STOP)).toBe(true);
+  const calls = new AgentCalls();
+  expect(calls.isNewStop(call(1), STOP)).toBe(true);
+  expect(calls.isNewStop(call(1), STOP)).toBe(false);
+  expect(calls.isNewStop(call(2, [1]), STOP)).toBe(false);
+  expect(calls.isNewStop(call(3), STOP)).toBe(true);
 });
 
 test("a stop of a job that stays listed is sent a few times at most", () => {
-  const dispatch = new Dispatch();
+  const calls = new AgentCalls();
   const turns = Array.from({ length: 20 }, (_, index) => index + 1);
-  const sent = turns.filter((turn) => dispatch.isNewStop(call(turn), STOP));
+  const sent = turns.filter((turn) => calls.isNewStop(call(turn), STOP));
   expect(sent).toHaveLength(4);
 });

@@ -45,7 +45,7 @@ test("without memory of the reply, a call proves that a job is lost if it knows 
 }) => {
   const dispatch = new Dispatch();
   const isUndelivered = (call: ExchangeCall, newestReplyAt?: number): boolean => {
-    dispatch.heard(call);
+    dispatch.callsOf(call.hostId).take(call);
     return dispatch.isUndelivered(LEASE, { ...call, newestReplyAt });
   };
   expect(isUndelivered(callOf(3, []))).toBe(false); // made before the job came, perhaps
@@ -61,7 +61,7 @@ test("without memory of the reply, copies of calls that come in a wrong order pr
 }) => {
   const dispatch = new Dispatch();
   for (const call of [callOf(39, [38]), callOf(40, [39])]) {
-    dispatch.heard(call);
+    dispatch.callsOf(call.hostId).take(call);
     const late = { ...call, newestReplyAt: CLAIMED_AT - 1 };
     expect(dispatch.isUndelivered(LEASE, late)).toBe(false);
   }
@@ -69,24 +69,22 @@ test("without memory of the reply, copies of calls that come in a wrong order pr
 
 test("a call of the same session that was overtaken is not the newest", ({ expect }) => {
   const dispatch = new Dispatch();
-  expect(dispatch.isNewest(callOf(2, []))).toBe(true);
-  expect(dispatch.isNewest(callOf(1, []))).toBe(false);
-  expect(dispatch.isNewest(callOf(1, [], "s2"))).toBe(true);
+  expect(dispatch.callsOf("h1").take(callOf(2, []))).toBe(true);
+  expect(dispatch.callsOf("h1").take(callOf(1, []))).toBe(false);
+  expect(dispatch.callsOf("h1").take(callOf(1, [], "s2"))).toBe(true);
 });
 
 test("a call of a process that the agent says is over comes late, however high its turn is", ({ expect }) => {
   const dispatch = new Dispatch();
   const isNewest = (call: ExchangeCall): boolean => {
-    const newest = dispatch.isNewest(call);
-    dispatch.heard(call);
-    return newest;
+    return dispatch.callsOf(call.hostId).take(call);
   };
   expect(isNewest(callOf(2, []))).toBe(true);
   expect(isNewest({ ...callOf(1, [], "s2"), previousSession: "s1" })).toBe(true);
-  expect(dispatch.isNewSession(callOf(3, []))).toBe(false);
+  expect(dispatch.callsOf("h1").isNewSession(callOf(3, []))).toBe(false);
   expect(isNewest(callOf(3, []))).toBe(false);
   expect(isNewest({ ...callOf(2, [], "s2"), previousSession: "s1" })).toBe(true);
-  expect(dispatch.isNewStop(callOf(3, []), "job")).toBe(false);
+  expect(dispatch.callsOf("h1").isNewStop(callOf(3, []), "job")).toBe(false);
 });
 
 test("what the agent's process before had, the next one has at once or never, whatever replies are open", ({
@@ -94,8 +92,7 @@ test("what the agent's process before had, the next one has at once or never, wh
 }) => {
   const dispatch = new Dispatch();
   const isUndelivered = (call: ExchangeCall): boolean => {
-    dispatch.isNewest(call);
-    dispatch.heard(call);
+    dispatch.callsOf(call.hostId).take(call);
     return dispatch.isUndelivered(LEASE, call);
   };
   expect(isUndelivered(callOf(3, [2]))).toBe(false);

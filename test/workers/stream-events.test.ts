@@ -105,6 +105,19 @@ describe("an event stream", () => {
     expect(await resumed.next()).toEqual(chunk(3, "new 1"));
   });
 
+  test("continues with all of a retried job, after what the client got before", async ({ expect }) => {
+    const { endpointId, agent, job, workerId, listen, yields, path } = await startedJob();
+    const jobRef = { jobId: job.id, attempt: 1, workerId };
+    await yields(1, "old 1", "old 2");
+    await agent.report(endpointId, { kind: "failed", ...jobRef, error: "after two" });
+    await call("POST", `/v2/${endpointId}/retry/${job.id}`);
+    const second = await agent.take(endpointId, workerId);
+    await agent.stream(endpointId, second, 1, ["new 1"]);
+    await using resumed = await listen(2);
+    expect(await resumed.next()).toEqual(chunk(3, "new 1"));
+    expect((await call("GET", path)).body["stream"]).toEqual([{ output: "new 1" }]);
+  });
+
   test("is sent only on request, and never for an unknown job", async ({ expect }) => {
     const { endpointId, yields, path } = await startedJob();
     await yields(1, "a");

@@ -65,8 +65,7 @@ export class AgentHandlers {
     for (const listed of call.running) this.#recordTimes(listed, call.hostId, now); // before a report ends the attempt
     const taken = call.chunks.map((chunks) => this.#appendChunks(chunks, call.hostId, now));
     const acks = call.reports.map((report) => this.#accept(report, call.hostId, now));
-    dispatch.forgetStops(call);
-    dispatch.heard(call);
+    dispatch.callsOf(call.hostId).forgetStops(call);
     const stops = call.running.flatMap((listed) => this.#extendLease(listed, call, now));
     if (!isOvertaken && !call.isRepeated) this.#returnUndelivered(call, now);
     const rejected = taken.flatMap(({ stop }) =>
@@ -214,7 +213,7 @@ export class AgentHandlers {
       return [];
     }
     const reason = stopReasonOf(queue.find(jobId, now), attempt);
-    if (!reason || !dispatch.isNewStop(call, `${jobId}#${attempt}`)) return [];
+    if (!reason || !dispatch.callsOf(call.hostId).isNewStop(call, `${jobId}#${attempt}`)) return [];
     return [{ jobId, attempt, reason }];
   }
 

@@ -8,6 +8,7 @@
  * D4  A call of another process of the agent ends the waits of the one before: nobody would hear their answers. Calls
  *     of the process before that come later were overtaken.
  */
+import { AgentCalls } from "./agent-calls.ts";
 import { sizeOf } from "../../domain/jobs/job-machine.ts";
 import { IN_OBJECT_WAIT_MS } from "../../durable/waiters.ts";
 import type { Lease, Taker } from "../queue/claims.ts";
@@ -91,15 +92,14 @@ export class Dispatch {
   readonly #deliveries = new Map<number, ExchangeRef>();
   /** The session of the agent that was the last to list a claimed job. */
   readonly #holders = new Map<number, string>();
-  readonly #newestExchanges = new Map<string, ExchangeRef>();
-  /** Sessions of each host that are over. */
-  readonly #pastSessions = new Map<string, readonly string[]>();
-  /** Turns of the newest session of each host whose replies this object has known since it has its memory. */
-  readonly #knownTurns = new Map<string, KnownTurns>();
-  readonly #sentStops = new Map<
-    string,
-    { readonly session: string; readonly stops: Map<string, SentStop> }
-  >();
+  /** By host. */
+  readonly #agents = new Map<string, AgentCalls>();
+
+  callsOf(hostId: string): AgentCalls {
+    const calls = this.#agents.get(hostId) ?? new AgentCalls();
+    this.#agents.set(hostId, calls);
+    return calls;
+  }
 
   // Waiting
 
@@ -194,49 +194,6 @@ export class Dispatch {
     this.#holders.delete(seq);
   }
 
-  /** Notes a call, whatever it brings. */
-  heard(call: ExchangeCall): void {
-    if (this.#isPast(call)) return;
-    const { hostId, session, turn, openTurns } = call;
-    const known = this.#knownTurns.get(hostId);
-    const turns = known?.session === session ? known.turns : new Set<number>();
-    for (const other of turns) if (other < Math.min(turn, ...openTurns) - TURNS_KEPT) turns.delete(other);
-    const [oldest = turn] = turns;
-    if (turns.size >= TURNS_MAX) turns.delete(oldest);
-    this.#knownTurns.set(hostId, { session, turns: turns.add(turn) });
-  }
-
-  /** Every reply that was open when the call was made is known. */
-  #knowsReplies({ hostId, session, openTurns }: ExchangeCall): boolean {
-    const known = this.#knownTurns.get(hostId);
-    return known?.session === session && openTurns.every((open) => known.turns.has(open));
-  }
-
-  /** True for the first call of a process of the agent, and for its first one after a loss of memory. */
-  isNewSession(call: ExchangeCall): boolean {
-    return !this.#isPast(call) && this.#newestExchanges.get(call.hostId)?.session !== call.session;
-  }
-
-  /** False for a call that was overtaken on its way, so that its lists are out of date: it gets no jobs. */
-  isNewest(call: ExchangeCall): boolean {
-    if (this.#isPast(call)) return false;
-    const newest = this.#newestExchanges.get(call.hostId);
-    if (newest?.session === call.session && newest.turn > call.turn) return false;
-    this.#newestExchanges.set(call.hostId, { session: call.session, turn: call.turn });
-    this.#notePast(call);
-    return true;
-  }
-
-  #isPast({ hostId, session }: Pick<ExchangeCall, "hostId" | "session">): boolean {
-    return this.#pastSessions.get(hostId)?.includes(session) === true;
-  }
-
-  #notePast({ hostId, previousSession }: ExchangeCall): void {
-    const past = this.#pastSessions.get(hostId) ?? [];
-    if (previousSession === undefined || past.includes(previousSession)) return;
-    this.#pastSessions.set(hostId, [...past.slice(1 - PAST_SESSIONS_MAX), previousSession]);
-  }
-
   /** The job is on its way in a reply that was still open when the agent made the call. */
   isBeingDelivered(seq: number, call: ExchangeCall): boolean {
     const ref = this.#deliveries.get(seq);
@@ -248,69 +205,22 @@ export class Dispatch {
     const ref = this.#deliveries.get(seq);
     // The call may have been made before the claim, and come late or twice; after a restart the reply is unknown.
     if (!ref) {
+      const calls = this.callsOf(call.hostId);
       const isLater = isMadeAfter(startedAt, call);
-      return this.#wasHeldBefore(seq, call, isLater) || (isLater && this.#knowsReplies(call));
+      const holder = this.#holders.get(seq);
+      const wasHeldBefore = holder !== undefined && holder !== call.session;
+      // What an earlier process of the agent had, this one has from there or not at all, whatever replies are open.
+      if (wasHeldBefore && (isLater || calls.isPast(holder))) return true;
+      return isLater && calls.knowsReplies(call);
     }
     if (ref.session !== call.session) return true;
     return ref.turn < call.turn && !call.openTurns.includes(ref.turn);
   }
-
-  /** An earlier process of the agent had the job: whatever replies are open, this one has it from there or not at all. */
-  #wasHeldBefore(seq: number, { hostId, session }: ExchangeCall, isLater: boolean): boolean {
-    const holder = this.#holders.get(seq);
-    if (holder === undefined || holder === session) return false;
-    return isLater || this.#isPast({ hostId, session: holder });
-  }
-
-  // Stops
-
-  /**
-   * True when a stop shall be sent to this session of the agent, for only then it ends a wait: the first time, and again
-   * when the answer with it is over and the agent still lists the job.
-   */
-  isNewStop(call: ExchangeCall, key: string): boolean {
-    if (this.#isPast(call)) return false;
-    const sent = this.#sentStops.get(call.hostId);
-    const stops = sent?.session === call.session ? sent.stops : new Map<string, SentStop>();
-    const last = stops.get(key);
-    if (last && !mayBeLost(last, call)) return false;
-    stops.set(key, { turn: call.turn, times: (last?.times ?? 0) + 1 });
-    this.#sentStops.set(call.hostId, { session: call.session, stops });
-    return true;
-  }
-
-  /** Forgets stops of jobs that the agent no longer lists. */
-  forgetStops(call: ExchangeCall): void {
-    const sent = this.#sentStops.get(call.hostId);
-    if (!sent) return;
-    const waiting = new Set(call.running.map(({ jobId, attempt }) => `${jobId}#${attempt}`));
-    for (const key of sent.stops.keys()) if (!waiting.has(key)) sent.stops.delete(key);
-  }
 }
-
-type KnownTurns = { readonly session: string; readonly turns: Set<number> };
 
 /** A call that knows of a later reply was made after that time. */
 function isMadeAfter(at: number, { newestReplyAt }: ExchangeCall): boolean {
   return newestReplyAt !== undefined && newestReplyAt > at;
-}
-
-/** The calls of those before are no longer on their way. */
-const PAST_SESSIONS_MAX = 4;
-
-/** Turns that are remembered after they were over. */
-const TURNS_KEPT = 16;
-/** At most so many, also of an agent that says that one of its first replies is still open. */
-const TURNS_MAX = 1_000;
-
-/** In which turn a stop was last sent, and how often. */
-type SentStop = { readonly turn: number; readonly times: number };
-
-/** A job that an agent lists with its result is listed until the result is at the edge, however often it is stopped. */
-const STOP_TIMES_MAX = 4;
-
-function mayBeLost({ turn, times }: SentStop, call: ExchangeCall): boolean {
-  return turn < call.turn && !call.openTurns.includes(turn) && times < STOP_TIMES_MAX;
 }
 
 /** The workers of the slots in rounds, so that no worker gets all jobs while others are idle. */

@@ -49,7 +49,7 @@ export class AgentExchanges {
     let isOvertaken = false;
     const answer = await commit.run(() => {
       const now = Date.now();
-      isOvertaken = !dispatch.isNewest(call);
+      isOvertaken = !dispatch.callsOf(call.hostId).take(call);
       // Evaluated after the reports: they, or an earlier turn, may have closed a worker.
       const openTo = (slots: Slots) => (isOvertaken ? [] : this.#openSlots(call.hostId, slots));
       const answered = handlers.exchange(call, now, { isOvertaken, openTo });
@@ -66,7 +66,7 @@ export class AgentExchanges {
   /** D4: what the call reports may queue jobs again, which are given to agents that wait. */
   #endOtherSessions(call: ExchangeCall): void {
     const { dispatch, notifier } = this.#parts;
-    if (call.isRepeated || !dispatch.isNewSession(call)) return;
+    if (call.isRepeated || !dispatch.callsOf(call.hostId).isNewSession(call)) return;
     dispatch.endOtherSession(call);
     notifier.endOtherSessions(call);
   }

@@ -81,8 +81,8 @@ export type QueueParts = {
   readonly ledger: QueueLedger;
   readonly times: RunningTimes;
   readonly orphans: OrphanedPayloads;
-  /** Drops what attempts of a job have streamed. */
-  readonly chunks: { readonly remove: (seq: number) => void };
+  /** Drops what attempts of a job have streamed: `restart` of one that runs again. */
+  readonly chunks: { readonly remove: (seq: number) => void; readonly restart: (seq: number) => void };
   readonly outbox: EndOutbox;
   /** Counts jobs whose rows are removed. */
   readonly batches: { readonly jobRemoved: (seq: number, job: StoredJob) => void };
@@ -180,7 +180,7 @@ export class Queue {
     if (stored.job.output?.kind === "stored" && !job.output) orphans.add(stored.job.output.key); // by a retry
     if (mayLeaveUpload(event)) orphans.addUploadOf(stored);
     if (job.removeAt !== null) this.#segments.record(seq, job.removeAt);
-    if (event.kind === "retry") chunks.remove(seq);
+    if (event.kind === "retry") chunks.restart(seq);
     if (job.state === "queued") claims.addRequeued(seq);
     else if (stored.job.state === "queued") claims.removeRequeued(seq);
     for (const effect of verdict.effects) this.#effects.push({ ...effect, seq });

@@ -2,8 +2,8 @@
  * Chunks that handlers yielded, and how far each stream was drained: the SQL, and what is accepted.
  *
  * C1  A stream shows one attempt. The first chunk of a newer attempt removes those of the older ones.
- * C2  Positions continue over all attempts of a job, so a reader that continues from a position never sees a
- *     chunk twice, and sees a newer attempt from its start.
+ * C2  Positions continue over all attempts of a job, also after a retry, so a reader that continues from a position never
+ *     sees a chunk twice, and sees a newer attempt from its start.
  * C3  Chunks of an attempt are taken in order and once, by their numbers, however often they come.
  * C4  A chunk is drained once. The cursor is written in the turn that returns the chunks, and only then.
  */
@@ -41,7 +41,7 @@ export class ChunkStore {
     const fresh = from > received + 1 ? [] : outputs.slice(received + 1 - from); // C3
     if (fresh.length === 0) return { kind: "stored", received, isNews: false };
 
-    const start = { position: tail?.position ?? 0, number: received }; // C2
+    const start = { position: tail?.position ?? this.cursorOf(seq), number: received }; // C2
     const storedBytes = tail && !isNewAttempt ? tail.totalBytes : 0;
     const error = checkSizes(fresh, storedBytes);
     if (error !== undefined) return { kind: "refused", error };
@@ -73,6 +73,14 @@ export class ChunkStore {
   remove(seq: number): void {
     this.#removeChunks(seq);
     this.#database.run`DELETE FROM drained WHERE seq = ${seq}`;
+  }
+
+  /** Removes the chunks of a job that is retried. Those of its next attempt come after them, as if they were drained (C2). */
+  restart(seq: number): void {
+    const end = this.endOf(seq);
+    if (end === 0) return;
+    this.#removeChunks(seq);
+    this.#saveCursor(seq, end);
   }
 
   #removeChunks(seq: number): void {
@@ -110,12 +118,14 @@ export class ChunkStore {
     const cursor = this.cursorOf(seq);
     const runs = this.after(seq, cursor, ALL_ROWS);
     const position = runs.at(-1)?.position ?? cursor;
-    if (position > cursor) {
-      this.#database.run`
-        INSERT INTO drained (seq, position) VALUES (${seq}, ${position})
-        ON CONFLICT (seq) DO UPDATE SET position = excluded.position`; // C4
-    }
+    if (position > cursor) this.#saveCursor(seq, position); // C4
     return { runs, position };
+  }
+
+  #saveCursor(seq: number, position: number): void {
+    this.#database.run`
+      INSERT INTO drained (seq, position) VALUES (${seq}, ${position})
+      ON CONFLICT (seq) DO UPDATE SET position = excluded.position`;
   }
 }
 

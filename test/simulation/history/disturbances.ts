@@ -259,7 +259,9 @@ export class Faults {
   /** Each worker has a place on another host of its account that can pull its image; pods stay on theirs. */
   #isReplaceable(host: SimulatedHost): boolean {
     const { hosts, plan } = this.#parts;
-    const others = hosts.filter((other) => other !== host && !other.images.isLost);
+    // A worker is tried on another host soon, but on a third one only after ten minutes.
+    if (hosts.some(({ images }) => images.isLost)) return false;
+    const others = hosts.filter((other) => other !== host);
     const most = Math.max(...others.map(({ gpuCount }) => gpuCount), 0);
     return !plan.hasPods && !plan.hasSecondAccount && plan.endpointGpus.every((count) => count <= most);
   }

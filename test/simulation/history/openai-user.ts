@@ -78,13 +78,10 @@ export class OpenaiUser {
 
   /** When all is over: the job of a client that has left was cancelled, unless it had ended before. */
   check(): void {
-    const { hasDelays, violate, ends } = this.#parts;
+    const { hasDelays, violate } = this.#parts;
     if (hasDelays || this.#left.length === 0) return;
-    const all = [...ends()];
     for (const { number, at } of this.#left) {
-      const end = all.find(
-        ({ input }) => input.includes(`"number":${number},`) || input.includes(`"number":${number}}`),
-      );
+      const end = this.#endOf(number);
       if (end && end.at > at + CANCELLED_MS)
         violate(`the job of an OpenAI client that left at ${at} ms ended at ${end.at} ms as ${end.state}`);
     }
@@ -138,17 +135,24 @@ export class OpenaiUser {
       violate(`an OpenAI client got a chunk of ${owner} as answer to ${JSON.stringify(body)} by ${jobId}`);
   }
 
+  /** What ends as a whole answer is that of a job that was completed, with all that its attempt has yielded. */
   #checkCount({ jobId, body }: Call, chunks: readonly Chunk[]): void {
-    const { ends, violate } = this.#parts;
-    const [first] = chunks;
-    if (!first) return;
-    const end = [...ends()].find(({ output }) => output?.includes(`"mark":${first.mark},`));
-    if (!end?.output) return; // it is in R2, or its row is gone
+    const { violate } = this.#parts;
+    const end = this.#endOf(body.number);
+    if (!end) return; // its row is gone
+    if (end.state !== "completed")
+      violate(`the answer of ${jobId} ends as a whole, and the job is ${end.state}`);
+    if (chunks.length === 0 || !end.output?.startsWith("{")) return; // it is in R2
     const { chunkCount } = JSON.parse(end.output) as { readonly chunkCount: number };
     if (chunkCount !== chunks.length)
       violate(
         `the answer of ${jobId} to ${JSON.stringify(body)} has ${chunks.length} chunks of ${chunkCount}`,
       );
+  }
+
+  #endOf(number: number): JobEnd | undefined {
+    const isOwn = new RegExp(`"number":${number}\\b`);
+    return [...this.#parts.ends()].find(({ input }) => isOwn.test(input));
   }
 }
 

@@ -22,7 +22,9 @@ type Purge = {
 };
 
 /** Queued jobs before a purge. */
-type Before = { readonly waiting: ReadonlySet<string>; readonly requeued: number };
+type Before = { readonly waiting: ReadonlySet<string>; readonly requeued: number; readonly retried: number };
+
+const NOTHING: Before = { waiting: new Set(), requeued: 0, retried: 0 };
 
 export class Purges {
   readonly #parts: PurgesParts;
@@ -76,14 +78,15 @@ export class Purges {
     const { endpointId } = purge;
     let [gone, unsure] = [0, 0];
     for (const [index, storage] of storages.entries()) {
-      const { waiting, requeued } = before[index] ?? { waiting: new Set(), requeued: 0 };
+      const { waiting, requeued, retried } = before[index] ?? NOTHING;
       const now = neverClaimedJobs(storage);
       for (const { nonce, isPurged } of now) {
         if (!waiting.has(nonce)) unsure += isPurged ? 1 : 0;
         else if (isPurged) gone += 1;
         else violate(`a job of ${endpointId} waits, though its queue was purged`);
       }
-      unsure += requeued + waiting.size - now.filter(({ nonce }) => waiting.has(nonce)).length;
+      unsure += requeued + storage.jobsInto("retried") - retried; // those that came back meanwhile among them
+      unsure += waiting.size - now.filter(({ nonce }) => waiting.has(nonce)).length;
     }
     const removed = Number(body["removed"]);
     const isAlone = this.#since(endpointId, purge.sentAt).length === 1;
@@ -94,5 +97,9 @@ export class Purges {
 
 function queuedIn(storage: ObjectStorage): Before {
   const waiting = neverClaimedJobs(storage).filter(({ isPurged }) => !isPurged);
-  return { waiting: new Set(waiting.map(({ nonce }) => nonce)), requeued: requeuedCount(storage) };
+  return {
+    waiting: new Set(waiting.map(({ nonce }) => nonce)),
+    requeued: requeuedCount(storage),
+    retried: storage.jobsInto("retried"),
+  };
 }

@@ -1,4 +1,5 @@
 /** Clients that try the limits of the queue API, which count within a window. */
+import { RUN_BODY_MAX_BYTES } from "../../../src/contract/limits.ts";
 import { RATE_WINDOW_MS } from "../../../src/contract/rate-limits.ts";
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
@@ -11,11 +12,17 @@ export type RateCallsParts = {
   readonly violate: (what: string) => void;
 };
 
-/** Calls of `cancel` that an endpoint takes within a window. */
+/** Calls of each of these kinds that an endpoint takes within a window. */
 const FLOOD_LIMIT = 100;
 /** Calls are counted in the memory of the object. */
 const LOSE_COUNTS: readonly Fault[] = ["objectCrashes", "objectEvicted", "redeployment"];
 const UNKNOWN_JOB = "00000000-0000-0000-0000-000000000000-s0";
+const FLOODED = [
+  ["POST", `cancel/${UNKNOWN_JOB}`],
+  ["POST", `retry/${UNKNOWN_JOB}`],
+  ["GET", `webhooks/${UNKNOWN_JOB}`],
+  ["GET", "batch"],
+] as const;
 const FEW = 6;
 /** A call that was given up may arrive later. */
 const LATE_MS = 3_000;
@@ -34,10 +41,11 @@ export class RateCalls {
   /** More calls of one kind than the limit allows: within a window, no more are taken. */
   async flood(endpointId: string): Promise<void> {
     const { client, world, violate, plan } = this.#parts;
+    const [method, operation] = world.random.pick(FLOODED);
     const taken: { readonly sentAt: number; readonly answeredAt: number }[] = [];
     for (let count = 0; count < 3 * FLOOD_LIMIT; count += 1) {
       const sentAt = world.elapsedMs;
-      const answer = await client.call("POST", `/v2/${endpointId}/cancel/${UNKNOWN_JOB}`);
+      const answer = await client.call(method, `/v2/${endpointId}/${operation}`);
       if (answer && answer.status < 500 && answer.status !== 429)
         taken.push({ sentAt, answeredAt: world.elapsedMs });
       await pause(world.random.delay(RATE_WINDOW_MS / (2 * FLOOD_LIMIT)));
@@ -49,6 +57,16 @@ export class RateCalls {
       if (last && last.answeredAt - first.sentAt < RATE_WINDOW_MS)
         return violate(`${FLOOD_LIMIT + 1} calls were taken within ${last.answeredAt - first.sentAt} ms`);
     }
+  }
+
+  /** A body above the limit makes no job. */
+  async overfill(endpointId: string): Promise<void> {
+    const { client, violate } = this.#parts;
+    const answer = await client.call("POST", `/v2/${endpointId}/run`, {
+      input: "x".repeat(RUN_BODY_MAX_BYTES),
+    });
+    if (answer && answer.status < 500 && answer.status !== 413 && answer.status !== 429)
+      violate(`${endpointId} answers ${answer.status} to a body above the limit`);
   }
 
   /** A few calls of a kind that nobody else makes, and one two windows later: what has left the window does not count. */

@@ -1,13 +1,17 @@
 /** A client that follows the stream of a job by server-sent events, and goes on after its last event when they break off. */
 import type { World } from "../world/world.ts";
 import type { KnownJob, SimulatedClient } from "./client.ts";
+import { isFailed, type JobCalls } from "./job-calls.ts";
 import type { KnownJobs } from "./known-jobs.ts";
+import type { HistoryPlan } from "./plan.ts";
 import { type ServerEvent, serverEvents } from "./server-events.ts";
 
 export type StreamFollowerParts = {
   readonly world: World;
   readonly client: SimulatedClient;
   readonly known: KnownJobs;
+  readonly jobs: Pick<JobCalls, "retry">;
+  readonly plan: HistoryPlan;
   readonly violate: (what: string) => void;
 };
 
@@ -25,6 +29,7 @@ export class StreamFollower {
   readonly #chunks: Chunk[] = [];
   #lastEventId = 0;
   #isOver = false;
+  #isFailed = false;
 
   constructor(parts: StreamFollowerParts, job: KnownJob) {
     this.#parts = parts;
@@ -37,7 +42,15 @@ export class StreamFollower {
     for (let count = 0; count < CONNECTIONS_MAX && !this.#isOver; count += 1) {
       if (count > 0) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
       await this.#followOnce().catch(() => {}); // it broke off
+      if (this.#isFailed && this.#parts.plan.isRetrying) await this.#retry();
     }
+  }
+
+  /** It goes on after its last event with what the job yields next. */
+  async #retry(): Promise<void> {
+    this.#isFailed = false;
+    await this.#parts.jobs.retry(this.#job);
+    this.#isOver = false;
   }
 
   async #followOnce(): Promise<void> {
@@ -100,6 +113,7 @@ export class StreamFollower {
     known.learn(job, { status: 200, body, used: undefined });
     const answer = { at: world.elapsedMs, status: String(body["status"]) };
     job.calls.push({ kind: "read", sentAt, answer });
+    this.#isFailed = isFailed(job);
     if (body["status"] !== "COMPLETED") return;
     const { mark, chunkCount } = body["output"] as { readonly mark: number; readonly chunkCount: number };
     const count = this.#chunks.filter((chunk) => chunk.mark === mark).length;

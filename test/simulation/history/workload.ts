@@ -130,7 +130,7 @@ export class Workload {
   async follow(): Promise<void> {
     const { world } = this.#parts;
     const job = world.random.chance(0.7) ? await this.jobs.submit(this.#endpoint()) : this.#known.any();
-    if (job) await new StreamFollower({ ...this.#parts, known: this.#known }, job).follow();
+    if (job) await new StreamFollower({ ...this.#parts, known: this.#known, jobs: this.jobs }, job).follow();
   }
 
   /** A client changes its mind about a job: before it is given out, while it is, or while it runs. */
@@ -159,9 +159,13 @@ export class Workload {
 
   async burst(): Promise<void> {
     const endpointId = this.#endpoint();
-    await (this.#parts.world.random.chance(0.3)
-      ? this.#rates.flood(endpointId)
-      : this.#rates.probe(endpointId));
+    const burst = this.#parts.world.random.pick([
+      () => this.#rates.flood(endpointId),
+      () => this.#rates.probe(endpointId),
+      () => this.#rates.probe(endpointId),
+      () => this.#rates.overfill(endpointId),
+    ]);
+    await burst();
   }
 
   async health(): Promise<void> {

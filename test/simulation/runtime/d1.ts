@@ -1,5 +1,5 @@
 /** D1: SQLite behind a network. A statement runs whole or not at all; a batch likewise. */
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { Network } from "./network.ts";
 
 type Row = Record<string, unknown>;
@@ -7,12 +7,14 @@ type Result = { readonly results: Row[]; readonly success: true; readonly meta: 
 
 export class SimulatedD1 {
   readonly #network: Network;
-  readonly database: DatabaseSync;
+  readonly database = new DatabaseSync(":memory:");
+  readonly #statements = new Map<string, StatementSync>();
+  readonly #arrayStatements = new Map<string, StatementSync>();
 
-  constructor(network: Network, migrations: string) {
+  /** `empty`: a database without rows, as `migrated` makes it. */
+  constructor(network: Network, empty: Uint8Array) {
     this.#network = network;
-    this.database = new DatabaseSync(":memory:");
-    this.database.exec(migrations);
+    this.database.deserialize(empty);
   }
 
   prepare(text: string): SimulatedStatement {
@@ -35,6 +37,24 @@ export class SimulatedD1 {
 
   withSession(): this {
     return this;
+  }
+
+  /** How many rows have ever changed. */
+  get changeCount(): number {
+    return Number(this.statement("SELECT total_changes() AS changes").get()?.["changes"]);
+  }
+
+  statement(text: string): StatementSync {
+    return known(this.#statements, text, () => this.database.prepare(text));
+  }
+
+  /** The same, whose rows come as arrays. */
+  arrayStatement(text: string): StatementSync {
+    return known(this.#arrayStatements, text, () => {
+      const statement = this.database.prepare(text);
+      statement.setReturnArrays(true);
+      return statement;
+    });
   }
 
   ask(act: () => unknown): Promise<unknown> {
@@ -68,11 +88,9 @@ class SimulatedStatement {
 
   /** The outcome at once, inside the database. */
   run_(): Result {
-    const statement = this.#d1.database.prepare(this.#text);
-    const bound = this.#values.map((value) => (typeof value === "boolean" ? Number(value) : value));
-    const before = changesOf(this.#d1.database);
-    const results = (statement.all(...(bound as SQLInputValue[])) as Row[]).map((row) => ({ ...row }));
-    const changes = changesOf(this.#d1.database) - before;
+    const before = this.#d1.changeCount;
+    const results = (this.#d1.statement(this.#text).all(...this.#bound) as Row[]).map((row) => ({ ...row }));
+    const changes = this.#d1.changeCount - before;
     return { results, success: true, meta: { changes, rows_read: results.length, rows_written: changes } };
   }
 
@@ -92,15 +110,25 @@ class SimulatedStatement {
   }
 
   async raw(): Promise<unknown> {
-    return this.#d1.ask(() => {
-      const statement = this.#d1.database.prepare(this.#text);
-      statement.setReturnArrays(true);
-      const bound = this.#values.map((value) => (typeof value === "boolean" ? Number(value) : value));
-      return statement.all(...(bound as SQLInputValue[]));
-    });
+    return this.#d1.ask(() => this.#d1.arrayStatement(this.#text).all(...this.#bound));
+  }
+
+  get #bound(): SQLInputValue[] {
+    return this.#values.map((value) =>
+      typeof value === "boolean" ? Number(value) : value,
+    ) as SQLInputValue[];
   }
 }
 
-function changesOf(database: DatabaseSync): number {
-  return (database.prepare("SELECT total_changes() AS changes").get() as { changes: number }).changes;
+/** A database with the tables that the migrations make. */
+export function migrated(migrations: string): Uint8Array {
+  const database = new DatabaseSync(":memory:");
+  database.exec(migrations);
+  return database.serialize();
+}
+
+function known<Value>(values: Map<string, Value>, key: string, make: () => Value): Value {
+  const value = values.get(key) ?? make();
+  values.set(key, value);
+  return value;
 }

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Machine, type World } from "../world/world.ts";
-import { SimulatedD1 } from "./d1.ts";
+import { migrated, SimulatedD1 } from "./d1.ts";
 import { transferred } from "./transferred-stream.ts";
 import { clientRequest, isStreamed } from "./client-request.ts";
 import { breakSocket, type Network } from "./network.ts";
@@ -38,11 +38,15 @@ export async function loadEdge(checkout: string): Promise<EdgeCode> {
   return (await import(pathToFileURL(join(checkout, "src/index.ts")).href)) as EdgeCode;
 }
 
-const MIGRATIONS = readdirSync(join(ROOT, "drizzle"))
-  .filter((name) => name.endsWith(".sql"))
-  .sort()
-  .map((name) => readFileSync(join(ROOT, "drizzle", name), "utf8").replaceAll("--> statement-breakpoint", ""))
-  .join("\n");
+const EMPTY_D1 = migrated(
+  readdirSync(join(ROOT, "drizzle"))
+    .filter((name) => name.endsWith(".sql"))
+    .sort()
+    .map((name) =>
+      readFileSync(join(ROOT, "drizzle", name), "utf8").replaceAll("--> statement-breakpoint", ""),
+    )
+    .join("\n"),
+);
 
 /** The client of an answer is gone. */
 function leave(answer: Response): void {
@@ -76,7 +80,7 @@ export class SimulatedEdge {
     this.fleets = this.#namespace("fleet", () => this.#code.FleetObject);
     this.pods = this.#namespace("pod", () => this.#code.PodObject);
     this.hosts = this.#namespace("host", () => this.#code.HostObject);
-    this.d1 = new SimulatedD1(network, MIGRATIONS);
+    this.d1 = new SimulatedD1(network, EMPTY_D1);
     this.payloads = new SimulatedBucket(network, "payloads");
     const rateLimit = { limit: async () => ({ success: true }) };
     this.env = {

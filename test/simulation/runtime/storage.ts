@@ -231,11 +231,7 @@ export class ObjectStorage {
 
   /** All rows of a table, for those who check invariants. */
   rowsOf(table: string): Record<string, unknown>[] {
-    try {
-      return this.#database.prepare(`SELECT * FROM "${table}"`).all() as Record<string, unknown>[];
-    } catch {
-      return []; // the object has not made it yet
-    }
+    return this.select(`SELECT * FROM "${table}"`);
   }
 
   /** What a query finds, for those who check invariants. */
@@ -355,8 +351,8 @@ class SqlStorage {
 }
 
 /** Bytes come as a buffer of their own. */
-function given(value: unknown): unknown {
-  return value instanceof Uint8Array ? value.slice().buffer : value;
+function bufferOf(bytes: Uint8Array): ArrayBuffer {
+  return bytes.slice().buffer;
 }
 
 class SqlCursor {
@@ -366,9 +362,11 @@ class SqlCursor {
   readonly #rows: Record<string, unknown>[];
 
   constructor({ rows, columns }: StatementResult) {
-    this.#rows = rows.map((row) =>
-      Object.fromEntries(Object.entries(row).map(([name, value]) => [name, given(value)])),
-    );
+    this.#rows = rows.map((row) => {
+      const copy: Record<string, unknown> = { ...row };
+      for (const name of columns) if (copy[name] instanceof Uint8Array) copy[name] = bufferOf(copy[name]);
+      return copy;
+    });
     this.rowsRead = rows.length;
     this.columnNames = columns;
   }
