@@ -52,13 +52,13 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   ),
 
   mutant(
-    "U33",
+    "U61",
     'if (acknowledged === "removed") await this.#forgetEndpoint(endpointId);',
     'if (acknowledged === "removed") return;',
     "workers/deleted-meanwhile",
   ),
   mutant(
-    "U34",
+    "U62",
     'workers.stopJob(endpointId, { jobId, attempt, reason: "expired" });',
     "",
     "agent/edge-loops",
