@@ -339,18 +339,23 @@ export class ExchangeLoop {
   }
 
   #fail(turn: Turn, outcome: Exclude<EdgeOutcome<RawExchangeReply>, { kind: "answered" }>): void {
-    const { endpointId, ledger } = this.#options;
+    const { endpointId } = this.#options;
     this.#open.delete(turn.turn);
     this.#isUnanswered = true;
     this.#hasNews ||= turn.slots.length > 0; // the host does not have the jobs that the reply may have brought
     this.#backoff.increase();
     reportFailedCall(this.#options, endpointId, outcome);
-    // The endpoint was deleted: its reports will never be accepted.
-    const isDeleted = outcome.kind === "refused" && outcome.code === ENDPOINT_NOT_FOUND;
-    if (isDeleted && !this.#hasWorkers()) {
-      ledger.forgetEndpoint(endpointId);
-      this.#hasNews = false;
-    }
+    if (outcome.kind === "refused" && outcome.code === ENDPOINT_NOT_FOUND) this.#leave();
+  }
+
+  /** The endpoint was deleted: nobody wants its jobs, and its reports will never be accepted. */
+  #leave(): void {
+    const { endpointId, ledger, workers } = this.#options;
+    for (const { jobId, attempt } of ledger.openAttempts(endpointId))
+      workers.stopJob(endpointId, { jobId, attempt, reason: "expired" });
+    if (this.#hasWorkers()) return;
+    ledger.forgetEndpoint(endpointId);
+    this.#hasNews = false;
   }
 
   // Turns

@@ -225,6 +225,11 @@ export class AttemptLedger {
     return [...this.#entries.values()].some((entry) => entry.record.endpointId === endpointId);
   }
 
+  /** Attempts without a result. */
+  openAttempts(endpointId: string): AttemptRef[] {
+    return this.#ofEndpoint(endpointId).flatMap((entry) => (entry.isSettled ? [] : entry.record));
+  }
+
   encodedAttempts(endpointId: string): EncodedAttempt[] {
     return this.#ofEndpoint(endpointId).map(({ record, progress, startedAt, finishedAt }) => {
       const { jobId, attempt, workerId } = record;

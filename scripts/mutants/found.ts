@@ -51,6 +51,19 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     "workers/queue-attempts",
   ),
 
+  mutant(
+    "U61",
+    'if (acknowledged === "removed") await this.#forgetEndpoint(endpointId);',
+    'if (acknowledged === "removed") return;',
+    "workers/deleted-meanwhile",
+  ),
+  mutant(
+    "U62",
+    'workers.stopJob(endpointId, { jobId, attempt, reason: "expired" });',
+    "",
+    "agent/edge-loops",
+  ),
+
   // Conversations of an agent
   mutant("U8", "return isIdle && !this.#hasNews;", "return isIdle;", "edge-loops"),
   mutant("U9", "this.#lastTurn = options.lastTurn;", "this.#lastTurn = 0;", "edge-loops"),

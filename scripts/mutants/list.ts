@@ -166,7 +166,7 @@ export const MUTANTS: readonly Mutant[] = [
     "agent-delivery",
     "agent-jobs",
   ),
-  mutant("A2", "isDeleted && !this.#hasWorkers()", "isDeleted", "edge-loops"),
+  mutant("A2", "if (this.#hasWorkers()) return;", "", "edge-loops"),
   mutant("A12", "outcome.code === ENDPOINT_NOT_FOUND", "outcome.status === 404", "edge-loops"),
   mutant(
     "A3",

@@ -21,7 +21,8 @@ export interface FleetPort extends Rpc.DurableObjectBranded {
 }
 
 export interface EndpointPort extends Rpc.DurableObjectBranded {
-  fleetReport(report: FleetReport): Promise<number>;
+  /** Returns the revision in effect, or that the endpoint was deleted. */
+  fleetReport(report: FleetReport): Promise<number | "removed">;
 }
 
 /** Hosts of all locations are in one fleet. */

@@ -199,12 +199,13 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   /**
    * Takes Fleet's report of this endpoint's workers; the leased jobs of lost workers are rescued. Returns the revision in
-   * effect, which is another one when this report is older.
+   * effect, which is another one when this report is older; or that the endpoint was deleted.
    */
-  async fleetReport(report: FleetReport): Promise<number> {
+  async fleetReport(report: FleetReport): Promise<number | "removed"> {
     const { facts, commit, hooks } = this.#endpoint;
     const { revision } = facts.report;
-    if (!facts.config || report.revision <= revision) return revision;
+    if (!facts.config) return facts.isRemoved ? "removed" : revision;
+    if (report.revision <= revision) return revision;
     await commit.run(() => hooks.learn(facts.learn(report), Date.now()));
     return report.revision;
   }

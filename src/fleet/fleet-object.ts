@@ -319,7 +319,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
       const stub = this.env.ENDPOINT.getByName(endpointObjectName(endpointId));
       const revision = this.#nextReportRevision();
       const acknowledged = await stub.fleetReport({ ...content, revision });
-      if (acknowledged > revision) {
+      if (acknowledged === "removed") await this.#forgetEndpoint(endpointId);
+      else if (acknowledged > revision) {
         // An earlier clock was ahead of this one: its last report must not hide this one, which is sent again.
         this.#lastReportRevision = Math.max(this.#lastReportRevision, acknowledged);
         return;
@@ -329,6 +330,15 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     if (!this.#parts.placer.hasEndpoint(endpointId)) this.#sentReports.delete(endpointId); // endpoints come and go, Fleet stays
     // If it has changed in the meantime, it stays unsent and is sent again.
     if (JSON.stringify(this.#describe(endpointId)) === json) this.#store.removeUnsent(endpointId);
+  }
+
+  /** The endpoint was deleted; what its object had sent before may have come after that. */
+  async #forgetEndpoint(endpointId: string): Promise<void> {
+    if (!this.#store.desiredWorkers.has(endpointId)) return;
+    await this.#commit.run(() => {
+      this.#parts.placer.removeDesiredWorkers(endpointId);
+      this.#parts.placer.review(endpointId);
+    });
   }
 
   #nextReportRevision(lastRevision = 0): number {

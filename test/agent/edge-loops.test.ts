@@ -86,9 +86,13 @@ describe("an exchange", () => {
     readonly slots?: Slot[];
     readonly lastTurn?: number;
     readonly onOver?: (lastTurn: number) => void;
+    readonly stopJob?: ExchangeWorkers["stopJob"];
   };
 
-  function start(edge: ManualEdge, { hasRunning, slots = [], lastTurn = 1, onOver = () => {} }: Setup) {
+  function start(
+    edge: ManualEdge,
+    { hasRunning, slots = [], lastTurn = 1, onOver = () => {}, stopJob = () => {} }: Setup,
+  ) {
     const stateDir = mkdtempSync(join(tmpdir(), "edgerun-exchange-"));
     const journal = new Journal(stateDir);
     onTestFinished(() => {
@@ -101,7 +105,7 @@ describe("an exchange", () => {
       freeSlots: () => slots,
       acceptableJobs: () => 0,
       accept: () => {},
-      stopJob: () => {},
+      stopJob,
     };
     const logs = { follow: () => 0, setFollow: () => {} };
     const options = {
@@ -183,6 +187,18 @@ describe("an exchange", () => {
     held.answer(404, NO_ENDPOINT);
     await over.promise;
     expect(ledger.size).toBe(0);
+  });
+
+  test("stops what runs when the edge answers that the endpoint is gone", async ({ expect }) => {
+    const edge = await ManualEdge.start();
+    const stopped = Promise.withResolvers<unknown>();
+    const stopJob = (...stop: unknown[]): void => stopped.resolve(stop);
+    const { open, ledger } = start(edge, { hasRunning: true, stopJob });
+    ledger.receive(ENDPOINT, { id: "job-1", attempt: 1, workerId: "worker-1", executionTimeoutMs: 60_000 });
+    open();
+    const held = await edge.next("a long poll", isHeld);
+    held.answer(404, NO_ENDPOINT);
+    expect(await stopped.promise).toEqual([ENDPOINT, { jobId: "job-1", attempt: 1, reason: "expired" }]);
   });
 
   test("keeps its reports when something else than the edge answers 404", async ({ expect }) => {

@@ -159,6 +159,12 @@ const OWN: readonly Mutant[] = [
   // Fleet and gateway
   mutant("S15", "if (config?.accountId === accountId) return config;", "if (config) return config;"),
 
+  // Deletion of endpoints
+  mutant("X1", "await removePayloads(this.env.PAYLOADS, config.endpointId);", ""),
+  mutant("X2", "await this.ctx.storage.deleteAll();", ""),
+  mutant("X3", "await announceRemoval(context, { id: endpointId, accountId });", ""),
+  mutant("X4", 'workers.stopJob(endpointId, { jobId, attempt, reason: "expired" });', ""),
+
   // Between accounts
   mutant("I1", "const current = this.#pools.get(accountId);", "const [current] = this.#pools.values();"),
   mutant("I2", ".where(isOwn(pod, accountId, podId))", ".where(eq(pod.id, podId))"),

@@ -75,7 +75,12 @@ export async function openAccount(client: SimulatedClient): Promise<string> {
   return accountCreate?.["apiKey"] ?? "";
 }
 
-async function makeEndpoint(client: SimulatedClient, plan: HistoryPlan, gpuCount: number): Promise<string> {
+/** An endpoint with a queue. */
+export async function makeEndpoint(
+  client: SimulatedClient,
+  plan: HistoryPlan,
+  gpuCount: number,
+): Promise<string> {
   const { workersMax, workersMin, executionTimeoutMs, idleTimeoutS, hasFlashBoot } = plan;
   const template = `template: { name: "t", imageName: "i", containerDiskInGb: 5, dockerArgs: "" }`;
   const { scalerType, scalerValue } = plan;

@@ -58,6 +58,8 @@ export class FleetRows {
   readonly #parts: FleetRowsParts;
   readonly #unknownSince = new Map<string, number>();
   #known: ReadonlyMap<string, WorkerRow> = new Map();
+  /** Endpoints that Fleet knows. */
+  #desiredIds: ReadonlySet<string> = new Set();
   readonly #isForgetting: boolean;
   readonly #fairness: Fairness;
   /** Of the object, as it was last seen. */
@@ -102,8 +104,9 @@ export class FleetRows {
     this.workers = rows;
     // What it had written last may be gone, which is no change.
     if (hasCrashed) return this.#fairness.forget();
-    this.#checkRows(before, rows);
     const desired = storage.rowsOf("desired_workers") as DesiredRow[];
+    this.#desiredIds = new Set(desired.map(({ endpoint_id: endpointId }) => endpointId));
+    this.#checkRows(before, rows);
     this.#checkLimits(rows, desired);
     this.#fairness.changed(rows, desired);
   }
@@ -170,9 +173,10 @@ export class FleetRows {
   }
 
   #isNamed({ worker_id: workerId, endpoint_id: endpointId, revivals }: WorkerRow): boolean {
+    if (!this.#desiredIds.has(endpointId)) return true; // the endpoint was deleted
     const { storage } = this.#parts.edge.endpoints.object(`${endpointId}#0`);
     const [desired] = storage.select(DESIRED);
-    if (!desired) return true; // the endpoint was deleted
+    if (!desired) return true; // it is being deleted
     const { leaving } = JSON.parse(String(desired["json"])) as { readonly leaving: readonly string[] };
     return leaving.includes(revivals === 0 ? workerId : `${workerId}/${revivals}`);
   }

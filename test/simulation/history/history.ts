@@ -148,6 +148,7 @@ class History {
     if (this.#plan.hasLogs) await world.run(world.now + LOGS_MS, () => false, check);
     const isClientWaiting = !users.every(({ areOver }) => areOver);
     invariants.checkEnd({ isClientWaiting, isTunnelEndLeft: this.#isTunnelEndLeft });
+    for (const one of users) one.checkDeletions();
     await this.#readAll(users);
     invariants.checkCalls();
   }
@@ -229,7 +230,13 @@ class History {
   /** Of each account. */
   #startUsers(): readonly Users[] {
     const onOperation = (): void => this.#faults.progressed();
-    const parts = { world: this.#world, invariants: this.#invariants, commands: this.#commands, onOperation };
+    const parts = {
+      world: this.#world,
+      edge: this.#edge,
+      invariants: this.#invariants,
+      commands: this.#commands,
+      onOperation,
+    };
     const users = this.#accounts.map((account) => {
       const other = this.#accounts.find((one) => one !== account) ?? null;
       return new Users({ ...parts, account, other });

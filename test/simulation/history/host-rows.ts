@@ -7,6 +7,7 @@ import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange, ObjectStorage } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
 import type { Calm } from "./calm.ts";
+import { endpointOf } from "./endpoint-rows.ts";
 import type { Executions } from "./executions.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
@@ -159,6 +160,7 @@ export class HostRows {
     for (const [name, { storage }] of edge.endpoints.objects) {
       for (const { seq, attempt, hostId } of claimsIn(storage)) {
         if (held.get(hostId)?.has(keyOf(name, seq)) !== false) continue;
+        if (!edge.hasEndpoint(endpointOf(name))) continue; // hosts learn of its deletion before its object may
         const what = `job ${seq} of ${name} runs at ${hostId} for the edge, in attempt ${attempt}, but not there`;
         this.#lasts(what, calmMs.get(hostId) ?? 0, limitMs);
       }

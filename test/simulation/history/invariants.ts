@@ -12,7 +12,7 @@ import type { Answer, AnsweredCall, SimulatedClient } from "./client.ts";
 import { openJobs, storagesOf, type StoredJob, storedJobs } from "./endpoint-rows.ts";
 import type { HookReceiver } from "./hooks.ts";
 import { Executions } from "./executions.ts";
-import { FleetRows } from "./fleet-rows.ts";
+import { FleetRows, type WorkerRow } from "./fleet-rows.ts";
 import { HostRows } from "./host-rows.ts";
 import type { JobEnd } from "./openai-user.ts";
 import { violationsOf, isRetry, markOf, nameOf } from "./job-rows.ts";
@@ -119,10 +119,15 @@ export class Invariants {
     this.executions.onBegun = (jobId, container, readMs) => this.#hostRows.begun(jobId, container, readMs);
     this.#fleet = new FleetRows(shared);
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
-    const workers = () => this.#fleet.workers;
+    const workers = () => this.workers;
     this.#isolation = new Isolation({ ...parts, violate, workers });
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
     this.#requestPromptness = new RequestPromptness({ ...parts, violate, workers, requests: this.requests });
+  }
+
+  /** As Fleet has them. */
+  get workers(): readonly WorkerRow[] {
+    return this.#fleet.workers;
   }
 
   violate(what: string): void {
@@ -146,8 +151,9 @@ export class Invariants {
 
   /** What an agent says to the edge is understood, unless something on the way has changed it. */
   agentLogged(event: string, fields: object): void {
-    const { faults } = this.#parts.plan;
+    const { faults, hasDeletions } = this.#parts.plan;
     if (event !== "edge_refused" || faults.has("bodiesTorn") || faults.has("strayAnswers")) return;
+    if (hasDeletions && "status" in fields && fields.status === 404) return;
     this.violate(`the edge refused what an agent sent: ${JSON.stringify(fields)}`);
   }
 

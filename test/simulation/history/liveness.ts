@@ -54,9 +54,9 @@ export class Liveness {
       this.#parts.executions.lastAt,
       this.#begunAt + RECOVERY_MS + (this.#parts.hosts.some(({ images }) => images.isLost) ? MOVE_MS : 0),
     );
-    const { executionTimeoutMs, idleTimeoutS, endpointGpus, hasRequests } = this.#parts.plan;
+    const { executionTimeoutMs, idleTimeoutS, endpointGpus, hasRequests, hasDeletions } = this.#parts.plan;
     // Workers of other endpoints keep their places while they are idle.
-    const idleMs = endpointGpus.length > 1 || hasRequests ? idleTimeoutS * 1_000 : 0;
+    const idleMs = endpointGpus.length > 1 || hasRequests || hasDeletions ? idleTimeoutS * 1_000 : 0;
     if (elapsedMs - stillSince > executionTimeoutMs + idleMs + STANDSTILL_MS)
       this.#parts.violate(`${queued} jobs wait and nothing has begun or ended since ${stillSince} ms`);
   }

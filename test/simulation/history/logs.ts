@@ -2,6 +2,7 @@
 import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.ts";
 import { PIECE_BYTES, type PrintedLine, PrintedOutput } from "../host/printed-output.ts";
 import type { World } from "../world/world.ts";
+import { type Account, accountWith } from "./account.ts";
 import type { Fault, HistoryPlan } from "./plan.ts";
 
 /** A line as the edge shows it. */
@@ -20,6 +21,7 @@ type Printed = { readonly output: PrintedOutput; readonly spec: WorkerSpec; read
 
 export type LogsParts = {
   readonly world: World;
+  readonly accounts: readonly Account[];
   readonly plan: HistoryPlan;
   readonly violate: (what: string) => void;
 };
@@ -143,9 +145,10 @@ export class Logs {
 
   /** After a history: all that was printed long enough before is stored. */
   checkEnd(): void {
-    const { world, violate } = this.#parts;
+    const { world, accounts, violate } = this.#parts;
     for (const [name, { output, spec }] of this.#printed) {
-      if (spec.endpointId === spec.workerId || output.isLost || !this.isOrdered) continue;
+      const isRead = accountWith(accounts, spec.endpointId) !== undefined;
+      if (!isRead || output.isLost || !this.isOrdered) continue;
       const due = output.lines.filter(({ at }) => at < world.elapsedMs - SHIPPED_MS).length;
       const stored = this.#stored.get(name) ?? 0;
       if (stored < due)

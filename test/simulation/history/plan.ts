@@ -85,6 +85,8 @@ export type HistoryPlan = {
   readonly hasPods: boolean;
   /** There is a second account, and clients of each try what belongs to the other. */
   readonly hasSecondAccount: boolean;
+  /** Clients make endpoints of their own, and delete them with their jobs. */
+  readonly hasDeletions: boolean;
   /** Workers that leave are kept frozen for a while. */
   readonly hasFlashBoot: boolean;
   /** There is a load-balanced endpoint as well, to which clients send requests. */
@@ -172,6 +174,7 @@ const MIXED = 0.2;
 const BALANCED = 0.28;
 const TUNNELED = 0.1;
 const LOGGED = 0.05;
+const DELETING = 0.2;
 const COMMANDED = 0.6;
 /** Of those with requests, and of those with pods. */
 const SOCKETED = 0.4;
@@ -211,6 +214,7 @@ export function planHistory(random: Random): HistoryPlan {
     isBursting: random.chance(0.06),
     hasPods: random.chance(0.25),
     hasSecondAccount: random.chance(SHARED),
+    hasDeletions: false,
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
     hasPodRequests: false,
@@ -228,7 +232,9 @@ export function planHistory(random: Random): HistoryPlan {
   const hasPodRequests = plan.hasPods && random.chance(ASKED);
   const hasCommands = hasTunnels && random.chance(COMMANDED);
   const hasLogs = random.chance(LOGGED);
-  return { ...plan, hasRequests, hasTunnels, hasSockets, hasPodRequests, hasCommands, hasLogs };
+  const hasDeletions = random.chance(DELETING);
+  const forwards = { hasRequests, hasTunnels, hasSockets, hasPodRequests, hasCommands };
+  return { ...plan, ...forwards, hasLogs, hasDeletions };
 }
 
 const ONE_CLIENT: Partial<HistoryPlan> = {

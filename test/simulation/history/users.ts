@@ -1,8 +1,10 @@
 /** Who uses the things of an account: each of its clients, as the plan says. */
+import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
 import type { Account } from "./account.ts";
 import type { KnownJob, SimulatedClient } from "./client.ts";
 import type { Commands } from "./commands.ts";
+import { DeletionUser } from "./deletion-user.ts";
 import type { Invariants } from "./invariants.ts";
 import { LogUser } from "./log-user.ts";
 import type { PodUser } from "./pods.ts";
@@ -14,6 +16,7 @@ import { Workload } from "./workload.ts";
 
 export type UsersParts = {
   readonly world: World;
+  readonly edge: SimulatedEdge;
   readonly account: Account;
   /** Another one; null where there is none. */
   readonly other: Account | null;
@@ -31,6 +34,7 @@ export class Users {
   readonly logUsers: readonly LogUser[];
   readonly #requestUsers: readonly RequestUser[];
   readonly #tunnelUsers: readonly TunnelUser[];
+  readonly #deletionUsers: readonly DeletionUser[];
 
   constructor(parts: UsersParts) {
     this.#parts = parts;
@@ -39,11 +43,12 @@ export class Users {
     this.#requestUsers = this.workloads.flatMap((workload) => this.#requestUsersOf(workload));
     this.#tunnelUsers = plan.hasTunnels ? clients.map((client) => this.#tunnelUser(client)) : [];
     this.logUsers = plan.hasLogs ? clients.map((client) => this.#logUser(client)) : [];
+    this.#deletionUsers = plan.hasDeletions ? [this.#deletionUser(parts.account.firstClient)] : [];
   }
 
   start(): void {
-    for (const user of [...this.workloads, ...this.#requestUsers, ...this.#tunnelUsers, ...this.logUsers])
-      user.start();
+    const all = [this.workloads, this.#requestUsers, this.#tunnelUsers, this.logUsers, this.#deletionUsers];
+    for (const user of all.flat()) user.start();
   }
 
   /** One of them tries what belongs to those of another account. */
@@ -63,9 +68,15 @@ export class Users {
     return this.workloads.every(({ isOver }) => isOver);
   }
 
-  /** And nothing is open of what they have made to containers. */
+  /** And nothing is open of what they have made to containers, or have made to delete it. */
   get areOver(): boolean {
-    return this.haveCalled && [...this.#requestUsers, ...this.#tunnelUsers].every(({ isOver }) => isOver);
+    const others = [this.#requestUsers, this.#tunnelUsers, this.#deletionUsers];
+    return this.haveCalled && others.flat().every(({ isOver }) => isOver);
+  }
+
+  /** When all is over. */
+  checkDeletions(): void {
+    for (const user of this.#deletionUsers) user.check();
   }
 
   /** Who tries the key of the other account. */
@@ -111,6 +122,13 @@ export class Users {
     const { world, account, commands } = this.#parts;
     const { plan, hosts } = account;
     return new TunnelUser({ world, plan, client, hosts, commands, violate: this.#violate });
+  }
+
+  #deletionUser(client: SimulatedClient): DeletionUser {
+    const { world, edge, account, invariants } = this.#parts;
+    const { plan, hosts } = account;
+    const workers = () => invariants.workers;
+    return new DeletionUser({ world, plan, edge, client, hosts, workers, violate: this.#violate });
   }
 
   #logUser(client: SimulatedClient): LogUser {

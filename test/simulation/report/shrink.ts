@@ -24,6 +24,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "isRetrying",
     "isBursting",
     "hasSecondAccount",
+    "hasDeletions",
     "hasFlashBoot",
     "hasLogs",
     "hasSockets",

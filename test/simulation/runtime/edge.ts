@@ -61,6 +61,7 @@ export class SimulatedEdge {
   readonly pods: SimulatedNamespace;
   readonly hosts: SimulatedNamespace;
   readonly d1: SimulatedD1;
+  readonly payloads: SimulatedBucket;
   readonly env: Record<string, unknown>;
   readonly #world: World;
   readonly #network: Network;
@@ -80,6 +81,7 @@ export class SimulatedEdge {
     this.pods = this.#namespace("pod", () => this.#code.PodObject);
     this.hosts = this.#namespace("host", () => this.#code.HostObject);
     this.d1 = new SimulatedD1(network, EMPTY_D1);
+    this.payloads = new SimulatedBucket(network, "payloads");
     const rateLimit = { limit: async () => ({ success: true }) };
     this.env = {
       ENDPOINT: this.endpoints,
@@ -87,7 +89,7 @@ export class SimulatedEdge {
       POD: this.pods,
       HOST: this.hosts,
       DB: this.d1,
-      PAYLOADS: new SimulatedBucket(network, "payloads"),
+      PAYLOADS: this.payloads,
       LOGS: new SimulatedBucket(network, "logs"),
       ARTIFACTS: new SimulatedBucket(network, "artifacts"),
       ASSETS: { fetch: async () => new Response(null, { status: 404 }) },
@@ -103,6 +105,11 @@ export class SimulatedEdge {
     return [this.endpoints, this.fleets, this.pods, this.hosts].flatMap(({ objects }) => [
       ...objects.values(),
     ]);
+  }
+
+  /** Whether it was not deleted; its object may be emptied later. */
+  hasEndpoint(endpointId: string): boolean {
+    return this.d1.database.prepare("SELECT id FROM endpoint WHERE id = ?").get(endpointId) !== undefined;
   }
 
   /** Another version of the code takes over. */
