@@ -122,8 +122,14 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "S24",
-    "(this.#isRunning || this.#needsCleanUp) && !this.#isFrozen",
-    "this.#isRunning && !this.#isFrozen",
+    "return this.#isRunning || this.#needsCleanUp;",
+    "return this.#isRunning;",
+    "lifecycle/container",
+  ),
+  mutant(
+    "U70",
+    "return this.#isRunning || this.#needsCleanUp;",
+    "return (this.#isRunning && !this.#isFrozen) || this.#needsCleanUp;",
     "lifecycle/container",
   ),
   mutant("S25", "if (this.#left.size > 0) void this.#discardLater();", "", "unclaimed-containers"),
@@ -181,4 +187,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     'if (event.kind === "retry") chunks.remove(seq);',
     "workers/stream-events",
   ),
+
+  // Requests on a link
+  mutant("W5", "return !this.#isOpen;", "return false;", "agent/link-websocket"),
 ];

@@ -11,7 +11,7 @@ import { MUTANTS } from "../../scripts/mutants/list.ts";
 import { type Mutant, mutant } from "../../scripts/mutants/mutant.ts";
 
 const OF_MUTANTS = new Set(
-  "D1 D9 E1 E4 E5 E6 E7 E8 E13 F1 F2 F3 F4 F5 A3 A4 A5 A6 A7 A8 A10 A11 A12 D5 D14 E14 E15 S20 S23 S24 S25 G2".split(
+  "D1 D9 E1 E4 E5 E6 E7 E8 E13 F1 F2 F3 F4 F5 A3 A4 A5 A6 A7 A8 A10 A11 A12 D5 D14 E14 E15 S20 S23 S24 S25 G2 W5".split(
     " ",
   ),
 );
@@ -231,8 +231,6 @@ const OWN: readonly Mutant[] = [
     "if (this.#isOver || !this.#closing || !this.#toAgent.isEmpty) return;",
     "if (this.#isOver || !this.#closing) return;",
   ),
-
-  mutant("W5", "return !this.#isOpen;", "return false;"),
 
   // Requests to pods
   mutant(

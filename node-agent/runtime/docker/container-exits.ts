@@ -18,8 +18,8 @@ import type { WorkerExit } from "../interface/runtime.ts";
 
 const RECONNECT = { baseMs: 100, capMs: 10_000 };
 const REPORTED_MAX = 10_000;
-/** Docker hears that memory ran out and that a container ended in either order; on a busy host they are this far apart. */
-const OUT_OF_MEMORY_NEWS_MS = 250;
+/** Docker hears that memory ran out and that a container ended in either order, on a busy host up to so far apart. */
+const OUT_OF_MEMORY_NEWS = { looks: 5, pauseMs: 250 };
 const KILLED = 137;
 
 const ENDED_STATES = new Set(["exited", "dead", "removing"]);
@@ -36,6 +36,8 @@ export class ContainerExits {
   readonly #onExit: (exit: WorkerExit) => void;
   /** Why the agent itself ended a container. */
   readonly #reasonOf: (containerId: string) => string | undefined;
+  /** Whether the agent is ending the worker's container. */
+  readonly #isStopping: (workerId: string) => boolean;
   readonly #abort = new AbortController();
   readonly #liveByContainer = new Map<string, string>();
   readonly #reportedContainers = new Set<string>();
@@ -47,11 +49,13 @@ export class ContainerExits {
     hostId: string,
     onExit: (exit: WorkerExit) => void,
     reasonOf: (containerId: string) => string | undefined,
+    isStopping: (workerId: string) => boolean,
   ) {
     this.#docker = docker;
     this.#hostId = hostId;
     this.#onExit = onExit;
     this.#reasonOf = reasonOf;
+    this.#isStopping = isStopping;
   }
 
   /** Watches until `stop`; a daemon that does not answer is tried again with back-off. */
@@ -110,7 +114,9 @@ export class ContainerExits {
   /** `knownExitCode` is reported when the container has already been removed. */
   async #report(containerId: string, workerId: string, knownExitCode: number | null): Promise<void> {
     if (this.#reportedContainers.has(containerId)) return; // E3
-    const ending = await this.#explainedEndingOf(containerId, knownExitCode);
+    const isExplained = this.#reasonOf(containerId) !== undefined || this.#isStopping(workerId);
+    const first = await this.#endingOf(containerId, knownExitCode);
+    const ending = isExplained ? first : await this.#explained(first, containerId);
     if (this.#abort.signal.aborted) return;
     this.#liveByContainer.delete(containerId);
     this.#remember(containerId);
@@ -120,15 +126,17 @@ export class ContainerExits {
   }
 
   /** One that was killed may have run out of memory without Docker saying so yet. */
-  async #explainedEndingOf(containerId: string, knownExitCode: number | null): Promise<Ending> {
-    const ending = await this.#endingOf(containerId, knownExitCode);
+  async #explained(ending: Ending, containerId: string): Promise<Ending> {
     const { exitCode, isOutOfMemory, memoryLimitBytes = 0 } = ending;
-    const isExplained = isOutOfMemory || this.#reasonOf(containerId) !== undefined;
-    if (exitCode !== KILLED || isExplained || memoryLimitBytes === 0) return ending;
+    if (exitCode !== KILLED || isOutOfMemory || memoryLimitBytes === 0) return ending;
     const { signal } = this.#abort;
-    await delay(OUT_OF_MEMORY_NEWS_MS, undefined, { signal, ref: false }).catch(ignoreFailure);
-    const later = await this.#endingOf(containerId, knownExitCode);
-    return later.isRemoved ? ending : later;
+    for (let looks = 0; looks < OUT_OF_MEMORY_NEWS.looks && !signal.aborted; looks += 1) {
+      await delay(OUT_OF_MEMORY_NEWS.pauseMs, undefined, { signal, ref: false }).catch(ignoreFailure);
+      const later = await this.#endingOf(containerId, exitCode);
+      if (later.isRemoved) return ending;
+      if (later.isOutOfMemory) return later;
+    }
+    return ending;
   }
 
   async #endingOf(containerId: string, knownExitCode: number | null): Promise<Ending> {

@@ -366,8 +366,12 @@ export class DockerRuntime implements Runtime {
 
   /** Also reports workers that ended before and whose containers are still there, once per watch. */
   watch(onExit: (exit: WorkerExit) => void): () => void {
-    const watch = new ContainerExits(this.#streams, this.#settings.hostId, onExit, (containerId) =>
-      this.#disk.reasonOf(containerId),
+    const watch = new ContainerExits(
+      this.#streams,
+      this.#settings.hostId,
+      onExit,
+      (containerId) => this.#disk.reasonOf(containerId),
+      (workerId) => this.#containers.isStopping(workerId),
     );
     this.#watches.add(watch);
     void watch.run();

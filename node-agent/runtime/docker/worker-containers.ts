@@ -30,6 +30,8 @@ export class WorkerContainers {
   readonly #docker: Dockerode;
   readonly #streams: Dockerode;
   readonly #hostId: string;
+  /** Workers whose containers were told to end, until they are removed. */
+  readonly #stopping = new Set<string>();
 
   /** `docker` is for short calls, `streams` for those without a time limit. */
   constructor(docker: Dockerode, streams: Dockerode, hostId: string) {
@@ -96,12 +98,18 @@ export class WorkerContainers {
   /** SIGTERM, then SIGKILL after the grace (0: at once). Resolves when it has ended; no-op for an unknown worker. */
   async stop(workerId: string, graceMs: number): Promise<void> {
     if ((await this.find(workerId)) === null) return;
+    this.#stopping.add(workerId);
     if (graceMs > 0) {
       await this.#signal(workerId, "SIGTERM");
       if (await this.#endsWithin(workerId, graceMs)) return;
     }
     await this.#signal(workerId, "SIGKILL");
     await ignoring(isNotFound, this.get(workerId).wait());
+  }
+
+  /** Whether its container was told to end. */
+  isStopping(workerId: string): boolean {
+    return this.#stopping.has(workerId);
   }
 
   async #signal(workerId: string, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
@@ -139,6 +147,7 @@ export class WorkerContainers {
       const isOver = (error: unknown) => abortSignal.aborted || isNotFound(error);
       await ignoring(isOver, container.wait({ condition: "removed", abortSignal }));
     }
+    this.#stopping.delete(workerId);
   }
 
   /** Removes the container; false when another call does so at this moment. */

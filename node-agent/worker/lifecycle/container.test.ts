@@ -50,6 +50,12 @@ test("what a container of an earlier agent prints is read once its secrets are k
   expect(done).toEqual(["mask", "resume"]);
 });
 
+test("a frozen container has the memory of its GPUs until it has ended", async ({ expect }) => {
+  const record = { assignment: ASSIGNMENT, token: "t", wasReady: true, server: null, isFrozen: true };
+  const { container } = newContainer(record);
+  expect(container.usesGpus).toBe(true);
+});
+
 test("a container that cannot be removed has its GPUs until it is", async ({ expect }) => {
   const { container, runtime, started } = newContainer();
   container.setAssignment(ASSIGNMENT);

@@ -86,9 +86,9 @@ export class Container {
     return this.#isRunning;
   }
 
-  /** One that could not be cleared away may still run, and a frozen one has left its GPUs. */
+  /** Also one that is frozen, and one that could not be cleared away, which may still run. */
   get usesGpus(): boolean {
-    return (this.#isRunning || this.#needsCleanUp) && !this.#isFrozen;
+    return this.#isRunning || this.#needsCleanUp;
   }
 
   get isAlive(): boolean {
