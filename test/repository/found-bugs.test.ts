@@ -45,3 +45,10 @@ test("names mistakes for histories that are planted there", ({ expect }) => {
   const planted = new Set(PLANTED.map(({ id }) => id));
   expect(named.filter((id) => !planted.has(id))).toEqual([]);
 });
+
+test("no two planted mistakes have the same id", ({ expect }) => {
+  for (const list of [MUTANTS, PLANTED]) {
+    const ids = list.map(({ id }) => id);
+    expect(ids.filter((id, index) => ids.indexOf(id) < index)).toEqual([]);
+  }
+});
