@@ -1,5 +1,6 @@
 /** Payloads of jobs: small ones are passed inline, large ones by the key of their R2 object. */
 import type { RawJson } from "../json/raw-json.ts";
+import { ServiceError } from "../contract/errors.ts";
 import { INLINE_PAYLOAD_MAX_BYTES } from "../contract/limits.ts";
 import type { Payload } from "../domain/jobs/job-machine.ts";
 import { payloadKey } from "../durable/stored-payload.ts";
@@ -25,4 +26,12 @@ export async function storePayload(
 
 export async function dropPayload(bucket: R2Bucket, payload: Payload | null): Promise<void> {
   if (payload?.kind === "stored") await bucket.delete(payload.key);
+}
+
+/**
+ * Whether the edge has refused a call for certain, so that what was stored for it is of no use. After any other error
+ * the object may have taken it, and only the answer was lost.
+ */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof ServiceError;
 }

@@ -1,21 +1,15 @@
 /** JSON that is spliced from strings and from payloads in R2, which are streamed. */
 import { ignoreFailure } from "../std/errors.ts";
 import type { Context } from "hono";
-import { openPayload, type StoredPayload } from "../durable/stored-payload.ts";
 
 /** A string, or a payload that is stored. */
 export type JsonPart = string | StoredPart;
 export type StoredPart = {
   readonly sizeBytes: number;
-  /** Undefined when the payload no longer exists. */
-  readonly open: () => Promise<ReadableStream<Uint8Array> | undefined>;
+  readonly open: () => Promise<ReadableStream<Uint8Array>>;
 };
 
 const encoder = new TextEncoder();
-
-export function storedPart(bucket: R2Bucket, payload: StoredPayload): StoredPart {
-  return { sizeBytes: payload.sizeBytes, open: () => openPayload(bucket, payload) };
-}
 
 /** Members of an object, or an object as JSON that this program wrote. */
 type Members = object | string;
@@ -82,11 +76,8 @@ async function writeAll(
   }
 }
 
-/** A payload that was removed in the meantime is sent as null, padded to the announced length. */
-async function pass({ sizeBytes, open }: StoredPart, writable: WritableStream): Promise<void> {
-  const stream = await open();
-  if (stream) await stream.pipeTo(writable, { preventClose: true });
-  else await write(encoder.encode("null".padEnd(sizeBytes)), writable);
+async function pass({ open }: StoredPart, writable: WritableStream): Promise<void> {
+  await (await open()).pipeTo(writable, { preventClose: true });
 }
 
 async function write(bytes: Uint8Array, writable: WritableStream): Promise<void> {

@@ -359,3 +359,17 @@ test("large inputs and results pass through R2 and are removed with their job", 
   await fireAlarm(endpointId);
   expect((await env.PAYLOADS.list({ prefix: `jobs/${endpointId}/` })).objects).toHaveLength(0);
 });
+
+test("a job whose large input is gone comes with an error, and never with another input", async ({
+  expect,
+}) => {
+  const { env } = await import("cloudflare:workers");
+  const endpointId = await createEndpoint();
+  const agent = await ScriptedAgent.join(api);
+  await call("POST", `/v2/${endpointId}/run`, { input: { large: "x".repeat(400_000) } });
+  const { objects } = await env.PAYLOADS.list({ prefix: `jobs/${endpointId}/` });
+  await env.PAYLOADS.delete(objects.map(({ key }) => key));
+  const workerId = await agent.bringUpWorker(endpointId);
+  const job = await agent.take(endpointId, workerId);
+  expect(job.error).toMatch(/input/);
+});

@@ -5,7 +5,8 @@ import {
 } from "../../contract/agent/agent.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { RESULT_MAX_BYTES } from "../../contract/limits.ts";
-import { resultKey } from "../../durable/stored-payload.ts";
+import type { Payload } from "../../domain/jobs/job-machine.ts";
+import { openPayload, resultKey } from "../../durable/stored-payload.ts";
 import type {
   Chunks,
   AttemptReport,
@@ -20,7 +21,7 @@ import { awaitWakeUp } from "../wake-up.ts";
 import { callEndpoint, resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
 import { endpointObject } from "../../management/objects.ts";
 import { dropPayload, storePayload, type MeasuredPayload } from "../payloads.ts";
-import { jsonResponse, mergeJson, spliceParts, storedPart, type JsonPart } from "../spliced-json.ts";
+import { jsonResponse, mergeJson, spliceParts, type JsonPart } from "../spliced-json.ts";
 import { holdWithin, type AgentContext } from "./context.ts";
 
 /** One progress value, as JSON text. */
@@ -50,7 +51,7 @@ export async function exchange(context: AgentContext): Promise<Response> {
     isWaiting: holdMs > 0,
   };
   const answer = await awaitExchange(context, endpoint, call, holdWithin(context, holdMs));
-  return jsonResponse(context, answerParts(context.env.PAYLOADS, answer));
+  return jsonResponse(context, await answerParts(context.env.PAYLOADS, answer));
 }
 
 /** Waits in two phases: inside the object while it is busy, on a wake-up channel when it is quiet. */
@@ -131,15 +132,27 @@ function tooLarge(sizeBytes: number): string {
 
 // Answers
 
-function answerParts(bucket: R2Bucket, { jobs, ...answer }: ExchangeAnswer): JsonPart[] {
+async function answerParts(bucket: R2Bucket, { jobs, ...answer }: ExchangeAnswer): Promise<JsonPart[]> {
   const { at, acks, chunkAcks, stops, follow } = answer;
-  const encoded = jobs.flatMap((job, index) => [index === 0 ? "" : ",", ...jobParts(bucket, job)]);
+  const parts = await Promise.all(jobs.map((job) => jobParts(bucket, job)));
+  const encoded = parts.flatMap((ofJob, index) => [index === 0 ? "" : ",", ...ofJob]);
   return spliceParts({ at, acks, chunkAcks, stops, follow }, "jobs", ["[", ...encoded, "]"]);
 }
 
-function jobParts(bucket: R2Bucket, job: Claim): JsonPart[] {
+/** The error of a job whose input is gone; its agent reports it, and no worker gets the job without its input. */
+const INPUT_GONE = "The input of this job is no longer stored. Submit the job again.";
+
+async function jobParts(bucket: R2Bucket, job: Claim): Promise<JsonPart[]> {
   const { jobId, attempt, workerId, executionTimeoutMs, optionsJson } = job;
-  const input = job.input.kind === "inline" ? job.input.json : storedPart(bucket, job.input);
-  const members = mergeJson({ id: jobId, attempt, workerId, executionTimeoutMs }, optionsJson);
-  return spliceParts(members, "input", [input]);
+  const input = await inputPart(bucket, job.input);
+  const error = input === undefined ? { error: INPUT_GONE } : {};
+  const members = mergeJson({ id: jobId, attempt, workerId, executionTimeoutMs, ...error }, optionsJson);
+  return spliceParts(members, "input", [input ?? "null"]);
+}
+
+/** Opened before the answer begins; undefined when it is gone. */
+async function inputPart(bucket: R2Bucket, input: Payload): Promise<JsonPart | undefined> {
+  if (input.kind === "inline") return input.json;
+  const stream = await openPayload(bucket, input);
+  return stream && { sizeBytes: input.sizeBytes, open: async () => stream };
 }

@@ -30,6 +30,8 @@ export const AT_ONCE: Form = { method: "GET", operation: "status", query: "", wa
 
 const RETRYABLE = new Set(["FAILED", "TIMED_OUT"]);
 const OPEN = new Set(["IN_QUEUE", "IN_PROGRESS"]);
+/** Share of the jobs whose inputs go to R2, where those of results do. */
+const LARGE_INPUTS = 0.5;
 const SUBMITTED_MAX = 8;
 const RUNS_MAX = 4;
 const READS_MAX = 6;
@@ -50,7 +52,8 @@ export class JobCalls {
   async submit(endpointId: string): Promise<KnownJob | undefined> {
     const { world, plan, known, violate } = this.#parts;
     const { random } = world;
-    const input = { number: random.whole(0, 1e9) };
+    const isLarge = random.chance(plan.large * LARGE_INPUTS);
+    const input = { number: random.whole(0, 1e9), ...(isLarge && { padding: "x".repeat(300_000) }) };
     const hook = random.chance(plan.hooked) ? `https://hooks.test/${random.whole(0, 1e9)}` : null;
     const key = `key-${random.whole(0, 1e9)}`;
     const policy = this.#choosePolicy();

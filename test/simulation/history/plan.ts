@@ -60,7 +60,7 @@ export type HistoryPlan = {
   readonly idleTimeoutS: number;
   readonly scalerType: "QUEUE_DELAY" | "REQUEST_COUNT";
   readonly scalerValue: number;
-  /** Shares of jobs: with a webhook; whose handler yields chunks; whose result goes to R2. */
+  /** Shares of jobs: with a webhook; whose handler yields chunks; whose result goes to R2, and of half as many the input. */
   readonly hooked: number;
   readonly streaming: number;
   readonly large: number;

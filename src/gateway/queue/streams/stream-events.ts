@@ -117,9 +117,8 @@ export class EventWriter {
   }
 
   async #pass(part: StoredPart): Promise<boolean> {
-    const stream = await part.open();
-    if (!stream) return false;
     try {
+      const stream = await part.open();
       for await (const bytes of readBytes(stream)) await this.#writer.write(bytesOnOneLine(bytes));
       return true;
     } catch {
