@@ -32,6 +32,6 @@ export async function dropPayload(bucket: R2Bucket, payload: Payload | null): Pr
  * Whether the edge has refused a call for certain, so that what was stored for it is of no use. After any other error
  * the object may have taken it, and only the answer was lost.
  */
-export function isRefusal(error: unknown): boolean {
+export function isRejection(error: unknown): boolean {
   return error instanceof ServiceError;
 }

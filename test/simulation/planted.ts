@@ -154,7 +154,7 @@ const OWN: readonly Mutant[] = [
   mutant("M3", "this.#counters.retried(after.retries - before.retries);", "this.#counters.retried(1);"),
 
   // Limits
-  mutant("R2", "if (isRefusal(error)) context.executionCtx", "context.executionCtx"),
+  mutant("R2", "if (isRejection(error)) context.executionCtx", "context.executionCtx"),
   mutant("R1", "maxBytes: RUN_BODY_MAX_BYTES,", "maxBytes: 2 * RUN_BODY_MAX_BYTES,"),
 
   // Fleet and gateway

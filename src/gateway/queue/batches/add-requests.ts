@@ -8,7 +8,7 @@ import type { BatchCall } from "../../../endpoint/batches/messages.ts";
 import { EACH, type JsonPath } from "../../../json/json-carver.ts";
 import { cutsAt } from "../../../json/raw-json.ts";
 import { readCutJson } from "../../body.ts";
-import { dropPayload, isRefusal, storePayload } from "../../payloads.ts";
+import { dropPayload, isRejection, storePayload } from "../../payloads.ts";
 import type { QueueContext } from "../context.ts";
 import { readIdempotencyKey, readWebhook, workerOptions } from "../jobs/submission.ts";
 import { batchIdOf, callBatch } from "./call.ts";
@@ -47,7 +47,7 @@ async function add(context: QueueContext, toCall: (packs: readonly BatchPack[]) 
     if (!isNew) dropInputs();
     return batch;
   } catch (error) {
-    if (isRefusal(error)) dropInputs();
+    if (isRejection(error)) dropInputs();
     throw error;
   }
 }

@@ -7,7 +7,7 @@ import { TTL_DEFAULT_MS } from "../../../contract/limits.ts";
 import { webhookUrlIssue } from "../../../domain/webhooks/webhook-url.ts";
 import type { SlottedView, SubmitCall } from "../../../endpoint/messages.ts";
 import type { Env } from "../../../env.ts";
-import { dropPayload, isRefusal } from "../../payloads.ts";
+import { dropPayload, isRejection } from "../../payloads.ts";
 import { spliceJson } from "../../spliced-json.ts";
 import type { QueueContext } from "../context.ts";
 import { callWithinLimits } from "../limits.ts";
@@ -58,7 +58,7 @@ export async function queueJob(
     if (!submitted.isNew) context.executionCtx.waitUntil(dropPayload(bucket, input));
     return submitted;
   } catch (error) {
-    if (isRefusal(error)) context.executionCtx.waitUntil(dropPayload(bucket, input));
+    if (isRejection(error)) context.executionCtx.waitUntil(dropPayload(bucket, input));
     throw error;
   }
 }
