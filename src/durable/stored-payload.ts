@@ -12,6 +12,12 @@ export async function openPayload(
   return object && object.size >= sizeBytes ? object.body : undefined;
 }
 
+/** Whether the payload is stored. */
+export async function hasPayload(bucket: R2Bucket, { key, sizeBytes }: StoredPayload): Promise<boolean> {
+  const object = await bucket.head(key);
+  return object !== null && object.size >= sizeBytes;
+}
+
 /**
  * Prefix of the keys of an endpoint's payloads, which are removed together when it is deleted. Every key ends in
  * something that cannot be guessed: a random name or a job id.

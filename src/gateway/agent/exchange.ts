@@ -6,7 +6,7 @@ import {
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { RESULT_MAX_BYTES } from "../../contract/limits.ts";
 import type { Payload } from "../../domain/jobs/job-machine.ts";
-import { openPayload, resultKey } from "../../durable/stored-payload.ts";
+import { hasPayload, openPayload, resultKey } from "../../durable/stored-payload.ts";
 import type {
   Chunks,
   AttemptReport,
@@ -150,9 +150,14 @@ async function jobParts(bucket: R2Bucket, job: Claim): Promise<JsonPart[]> {
   return spliceParts(members, "input", [input ?? "null"]);
 }
 
-/** Opened before the answer begins; undefined when it is gone. */
+/** Undefined when it is gone. It is opened in its turn: only a few answers of R2 may be open and unread at a time. */
 async function inputPart(bucket: R2Bucket, input: Payload): Promise<JsonPart | undefined> {
   if (input.kind === "inline") return input.json;
-  const stream = await openPayload(bucket, input);
-  return stream && { sizeBytes: input.sizeBytes, open: async () => stream };
+  if (!(await hasPayload(bucket, input))) return undefined;
+  const open = async () => {
+    const stream = await openPayload(bucket, input);
+    if (!stream) throw new Error("The input was removed meanwhile."); // the agent sees the answer break off
+    return stream;
+  };
+  return { sizeBytes: input.sizeBytes, open };
 }
