@@ -2,7 +2,8 @@
 import type { SimulatedHost } from "../host/host.ts";
 import type { Network } from "../runtime/network.ts";
 import type { World } from "../world/world.ts";
-import type { Fault, HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Fault } from "./planned-faults.ts";
 
 /** With these it takes long until a host and the edge have heard of each other. */
 const HIDE_CALLS: readonly Fault[] = [

@@ -6,7 +6,8 @@ import type { SimulatedHost } from "../host/host.ts";
 import type { RuntimeFaults } from "../host/runtime.ts";
 import type { WorkerFaults } from "../host/worker.ts";
 import { Machine, type World } from "../world/world.ts";
-import type { Fault, HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Fault } from "./planned-faults.ts";
 
 /** How long after an operation has begun what happens with it does so at most, typically. */
 const DUE_MS = 1_000;

@@ -3,7 +3,8 @@ import type { Container } from "../host/containers.ts";
 import type { WorkerObserver } from "../host/worker.ts";
 import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { World } from "../world/world.ts";
-import type { Fault, HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Fault } from "./planned-faults.ts";
 
 type Execution = {
   readonly mark: number;

@@ -9,7 +9,8 @@ import type { Account } from "./account.ts";
 import type { Calm } from "./calm.ts";
 import type { Executions } from "./executions.ts";
 import { type DesiredRow, Fairness } from "./fairness.ts";
-import type { Fault, HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Fault } from "./planned-faults.ts";
 
 export type FleetRowsParts = {
   readonly world: World;

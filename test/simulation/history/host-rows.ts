@@ -9,7 +9,8 @@ import type { World } from "../world/world.ts";
 import type { Calm } from "./calm.ts";
 import { endpointOf } from "./endpoint-rows.ts";
 import type { Executions } from "./executions.ts";
-import type { Fault, HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Fault } from "./planned-faults.ts";
 
 export type HostRowsParts = {
   readonly world: World;

@@ -3,7 +3,8 @@ import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.t
 import { PIECE_BYTES, type PrintedLine, PrintedOutput } from "../host/printed-output.ts";
 import type { World } from "../world/world.ts";
 import { type Account, accountWith } from "./account.ts";
-import type { Fault, HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Fault } from "./planned-faults.ts";
 
 /** A line as the edge shows it. */
 export type LineView = {

@@ -1,7 +1,8 @@
 /** A client that reads metrics of endpoints, as JSON and for Prometheus: counters that only grow, and fit each other. */
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
-import type { Fault, HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Fault } from "./planned-faults.ts";
 
 export type MetricsReaderParts = {
   readonly world: World;

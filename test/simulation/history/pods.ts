@@ -3,7 +3,8 @@ import { POD_PORT_VARIABLE } from "../host/container-servers.ts";
 import type { SimulatedHost } from "../host/host.ts";
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
-import type { Fault, HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Fault } from "./planned-faults.ts";
 
 /** At which the programs of pods take requests, where clients send some. */
 export const POD_PORT = 8_000;

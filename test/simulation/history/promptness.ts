@@ -10,7 +10,8 @@ import { type Account, accountWith } from "./account.ts";
 import { endpointOf, openJobs, type OpenJobs, type RunningJob } from "./endpoint-rows.ts";
 import type { Executions } from "./executions.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
-import type { Fault, HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Fault } from "./planned-faults.ts";
 
 export type PromptnessParts = {
   readonly world: World;

@@ -3,7 +3,8 @@ import { RUN_BODY_MAX_BYTES } from "../../../src/contract/limits.ts";
 import { RATE_WINDOW_MS } from "../../../src/contract/rate-limits.ts";
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
-import type { Fault, HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Fault } from "./planned-faults.ts";
 
 export type RateCallsParts = {
   readonly world: World;

@@ -3,7 +3,8 @@ import type { Container } from "../host/containers.ts";
 import { partsOf, type RequestObserver } from "../host/request-worker.ts";
 import type { World } from "../world/world.ts";
 import { Conversations } from "./conversations.ts";
-import type { Fault, HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Fault } from "./planned-faults.ts";
 
 /** A request as its client knows it. Times are true time, ms of the history. */
 export type SentRequest = {

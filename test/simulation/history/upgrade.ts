@@ -1,7 +1,8 @@
 /** The edge gets another version while clients use it, and after it one host after the other. */
 import type { AgentCode, SimulatedHost } from "../host/host.ts";
 import type { EdgeCode, SimulatedEdge } from "../runtime/edge.ts";
-import { type Fault, type HistoryPlan } from "./plan.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Fault } from "./planned-faults.ts";
 import { Machine, type World } from "../world/world.ts";
 
 export type Version = { readonly edge: EdgeCode; readonly agent: AgentCode };

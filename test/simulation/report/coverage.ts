@@ -1,7 +1,7 @@
 /** Which changes of a job were seen in histories in which which faults have happened, over many of them. */
 import type { HistoryOutcome } from "../history/history.ts";
 import { CHANGES } from "../history/job-rows.ts";
-import { FAULTS } from "../history/plan.ts";
+import { FAULTS } from "../history/planned-faults.ts";
 
 export class Coverage {
   readonly #counts = new Map<string, Map<string, number>>();

@@ -1,0 +1,103 @@
+/** What some histories have of their plan instead of what chance gives: what by chance alone would seldom meet. */
+import type { Random } from "../world/random.ts";
+import type { HistoryPlan } from "./plan.ts";
+import type { Fault } from "./planned-faults.ts";
+
+const ONE_CLIENT: Partial<HistoryPlan> = {
+  clientCount: 1,
+  operationCount: 16,
+  handlerMs: 10_000,
+  executionTimeoutMs: 120_000,
+  isPurging: false,
+  isManaged: false,
+};
+export const MIXTURES: readonly Partial<HistoryPlan>[] = [
+  // Jobs of low priority occupy workers now and then, when one of normal priority comes, and there are free places.
+  {
+    ...ONE_CLIENT,
+    hostGpus: [3],
+    endpointGpus: [1],
+    workersMax: 3,
+    paceMs: 3_000,
+    scalerType: "REQUEST_COUNT",
+    scalerValue: 1,
+    lowPriority: 0.5,
+    faults: new Map(),
+  },
+  // One long job at a time, which its client cancels, and pauses: what nobody tells a host, it does not learn by chance.
+  {
+    ...ONE_CLIENT,
+    hostGpus: [1],
+    endpointGpus: [1],
+    workersMax: 1,
+    idleTimeoutS: 60,
+    paceMs: 10_000,
+    handlerMs: 60_000,
+    hasPods: false,
+    jobsPerWorker: 1,
+    abandoning: 1,
+    faults: new Map(),
+  },
+  // Workers have several jobs, some of which hang, and give up requests for more of them.
+  {
+    ...ONE_CLIENT,
+    operationCount: 32,
+    hostGpus: [1],
+    endpointGpus: [1],
+    workersMax: 1,
+    paceMs: 300,
+    handlerMs: 2_000,
+    executionTimeoutMs: 10_000,
+    jobsPerWorker: 3,
+    abandoning: 0.3,
+    hasPolicies: false,
+    faults: new Map<Fault, number>([
+      ["workerStalls", 0.5],
+      ["workerHangs", 0.4],
+    ]),
+  },
+  // Endpoints that share a host and fill it are managed, and compete for what the workers of older versions leave.
+  {
+    hostGpus: [3],
+    endpointGpus: [1, 1],
+    workersMax: 3,
+    workersMin: 0,
+    clientCount: 3,
+    operationCount: 16,
+    paceMs: 300,
+    handlerMs: 2_000,
+    executionTimeoutMs: 20_000,
+    idleTimeoutS: 60,
+    scalerType: "REQUEST_COUNT",
+    scalerValue: 1,
+    isPurging: false,
+    isManaged: true,
+    hasPods: false,
+    faults: new Map(),
+  },
+  // Handlers fail, and clients run them again at once, while the host still tells of the run before.
+  {
+    ...ONE_CLIENT,
+    hostGpus: [1],
+    endpointGpus: [1],
+    handlerMs: 2_000,
+    isRetrying: true,
+    faults: new Map<Fault, number>([
+      ["workerFails", 0.5],
+      ["answersLost", 0.1],
+    ]),
+  },
+];
+
+/** More jobs than workers can take: they wait, and some expire. */
+export function congestion(random: Random): Partial<HistoryPlan> {
+  return {
+    workersMax: random.pick([1, 2]),
+    clientCount: 3,
+    operationCount: 16,
+    paceMs: 300,
+    handlerMs: random.pick([2_000, 10_000]),
+    executionTimeoutMs: 20_000,
+    hasPolicies: true,
+  };
+}
