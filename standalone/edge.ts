@@ -67,9 +67,9 @@ async function withRuntime(start: () => Promise<unknown>, onEnd: () => void): Pr
 const MIGRATOR_HOST = "migrator";
 const MIGRATOR_KEY = randomUUID();
 
-/** Miniflare puts a script for assets before the default entry point, and before no other one. */
-const DIRECT_ENTRYPOINT = "direct";
-const ENTRY = `export * from "./index.js"; export { default, default as ${DIRECT_ENTRYPOINT} } from "./index.js";`;
+/** Miniflare puts a script for assets before the default entry point only. */
+const SCRIPT_ENTRYPOINT = "script";
+const ENTRY = `export * from "./index.js"; export { default, default as ${SCRIPT_ENTRYPOINT} } from "./index.js";`;
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -101,7 +101,7 @@ function createMiniflare(
     name: "edgerun",
     modulesRoot: directory,
     // Bypasses Miniflare's own scripts, for all requests and for assets, which take longer than ours.
-    unsafeDirectSockets: [{ host: "127.0.0.1", port: 0, entrypoint: DIRECT_ENTRYPOINT }],
+    unsafeDirectSockets: [{ host: "127.0.0.1", port: 0, entrypoint: SCRIPT_ENTRYPOINT }],
     modules: [
       { type: "ESModule" as const, path: join(directory, "entry.js"), contents: ENTRY },
       { type: "ESModule" as const, path: join(directory, "index.js") },
@@ -194,7 +194,7 @@ export async function startEdge(settings: EdgeSettings): Promise<EdgeProcess> {
       () => void stop(),
     );
     await migrate(miniflare, settings.build);
-    const url = await miniflare.unsafeGetDirectURL(undefined, DIRECT_ENTRYPOINT);
+    const url = await miniflare.unsafeGetDirectURL(undefined, SCRIPT_ENTRYPOINT);
     front = await openFront(settings.port, Number(url.port));
     endMaintenance = keepMaintained(miniflare);
     return { ...runtime, port: front.port, stop };
