@@ -67,6 +67,18 @@ test("of two jobs that followed each other within a millisecond neither gets a l
   expect(jobs.during(22 * MS, 22 * MS)).toBe("b");
 });
 
+test("where it is not known which jobs there were, a line has none", ({ expect }) => {
+  const jobs = new SoleJobs();
+  jobs.record(null, 10 * MS);
+  jobs.record(null, 15 * MS);
+  jobs.record(["a"], 20 * MS);
+  const during = (from: number, to = from) => jobs.during(from * MS, to * MS);
+  expect([during(5), during(12), during(17), during(19, 22), during(20), during(22)]).toEqual([
+    ...Array.from({ length: 5 }, () => undefined),
+    "a",
+  ]);
+});
+
 test("the time before last thousand changes is forgotten", ({ expect }) => {
   const jobs = new SoleJobs();
   for (let number = 1; number <= 5_000; number += 1) jobs.record([`job ${number}`], number * MS);

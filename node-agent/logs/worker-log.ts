@@ -40,7 +40,7 @@ export class WorkerLog {
     if (this.lines.isEmpty) this.reportDropped(); // else with the next batch
   }
 
-  setJobs(jobIds: readonly string[]): void {
+  setJobs(jobIds: readonly string[] | null): void {
     this.#jobs.record(jobIds, micros());
   }
 
@@ -118,8 +118,8 @@ export class Masks {
 
 /** Remembers which job was alone in a worker, and when: then what the worker printed was of that job. */
 
-/** Until the next span begins. */
-type Span = { readonly from: number; readonly jobIds: readonly string[] };
+/** Until the next span begins. `jobIds`: null where it is not known which jobs the worker had. */
+type Span = { readonly from: number; readonly jobIds: readonly string[] | null };
 
 /** Jobs may be over before their lines are read, but not by many others. */
 const SPANS_MAX = 1_000;
@@ -131,17 +131,17 @@ const CLOCK_STEP = 1_000;
 export class SoleJobs {
   #spans: Span[] = [];
 
-  /** From now on, in microseconds, these are in the worker. */
-  record(jobIds: readonly string[], now: number): void {
-    const last = this.#spans.at(-1)?.jobIds ?? [];
-    if (last.length === jobIds.length && last.every((jobId, index) => jobId === jobIds[index])) return;
+  /** From now on, in microseconds, these are in the worker; null: it is not known which. */
+  record(jobIds: readonly string[] | null, now: number): void {
+    const last = this.#spans.at(-1);
+    if (isSame(last ? last.jobIds : [], jobIds)) return;
     this.#spans.push({ from: now, jobIds });
     if (this.#spans.length > SPANS_MAX) this.#spans = this.#spans.slice(-SPANS_MAX / 2);
   }
 
   /**
    * The only job that was in the worker from one time to another, or, when there was none, the last one before:
-   * a line may be stamped late. Undefined if there were several.
+   * a line may be stamped late. Undefined if there were several, or if there may have been.
    */
   during(from: number, to: number): string | undefined {
     const found = new Set<string>();
@@ -149,11 +149,19 @@ export class SoleJobs {
     for (const span of this.#spans.toReversed()) {
       const earliest = from - (found.size === 0 ? LATE_MAX : CLOCK_STEP);
       if (until <= earliest) break;
-      if (span.from <= to) for (const jobId of span.jobIds) found.add(jobId);
+      if (span.from <= to) {
+        if (span.jobIds === null) return undefined;
+        for (const jobId of span.jobIds) found.add(jobId);
+      }
       if (found.size > 1) return undefined;
       until = span.from;
     }
     const [jobId] = found;
     return jobId;
   }
+}
+
+function isSame(one: Span["jobIds"], other: Span["jobIds"]): boolean {
+  if (one === null || other === null) return one === other;
+  return one.length === other.length && one.every((jobId, index) => jobId === other[index]);
 }

@@ -97,8 +97,8 @@ export class WorkerLogs {
     return this.#logs.get(workerId)?.masks.apply(text) ?? text;
   }
 
-  /** The jobs that are in a worker now. */
-  setJobs(workerId: string, jobIds: readonly string[]): void {
+  /** The jobs that may be in a worker now; null while that is not known. */
+  setJobs(workerId: string, jobIds: readonly string[] | null): void {
     this.#logs.get(workerId)?.setJobs(jobIds);
   }
 

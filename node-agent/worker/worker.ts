@@ -402,7 +402,7 @@ export class Worker implements WorkerSession {
   }
 
   #changed(isWithdrawn = false): void {
-    if (this.mode.kind === "queue") this.#options.logs.setJobs(this.workerId, this.mode.jobs.idsInside());
+    if (this.mode.kind === "queue") this.#options.logs.setJobs(this.workerId, this.mode.jobs.idsThatMayRun());
     else this.mode.updateAdmission();
     this.#notifier.notify();
     if (this.mode.kind !== "pod") this.#options.onSlotsChange(this.assignment.endpointId, isWithdrawn);

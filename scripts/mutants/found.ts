@@ -186,6 +186,7 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   ),
   mutant("U26", "if (batch === this.#liveUnderway)", "", "logs/worker-lines"),
   mutant("U27", "if (isOver(outcome)) for (", "for (", "agent-logs"),
+  mutant("U81", "if (this.#strays.mayRun()) return null;", "", "queue/worker-jobs"),
   mutant("U28", "LOG_CLOCK_BEHIND_MS = 60_000", "LOG_CLOCK_BEHIND_MS = 5_000", "workers/worker-logs"),
 
   // Streams

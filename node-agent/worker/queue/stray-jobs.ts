@@ -10,6 +10,8 @@ export class StrayJobs {
   readonly #since = new Map<string, number>();
   /** Later, a ping may name a job that has just ended. */
   #mayFind = false;
+  /** False while there may be some that no ping has named yet. */
+  #areKnown = true;
 
   /** `graceMs`: so long a handler may go on. */
   constructor(graceMs: number) {
@@ -19,6 +21,17 @@ export class StrayJobs {
   /** The container was started by an earlier agent process. */
   expect(): void {
     this.#mayFind = true;
+    this.#areKnown = false;
+  }
+
+  /** Its handlers may have jobs that are not this agent's. */
+  mayRun(): boolean {
+    return !this.#areKnown || this.#since.size > 0;
+  }
+
+  /** The worker says that it has no job. */
+  nothingInProgress(): void {
+    this.#areKnown = true;
   }
 
   /** A job of this agent has ended, which pings may still name. */
@@ -35,6 +48,7 @@ export class StrayJobs {
   clear(): void {
     this.#since.clear();
     this.#mayFind = false;
+    this.#areKnown = true;
   }
 
   /** A ping has named these jobs; `isKnown`: the job is one of this agent. */
@@ -42,6 +56,9 @@ export class StrayJobs {
     for (const jobId of this.#since.keys()) if (!jobIds.has(jobId)) this.#since.delete(jobId);
     for (const jobId of this.#mayFind ? jobIds : [])
       if (!isKnown(jobId) && !this.#since.has(jobId)) this.#since.set(jobId, performance.now());
+    // Some workers' pings never name any.
+    if (jobIds.size > 0 && [...jobIds].every((jobId) => isKnown(jobId) || this.#since.has(jobId)))
+      this.#areKnown = true;
   }
 
   /** One of them has had its grace period. */

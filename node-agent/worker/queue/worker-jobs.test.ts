@@ -149,6 +149,32 @@ test("a job that an earlier agent may not have delivered is lost when two pings 
   expect(jobs.hasLostResults()).toBe(false);
 });
 
+test("which jobs a worker of an earlier agent has is known once it says so", ({ expect }) => {
+  const { jobs, receive } = setUp();
+  const known = (act: () => void): readonly string[] | null => {
+    act();
+    return jobs.idsThatMayRun();
+  };
+  adopt(jobs, receive("job-1"));
+  jobs.expectStrays();
+  expect(known(() => jobs.ping(new Set()))).toBeNull(); // some workers' pings never name any
+  expect(known(() => jobs.ping(new Set(["job-1", "stray"])))).toBeNull();
+  expect(known(() => jobs.ping(new Set(["job-1"])))).toEqual(["job-1"]);
+  expect(known(() => jobs.expectStrays())).toBeNull();
+  expect(known(() => jobs.take(deadPoll(), 1, true, 1_000))).toBeNull();
+  expect(known(() => jobs.take(deadPoll(), 1, false, 1_000))).toEqual([]);
+  expect(known(() => jobs.expectStrays())).toBeNull();
+  expect(known(() => jobs.loseAll("The container has ended."))).toEqual([]);
+});
+
+test("a job whose delivery failed may run all the same", async ({ expect }) => {
+  const { jobs, receive } = setUp();
+  jobs.take(deadPoll(), 1, false, 1_000);
+  jobs.accept([receive("job-1")]);
+  await nextTurn();
+  expect(jobs.idsThatMayRun()).toEqual(["job-1"]);
+});
+
 test("a handler that an earlier agent was stopping is found by its pings, and is overdue after the grace period", ({
   expect,
 }) => {

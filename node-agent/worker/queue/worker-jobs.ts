@@ -112,6 +112,13 @@ export class WorkerJobs {
     return [...this.#inside.keys()];
   }
 
+  /** Jobs that its handlers may have; null while an earlier agent process may have left it others. */
+  idsThatMayRun(): readonly string[] | null {
+    if (this.#strays.mayRun()) return null;
+    const sent = this.#waiting.filter(({ wasSent }) => wasSent).map(({ record }) => record.jobId); // W2
+    return [...new Set([...this.idsInside(), ...sent])];
+  }
+
   /** A handler still runs although its result is not wanted and its grace period is over. */
   hasOverdueStop(): boolean {
     return this.#strays.hasOverdue() || this.#jobsInside().some((job) => job.stop?.isGraceOver === true);
@@ -199,6 +206,7 @@ export class WorkerJobs {
       free: maxJobs + sum(this.#takes.values()),
       capacity: this.#capacity,
     };
+    if (hasJobInProgress === false) this.#strays.nothingInProgress();
     this.#applyTake(evidence);
     this.#capacity = capacityBy(evidence, this.#inside.size);
     this.#takes.add(poll, maxJobs, holdMs);
@@ -221,8 +229,10 @@ export class WorkerJobs {
   }
 
   ping(jobIds: ReadonlySet<string>): void {
+    const mightRun = this.#strays.mayRun();
     this.#strays.ping(jobIds, (jobId) => this.holds(jobId));
-    if (this.#strays.hasOverdue()) this.#options.onChange(true);
+    const isOverdue = this.#strays.hasOverdue();
+    if (isOverdue || this.#strays.mayRun() !== mightRun) this.#options.onChange(isOverdue);
     for (const job of this.#jobsInside()) {
       const verdict = applyPing(job.ref.jobId, job, jobIds);
       job.wasSeenInPing = verdict.wasSeenInPing;

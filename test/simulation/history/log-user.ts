@@ -48,23 +48,25 @@ export class LogUser {
   /** At the end all that containers have printed is there, and followers have it. */
   async check(): Promise<void> {
     const { endpointIds } = this.#parts;
-    for (const endpointId of endpointIds)
-      await this.#checkJob(endpointId, await this.#readWhole(endpointId, PAGE_MAX));
+    for (const endpointId of endpointIds) await this.#checkWhole(endpointId);
     for (const follower of this.#followers) follower.check();
     for (const follower of this.#followers) follower.leave();
   }
 
-  /** The lines of a job are found by it: they are those of all lines that are its own. */
-  async #checkJob(endpointId: string, views: readonly LineView[]): Promise<void> {
+  /** The lines of a job are found by it: they are those of all lines, in the same time, that are its own. */
+  async #checkWhole(endpointId: string): Promise<void> {
     const { client, violate } = this.#parts;
+    const since = this.#chooseSince();
+    const views = await this.#readWhole(endpointId, PAGE_MAX, since);
     const job = client.jobs.find((one) => one.endpointId === endpointId);
-    if (!job || views.length === 0) return;
+    if (!job || !views) return;
     const ownOf = (all: readonly LineView[]): number => all.filter(({ jobId }) => jobId === job.jobId).length;
     const own = ownOf(views);
-    const found = await this.#readJob(endpointId, job.jobId);
+    const found = await this.#readJob(endpointId, job.jobId, since);
     // One of low priority may only run now.
-    const ownLater = found === own ? own : ownOf(await this.#readWhole(endpointId, PAGE_MAX));
-    if (found < own || found > ownLater)
+    const later = found === own ? views : await this.#readWhole(endpointId, PAGE_MAX, since);
+    if (found === undefined || !later) return;
+    if (found < own || found > ownOf(later))
       violate(`${own} lines are of ${job.jobId}, of which ${found} are found by it`);
   }
 
@@ -85,12 +87,17 @@ export class LogUser {
     else await this.#readWhole(endpointId, random.pick([30, PAGE_MAX]));
   }
 
-  async #readWhole(endpointId: string, limit: number): Promise<readonly LineView[]> {
+  /** Undefined when not all of it comes. */
+  async #readWhole(
+    endpointId: string,
+    limit: number,
+    since = this.#chooseSince(),
+  ): Promise<readonly LineView[] | undefined> {
     const { logs } = this.#parts;
     const before = logs.begin();
-    const views = await this.#pages(endpointId, `limit=${limit}`);
+    const views = await this.#pages(endpointId, `limit=${limit}${since}`);
     if (views) logs.readWhole(endpointId, views, before);
-    return views ?? [];
+    return views;
   }
 
   async #readWorker(endpointId: string): Promise<void> {
@@ -99,16 +106,24 @@ export class LogUser {
     if (!latest || latest.lines.length === 0) return;
     const { workerId } = world.random.pick(latest.lines);
     const before = logs.begin();
-    const views = await this.#pages(endpointId, `limit=100&source=container&workerId=${workerId}`);
+    const views = await this.#pages(
+      endpointId,
+      `limit=100&source=container&workerId=${workerId}${this.#chooseSince()}`,
+    );
     if (!views) return;
     if (views.some((view) => view.workerId !== workerId))
       this.#parts.violate(`the logs of ${workerId} show lines of others`);
     logs.readWhole(endpointId, views, before, workerId);
   }
 
-  /** Returns how many lines there are. */
-  async #readJob(endpointId: string, jobId: string): Promise<number> {
-    const views = (await this.#pages(endpointId, `limit=100&jobId=${jobId}`)) ?? [];
+  /** Returns how many lines there are; undefined when not all of them come. */
+  async #readJob(
+    endpointId: string,
+    jobId: string,
+    since = this.#chooseSince(),
+  ): Promise<number | undefined> {
+    const views = await this.#pages(endpointId, `limit=100&jobId=${jobId}${since}`);
+    if (!views) return undefined;
     this.#parts.logs.read(endpointId, views);
     if (views.some((view) => view.jobId !== jobId))
       this.#parts.violate(`the logs of ${jobId} show lines of others`);
@@ -128,16 +143,19 @@ export class LogUser {
     await answer?.body?.cancel().catch(() => {});
   }
 
+  /** A part of the query; where the clock of a host was set, it decides which lines there are. */
+  #chooseSince(): string {
+    return this.#parts.world.random.chance(SINCE_EVER) ? "" : `&since=${START_AT}`;
+  }
+
   /** The newest page, and those before it until there is none; undefined when one does not come. */
   async #pages(endpointId: string, query: string): Promise<LineView[] | undefined> {
     const pages: (readonly LineView[])[] = [];
-    const { random } = this.#parts.world;
-    const whole = random.chance(SINCE_EVER) ? query : `${query}&since=${START_AT}`;
     let cursor: string | null = "";
     while (cursor !== null) {
       const page: Page | undefined = await this.#page(
         endpointId,
-        cursor === "" ? whole : `${whole}&cursor=${cursor}`,
+        cursor === "" ? query : `${query}&cursor=${cursor}`,
       );
       if (!page || pages.length > CALLS_MAX) return undefined;
       pages.unshift(page.lines);
