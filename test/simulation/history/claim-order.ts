@@ -52,11 +52,11 @@ export class ClaimOrder {
   }
 
   /** A status says which place the job has in the queue. */
-  heard(endpointId: string, jobId: string, place: number, askedAt: number): void {
+  heard(endpointId: string, jobId: string, place: number, sentAt: number): void {
     const seq = decodeJobId(jobId)?.seq ?? 0;
     const seen = [...this.#seen].find(([name]) => endpointOf(name) === endpointId)?.[1];
     // It may have had another place when it was asked for.
-    if (!seen || seen.changedAt >= askedAt) return;
+    if (!seen || seen.changedAt >= sentAt) return;
     const job = seen.open.waiting.find((one) => one.seq === seq);
     if (!job) return this.#parts.violate(`${jobId} has place ${place} of a queue in which it does not wait`);
     const [least, most] = placesOf(job, seen);

@@ -83,9 +83,9 @@ export class KnownJobs {
     return answer;
   }
 
-  #hearPlace({ endpointId, jobId }: KnownJob, { body }: Answer, askedAt: number): void {
+  #hearPlace({ endpointId, jobId }: KnownJob, { body }: Answer, sentAt: number): void {
     const { queue } = body as { readonly queue?: { readonly position: number } };
-    if (queue) this.#parts.claimOrder.heard(endpointId, jobId, queue.position, askedAt);
+    if (queue) this.#parts.claimOrder.heard(endpointId, jobId, queue.position, sentAt);
   }
 
   /** What an answer says of the job. */
