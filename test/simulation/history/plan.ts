@@ -46,6 +46,10 @@ export type HistoryPlan = {
   readonly abandoning: number;
   /** Clients call more often than they may. */
   readonly isBursting: boolean;
+  /** A client begins with more calls at once than its endpoint takes. */
+  readonly isCrowding: boolean;
+  /** Time passes after its end, until nothing can be read any more. */
+  readonly isAging: boolean;
   /** Clients have pods, which compete with workers for the hosts. */
   readonly hasPods: boolean;
   /** There is a second account, and clients of each try what belongs to the other. */
@@ -84,6 +88,7 @@ const BALANCED = 0.28;
 const TUNNELED = 0.1;
 const LOGGED = 0.05;
 const DELETING = 0.2;
+const AGING = 0.1;
 const COMMANDED = 0.6;
 /** Of those with requests, and of those with pods. */
 const SOCKETED = 0.4;
@@ -121,6 +126,8 @@ export function planHistory(random: Random): HistoryPlan {
     isRetrying: random.chance(0.3),
     abandoning: random.chance(0.15) ? 0.3 : 0,
     isBursting: random.chance(0.06),
+    isCrowding: false,
+    isAging: false,
     hasPods: random.chance(0.25),
     hasSecondAccount: random.chance(SHARED),
     hasDeletions: false,
@@ -142,6 +149,7 @@ export function planHistory(random: Random): HistoryPlan {
   const hasCommands = hasTunnels && random.chance(COMMANDED);
   const hasLogs = random.chance(LOGGED);
   const hasDeletions = random.chance(DELETING);
+  const isAging = random.chance(AGING);
   const forwards = { hasRequests, hasTunnels, hasSockets, hasPodRequests, hasCommands };
-  return { ...plan, ...forwards, hasLogs, hasDeletions };
+  return { ...plan, ...forwards, hasLogs, hasDeletions, isAging };
 }
