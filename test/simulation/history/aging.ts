@@ -1,6 +1,7 @@
 /** What becomes of jobs and workers on standby while nothing happens for long. */
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
+import type { WorkerRow } from "./fleet-rows.ts";
 import { AT_ONCE } from "./job-calls.ts";
 import type { Users } from "./users.ts";
 
@@ -54,7 +55,9 @@ export class Aging {
     for (const { name, storage } of edge.endpoints.objects.values()) {
       const late = storage.select(`${LATE_ROWS} WHERE goneAt < ${world.now - SWEPT_MS}`);
       for (const { seq, goneAt } of late)
-        violate(`the row of job ${seq} of ${name} is there ${world.now - Number(goneAt)} ms after its time`);
+        violate(
+          `the row of job ${String(seq)} of ${name} is there ${world.now - Number(goneAt)} ms after its time`,
+        );
     }
   }
 
@@ -62,7 +65,7 @@ export class Aging {
   #checkStandbys(): void {
     const { edge, violate } = this.#parts;
     for (const { storage } of edge.fleets.objects.values())
-      for (const { worker_id: workerId, standby_at: at } of storage.rowsOf("worker"))
-        if (at !== null) violate(`${String(workerId)} is on standby since ${String(at)}`);
+      for (const { worker_id: workerId, standby_at: at } of storage.rowsOf("worker") as WorkerRow[])
+        if (at !== null) violate(`${workerId} is on standby since ${at}`);
   }
 }
