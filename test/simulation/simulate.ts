@@ -93,7 +93,7 @@ class Simulation {
     totals.events += outcome.eventCount;
     totals.jobs += outcome.jobCount;
     totals.simulatedMs += outcome.simulatedMs;
-    this.#coverage.add(outcome);
+    this.#coverage.add(outcome.changes);
     if (trace === "chart") this.#log(chartOf(outcome.trace));
     if (trace === "lines")
       for (const { at, machine, what } of outcome.trace) this.#log(`${at}\t${machine}\t${what}`);

@@ -42,6 +42,7 @@ export class Faults {
   readonly #parts: FaultsParts;
   readonly #machine = new Machine("faults");
   readonly #counts = new Map<Fault, number>();
+  readonly #struckAt = new Map<Fault, number>();
   #isHealed = false;
   /** Faults that follow the next thing that happens. */
   readonly #waiting: Planned[] = [];
@@ -63,6 +64,14 @@ export class Faults {
       ...this.#parts.network.struck,
       ...(isSkewed ? [["clockSkew", 1] as const] : []),
     ]);
+  }
+
+  /** Kinds that have happened within the last so many ms; clocks that differ do so all the time. */
+  recent(withinMs: number): readonly Fault[] {
+    const { network, world } = this.#parts;
+    const struckAt = [...this.#struckAt, ...network.struckAt];
+    const recent = struckAt.filter(([, at]) => at >= world.elapsedMs - withinMs).map(([fault]) => fault);
+    return this.#isPlanned("clockSkew") ? [...recent, "clockSkew"] : recent;
   }
 
   /** Whether the kind happens now, by its rate. */
@@ -201,6 +210,7 @@ export class Faults {
 
   #count(fault: Fault): void {
     this.#counts.set(fault, (this.#counts.get(fault) ?? 0) + 1);
+    this.#struckAt.set(fault, this.#parts.world.elapsedMs);
   }
 
   #host(): SimulatedHost {

@@ -14,7 +14,7 @@ import { SimulatedClient } from "./client.ts";
 import { Commands } from "./commands.ts";
 import { Faults } from "./disturbances.ts";
 import { HookReceiver } from "./hooks.ts";
-import { Invariants } from "./invariants.ts";
+import { type Changes, Invariants } from "./invariants.ts";
 import { LastReading } from "./last-reading.ts";
 import { type HistoryPlan, planHistory } from "./plan.ts";
 import type { Fault } from "./planned-faults.ts";
@@ -35,7 +35,7 @@ export type HistoryOutcome = {
   readonly simulatedMs: number;
   readonly faults: ReadonlyMap<Fault, number>;
   readonly jobCount: number;
-  readonly changes: ReadonlyMap<string, number>;
+  readonly changes: Changes;
   readonly trace: readonly TraceLine[];
 };
 
@@ -48,6 +48,8 @@ export const HEALING_MS = 15 * 60_000;
 const AFTERMATH_MS = 20_000;
 /** With what passes before, most of what was printed has to be stored by then. */
 const LOGS_MS = 45_000;
+/** A change of a job counts beside the faults that have happened within this time before it. */
+const RECENT_MS = 10_000;
 /** Time between two looks whether all has ended. */
 const LOOK_MS = 500;
 
@@ -125,6 +127,7 @@ class History {
       clients: this.#clients,
       hooks: this.#hooks,
       onWrite: () => this.#faults.noticed(),
+      recentFaults: () => this.#faults.recent(RECENT_MS),
     });
   }
 

@@ -46,6 +46,8 @@ export type InvariantsParts = {
   readonly plan: HistoryPlan;
   /** An endpoint has written something. */
   readonly onWrite: () => void;
+  /** Faults that happened a short time ago. */
+  readonly recentFaults: () => readonly Fault[];
 };
 
 const PLATFORM_FAULTS: readonly Fault[] = [
@@ -81,10 +83,13 @@ export type AtEnd = {
   readonly isTunnelEndLeft: boolean;
 };
 
+/** By change, and by fault. */
+export type Changes = Map<string, Map<Fault | "none", number>>;
+
 export class Invariants {
   readonly violations: string[] = [];
-  /** How often each change of a job was seen. */
-  readonly changes = new Map<string, number>();
+  /** How often each change of a job was seen soon after which fault, or after none. */
+  readonly changes: Changes = new Map();
   readonly #parts: InvariantsParts;
   readonly #seen = new Set<string>();
   readonly executions: Executions;
@@ -235,7 +240,7 @@ export class Invariants {
         for (const what of violationsOfCancels(object, changes)) this.violate(what);
       for (const change of changes) {
         const name = nameOf(change);
-        this.changes.set(name, (this.changes.get(name) ?? 0) + 1);
+        this.#count(name);
         this.#parts.world.note(object.machine, `job ${change.seq}: ${name}, of worker ${change.workerId}`);
         for (const fault of violationsOf(change)) this.violate(fault);
         this.#checkRescue(change);
@@ -295,6 +300,14 @@ export class Invariants {
   }
 
   /** A job that never reached its worker is not lost with it: it is given out again as if it never was. */
+  #count(change: string): void {
+    const counts = this.changes.get(change) ?? new Map<Fault | "none", number>();
+    this.changes.set(change, counts);
+    const faults = this.#parts.recentFaults();
+    for (const fault of faults.length === 0 ? ["none" as const] : faults)
+      counts.set(fault, (counts.get(fault) ?? 0) + 1);
+  }
+
   #checkRescue({ seq, rescued, trace }: JobChange): void {
     if (rescued <= 0 || LOSE_JOBS.some((fault) => this.#parts.plan.faults.has(fault))) return;
     const told = trace ?? "";

@@ -1,23 +1,22 @@
-/** Which changes of a job were seen in histories in which which faults have happened, over many of them. */
-import type { HistoryOutcome } from "../history/history.ts";
+/** Which changes of a job were seen soon after which faults, over many histories. */
+import type { Changes } from "../history/invariants.ts";
 import { CHANGES } from "../history/job-rows.ts";
 import { FAULTS } from "../history/planned-faults.ts";
 
 export class Coverage {
-  readonly #counts = new Map<string, Map<string, number>>();
+  readonly #counts: Changes = new Map();
 
-  add({ changes, faults }: HistoryOutcome): void {
-    for (const [change, count] of changes) {
-      const row = this.#counts.get(change) ?? new Map<string, number>();
+  add(changes: Changes): void {
+    for (const [change, counts] of changes) {
+      const row = this.#counts.get(change) ?? new Map();
       this.#counts.set(change, row);
-      for (const fault of faults.size === 0 ? ["none"] : faults.keys())
-        row.set(fault, (row.get(fault) ?? 0) + count);
+      for (const [fault, count] of counts) row.set(fault, (row.get(fault) ?? 0) + count);
     }
   }
 
-  /** A row for each change: how often it was seen with each fault in the same history. */
+  /** A row for each change: how often it was seen within ten seconds after each fault, and after none of them. */
   table(): string {
-    const columns = ["none", ...FAULTS];
+    const columns = ["none", ...FAULTS] as const;
     const rows = [...CHANGES].map((change) => [
       change,
       ...columns.map((fault) => String(this.#counts.get(change)?.get(fault) ?? 0)),

@@ -1,6 +1,20 @@
 /** The smallest history that still goes wrong: faults, clients, hosts and operations are taken away one by one. */
 import type { HistoryPlan } from "../history/plan.ts";
 
+/** Counts and shares of which less is simpler, with the least of each; the others are times. */
+const LEAST = {
+  clientCount: 1,
+  operationCount: 1,
+  workersMax: 1,
+  workersMin: 0,
+  jobsPerWorker: 1,
+  hooked: 0,
+  streaming: 0,
+  large: 0,
+  lowPriority: 0,
+  abandoning: 0,
+} satisfies Partial<Record<keyof HistoryPlan, number>>;
+
 /** Smaller plans, those that take the most away first. */
 function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
   for (const fault of plan.faults.keys()) {
@@ -8,30 +22,15 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     faults.delete(fault);
     yield { ...plan, faults };
   }
-  if (plan.clientCount > 1) yield { ...plan, clientCount: 1 };
   if (plan.hostGpus.length > 1) yield { ...plan, hostGpus: plan.hostGpus.slice(0, 1) };
   if (plan.endpointGpus.length > 1) yield { ...plan, endpointGpus: plan.endpointGpus.slice(0, 1) };
-  if (plan.operationCount > 1) yield { ...plan, operationCount: Math.floor(plan.operationCount / 2) };
-  if (plan.operationCount > 1) yield { ...plan, operationCount: plan.operationCount - 1 };
-  if (plan.abandoning > 0) yield { ...plan, abandoning: 0 };
-  if (plan.workersMax > 1) yield { ...plan, workersMax: 1 };
-  for (const habit of [
-    "isPurging",
-    "hasBatches",
-    "hasOpenai",
-    "isManaged",
-    "hasPolicies",
-    "isRetrying",
-    "isBursting",
-    "hasSecondAccount",
-    "hasDeletions",
-    "hasFlashBoot",
-    "hasLogs",
-    "hasSockets",
-    "hasCommands",
-    "hasPodRequests",
-  ] as const)
-    if (plan[habit]) yield { ...plan, [habit]: false };
+  for (const [name, value] of Object.entries(plan)) if (value === true) yield { ...plan, [name]: false };
+  for (const [name, least] of Object.entries(LEAST)) {
+    const value = plan[name as keyof typeof LEAST];
+    if (value > least) yield { ...plan, [name]: least };
+    for (const less of [Math.floor(value / 2), value - 1])
+      if (Number.isInteger(value) && less > least) yield { ...plan, [name]: less };
+  }
 }
 
 /** Ends with a plan of which no smaller one goes wrong. */

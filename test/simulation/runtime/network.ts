@@ -73,6 +73,8 @@ export class Network {
   faults: NetworkFaults = NO_FAULTS;
   /** How often each kind has happened. */
   readonly struck = new Map<NetworkFault, number>();
+  /** When each kind has happened last, true time in ms of the history. */
+  readonly struckAt = new Map<NetworkFault, number>();
   readonly outages: Outages;
 
   readonly #servers = new Map<string, Server>();
@@ -122,6 +124,7 @@ export class Network {
   strikes(kind: NetworkFault): boolean {
     if (!this.world.random.chance(this.faults[kind])) return false;
     this.struck.set(kind, (this.struck.get(kind) ?? 0) + 1);
+    this.struckAt.set(kind, this.world.elapsedMs);
     return true;
   }
 
