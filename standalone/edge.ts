@@ -67,6 +67,10 @@ async function withRuntime(start: () => Promise<unknown>, onEnd: () => void): Pr
 const MIGRATOR_HOST = "migrator";
 const MIGRATOR_KEY = randomUUID();
 
+/** Miniflare puts a script for assets before the default entry point only. */
+const SCRIPT_ENTRYPOINT = "script";
+const ENTRY = `export * from "./index.js"; export { default, default as ${SCRIPT_ENTRYPOINT} } from "./index.js";`;
+
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Removes the signal listeners with which Miniflare would end this process before our own shutdown. */
@@ -96,9 +100,12 @@ function createMiniflare(
     ...workerOptions,
     name: "edgerun",
     modulesRoot: directory,
-    // Bypasses Miniflare's entry script, which takes as long for a request as our whole script.
-    unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
-    modules: [{ type: "ESModule" as const, path: join(directory, "index.js") }],
+    // Bypasses Miniflare's own scripts, for all requests and for assets, which take longer than ours.
+    unsafeDirectSockets: [{ host: "127.0.0.1", port: 0, entrypoint: SCRIPT_ENTRYPOINT }],
+    modules: [
+      { type: "ESModule" as const, path: join(directory, "entry.js"), contents: ENTRY },
+      { type: "ESModule" as const, path: join(directory, "index.js") },
+    ],
     // It listens on loopback: a request with another host name came through a proxy, which decides about HTTPS.
     bindings: {
       ...workerOptions.bindings,
@@ -187,7 +194,7 @@ export async function startEdge(settings: EdgeSettings): Promise<EdgeProcess> {
       () => void stop(),
     );
     await migrate(miniflare, settings.build);
-    const url = await miniflare.unsafeGetDirectURL();
+    const url = await miniflare.unsafeGetDirectURL(undefined, SCRIPT_ENTRYPOINT);
     front = await openFront(settings.port, Number(url.port));
     endMaintenance = keepMaintained(miniflare);
     return { ...runtime, port: front.port, stop };

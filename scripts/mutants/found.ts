@@ -64,6 +64,14 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     "agent/edge-loops",
   ),
 
+  // The queue
+  mutant(
+    "U71",
+    "if (seq >= head) return this.#requeued[priority] + seq - head + 1;",
+    "if (seq >= head) return seq - head + 1;",
+    "workers/low-priority",
+  ),
+
   // Conversations of an agent
   mutant("U8", "return isIdle && !this.#hasNews;", "return isIdle;", "edge-loops"),
   mutant("U9", "this.#lastTurn = options.lastTurn;", "this.#lastTurn = 0;", "edge-loops"),

@@ -1,19 +1,23 @@
 /**
  * Limits of requests that no object counts; see contract/rate-limits.ts.
  *
- * R1  A caller far below a limit costs nothing: an isolate counts for itself, and asks the binding of the
- *     platform, which counts for all isolates of a location, once a tenth of the limit is used up.
+ * R1  An isolate counts for itself, and reports each twentieth request to the binding of the platform, which counts for
+ *     all isolates of a location: each of them lets at most 19 requests pass that the others do not see.
  * R2  A binding that is missing or fails refuses no request; the isolate's own count still does.
  */
 import { ServiceError } from "../contract/errors.ts";
-import { EDGE_RATE_LIMITS, rateLimitBinding, type EdgeLimited } from "../contract/rate-limits.ts";
+import {
+  EDGE_RATE_LIMITS,
+  rateLimitBinding,
+  REQUESTS_PER_REPORT,
+  type EdgeLimited,
+} from "../contract/rate-limits.ts";
 import { clientNetwork, CountedWindows } from "../domain/limits/counted-windows.ts";
 import { clientAddress, type ClientAddressEnv } from "./client-address.ts";
 
 /** The bindings that count; each may be missing. */
 export type RateEnv = { readonly [Limited in EdgeLimited as `RATE_LIMIT_${Uppercase<Limited>}`]?: RateLimit };
 
-const SHARED_COUNT_FRACTION = 10;
 const NAMES_MAX = 20_000;
 
 const windows = new Map(
@@ -69,10 +73,9 @@ export function networkOf(env: ClientAddressEnv, request: Request): string | und
 }
 
 async function isOneTooMany(env: RateEnv, limited: EdgeLimited, name: string, now: number): Promise<boolean> {
-  const { requests } = EDGE_RATE_LIMITS[limited];
   const count = windowsOf(limited).count(name, now);
-  if (count > requests) return true;
-  if (count <= requests / SHARED_COUNT_FRACTION) return false; // R1
+  if (count > EDGE_RATE_LIMITS[limited].requests) return true;
+  if (count % REQUESTS_PER_REPORT !== 0) return false; // R1
   const verdict = await env[rateLimitBinding(limited)]?.limit({ key: name }).catch(() => undefined);
   return verdict?.success === false; // R2
 }

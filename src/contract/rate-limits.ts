@@ -44,7 +44,6 @@ export const RATE_LIMITS: Readonly<Record<LimitedOperation, RateLimit>> = LIMITS
  * Rate limits of everything that is not limited by an endpoint's object. They are counted by bindings of the platform,
  * one for each limit and each location of Cloudflare's network, so a caller that reaches the edge in several places
  * has them several times. Each isolate counts as well, which is the only count where a binding is missing.
- * wrangler.toml has the same numbers.
  */
 export type EdgeRateLimit = {
   readonly requests: number;
@@ -77,6 +76,12 @@ const EDGE_LIMITS = {
 export type EdgeLimited = keyof typeof EDGE_LIMITS;
 
 export const EDGE_RATE_LIMITS: Readonly<Record<EdgeLimited, EdgeRateLimit>> = EDGE_LIMITS;
+
+/**
+ * An isolate reports every twentieth request to the binding, whose limit in wrangler.toml is a twentieth of the number
+ * here: a call for each request would cost as much as the request.
+ */
+export const REQUESTS_PER_REPORT = 20;
 
 /** The name of the binding that counts a limit. */
 export function rateLimitBinding(limited: EdgeLimited): `RATE_LIMIT_${Uppercase<EdgeLimited>}` {

@@ -166,8 +166,13 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   // Metrics, all from memory
 
+  /** As JSON text: to copy the object to the caller would cost more than to make it. */
   async health() {
     return this.#whenConfigured(({ metrics }) => metrics.health(Date.now()));
+  }
+
+  async workers() {
+    return this.#whenConfigured(({ metrics }) => metrics.workers());
   }
 
   /** What the endpoint did, and which workers it had, within a window. */

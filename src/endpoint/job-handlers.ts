@@ -31,6 +31,7 @@ import type {
   RateLimited,
   RetryOutcome,
   SlotRef,
+  SlottedView,
   StatusOutcome,
   SubmitOutcome,
   SubmitCall,
@@ -71,10 +72,10 @@ export class JobHandlers {
       const submitted = await commit.run(() => this.#submitOnce(request, Date.now()));
       if (submitted.kind !== "stored") return submitted;
       const { stored, isNew } = submitted;
+      if (request.holdMs === 0 && !request.keepsSlot) return { kind: "submitted", isNew, ...brief(stored) };
       if (request.holdMs > 0 && !isFinal(stored.job.state)) await this.#hold(stored.seq, request.holdMs);
       const latest = queue.get(stored.seq) ?? stored;
-      const continuedSlot = request.holdMs > 0 || request.keepsSlot ? slot : null;
-      return { kind: "submitted", isNew, ...this.#show(latest, continuedSlot, request.keepsSlot) };
+      return { kind: "submitted", isNew, ...this.#show(latest, slot, request.keepsSlot) };
     });
   }
 
@@ -280,6 +281,13 @@ export class JobHandlers {
     });
     return { position: queue.positionOf(seq), ...why };
   }
+}
+
+/** For a caller that does not wait, and reads only the id and the status. */
+function brief(stored: QueueEntry): SlottedView {
+  const { job } = stored;
+  const view = viewJob(publicId(stored), job, { progress: null, queue: null, now: Date.now() });
+  return { view, isFinal: isFinal(job.state), slot: null };
 }
 
 const NOT_FOUND = { kind: "not_found" } as const;

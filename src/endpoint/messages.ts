@@ -1,13 +1,6 @@
 /** What crosses the border of the Endpoint object by RPC. Expected results are outcomes, never exceptions. */
 import type { StopReason } from "../contract/agent/agent.ts";
-import type {
-  HealthBody,
-  JobView,
-  MetricsBody,
-  RequestsPage,
-  TimelineEvent,
-  WireStatus,
-} from "../contract/job.ts";
+import type { JobView, MetricsBody, RequestsPage, TimelineEvent, WireStatus } from "../contract/job.ts";
 import type { RequestMetrics, WorkerMetrics } from "../contract/metrics.ts";
 import type { WebhookLogBody } from "../contract/webhook.ts";
 import type { LimitedOperation } from "../contract/rate-limits.ts";
@@ -188,14 +181,12 @@ export type JobHour = {
 
 export type UsageReply = Unconfigured | { readonly kind: "usage"; readonly hours: readonly JobHour[] };
 
-export type HealthReply =
+/** `json`: the body of `health` in contract/job.ts. */
+export type HealthReply = Unconfigured | { readonly kind: "health"; readonly json: string };
+
+export type WorkersReply =
   | Unconfigured
-  | {
-      readonly kind: "health";
-      readonly health: HealthBody;
-      readonly metrics: MetricsBody;
-      readonly busyWorkers: readonly string[];
-    };
+  | { readonly kind: "workers"; readonly metrics: MetricsBody; readonly busyWorkers: readonly string[] };
 
 export type AttemptRef = { readonly jobId: string; readonly attempt: number };
 

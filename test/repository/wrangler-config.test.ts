@@ -3,7 +3,12 @@ import { join, resolve } from "node:path";
 import { test } from "vitest";
 import { parse } from "smol-toml";
 import { unstable_readConfig } from "wrangler";
-import { EDGE_RATE_LIMITS, rateLimitBinding, type EdgeLimited } from "../../src/contract/rate-limits.ts";
+import {
+  EDGE_RATE_LIMITS,
+  rateLimitBinding,
+  REQUESTS_PER_REPORT,
+  type EdgeLimited,
+} from "../../src/contract/rate-limits.ts";
 import { type BoundResources, creatingCommands } from "../../scripts/deploy-setup.ts";
 import { EDGERUN_VERSION } from "../../src/contract/version.ts";
 
@@ -55,10 +60,10 @@ test("maintenance is called for", ({ expect }) => {
   expect(config.triggers.crons).toEqual([expect.any(String)]);
 });
 
-test("each rate limit has its own binding, with the numbers of the contract", ({ expect }) => {
+test("each rate limit has its own binding, with its part of the numbers of the contract", ({ expect }) => {
   const wanted = Object.entries(EDGE_RATE_LIMITS).map(([limited, { requests, seconds }]) => ({
     name: rateLimitBinding(limited as EdgeLimited),
-    simple: { limit: requests, period: seconds },
+    simple: { limit: requests / REQUESTS_PER_REPORT, period: seconds },
   }));
   expect(config.ratelimits.map(({ name, simple }) => ({ name, simple }))).toEqual(wanted);
   expect(new Set(config.ratelimits.map((one) => one.namespace_id)).size).toBe(wanted.length);

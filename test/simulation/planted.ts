@@ -74,6 +74,26 @@ const OWN: readonly Mutant[] = [
     'if (state === "completed") this.#counts.completed += 2;',
   ),
 
+  // The order of the queue, and the places of those that wait
+  mutant("K1", 'return normals > 0 ? [["normal", normals]] : [["low", 1]];', 'return [["low", 1]];'),
+  mutant(
+    "K2",
+    'if (requeued.length > 0) return { jobs: requeued, kind: "requeued" };',
+    'if (requeued.length > 0 && queued[priority] === requeued.length) return { jobs: requeued, kind: "requeued" };',
+  ),
+  mutant(
+    "K3",
+    "if (seq >= head) return this.#requeued[priority] + seq - head + 1;",
+    "if (seq >= head) return this.#requeued[priority] + seq - head;",
+  ),
+
+  // Scaling
+  mutant(
+    "K4",
+    "Math.min(Math.max(workers, config.workersMin), config.workersMax);",
+    "Math.min(workers, config.workersMax);",
+  ),
+
   // Purges
   mutant("Q1", "this.#bounds[priority] = { head: tail, tail };", ""),
   mutant("Q2", "const count = ledger.queued;", "const count = ledger.counts.queued.low;"),
@@ -96,7 +116,19 @@ const OWN: readonly Mutant[] = [
     "return this.#put({ ...batch, requestCount, storedBytes }, now);",
   ),
 
+  mutant(
+    "B5",
+    'if (stored?.job.state === "queued") queue.apply(stored, { kind: "cancel" }, now);',
+    'if (stored) queue.apply(stored, { kind: "cancel" }, now);',
+  ),
+
   // Logs of webhooks, and webhooks once more
+  mutant(
+    "H3",
+    "Math.ceil((endedAt + WEBHOOK_RETRY_MS) / 1_000) * 1_000;",
+    "Math.ceil(endedAt / 1_000) * 1_000;",
+  ),
+  mutant("H4", "const WEBHOOK_RETRY_MS = 10_000;", "const WEBHOOK_RETRY_MS = 20_000;"),
   mutant(
     "H1",
     `page.deliveries.set(seq, delivery);

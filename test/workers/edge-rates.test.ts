@@ -6,7 +6,12 @@ import { generateCredential } from "../../src/auth/credential.ts";
 import { authenticateHost } from "../../src/auth/host-principal.ts";
 import { authenticate, callerName } from "../../src/auth/principal.ts";
 import { countFailure, countRequest, type RateEnv } from "../../src/auth/request-rates.ts";
-import { EDGE_RATE_LIMITS, rateLimitBinding, type EdgeLimited } from "../../src/contract/rate-limits.ts";
+import {
+  EDGE_RATE_LIMITS,
+  rateLimitBinding,
+  REQUESTS_PER_REPORT,
+  type EdgeLimited,
+} from "../../src/contract/rate-limits.ts";
 import type { Env } from "../../src/env.ts";
 import edge from "../../src/index.ts";
 import { edgeRoutes } from "../../src/routes.ts";
@@ -171,15 +176,17 @@ describe("a limit", () => {
     expect((await ask(`/v2/${endpointId}/health`)).status).toBe(200);
   });
 
-  test("is counted by the platform for all isolates, once a part of it is used up", async ({ expect }) => {
+  test("is counted by the platform for all isolates, by each twentieth request", async ({ expect }) => {
     let asked = 0;
     const binding = (success: boolean): RateEnv => ({
       RATE_LIMIT_JOIN: { limit: async () => ({ success: (asked += 1) > 0 && success }) } as RateLimit,
     });
-    const { requests } = EDGE_RATE_LIMITS.join;
-    for (let done = 0; done < requests / 10; done += 1) await countRequest(binding(true), "join", "a", NOW);
+    const countMany = async (bindings: RateEnv, name: string, times: number): Promise<void> => {
+      for (let done = 0; done < times; done += 1) await countRequest(bindings, "join", name, NOW);
+    };
+    await countMany(binding(true), "a", REQUESTS_PER_REPORT - 1);
     expect(asked).toBe(0);
-    await countRequest(binding(true), "join", "a", NOW);
+    await countMany(binding(true), "a", REQUESTS_PER_REPORT);
     expect(asked).toBe(1);
     const refused = countRequest(binding(false), "join", "a", NOW);
     await expect(refused).rejects.toMatchObject({ code: "rate_limited" });
@@ -188,7 +195,7 @@ describe("a limit", () => {
     });
     expect(asked).toBe(2);
     const failing = { RATE_LIMIT_JOIN: { limit: () => Promise.reject(new Error("down")) } as RateLimit };
-    for (let done = 0; done < requests; done += 1) await countRequest(failing, "join", "b", NOW);
+    await countMany(failing, "b", EDGE_RATE_LIMITS.join.requests);
     await expect(countRequest(failing, "join", "b", NOW)).rejects.toMatchObject({ code: "rate_limited" });
   });
 
@@ -204,7 +211,7 @@ describe("a limit", () => {
     const window = () => Math.floor(Date.now() / (seconds * 1_000));
     const begunIn = window();
     const taken = await countTaken();
-    expect(window() === begunIn ? taken : await countTaken()).toBe(requests);
+    expect(window() === begunIn ? taken : await countTaken()).toBe(requests / REQUESTS_PER_REPORT);
   });
 });
 

@@ -15,7 +15,7 @@ afterEach(() => void vi.useRealTimers());
 const low = { policy: { lowPriority: true } };
 
 async function crowdedQueue() {
-  const { client, take } = await warmBatchClient(api);
+  const { client, agent, workerId, take } = await warmBatchClient(api);
   const lows = await client.start([
     { input: "low 1", ...low },
     { input: "low 2", ...low },
@@ -27,7 +27,11 @@ async function crowdedQueue() {
     const { body } = await client.call("GET", `status/${jobId}`);
     return (body["queue"] as { position: number }).position;
   };
-  return { client, take, positionOf, lowIds: await idsOf(lows), normalIds: await idsOf(normals) };
+  const lose = async (jobId = "") => {
+    const lost = { kind: "lost", jobId, attempt: 1, workerId, reason: "gone." } as const;
+    await agent.report(client.endpointId, lost);
+  };
+  return { client, take, lose, positionOf, lowIds: await idsOf(lows), normalIds: await idsOf(normals) };
 }
 
 test("every twentieth claim is a low-priority job, whether jobs are claimed one by one or many at a time", async ({
@@ -48,6 +52,17 @@ test("a queued job's position is the number of the claim that takes it", async (
   ]);
   await take(17);
   expect(await positionOf(lowIds[1])).toBe(20);
+});
+
+test("jobs that lost workers had go first, and count in the positions of others", async ({ expect }) => {
+  const { client, take, lose, positionOf, normalIds } = await crowdedQueue();
+  await take(3);
+  for (const index of [2, 1]) await lose(normalIds[index]);
+  const positions = () => Promise.all([1, 2, 3, 4].map((index) => positionOf(normalIds[index])));
+  expect(await positions()).toEqual([1, 2, 3, 4]);
+  await evict(client.endpointId);
+  expect(await positions()).toEqual([1, 2, 3, 4]);
+  expect((await take(3)).map(({ id }) => id)).toEqual(normalIds.slice(1, 4));
 });
 
 test("an eviction loses at most the count of normal jobs in a row", async ({ expect }) => {

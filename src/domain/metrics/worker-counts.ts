@@ -17,7 +17,7 @@ export function measureWorkers(report: FleetReport, busyWorkers: Busy): MetricsB
 }
 
 /** A worker with a job is running; `ready` counts those that can take a job now, so it equals idle. */
-function countWorkers({ workers, missing }: FleetReport, busyWorkers: Busy): WorkerCounts {
+export function countWorkers({ workers, missing }: FleetReport, busyWorkers: Busy): WorkerCounts {
   const free = workers.filter(({ workerId }) => !busyWorkers.has(workerId));
   const { starting, ready, throttled, unhealthy } = workerGauges({ workers: free, missing });
   const running = workers.length - free.length;

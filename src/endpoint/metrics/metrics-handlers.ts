@@ -1,16 +1,16 @@
 /** The metrics of an endpoint for its readers: health, gauges, activity and usage. All of it is read from memory. */
-import type { HealthBody, MetricsBody } from "../../contract/job.ts";
+import type { HealthBody } from "../../contract/job.ts";
 import { QUEUE_DEPTH_MAX } from "../../contract/limits.ts";
 import type { MetricsWindow } from "../../contract/metrics.ts";
 import { LIMITED_OPERATIONS, RATE_WINDOW_MS, type LimitedOperation } from "../../contract/rate-limits.ts";
 import type { FleetReport } from "../../domain/jobs/queue-reason.ts";
 import { workerGauges, type Gauges, type WorkerGauges } from "../../domain/metrics/gauges.ts";
-import { measureWorkers } from "../../domain/metrics/worker-counts.ts";
+import { countWorkers, measureWorkers } from "../../domain/metrics/worker-counts.ts";
 import { startObstacleOf } from "../../domain/rollouts/rollout-progress.ts";
 import type { FeatureHooks } from "../commit-hooks.ts";
 import type { EndpointFacts } from "../facts/endpoint-facts.ts";
 import { LOAD_BALANCED_WAITING_MAX, type RequestLimits } from "../limits/request-limits.ts";
-import type { ActivityReply, HealthReply, TotalsReply, UsageReply } from "../messages.ts";
+import type { ActivityReply, HealthReply, TotalsReply, UsageReply, WorkersReply } from "../messages.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { Autoscaler } from "../scaling/autoscaler.ts";
 import type { Rollout } from "../scaling/rollout.ts";
@@ -49,10 +49,14 @@ export class MetricsHandlers {
   }
 
   health(now: number): Configured<HealthReply> {
+    return { kind: "health", json: JSON.stringify(this.#reportHealth(now)) };
+  }
+
+  /** Counts of the workers, which of them can take a job now, and which have one. */
+  workers(): Configured<WorkersReply> {
     const { facts, work } = this.#parts;
     const metrics = measureWorkers(facts.report, work.busy);
-    const busyWorkers = [...work.busy.keys()];
-    return { kind: "health", health: this.#reportHealth(metrics, now), metrics, busyWorkers };
+    return { kind: "workers", metrics, busyWorkers: [...work.busy.keys()] };
   }
 
   activity(window: MetricsWindow, now: number): Configured<ActivityReply> {
@@ -69,13 +73,13 @@ export class MetricsHandlers {
   }
 
   /** Jobs or requests, and workers, of the endpoint; its limits, and what is used of them. */
-  #reportHealth({ workers }: MetricsBody, now: number): HealthBody {
+  #reportHealth(now: number): HealthBody {
     const { facts, work, limits, rollout } = this.#parts;
     const { config, report } = facts;
     const { completed, failed, retried } = this.#ended();
     return {
       jobs: { completed, failed, inProgress: work.running, inQueue: work.waiting, retried },
-      workers,
+      workers: countWorkers(report, work.busy),
       release: config ? rollout.describe(report, config.version, now) : null,
       obstacle: config ? startObstacleOf(report, config.version) : null,
       limits: {

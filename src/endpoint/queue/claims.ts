@@ -104,7 +104,7 @@ export class Claims {
   };
   #purges: readonly Purge[] = [];
   /** Rows of requeued jobs: nearly always none, and then they are not read. */
-  #requeued = 0;
+  readonly #requeued: Record<Priority, number> = { normal: 0, low: 0 };
   /** Claims of normal jobs since the last one of a low-priority job that had waited. */
   #normalsInARow = 0;
   /** Hosts that have claimed heads in this turn. */
@@ -151,7 +151,7 @@ export class Claims {
   /** Since when the next job of a priority has been queued, epoch ms; null when none is. Reads one or two rows. */
   waitingSince(priority: Priority): number | null {
     const [from, end] = [PRIORITY_START[priority], PRIORITY_END[priority]];
-    const requeuedAt = this.#requeued > 0 ? this.#store.requeuedSince(from, end) : null;
+    const requeuedAt = this.#requeued[priority] > 0 ? this.#store.requeuedSince(from, end) : null;
     const queuedAt = this.#store.queuedSince(this.headOf(priority), end);
     return earliest([requeuedAt, queuedAt]);
   }
@@ -159,8 +159,15 @@ export class Claims {
   /** Position of a queued job in the order of claiming, from 1; exact but for jobs that were cancelled before it. */
   positionOf(seq: number, queued: PriorityCounts): number {
     const priority = priorityOf(seq);
-    const place = Math.max(1, Math.min(seq - this.headOf(priority) + 1, queued[priority]));
+    const place = Math.max(1, Math.min(this.#placeOf(seq, priority), queued[priority]));
     return countAhead(priority, place, queued, this.#normalsInARow) + 1;
+  }
+
+  /** Requeued jobs come first. */
+  #placeOf(seq: number, priority: Priority): number {
+    const head = this.headOf(priority);
+    if (seq >= head) return this.#requeued[priority] + seq - head + 1;
+    return this.#store.countRequeued(PRIORITY_START[priority], seq) + 1;
   }
 
   /** The actual state of a job, whatever its row contains (L3, L4). */
@@ -196,7 +203,7 @@ export class Claims {
     if (limit === 0) return { jobs: [], kind: "head" };
     for (const [priority, most] of prioritiesToClaim(queued, this.#normalsInARow)) {
       const count = Math.min(limit, most);
-      const requeued = this.#requeued > 0 ? this.requeuedJobs(priority, count) : [];
+      const requeued = this.#requeued[priority] > 0 ? this.requeuedJobs(priority, count) : [];
       if (requeued.length > 0) return { jobs: requeued, kind: "requeued" };
       const jobs = this.#store.queuedWithPriority(this.headOf(priority), PRIORITY_END[priority], count);
       if (jobs.length > 0) return { jobs, kind: "head" };
@@ -254,11 +261,11 @@ export class Claims {
   }
 
   addRequeued(seq: number): void {
-    this.#requeued += this.#store.addRequeued(seq);
+    this.#requeued[priorityOf(seq)] += this.#store.addRequeued(seq);
   }
 
   removeRequeued(seq: number): void {
-    this.#requeued -= this.#store.removeRequeued(seq);
+    this.#requeued[priorityOf(seq)] -= this.#store.removeRequeued(seq);
   }
 
   /** Cancels all never-claimed jobs (L3). Purges before `since` are forgotten. */
@@ -303,7 +310,8 @@ export class Claims {
       this.#bounds = { ...stored.bounds };
       this.#purges = stored.purges;
     }
-    this.#requeued = this.#store.countRequeued();
+    for (const priority of PRIORITIES)
+      this.#requeued[priority] = this.#store.countRequeued(PRIORITY_START[priority], PRIORITY_END[priority]);
     const facts = this.#unwritten.entries();
     const unwritten = byJob(facts);
     const rows = (stored?.running ?? []).flatMap((seq) => this.#store.find(seq) ?? []);

@@ -192,8 +192,11 @@ export class JobStore {
     return this.#database.all`DELETE FROM requeued WHERE seq = ${seq} RETURNING seq`.length;
   }
 
-  countRequeued(): number {
-    return this.#database.first<{ count: number }>`SELECT count(*) AS count FROM requeued`?.count ?? 0;
+  /** Requeued jobs of a range. */
+  countRequeued(from: number, end: number): number {
+    const row = this.#database.first<{ count: number }>`
+      SELECT count(*) AS count FROM requeued WHERE seq >= ${from} AND seq < ${end}`;
+    return row?.count ?? 0;
   }
 
   // Recovery and sweep

@@ -1,7 +1,7 @@
 /** Health, metrics and logs of an endpoint. */
 import * as z from "zod";
 import { logPageSchema, logQuerySchema, workerLogQuerySchema } from "../../contract/agent/log.ts";
-import { healthSchema, metricsSchema } from "../../contract/job.ts";
+import { healthSchema, type MetricsBody, metricsSchema } from "../../contract/job.ts";
 import {
   METRICS_WINDOWS,
   type MetricsWindow,
@@ -10,6 +10,7 @@ import {
   workerMetricsSchema,
 } from "../../contract/metrics.ts";
 import { callEndpoint } from "../../management/endpoints/endpoint-directory.ts";
+import { jsonResponse } from "../spliced-json.ts";
 import { type QueueContext, readParameter } from "./context.ts";
 import { type QueueRoute, readingRoute } from "./route.ts";
 import { logs, workerLogs } from "./streams/logs.ts";
@@ -42,7 +43,7 @@ export const measureRoutes: readonly QueueRoute[] = [
     id: "getHealth",
     summary: "Get job counters, workers, and limits with their use",
     answer: healthSchema,
-    serve: async (context) => context.json((await healthOf(context)).health),
+    serve: async (context) => jsonResponse(context, [await healthOf(context)]),
   }),
   readingRoute("measures", {
     on: "GET /metrics",
@@ -50,7 +51,7 @@ export const measureRoutes: readonly QueueRoute[] = [
     id: "getMetrics",
     summary: "Count workers by state",
     answer: metricsSchema,
-    serve: async (context) => context.json((await healthOf(context)).metrics),
+    serve: async (context) => context.json(await workersOf(context)),
   }),
   readingRoute("measures", {
     on: "GET /metrics/requests",
@@ -90,8 +91,14 @@ export const workerLogRoutes: readonly QueueRoute[] = [
   }),
 ];
 
-async function healthOf(context: QueueContext) {
-  return await callEndpoint(context.env, context.get("endpoint"), (stub) => stub.health());
+async function healthOf(context: QueueContext): Promise<string> {
+  const { json } = await callEndpoint(context.env, context.get("endpoint"), (stub) => stub.health());
+  return json;
+}
+
+async function workersOf(context: QueueContext): Promise<MetricsBody> {
+  const { metrics } = await callEndpoint(context.env, context.get("endpoint"), (stub) => stub.workers());
+  return metrics;
 }
 
 async function activityOf(context: QueueContext) {

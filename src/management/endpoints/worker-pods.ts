@@ -37,8 +37,8 @@ export async function listBusyWorkers(
   endpointId: string,
 ): Promise<ReadonlySet<string>> {
   try {
-    const reply = await endpointObject(env, endpointId).health();
-    return new Set(reply.kind === "health" ? reply.busyWorkers : []);
+    const reply = await endpointObject(env, endpointId).workers();
+    return new Set(reply.kind === "workers" ? reply.busyWorkers : []);
   } catch (cause) {
     logFailure("metrics_not_read", { endpointId }, cause);
     return new Set();

@@ -16,8 +16,11 @@ export type BatchesParts = {
 
 const CALLS_MAX = 8;
 const AGAIN_MS = 200;
+const LOOKS_MAX = 10;
 /** Share of the drafts that are changed before they start. */
 const CHANGED = 0.5;
+/** Share of the batches that are cancelled while their first requests run. */
+const REGRETTED = 0.3;
 const REQUESTS_MAX = 6;
 
 export class Batches {
@@ -46,7 +49,20 @@ export class Batches {
     if (random.chance(CHANGED) && !(await this.#change(batch))) return;
     // A draft that is started twice is started.
     const started = await this.#insist("POST", `${path}/finalize`);
-    if (started?.status === 200) this.#known.push(batch);
+    if (started?.status !== 200) return;
+    this.#known.push(batch);
+    if (!random.chance(REGRETTED)) return;
+    await this.#awaitRun(batch);
+    await this.#cancel(batch);
+  }
+
+  /** Until one of its requests runs, or for long enough. */
+  async #awaitRun(batch: KnownBatch): Promise<void> {
+    for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+      const views = await this.#readRequests(batch, false);
+      if (views?.some(({ status }) => status === "IN_PROGRESS")) return;
+      await pause(AGAIN_MS);
+    }
   }
 
   #inputs(): unknown[] {
@@ -86,7 +102,10 @@ export class Batches {
 
   async cancelOne(): Promise<void> {
     const batch = this.#any();
-    if (!batch) return;
+    if (batch) await this.#cancel(batch);
+  }
+
+  async #cancel(batch: KnownBatch): Promise<void> {
     batch.isCancelled = true;
     await this.#parts.client.call("POST", `${batch.path}/cancel`);
   }
@@ -184,10 +203,14 @@ export class Batches {
     for (let tries = 0; tries < CALLS_MAX; tries += 1) {
       const answer = await this.#parts.client.call(method, path, body, headers);
       if (answer && answer.status < 500) return answer;
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      await pause(AGAIN_MS);
     }
     return undefined;
   }
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
 function asRequests(inputs: readonly unknown[]): readonly { readonly input: unknown }[] {

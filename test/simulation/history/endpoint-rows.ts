@@ -3,7 +3,13 @@ import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { ObjectStorage } from "../runtime/storage.ts";
 import { isLowPriority, LOW_PRIORITY_FROM } from "./job-rows.ts";
 
-export type WaitingJob = { readonly seq: number; readonly isLow: boolean; readonly expiresAt: number };
+export type WaitingJob = {
+  readonly seq: number;
+  readonly isLow: boolean;
+  /** A worker has had it. */
+  readonly isRequeued: boolean;
+  readonly expiresAt: number;
+};
 export type RunningJob = {
   readonly seq: number;
   readonly workerId: string;
@@ -45,10 +51,11 @@ export function openJobs(storage: ObjectStorage): OpenJobs {
   const waiting: WaitingJob[] = [];
   const running: RunningJob[] = [];
   for (const row of rows) {
-    const { seq, expires_at: expiresAt } = row;
+    const { seq, attempt, expires_at: expiresAt } = row;
     const claim = row.state === "running" ? runningOf(row) : isNeverClaimed(row) && claims.get(seq);
     if (claim) running.push(claim);
-    else if (!isPurged(row, heads)) waiting.push({ seq, isLow: isLowPriority(seq), expiresAt });
+    else if (!isPurged(row, heads))
+      waiting.push({ seq, isLow: isLowPriority(seq), isRequeued: attempt > 0, expiresAt });
   }
   return { waiting, running };
 }

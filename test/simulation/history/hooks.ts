@@ -15,6 +15,8 @@ export type HookCall = {
   readonly sentAt: number;
   /** When it has heard that its call was taken; null if the answer got lost or came too late. */
   heardAt: number | null;
+  /** When it has heard that its call was not taken, or has given it up; null before. */
+  failedAt: number | null;
 };
 
 export class HookReceiver {
@@ -24,7 +26,17 @@ export class HookReceiver {
     network.serve("hooks.test", async (request) => {
       const { machine: sender } = place() as { machine: Machine };
       const [id, { now: sentAt }] = [request.headers.get("webhook-id") ?? "", network.world];
-      const call: HookCall = { id, url: request.url, sender, life: sender.life, sentAt, heardAt: null };
+      const call: HookCall = {
+        id,
+        url: request.url,
+        sender,
+        life: sender.life,
+        sentAt,
+        heardAt: null,
+        failedAt: null,
+      };
+      this.onCalled(call);
+      request.signal.addEventListener("abort", () => (call.failedAt ??= network.world.now));
       const answer = (await network.ask({
         what: "webhook",
         send: ({ succeed, fail }) => {
@@ -39,9 +51,13 @@ export class HookReceiver {
         },
       })) as Response;
       if (answer.ok && !request.signal.aborted) call.heardAt = network.world.now;
+      if (!answer.ok) call.failedAt ??= network.world.now;
       return answer;
     });
   }
+
+  /** A call is about to be made. */
+  onCalled: (call: HookCall) => void = () => {};
 
   /** A call is answered with success. */
   onTaken: (call: HookCall, told: Record<string, unknown>) => void = () => {};

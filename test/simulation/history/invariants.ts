@@ -7,7 +7,9 @@ import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
 import type { Account } from "./account.ts";
+import { violationsOfCancels } from "./batch-cancels.ts";
 import { Calm } from "./calm.ts";
+import { ClaimOrder } from "./claim-order.ts";
 import type { Answer, AnsweredCall, SimulatedClient } from "./client.ts";
 import { openJobs, storagesOf, type StoredJob, storedJobs } from "./endpoint-rows.ts";
 import type { HookReceiver } from "./hooks.ts";
@@ -20,6 +22,7 @@ import { sharedGpus } from "./gpus.ts";
 import { Isolation } from "./isolation.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Logs } from "./logs.ts";
+import { LeastWorkers } from "./least-workers.ts";
 import { Liveness } from "./liveness.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Fault } from "./planned-faults.ts";
@@ -28,6 +31,7 @@ import { Rollouts } from "./rollouts.ts";
 import { Promptness } from "./promptness.ts";
 import { RequestPromptness } from "./request-promptness.ts";
 import { Requests } from "./requests.ts";
+import { WebhookPauses } from "./webhook-pauses.ts";
 import { Webhooks } from "./webhooks.ts";
 
 export type InvariantsParts = {
@@ -89,12 +93,14 @@ export class Invariants {
   readonly #calm: Calm;
   readonly #hostRows: HostRows;
   readonly #promptness: Promptness;
+  readonly #leastWorkers: LeastWorkers;
   readonly requests: Requests;
   readonly logs: Logs;
   readonly #requestPromptness: RequestPromptness;
   readonly #rollouts: Rollouts;
   readonly webhooks: Webhooks;
   readonly purges: Purges;
+  readonly claimOrder: ClaimOrder;
   /** By the nonces of jobs. */
   readonly #ends = new Map<string, JobEnd>();
   readonly #isolation: Isolation;
@@ -113,7 +119,10 @@ export class Invariants {
     this.#liveness = new Liveness({ ...parts, violate, executions: this.executions, hasServed });
     this.#rollouts = new Rollouts(violate);
     this.purges = new Purges({ ...parts, violate });
+    this.claimOrder = new ClaimOrder({ ...parts, violate });
     this.webhooks = new Webhooks({ ...parts, violate, purges: this.purges });
+    const isAskedFor = (nonce: string): boolean => this.webhooks.isAskedFor(nonce);
+    new WebhookPauses({ ...parts, violate, isAskedFor });
     this.#calm = new Calm(parts.world, parts.network, parts.hosts, parts.plan);
     const shared = { ...parts, violate, executions: this.executions, calm: this.#calm };
     this.#hostRows = new HostRows(shared);
@@ -123,6 +132,7 @@ export class Invariants {
     const workers = () => this.workers;
     this.#isolation = new Isolation({ ...parts, violate, workers });
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
+    this.#leastWorkers = new LeastWorkers({ ...shared, workers });
     this.#requestPromptness = new RequestPromptness({ ...parts, violate, workers, requests: this.requests });
   }
 
@@ -166,6 +176,7 @@ export class Invariants {
     this.#fleet.checkStep();
     this.#liveness.checkStep();
     this.#promptness.checkStep();
+    this.#leastWorkers.checkStep();
     this.#requestPromptness.checkStep();
     this.webhooks.checkStep();
     this.#isolation.checkStep();
@@ -213,11 +224,16 @@ export class Invariants {
   #checkChanges(): void {
     for (const [endpoint, object] of this.#parts.edge.endpoints.objects) {
       const { storage } = object;
-      if (storage.isChanged) {
+      this.claimOrder.checkStep(object);
+      const { isChanged } = storage;
+      if (isChanged) {
         this.#parts.onWrite();
         if (this.#parts.plan.isManaged) this.#rollouts.changed(object);
       }
-      for (const change of storage.takeChanges()) {
+      const changes = storage.takeChanges();
+      if (isChanged && this.#parts.plan.hasBatches)
+        for (const what of violationsOfCancels(object, changes)) this.violate(what);
+      for (const change of changes) {
         const name = nameOf(change);
         this.changes.set(name, (this.changes.get(name) ?? 0) + 1);
         this.#parts.world.note(object.machine, `job ${change.seq}: ${name}, of worker ${change.workerId}`);

@@ -1,6 +1,7 @@
 /** The jobs that clients know: what they asked and heard of each, and whether that can be true. */
 import type { World } from "../world/world.ts";
 import type { Answer, KnownJob, SimulatedClient } from "./client.ts";
+import type { ClaimOrder } from "./claim-order.ts";
 import type { JobCall } from "./linearizability.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Purges } from "./purges.ts";
@@ -12,6 +13,7 @@ export type KnownJobsParts = {
   /** With whom it shares its jobs. */
   readonly clients: readonly SimulatedClient[];
   readonly purges: Purges;
+  readonly claimOrder: ClaimOrder;
   /** Something that no correct service answers. */
   readonly violate: (what: string) => void;
 };
@@ -77,7 +79,13 @@ export class KnownJobs {
       status: answer.status === 200 ? String(answer.body["status"]) : null,
     };
     if (kind === "read") job.calls.push(call);
+    this.#hearPlace(job, answer, call.sentAt);
     return answer;
+  }
+
+  #hearPlace({ endpointId, jobId }: KnownJob, { body }: Answer, sentAt: number): void {
+    const { queue } = body as { readonly queue?: { readonly position: number } };
+    if (queue) this.#parts.claimOrder.heard(endpointId, jobId, queue.position, sentAt);
   }
 
   /** What an answer says of the job. */

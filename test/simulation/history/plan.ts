@@ -104,7 +104,7 @@ export function planHistory(random: Random): HistoryPlan {
     endpointGpus,
     workersMax: random.whole(1, 4),
     // One that keeps a worker may leave no place for others.
-    workersMin: endpointGpus.length === 1 && random.chance(0.3) ? 1 : 0,
+    workersMin: endpointGpus.length === 1 ? random.pick([0, 0, 0, 1, 1, 2]) : 0,
     clientCount: random.whole(1, 3),
     operationCount: random.pick([4, 6, 12]),
     paceMs: random.pick([20, 300, 3_000]),

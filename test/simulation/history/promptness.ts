@@ -6,10 +6,11 @@ import type { SimulatedHost } from "../host/host.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { ObjectStorage } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
-import { type Account, accountWith } from "./account.ts";
+import type { Account } from "./account.ts";
 import { endpointOf, openJobs, type OpenJobs, type RunningJob } from "./endpoint-rows.ts";
 import type { Executions } from "./executions.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
+import { hostsWithPlace, stayingWorkers } from "./places.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Fault } from "./planned-faults.ts";
 
@@ -162,36 +163,23 @@ export class Promptness {
 
   /** A worker is added where jobs wait for one and there is a place. */
   #checkGrowth(endpointId: string, jobs: OpenJobs, workers: readonly WorkerRow[], lasts: Lasts): void {
-    const { plan, violate } = this.#parts;
+    const { accounts, plan, violate } = this.#parts;
     const { scalerType, scalerValue, workersMax } = plan;
     const waiting = jobs.waiting.filter(({ isLow }) => !isLow).length;
-    const staying = workers.filter(
-      ({ endpoint_id: of, state, retired_in: retiredIn }) =>
-        of === endpointId && retiredIn === null && state !== "standby",
-    ).length;
+    const staying = stayingWorkers(endpointId, workers).length;
     const count = waiting + jobs.running.length;
     const asked = scalerType === "REQUEST_COUNT" ? count : Math.ceil(count / plan.jobsPerWorker);
     const most = Math.min(
       workersMax,
       scalerType === "REQUEST_COUNT" ? Math.ceil(asked / scalerValue) : asked,
     );
-    if (waiting === 0 || staying >= most || !this.#hasPlace(endpointId, workers)) return;
+    const hasPlace = hostsWithPlace(accounts, endpointId, workers).length > 0;
+    if (waiting === 0 || staying >= most || !hasPlace) return;
     const delayMs = scalerType === "REQUEST_COUNT" || staying === 0 ? 0 : 2_000 * scalerValue;
     if (lasts(`growth ${endpointId} ${staying}`, GROW_MS + delayMs))
       violate(
         `${waiting} jobs of ${endpointId} wait, and it has ${staying} workers of ${most} though there is a place`,
       );
-  }
-
-  #hasPlace(endpointId: string, workers: readonly WorkerRow[]): boolean {
-    const account = accountWith(this.#parts.accounts, endpointId);
-    if (!account) return false;
-    return account.hosts.some(({ hostId, gpuCount }) => {
-      const taken = workers
-        .filter(({ host_id: of, state }) => of === hostId && state !== "standby")
-        .reduce((sum, { gpu_indexes: indexes }) => sum + (JSON.parse(indexes) as number[]).length, 0);
-      return gpuCount - taken >= account.gpusOf(endpointId);
-    });
   }
 }
 

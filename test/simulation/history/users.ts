@@ -95,6 +95,7 @@ export class Users {
       ...{ world, plan, endpointIds, client, clients, violate: this.#violate },
       onOperation: this.#parts.onOperation,
       purges: invariants.purges,
+      claimOrder: invariants.claimOrder,
       endedAt: (jobId) => invariants.endedAt(jobId),
       ends: () => invariants.ends,
       jobOfMark: (mark) => invariants.executions.jobOfMark(mark),

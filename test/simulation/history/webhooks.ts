@@ -85,6 +85,11 @@ export class Webhooks {
     return redelivery;
   }
 
+  /** Whether a client has asked for the webhook of the job once more. */
+  isAskedFor(nonce: string): boolean {
+    return this.#redeliveries.some((one) => one.nonce === nonce);
+  }
+
   /** Of the job, for any of its ends: calls that were taken; and those whose senders have stored that. */
   takenCount(nonce: string): number {
     return this.#takenOf(nonce).length;

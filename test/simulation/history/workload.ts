@@ -1,6 +1,7 @@
 /** What clients do: operations of the public APIs in random order, on jobs, endpoints and pods of their own. */
 import type { World } from "../world/world.ts";
 import { Batches } from "./batches.ts";
+import type { ClaimOrder } from "./claim-order.ts";
 import type { KnownJob, SimulatedClient } from "./client.ts";
 import type { StoredJob } from "./endpoint-rows.ts";
 import { JobCalls } from "./job-calls.ts";
@@ -30,6 +31,7 @@ export type WorkloadParts = {
   /** It begins another operation. */
   readonly onOperation: () => void;
   readonly purges: Purges;
+  readonly claimOrder: ClaimOrder;
   readonly storedJobs: (endpointId: string) => readonly StoredJob[];
   readonly webhooks: Webhooks;
   /** The last ends of all jobs. */

@@ -4,7 +4,7 @@ import { cutsAt } from "../../../json/raw-json.ts";
 import { INLINE_PAYLOAD_MAX_BYTES } from "../../../contract/limits.ts";
 import type { Payload } from "../../../domain/jobs/job-machine.ts";
 import { announcedLength } from "../../../durable/request-body.ts";
-import { validate, readChunks, readWhole } from "../../body.ts";
+import { validate, readChunks, readCutJson, readWhole } from "../../body.ts";
 import { ingestPayload, type PayloadTarget } from "../../payload-ingest.ts";
 import { freshPayloadKey } from "../../payloads.ts";
 
@@ -29,14 +29,21 @@ export function isSmall(request: Request): boolean {
 
 /** Reads a body of any length. A rejected one leaves nothing in R2. */
 export async function readRequest(request: Request, maxBytes: number, place: PayloadPlace): Promise<RunBody> {
+  if (isSmall(request)) return await readSmall(request, maxBytes);
   const { value, payload } = await ingestPayload(
-    bodyChunks(request, maxBytes),
+    readChunks(request, maxBytes),
     CUT_PATHS,
     payloadTarget(request, place),
     (rest) => validate(rest, receivedJobRequestSchema),
   );
   const { input: _, ...options } = value;
   return { options, input: payload };
+}
+
+async function readSmall(request: Request, maxBytes: number): Promise<RunBody> {
+  const body = await readCutJson(request, CUT_PATHS, maxBytes);
+  const { input, ...options } = validate(body, receivedJobRequestSchema);
+  return { options, input: { kind: "inline", json: input.json } };
 }
 
 /** The body as it arrives; a small one in one piece, which costs less. */
