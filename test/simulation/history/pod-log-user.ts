@@ -17,7 +17,7 @@ export type PodLogUserParts = {
 };
 
 const READS_MAX = 4;
-const TRIES_MAX = 5;
+const CALLS_MAX = 5;
 const AGAIN_MS = 500;
 
 export class PodLogUser {
@@ -50,7 +50,7 @@ export class PodLogUser {
     const refused = await stranger?.call("GET", path);
     if (refused?.status === 200) violate(`another account may read the logs of the pod ${podId}`);
     const before = logs.begin();
-    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    for (let calls = 0; calls < CALLS_MAX; calls += 1) {
       const answer = await client.call("GET", path);
       if (answer?.status === 404) return false;
       if (answer?.status === 200) {
