@@ -30,6 +30,7 @@ import { Purges } from "./purges.ts";
 import { Rollouts } from "./rollouts.ts";
 import { Promptness } from "./promptness.ts";
 import { RequestPromptness } from "./request-promptness.ts";
+import { unjustified } from "./quiet-answers.ts";
 import { Requests } from "./requests.ts";
 import { WebhookPauses } from "./webhook-pauses.ts";
 import { Webhooks } from "./webhooks.ts";
@@ -155,8 +156,11 @@ export class Invariants {
   }
 
   /** A caller's mistake or a fault of the platform is never an internal error without a name. */
-  answered(client: SimulatedClient, call: AnsweredCall, { status }: Answer): void {
-    if (status === 500 && !this.hasPlatformFaults) this.violate(`${call.what} got 500: ${call.received}`);
+  answered(client: SimulatedClient, call: AnsweredCall, answer: Answer): void {
+    if (answer.status === 500 && !this.hasPlatformFaults)
+      this.violate(`${call.what} got 500: ${call.received}`);
+    const mistake = this.#parts.plan.faults.size === 0 ? unjustified(call, answer) : undefined;
+    if (mistake !== undefined) this.violate(mistake);
     this.#isolation.answered(client, call);
   }
 

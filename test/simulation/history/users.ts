@@ -7,6 +7,7 @@ import type { Commands } from "./commands.ts";
 import { DeletionUser } from "./deletion-user.ts";
 import type { Invariants } from "./invariants.ts";
 import { LogUser } from "./log-user.ts";
+import { PodLogUser } from "./pod-log-user.ts";
 import type { PodUser } from "./pods.ts";
 import { placeOfPods, placeOfWorkers } from "./request-places.ts";
 import { RequestUser } from "./request-user.ts";
@@ -32,6 +33,7 @@ export class Users {
   /** Of each client, in their order. */
   readonly workloads: readonly Workload[];
   readonly logUsers: readonly LogUser[];
+  readonly podLogUsers: readonly PodLogUser[];
   readonly #requestUsers: readonly RequestUser[];
   readonly #tunnelUsers: readonly TunnelUser[];
   readonly #deletionUsers: readonly DeletionUser[];
@@ -43,11 +45,13 @@ export class Users {
     this.#requestUsers = this.workloads.flatMap((workload) => this.#requestUsersOf(workload));
     this.#tunnelUsers = plan.hasTunnels ? clients.map((client) => this.#tunnelUser(client)) : [];
     this.logUsers = plan.hasLogs ? clients.map((client) => this.#logUser(client)) : [];
+    this.podLogUsers = plan.hasLogs && plan.hasPods ? this.workloads.map((one) => this.#podLogUser(one)) : [];
     this.#deletionUsers = plan.hasDeletions ? [this.#deletionUser(parts.account.firstClient)] : [];
   }
 
   start(): void {
-    const all = [this.workloads, this.#requestUsers, this.#tunnelUsers, this.logUsers, this.#deletionUsers];
+    const logUsers = [...this.logUsers, ...this.podLogUsers];
+    const all = [this.workloads, this.#requestUsers, this.#tunnelUsers, logUsers, this.#deletionUsers];
     for (const user of all.flat()) user.start();
   }
 
@@ -138,5 +142,16 @@ export class Users {
     const { plan, allEndpointIds: endpointIds } = account;
     const { logs } = invariants;
     return new LogUser({ world, plan, client, stranger, endpointIds, logs, violate: this.#violate });
+  }
+
+  #podLogUser({ client, pods }: Workload): PodLogUser {
+    const { world, account, invariants } = this.#parts;
+    const { plan } = account;
+    const { logs } = invariants;
+    return new PodLogUser({
+      ...{ world, plan, client, pods, logs },
+      stranger: this.#stranger,
+      violate: this.#violate,
+    });
   }
 }

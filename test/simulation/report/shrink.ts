@@ -13,6 +13,7 @@ const LEAST = {
   large: 0,
   lowPriority: 0,
   abandoning: 0,
+  flooding: 0,
 } satisfies Partial<Record<keyof HistoryPlan, number>>;
 
 /** Smaller plans, those that take the most away first. */
