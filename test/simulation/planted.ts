@@ -325,6 +325,13 @@ const OWN: readonly Mutant[] = [
     this.#run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, value);`,
   ),
 
+  // Limits of requests that no object counts
+  mutant(
+    "Y1",
+    "if (count > EDGE_RATE_LIMITS[limited].requests) return true;",
+    "if (count % 25 === 0) return true;",
+  ),
+
   // Alarms
   mutant(
     "S31",
