@@ -327,7 +327,7 @@ const OWN: readonly Mutant[] = [
 
   // Limits of requests that no object counts
   mutant(
-    "Y1",
+    "Y4",
     "if (count > EDGE_RATE_LIMITS[limited].requests) return true;",
     "if (count % 25 === 0) return true;",
   ),
