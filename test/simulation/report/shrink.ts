@@ -25,6 +25,8 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "isBursting",
     "hasSecondAccount",
     "hasDeletions",
+    "hasHostChanges",
+    "hasKeys",
     "hasFlashBoot",
     "hasLogs",
     "hasSockets",
