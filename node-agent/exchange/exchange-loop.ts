@@ -85,6 +85,8 @@ const WITHDRAW_MS = 500;
 const CHUNK_GATHER_MS = 5;
 /** A long-poll turn without slots only brings stops; a job that ends sooner than this needs none. */
 const STOPS_ONLY_AFTER_MS = 20;
+/** The slots beside that of a new job are offered this much later: short jobs report meanwhile, in the same turn. */
+const OTHER_SLOTS_AFTER_MS = 3;
 const PROGRESS_MS = 1_000;
 const IMMEDIATE_MAX = 4;
 /** A further immediate turn beside an open one goes this much later: what ends meanwhile shares it. */
@@ -215,8 +217,9 @@ export class ExchangeLoop {
     if (!this.#hasWorkers() && !ledger.hasAnyOf(endpointId) && !isOffering) return;
     if (longPoll && areSameSlots(longPoll.slots, slots)) return;
     if (this.#open.size >= OPEN_MAX) return; // the next reply pumps again
-    const earlyMs = this.#lastJobAt + STOPS_ONLY_AFTER_MS - performance.now();
-    if (slots.length === 0 && !longPoll && earlyMs > 0) return this.#schedule.within(earlyMs);
+    const restMs = slots.length === 0 ? STOPS_ONLY_AFTER_MS : OTHER_SLOTS_AFTER_MS;
+    const earlyMs = this.#lastJobAt + restMs - performance.now();
+    if (!longPoll && earlyMs > 0) return this.#schedule.within(earlyMs);
     this.#sendLongPoll(slots, EMPTY_BATCH);
   }
 

@@ -169,7 +169,8 @@ export class WorkerServer {
       return body && accept(response);
     }
     const gone = new AbortController();
-    response.once("close", () => gone.abort());
+    // Each answered request closes, and an error with its stack would be made for it.
+    response.once("close", () => gone.abort(null));
     const bytes = announcedBytes(request) ?? POST_MAX_BYTES;
     using reserved = await this.#bodies.reserve(posted, bytes, gone.signal);
     const body = reserved && (await this.#read(request, response, POST_MAX_BYTES));

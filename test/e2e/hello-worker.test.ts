@@ -54,7 +54,7 @@ describe("the hello worker as a plain process", () => {
     expect,
   }) => {
     const stopped = agent.submit({ seconds: 60 });
-    await stopped.taken;
+    await stopped.underWay;
     agent.stop(stopped.id);
     const next = agent.submit({ name: "Grace" });
     const ended = await Promise.race([

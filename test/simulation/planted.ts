@@ -25,6 +25,15 @@ const OWN: readonly Mutant[] = [
     "return cancelled(job, now);",
   ),
   mutant("S3", 'return job.state === "failed" || job.state === "timed_out"', "return isFinal(job.state)"),
+  mutant("T1", "if (!isSync) return RUN_RETENTION_MS;", "return RUN_RETENTION_MS;"),
+  mutant("T2", "RUNSYNC_RETENTION_MS = 60_000;", "RUNSYNC_RETENTION_MS = 20_000;"),
+  mutant("T3", "RUN_RETENTION_MS = 30 * 60_000;", "RUN_RETENTION_MS = 25 * 60_000;"),
+  mutant(
+    "T4",
+    "for (const { seq, at } of this.#parts.store.deadlines(from, end, end - from)) {",
+    "for (const { seq, at } of this.#parts.store.deadlines(from, end, 1)) {",
+  ),
+  mutant("T5", ".filter(({ standbyAt }) => now < standbyAt + FLASHBOOT_RETENTION_MS)", ""),
   mutant("S4", "return now >= job.expiresAt || (job.removeAt", "return (job.removeAt"),
 
   // The object of an endpoint
@@ -187,6 +196,12 @@ const OWN: readonly Mutant[] = [
 
   // Limits
   mutant("R2", "if (isRejection(error)) context.executionCtx", "context.executionCtx"),
+  mutant("R3", "return this.count(now) >= limit;", "return this.count(now) > limit;"),
+  mutant(
+    "R4",
+    "if (this.#inside + this.#outside.size < limit) return false;",
+    "if (this.#inside + this.#outside.size < limit - 1) return false; limit -= 1;",
+  ),
   mutant("R1", "maxBytes: RUN_BODY_MAX_BYTES,", "maxBytes: 2 * RUN_BODY_MAX_BYTES,"),
 
   // Fleet and gateway

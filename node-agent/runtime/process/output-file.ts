@@ -9,7 +9,7 @@
  * never read again.
  */
 import { watch } from "node:fs";
-import { open, stat, truncate, writeFile } from "node:fs/promises";
+import { type FileHandle, open, stat, truncate, writeFile } from "node:fs/promises";
 import { type OutputLine, type OutputReader, decodeLine, lastLinesOf } from "../interface/output.ts";
 import type { WorkerDirectory } from "./worker-directory.ts";
 import { LOG_LINE_MAX_BYTES } from "../../../src/contract/agent/log.ts";
@@ -17,7 +17,7 @@ import { LOG_LINE_MAX_BYTES } from "../../../src/contract/agent/log.ts";
 const LOG_MAX_BYTES = 10_000_000;
 const LOG_TAIL_BYTES = 1_000_000;
 const READ_TAIL_BYTES = 256_000;
-const READ_BYTES = 256 * 1024;
+const READ_BYTES = 16 * 1024;
 const NEWLINE = 0x0a;
 
 export class OutputFile {
@@ -30,6 +30,10 @@ export class OutputFile {
   #isInLongLine = false;
   #readAt: number;
   #reading: Promise<void>;
+  /** Open from the first reading on, since a worker may print with each job. */
+  #file: FileHandle | undefined;
+  #isClosed = false;
+  readonly #buffer = Buffer.alloc(READ_BYTES);
 
   constructor(directory: WorkerDirectory, reader: OutputReader) {
     this.#directory = directory;
@@ -69,6 +73,16 @@ export class OutputFile {
     await this.readOn();
     if (this.#rest.length > 0) this.#emit([this.#rest], micros());
     this.#rest = Buffer.alloc(0);
+    await this.close();
+  }
+
+  /** Nothing is read after it. */
+  close(): Promise<void> {
+    this.#reading = this.#reading.then(async () => {
+      this.#isClosed = true;
+      await this.#file?.close();
+    });
+    return this.#reading;
   }
 
   async #begin(): Promise<void> {
@@ -79,23 +93,14 @@ export class OutputFile {
 
   async #read(): Promise<void> {
     const readAt = micros();
-    const { size } = await stat(this.#directory.logPath);
-    if (size > this.#offset) await this.#readUntil(size);
-    this.#readAt = readAt;
-  }
-
-  async #readUntil(size: number): Promise<void> {
-    const file = await open(this.#directory.logPath, "r");
-    try {
-      while (this.#offset < size) {
-        const length = Math.min(size - this.#offset, READ_BYTES);
-        const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, this.#offset);
-        if (bytesRead === 0 || this.#reader.signal.aborted) return;
-        this.#take(buffer.subarray(0, bytesRead), micros());
-      }
-    } finally {
-      await file.close();
+    if (this.#isClosed) return;
+    this.#file ??= await open(this.#directory.logPath, "r");
+    for (let isMore = true; isMore && !this.#reader.signal.aborted;) {
+      const { bytesRead } = await this.#file.read(this.#buffer, 0, READ_BYTES, this.#offset);
+      if (bytesRead > 0) this.#take(this.#buffer.subarray(0, bytesRead), micros());
+      isMore = bytesRead === READ_BYTES;
     }
+    this.#readAt = readAt;
   }
 
   #take(bytes: Buffer, now: number): void {

@@ -317,7 +317,7 @@ export class ProcessRuntime implements Runtime {
     file.watch();
     worker.output = file;
     await Promise.race([worker.ended, once(reader.signal, "abort")]);
-    if (!reader.signal.aborted) await file.finish();
+    await (reader.signal.aborted ? file.close() : file.finish());
     if (worker.output === file) delete worker.output;
   }
 

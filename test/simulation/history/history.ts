@@ -9,6 +9,7 @@ import { Network } from "../runtime/network.ts";
 import { enterWorld } from "../world/globals.ts";
 import { type TraceLine, World } from "../world/world.ts";
 import { Account, type JoinedHost, openAccount, smallPlan } from "./account.ts";
+import { Aging } from "./aging.ts";
 import { SimulatedClient } from "./client.ts";
 import { Commands } from "./commands.ts";
 import { Faults } from "./disturbances.ts";
@@ -152,6 +153,8 @@ class History {
     for (const one of users) one.checkDeletions();
     await this.#readAll(users);
     invariants.checkCalls();
+    const violate = (what: string): void => invariants.violate(what);
+    if (this.#plan.isAging) await new Aging({ world, edge: this.#edge, users, check, violate }).run();
   }
 
   logged(line: string): void {

@@ -3,6 +3,7 @@ import type { World } from "../world/world.ts";
 import type { Answer, KnownJob, SimulatedClient } from "./client.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 import type { HistoryPlan } from "./plan.ts";
+import { retentionOf } from "./retention.ts";
 
 export type JobCallsParts = {
   readonly world: World;
@@ -39,6 +40,8 @@ const READ_AGAIN_MS = 500;
 const AGAIN_MS = 200;
 /** Who waits hears of the end within this time, where nothing delays it. */
 const PROMPT_MS = 1_000;
+/** The end of a job is seen within this time. */
+const LATE_MS = 100;
 /** Share of the submissions that are repeated though they were answered. */
 const REPEATED = 0.1;
 
@@ -134,6 +137,7 @@ export class JobCalls {
     const { known, violate } = this.#parts;
     const isExpired = known.hasExpired(job);
     const sentAt = this.#parts.world.elapsedMs;
+    const endedAt = this.#parts.endedAt(job.jobId);
     const answer = await known.ask("read", job, form.method, form.operation, form.query);
     if (!answer) return undefined;
     this.#checkWait(job, answer, form, sentAt);
@@ -141,10 +145,24 @@ export class JobCalls {
     if (status === 200 && isExpired && !job.isRetryRequested)
       violate(`${job.jobId} can be read after it has expired: ${String(body["status"])}`);
     known.learn(job, answer);
-    if (status === 404 && isKept(job)) violate(`${job.jobId} is gone`);
+    if (this.#parts.endedAt(job.jobId) === endedAt) this.#checkRetention(job, answer, sentAt, endedAt);
     if (status === 200 && body["status"] === "COMPLETED" && !("output" in body))
       violate(`${job.jobId} has lost its output`);
     return answer;
+  }
+
+  /** What has ended can be read for as long as the documentation says, and no longer. */
+  #checkRetention(job: KnownJob, { status, body }: Answer, sentAt: number, endedAt: number): void {
+    const { world, known, violate } = this.#parts;
+    const { jobId, submittedAt } = job;
+    const retentionMs = retentionOf(job);
+    const isOver = !OPEN.has(String(body["status"]));
+    if (status === 200 && isOver && sentAt > endedAt + retentionMs + LATE_MS)
+      violate(`${jobId} can be read ${sentAt - endedAt} ms after its end`);
+    // No row says when a job was purged.
+    const isPurged = endedAt === Infinity && known.mayBePurged(job);
+    const goneAt = (isPurged ? submittedAt : endedAt) + retentionMs;
+    if (status === 404 && job.expiresAt === null && world.elapsedMs < goneAt) violate(`${jobId} is gone`);
   }
 
   #chooseForm(): Form {
@@ -200,11 +218,6 @@ export class JobCalls {
 /** Whether that is the last that a client has read. */
 export function isFailed({ read }: KnownJob): boolean {
   return RETRYABLE.has(read.at(-1) ?? "");
-}
-
-/** Whether a job can be read for as long as a history takes: the result of a runsync and a job with a ttl go earlier. */
-function isKept({ jobId, expiresAt }: KnownJob): boolean {
-  return expiresAt === null && !jobId.startsWith("sync-");
 }
 
 function pause(delayMs: number): Promise<void> {

@@ -91,12 +91,16 @@ export class KnownJobs {
   /** What an answer says of the job. */
   learn(job: KnownJob, { status, body }: Answer): void {
     if (status !== 200) return;
-    const { violate, purges } = this.#parts;
+    const { violate } = this.#parts;
     const next = String(body["status"]);
     job.read.push(next);
-    const isCancellable = job.isCancelRequested || purges.mayHaveCancelled(job.endpointId, job.submittedAt);
+    const isCancellable = job.isCancelRequested || this.mayBePurged(job);
     if (next === "CANCELLED" && !isCancellable) violate(`${job.jobId} was cancelled by nobody`);
     if (next === "COMPLETED" && "output" in body) this.#learnOutput(job, body["output"]);
+  }
+
+  mayBePurged({ endpointId, submittedAt }: KnownJob): boolean {
+    return this.#parts.purges.mayHaveCancelled(endpointId, submittedAt);
   }
 
   #learnOutput(job: KnownJob, output: unknown): void {

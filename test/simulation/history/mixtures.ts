@@ -75,6 +75,18 @@ export const MIXTURES: readonly Partial<HistoryPlan>[] = [
     hasPods: false,
     faults: new Map(),
   },
+  // Calls wait for the end of a long job, more of them than the endpoint takes at once.
+  {
+    ...ONE_CLIENT,
+    operationCount: 4,
+    hostGpus: [1],
+    endpointGpus: [1],
+    workersMax: 1,
+    handlerMs: 60_000,
+    hasPods: false,
+    isCrowding: true,
+    faults: new Map(),
+  },
   // Handlers fail, and clients run them again at once, while the host still tells of the run before.
   {
     ...ONE_CLIENT,

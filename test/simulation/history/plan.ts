@@ -46,6 +46,10 @@ export type HistoryPlan = {
   readonly abandoning: number;
   /** Clients call more often than they may. */
   readonly isBursting: boolean;
+  /** A client begins with more calls at once than its endpoint takes. */
+  readonly isCrowding: boolean;
+  /** Time passes after its end, until nothing can be read any more. */
+  readonly isAging: boolean;
   /** Clients have pods, which compete with workers for the hosts. */
   readonly hasPods: boolean;
   /** There is a second account, and clients of each try what belongs to the other. */
@@ -88,6 +92,7 @@ const BALANCED = 0.28;
 const TUNNELED = 0.1;
 const LOGGED = 0.05;
 const DELETING = 0.2;
+const AGING = 0.1;
 const CLOSING = 0.25;
 const KEYED = 0.15;
 const COMMANDED = 0.6;
@@ -127,6 +132,8 @@ export function planHistory(random: Random): HistoryPlan {
     isRetrying: random.chance(0.3),
     abandoning: random.chance(0.15) ? 0.3 : 0,
     isBursting: random.chance(0.06),
+    isCrowding: false,
+    isAging: false,
     hasPods: random.chance(0.25),
     hasSecondAccount: random.chance(SHARED),
     hasDeletions: false,
@@ -150,7 +157,8 @@ export function planHistory(random: Random): HistoryPlan {
   const hasCommands = hasTunnels && random.chance(COMMANDED);
   const hasLogs = random.chance(LOGGED);
   const hasDeletions = random.chance(DELETING);
+  const isAging = random.chance(AGING);
   const forwards = { hasRequests, hasTunnels, hasSockets, hasPodRequests, hasCommands };
   const operations = { hasHostChanges: random.chance(CLOSING), hasKeys: random.chance(KEYED) };
-  return { ...plan, ...forwards, ...operations, hasLogs, hasDeletions };
+  return { ...plan, ...forwards, ...operations, hasLogs, hasDeletions, isAging };
 }

@@ -4,6 +4,7 @@ import { Batches } from "./batches.ts";
 import type { ClaimOrder } from "./claim-order.ts";
 import type { KnownJob, SimulatedClient } from "./client.ts";
 import type { StoredJob } from "./endpoint-rows.ts";
+import { Crowds } from "./crowds.ts";
 import { JobCalls } from "./job-calls.ts";
 import { JobLists } from "./job-lists.ts";
 import { KnownJobs } from "./known-jobs.ts";
@@ -67,6 +68,7 @@ export class Workload {
   readonly pods: PodUser;
   readonly operator: Operator;
   readonly #rates: RateCalls;
+  readonly #crowds: Crowds;
 
   constructor(parts: WorkloadParts) {
     const { world, client, endpointIds, plan, violate } = parts;
@@ -82,6 +84,7 @@ export class Workload {
     this.pods = new PodUser({ world, client, plan, violate });
     this.operator = new Operator(world, client, endpointIds, plan);
     this.#rates = new RateCalls({ world, client, plan, violate });
+    this.#crowds = new Crowds({ client, violate });
   }
 
   get plan(): HistoryPlan {
@@ -95,6 +98,7 @@ export class Workload {
   start(): void {
     const { client, world, plan } = this.#parts;
     client.run(world, async () => {
+      if (plan.isCrowding) await this.crowd();
       for (let count = 0; count < plan.operationCount; count += 1) {
         await this.#rest();
         this.#parts.onOperation();
@@ -168,6 +172,11 @@ export class Workload {
       () => this.#rates.overfill(endpointId),
     ]);
     await burst();
+  }
+
+  async crowd(): Promise<void> {
+    const job = await this.jobs.submit(this.#endpoint());
+    if (job) await this.#crowds.meet(job);
   }
 
   async health(): Promise<void> {
