@@ -56,6 +56,10 @@ export type HistoryPlan = {
   readonly hasSecondAccount: boolean;
   /** Clients make endpoints of their own, and delete them with their jobs. */
   readonly hasDeletions: boolean;
+  /** Hosts are cordoned and drained. */
+  readonly hasHostChanges: boolean;
+  /** Clients make API keys that may do some things only, and end them. */
+  readonly hasKeys: boolean;
   /** Workers that leave are kept frozen for a while. */
   readonly hasFlashBoot: boolean;
   /** There is a load-balanced endpoint as well, to which clients send requests. */
@@ -93,6 +97,8 @@ const LOGGED = 0.25;
 const FLOODED = 0.5;
 const DELETING = 0.2;
 const AGING = 0.1;
+const CLOSING = 0.25;
+const KEYED = 0.15;
 const COMMANDED = 0.6;
 /** Of those with requests, and of those with pods. */
 const SOCKETED = 0.4;
@@ -135,6 +141,8 @@ export function planHistory(random: Random): HistoryPlan {
     hasPods: random.chance(0.25),
     hasSecondAccount: random.chance(SHARED),
     hasDeletions: false,
+    hasHostChanges: false,
+    hasKeys: false,
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
     hasPodRequests: false,
@@ -157,5 +165,6 @@ export function planHistory(random: Random): HistoryPlan {
   const hasDeletions = random.chance(DELETING);
   const isAging = random.chance(AGING);
   const forwards = { hasRequests, hasTunnels, hasSockets, hasPodRequests, hasCommands };
-  return { ...plan, ...forwards, hasLogs, flooding, hasDeletions, isAging };
+  const operations = { hasHostChanges: random.chance(CLOSING), hasKeys: random.chance(KEYED) };
+  return { ...plan, ...forwards, ...operations, hasLogs, flooding, hasDeletions, isAging };
 }

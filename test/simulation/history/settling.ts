@@ -41,6 +41,7 @@ export class Settling {
     const { firstClient: client, endpointIds, plan } = users.account;
     client.run(world, async () => {
       await pause(LAST_COPY_MS);
+      await users.openHosts();
       for (const endpointId of endpointIds) await repair(client, endpointId, plan);
     });
   }
