@@ -27,6 +27,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "hasDeletions",
     "hasHostChanges",
     "hasKeys",
+    "hasTimelines",
     "hasFlashBoot",
     "hasLogs",
     "hasSockets",
