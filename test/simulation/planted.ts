@@ -313,6 +313,9 @@ const OWN: readonly Mutant[] = [
 
   // Logs
   mutant("G1", "if (isSame && this.#repeatedCount > 0) {", "if (isSame && this.#repeatedCount > 1) {"),
+  mutant("G3", "if (lines.every(isOfPod)) return { owner, workers: lines };", ""),
+  mutant("G4", "this.#dropped += dropped;", ""),
+  mutant("G5", "return this.#rate.take(bytes + LINE_BYTES, Date.now());", "return true;"),
 
   // WebSockets
   mutant(

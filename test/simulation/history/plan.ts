@@ -74,6 +74,8 @@ export type HistoryPlan = {
   readonly hasTunnels: boolean;
   /** Containers print, and clients read and follow the logs of their endpoints. */
   readonly hasLogs: boolean;
+  /** Share of jobs whose handler prints more than it may. */
+  readonly flooding: number;
   /** Some of those run commands. */
   readonly hasCommands: boolean;
   /** Jobs that a worker has at once. */
@@ -92,7 +94,9 @@ const CONGESTED = 0.07;
 const MIXED = 0.2;
 const BALANCED = 0.28;
 const TUNNELED = 0.1;
-const LOGGED = 0.05;
+const LOGGED = 0.25;
+/** Of those with logs. */
+const FLOODED = 0.5;
 const DELETING = 0.2;
 const AGING = 0.1;
 const CLOSING = 0.25;
@@ -149,6 +153,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasSockets: false,
     hasTunnels: false,
     hasLogs: false,
+    flooding: 0,
     hasCommands: false,
     jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
@@ -160,6 +165,7 @@ export function planHistory(random: Random): HistoryPlan {
   const hasPodRequests = plan.hasPods && random.chance(ASKED);
   const hasCommands = hasTunnels && random.chance(COMMANDED);
   const hasLogs = random.chance(LOGGED);
+  const flooding = hasLogs && random.chance(FLOODED) ? 0.3 : 0;
   const hasDeletions = random.chance(DELETING);
   const isAging = random.chance(AGING);
   const forwards = { hasRequests, hasTunnels, hasSockets, hasPodRequests, hasCommands };
@@ -168,5 +174,5 @@ export function planHistory(random: Random): HistoryPlan {
     hasKeys: random.chance(KEYED),
     hasTimelines: random.chance(TIMED),
   };
-  return { ...plan, ...forwards, ...operations, hasLogs, hasDeletions, isAging };
+  return { ...plan, ...forwards, ...operations, hasLogs, flooding, hasDeletions, isAging };
 }

@@ -58,6 +58,7 @@ export class Settling {
       edge.maintain();
       await pause(PODS_CHECK_MS);
       for (const { pods } of users.workloads) await pods.check(account.hosts);
+      for (const logUser of users.podLogUsers) await logUser.check();
       for (const { pods } of users.workloads) await pods.terminateAll();
       this.#areOver = true;
     });

@@ -9,6 +9,7 @@ import { HostUser } from "./host-user.ts";
 import type { Invariants } from "./invariants.ts";
 import { KeyUser } from "./key-user.ts";
 import { LogUser } from "./log-user.ts";
+import { PodLogUser } from "./pod-log-user.ts";
 import type { PodUser } from "./pods.ts";
 import { placeOfPods, placeOfWorkers } from "./request-places.ts";
 import { RequestUser } from "./request-user.ts";
@@ -35,6 +36,7 @@ export class Users {
   /** Of each client, in their order. */
   readonly workloads: readonly Workload[];
   readonly logUsers: readonly LogUser[];
+  readonly podLogUsers: readonly PodLogUser[];
   readonly #requestUsers: readonly RequestUser[];
   readonly #tunnelUsers: readonly TunnelUser[];
   readonly #deletionUsers: readonly DeletionUser[];
@@ -49,6 +51,7 @@ export class Users {
     this.#requestUsers = this.workloads.flatMap((workload) => this.#requestUsersOf(workload));
     this.#tunnelUsers = plan.hasTunnels ? clients.map((client) => this.#tunnelUser(client)) : [];
     this.logUsers = plan.hasLogs ? clients.map((client) => this.#logUser(client)) : [];
+    this.podLogUsers = plan.hasLogs && plan.hasPods ? this.workloads.map((one) => this.#podLogUser(one)) : [];
     this.#deletionUsers = plan.hasDeletions ? [this.#deletionUser(parts.account.firstClient)] : [];
     this.#hostUsers = plan.hasHostChanges ? [this.#hostUser(parts.account.firstClient)] : [];
     this.#keyUsers = plan.hasKeys ? [this.#keyUser(parts.account.firstClient)] : [];
@@ -56,7 +59,8 @@ export class Users {
   }
 
   start(): void {
-    for (const user of [...this.workloads, ...this.logUsers, ...this.#others]) user.start();
+    const logUsers = [...this.logUsers, ...this.podLogUsers];
+    for (const user of [...this.workloads, ...logUsers, ...this.#others]) user.start();
   }
 
   /** One of them tries what belongs to those of another account. */
@@ -181,5 +185,16 @@ export class Users {
     const { plan, allEndpointIds: endpointIds } = account;
     const { logs } = invariants;
     return new LogUser({ world, plan, client, stranger, endpointIds, logs, violate: this.#violate });
+  }
+
+  #podLogUser({ client, pods }: Workload): PodLogUser {
+    const { world, account, invariants } = this.#parts;
+    const { plan } = account;
+    const { logs } = invariants;
+    return new PodLogUser({
+      ...{ world, plan, client, pods, logs },
+      stranger: this.#stranger,
+      violate: this.#violate,
+    });
   }
 }
