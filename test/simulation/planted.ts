@@ -266,6 +266,19 @@ const OWN: readonly Mutant[] = [
     "return expiresAt !== null && expiresAt <= now - 3_600_000;\n}",
   ),
 
+  // What a status can do
+  mutant("Z3", "if (isFinal(job.state)) events.push(endOf(job));", ""),
+  mutant(
+    "Z4",
+    "return Math.min(now + ttlMs, job.createdAt + TTL_MAX_MS);",
+    "return job.createdAt + TTL_MAX_MS;",
+  ),
+  mutant(
+    "Z5",
+    'return s3Config ? spliceJson(options, "s3Config", s3Config.json) : JSON.stringify(options);',
+    "return JSON.stringify(options);",
+  ),
+
   // Pods
   mutant(
     "P1",

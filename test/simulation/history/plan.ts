@@ -60,6 +60,8 @@ export type HistoryPlan = {
   readonly hasHostChanges: boolean;
   /** Clients make API keys that may do some things only, and end them. */
   readonly hasKeys: boolean;
+  /** Clients read timelines of jobs, and set their times to live. */
+  readonly hasTimelines: boolean;
   /** Workers that leave are kept frozen for a while. */
   readonly hasFlashBoot: boolean;
   /** There is a load-balanced endpoint as well, to which clients send requests. */
@@ -99,6 +101,7 @@ const DELETING = 0.2;
 const AGING = 0.1;
 const CLOSING = 0.25;
 const KEYED = 0.15;
+const TIMED = 0.15;
 const COMMANDED = 0.6;
 /** Of those with requests, and of those with pods. */
 const SOCKETED = 0.4;
@@ -143,6 +146,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasDeletions: false,
     hasHostChanges: false,
     hasKeys: false,
+    hasTimelines: false,
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
     hasPodRequests: false,
@@ -165,6 +169,10 @@ export function planHistory(random: Random): HistoryPlan {
   const hasDeletions = random.chance(DELETING);
   const isAging = random.chance(AGING);
   const forwards = { hasRequests, hasTunnels, hasSockets, hasPodRequests, hasCommands };
-  const operations = { hasHostChanges: random.chance(CLOSING), hasKeys: random.chance(KEYED) };
+  const operations = {
+    hasHostChanges: random.chance(CLOSING),
+    hasKeys: random.chance(KEYED),
+    hasTimelines: random.chance(TIMED),
+  };
   return { ...plan, ...forwards, ...operations, hasLogs, flooding, hasDeletions, isAging };
 }

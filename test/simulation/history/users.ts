@@ -13,6 +13,7 @@ import { PodLogUser } from "./pod-log-user.ts";
 import type { PodUser } from "./pods.ts";
 import { placeOfPods, placeOfWorkers } from "./request-places.ts";
 import { RequestUser } from "./request-user.ts";
+import { StatusUser } from "./status-user.ts";
 import { TunnelUser } from "./tunnels.ts";
 import { Trespasser } from "./trespasser.ts";
 import { Workload } from "./workload.ts";
@@ -41,6 +42,7 @@ export class Users {
   readonly #deletionUsers: readonly DeletionUser[];
   readonly #hostUsers: readonly HostUser[];
   readonly #keyUsers: readonly KeyUser[];
+  readonly #statusUsers: readonly StatusUser[];
 
   constructor(parts: UsersParts) {
     this.#parts = parts;
@@ -53,6 +55,7 @@ export class Users {
     this.#deletionUsers = plan.hasDeletions ? [this.#deletionUser(parts.account.firstClient)] : [];
     this.#hostUsers = plan.hasHostChanges ? [this.#hostUser(parts.account.firstClient)] : [];
     this.#keyUsers = plan.hasKeys ? [this.#keyUser(parts.account.firstClient)] : [];
+    this.#statusUsers = plan.hasTimelines ? [this.#statusUser(parts.account.firstClient)] : [];
   }
 
   start(): void {
@@ -90,6 +93,7 @@ export class Users {
       ...this.#deletionUsers,
       ...this.#hostUsers,
       ...this.#keyUsers,
+      ...this.#statusUsers,
     ];
   }
 
@@ -166,6 +170,13 @@ export class Users {
     const { world, account } = this.#parts;
     const { plan, endpointIds } = account;
     return new KeyUser({ world, plan, client, endpointIds, violate: this.#violate });
+  }
+
+  #statusUser(client: SimulatedClient): StatusUser {
+    const { world, account, invariants } = this.#parts;
+    const { plan, endpointIds } = account;
+    const endedAt = (jobId: string): number => invariants.endedAt(jobId);
+    return new StatusUser({ world, plan, client, endpointIds, endedAt, violate: this.#violate });
   }
 
   #logUser(client: SimulatedClient): LogUser {

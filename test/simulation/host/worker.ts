@@ -48,7 +48,7 @@ export type WorkerObserver = {
 /** Images that are named so have a program which ends at once. */
 export const BROKEN_IMAGE = "broken";
 
-type GivenJob = { readonly id: string; readonly input: unknown };
+type GivenJob = { readonly id: string; readonly input: unknown; readonly s3Config?: unknown };
 
 const RETRY_MS = 500;
 const ENDS_MS = 50;
@@ -114,7 +114,7 @@ class SimulatedWorker {
     }
   }
 
-  async #work({ id: jobId, input }: GivenJob, readMs: number): Promise<void> {
+  async #work({ id: jobId, input, s3Config }: GivenJob, readMs: number): Promise<void> {
     const { world, faults, observer, containers } = this.#program;
     const { workerId } = this.#container.spec;
     const { random } = world;
@@ -137,7 +137,7 @@ class SimulatedWorker {
     }
     this.#print(jobId, "ends");
     const padding = random.chance(large) ? "x".repeat(300_000) : "";
-    const output = { of: input, by: workerId, mark, chunkCount, padding };
+    const output = { of: input, by: workerId, mark, chunkCount, padding, s3Config };
     const body = random.chance(fails) ? { error: `The handler failed: ${mark}.` } : { output };
     const path = this.#path("RUNPOD_WEBHOOK_POST_OUTPUT").replace("$ID", jobId);
     const isReported = !random.chance(forgets);
