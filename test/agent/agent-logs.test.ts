@@ -178,7 +178,8 @@ describe("while a client follows", () => {
     await fixture.readyWorker({ workerId: `${workerId}-2` });
     await lineOf(edge, "Removed from this host.");
     edge.setFollow(7);
-    expect(await lineOf(edge, "last words", { isLive: true })).toMatchObject({ source: "container" });
+    const sent = () => edge.logLines({ isLive: true }).find(({ line }) => line === "last words");
+    expect(await until(sent, "the line is sent to it")).toMatchObject({ source: "container" });
   });
 
   test("lines that may not have come to it are sent at once again", async ({ expect }) => {
