@@ -153,7 +153,7 @@ export class JobCalls {
 
   /** What has ended can be read for as long as the documentation says, and no longer. */
   #checkRetention(job: KnownJob, { status, body }: Answer, sentAt: number, endedAt: number): void {
-    const { world, known, violate } = this.#parts;
+    const { world, known, plan, violate } = this.#parts;
     const { jobId, submittedAt } = job;
     const retentionMs = retentionOf(job);
     const isOver = !OPEN.has(String(body["status"]));
@@ -161,7 +161,9 @@ export class JobCalls {
       violate(`${jobId} can be read ${sentAt - endedAt} ms after its end`);
     // No row says when a job was purged.
     const isPurged = endedAt === Infinity && known.mayBePurged(job);
-    const goneAt = (isPurged ? submittedAt : endedAt) + retentionMs;
+    // The server that removes it may not be the one that wrote when it ended.
+    const skewMs = 2 * (plan.faults.get("clockSkew") ?? 0);
+    const goneAt = (isPurged ? submittedAt : endedAt) + retentionMs - skewMs;
     if (status === 404 && job.expiresAt === null && world.elapsedMs < goneAt) violate(`${jobId} is gone`);
   }
 
