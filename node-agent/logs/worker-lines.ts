@@ -160,6 +160,13 @@ export class WorkerLines {
     this.#liveUnderway = undefined;
   }
 
+  /** For how long the stored lines are still buffered, for new followers. */
+  overlapMs(now: number): number {
+    this.#trim(now);
+    const storedAt = this.#buffer.at(-1)?.storedAt;
+    return storedAt === undefined ? 0 : storedAt + LOG_OVERLAP_MS + 1 - now;
+  }
+
   #batchFrom(begin: number): Batch {
     const lines: LogLine[] = [];
     let bytes = 0;

@@ -79,6 +79,25 @@ test("where it is not known which jobs there were, a line has none", ({ expect }
   ]);
 });
 
+test("where the clock was set, no job is known of the times before, and of those it shows again", ({
+  expect,
+}) => {
+  const setBy = (change: number): (string | undefined)[] => {
+    const jobs = new SoleJobs();
+    jobs.noticeClock(10 * MS, 0);
+    jobs.record(["a"], 10 * MS);
+    jobs.noticeClock(20_000 * MS, 19_990 * MS);
+    const now = 20_010 * MS + change;
+    jobs.noticeClock(now, 20_000 * MS);
+    jobs.noticeClock(now + 10 * MS, 20_010 * MS);
+    return [15 * MS, now - 2 * MS, now + 5 * MS].map((at) => jobs.during(at, at));
+  };
+  expect(setBy(0)).toEqual(["a", "a", "a"]);
+  expect(setBy(-20 * MS)).toEqual([undefined, undefined, "a"]);
+  expect(setBy(-15_000 * MS)).toEqual([undefined, undefined, "a"]);
+  expect(setBy(15_000 * MS)).toEqual([undefined, undefined, "a"]);
+});
+
 test("the time before last thousand changes is forgotten", ({ expect }) => {
   const jobs = new SoleJobs();
   for (let number = 1; number <= 5_000; number += 1) jobs.record([`job ${number}`], number * MS);

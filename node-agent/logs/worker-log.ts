@@ -34,6 +34,7 @@ export class WorkerLog {
 
   take({ lines, dropped, position }: OutputPart): void {
     const now = Date.now();
+    this.#jobs.noticeClock(micros(), elapsedMicros());
     for (const line of lines) this.lines.add(line.at, this.#lineOf(line), now);
     this.#dropped += dropped;
     this.lines.reached(position);
@@ -41,6 +42,7 @@ export class WorkerLog {
   }
 
   setJobs(jobIds: readonly string[] | null): void {
+    this.#jobs.noticeClock(micros(), elapsedMicros());
     this.#jobs.record(jobIds, micros());
   }
 
@@ -58,7 +60,8 @@ export class WorkerLog {
   }
 
   #lineOf({ at, notBefore, stream, text }: OutputLine): Omit<LogLine, "seq"> {
-    const jobId = this.#jobs.during(notBefore, at);
+    const isOfEarlierClock = at > micros() + CLOCK_STEP; // it was set back since
+    const jobId = isOfEarlierClock ? undefined : this.#jobs.during(notBefore, at);
     return {
       source: "container",
       ...(stream && { stream }),
@@ -72,6 +75,11 @@ export class WorkerLog {
 /** The time in microseconds since 1970. */
 function micros(): number {
   return Date.now() * 1_000; // the clock of this host, as the runtime stamps lines
+}
+
+/** In microseconds, of a clock that nobody sets. */
+function elapsedMicros(): number {
+  return performance.now() * 1_000;
 }
 
 export type LineFacts = { readonly jobId?: string; readonly level?: string };
@@ -127,9 +135,28 @@ const SPANS_MAX = 1_000;
 const LATE_MAX = 2_000_000;
 /** In microseconds: spans begin at whole milliseconds of the clock, and may have begun so much later. */
 const CLOCK_STEP = 1_000;
+/** In microseconds, and as a share of the time: so far two clocks that nobody sets may come apart. */
+const CLOCK_DRIFT_MAX = 1_000_000;
+const CLOCK_RATE_MAX = 0.001;
 
 export class SoleJobs {
   #spans: Span[] = [];
+  /** What the clock of the host has shown, and one that nobody sets. */
+  #clock: { readonly shown: number; readonly elapsed: number } | undefined;
+
+  /** If the clock was set, it has shown or will show times at which there were other jobs: those before are not known. */
+  noticeClock(shown: number, elapsed: number): void {
+    const before = this.#clock ?? { shown, elapsed };
+    this.#clock = { shown, elapsed };
+    const passed = elapsed - before.elapsed;
+    const isSet = Math.abs(shown - before.shown - passed) > CLOCK_DRIFT_MAX + passed * CLOCK_RATE_MAX;
+    if (!isSet && shown >= before.shown) return;
+    const jobIds = this.#spans.at(-1)?.jobIds ?? [];
+    this.#spans = [
+      { from: 0, jobIds: null },
+      { from: shown, jobIds },
+    ];
+  }
 
   /** From now on, in microseconds, these are in the worker; null: it is not known which. */
   record(jobIds: readonly string[] | null, now: number): void {

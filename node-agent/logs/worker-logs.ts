@@ -4,6 +4,7 @@ import type { EdgeContext } from "../edge/edge-context.ts";
 import type { Journal, OutputPlace } from "../journal/journal.ts";
 import type { OutputPart } from "../runtime/interface/output.ts";
 import type { Runtime } from "../runtime/interface/runtime.ts";
+import { Schedule } from "../core/schedule.ts";
 import { LogShipper } from "./log-shipper.ts";
 import { WorkerLog } from "./worker-log.ts";
 
@@ -25,9 +26,11 @@ export class WorkerLogs {
   readonly #options: WorkerLogsOptions;
   readonly #shipper: LogShipper;
   readonly #logs = new Map<string, WorkerLog>();
+  readonly #forgetting = new Schedule(() => this.#eachLog(({ lines }) => this.#forgetIfOver(lines.workerId)));
 
   constructor(options: WorkerLogsOptions) {
     this.#options = options;
+    options.signal.addEventListener("abort", () => this.#forgetting.cancel());
     this.#shipper = new LogShipper({
       ...options,
       workers: () => [...this.#logs.values()].map(({ lines }) => lines),
@@ -109,7 +112,7 @@ export class WorkerLogs {
     const { endpointId, jobId } = more;
     const log = endpointId === undefined ? this.#logs.get(workerId) : this.#logOf({ workerId, endpointId });
     if (!log) return;
-    log.isRemoved = false;
+    if (endpointId !== undefined) log.isRemoved = false; // it is here again
     log.addEvent(message, jobId);
     this.#shipper.changed(log.lines);
   }
@@ -164,8 +167,11 @@ export class WorkerLogs {
   #forgetIfOver(workerId: string): void {
     const log = this.#logs.get(workerId);
     if (!log?.isRemoved || !log.lines.isEmpty) return;
-    this.#logs.delete(workerId);
     this.#options.journal.removeOutputPlace(workerId);
+    // Who has begun to follow before these lines were stored gets them at once, when that is known here.
+    const overlapMs = log.lines.overlapMs(Date.now());
+    if (overlapMs === 0) this.#logs.delete(workerId);
+    else this.#forgetting.within(overlapMs);
   }
 
   #eachLog(act: (log: WorkerLog) => void): void {

@@ -186,6 +186,9 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   ),
   mutant("U26", "if (batch === this.#liveUnderway)", "", "logs/worker-lines"),
   mutant("U27", "if (isOver(outcome)) for (", "for (", "agent-logs"),
+  mutant("U83", "const overlapMs = log.lines.overlapMs(Date.now());", "const overlapMs = 0;", "agent-logs"),
+  mutant("U84", "if (!known || known.jobId === undefined)", "if (!known)", "logs/log-collector"),
+  mutant("U82", "if (!isSet && shown >= before.shown) return;", "return;", "logs/worker-log.test"),
   mutant("U81", "if (this.#strays.mayRun()) return null;", "", "queue/worker-jobs"),
   mutant("U28", "LOG_CLOCK_BEHIND_MS = 60_000", "LOG_CLOCK_BEHIND_MS = 5_000", "workers/worker-logs"),
 

@@ -169,6 +169,18 @@ describe("while a client follows", () => {
     await edge.until(() => edge.logLines({ isLive: true }).filter(({ line }) => line === "live")[1]);
   });
 
+  test("it gets the last lines of a worker that was removed a moment ago", async ({ expect }) => {
+    await using fixture = await AgentFixture.start();
+    const { edge } = fixture;
+    const { workerId } = await fixture.readyWorker();
+    edge.submit(ENDPOINT, { id: "job-1", input: { mock_print: ["last words"] } });
+    await lineOf(edge, "last words");
+    await fixture.readyWorker({ workerId: `${workerId}-2` });
+    await lineOf(edge, "Removed from this host.");
+    edge.setFollow(7);
+    expect(await lineOf(edge, "last words", { isLive: true })).toMatchObject({ source: "container" });
+  });
+
   test("lines that may not have come to it are sent at once again", async ({ expect }) => {
     await using fixture = await AgentFixture.start();
     const { edge } = fixture;

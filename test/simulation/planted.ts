@@ -238,6 +238,34 @@ const OWN: readonly Mutant[] = [
     "if (endpoint) return {",
   ),
 
+  // Hosts that are cordoned and drained
+  mutant(
+    "Y1",
+    `store.saveHost(host);
+    pools.changed(hostId);
+    this.#reviewWorkersOn(hostId);`,
+    `store.saveHost(host);
+    this.#reviewWorkersOn(hostId);`,
+  ),
+  mutant(
+    "Y2",
+    "const leaving = goal ? active.filter(({ isDrained }) => isDrained) : active;",
+    "const leaving = goal ? [] : active;",
+  ),
+  mutant(
+    "Y3",
+    "const isClosed = !host || host.isCordoned || isDraining(host);",
+    "const isClosed = !host || isDraining(host);",
+  ),
+
+  // API keys
+  mutant("Z1", "forgetApiKey(apiKeyId);", ""),
+  mutant(
+    "Z2",
+    "return expiresAt !== null && expiresAt <= now;\n}",
+    "return expiresAt !== null && expiresAt <= now - 3_600_000;\n}",
+  ),
+
   // Pods
   mutant(
     "P1",
@@ -279,6 +307,9 @@ const OWN: readonly Mutant[] = [
 
   // Logs
   mutant("G1", "if (isSame && this.#repeatedCount > 0) {", "if (isSame && this.#repeatedCount > 1) {"),
+  mutant("G3", "if (lines.every(isOfPod)) return { owner, workers: lines };", ""),
+  mutant("G4", "this.#dropped += dropped;", ""),
+  mutant("G5", "return this.#rate.take(bytes + LINE_BYTES, Date.now());", "return true;"),
 
   // WebSockets
   mutant(

@@ -19,6 +19,18 @@ test("a line is shown only when no unread object can hold a newer one", () => {
   expect(collector.cut(undefined)).toMatchObject({ before: null });
 });
 
+test("of a line that was stored once more without its job, the one with the job is shown", () => {
+  const withJob = { ...line(10), jobId: "job" };
+  for (const stored of [
+    [withJob, line(10)],
+    [line(10), withJob],
+  ]) {
+    const collector = new LogCollector(3);
+    for (const one of stored) collector.add([one]);
+    expect(collector.cut(undefined).lines).toEqual([withJob]);
+  }
+});
+
 /** Objects of several workers, as they are listed, and all pages of them. */
 property.prop([
   fc.array(fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 8 }), { maxLength: 12 }),

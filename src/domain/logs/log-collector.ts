@@ -31,12 +31,13 @@ export class LogCollector {
     this.#maxBytes = maxBytes;
   }
 
-  /** A line that was read twice counts once. */
+  /** A line that was read twice counts once, with its job: an agent that has read it again may not know that any more. */
   add(lines: Iterable<WorkerLogLine>): void {
     for (const line of lines) {
       const position = writePosition(line);
-      if (this.#lines.has(position)) continue;
-      this.#lines.set(position, line);
+      const known = this.#lines.get(position);
+      if (!known || known.jobId === undefined) this.#lines.set(position, line);
+      if (known) continue;
       this.#bytes += bytesOf(line);
       const isMany = this.#lines.size > 2 * this.#limit + 1_000;
       if (isMany || this.#bytes > 2 * this.#maxBytes + LINE_BYTES) this.#forgetOldest();

@@ -19,6 +19,10 @@ export class Account {
   /** With load-balanced workers; null where there is none. */
   requestEndpointId: string | null = null;
   readonly hosts: SimulatedHost[] = [];
+  /** Hosts that may be cordoned or drained: those may get no workers. */
+  readonly closedHostIds = new Set<string>();
+  /** Of those, the ones that may be drained: Fleet ends their workers. */
+  readonly drainedHostIds = new Set<string>();
 
   constructor(plan: HistoryPlan, clients: readonly SimulatedClient[]) {
     this.plan = plan;

@@ -47,6 +47,11 @@ export class SimulatedClient {
     this.#onAnswer = onAnswer;
   }
 
+  /** Another one, who has this key of the same account. */
+  withKey(name: string, key: string): SimulatedClient {
+    return new SimulatedClient(name, key, this.#onAnswer);
+  }
+
   /** Undefined when no answer came. */
   async call(method: string, path: string, body?: unknown, headers = {}): Promise<Answer | undefined> {
     const authorization = { authorization: `Bearer ${this.#key}`, "content-type": "application/json" };

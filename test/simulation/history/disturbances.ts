@@ -85,6 +85,7 @@ export class Faults {
       repeats: rate("workerRepeats"),
       forgets: rate("workerForgets"),
       stalls: rate("workerStalls"),
+      floods: this.#parts.plan.flooding,
     };
   }
 

@@ -162,7 +162,8 @@ export class FleetRows {
     if (!after) return this.#checkGone(before);
     if (before.standby_at !== null && after.standby_at === null) this.#checkRevival(after);
     if (before.retired_in !== null) return;
-    const { worker_id: workerId } = before;
+    const { worker_id: workerId, host_id: hostId } = before;
+    if (this.#parts.accounts.some(({ drainedHostIds }) => drainedHostIds.has(hostId))) return;
     const leaves = after.retired_in !== null || after.standby_at !== null;
     if (leaves && before.standby_at === null && !this.#isNamed(before))
       this.#parts.violate(`${workerId} leaves, in an epoch that its endpoint has not named`);

@@ -9,6 +9,7 @@ import type { World } from "../world/world.ts";
 import type { Account } from "./account.ts";
 import { violationsOfCancels } from "./batch-cancels.ts";
 import { Calm } from "./calm.ts";
+import { ClosedHosts } from "./closed-hosts.ts";
 import { ClaimOrder } from "./claim-order.ts";
 import type { Answer, AnsweredCall, SimulatedClient } from "./client.ts";
 import { openJobs, storagesOf, type StoredJob, storedJobs } from "./endpoint-rows.ts";
@@ -94,6 +95,7 @@ export class Invariants {
   readonly #hostRows: HostRows;
   readonly #promptness: Promptness;
   readonly #leastWorkers: LeastWorkers;
+  readonly closedHosts: ClosedHosts;
   readonly requests: Requests;
   readonly logs: Logs;
   readonly #requestPromptness: RequestPromptness;
@@ -133,6 +135,7 @@ export class Invariants {
     this.#isolation = new Isolation({ ...parts, violate, workers });
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
     this.#leastWorkers = new LeastWorkers({ ...shared, workers });
+    this.closedHosts = new ClosedHosts({ ...shared, workers });
     this.#requestPromptness = new RequestPromptness({ ...parts, violate, workers, requests: this.requests });
   }
 
@@ -177,6 +180,7 @@ export class Invariants {
     this.#liveness.checkStep();
     this.#promptness.checkStep();
     this.#leastWorkers.checkStep();
+    this.closedHosts.checkStep();
     this.#requestPromptness.checkStep();
     this.webhooks.checkStep();
     this.#isolation.checkStep();

@@ -1,7 +1,8 @@
 /** A client that follows the logs of an endpoint, and goes on after its last event when the stream breaks off. */
 import { START_AT, type World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
-import type { LineView, Logs } from "./logs.ts";
+import type { LineView } from "./log-lines.ts";
+import type { Logs } from "./logs.ts";
 import { serverEvents } from "./server-events.ts";
 
 export type LogFollowerParts = {

@@ -2,7 +2,8 @@
 import { START_AT, type World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
 import { LogFollower } from "./log-follower.ts";
-import type { LineView, Logs } from "./logs.ts";
+import type { LineView } from "./log-lines.ts";
+import type { Logs } from "./logs.ts";
 import type { HistoryPlan } from "./plan.ts";
 
 export type LogUserParts = {

@@ -1,24 +1,12 @@
 /** What containers have printed, and whether what clients read of it can be true. */
 import type { WorkerSpec } from "../../../node-agent/runtime/interface/runtime.ts";
-import { PIECE_BYTES, type PrintedLine, PrintedOutput } from "../host/printed-output.ts";
+import { PrintedOutput } from "../host/printed-output.ts";
 import type { World } from "../world/world.ts";
 import { type Account, accountWith } from "./account.ts";
+import { type LineView, mistakesOf, mistakesOfPod, type Printed } from "./log-lines.ts";
+import { LogLosses } from "./log-losses.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Fault } from "./planned-faults.ts";
-
-/** A line as the edge shows it. */
-export type LineView = {
-  readonly id: string;
-  readonly at: number;
-  readonly workerId: string;
-  readonly source: string;
-  readonly stream?: string;
-  readonly line: string;
-  readonly jobId?: string;
-  readonly level?: string;
-};
-
-type Printed = { readonly output: PrintedOutput; readonly spec: WorkerSpec; readonly token: string };
 
 export type LogsParts = {
   readonly world: World;
@@ -28,8 +16,6 @@ export type LogsParts = {
 };
 
 const MARK = /<(c\d+)\.(\d+)> /;
-const CUT = " … (cut)";
-const HIDDEN = "[secret]";
 /** A line is at the edge within this, where nothing goes wrong: batches of a worker are a minute apart at most. */
 const SHIPPED_MS = 75_000;
 /** A host whose clock is set gives lines the times of others, and Docker leaves out those before the last that was read. */
@@ -42,11 +28,13 @@ export class Logs {
   readonly #shown = new Map<string, Map<string, string>>();
   /** How many lines of a container were in a whole reading. */
   readonly #stored = new Map<string, number>();
+  readonly #losses: LogLosses;
   /** No two lines have the same time, and later ones have later times. */
   readonly isOrdered: boolean;
 
   constructor(parts: LogsParts) {
     this.#parts = parts;
+    this.#losses = new LogLosses(parts.plan);
     this.isOrdered = !DISORDER.some((fault) => parts.plan.faults.has(fault));
   }
 
@@ -76,8 +64,37 @@ export class Logs {
     workerId?: string,
   ) {
     const counts = this.read(endpointId, views, true);
-    for (const [name, { spec }] of this.#printed) {
-      if (spec.endpointId !== endpointId || (workerId !== undefined && spec.workerId !== workerId)) continue;
+    if (workerId === undefined) this.#losses.readWhole(views);
+    this.#compare(
+      counts,
+      before,
+      ({ spec }) => spec.endpointId === endpointId && (workerId ?? spec.workerId) === spec.workerId,
+    );
+  }
+
+  /** All lines that the edge has of a pod, as its owner gets them: the bare texts. */
+  readPod(podId: string, texts: readonly string[], before: ReadonlyMap<string, number>): void {
+    const counts = new Map<string, number>();
+    for (const text of texts) {
+      const found = this.#find(podId, text);
+      if (!found) continue;
+      const { name, printed, line } = found;
+      for (const mistake of mistakesOfPod(podId, text, printed, line))
+        this.#parts.violate(`line ${line.number} of ${name} is shown ${mistake}`);
+      this.checkOrder(name, (counts.get(name) ?? 0) - 1, line.number, true);
+      counts.set(name, line.number + 1);
+    }
+    this.#compare(counts, before, ({ spec }) => spec.workerId === podId);
+  }
+
+  /** A whole reading has what an earlier one had. */
+  #compare(
+    counts: ReadonlyMap<string, number>,
+    before: ReadonlyMap<string, number>,
+    isMeant: (printed: Printed) => boolean,
+  ): void {
+    for (const [name, printed] of this.#printed) {
+      if (!isMeant(printed)) continue;
       const count = counts.get(name) ?? 0;
       const known = before.get(name) ?? 0;
       if (count < known && this.isOrdered)
@@ -104,11 +121,11 @@ export class Logs {
     return counts;
   }
 
-  /** The line comes after another one of its container, and after the one that is next to it. */
+  /** The line comes after another one of its container, and after the one that is next to it if all may be shown. */
   checkOrder(name: string, before: number, number: number, isGapless: boolean): void {
     if (!this.isOrdered) return;
     if (number <= before) this.#parts.violate(`line ${number} of ${name} is shown after ${before}`);
-    else if (isGapless && number !== before + 1)
+    else if (isGapless && number !== before + 1 && !this.#printed.get(name)?.output.isFlooded)
       this.#parts.violate(`line ${number} of ${name} is shown after ${before}, without those between`);
   }
 
@@ -116,16 +133,21 @@ export class Logs {
   check(endpointId: string, view: LineView): { readonly name: string; readonly number: number } | undefined {
     this.#checkSame(endpointId, view);
     if (view.source !== "container") return undefined;
-    const [, name = "", digits] = MARK.exec(view.line) ?? [];
-    const printed = this.#printed.get(name);
-    const line = printed?.output.lines[Number(digits)];
-    if (!printed || !line) {
-      this.#parts.violate(`nobody has printed "${view.line.slice(0, 80)}" of ${endpointId}`);
-      return undefined;
-    }
+    const found = this.#find(endpointId, view.line);
+    if (!found) return undefined;
+    const { name, printed, line } = found;
     for (const mistake of mistakesOf(endpointId, view, printed, line))
       this.#parts.violate(`line ${line.number} of ${name} is shown ${mistake}`);
     return { name, number: line.number };
+  }
+
+  #find(ownerId: string, text: string) {
+    const [, name = "", digits] = MARK.exec(text) ?? [];
+    const printed = this.#printed.get(name);
+    const line = printed?.output.lines[Number(digits)];
+    if (printed && line) return { name, printed, line };
+    this.#parts.violate(`nobody has printed "${text.slice(0, 80)}" of ${ownerId}`);
+    return undefined;
   }
 
   /** What a client has read stays as it is. */
@@ -146,14 +168,44 @@ export class Logs {
 
   /** After a history: all that was printed long enough before is stored. */
   checkEnd(): void {
-    const { world, accounts, violate } = this.#parts;
-    for (const [name, { output, spec }] of this.#printed) {
-      const isRead = accountWith(accounts, spec.endpointId) !== undefined;
-      if (!isRead || output.isLost || !this.isOrdered) continue;
-      const due = output.lines.filter(({ at }) => at < world.elapsedMs - SHIPPED_MS).length;
+    this.#checkStored((printed) => this.#isRead(printed));
+    if (this.isOrdered) this.#checkLosses();
+  }
+
+  #checkLosses(): void {
+    const read = [...this.#printed.values()].filter((printed) => this.#isRead(printed));
+    for (const [workerId, all] of Map.groupBy(read, ({ spec }) => spec.workerId)) {
+      const outputs = all.map(({ output }) => output);
+      if (!outputs.some(({ isFlooded }) => isFlooded) || outputs.some(({ isLost }) => isLost)) continue;
+      for (const mistake of this.#losses.mistakesOf(workerId, outputs, this.#dueMs))
+        this.#parts.violate(mistake);
+    }
+  }
+
+  #isRead({ spec }: Printed): boolean {
+    return accountWith(this.#parts.accounts, spec.endpointId) !== undefined;
+  }
+
+  /** The same of a pod, while there is one. */
+  checkPod(podId: string): void {
+    this.#checkStored(({ spec }) => spec.workerId === podId);
+  }
+
+  /** What was printed until then is stored, ms of the history. */
+  get #dueMs(): number {
+    return this.#parts.world.elapsedMs - SHIPPED_MS;
+  }
+
+  #checkStored(isMeant: (printed: Printed) => boolean): void {
+    for (const [name, printed] of this.#printed) {
+      const { output, spec } = printed;
+      if (!isMeant(printed) || output.isLost || output.isFlooded || !this.isOrdered) continue;
+      const due = output.lines.filter(({ at }) => at < this.#dueMs).length;
       const stored = this.#stored.get(name) ?? 0;
       if (stored < due)
-        violate(`${stored} lines of ${name} in ${spec.workerId} are stored; it has printed ${due}`);
+        this.#parts.violate(
+          `${stored} lines of ${name} in ${spec.workerId} are stored; it has printed ${due}`,
+        );
     }
   }
 
@@ -162,30 +214,10 @@ export class Logs {
     const { world, violate } = this.#parts;
     if (!this.isOrdered) return;
     for (const [name, { output, spec }] of this.#printed) {
-      if (spec.endpointId !== endpointId || output.isLost) continue;
+      if (spec.endpointId !== endpointId || output.isLost || output.isFlooded) continue;
       const due = output.lines.filter(({ at }) => at < world.elapsedMs - lateMs).length;
       const followed = (last.get(name) ?? -1) + 1;
       if (followed < due) violate(`a follower has ${followed} lines of ${name}, which has printed ${due}`);
     }
   }
-}
-
-function* mistakesOf(
-  endpointId: string,
-  view: LineView,
-  { spec, token }: Printed,
-  line: PrintedLine,
-): Generator<string> {
-  if (spec.endpointId !== endpointId) yield `in the logs of ${endpointId} instead of ${spec.endpointId}`;
-  if (spec.workerId !== view.workerId) yield `as of ${view.workerId} instead of ${spec.workerId}`;
-  if (view.stream !== line.stream) yield `as of ${view.stream} instead of ${line.stream}`;
-  if (view.line !== expectedText(line.text, token)) yield `as "${view.line.slice(0, 120)}"`;
-  const isOfOther = line.jobId !== null && view.jobId !== undefined && view.jobId !== line.jobId;
-  if (isOfOther) yield `as of the job ${view.jobId} instead of ${line.jobId}`;
-  if (line.namesJob && view.jobId === undefined) yield `as of no job, though it names one`;
-}
-
-function expectedText(text: string, token: string): string {
-  const masked = token === "" ? text : text.replaceAll(token, HIDDEN);
-  return masked.length > PIECE_BYTES ? masked.slice(0, PIECE_BYTES) + CUT : masked;
 }

@@ -12,6 +12,7 @@ export function hostsWithPlace(
   const account = accountWith(accounts, endpointId);
   if (!account) return [];
   return account.hosts.filter(({ hostId, gpuCount }) => {
+    if (account.closedHostIds.has(hostId)) return false;
     const taken = workers
       .filter(({ host_id: of, state }) => of === hostId && state !== "standby")
       .reduce((sum, { gpu_indexes: indexes }) => sum + (JSON.parse(indexes) as number[]).length, 0);

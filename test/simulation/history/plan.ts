@@ -56,6 +56,10 @@ export type HistoryPlan = {
   readonly hasSecondAccount: boolean;
   /** Clients make endpoints of their own, and delete them with their jobs. */
   readonly hasDeletions: boolean;
+  /** Hosts are cordoned and drained. */
+  readonly hasHostChanges: boolean;
+  /** Clients make API keys that may do some things only, and end them. */
+  readonly hasKeys: boolean;
   /** Workers that leave are kept frozen for a while. */
   readonly hasFlashBoot: boolean;
   /** There is a load-balanced endpoint as well, to which clients send requests. */
@@ -68,6 +72,8 @@ export type HistoryPlan = {
   readonly hasTunnels: boolean;
   /** Containers print, and clients read and follow the logs of their endpoints. */
   readonly hasLogs: boolean;
+  /** Share of jobs whose handler prints more than it may. */
+  readonly flooding: number;
   /** Some of those run commands. */
   readonly hasCommands: boolean;
   /** Jobs that a worker has at once. */
@@ -86,9 +92,13 @@ const CONGESTED = 0.07;
 const MIXED = 0.2;
 const BALANCED = 0.28;
 const TUNNELED = 0.1;
-const LOGGED = 0.05;
+const LOGGED = 0.25;
+/** Of those with logs. */
+const FLOODED = 0.5;
 const DELETING = 0.2;
 const AGING = 0.1;
+const CLOSING = 0.25;
+const KEYED = 0.15;
 const COMMANDED = 0.6;
 /** Of those with requests, and of those with pods. */
 const SOCKETED = 0.4;
@@ -131,12 +141,15 @@ export function planHistory(random: Random): HistoryPlan {
     hasPods: random.chance(0.25),
     hasSecondAccount: random.chance(SHARED),
     hasDeletions: false,
+    hasHostChanges: false,
+    hasKeys: false,
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
     hasPodRequests: false,
     hasSockets: false,
     hasTunnels: false,
     hasLogs: false,
+    flooding: 0,
     hasCommands: false,
     jobsPerWorker: random.pick([1, 1, 1, 3]),
     faults: new Map(chosen.map((fault) => [fault, random.pick(RATES[fault])])),
@@ -148,8 +161,10 @@ export function planHistory(random: Random): HistoryPlan {
   const hasPodRequests = plan.hasPods && random.chance(ASKED);
   const hasCommands = hasTunnels && random.chance(COMMANDED);
   const hasLogs = random.chance(LOGGED);
+  const flooding = hasLogs && random.chance(FLOODED) ? 0.3 : 0;
   const hasDeletions = random.chance(DELETING);
   const isAging = random.chance(AGING);
   const forwards = { hasRequests, hasTunnels, hasSockets, hasPodRequests, hasCommands };
-  return { ...plan, ...forwards, hasLogs, hasDeletions, isAging };
+  const operations = { hasHostChanges: random.chance(CLOSING), hasKeys: random.chance(KEYED) };
+  return { ...plan, ...forwards, ...operations, hasLogs, flooding, hasDeletions, isAging };
 }

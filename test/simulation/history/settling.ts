@@ -41,6 +41,7 @@ export class Settling {
     const { firstClient: client, endpointIds, plan } = users.account;
     client.run(world, async () => {
       await pause(LAST_COPY_MS);
+      await users.openHosts();
       for (const endpointId of endpointIds) await repair(client, endpointId, plan);
     });
   }
@@ -57,6 +58,7 @@ export class Settling {
       edge.maintain();
       await pause(PODS_CHECK_MS);
       for (const { pods } of users.workloads) await pods.check(account.hosts);
+      for (const logUser of users.podLogUsers) await logUser.check();
       for (const { pods } of users.workloads) await pods.terminateAll();
       this.#areOver = true;
     });

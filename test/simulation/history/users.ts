@@ -5,8 +5,11 @@ import type { Account } from "./account.ts";
 import type { KnownJob, SimulatedClient } from "./client.ts";
 import type { Commands } from "./commands.ts";
 import { DeletionUser } from "./deletion-user.ts";
+import { HostUser } from "./host-user.ts";
 import type { Invariants } from "./invariants.ts";
+import { KeyUser } from "./key-user.ts";
 import { LogUser } from "./log-user.ts";
+import { PodLogUser } from "./pod-log-user.ts";
 import type { PodUser } from "./pods.ts";
 import { placeOfPods, placeOfWorkers } from "./request-places.ts";
 import { RequestUser } from "./request-user.ts";
@@ -32,9 +35,12 @@ export class Users {
   /** Of each client, in their order. */
   readonly workloads: readonly Workload[];
   readonly logUsers: readonly LogUser[];
+  readonly podLogUsers: readonly PodLogUser[];
   readonly #requestUsers: readonly RequestUser[];
   readonly #tunnelUsers: readonly TunnelUser[];
   readonly #deletionUsers: readonly DeletionUser[];
+  readonly #hostUsers: readonly HostUser[];
+  readonly #keyUsers: readonly KeyUser[];
 
   constructor(parts: UsersParts) {
     this.#parts = parts;
@@ -43,12 +49,15 @@ export class Users {
     this.#requestUsers = this.workloads.flatMap((workload) => this.#requestUsersOf(workload));
     this.#tunnelUsers = plan.hasTunnels ? clients.map((client) => this.#tunnelUser(client)) : [];
     this.logUsers = plan.hasLogs ? clients.map((client) => this.#logUser(client)) : [];
+    this.podLogUsers = plan.hasLogs && plan.hasPods ? this.workloads.map((one) => this.#podLogUser(one)) : [];
     this.#deletionUsers = plan.hasDeletions ? [this.#deletionUser(parts.account.firstClient)] : [];
+    this.#hostUsers = plan.hasHostChanges ? [this.#hostUser(parts.account.firstClient)] : [];
+    this.#keyUsers = plan.hasKeys ? [this.#keyUser(parts.account.firstClient)] : [];
   }
 
   start(): void {
-    const all = [this.workloads, this.#requestUsers, this.#tunnelUsers, this.logUsers, this.#deletionUsers];
-    for (const user of all.flat()) user.start();
+    const logUsers = [...this.logUsers, ...this.podLogUsers];
+    for (const user of [...this.workloads, ...logUsers, ...this.#others]) user.start();
   }
 
   /** One of them tries what belongs to those of another account. */
@@ -70,8 +79,23 @@ export class Users {
 
   /** And nothing is open of what they have made to containers, or have made to delete it. */
   get areOver(): boolean {
-    const others = [this.#requestUsers, this.#tunnelUsers, this.#deletionUsers];
-    return this.haveCalled && others.flat().every(({ isOver }) => isOver);
+    return this.haveCalled && this.#others.every(({ isOver }) => isOver);
+  }
+
+  /** Those who may go on while the workloads are over. */
+  get #others() {
+    return [
+      ...this.#requestUsers,
+      ...this.#tunnelUsers,
+      ...this.#deletionUsers,
+      ...this.#hostUsers,
+      ...this.#keyUsers,
+    ];
+  }
+
+  /** Hosts get workers again; to be called when no earlier call is under way. */
+  async openHosts(): Promise<void> {
+    for (const user of this.#hostUsers) await user.openAll();
   }
 
   /** When all is over. */
@@ -132,11 +156,34 @@ export class Users {
     return new DeletionUser({ world, plan, edge, client, hosts, workers, violate: this.#violate });
   }
 
+  #hostUser(client: SimulatedClient): HostUser {
+    const { world, account, invariants } = this.#parts;
+    const { closedHosts } = invariants;
+    return new HostUser({ world, plan: account.plan, account, client, closedHosts, violate: this.#violate });
+  }
+
+  #keyUser(client: SimulatedClient): KeyUser {
+    const { world, account } = this.#parts;
+    const { plan, endpointIds } = account;
+    return new KeyUser({ world, plan, client, endpointIds, violate: this.#violate });
+  }
+
   #logUser(client: SimulatedClient): LogUser {
     const { world, account, invariants } = this.#parts;
     const stranger = this.#stranger;
     const { plan, allEndpointIds: endpointIds } = account;
     const { logs } = invariants;
     return new LogUser({ world, plan, client, stranger, endpointIds, logs, violate: this.#violate });
+  }
+
+  #podLogUser({ client, pods }: Workload): PodLogUser {
+    const { world, account, invariants } = this.#parts;
+    const { plan } = account;
+    const { logs } = invariants;
+    return new PodLogUser({
+      ...{ world, plan, client, pods, logs },
+      stranger: this.#stranger,
+      violate: this.#violate,
+    });
   }
 }

@@ -38,6 +38,10 @@ export class PrintedOutput {
   readonly lines: PrintedLine[] = [];
   /** No agent may have all of its lines, nor get them any more. */
   isLost = false;
+  /** It has had more than its host may pass on. */
+  isFlooded = false;
+  /** An agent has ended that may have read it: the next one does not know what was left out. */
+  hasOutlivedAgent = false;
   readonly #world: World;
   readonly #clock: () => number;
   readonly #pieces: Piece[] = [];
@@ -83,6 +87,7 @@ export class PrintedOutput {
   /** Lines of which no container is left are only in the memory of the agent until the edge has them. */
   agentKilled(): void {
     this.isLost ||= this.#isRemoved;
+    this.hasOutlivedAgent = true;
   }
 
   /** Its container has ended. */

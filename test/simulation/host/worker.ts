@@ -22,6 +22,8 @@ export type WorkerFaults = {
   readonly forgets: number;
   /** It reads a reply slowly, and may give up. */
   readonly stalls: number;
+  /** Its handler prints more than it may. */
+  readonly floods: number;
 };
 
 /**
@@ -55,6 +57,9 @@ const STALL_MAX_MS = 3_000;
 /** Typical time after a chunk. */
 const CHUNK_MS = 20;
 const LONG_LINES = 0.02;
+/** More than twice what a worker may print at once. */
+const FLOOD_LINES = 300;
+const FLOOD_LINE_LENGTH = 15_000;
 
 export type WorkerProgram = {
   readonly world: World;
@@ -113,13 +118,14 @@ class SimulatedWorker {
     const { world, faults, observer, containers } = this.#program;
     const { workerId } = this.#container.spec;
     const { random } = world;
-    const { handlerMs, streaming, large, fails, dies, hangs, repeats, forgets } = faults();
+    const { handlerMs, streaming, large, fails, dies, hangs, repeats, forgets, floods } = faults();
     world.note(this.#container.machine, `begins ${jobId}`);
     containers.noticed();
     const mark = random.whole(0, 1e9);
     observer.began(jobId, this.#container, mark, readMs);
     this.#jobs.add(jobId);
     this.#print(jobId, "begins");
+    if (random.chance(floods)) this.#flood(jobId);
     await pause(1 + random.delay(handlerMs));
     if (random.chance(hangs)) await new Promise(() => {});
     const chunkCount = random.chance(streaming) ? random.whole(1, 5) : 0;
@@ -185,6 +191,14 @@ class SimulatedWorker {
       namesJob: !isLong && random.chance(0.4),
       stream: random.pick(["stdout", "stderr"]),
     });
+  }
+
+  #flood(jobId: string): void {
+    const { output } = this.#container;
+    if (!output) return;
+    output.isFlooded = true;
+    for (let left = FLOOD_LINES; left > 0; left -= 1)
+      output.print(`floods ${"x".repeat(FLOOD_LINE_LENGTH)}`, { jobId });
   }
 
   /** What no handler prints: some lines at once now and then, with the address of its agent. */

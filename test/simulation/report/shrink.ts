@@ -14,6 +14,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
   if (plan.operationCount > 1) yield { ...plan, operationCount: Math.floor(plan.operationCount / 2) };
   if (plan.operationCount > 1) yield { ...plan, operationCount: plan.operationCount - 1 };
   if (plan.abandoning > 0) yield { ...plan, abandoning: 0 };
+  if (plan.flooding > 0) yield { ...plan, flooding: 0 };
   if (plan.workersMax > 1) yield { ...plan, workersMax: 1 };
   for (const habit of [
     "isPurging",
@@ -25,6 +26,8 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     "isBursting",
     "hasSecondAccount",
     "hasDeletions",
+    "hasHostChanges",
+    "hasKeys",
     "hasFlashBoot",
     "hasLogs",
     "hasSockets",
