@@ -292,6 +292,13 @@ const OWN: readonly Mutant[] = [
   ),
   mutant("P3", "return podWorkers.hasLeft(worker);", "return worker;"),
 
+  // Workers on standby
+  mutant(
+    "Z1",
+    ".filter(({ version, isClosed }) => version === config.version && !isClosed)",
+    ".filter(({ isClosed }) => !isClosed)",
+  ),
+
   // Load-balanced requests
   mutant(
     "L1",

@@ -63,6 +63,8 @@ export class FleetRows {
   #desiredIds: ReadonlySet<string> = new Set();
   readonly #isForgetting: boolean;
   readonly #fairness: Fairness;
+  /** As Fleet has them. */
+  #desired: readonly DesiredRow[] = [];
   /** Of the object, as it was last seen. */
   #life = 0;
   /** Since when places have been held that are no longer used, by pod. */
@@ -106,6 +108,7 @@ export class FleetRows {
     // What it had written last may be gone, which is no change.
     if (hasCrashed) return this.#fairness.forget();
     const desired = storage.rowsOf("desired_workers") as DesiredRow[];
+    this.#desired = desired;
     this.#desiredIds = new Set(desired.map(({ endpoint_id: endpointId }) => endpointId));
     this.#checkRows(before, rows);
     this.#checkLimits(rows, desired);
@@ -157,12 +160,22 @@ export class FleetRows {
   #checkChange(before: WorkerRow, after: WorkerRow | undefined): void {
     if (before.is_pod) return;
     if (!after) return this.#checkGone(before);
+    if (before.standby_at !== null && after.standby_at === null) this.#checkRevival(after);
     if (before.retired_in !== null) return;
     const { worker_id: workerId, host_id: hostId } = before;
     if (this.#parts.accounts.some(({ drainedHostIds }) => drainedHostIds.has(hostId))) return;
     const leaves = after.retired_in !== null || after.standby_at !== null;
     if (leaves && before.standby_at === null && !this.#isNamed(before))
       this.#parts.violate(`${workerId} leaves, in an epoch that its endpoint has not named`);
+  }
+
+  /** A worker on standby takes up work again only for the version that it was started for. */
+  #checkRevival({ worker_id: workerId, endpoint_id: of, retired_in: retiredIn, version }: WorkerRow): void {
+    const { config } = this.#desired.find(({ endpoint_id: endpointId }) => endpointId === of) ?? {};
+    if (retiredIn !== null || config === undefined) return;
+    const { version: present } = JSON.parse(config) as { readonly version: number };
+    if (version !== present)
+      this.#parts.violate(`${workerId} of version ${version} of ${of} is revived for version ${present}`);
   }
 
   #checkGone({ worker_id: workerId, host_id: hostId, retired_in: retiredIn }: WorkerRow): void {

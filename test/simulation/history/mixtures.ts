@@ -87,6 +87,22 @@ export const MIXTURES: readonly Partial<HistoryPlan>[] = [
     isCrowding: true,
     faults: new Map(),
   },
+  // Versions change while workers are on standby.
+  {
+    ...ONE_CLIENT,
+    hostGpus: [2],
+    endpointGpus: [1],
+    workersMax: 2,
+    workersMin: 0,
+    idleTimeoutS: 1,
+    operationCount: 60,
+    paceMs: 1_500,
+    handlerMs: 200,
+    hasPods: false,
+    isManaged: true,
+    hasFlashBoot: true,
+    faults: new Map(),
+  },
   // Handlers fail, and clients run them again at once, while the host still tells of the run before.
   {
     ...ONE_CLIENT,
