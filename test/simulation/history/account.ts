@@ -1,11 +1,18 @@
 /** An account of a history: its clients, and the endpoints and hosts with which it begins. */
+import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import type { SimulatedHost } from "../host/host.ts";
+import { inventoryOf, unlimitedInventory } from "../host/inventory.ts";
+import { type Requirement, requirementFrom, endpointRequirements } from "./capacity.ts";
 import type { SimulatedClient } from "./client.ts";
-import type { HistoryPlan } from "./plan.ts";
+import { ALIKE, type HistoryPlan } from "./plan.ts";
 import { makeRequestEndpoint } from "./request-places.ts";
 
 /** What a host has got when it joined. */
-export type JoinedHost = { readonly hostId: string; readonly hostToken: string; readonly gpuCount: number };
+export type JoinedHost = {
+  readonly hostId: string;
+  readonly hostToken: string;
+  readonly inventory: Inventory;
+};
 export type MakeHost = (joined: JoinedHost) => SimulatedHost;
 
 const SMALL_OPERATIONS = 6;
@@ -45,18 +52,24 @@ export class Account {
     return requestEndpointId === null ? endpointIds : [...endpointIds, requestEndpointId];
   }
 
-  /** GPUs of a worker of the endpoint. */
-  gpusOf(endpointId: string): number {
-    return this.plan.endpointGpus[this.endpointIds.indexOf(endpointId)] ?? 1;
+  /** What a worker of the endpoint asks for. */
+  requirementOf(endpointId: string): Requirement {
+    const { plan } = this;
+    const ofQueue = endpointRequirements(plan)[this.endpointIds.indexOf(endpointId)];
+    return ofQueue ?? requirementFrom(plan, plan.otherGpuIds, 1);
   }
 
   /** Makes the endpoints and joins the hosts, which do not start yet. */
   async setUp(makeHost: MakeHost): Promise<void> {
     const { plan, firstClient: client } = this;
-    for (const gpuCount of plan.endpointGpus)
-      this.endpointIds.push(await makeEndpoint(client, plan, gpuCount));
+    for (const [index, gpuCount] of plan.endpointGpus.entries())
+      this.endpointIds.push(await makeEndpoint(client, plan, gpuCount, plan.endpointGpuIds[index]));
     if (plan.hasRequests) this.requestEndpointId = await makeRequestEndpoint(client, plan);
-    for (const gpuCount of plan.hostGpus) this.hosts.push(makeHost(await joinHost(client, gpuCount)));
+    for (const [index, gpuCount] of plan.hostGpus.entries()) {
+      const kind = plan.hostKinds[index];
+      const inventory = kind ? inventoryOf(kind) : unlimitedInventory(gpuCount);
+      this.hosts.push(makeHost({ ...(await joinHost(client)), inventory }));
+    }
   }
 }
 
@@ -68,7 +81,7 @@ export function accountWith(accounts: readonly Account[], endpointId: string): A
 /** Of a second account: it does the same as the first, and less of it. */
 export function smallPlan(plan: HistoryPlan): HistoryPlan {
   const operationCount = Math.min(plan.operationCount, SMALL_OPERATIONS);
-  return { ...plan, hostGpus: [1], endpointGpus: [1], clientCount: 1, operationCount };
+  return { ...plan, ...ALIKE, hostGpus: [1], endpointGpus: [1], clientCount: 1, operationCount };
 }
 
 /** Makes another account; returns a key of it. */
@@ -84,18 +97,19 @@ export async function makeEndpoint(
   client: SimulatedClient,
   plan: HistoryPlan,
   gpuCount: number,
+  gpuIds = plan.otherGpuIds,
 ): Promise<string> {
   const { workersMax, workersMin, executionTimeoutMs, idleTimeoutS, hasFlashBoot } = plan;
-  const template = `template: { name: "t", imageName: "i", containerDiskInGb: 5, dockerArgs: "" }`;
+  const template = `template: { name: "t", imageName: "i", containerDiskInGb: ${plan.containerDiskGb}, dockerArgs: "" }`;
   const { scalerType, scalerValue } = plan;
   const flashBoot = `flashBootType: ${hasFlashBoot ? "FLASHBOOT" : "OFF"}`;
   const scale = `workersMin: ${Math.min(workersMin, workersMax)}, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}, scalerType: "${scalerType}", scalerValue: ${scalerValue}`;
-  const input = `{ name: "e", ${template}, gpuIds: "ADA_24", gpuCount: ${gpuCount}, ${scale}, ${flashBoot}, executionTimeoutMs: ${executionTimeoutMs} }`;
+  const input = `{ name: "e", ${template}, gpuIds: "${gpuIds}", gpuCount: ${gpuCount}, ${scale}, ${flashBoot}, executionTimeoutMs: ${executionTimeoutMs} }`;
   const { saveEndpoint } = await client.manage(`mutation { saveEndpoint(input: ${input}) { id } }`);
   return saveEndpoint?.["id"] ?? "";
 }
 
-async function joinHost(client: SimulatedClient, gpuCount: number): Promise<JoinedHost> {
+async function joinHost(client: SimulatedClient): Promise<Omit<JoinedHost, "inventory">> {
   const { joinTokenCreate } = await client.manage(
     `mutation { joinTokenCreate(input: { name: "host" }) { token } }`,
   );
@@ -106,5 +120,5 @@ async function joinHost(client: SimulatedClient, gpuCount: number): Promise<Join
     readonly hostId: string;
     readonly hostToken: string;
   };
-  return { hostId, hostToken, gpuCount };
+  return { hostId, hostToken };
 }

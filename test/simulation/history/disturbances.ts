@@ -6,6 +6,7 @@ import type { SimulatedHost } from "../host/host.ts";
 import type { RuntimeFaults } from "../host/runtime.ts";
 import type { WorkerFaults } from "../host/worker.ts";
 import { Machine, type World } from "../world/world.ts";
+import { endpointRequirements, hasPlace } from "./capacity.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Fault } from "./planned-faults.ts";
 
@@ -274,8 +275,13 @@ export class Faults {
     // A worker is tried on another host soon, but on a third one only after ten minutes.
     if (hosts.some(({ images }) => images.isLost)) return false;
     const others = hosts.filter((other) => other !== host);
-    const most = Math.max(...others.map(({ gpuCount }) => gpuCount), 0);
-    return !plan.hasPods && !plan.hasSecondAccount && plan.endpointGpus.every((count) => count <= most);
+    const isAlone = !plan.hasPods && !plan.hasSecondAccount && others.length > 0;
+    return (
+      isAlone &&
+      endpointRequirements(plan).every((requirement) =>
+        others.some((other) => hasPlace(other, requirement, [])),
+      )
+    );
   }
 
   #partition(): void {

@@ -1,6 +1,7 @@
 /** Who gets the next worker where endpoints of an account wait for the same capacity. */
 import type { World } from "../world/world.ts";
 import { type Account, accountWith } from "./account.ts";
+import { asksForNoMore } from "./capacity.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
 import type { HistoryPlan } from "./plan.ts";
 
@@ -33,7 +34,7 @@ export class Fairness {
     this.#needs = new Map();
   }
 
-  /** Of two that have equally many workers, the one gets the next that has lacked it longer, unless it needs more GPUs. */
+  /** Of two that have equally many workers, the one gets the next that has lacked it longer, unless it asks for more. */
   changed(workers: readonly WorkerRow[], desired: readonly DesiredRow[]): void {
     if (!this.#isComparable || desired.length < 2) return;
     const before = this.#needs;
@@ -70,7 +71,11 @@ export class Fairness {
       if (!account || accountWith(this.#parts.accounts, endpointId) !== account) continue;
       const hasWaited = since !== null && (before.get(endpointId)?.since ?? since) < winnerSince;
       const isBehind = workerIds.size < now.workerIds.size;
-      if (hasWaited && isBehind && account.gpusOf(endpointId) <= account.gpusOf(winner))
+      if (
+        hasWaited &&
+        isBehind &&
+        asksForNoMore(account.requirementOf(endpointId), account.requirementOf(winner))
+      )
         this.#parts.violate(`${winner} got a worker before ${endpointId}, which has lacked one for longer`);
     }
   }

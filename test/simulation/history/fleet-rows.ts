@@ -38,6 +38,8 @@ export type WorkerRow = {
   readonly version: number;
   /** JSON. */
   readonly gpu_indexes: string;
+  /** JSON: what it takes of its host beside GPUs. */
+  readonly size: string | null;
   /** JSON: the rest of the place of an earlier version of a pod; null where nothing is left of it. */
   readonly leaving: string | null;
 };

@@ -48,7 +48,7 @@ export class Operator {
   async #deploy(endpointIds: readonly string[]): Promise<void> {
     this.#imageNumber += 1;
     const name = this.#world.random.chance(BROKEN) ? BROKEN_IMAGE : "i";
-    const template = `template: ${templateOf(`${name}${this.#imageNumber}`)}`;
+    const template = `template: ${templateOf(`${name}${this.#imageNumber}`, this.#plan)}`;
     for (const endpointId of endpointIds) if (!this.#isClosed) await save(this.#client, endpointId, template);
   }
 
@@ -72,11 +72,11 @@ async function resume(
 /** The endpoint has workers again, of an image that starts. */
 export async function repair(client: SimulatedClient, endpointId: string, plan: HistoryPlan): Promise<void> {
   await resume(client, endpointId, plan);
-  if (plan.isManaged) await save(client, endpointId, `template: ${templateOf("i")}`);
+  if (plan.isManaged) await save(client, endpointId, `template: ${templateOf("i", plan)}`);
 }
 
-function templateOf(imageName: string): string {
-  return `{ name: "t", imageName: "${imageName}", containerDiskInGb: 5, dockerArgs: "" }`;
+function templateOf(imageName: string, { containerDiskGb }: HistoryPlan): string {
+  return `{ name: "t", imageName: "${imageName}", containerDiskInGb: ${containerDiskGb}, dockerArgs: "" }`;
 }
 
 async function save(client: SimulatedClient, endpointId: string, fields: string): Promise<void> {

@@ -1,9 +1,10 @@
 /** Where a worker of an endpoint has a place, as far as Fleet knows. */
 import type { SimulatedHost } from "../host/host.ts";
 import { type Account, accountWith } from "./account.ts";
+import { hasPlace } from "./capacity.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
 
-/** Hosts with GPUs for one more worker of the endpoint; none for an endpoint that no account has made in the beginning. */
+/** Hosts with what one more worker of the endpoint asks for; none for one that no account has made in the beginning. */
 export function hostsWithPlace(
   accounts: readonly Account[],
   endpointId: string,
@@ -11,13 +12,10 @@ export function hostsWithPlace(
 ): readonly SimulatedHost[] {
   const account = accountWith(accounts, endpointId);
   if (!account) return [];
-  return account.hosts.filter(({ hostId, gpuCount }) => {
-    if (account.closedHostIds.has(hostId)) return false;
-    const taken = workers
-      .filter(({ host_id: of, state }) => of === hostId && state !== "standby")
-      .reduce((sum, { gpu_indexes: indexes }) => sum + (JSON.parse(indexes) as number[]).length, 0);
-    return gpuCount - taken >= account.gpusOf(endpointId);
-  });
+  return account.hosts.filter(
+    (host) =>
+      !account.closedHostIds.has(host.hostId) && hasPlace(host, account.requirementOf(endpointId), workers),
+  );
 }
 
 /** Workers of the endpoint that are not leaving and not on standby. */

@@ -3,14 +3,23 @@
  * are. Each history has some kinds of faults only, at rates of its own: a fault that is everywhere hides those that need
  * quiet before them.
  */
+import type { HostKind } from "../host/inventory.ts";
 import type { Random } from "../world/random.ts";
 import { congestion, MIXTURES } from "./mixtures.ts";
 import { chooseFaults, type Fault, RATES } from "./planned-faults.ts";
+import { varietyOf } from "./varied-hosts.ts";
 
 export type HistoryPlan = {
   readonly hostGpus: readonly number[];
+  /** What each host has; those that are not listed have GPUs of one model, and no limits. */
+  readonly hostKinds: readonly HostKind[];
   /** GPUs of a worker of each endpoint: they compete for the hosts. */
   readonly endpointGpus: readonly number[];
+  /** Which GPUs they ask for, in order of preference. */
+  readonly endpointGpuIds: readonly string[];
+  /** Those of other endpoints. */
+  readonly otherGpuIds: string;
+  readonly containerDiskGb: number;
   readonly workersMax: number;
   readonly workersMin: number;
   readonly clientCount: number;
@@ -89,6 +98,16 @@ const SCALERS: readonly Pick<HistoryPlan, "scalerType" | "scalerValue">[] = [
   { scalerType: "REQUEST_COUNT", scalerValue: 1 },
 ];
 
+/** Hosts of which each has what any worker asks for but GPUs. */
+export const ALIKE = {
+  hostKinds: [],
+  endpointGpuIds: [],
+  otherGpuIds: "ADA_24",
+  containerDiskGb: 5,
+} as const;
+
+/** Share of histories whose hosts differ. */
+const VARIED = 0.4;
 const SHARED = 0.15;
 const CONGESTED = 0.07;
 const MIXED = 0.2;
@@ -116,6 +135,7 @@ export function planHistory(random: Random): HistoryPlan {
   const plan = {
     hostGpus,
     endpointGpus,
+    ...ALIKE,
     workersMax: random.whole(1, 4),
     // One that keeps a worker may leave no place for others.
     workersMin: endpointGpus.length === 1 ? random.pick([0, 0, 0, 1, 1, 2]) : 0,
@@ -174,5 +194,6 @@ export function planHistory(random: Random): HistoryPlan {
     hasKeys: random.chance(KEYED),
     hasTimelines: random.chance(TIMED),
   };
-  return { ...plan, ...forwards, ...operations, hasLogs, flooding, hasDeletions, isAging };
+  const uniform = { ...plan, ...forwards, ...operations, hasLogs, flooding, hasDeletions, isAging };
+  return random.chance(VARIED) ? { ...uniform, ...varietyOf(random, uniform) } : uniform;
 }

@@ -1,6 +1,7 @@
 /** What a client does with pods of its own, and what has to hold of them. */
 import { POD_PORT_VARIABLE } from "../host/container-servers.ts";
 import type { SimulatedHost } from "../host/host.ts";
+import { RTX_4090 } from "../host/inventory.ts";
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
 import type { HistoryPlan } from "./plan.ts";
@@ -137,7 +138,7 @@ export class PodUser {
   async #create(): Promise<void> {
     const { world, client } = this.#parts;
     const isInterruptible = world.random.chance(0.5);
-    const input = `name: "p", imageName: "i", gpuTypeId: "NVIDIA GeForce RTX 4090", gpuCount: ${this.#gpuCount()},
+    const input = `name: "p", imageName: "i", gpuTypeId: "${this.#gpuModel()}", gpuCount: ${this.#gpuCount()},
       volumeInGb: 0, containerDiskInGb: 5, cloudType: ALL, startSsh: false
       ${this.#parts.plan.hasPodRequests ? SERVING : ""}`;
     const mutation = isInterruptible
@@ -170,6 +171,12 @@ export class PodUser {
 
   #gpuCount(): number {
     return this.#parts.world.random.whole(1, Math.max(...this.#parts.plan.hostGpus));
+  }
+
+  #gpuModel(): string {
+    const { world, plan } = this.#parts;
+    const models = plan.hostKinds.flatMap((kind) => kind.models);
+    return (models.length > 0 ? world.random.pick(models) : RTX_4090).name;
   }
 
   #edit(): string {

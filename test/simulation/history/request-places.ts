@@ -40,13 +40,18 @@ export function placeOfPods(world: World, pods: PodUser): RequestPlace {
 export function placeOfWorkers(world: World, plan: HistoryPlan, endpointId: string): RequestPlace {
   const target = { path: `/lb/${endpointId}/work`, endpointId, podId: null };
   const place = { paceMs: plan.paceMs, choose: () => target, isClosed: () => false };
-  const change = (client: SimulatedClient): Promise<void> => changeEndpoint(world, client, endpointId);
+  const change = (client: SimulatedClient): Promise<void> => changeEndpoint(world, client, plan, endpointId);
   return plan.isManaged ? { ...place, change } : place;
 }
 
 /** Other workers than before, or fewer. */
-async function changeEndpoint({ random }: World, client: SimulatedClient, endpointId: string): Promise<void> {
-  const image = `template: { name: "lb", imageName: "i${random.whole(0, 1e9)}", containerDiskInGb: 5, dockerArgs: "" }`;
+async function changeEndpoint(
+  { random }: World,
+  client: SimulatedClient,
+  { containerDiskGb }: HistoryPlan,
+  endpointId: string,
+): Promise<void> {
+  const image = `template: { name: "lb", imageName: "i${random.whole(0, 1e9)}", containerDiskInGb: ${containerDiskGb}, dockerArgs: "" }`;
   const fields = random.chance(0.5) ? image : `workersMax: ${random.whole(1, 3)}`;
   await client.manage(
     `mutation { saveEndpoint(input: { id: "${endpointId}", name: "lb", ${fields} }) { id } }`,
@@ -56,10 +61,10 @@ async function changeEndpoint({ random }: World, client: SimulatedClient, endpoi
 /** A load-balanced endpoint beside those with queues. */
 export async function makeRequestEndpoint(client: SimulatedClient, plan: HistoryPlan): Promise<string> {
   const { workersMax, idleTimeoutS, hasFlashBoot } = plan;
-  const template = `template: { name: "lb", imageName: "i", containerDiskInGb: 5, dockerArgs: "" }`;
+  const template = `template: { name: "lb", imageName: "i", containerDiskInGb: ${plan.containerDiskGb}, dockerArgs: "" }`;
   const flashBoot = `flashBootType: ${hasFlashBoot ? "FLASHBOOT" : "OFF"}`;
   const scale = `workersMin: 0, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}, scalerType: "REQUEST_COUNT", scalerValue: 2`;
-  const input = `{ name: "lb", type: "LB", ${template}, gpuIds: "ADA_24", gpuCount: 1, ${scale}, ${flashBoot} }`;
+  const input = `{ name: "lb", type: "LB", ${template}, gpuIds: "${plan.otherGpuIds}", gpuCount: 1, ${scale}, ${flashBoot} }`;
   const { saveEndpoint } = await client.manage(`mutation { saveEndpoint(input: ${input}) { id } }`);
   return saveEndpoint?.["id"] ?? "";
 }

@@ -30,7 +30,7 @@ export type HostOptions = {
   readonly edgeUrl: string;
   readonly hostId: string;
   readonly hostToken: string;
-  readonly gpuCount: number;
+  readonly inventory: Inventory;
   readonly faults: () => WorkerFaults;
   readonly runtimeFaults: RuntimeFaults;
   readonly observer: WorkerObserver;
@@ -61,7 +61,7 @@ export class SimulatedHost {
   readonly containers: Containers;
   readonly images = new HostImages();
   readonly hostId: string;
-  readonly gpuCount: number;
+  readonly inventory: Inventory;
   isUp = false;
   #code: AgentCode;
   #isDiskFull = false;
@@ -74,7 +74,7 @@ export class SimulatedHost {
     this.#options = options;
     this.#code = options.code;
     this.hostId = hostId;
-    this.gpuCount = options.gpuCount;
+    this.inventory = options.inventory;
     this.stateDir = `/state/${hostId}`;
     this.machine = new Machine(`agent ${hostId}`);
     const { requests } = options;
@@ -99,9 +99,8 @@ export class SimulatedHost {
 
   /** Starts the agent. */
   start(): void {
-    const { world, edgeUrl, hostToken, gpuCount } = this.#options;
+    const { world, edgeUrl, hostToken, inventory } = this.#options;
     this.isUp = true;
-    const inventory = inventoryOf(gpuCount);
     world.note(this.machine, "starts");
     void world.on(this.machine, async () => {
       try {
@@ -194,17 +193,4 @@ export class SimulatedHost {
     breakServersOf(this.machine);
     for (const output of this.#outputs) output.agentKilled();
   }
-}
-
-function inventoryOf(gpuCount: number): Inventory {
-  const gpu = { name: "NVIDIA GeForce RTX 4090", tier: "ADA_24", memoryMb: 24_564, isSimulated: true };
-  return {
-    gpus: Array.from({ length: gpuCount }, (_, index) => ({ ...gpu, index })),
-    cpuCount: 16,
-    memoryMb: 64_000,
-    diskFreeMb: 500_000,
-    runtime: "process",
-    canFreeze: true,
-    canRunPods: true,
-  };
 }

@@ -1,5 +1,5 @@
 /** The smallest history that still goes wrong: faults, clients, hosts and operations are taken away one by one. */
-import type { HistoryPlan } from "../history/plan.ts";
+import { ALIKE, type HistoryPlan } from "../history/plan.ts";
 
 /** Counts and shares of which less is simpler, with the least of each; the others are times. */
 const LEAST = {
@@ -23,7 +23,8 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
     faults.delete(fault);
     yield { ...plan, faults };
   }
-  if (plan.hostGpus.length > 1) yield { ...plan, hostGpus: plan.hostGpus.slice(0, 1) };
+  if (plan.hostGpus.length > 1) yield { ...plan, ...ALIKE, hostGpus: plan.hostGpus.slice(0, 1) };
+  if (plan.hostKinds.length > 0) yield { ...plan, ...ALIKE };
   if (plan.endpointGpus.length > 1) yield { ...plan, endpointGpus: plan.endpointGpus.slice(0, 1) };
   for (const [name, value] of Object.entries(plan)) if (value === true) yield { ...plan, [name]: false };
   for (const [name, least] of Object.entries(LEAST)) {
@@ -46,10 +47,15 @@ export async function shrink(
 }
 
 /** One line for a plan. */
-export function describePlan({ faults, hostGpus, endpointGpus, ...rest }: HistoryPlan): string {
+export function describePlan({ faults, hostGpus, hostKinds, endpointGpus, ...rest }: HistoryPlan): string {
   const habits = Object.entries(rest).filter(([, value]) => value !== false && value !== 0);
+  const hosts = hostKinds.map(({ models, cpuCount, memoryMb, diskMb }) => {
+    const names = models.map(({ name }) => name).join(" and ");
+    return `a host with ${names}, ${cpuCount} CPUs, ${memoryMb} MB of memory and ${diskMb} MB of disk`;
+  });
   return [
     `hosts with ${hostGpus.join(", ")} GPUs; workers with ${endpointGpus.join(", ")}`,
+    ...hosts,
     ...habits.map(([name, value]) => (value === true ? name : `${name} ${String(value)}`)),
     ...[...faults].map(([fault, rate]) => `${fault} ${rate}`),
   ].join("; ");

@@ -1,0 +1,68 @@
+/** Hosts that differ in what they have, and endpoints that ask for some of it in an order of preference. */
+import { type GpuModel, type HostKind, RTX_4090 } from "../host/inventory.ts";
+import type { Random } from "../world/random.ts";
+import type { HistoryPlan } from "./plan.ts";
+
+const MODELS: readonly GpuModel[] = [
+  RTX_4090,
+  { name: "NVIDIA L4", tier: "AMPERE_24", memoryMb: 23_034 },
+  { name: "NVIDIA GeForce RTX 3090", tier: "AMPERE_24", memoryMb: 24_576 },
+  { name: "NVIDIA A40", tier: "AMPERE_48", memoryMb: 46_068 },
+];
+const TIERS = [...new Set(MODELS.map(({ tier }) => String(tier)))];
+/** Any of these GPUs. */
+const ANY_GPU = TIERS.join(",");
+/** Share of hosts that have GPUs of several models, and of endpoints that exclude one, where they can. */
+const MIXED = 0.4;
+const EXCLUDING = 0.5;
+const SEVERAL_GPUS = 0.4;
+/** MB; a container of each endpoint finds room on each host that has no other. */
+const DISKS: readonly number[] = [110_000, 250_000, 500_000];
+const CONTAINER_DISKS_GB: readonly number[] = [5, 50, 100];
+
+type Variety = Pick<
+  HistoryPlan,
+  "hostKinds" | "endpointGpus" | "endpointGpuIds" | "otherGpuIds" | "containerDiskGb"
+>;
+
+/** Each endpoint has a place on one host at least, when that is empty. */
+export function varietyOf(random: Random, { hostGpus, endpointGpus }: HistoryPlan): Variety {
+  const hostKinds = hostGpus.map((gpuCount) => chooseKind(random, gpuCount));
+  const asked = endpointGpus.map(() => chooseGpus(random, random.pick(hostKinds)));
+  return {
+    hostKinds,
+    endpointGpus: asked.map(({ gpuCount }) => gpuCount),
+    endpointGpuIds: asked.map(({ gpuIds }) => gpuIds),
+    otherGpuIds: ANY_GPU,
+    containerDiskGb: random.pick(CONTAINER_DISKS_GB),
+  };
+}
+
+function chooseKind(random: Random, gpuCount: number): HostKind {
+  const model = random.pick(MODELS);
+  const isMixed = random.chance(MIXED);
+  const models = Array.from({ length: gpuCount }, () => (isMixed ? random.pick(MODELS) : model));
+  return {
+    models,
+    cpuCount: random.pick([8, 15, 64]),
+    memoryMb: random.pick([31_999, 128_000]),
+    diskMb: random.pick(DISKS),
+  };
+}
+
+/** GPUs that the host has, and others that would do as well, in any order. */
+function chooseGpus(
+  random: Random,
+  { models }: HostKind,
+): { readonly gpuCount: number; readonly gpuIds: string } {
+  const { tier } = random.pick(models);
+  const ofTier = models.filter((model) => model.tier === tier);
+  const spared = random.pick(ofTier);
+  const excluded = MODELS.filter((model) => model.tier === tier && model.name !== spared.name);
+  const names = random.chance(EXCLUDING) ? excluded.map(({ name }) => `-${name}`) : [];
+  const left = names.length > 0 ? ofTier.filter(({ name }) => name === spared.name) : ofTier;
+  const gpuCount = random.chance(SEVERAL_GPUS) ? random.whole(1, left.length) : 1;
+  const others = TIERS.filter((other) => other !== tier && random.chance(0.5));
+  const tiers = random.chance(0.5) ? [...others, tier] : [tier, ...others];
+  return { gpuCount, gpuIds: [...tiers, ...names].join(",") };
+}
