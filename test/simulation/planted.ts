@@ -373,6 +373,25 @@ const OWN: readonly Mutant[] = [
     this.#run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, value);`,
   ),
 
+  // Placement
+  mutant(
+    "N1",
+    ".filter((gpu) => gpu.tier === tier && !excludedModels.includes(gpu.name))",
+    ".filter((gpu) => gpu.tier === tier)",
+  ),
+  mutant("N2", "if (free.length < count || !contains(capacity.free, size)) {", "if (free.length < count) {"),
+  mutant(
+    "N3",
+    'if (gpuTiers.length > 0) return gpuTiers.map((tier) => ({ kind: "gpu", tier }));',
+    'if (gpuTiers.length > 0) return gpuTiers.toSorted().map((tier) => ({ kind: "gpu", tier }));',
+  ),
+  mutant(
+    "N4",
+    "for (const request of resourceRequests(requirement)) {\n      let second",
+    "for (const request of resourceRequests(requirement).slice(0, 1)) {\n      let second",
+  ),
+  mutant("N5", "diskMb: diskOf(requirement),", "diskMb: 0,"),
+
   // Limits of requests that no object counts
   mutant(
     "Y4",

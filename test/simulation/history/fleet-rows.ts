@@ -10,6 +10,7 @@ import type { Calm } from "./calm.ts";
 import type { Executions } from "./executions.ts";
 import { type DesiredRow, Fairness } from "./fairness.ts";
 import type { HistoryPlan } from "./plan.ts";
+import { Placements } from "./placements.ts";
 import type { Fault } from "./planned-faults.ts";
 
 export type FleetRowsParts = {
@@ -65,6 +66,7 @@ export class FleetRows {
   #desiredIds: ReadonlySet<string> = new Set();
   readonly #isForgetting: boolean;
   readonly #fairness: Fairness;
+  readonly #placements: Placements;
   /** As Fleet has them. */
   #desired: readonly DesiredRow[] = [];
   /** Of the object, as it was last seen. */
@@ -80,6 +82,7 @@ export class FleetRows {
   constructor(parts: FleetRowsParts) {
     this.#parts = parts;
     this.#fairness = new Fairness(parts);
+    this.#placements = new Placements(parts);
     this.#isForgetting = FORGET_WORKERS.some((fault) => parts.plan.faults.has(fault));
     this.#isCallHeard = !HIDES_CALLS.some((fault) => parts.plan.faults.has(fault));
   }
@@ -114,6 +117,7 @@ export class FleetRows {
     this.#desiredIds = new Set(desired.map(({ endpoint_id: endpointId }) => endpointId));
     this.#checkRows(before, rows);
     this.#checkLimits(rows, desired);
+    this.#placements.changed(before, rows);
     this.#fairness.changed(rows, desired);
   }
 
