@@ -10,6 +10,7 @@ const OF_HOSTS = new Map(
   ["crypto", "http", "os", "sqlite", "zlib"]
     .map((name): [string, string] => [`node:${name}`, here(`../host/modules/${name}.ts`)])
     .concat([
+      ["node:child_process", here("../host/modules/child-process.ts")],
       ["node:fs", here("../host/modules/fs.ts")],
       ["node:fs/promises", here("../host/modules/fs.ts")],
       ["node:timers/promises", here("../host/modules/timers.ts")],
