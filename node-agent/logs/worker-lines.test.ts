@@ -97,6 +97,18 @@ test("the place in the output is that of the last line which the edge has", ({ e
   expect(lines.markStored(second, 4)).toBeUndefined();
 });
 
+test("lines are buffered for no longer where the clock of the host was set back", ({ expect }) => {
+  const lines = newLines();
+  const now = 100_000;
+  for (const at of [now, now + 5_000, now - 3_600_000]) {
+    add(lines, at, "line");
+    lines.markStored(lines.nextBatch(at), at);
+    const overlapMs = lines.overlapMs(at);
+    expect(overlapMs).toBeGreaterThan(0);
+    expect(overlapMs).toBeLessThanOrEqual(LOG_OVERLAP_MS + 1);
+  }
+});
+
 test("who begins to follow is sent what is held and what was kept a moment ago", ({ expect }) => {
   const lines = newLines();
   const now = 100_000;

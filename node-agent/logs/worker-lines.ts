@@ -163,8 +163,10 @@ export class WorkerLines {
   /** For how long the stored lines are still buffered, for new followers. */
   overlapMs(now: number): number {
     this.#trim(now);
-    const storedAt = this.#buffer.at(-1)?.storedAt;
-    return storedAt === undefined ? 0 : storedAt + LOG_OVERLAP_MS + 1 - now;
+    const stored = this.#buffer.flatMap(({ storedAt }) => storedAt ?? []);
+    if (stored.length === 0) return 0;
+    const latest = stored.reduce((one, other) => Math.max(one, other));
+    return latest + LOG_OVERLAP_MS + 1 - now;
   }
 
   #batchFrom(begin: number): Batch {
@@ -184,7 +186,9 @@ export class WorkerLines {
   // Bounds
 
   #trim(now: number): void {
-    const isOver = ({ storedAt }: BufferedLine) => storedAt !== undefined && now - storedAt > LOG_OVERLAP_MS;
+    // Where the clock was set back, a line may have been stored later than now.
+    const isOver = ({ storedAt }: BufferedLine) =>
+      storedAt !== undefined && (now - storedAt > LOG_OVERLAP_MS || storedAt > now);
     const first = this.#buffer.findIndex((buffered) => !isOver(buffered));
     this.#remove(first < 0 ? this.#buffer.length : first);
   }
