@@ -294,7 +294,7 @@ const OWN: readonly Mutant[] = [
 
   // Workers on standby
   mutant(
-    "Z1",
+    "Z6",
     ".filter(({ version, isClosed }) => version === config.version && !isClosed)",
     ".filter(({ isClosed }) => !isClosed)",
   ),

@@ -113,11 +113,11 @@ const CONGESTED = 0.07;
 const MIXED = 0.2;
 const BALANCED = 0.28;
 const TUNNELED = 0.1;
-const LOGGED = 0.25;
+const LOGGED = 0.15;
 /** Of those with logs. */
-const FLOODED = 0.5;
+const FLOODED = 0.15;
 const DELETING = 0.2;
-const AGING = 0.1;
+const AGING = 0.04;
 const CLOSING = 0.25;
 const KEYED = 0.15;
 const TIMED = 0.15;
