@@ -1,9 +1,14 @@
 /** `node:child_process` of a simulated host, which has no programs: not even that of its GPUs' driver. */
 
-type Done = (error: Error) => void;
+type Callback = (error: Error) => void;
 
-export function execFile(program: string, _args: readonly string[], _options: object, done: Done): void {
-  done(Object.assign(new Error(`spawn ${program} ENOENT`), { code: "ENOENT" }));
+export function execFile(
+  program: string,
+  _args: readonly string[],
+  _options: object,
+  callback: Callback,
+): void {
+  callback(Object.assign(new Error(`spawn ${program} ENOENT`), { code: "ENOENT" }));
 }
 
 export function spawn(program: string): never {
