@@ -171,7 +171,7 @@ export class WorkerLogs {
     // Who has begun to follow before these lines were stored gets them at once, when that is known here.
     const overlapMs = log.lines.overlapMs(Date.now());
     if (overlapMs === 0) this.#logs.delete(workerId);
-    else this.#forgetting.within(overlapMs);
+    else if (!this.#options.signal.aborted) this.#forgetting.within(overlapMs);
   }
 
   #eachLog(act: (log: WorkerLog) => void): void {
