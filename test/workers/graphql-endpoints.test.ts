@@ -560,8 +560,9 @@ describe("changing", () => {
     const answer = await save(client, `id: "${id}", queueDepthMax: 1`, "queueDepthMax version");
     expect(answer.data.saveEndpoint).toEqual({ queueDepthMax: 1, version: 1 });
     const { env } = await import("cloudflare:workers");
-    const health = await env.ENDPOINT.getByName(`${id}#0`).health();
-    expect(health).toMatchObject({ health: { limits: { queueDepth: 1 } } });
+    const reply = await env.ENDPOINT.getByName(`${id}#0`).health();
+    if (reply.kind !== "health") throw new Error(reply.kind);
+    expect(JSON.parse(reply.json)).toMatchObject({ limits: { queueDepth: 1 } });
   });
 
   test("the type is fixed", async ({ expect }) => {
