@@ -93,6 +93,20 @@ async function startAsUsersDo(port: number, stateDirectory: string): Promise<Run
   };
 }
 
+/** A start without an agent and example, whose runtime has V8's inspector on this port. */
+export function withInspector(inspectorPort: number): EdgeStart {
+  return async (port, stateDirectory) => {
+    const options = ["--no-agent", "--no-example", "--inspect", String(inspectorPort)];
+    const launch = new Launch({ via: "script", port, stateDirectory, options });
+    await launch.settled();
+    return {
+      apiKey: readFileSync(join(stateDirectory, "api-key"), "utf8").trim(),
+      pids: launch.record.edgePid === null ? [] : [launch.record.edgePid],
+      stop: () => launch.stop(),
+    };
+  };
+}
+
 export type EndpointSettings = {
   readonly name: string;
   /** Workers that always run. */

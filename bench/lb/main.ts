@@ -3,11 +3,9 @@
  * `node bench/lb/main.ts [rounds] [time,shares,memory,profile]`. The edge, the agent and the container are real; `bench/lb/cost.ts` counts what requests cost.
  */
 import getPort from "get-port";
-import { readFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
-import { Launch } from "../../test/support/launch.ts";
-import { Edge, type RunningEdge } from "../contestants/edge.ts";
+import { Edge, withInspector } from "../contestants/edge.ts";
 import { compare } from "../http-load/comparison.ts";
 import type { HttpDriverCommands } from "../http-load/driver-process.ts";
 import { Child } from "../process/child.ts";
@@ -25,19 +23,8 @@ const FUNCTIONS_SHOWN = 25;
 
 const inspectorPort = await getPort({ host: "127.0.0.1" });
 
-async function startEdge(port: number, stateDirectory: string): Promise<RunningEdge> {
-  const options = ["--no-agent", "--no-example", "--inspect", String(inspectorPort)];
-  const launch = new Launch({ via: "script", port, stateDirectory, options });
-  await launch.settled();
-  return {
-    apiKey: readFileSync(join(stateDirectory, "api-key"), "utf8").trim(),
-    pids: launch.record.edgePid === null ? [] : [launch.record.edgePid],
-    stop: () => launch.stop(),
-  };
-}
-
 await using stack = new AsyncDisposableStack();
-const edge = stack.use(await Edge.start(startEdge));
+const edge = stack.use(await Edge.start(withInspector(inspectorPort)));
 const { baseline, balanced, agentPid, agentInspectorPort, serverPids } = await startBalancedEndpoint(
   edge,
   stack,

@@ -2,17 +2,15 @@
  * What requests of the queue API cost beside the least that the platform takes for them, in turns:
  * `node bench/request-path/main.ts [rounds] [loads,profile]`. No worker takes the jobs that are submitted.
  */
-import { readFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { join } from "node:path";
 import getPort from "get-port";
 import { RATE_WINDOW_MS } from "../../src/contract/rate-limits.ts";
 import { openFront } from "../../standalone/front.ts";
-import { Launch } from "../../test/support/launch.ts";
 import { BareEdge } from "../bare-edge/bare-edge.ts";
 import { edgerunOn } from "../contestants/edgerun.ts";
-import { Edge, type RunningEdge } from "../contestants/edge.ts";
+import { Edge, withInspector } from "../contestants/edge.ts";
 import { JOB_BODY } from "../contestants/handler.ts";
 import type { DriverCommands } from "../load/driver-process.ts";
 import type { Api, LoadOrder, LoadResult } from "../load/order.ts";
@@ -42,17 +40,6 @@ type Way = {
 
 const inspectorPort = await getPort({ host: "127.0.0.1" });
 
-async function startEdge(port: number, stateDirectory: string): Promise<RunningEdge> {
-  const options = ["--no-agent", "--no-example", "--inspect", String(inspectorPort)];
-  const launch = new Launch({ via: "script", port, stateDirectory, options });
-  await launch.settled();
-  return {
-    apiKey: readFileSync(join(stateDirectory, "api-key"), "utf8").trim(),
-    pids: launch.record.edgePid === null ? [] : [launch.record.edgePid],
-    stop: () => launch.stop(),
-  };
-}
-
 await using stack = new AsyncDisposableStack();
 const floor = stack.use(
   await BareEdge.start({
@@ -63,7 +50,7 @@ const floor = stack.use(
 // As in front of the edge, which `npm start` runs.
 const front = await openFront(0, Number(new URL(floor.origin).port));
 stack.defer(() => front.close());
-const edge = stack.use(await Edge.start(startEdge));
+const edge = stack.use(await Edge.start(withInspector(inspectorPort)));
 const edgerun = stack.use(await edgerunOn(edge));
 await edgerun.worker.pause();
 const driver = stack.use(
