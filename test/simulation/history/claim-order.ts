@@ -48,7 +48,7 @@ export class ClaimOrder {
     const isChanged = !isSame || !hasSameWaiting(before.open, open);
     const changedAt = isChanged ? this.#parts.world.elapsedMs : before.changedAt;
     this.#seen.set(name, { storage, life, open, changedAt });
-    if (isSame && isChanged) this.#checkClaims(name, before.open, open);
+    if (isSame) this.#checkClaims(name, before.open, open);
   }
 
   /** A status says which place the job has in the queue. */
@@ -101,14 +101,17 @@ export class ClaimOrder {
   }
 }
 
-/** As they waited before; one that came in and was claimed at once was the last. */
+/**
+ * As they waited before; one that came in and was claimed at once was the last, and one that was given back and claimed
+ * again at once had a worker.
+ */
 function claimedJobs(before: OpenJobs, after: OpenJobs): readonly WaitingJob[] {
-  const ran = new Set(before.running.map(({ seq }) => seq));
+  const ran = new Map(before.running.map(({ seq, startedAt }) => [seq, startedAt]));
   const waited = new Map(before.waiting.map((job) => [job.seq, job]));
   return after.running
-    .filter(({ seq }) => !ran.has(seq))
+    .filter(({ seq, startedAt }) => ran.get(seq) !== startedAt)
     .map(({ seq }) => {
-      const isNew = { seq, isLow: isLowPriority(seq), isRequeued: false, expiresAt: Infinity };
+      const isNew = { seq, isLow: isLowPriority(seq), isRequeued: ran.has(seq), expiresAt: Infinity };
       return waited.get(seq) ?? isNew;
     });
 }
