@@ -97,7 +97,7 @@ export class HostRows {
     const { world, hosts, calm, violate } = this.#parts;
     const { endpointId, workerId } = container.spec;
     const host = hosts.find((one) => one.containers.all.get(workerId) === container);
-    const endedAt = this.#endedAt.get(keyOf(objectOf(endpointId), seqOf(jobId)));
+    const endedAt = this.#endOf(objectOf(endpointId), seqOf(jobId));
     if (!host || endedAt === undefined || !this.#isQuick) return;
     const agoMs = world.elapsedMs - readMs - endedAt;
     if (agoMs > NOTIFIED_MS && calm.ofCalls(host) > agoMs)
@@ -149,8 +149,17 @@ export class HostRows {
   #endedInside(container: Container): string | undefined {
     const { executions } = this.#parts;
     const { endpointId } = container.spec;
-    const hasEnded = (jobId: string): boolean => this.#endedAt.has(keyOf(objectOf(endpointId), seqOf(jobId)));
+    const hasEnded = (jobId: string): boolean =>
+      this.#endOf(objectOf(endpointId), seqOf(jobId)) !== undefined;
     return executions.insideOf(container).every(hasEnded) ? executions.jobsIn(container)[0] : undefined;
+  }
+
+  /** When a job has ended at the edge. What was not durable when the object crashed has not happened. */
+  #endOf(endpoint: string, seq: number): number | undefined {
+    const endedAt = this.#endedAt.get(keyOf(endpoint, seq));
+    if (endedAt === undefined) return undefined;
+    const rows = this.#parts.edge.endpoints.objects.get(endpoint)?.storage.select(OPEN_JOBS) ?? [];
+    return (rows as OpenRow[]).some((row) => row.seq === seq) ? undefined : endedAt;
   }
 
   /** What runs on a host for the edge is known to its agent. */
