@@ -1,8 +1,13 @@
 /** The smallest history that still goes wrong: faults, clients, hosts and operations are taken away one by one. */
 import { ALIKE, type HistoryPlan } from "../history/plan.ts";
 
-/** Counts and shares of which less is simpler, with the least of each; the others are times. */
-const LEAST = {
+/** Names of the numbers that a plan has. */
+type Numeric = { [K in keyof HistoryPlan]: HistoryPlan[K] extends number ? K : never }[keyof HistoryPlan];
+
+/** Of times, less is not simpler. */
+const TIME = Number.POSITIVE_INFINITY;
+/** Counts and shares of which less is simpler, with the least of each. */
+const LEAST: Readonly<Record<Numeric, number>> = {
   clientCount: 1,
   operationCount: 1,
   workersMax: 1,
@@ -14,7 +19,14 @@ const LEAST = {
   lowPriority: 0,
   abandoning: 0,
   flooding: 0,
-} satisfies Partial<Record<keyof HistoryPlan, number>>;
+  containerDiskGb: TIME,
+  paceMs: TIME,
+  handlerMs: TIME,
+  startMs: TIME,
+  executionTimeoutMs: TIME,
+  idleTimeoutS: TIME,
+  scalerValue: TIME,
+};
 
 /** Smaller plans, those that take the most away first. */
 function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
@@ -28,7 +40,7 @@ function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
   if (plan.endpointGpus.length > 1) yield { ...plan, endpointGpus: plan.endpointGpus.slice(0, 1) };
   for (const [name, value] of Object.entries(plan)) if (value === true) yield { ...plan, [name]: false };
   for (const [name, least] of Object.entries(LEAST)) {
-    const value = plan[name as keyof typeof LEAST];
+    const value = plan[name as Numeric];
     if (value > least) yield { ...plan, [name]: least };
     for (const less of [Math.floor(value / 2), value - 1])
       if (Number.isInteger(value) && less > least) yield { ...plan, [name]: less };
