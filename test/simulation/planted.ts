@@ -258,6 +258,21 @@ const OWN: readonly Mutant[] = [
     "const isClosed = !host || isDraining(host);",
   ),
 
+  // Errors that only the runtime sees
+  mutant(
+    "EK1",
+    `await this.#writer.write(this.#encoder.encode(text));
+      return true;
+    } catch {
+      return false;
+    }`,
+    `await this.#writer.write(this.#encoder.encode(text));
+      return true;
+    } catch (error) {
+      throw error;
+    }`,
+  ),
+
   // API keys
   mutant("Z1", "forgetApiKey(apiKeyId);", ""),
   mutant(

@@ -2,7 +2,8 @@
 import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { SimulatedHost } from "../host/host.ts";
 import { rowsIn } from "../host/modules/sqlite.ts";
-import { isInjected, type Network } from "../runtime/network.ts";
+import { isInjected } from "../runtime/injected.ts";
+import type { Network } from "../runtime/network.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { JobChange } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
@@ -77,6 +78,8 @@ const LOSE_JOBS: readonly Fault[] = [
 /** Why a job is given back that waits for an earlier attempt of its own, which does not stop. */
 const BEHIND_ITSELF = "still ran an earlier attempt of this job";
 const CALLS_MAX = 30;
+/** How lines of `logFailure` begin. */
+const FAILURE = `{"event":`;
 const UNFINISHED_BATCH = new Set(["starting", "cancelling"]);
 
 export type AtEnd = {
@@ -167,9 +170,9 @@ export class Invariants {
     this.#isolation.answered(client, call);
   }
 
-  /** The edge fails for reasons that the simulation has made, and no others. */
+  /** What the edge logs as a failure comes of a fault. */
   checkLog(line: string): void {
-    if (line.includes('"request_failed"') && !isInjected(line)) this.violate(`logged: ${line}`);
+    if (line.startsWith(FAILURE) && !isInjected(line)) this.violate(`logged: ${line}`);
   }
 
   /** What an agent says to the edge is understood, unless something on the way has changed it. */

@@ -4,7 +4,8 @@
  * alarm. When the object is lost with its machine, it runs again at once.
  */
 import type { Machine } from "../world/world.ts";
-import { isInjected, type Network } from "./network.ts";
+import { isInjected } from "./injected.ts";
+import type { Network } from "./network.ts";
 import { isReset } from "./resets.ts";
 import type { ObjectStorage } from "./storage.ts";
 

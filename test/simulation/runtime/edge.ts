@@ -6,7 +6,8 @@ import { Machine, type World } from "../world/world.ts";
 import { migrated, SimulatedD1 } from "./d1.ts";
 import { transferred } from "./transferred-stream.ts";
 import { clientRequest, isStreamed } from "./client-request.ts";
-import { isInjected, breakSocket, type Network } from "./network.ts";
+import { injectedMessage, isInjected } from "./injected.ts";
+import { breakSocket, type Network } from "./network.ts";
 import { type Answer, type ObjectClass, SimulatedObject } from "./objects.ts";
 import { SimulatedBucket } from "./r2.ts";
 import { resetBy } from "./resets.ts";
@@ -145,7 +146,7 @@ export class SimulatedEdge {
     this.#world.crash(this.script);
     const requests = [...this.#requests];
     this.#requests.clear();
-    for (const { fail } of requests) fail(new Error("The connection was closed."));
+    for (const { fail } of requests) fail(new Error(injectedMessage("The connection was closed.")));
   }
 
   #receive(request: Request): Promise<unknown> {

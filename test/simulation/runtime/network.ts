@@ -1,6 +1,7 @@
 /** What lies between machines: calls take time, and may be lost on their way there or back. */
 import { place } from "../world/globals.ts";
 import { Machine, type World } from "../world/world.ts";
+import { CONNECTION_LOST, injectedMessage } from "./injected.ts";
 import type { Answer } from "./objects.ts";
 import { Outages } from "./outages.ts";
 import { type SimulatedSocket, socketPair } from "./sockets.ts";
@@ -54,15 +55,6 @@ type Server = (request: Request) => Promise<unknown>;
 export function breakSocket(answer: unknown): void {
   const { webSocket } = (answer ?? {}) as { readonly webSocket?: SimulatedSocket | null };
   webSocket?.breakFrom();
-}
-
-const LOST = "Network connection lost.";
-const INJECTED =
-  /Network connection lost|D1_ERROR|Unspecified error|object was reset|connection was closed|aborted|terminated/i;
-
-/** Whether an error, or a line that tells of it, has a cause that the simulation has made. */
-export function isInjected(error: unknown): boolean {
-  return INJECTED.test(String(error));
 }
 
 export class Network {
@@ -133,7 +125,7 @@ export class Network {
     const { random } = this.world;
     const fails = this.strikes(rate);
     const error = new Error(
-      rate === "d1Fails" ? "D1_ERROR: Network connection lost." : "put: Unspecified error (0)",
+      rate === "d1Fails" ? `D1_ERROR: ${CONNECTION_LOST}` : injectedMessage("put: Unspecified error (0)"),
     );
     if (fails && random.chance(0.5)) return fail(error);
     const outcome = act();
@@ -156,7 +148,8 @@ export class Network {
           else breakSocket(value);
         });
       };
-      const lose = (): void => arrive(this.delay(), `${what} is lost`, () => reject(new Error(LOST)));
+      const lose = (): void =>
+        arrive(this.delay(), `${what} is lost`, () => reject(new Error(CONNECTION_LOST)));
       const comeBack = (why: string, act: () => void, value?: unknown): void => {
         const come = (): void => arrive(this.delay(), `${why} of ${what}`, act, value);
         if (!outages.holds(undefined, machine, come)) come();

@@ -1,7 +1,8 @@
 /** Errors that callers of objects get. */
 
-const RESET = "The Durable Object was reset.";
-const LOST = "Network connection lost.";
+import { CONNECTION_LOST, injectedMessage } from "./injected.ts";
+
+const RESET = injectedMessage("The Durable Object was reset.");
 
 /** The runtime resets an object: by `abort()`, for an error, or for other code. */
 export function resetBy(cause: unknown = RESET): Error {
@@ -12,7 +13,7 @@ export function resetBy(cause: unknown = RESET): Error {
 
 /** The machine of an object is lost. */
 export function lostConnection(): Error {
-  return new Error(LOST);
+  return new Error(CONNECTION_LOST);
 }
 
 export function isReset(error: Error): boolean {

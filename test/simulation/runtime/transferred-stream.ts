@@ -1,5 +1,6 @@
 /** A body on its way from one machine to another: each piece takes time, and both ends see when the other one is gone. */
 import type { Machine } from "../world/world.ts";
+import { CONNECTION_LOST } from "./injected.ts";
 import type { Network } from "./network.ts";
 
 export type Carriage = {
@@ -12,8 +13,6 @@ export type Carriage = {
   /** The connection breaks in the middle. */
   readonly isTorn?: boolean;
 };
-
-const LOST = "Network connection lost.";
 
 /** What its reader gets. */
 export function transferred(carriage: Carriage): ReadableStream<Uint8Array> {
@@ -87,7 +86,7 @@ class TransferredStream {
   }
 
   #fail(): void {
-    this.#controller?.error(new TypeError(LOST));
+    this.#controller?.error(new TypeError(CONNECTION_LOST));
     this.#release();
   }
 
