@@ -123,6 +123,12 @@ program
     ).argParser(Number),
   )
   .option("--metrics-address <address>", "address of this machine at which they are served", "127.0.0.1")
+  .addOption(
+    new Option("--log-level <level>", "the least that is logged; debug has lines for each job")
+      .choices(["debug", "info", "warn", "error"])
+      .env("EDGERUN_LOG_LEVEL")
+      .default("info"),
+  )
   .action(async (flags: RunSettings & { readonly allowPlainHttp: boolean }, command: Command) => {
     if (command.getOptionValueSource("joinToken") === "cli") {
       process.stderr.write(

@@ -13,7 +13,7 @@ import {
 } from "./edge/host-credential.ts";
 import { readInventory } from "./gpu/inventory.ts";
 import { interfaceOf } from "./core/interfaces.ts";
-import { type AgentLog, createLog } from "./core/log.ts";
+import { type AgentLog, createLog, type LogLevel } from "./core/log.ts";
 import { EXIT_FATAL, Failure } from "../src/std/failure.ts";
 import { areOnOneDisk } from "./disk/disk-space.ts";
 import { dockerRoot } from "./runtime/daemon/docker-calls.ts";
@@ -67,6 +67,7 @@ export type RunSettings = {
   readonly clusterAddress?: string;
   readonly metricsPort?: number;
   readonly metricsAddress: string;
+  readonly logLevel: LogLevel;
 };
 
 /** It holds the host's token, inputs and results. */
@@ -79,7 +80,7 @@ const MEGABYTE = 1024 * 1024;
 
 /** Runs the agent until a stop is requested. Returns the exit code; throws with a message for users. */
 export async function runAgent(settings: RunSettings): Promise<number> {
-  const log = createLog();
+  const log = createLog(settings.logLevel);
   const stopRequest = new StopRequest({ isEphemeral: settings.ephemeral });
   await mkdir(settings.state, { recursive: true, mode: OWNER_ONLY });
   await chmod(settings.state, OWNER_ONLY); // an existing one keeps its mode

@@ -21,6 +21,8 @@ export type AgentSettings = {
   readonly workerPython?: WorkerPython | undefined;
   /** Workers share this computer's GPUs, on a Docker network of this name, which is removed at the end. */
   readonly desktopNetwork?: string | undefined;
+  /** The log has lines for each job. */
+  readonly logsJobs?: boolean;
 };
 
 /** The Python with which plain processes run the code of apps. */
@@ -54,6 +56,7 @@ function agentArguments(settings: AgentSettings): readonly string[] {
     "127.0.0.1",
     "--volumes",
     join(settings.stateDirectory, "volumes"),
+    ...(settings.logsJobs === true ? ["--log-level", "debug"] : []),
     ...(settings.desktopNetwork ? ["--desktop", "--network", settings.desktopNetwork] : []),
     ...(settings.workerPython ? ["--python-package", settings.workerPython.packageDirectory] : []),
   ];

@@ -65,7 +65,7 @@ export class Installation {
   }
 
   async startAgent(
-    settings: Pick<AgentSettings, "program" | "runtime" | "workerPython" | "desktopNetwork">,
+    settings: Pick<AgentSettings, "program" | "runtime" | "workerPython" | "desktopNetwork" | "logsJobs">,
   ): Promise<void> {
     const { state, apiKey } = this.#settings;
     const api = managementApi(this.#url, apiKey);

@@ -80,18 +80,23 @@ export type AgentEvent =
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
 export interface AgentLog {
+  /** What happens with every job: at the default level it costs nothing. */
+  debug(event: AgentEvent, fields?: LogFields): void;
   info(event: AgentEvent, fields?: LogFields): void;
   warn(event: AgentEvent, fields?: LogFields): void;
   error(event: AgentEvent, fields?: LogFields): void;
 }
 
-export const SILENT_LOG: AgentLog = { info: () => {}, warn: () => {}, error: () => {} };
+export const SILENT_LOG: AgentLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** Logs one JSON line per event to the standard error stream. */
-export function createLog(): AgentLog {
-  const logger = pino({ base: null }, pino.destination({ fd: 2, sync: true }));
+/** Logs one JSON line per event of the level or above to the standard error stream. */
+export function createLog(level: LogLevel): AgentLog {
+  const logger = pino({ base: null, level }, pino.destination({ fd: 2, sync: true }));
   return {
+    debug: (event, fields = {}) => logger.debug(fields, event),
     info: (event, fields = {}) => logger.info(fields, event),
     warn: (event, fields = {}) => logger.warn(fields, event),
     error: (event, fields = {}) => logger.error(fields, event),

@@ -311,7 +311,7 @@ export class ExchangeLoop {
     const limit = workers.acceptableJobs(workerId);
     const accepted = jobs.slice(0, limit).map((job) => ({ job, record: ledger.receive(endpointId, job) }));
     for (const { job } of accepted)
-      log.info("job_received", { jobId: job.id, attempt: job.attempt, workerId });
+      log.debug("job_received", { jobId: job.id, attempt: job.attempt, workerId });
     for (const job of jobs.slice(limit)) {
       log.info("job_declined", { jobId: job.id, attempt: job.attempt, workerId });
       this.#hasNews = true; // the edge should learn soon that the host does not have it

@@ -70,7 +70,7 @@ export class ResultUploads {
       this.#backoff.reset();
       if (outcome.reply.outcome === "refused") return ledger.acknowledge(jobId, attempt, "refused");
       const { upload } = outcome.reply;
-      log.info("result_uploaded", { jobId, attempt, sizeBytes: upload.sizeBytes });
+      log.debug("result_uploaded", { jobId, attempt, sizeBytes: upload.sizeBytes });
       return ledger.markUploaded(ref, upload);
     }
     if (outcome.kind === "unauthorized") onUnauthorized();

@@ -156,7 +156,7 @@ export class AttemptLedger {
       throw error;
     }
     this.#onReport(outcome.kind);
-    this.#log.info("job_reported", { jobId: ref.jobId, attempt: ref.attempt, outcome: outcome.kind });
+    this.#log.debug("job_reported", { jobId: ref.jobId, attempt: ref.attempt, outcome: outcome.kind });
     this.#onChange(ref, "report");
     return true;
   }

@@ -20,7 +20,7 @@ async function fixture() {
       podsWithPorts: () => [],
       removePodPorts: () => {},
     },
-    log: { info: note, warn: note, error: note },
+    log: { debug: note, info: note, warn: note, error: note },
     runtimeKind: "docker",
     publicPorts: { first: 20_000, last: 20_001 },
   });

@@ -52,6 +52,7 @@ export function withSystemEvents(log: AgentLog, logs: WorkerLogs): AgentLog {
     });
   };
   return {
+    debug: (event, fields) => log.debug(event, fields),
     info: (event, fields) => {
       log.info(event, fields);
       addSystemEvent(event, fields);

@@ -1,4 +1,5 @@
 import { describe, test, vi } from "vitest";
+import { SILENT_LOG } from "../core/log.ts";
 import { UnclaimedContainers } from "./unclaimed-containers.ts";
 
 /** A runtime whose removals fail that often. */
@@ -15,7 +16,7 @@ function fixture(failures: number) {
         removed.push(workerId);
       },
     },
-    log: { info() {}, warn() {}, error() {} },
+    log: SILENT_LOG,
     retry: { baseMs: 1, capMs: 1 },
     signal: stopping.signal,
     onRemoved,

@@ -104,6 +104,7 @@ export class LocalEdgerun {
     await this.#installation.startAgent({
       program: bundledAgent(this.#root),
       runtime,
+      logsJobs: true,
       workerPython: { packageDirectory: join(this.#root, "sdk/python/src") },
     });
   }

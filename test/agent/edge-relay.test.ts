@@ -4,11 +4,10 @@ import { createServer, type IncomingMessage, request, type RequestListener } fro
 import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, onTestFinished, test } from "vitest";
+import { SILENT_LOG } from "../../node-agent/core/log.ts";
 import { TIMING } from "../../node-agent/core/timing.ts";
 import { EdgeRelay } from "../../node-agent/worker-server/edge-relay.ts";
 import { WorkerServer } from "../../node-agent/worker-server/worker-server.ts";
-
-const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** A server for workers whose edge is at the port. The worker "w1" has the token "T". */
 async function relayTo(edgePort: number) {
@@ -17,7 +16,7 @@ async function relayTo(edgePort: number) {
     relay: new EdgeRelay(`http://127.0.0.1:${edgePort}`),
     findSession: (workerId) => (workerId === "w1" ? { token: "T", calls } : undefined),
     workersKnown: Promise.resolve(),
-    log: SILENT,
+    log: SILENT_LOG,
     timing: { ...TIMING, errorDelayMs: 0 },
   });
   const port = await server.listen("127.0.0.1", 0);

@@ -33,7 +33,7 @@ class ImageHost {
     this.store = store;
     const note = (event: AgentEvent, fields: LogFields = {}): void =>
       void this.events.push({ event, fields });
-    const log: AgentLog = { info: note, warn: note, error: note };
+    const log: AgentLog = { debug: note, info: note, warn: note, error: note };
     const names = { hostId: this.name, networkName: this.name };
     this.runtime = new DockerRuntime({
       ...names,

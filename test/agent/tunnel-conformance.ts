@@ -4,6 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { describe, onTestFinished, test } from "vitest";
 import { Reachability } from "../../node-agent/edge/edge-context.ts";
+import { SILENT_LOG } from "../../node-agent/core/log.ts";
 import { TIMING, type Timing } from "../../node-agent/core/timing.ts";
 import { FLAG_FIN, FRAME } from "../../src/link/link-frame.ts";
 import { Links } from "../../node-agent/link/links.ts";
@@ -21,7 +22,6 @@ export type TunnelPlace = {
   tool(command: string): string;
 };
 
-const QUIET = { info() {}, warn() {}, error() {} };
 const TERMINAL = { columns: 80, rows: 24 };
 
 class TunnelHost {
@@ -44,8 +44,8 @@ class TunnelHost {
         connectionFailed() {},
         connectionRefused() {},
       },
-      log: QUIET,
-      reachability: new Reachability(QUIET),
+      log: SILENT_LOG,
+      reachability: new Reachability(SILENT_LOG),
       timing: whole,
       random: Math.random,
       onUnauthorized() {},

@@ -1,11 +1,10 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { onTestFinished, test } from "vitest";
+import { SILENT_LOG } from "../../node-agent/core/log.ts";
 import { TIMING } from "../../node-agent/core/timing.ts";
 import { EdgeRelay } from "../../node-agent/worker-server/edge-relay.ts";
 import { type WorkerSession, WorkerServer } from "../../node-agent/worker-server/worker-server.ts";
-
-const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 test("a worker that posts before its agent knows it is answered once it does", async ({ expect }) => {
   const asked = Promise.withResolvers<void>();
@@ -18,7 +17,7 @@ test("a worker that posts before its agent knows it is answered once it does", a
       asked.resolve();
       return known.promise;
     },
-    log: SILENT,
+    log: SILENT_LOG,
     timing: { ...TIMING, errorDelayMs: 0 },
   });
   const port = await server.listen("127.0.0.1", 0);

@@ -230,6 +230,6 @@ export class AgentFixture {
       this.events.push({ event, fields });
       for (const resume of [...this.#watchers]) resume();
     };
-    return { info: note, warn: note, error: note };
+    return { debug: note, info: note, warn: note, error: note };
   }
 }

@@ -89,6 +89,8 @@ function commandLine({ edgeUrl, stateDir, flags = [] }: AgentSettings): string[]
     "--runtime",
     "process",
     "--simulate-gpus",
+    "--log-level",
+    "debug",
     "--name",
     "test",
     ...flags,

@@ -126,6 +126,6 @@ export class LinkFixture {
       this.events.push(event);
       this.link.changed();
     };
-    return { info: note, warn: note, error: note };
+    return { debug: note, info: note, warn: note, error: note };
   }
 }

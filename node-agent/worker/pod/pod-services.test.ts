@@ -24,7 +24,7 @@ function fixture() {
   const services = new PodServices({
     podId: "p1",
     runtime: { kind: "docker", exec, listening } as unknown as Runtime,
-    log: { info: note, warn: note, error: note },
+    log: { debug: note, info: note, warn: note, error: note },
     graceMs: GRACE_MS,
   });
   return { container, events, services };

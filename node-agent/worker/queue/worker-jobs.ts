@@ -328,7 +328,7 @@ export class WorkerJobs {
   #confirmWritten(job: DeliveredJob): void {
     job.deliveredAt = performance.now();
     this.#options.ledger.recordStart(job.ref);
-    this.#options.log.info("job_delivered", { jobId: job.ref.jobId, workerId: job.ref.workerId });
+    this.#options.log.debug("job_delivered", { jobId: job.ref.jobId, workerId: job.ref.workerId });
     job.body = null; // may be megabytes
     if (!job.stop) this.#armTimeout(job, job.ref.executionTimeoutMs);
     this.#stops.flush();

@@ -140,6 +140,7 @@ export class RigHost {
     const { name, gpus, dataCenterId, edgeUrl, link, docker } = this.#parts;
     const command = [process.execPath, PROGRAM, "run", "--name", name];
     command.push("--edge", link?.edgeUrl ?? edgeUrl, "--state", this.stateDirectory);
+    command.push("--log-level", "debug");
     command.push("--runtime", docker ? "docker" : "process");
     if (gpus === undefined) command.push("--simulate-gpus");
     if (dataCenterId !== undefined) command.push("--data-center", dataCenterId);
