@@ -9,7 +9,7 @@ const FOUND = /after (\d+) histories/;
 type Range = { readonly from: number; readonly count: number };
 type Verdict = { readonly mutant: Mutant; readonly histories: number | null; readonly violation: string };
 
-/** Prints a line for each; returns whether all were found but the rare ones. */
+/** Prints a table with a row for each, in Markdown; returns whether all were found but the rare ones. */
 export async function hunt(
   mutants: readonly Mutant[],
   rare: ReadonlySet<string>,
@@ -21,17 +21,21 @@ export async function hunt(
     for (let mutant = waiting.shift(); mutant; mutant = waiting.shift()) {
       const verdict = await huntOne(mutant, range);
       verdicts.push(verdict);
-      console.log(
-        `${mutant.id.padEnd(5)} ${String(verdict.histories ?? "-").padStart(6)}  ${verdict.violation}`,
-      );
+      console.log(rowOf(verdict));
     }
   };
+  console.log("| Mistake | Histories | What the last one showed |\n| --- | ---: | --- |");
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   const found = verdicts.filter(({ histories }) => histories !== null).length;
   console.log(
-    `${found} of ${verdicts.length} planted faults were found within ${range.count} histories each.`,
+    `\n${found} of ${verdicts.length} planted faults were found within ${range.count} histories each.`,
   );
   return verdicts.every(({ mutant, histories }) => histories !== null || rare.has(mutant.id));
+}
+
+function rowOf({ mutant: { id }, histories, violation }: Verdict): string {
+  const shown = histories === null ? "" : `\`${violation.replaceAll("|", "\\|").replaceAll("`", "'")}\``;
+  return `| ${id} | ${histories ?? "none"} | ${shown} |`;
 }
 
 async function huntOne(mutant: Mutant, { from, count }: Range): Promise<Verdict> {
