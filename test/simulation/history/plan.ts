@@ -7,7 +7,7 @@ import type { HostKind } from "../host/inventory.ts";
 import type { Random } from "../world/random.ts";
 import { congestion, MIXTURES } from "./mixtures.ts";
 import { chooseFaults, type Fault, RATES } from "./planned-faults.ts";
-import { varietyOf } from "./varied-hosts.ts";
+import { CHURN, varietyOf } from "./varied-hosts.ts";
 
 export type HistoryPlan = {
   readonly hostGpus: readonly number[];
@@ -108,6 +108,8 @@ export const ALIKE = {
 
 /** Share of histories whose hosts differ. */
 const VARIED = 0.4;
+/** Of those. */
+const CHURNING = 0.2;
 const SHARED = 0.15;
 const CONGESTED = 0.07;
 const MIXED = 0.2;
@@ -195,5 +197,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasTimelines: random.chance(TIMED),
   };
   const uniform = { ...plan, ...forwards, ...operations, hasLogs, flooding, hasDeletions, isAging };
-  return random.chance(VARIED) ? { ...uniform, ...varietyOf(random, uniform) } : uniform;
+  if (!random.chance(VARIED)) return uniform;
+  const varied = random.chance(CHURNING) ? { ...uniform, ...CHURN } : uniform;
+  return { ...varied, ...varietyOf(random, varied) };
 }

@@ -25,10 +25,27 @@ type Variety = Pick<
   "hostKinds" | "endpointGpus" | "endpointGpuIds" | "otherGpuIds" | "containerDiskGb"
 >;
 
+/** Workers come and go, so that each finds other places free, on hosts that Fleet knows. */
+export const CHURN: Partial<HistoryPlan> & Pick<HistoryPlan, "hostGpus"> = {
+  hostGpus: [2, 1, 2],
+  clientCount: 2,
+  operationCount: 12,
+  paceMs: 3_000,
+  handlerMs: 2_000,
+  idleTimeoutS: 1,
+  workersMax: 3,
+  workersMin: 0,
+  scalerType: "REQUEST_COUNT",
+  scalerValue: 1,
+  hasPods: false,
+  hasPodRequests: false,
+  faults: new Map(),
+};
+
 /** Each endpoint has a place on one host at least, when that is empty. */
 export function varietyOf(random: Random, { hostGpus, endpointGpus }: HistoryPlan): Variety {
   const hostKinds = hostGpus.map((gpuCount) => chooseKind(random, gpuCount));
-  const asked = endpointGpus.map(() => chooseGpus(random, random.pick(hostKinds)));
+  const asked = endpointGpus.map(() => chooseGpus(random, random.pick(hostKinds), hostKinds));
   return {
     hostKinds,
     endpointGpus: asked.map(({ gpuCount }) => gpuCount),
@@ -50,10 +67,11 @@ function chooseKind(random: Random, gpuCount: number): HostKind {
   };
 }
 
-/** GPUs that the host has, and others that would do as well, in any order. */
+/** GPUs that the host has, and others that would do as well, mostly of other hosts, in any order. */
 function chooseGpus(
   random: Random,
   { models }: HostKind,
+  hostKinds: readonly HostKind[],
 ): { readonly gpuCount: number; readonly gpuIds: string } {
   const { tier } = random.pick(models);
   const ofTier = models.filter((model) => model.tier === tier);
@@ -62,7 +80,8 @@ function chooseGpus(
   const names = random.chance(EXCLUDING) ? excluded.map(({ name }) => `-${name}`) : [];
   const left = names.length > 0 ? ofTier.filter(({ name }) => name === spared.name) : ofTier;
   const gpuCount = random.chance(SEVERAL_GPUS) ? random.whole(1, left.length) : 1;
-  const others = TIERS.filter((other) => other !== tier && random.chance(0.5));
-  const tiers = random.chance(0.5) ? [...others, tier] : [tier, ...others];
+  const present = new Set(hostKinds.flatMap((kind) => kind.models.map((model) => String(model.tier))));
+  const others = TIERS.filter((other) => other !== tier && random.chance(present.has(other) ? 0.8 : 0.3));
+  const tiers = random.shuffled([tier, ...others]);
   return { gpuCount, gpuIds: [...tiers, ...names].join(",") };
 }

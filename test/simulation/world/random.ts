@@ -33,6 +33,12 @@ export class Random {
     return values[Math.floor(this.fraction() * values.length)] as Value;
   }
 
+  /** The values in any order. */
+  shuffled<Value>(values: readonly Value[]): Value[] {
+    const keyed = values.map((value) => ({ value, key: this.fraction() }));
+    return keyed.toSorted((one, other) => one.key - other.key).map(({ value }) => value);
+  }
+
   /** Mostly small, sometimes large: the lengths of delays. */
   delay(typicalMs: number): number {
     return Math.round(typicalMs * -Math.log(1 - this.fraction()));
