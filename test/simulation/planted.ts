@@ -406,6 +406,16 @@ const OWN: readonly Mutant[] = [
     "for (const request of resourceRequests(requirement).slice(0, 1)) {\n      let second",
   ),
   mutant("N5", "diskMb: diskOf(requirement),", "diskMb: 0,"),
+  mutant(
+    "N6",
+    "return size.cpuMilli <= free.cpuMilli && size.memoryMb <= free.memoryMb && size.diskMb <= free.diskMb;",
+    "return size.memoryMb <= free.memoryMb && size.diskMb <= free.diskMb;",
+  ),
+  mutant(
+    "N7",
+    "return size.cpuMilli <= free.cpuMilli && size.memoryMb <= free.memoryMb && size.diskMb <= free.diskMb;",
+    "return size.cpuMilli <= free.cpuMilli && size.diskMb <= free.diskMb;",
+  ),
 
   // Limits of requests that no object counts
   mutant(

@@ -7,7 +7,7 @@ import type { HostKind } from "../host/inventory.ts";
 import type { Random } from "../world/random.ts";
 import { congestion, MIXTURES } from "./mixtures.ts";
 import { chooseFaults, type Fault, RATES } from "./planned-faults.ts";
-import { CHURN, varietyOf } from "./varied-hosts.ts";
+import { CHURN, PODS_BESIDE, varietyOf } from "./varied-hosts.ts";
 
 export type HistoryPlan = {
   readonly hostGpus: readonly number[];
@@ -109,7 +109,7 @@ export const ALIKE = {
 /** Share of histories whose hosts differ. */
 const VARIED = 0.4;
 /** Of those. */
-const CHURNING = 0.2;
+const CONTESTED = 0.3;
 const SHARED = 0.15;
 const CONGESTED = 0.07;
 const MIXED = 0.2;
@@ -198,6 +198,6 @@ export function planHistory(random: Random): HistoryPlan {
   };
   const uniform = { ...plan, ...forwards, ...operations, hasLogs, flooding, hasDeletions, isAging };
   if (!random.chance(VARIED)) return uniform;
-  const varied = random.chance(CHURNING) ? { ...uniform, ...CHURN } : uniform;
+  const varied = random.chance(CONTESTED) ? { ...uniform, ...random.pick([CHURN, PODS_BESIDE]) } : uniform;
   return { ...varied, ...varietyOf(random, varied) };
 }

@@ -12,6 +12,8 @@ export const POD_PORT = 8_000;
 const SERVING = `ports: "${POD_PORT}/http", env: [{ key: "${POD_PORT_VARIABLE}", value: "${POD_PORT}" }]`;
 /** At most as many pods of one client at a time: they have their GPUs until they end. */
 const PODS_MAX = 2;
+const CPUS: readonly number[] = [1, 4, 7];
+const MEMORY_GB: readonly number[] = [1, 16, 28];
 const PAUSE_MS = 500;
 const CALLS_MAX = 40;
 /** After them the container of a pod may wait for its next start, or for its host. */
@@ -139,7 +141,7 @@ export class PodUser {
     const { world, client } = this.#parts;
     const isInterruptible = world.random.chance(0.5);
     const input = `name: "p", imageName: "i", gpuTypeId: "${this.#gpuModel()}", gpuCount: ${this.#gpuCount()},
-      volumeInGb: 0, containerDiskInGb: 5, cloudType: ALL, startSsh: false
+      volumeInGb: 0, containerDiskInGb: 5, cloudType: ALL, startSsh: false ${this.#least()}
       ${this.#parts.plan.hasPodRequests ? SERVING : ""}`;
     const mutation = isInterruptible
       ? `podRentInterruptable(input: { bidPerGpu: 5, ${input} })`
@@ -170,13 +172,22 @@ export class PodUser {
   }
 
   #gpuCount(): number {
-    return this.#parts.world.random.whole(1, Math.max(...this.#parts.plan.hostGpus));
+    const { world, plan } = this.#parts;
+    if (plan.hostKinds.length > 0 && world.random.chance(0.6)) return 1;
+    return world.random.whole(1, Math.max(...plan.hostGpus));
   }
 
   #gpuModel(): string {
     const { world, plan } = this.#parts;
     const models = plan.hostKinds.flatMap((kind) => kind.models);
     return (models.length > 0 ? world.random.pick(models) : RTX_4090).name;
+  }
+
+  /** On hosts that differ a pod may ask for more than the share that goes with its GPUs. */
+  #least(): string {
+    const { world, plan } = this.#parts;
+    if (plan.hostKinds.length === 0 || world.random.chance(0.4)) return "";
+    return `minVcpuCount: ${world.random.pick(CPUS)}, minMemoryInGb: ${world.random.pick(MEMORY_GB)}`;
   }
 
   #edit(): string {

@@ -25,8 +25,10 @@ type Variety = Pick<
   "hostKinds" | "endpointGpus" | "endpointGpuIds" | "otherGpuIds" | "containerDiskGb"
 >;
 
+type Contest = Partial<HistoryPlan> & Pick<HistoryPlan, "hostGpus">;
+
 /** Workers come and go, so that each finds other places free, on hosts that Fleet knows. */
-export const CHURN: Partial<HistoryPlan> & Pick<HistoryPlan, "hostGpus"> = {
+export const CHURN: Contest = {
   hostGpus: [2, 1, 2],
   clientCount: 2,
   operationCount: 12,
@@ -39,6 +41,19 @@ export const CHURN: Partial<HistoryPlan> & Pick<HistoryPlan, "hostGpus"> = {
   scalerValue: 1,
   hasPods: false,
   hasPodRequests: false,
+  faults: new Map(),
+};
+
+/** Pods ask for more than the share of their GPUs, beside workers that want the rest. */
+export const PODS_BESIDE: Contest = {
+  hostGpus: [3, 2],
+  clientCount: 3,
+  operationCount: 6,
+  paceMs: 300,
+  handlerMs: 10_000,
+  workersMax: 4,
+  workersMin: 1,
+  hasPods: true,
   faults: new Map(),
 };
 
