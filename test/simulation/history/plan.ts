@@ -69,6 +69,8 @@ export type HistoryPlan = {
   readonly hasHostChanges: boolean;
   /** Clients make API keys that may do some things only, and end them. */
   readonly hasKeys: boolean;
+  /** Clients make, change and delete templates over each public API. */
+  readonly hasTemplates: boolean;
   /** Clients read timelines of jobs, and set their times to live. */
   readonly hasTimelines: boolean;
   /** Workers that leave are kept frozen for a while. */
@@ -120,6 +122,7 @@ const DELETING = 0.2;
 const AGING = 0.04;
 const CLOSING = 0.25;
 const KEYED = 0.15;
+const TEMPLATED = 0.15;
 const TIMED = 0.15;
 const COMMANDED = 0.6;
 /** Of those with requests, and of those with pods. */
@@ -166,6 +169,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasDeletions: false,
     hasHostChanges: false,
     hasKeys: false,
+    hasTemplates: false,
     hasTimelines: false,
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
@@ -193,6 +197,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasHostChanges: random.chance(CLOSING),
     hasKeys: random.chance(KEYED),
     hasTimelines: random.chance(TIMED),
+    hasTemplates: random.chance(TEMPLATED),
   };
   const uniform = { ...plan, ...forwards, ...operations, hasLogs, flooding, hasDeletions, isAging };
   return random.chance(VARIED) ? { ...uniform, ...varietyOf(random, uniform) } : uniform;
