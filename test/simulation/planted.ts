@@ -417,6 +417,28 @@ const OWN: readonly Mutant[] = [
     "return size.cpuMilli <= free.cpuMilli && size.diskMb <= free.diskMb;",
   ),
 
+  // Templates
+  mutant(
+    "OP1",
+    "...(stored ?? defaultsOf(templateFields)),",
+    "...stored, ...defaultsOf(templateFields), // what is left out is lost",
+  ),
+  mutant(
+    "OP2",
+    "unchangedAndNameFree(db, read, values.name),\n    isNewCredential",
+    "unchangedAndNameFree(db, read, values.name) && eq(template.id, read.id),\n    isNewCredential",
+  ),
+  mutant(
+    "OP3",
+    "if (await deleteTemplateIfUnused(context.db, authorOf(context), template)) return template;",
+    "if (template.isServerless) return template;",
+  ),
+  mutant(
+    "OP4",
+    ".set({ ...values, rowVersion: read.rowVersion + 1, updatedAt: author.now })\n    .where(mayChange)\n    .returning();",
+    ".set({ ...values, env: read.env, rowVersion: read.rowVersion + 1, updatedAt: author.now })\n    .where(mayChange)\n    .returning();",
+  ),
+
   // Limits of requests that no object counts
   mutant(
     "Y4",

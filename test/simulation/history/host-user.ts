@@ -4,7 +4,7 @@ import type { Account } from "./account.ts";
 import type { SimulatedClient } from "./client.ts";
 import type { ClosedHosts, Closing } from "./closed-hosts.ts";
 import type { HistoryPlan } from "./plan.ts";
-import type { Fault } from "./planned-faults.ts";
+import { mayRepeatCalls } from "./planned-faults.ts";
 
 export type HostUserParts = {
   readonly world: World;
@@ -24,8 +24,6 @@ const CLOSED_MS: readonly number[] = [200, 6_000, 15_000];
 const CLOSED_MAX_MS = 30_000;
 const AGAIN_MS = 500;
 const OPEN: Change = { cordoned: false, drained: false };
-/** With these an earlier call may be followed after a later one. */
-const COPY_CALLS: readonly Fault[] = ["requestsRepeated", "slowNetwork", "scriptCrashes", "redeployment"];
 
 export class HostUser {
   readonly #parts: HostUserParts;
@@ -35,7 +33,7 @@ export class HostUser {
 
   constructor(parts: HostUserParts) {
     this.#parts = parts;
-    this.#mayHaveCopies = COPY_CALLS.some((fault) => parts.plan.faults.has(fault));
+    this.#mayHaveCopies = mayRepeatCalls(parts.plan.faults);
   }
 
   get isOver(): boolean {

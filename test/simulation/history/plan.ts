@@ -69,6 +69,8 @@ export type HistoryPlan = {
   readonly hasHostChanges: boolean;
   /** Clients make API keys that may do some things only, and end them. */
   readonly hasKeys: boolean;
+  /** Clients make, change and delete templates over each public API. */
+  readonly hasTemplates: boolean;
   /** Clients read timelines of jobs, and set their times to live. */
   readonly hasTimelines: boolean;
   /** Workers that leave are kept frozen for a while. */
@@ -122,6 +124,7 @@ const DELETING = 0.2;
 const AGING = 0.04;
 const CLOSING = 0.25;
 const KEYED = 0.15;
+const TEMPLATED = 0.15;
 const TIMED = 0.15;
 const COMMANDED = 0.6;
 /** Of those with requests, and of those with pods. */
@@ -168,6 +171,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasDeletions: false,
     hasHostChanges: false,
     hasKeys: false,
+    hasTemplates: false,
     hasTimelines: false,
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
@@ -195,6 +199,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasHostChanges: random.chance(CLOSING),
     hasKeys: random.chance(KEYED),
     hasTimelines: random.chance(TIMED),
+    hasTemplates: random.chance(TEMPLATED),
   };
   const uniform = { ...plan, ...forwards, ...operations, hasLogs, flooding, hasDeletions, isAging };
   if (!random.chance(VARIED)) return uniform;

@@ -112,3 +112,10 @@ function chooseSome(random: Random): readonly Fault[] {
   const theme = random.pick(THEMES);
   return FAULTS.filter((fault) => random.chance(theme.includes(fault) ? SHARE_OF_THEME : SHARE_BESIDE_THEME));
 }
+
+/** With these an earlier call of a client may be followed after a later one. */
+const COPY_CALLS: readonly Fault[] = ["requestsRepeated", "slowNetwork", "scriptCrashes", "redeployment"];
+
+export function mayRepeatCalls(faults: ReadonlyMap<Fault, number>): boolean {
+  return COPY_CALLS.some((fault) => faults.has(fault));
+}

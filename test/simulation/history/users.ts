@@ -15,6 +15,7 @@ import { placeOfPods, placeOfWorkers } from "./request-places.ts";
 import { RequestUser } from "./request-user.ts";
 import { StatusUser } from "./status-user.ts";
 import { TunnelUser } from "./tunnels.ts";
+import { TemplateUser } from "./template-user.ts";
 import { Trespasser } from "./trespasser.ts";
 import { Workload } from "./workload.ts";
 
@@ -43,6 +44,7 @@ export class Users {
   readonly #hostUsers: readonly HostUser[];
   readonly #keyUsers: readonly KeyUser[];
   readonly #statusUsers: readonly StatusUser[];
+  readonly #templateUsers: readonly TemplateUser[];
 
   constructor(parts: UsersParts) {
     this.#parts = parts;
@@ -56,6 +58,7 @@ export class Users {
     this.#hostUsers = plan.hasHostChanges ? [this.#hostUser(parts.account.firstClient)] : [];
     this.#keyUsers = plan.hasKeys ? [this.#keyUser(parts.account.firstClient)] : [];
     this.#statusUsers = plan.hasTimelines ? [this.#statusUser(parts.account.firstClient)] : [];
+    this.#templateUsers = plan.hasTemplates ? [this.#templateUser(parts.account.firstClient)] : [];
   }
 
   start(): void {
@@ -94,6 +97,7 @@ export class Users {
       ...this.#hostUsers,
       ...this.#keyUsers,
       ...this.#statusUsers,
+      ...this.#templateUsers,
     ];
   }
 
@@ -170,6 +174,11 @@ export class Users {
     const { world, account } = this.#parts;
     const { plan, endpointIds } = account;
     return new KeyUser({ world, plan, client, endpointIds, violate: this.#violate });
+  }
+
+  #templateUser(client: SimulatedClient): TemplateUser {
+    const { world, account } = this.#parts;
+    return new TemplateUser({ world, plan: account.plan, client, violate: this.#violate });
   }
 
   #statusUser(client: SimulatedClient): StatusUser {
