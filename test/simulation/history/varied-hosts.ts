@@ -52,7 +52,7 @@ export const PODS_BESIDE: Contest = {
   paceMs: 300,
   handlerMs: 10_000,
   workersMax: 4,
-  workersMin: 1,
+  workersMin: 0,
   hasPods: true,
   faults: new Map(),
 };
