@@ -439,6 +439,14 @@ const OWN: readonly Mutant[] = [
     ".set({ ...values, env: read.env, rowVersion: read.rowVersion + 1, updatedAt: author.now })\n    .where(mayChange)\n    .returning();",
   ),
 
+  // Pods that give way
+  mutant("N8", "return a.bidPerGpu - b.bidPerGpu ||", "return b.bidPerGpu - a.bidPerGpu ||"),
+  mutant(
+    "N9",
+    "a.bidPerGpu - b.bidPerGpu || b.since - a.since ||",
+    "a.bidPerGpu - b.bidPerGpu || a.since - b.since ||",
+  ),
+
   // Limits of requests that no object counts
   mutant(
     "Y4",

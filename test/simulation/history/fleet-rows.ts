@@ -3,6 +3,7 @@ import type { SimulatedHost } from "../host/host.ts";
 import type { Network } from "../runtime/network.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { SimulatedObject } from "../runtime/objects.ts";
+import type { ObjectStorage } from "../runtime/storage.ts";
 import type { World } from "../world/world.ts";
 import type { Container } from "../host/containers.ts";
 import type { Account } from "./account.ts";
@@ -11,6 +12,7 @@ import type { Executions } from "./executions.ts";
 import { type DesiredRow, Fairness } from "./fairness.ts";
 import type { HistoryPlan } from "./plan.ts";
 import { Placements } from "./placements.ts";
+import { type PodRow, Preemptions } from "./preemptions.ts";
 import type { Fault } from "./planned-faults.ts";
 
 export type FleetRowsParts = {
@@ -67,6 +69,7 @@ export class FleetRows {
   readonly #isForgetting: boolean;
   readonly #fairness: Fairness;
   readonly #placements: Placements;
+  readonly #preemptions: Preemptions;
   /** As Fleet has them. */
   #desired: readonly DesiredRow[] = [];
   /** Of the object, as it was last seen. */
@@ -83,6 +86,7 @@ export class FleetRows {
     this.#parts = parts;
     this.#fairness = new Fairness(parts);
     this.#placements = new Placements(parts);
+    this.#preemptions = new Preemptions(parts.hosts, parts.violate);
     this.#isForgetting = FORGET_WORKERS.some((fault) => parts.plan.faults.has(fault));
     this.#isCallHeard = !HIDES_CALLS.some((fault) => parts.plan.faults.has(fault));
   }
@@ -111,14 +115,23 @@ export class FleetRows {
     this.#known = new Map(rows.map((row) => [row.worker_id, row]));
     this.workers = rows;
     // What it had written last may be gone, which is no change.
-    if (hasCrashed) return this.#fairness.forget();
+    if (hasCrashed) {
+      this.#checkPreemptions(storage, rows, true);
+      return this.#fairness.forget();
+    }
     const desired = storage.rowsOf("desired_workers") as DesiredRow[];
     this.#desired = desired;
     this.#desiredIds = new Set(desired.map(({ endpoint_id: endpointId }) => endpointId));
     this.#checkRows(before, rows);
     this.#checkLimits(rows, desired);
     this.#placements.changed(before, rows);
+    this.#checkPreemptions(storage, rows, false);
     this.#fairness.changed(rows, desired);
+  }
+
+  #checkPreemptions(storage: ObjectStorage, workers: readonly WorkerRow[], hasCrashed: boolean): void {
+    if (!this.#parts.plan.hasPods) return;
+    this.#preemptions.changed({ pods: storage.rowsOf("pod") as PodRow[], workers }, !hasCrashed);
   }
 
   #checkRows(earlier: ReadonlyMap<string, WorkerRow>, rows: readonly WorkerRow[]): void {

@@ -11,6 +11,24 @@ const ONE_CLIENT: Partial<HistoryPlan> = {
   isPurging: false,
   isManaged: false,
 };
+/** Interruptible pods fill a host, and workers that come and go take the places of some. */
+const CHEAP_PODS: Partial<HistoryPlan> = {
+  ...ONE_CLIENT,
+  clientCount: 3,
+  operationCount: 6,
+  hostGpus: [4],
+  endpointGpus: [1],
+  workersMax: 2,
+  workersMin: 0,
+  paceMs: 3_000,
+  handlerMs: 2_000,
+  idleTimeoutS: 1,
+  scalerType: "REQUEST_COUNT",
+  scalerValue: 1,
+  hasPods: true,
+  hasCheapPods: true,
+  faults: new Map(),
+};
 export const MIXTURES: readonly Partial<HistoryPlan>[] = [
   // Jobs of low priority occupy workers now and then, when one of normal priority comes, and there are free places.
   {
@@ -38,6 +56,8 @@ export const MIXTURES: readonly Partial<HistoryPlan>[] = [
     abandoning: 1,
     faults: new Map(),
   },
+  CHEAP_PODS,
+  { ...CHEAP_PODS, hostGpus: [5], endpointGpus: [2] },
   // Workers have several jobs, some of which hang, and give up requests for more of them.
   {
     ...ONE_CLIENT,

@@ -61,6 +61,8 @@ export type HistoryPlan = {
   readonly isAging: boolean;
   /** Clients have pods, which compete with workers for the hosts. */
   readonly hasPods: boolean;
+  /** They have several pods each, most of them interruptible. */
+  readonly hasCheapPods: boolean;
   /** There is a second account, and clients of each try what belongs to the other. */
   readonly hasSecondAccount: boolean;
   /** Clients make endpoints of their own, and delete them with their jobs. */
@@ -114,7 +116,7 @@ const VARIED = 0.4;
 const CONTESTED = 0.3;
 const SHARED = 0.15;
 const CONGESTED = 0.07;
-const MIXED = 0.2;
+const MIXED = 0.25;
 const BALANCED = 0.28;
 const TUNNELED = 0.1;
 const LOGGED = 0.15;
@@ -167,6 +169,7 @@ export function planHistory(random: Random): HistoryPlan {
     isCrowding: false,
     isAging: false,
     hasPods: random.chance(0.25),
+    hasCheapPods: random.chance(0.3),
     hasSecondAccount: random.chance(SHARED),
     hasDeletions: false,
     hasHostChanges: false,

@@ -12,8 +12,10 @@ export const POD_PORT = 8_000;
 const SERVING = `ports: "${POD_PORT}/http", env: [{ key: "${POD_PORT_VARIABLE}", value: "${POD_PORT}" }]`;
 /** At most as many pods of one client at a time: they have their GPUs until they end. */
 const PODS_MAX = 2;
+const CHEAP_PODS_MAX = 4;
 const CPUS: readonly number[] = [1, 4, 7];
 const MEMORY_GB: readonly number[] = [1, 16, 28];
+const BIDS: readonly number[] = [0.2, 0.5, 0.5];
 const PAUSE_MS = 500;
 const CALLS_MAX = 40;
 /** After them the container of a pod may wait for its next start, or for its host. */
@@ -89,7 +91,8 @@ export class PodUser {
     const { random } = this.#parts.world;
     const pods = [...this.#pods.values()].filter(({ isChanging }) => !isChanging);
     if (this.#isClosed) return;
-    if (pods.length === 0 || (this.#pods.size < PODS_MAX && random.chance(0.3))) return await this.#create();
+    const [most, share] = this.#parts.plan.hasCheapPods ? [CHEAP_PODS_MAX, 0.7] : [PODS_MAX, 0.3];
+    if (pods.length === 0 || (this.#pods.size < most && random.chance(share))) return await this.#create();
     const pod = random.pick(pods);
     await random.pick([
       () => this.#change(pod, "podStop", "EXITED"),
@@ -139,12 +142,12 @@ export class PodUser {
 
   async #create(): Promise<void> {
     const { world, client } = this.#parts;
-    const isInterruptible = world.random.chance(0.5);
+    const isInterruptible = world.random.chance(this.#parts.plan.hasCheapPods ? 0.9 : 0.5);
     const input = `name: "p", imageName: "i", gpuTypeId: "${this.#gpuModel()}", gpuCount: ${this.#gpuCount()},
       volumeInGb: 0, containerDiskInGb: 5, cloudType: ALL, startSsh: false ${this.#least()}
       ${this.#parts.plan.hasPodRequests ? SERVING : ""}`;
     const mutation = isInterruptible
-      ? `podRentInterruptable(input: { bidPerGpu: 5, ${input} })`
+      ? `podRentInterruptable(input: { bidPerGpu: ${world.random.pick(BIDS)}, ${input} })`
       : `podFindAndDeployOnDemand(input: { ${input} })`;
     const answer = await client.call("POST", "/graphql", { query: `mutation { made: ${mutation} { id } }` });
     const { made } = (answer?.body["data"] ?? {}) as { readonly made?: { readonly id: string } | null };
@@ -173,7 +176,7 @@ export class PodUser {
 
   #gpuCount(): number {
     const { world, plan } = this.#parts;
-    if (plan.hostKinds.length > 0 && world.random.chance(0.6)) return 1;
+    if (world.random.chance(0.6)) return 1;
     return world.random.whole(1, Math.max(...plan.hostGpus));
   }
 
