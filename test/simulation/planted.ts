@@ -439,6 +439,24 @@ const OWN: readonly Mutant[] = [
     ".set({ ...values, env: read.env, rowVersion: read.rowVersion + 1, updatedAt: author.now })\n    .where(mayChange)\n    .returning();",
   ),
 
+  // Secrets
+  mutant(
+    "OP5",
+    `.set({ ...change, updatedAt: author.now })
+      .where(isOwn(secret, author.accountId, read.id))`,
+    `.set({ updatedAt: author.now })
+      .where(isOwn(secret, author.accountId, read.id))`,
+  ),
+  mutant(
+    "OP6",
+    `const updated = await updateSecret(context.db, authorOf(context), read, { sealedValue });
+  if (updated === undefined) throw notFound(id);
+  await renewAssignments(context);`,
+    `const updated = await updateSecret(context.db, authorOf(context), read, { sealedValue });
+  if (updated === undefined) throw notFound(id);`,
+  ),
+  mutant("OP7", "JSON.stringify(assignmentOutlineSchema.parse(assignment)),", "JSON.stringify(assignment),"),
+
   // Pods that give way
   mutant("N8", "return a.bidPerGpu - b.bidPerGpu ||", "return b.bidPerGpu - a.bidPerGpu ||"),
   mutant(

@@ -1,4 +1,6 @@
 /** An account of a history: its clients, and the endpoints and hosts with which it begins. */
+import { type KnownSecret, makeSecret, SECRET_ENV } from "./secrets.ts";
+import type { World } from "../world/world.ts";
 import type { Inventory } from "../../../src/contract/agent/agent.ts";
 import type { SimulatedHost } from "../host/host.ts";
 import { inventoryOf, unlimitedInventory } from "../host/inventory.ts";
@@ -25,6 +27,8 @@ export class Account {
   readonly endpointIds: string[] = [];
   /** With load-balanced workers; null where there is none. */
   requestEndpointId: string | null = null;
+  /** To which the variables of its endpoints with queues refer; null where there is none. */
+  secret: KnownSecret | null = null;
   readonly hosts: SimulatedHost[] = [];
   /** Hosts that may be cordoned or drained: those may get no workers. */
   readonly closedHostIds = new Set<string>();
@@ -60,8 +64,9 @@ export class Account {
   }
 
   /** Makes the endpoints and joins the hosts, which do not start yet. */
-  async setUp(makeHost: MakeHost): Promise<void> {
+  async setUp(world: World, makeHost: MakeHost): Promise<void> {
     const { plan, firstClient: client } = this;
+    if (plan.hasSecrets) this.secret = await makeSecret(world, client);
     for (const [index, gpuCount] of plan.endpointGpus.entries())
       this.endpointIds.push(await makeEndpoint(client, plan, gpuCount, plan.endpointGpuIds[index]));
     if (plan.hasRequests) this.requestEndpointId = await makeRequestEndpoint(client, plan);
@@ -100,7 +105,7 @@ export async function makeEndpoint(
   gpuIds = plan.otherGpuIds,
 ): Promise<string> {
   const { workersMax, workersMin, executionTimeoutMs, idleTimeoutS, hasFlashBoot } = plan;
-  const template = `template: { name: "t", imageName: "i", containerDiskInGb: ${plan.containerDiskGb}, dockerArgs: "" }`;
+  const template = `template: { name: "t", imageName: "i", containerDiskInGb: ${plan.containerDiskGb}, dockerArgs: "" ${plan.hasSecrets ? SECRET_ENV : ""} }`;
   const { scalerType, scalerValue } = plan;
   const flashBoot = `flashBootType: ${hasFlashBoot ? "FLASHBOOT" : "OFF"}`;
   const scale = `workersMin: ${Math.min(workersMin, workersMax)}, workersMax: ${workersMax}, idleTimeout: ${idleTimeoutS}, scalerType: "${scalerType}", scalerValue: ${scalerValue}`;

@@ -189,10 +189,10 @@ class History {
     const client = account.firstClient;
     let isOver = false;
     client.run(this.#world, async () => {
-      await account.setUp((joined) => this.#host(joined));
+      await account.setUp(this.#world, (joined) => this.#host(joined));
       if (plan.hasSecondAccount) {
         const second = this.#account(smallPlan(plan), "client of another account", await openAccount(client));
-        await second.setUp((joined) => this.#host(joined));
+        await second.setUp(this.#world, (joined) => this.#host(joined));
       }
       for (const host of this.#hosts) host.start();
       isOver = true;

@@ -1,4 +1,5 @@
 /** What holds in every history: after each step, and at its end. */
+import { Secrets } from "./secrets.ts";
 import { decodeJobId } from "../../../src/domain/jobs/job-id.ts";
 import type { SimulatedHost } from "../host/host.ts";
 import { rowsIn } from "../host/modules/sqlite.ts";
@@ -115,6 +116,7 @@ export class Invariants {
   /** By the nonces of jobs. */
   readonly #ends = new Map<string, JobEnd>();
   readonly #isolation: Isolation;
+  readonly #secrets: Secrets | null;
   #uncaught = 0;
   #wasSettled = false;
 
@@ -142,6 +144,7 @@ export class Invariants {
     this.executions.onIdleStopped = (container) => this.#fleet.idleStopped(container);
     const workers = () => this.workers;
     this.#isolation = new Isolation({ ...parts, violate, workers });
+    this.#secrets = parts.plan.hasSecrets ? new Secrets(shared) : null;
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
     this.#leastWorkers = new LeastWorkers({ ...shared, workers });
     this.closedHosts = new ClosedHosts({ ...shared, workers });
@@ -168,6 +171,7 @@ export class Invariants {
     const mistake = this.#parts.plan.faults.size === 0 ? unjustified(call, answer) : undefined;
     if (mistake !== undefined) this.violate(mistake);
     this.#isolation.answered(client, call);
+    this.#secrets?.answered(call);
   }
 
   /** What the edge logs as a failure comes of a fault. */
@@ -196,6 +200,7 @@ export class Invariants {
     this.#requestPromptness.checkStep();
     this.webhooks.checkStep();
     this.#isolation.checkStep();
+    this.#secrets?.checkStep();
     const { uncaught } = this.#parts.world;
     for (; this.#uncaught < uncaught.length; this.#uncaught += 1) {
       const error = uncaught[this.#uncaught];
@@ -280,6 +285,7 @@ export class Invariants {
     if (isTunnelEndLeft) this.violate("a container still has the connection or command of a tunnel");
     this.requests.checkAbandoned();
     this.webhooks.checkEnd();
+    this.#secrets?.checkEnd();
     if (!this.#wasSettled) for (const what of this.#unsettled()) this.violate(what);
   }
 

@@ -1,4 +1,5 @@
 /** What an operator does meanwhile: other limits, a new image that may not start, a pause. */
+import { SECRET_ENV } from "./secrets.ts";
 import { BROKEN_IMAGE } from "../host/worker.ts";
 import type { World } from "../world/world.ts";
 import type { SimulatedClient } from "./client.ts";
@@ -75,8 +76,9 @@ export async function repair(client: SimulatedClient, endpointId: string, plan: 
   if (plan.isManaged) await save(client, endpointId, `template: ${templateOf("i", plan)}`);
 }
 
-function templateOf(imageName: string, { containerDiskGb }: HistoryPlan): string {
-  return `{ name: "t", imageName: "${imageName}", containerDiskInGb: ${containerDiskGb}, dockerArgs: "" }`;
+function templateOf(imageName: string, { containerDiskGb, hasSecrets }: HistoryPlan): string {
+  const env = hasSecrets ? SECRET_ENV : "";
+  return `{ name: "t", imageName: "${imageName}", containerDiskInGb: ${containerDiskGb}, dockerArgs: "" ${env} }`;
 }
 
 async function save(client: SimulatedClient, endpointId: string, fields: string): Promise<void> {

@@ -73,6 +73,8 @@ export type HistoryPlan = {
   readonly hasKeys: boolean;
   /** Clients make, change and delete templates over each public API. */
   readonly hasTemplates: boolean;
+  /** Variables of workers refer to a secret, whose value changes. */
+  readonly hasSecrets: boolean;
   /** Clients read timelines of jobs, and set their times to live. */
   readonly hasTimelines: boolean;
   /** Workers that leave are kept frozen for a while. */
@@ -127,6 +129,7 @@ const AGING = 0.04;
 const CLOSING = 0.25;
 const KEYED = 0.15;
 const TEMPLATED = 0.15;
+const SECRETED = 0.15;
 const TIMED = 0.15;
 const COMMANDED = 0.6;
 /** Of those with requests, and of those with pods. */
@@ -175,6 +178,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasHostChanges: false,
     hasKeys: false,
     hasTemplates: false,
+    hasSecrets: false,
     hasTimelines: false,
     hasFlashBoot: random.chance(0.3),
     hasRequests: false,
@@ -203,6 +207,7 @@ export function planHistory(random: Random): HistoryPlan {
     hasKeys: random.chance(KEYED),
     hasTimelines: random.chance(TIMED),
     hasTemplates: random.chance(TEMPLATED),
+    hasSecrets: random.chance(SECRETED),
   };
   const uniform = { ...plan, ...forwards, ...operations, hasLogs, flooding, hasDeletions, isAging };
   if (!random.chance(VARIED)) return uniform;

@@ -1,4 +1,6 @@
 /** Who uses the things of an account: each of its clients, as the plan says. */
+import { SecretUser } from "./secret-user.ts";
+import type { KnownSecret } from "./secrets.ts";
 import type { SimulatedEdge } from "../runtime/edge.ts";
 import type { World } from "../world/world.ts";
 import type { Account } from "./account.ts";
@@ -45,6 +47,7 @@ export class Users {
   readonly #keyUsers: readonly KeyUser[];
   readonly #statusUsers: readonly StatusUser[];
   readonly #templateUsers: readonly TemplateUser[];
+  readonly #secretUsers: readonly SecretUser[];
 
   constructor(parts: UsersParts) {
     this.#parts = parts;
@@ -58,6 +61,8 @@ export class Users {
     this.#hostUsers = plan.hasHostChanges ? [this.#hostUser(parts.account.firstClient)] : [];
     this.#keyUsers = plan.hasKeys ? [this.#keyUser(parts.account.firstClient)] : [];
     this.#statusUsers = plan.hasTimelines ? [this.#statusUser(parts.account.firstClient)] : [];
+    const { secret } = parts.account;
+    this.#secretUsers = secret ? [this.#secretUser(parts.account.firstClient, secret)] : [];
     this.#templateUsers = plan.hasTemplates ? [this.#templateUser(parts.account.firstClient)] : [];
   }
 
@@ -98,6 +103,7 @@ export class Users {
       ...this.#keyUsers,
       ...this.#statusUsers,
       ...this.#templateUsers,
+      ...this.#secretUsers,
     ];
   }
 
@@ -179,6 +185,10 @@ export class Users {
   #templateUser(client: SimulatedClient): TemplateUser {
     const { world, account } = this.#parts;
     return new TemplateUser({ world, plan: account.plan, client, violate: this.#violate });
+  }
+
+  #secretUser(client: SimulatedClient, secret: KnownSecret): SecretUser {
+    return new SecretUser({ world: this.#parts.world, client, secret, violate: this.#violate });
   }
 
   #statusUser(client: SimulatedClient): StatusUser {

@@ -95,6 +95,7 @@ export class SimulatedEdge {
       ARTIFACTS: new SimulatedBucket(network, "artifacts"),
       ASSETS: { fetch: async () => new Response(null, { status: 404 }) },
       ROOT_API_KEY: ROOT_KEY,
+      ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString("base64")}`,
       WEBHOOK_ALLOW_PRIVATE: "true",
       WITHOUT_CLOUDFLARE: "true",
       GENERAL_LIMIT: rateLimit,

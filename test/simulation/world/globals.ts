@@ -2,7 +2,15 @@
  * What code takes from its runtime without being given it: time, timers, random numbers. On a machine of a world they
  * are that world's; elsewhere they stay as they are.
  */
-import { createHash, createHmac, timingSafeEqual, webcrypto } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  timingSafeEqual,
+  webcrypto,
+} from "node:crypto";
 import { type Machine, SimulatedTimer, World } from "./world.ts";
 
 let world: World | undefined;
@@ -90,6 +98,12 @@ class SimulatedDate extends Date {
 }
 
 type Bytes = ArrayBuffer | ArrayBufferView;
+type Key = { readonly secret: Uint8Array };
+type Derivation = { readonly hash: string; readonly salt: Bytes; readonly info: Bytes };
+type Sealing = { readonly iv: Bytes; readonly additionalData: Bytes };
+
+/** Behind what AES-GCM has encrypted. */
+const TAG_BYTES = 16;
 
 /** Crypto operations of which the result is there at once, so that no thread decides when they end. */
 const subtle = {
@@ -97,11 +111,27 @@ const subtle = {
     const name = (typeof algorithm === "string" ? algorithm : algorithm.name).replace("-", "").toLowerCase();
     return exactBuffer(createHash(name).update(bytesOf(data)).digest());
   },
-  async importKey(_format: string, key: Bytes): Promise<{ readonly secret: Uint8Array }> {
+  async importKey(_format: string, key: Bytes): Promise<Key> {
     return { secret: bytesOf(key).slice() };
   },
-  async sign(_algorithm: unknown, { secret }: { readonly secret: Uint8Array }, data: Bytes) {
+  async deriveKey({ hash, salt, info }: Derivation, { secret }: Key, purpose: { readonly length: number }) {
+    const name = hash.replace("-", "").toLowerCase();
+    const derived = hkdfSync(name, secret, bytesOf(salt), bytesOf(info), purpose.length / 8);
+    return { secret: new Uint8Array(derived) };
+  },
+  async sign(_algorithm: unknown, { secret }: Key, data: Bytes) {
     return exactBuffer(createHmac("sha256", secret).update(bytesOf(data)).digest());
+  },
+  async encrypt({ iv, additionalData }: Sealing, { secret }: Key, data: Bytes): Promise<ArrayBuffer> {
+    const cipher = createCipheriv("aes-256-gcm", secret, bytesOf(iv)).setAAD(bytesOf(additionalData));
+    return exactBuffer(Buffer.concat([cipher.update(bytesOf(data)), cipher.final(), cipher.getAuthTag()]));
+  },
+  async decrypt({ iv, additionalData }: Sealing, { secret }: Key, data: Bytes): Promise<ArrayBuffer> {
+    const bytes = bytesOf(data);
+    const end = bytes.length - TAG_BYTES;
+    const cipher = createDecipheriv("aes-256-gcm", secret, bytesOf(iv)).setAAD(bytesOf(additionalData));
+    cipher.setAuthTag(bytes.subarray(end));
+    return exactBuffer(Buffer.concat([cipher.update(bytes.subarray(0, end)), cipher.final()]));
   },
   timingSafeEqual: (one: Uint8Array, other: Uint8Array): boolean => timingSafeEqual(one, other),
 };
