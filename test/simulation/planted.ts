@@ -439,6 +439,10 @@ const OWN: readonly Mutant[] = [
     ".set({ ...values, env: read.env, rowVersion: read.rowVersion + 1, updatedAt: author.now })\n    .where(mayChange)\n    .returning();",
   ),
 
+  // Calls that are told twice, and clients that leave at once
+  mutant("OP8", "if (await isEndpointRemovalOpen(context.db, accountId, endpointId)) return true;", ""),
+  mutant("OP9", "requireClient(request.signal);", ""),
+
   // Secrets
   mutant(
     "OP5",

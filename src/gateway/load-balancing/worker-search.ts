@@ -1,4 +1,5 @@
 /** Finds a worker for one request: calls the object until there is one, or the time limit is over. */
+import { requireClient } from "../client-presence.ts";
 import { ignoreFailure } from "../../std/errors.ts";
 import type { EndpointConfig } from "../../contract/endpoint.ts";
 import { LOAD_BALANCED_TIME_LIMIT_MS } from "./answer.ts";
@@ -53,7 +54,7 @@ export class WorkerSearch {
   ): Promise<Exclude<Reply, NoAnswer>> {
     const untilAt = this.receivedAt + this.#waitLimitMs;
     for (let isOver = false; ; isOver = (await this.#awaitWorker(untilAt)) === "over") {
-      if (this.#options.signal.aborted) throw CLIENT_GONE;
+      requireClient(this.#options.signal);
       const reply = (await this.#within(ask)) as Exclude<Reply, NoAnswer> | NoWorker | ForwardFailure;
       if (isAnswer<Exclude<Reply, NoAnswer>>(reply)) return reply;
       if (reply.kind !== "wait") throw this.#errorOf(reply);
@@ -110,9 +111,6 @@ export class WorkerSearch {
     }
   }
 }
-
-/** The client does not receive it. */
-const CLIENT_GONE = new ServiceError("worker_failed", "The client has gone before a worker was found.");
 
 function isAnswer<Answer extends Kind>(reply: Answer | NoWorker | ForwardFailure): reply is Answer {
   return !["wait", "worker_gone", "overloaded", "failed"].includes(reply.kind);

@@ -1,4 +1,5 @@
 /** A request for an HTTP port of a pod, from the client to the pod and back. */
+import { requireClient } from "../client-presence.ts";
 import { clientAddress } from "../../auth/client-address.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { announcedLength } from "../../durable/request-body.ts";
@@ -33,6 +34,7 @@ export async function servePod(
     executionCtx.waitUntil(aborted.catch(ignoreFailure)); // an unreachable object has lost the request
   };
   request.signal.addEventListener("abort", () => abort("aborted"));
+  requireClient(request.signal);
   const client = clientAddress(env, request);
   const forPod = { rootKey: env.ROOT_API_KEY };
   const head = encodeHead(requestHead(request, place, { requestId: call.requestId, client, forPod }));

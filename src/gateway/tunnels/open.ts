@@ -1,4 +1,5 @@
 /** Opens a tunnel to a container through the object of its host, or resumes one. */
+import { requireClient } from "../client-presence.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import type { ForwardFailure } from "../../forwarding/messages.ts";
 import { encodeJson } from "../../link/link-messages.ts";
@@ -54,6 +55,7 @@ export async function openTunnel(
     executionCtx.waitUntil(aborted.catch(ignoreFailure)); // an unreachable object has lost the request
   };
   req.raw.signal.addEventListener("abort", () => abort("aborted"));
+  requireClient(req.raw.signal);
   const host = hostObject(request.env, container.hostId);
   const reply = await within(OPENING_LIMIT_MS, requestUpgrade(host, call, encodeJson(head)), LATE);
   if (reply.kind === "late") abort("timeout");

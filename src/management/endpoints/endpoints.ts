@@ -242,13 +242,16 @@ export async function deleteEndpoint(
   mode: "without-workers" | "with-workers" = "without-workers",
 ): Promise<void> {
   const { accountId } = context.principal;
-  if (!(await isEndpointRemovalOpen(context.db, accountId, endpointId))) {
-    await retryOnConflict(async () => {
-      const read = await requireEndpoint(context, endpointId);
-      if (mode === "without-workers" && !isDeletable(read)) throw hasWorkers(endpointId);
-      return (await deleteEndpointIfUnchanged(context.db, authorOf(context), read)) || undefined;
-    });
-  }
+  await retryOnConflict(async () => {
+    const read = await findOwnEndpoint(context.db, accountId, endpointId);
+    if (read === undefined) {
+      // One that has just been deleted may not be announced yet.
+      if (await isEndpointRemovalOpen(context.db, accountId, endpointId)) return true;
+      throw endpointNotFound(endpointId);
+    }
+    if (mode === "without-workers" && !isDeletable(read)) throw hasWorkers(endpointId);
+    return (await deleteEndpointIfUnchanged(context.db, authorOf(context), read)) || undefined;
+  });
   await announceRemoval(context, { id: endpointId, accountId });
 }
 
@@ -259,10 +262,12 @@ export async function requireEndpoint(
   field = "id",
 ): Promise<EndpointRecord> {
   const endpoint = await findOwnEndpoint(context.db, context.principal.accountId, endpointId);
-  if (endpoint === undefined) {
-    throw new ServiceError("endpoint_not_found", `${field}: endpoint '${endpointId}' was not found`);
-  }
+  if (endpoint === undefined) throw endpointNotFound(endpointId, field);
   return endpoint;
+}
+
+function endpointNotFound(endpointId: string, field = "id"): ServiceError {
+  return new ServiceError("endpoint_not_found", `${field}: endpoint '${endpointId}' was not found`);
 }
 
 function hasWorkers(endpointId: string): ServiceError {
