@@ -350,6 +350,7 @@ const OWN: readonly Mutant[] = [
   mutant(
     "W2",
     `  request.signal.addEventListener("abort", () => abort("aborted"));
+  requireClient(request.signal);
   const client`,
     "  const client",
   ),
@@ -450,14 +451,6 @@ const OWN: readonly Mutant[] = [
       .where(isOwn(secret, author.accountId, read.id))`,
     `.set({ updatedAt: author.now })
       .where(isOwn(secret, author.accountId, read.id))`,
-  ),
-  mutant(
-    "OP6",
-    `const updated = await updateSecret(context.db, authorOf(context), read, { sealedValue });
-  if (updated === undefined) throw notFound(id);
-  await renewAssignments(context);`,
-    `const updated = await updateSecret(context.db, authorOf(context), read, { sealedValue });
-  if (updated === undefined) throw notFound(id);`,
   ),
   mutant("OP7", "JSON.stringify(assignmentOutlineSchema.parse(assignment)),", "JSON.stringify(assignment),"),
 
