@@ -33,7 +33,7 @@ describe.runIf(await isDockerAvailable())("a machine with systemd", () => {
 
   beforeAll(async () => {
     [edge, machine] = await Promise.all([newAccount("install"), SystemdMachine.start()]);
-    const settings = { name: "installed", dockerArgs: MACHINE_WORKER };
+    const settings = { name: "installed", dockerArgs: MACHINE_WORKER, workersMax: 1 };
     const endpointId = await createEndpoint(edge, settings);
     client = new QueueClient({ ...edge, endpointId });
   });

@@ -12,6 +12,9 @@ const PATTERNS: readonly (readonly [string, string])[] = [
   [String.raw`(?<="sizeBytes": )\d+`, "<size>"],
 ];
 
+/** Lines that a command prints only where something takes long. */
+const ONLY_WHERE_SLOW = /^Deleting live endpoints\./;
+
 export type Surroundings = {
   readonly fixture: CommandFixture;
   readonly edge: EdgeAccess | undefined;
@@ -33,6 +36,7 @@ export function plainOutput(text: string, { fixture, edge, ids }: Surroundings):
   return plain
     .trimEnd()
     .split("\n")
+    .filter((line) => !ONLY_WHERE_SLOW.test(line))
     .map((line) => line.trimEnd());
 }
 
