@@ -19,7 +19,7 @@ import type { WorkerExit } from "../interface/runtime.ts";
 const RECONNECT = { baseMs: 100, capMs: 10_000 };
 const REPORTED_MAX = 10_000;
 /** Docker hears that memory ran out and that a container ended in either order, on a busy host up to so far apart. */
-const OUT_OF_MEMORY_NEWS = { looks: 5, pauseMs: 250 };
+const OUT_OF_MEMORY_NEWS = { looks: 12, pauseMs: 250 };
 const KILLED = 137;
 
 const ENDED_STATES = new Set(["exited", "dead", "removing"]);
