@@ -123,14 +123,13 @@ export class Network {
   /** An operation of D1 or R2: its error may come instead of it, or after it. */
   perform(rate: "d1Fails" | "r2Fails", { succeed, fail }: Answer, act: () => unknown): void {
     const { random } = this.world;
-    const fails = this.strikes(rate);
+    if (!this.strikes(rate)) return succeed(act());
     const error = new Error(
       rate === "d1Fails" ? `D1_ERROR: ${CONNECTION_LOST}` : injectedMessage("put: Unspecified error (0)"),
     );
-    if (fails && random.chance(0.5)) return fail(error);
-    const outcome = act();
-    if (fails) fail(error);
-    else succeed(outcome);
+    if (random.chance(0.5)) return fail(error);
+    act();
+    fail(error);
   }
 
   /** A call from the machine whose code runs; the promise settles there, and never if that machine crashes before. */

@@ -214,12 +214,12 @@ export class ObjectStorage {
     if (values.length === 0 && text.includes(";")) {
       this.#database.exec(text);
       this.#watchChanges();
-      return { rows: [], changes: 0, columns: [] };
+      return { rows: [], columns: () => [] };
     }
     const statement = this.#prepare(text);
     const bound = values.map((value) => (value instanceof ArrayBuffer ? new Uint8Array(value) : value));
     const rows = statement.all(...(bound as SQLInputValue[])) as Record<string, unknown>[];
-    return { rows, changes: 0, columns: statement.columns().map(({ name }) => name) };
+    return { rows, columns: () => statement.columns().map(({ name }) => name) };
   }
 
   get databaseSize(): number {
@@ -329,8 +329,8 @@ export class ObjectStorage {
 
 type StatementResult = {
   readonly rows: Record<string, unknown>[];
-  readonly changes: number;
-  readonly columns: readonly string[];
+  /** Their names, for the few who ask: to list them takes as long as a short query. */
+  readonly columns: () => readonly string[];
 };
 
 /** `storage.sql` */
@@ -356,19 +356,23 @@ function bufferOf(bytes: Uint8Array): ArrayBuffer {
 }
 
 class SqlCursor {
-  readonly columnNames: readonly string[];
   readonly rowsRead: number;
   readonly rowsWritten = 0;
   readonly #rows: Record<string, unknown>[];
+  readonly #columns: () => readonly string[];
 
   constructor({ rows, columns }: StatementResult) {
     this.#rows = rows.map((row) => {
       const copy: Record<string, unknown> = { ...row };
-      for (const name of columns) if (copy[name] instanceof Uint8Array) copy[name] = bufferOf(copy[name]);
+      for (const name in copy) if (copy[name] instanceof Uint8Array) copy[name] = bufferOf(copy[name]);
       return copy;
     });
     this.rowsRead = rows.length;
-    this.columnNames = columns;
+    this.#columns = columns;
+  }
+
+  get columnNames(): readonly string[] {
+    return this.#columns();
   }
 
   toArray(): Record<string, unknown>[] {
