@@ -17,14 +17,13 @@ const docker = new Dockerode();
 /** Serves files of the volume, and writes them: GET and PUT /<name>. */
 const FILES = `
   const fs = require("fs"), http = require("http");
-  console.log("up");
   http.createServer((request, response) => {
     const path = "/workspace" + request.url;
     if (request.url === "/exit") process.exit(3);
     if (request.url.startsWith("/env/")) return response.end(process.env[request.url.slice(5)] ?? "");
     if (request.method === "PUT") return request.pipe(fs.createWriteStream(path)).on("close", () => response.end());
     response.end(fs.existsSync(path) ? fs.readFileSync(path) : "absent");
-  }).listen(8000);
+  }).listen(8000, () => console.log("up"));
   process.on("SIGTERM", () => process.exit(0));`;
 
 describe.runIf(hasDocker)("a pod", () => {
