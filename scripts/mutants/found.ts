@@ -190,6 +190,12 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   mutant("U84", "if (!known || known.jobId === undefined)", "if (!known)", "logs/log-collector"),
   mutant("U82", "if (!isSet && shown >= before.shown) return;", "return;", "logs/worker-log.test"),
   mutant("U81", "if (this.#strays.mayRun()) return null;", "", "queue/worker-jobs"),
+  mutant(
+    "U85",
+    "if (this.#ended.size > ENDED_MAX) this.#findNoMore();",
+    "this.#findNoMore();",
+    "queue/worker-jobs",
+  ),
   mutant("U28", "LOG_CLOCK_BEHIND_MS = 60_000", "LOG_CLOCK_BEHIND_MS = 5_000", "workers/worker-logs"),
 
   // Streams

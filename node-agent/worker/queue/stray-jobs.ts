@@ -4,12 +4,17 @@
  */
 import { ageMs } from "../../core/timing.ts";
 
+/** A worker of which so many jobs end between two pings sends none. */
+const ENDED_MAX = 1_000;
+
 export class StrayJobs {
   readonly #graceMs: number;
   /** By their ids, and since when they are known. */
   readonly #since = new Map<string, number>();
-  /** Later, a ping may name a job that has just ended. */
+  /** The container was started by an earlier agent process, and its pings show which jobs it has. */
   #mayFind = false;
+  /** Jobs that have ended since the last ping: the next one may still name them. */
+  readonly #ended = new Set<string>();
   /** False while there may be some that no ping has named yet. */
   #areKnown = true;
 
@@ -34,30 +39,35 @@ export class StrayJobs {
     this.#areKnown = true;
   }
 
-  /** A job of this agent has ended, which pings may still name. */
-  jobEnded(): void {
-    this.#mayFind = false;
-  }
-
-  /** The worker has posted its result. */
+  /** The handler of a job has ended, or the worker has posted its result. */
   ended(jobId: string): void {
     this.#since.delete(jobId);
+    if (!this.#mayFind) return;
+    this.#ended.add(jobId);
+    if (this.#ended.size > ENDED_MAX) this.#findNoMore();
   }
 
   /** The container is gone. */
   clear(): void {
     this.#since.clear();
-    this.#mayFind = false;
+    this.#findNoMore();
     this.#areKnown = true;
+  }
+
+  #findNoMore(): void {
+    this.#mayFind = false;
+    this.#ended.clear();
   }
 
   /** A ping has named these jobs; `isKnown`: the job is one of this agent. */
   ping(jobIds: ReadonlySet<string>, isKnown: (jobId: string) => boolean): void {
     for (const jobId of this.#since.keys()) if (!jobIds.has(jobId)) this.#since.delete(jobId);
+    for (const jobId of this.#ended) if (!jobIds.has(jobId)) this.#ended.delete(jobId);
+    const isOwn = (jobId: string): boolean => isKnown(jobId) || this.#ended.has(jobId);
     for (const jobId of this.#mayFind ? jobIds : [])
-      if (!isKnown(jobId) && !this.#since.has(jobId)) this.#since.set(jobId, performance.now());
+      if (!isOwn(jobId) && !this.#since.has(jobId)) this.#since.set(jobId, performance.now());
     // Some workers' pings never name any.
-    if (jobIds.size > 0 && [...jobIds].every((jobId) => isKnown(jobId) || this.#since.has(jobId)))
+    if (jobIds.size > 0 && [...jobIds].every((jobId) => isOwn(jobId) || this.#since.has(jobId)))
       this.#areKnown = true;
   }
 

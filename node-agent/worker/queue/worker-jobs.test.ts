@@ -199,6 +199,24 @@ test("a handler that an earlier agent was stopping is found by its pings, and is
   expect(jobs.hasOverdueStop()).toBe(false);
 });
 
+test("a handler that an earlier agent was stopping is found though jobs have ended before the first ping", async ({
+  expect,
+}) => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { jobs, receive } = setUp();
+  const named = (...ids: string[]): boolean => {
+    jobs.ping(new Set(ids));
+    vi.advanceTimersByTime(TIMING.stopGraceMs);
+    return jobs.hasOverdueStop();
+  };
+  adopt(jobs, receive("job-1"));
+  jobs.expectStrays();
+  await jobs.result("job-1", RESULT);
+  expect(named("job-1")).toBe(false); // it came late
+  expect(named("job-1", "stray")).toBe(true);
+});
+
 test("a worker with nothing but a stray is to be stopped until that ends; a ping that comes late makes none", async ({
   expect,
 }) => {

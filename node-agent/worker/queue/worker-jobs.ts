@@ -394,7 +394,7 @@ export class WorkerJobs {
   /** The handler of an attempt is over. */
   #end(ref: AttemptRef): void {
     const job = this.#inside.get(ref.jobId);
-    this.#strays.jobEnded();
+    this.#strays.ended(ref.jobId);
     if (job?.ref.attempt === ref.attempt) {
       job.clearTimers();
       this.#inside.delete(ref.jobId);
