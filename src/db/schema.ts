@@ -18,6 +18,7 @@ import { CLUSTER_TYPES } from "../contract/pod.ts";
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { FULL_PERMISSIONS, type Permissions } from "../domain/accounts/permissions.ts";
 import type { GpuTime } from "../domain/metrics/worker-usage.ts";
+import type { HostStock } from "../domain/placement/stock.ts";
 
 export type EnvironmentVariable = { readonly key: string; readonly value: string };
 export type NamedPort = { readonly port: string; readonly name: string };
@@ -537,6 +538,14 @@ export const usageHour = sqliteTable(
 export const usageProgress = sqliteTable("usage_progress", {
   source: text("source").primaryKey(),
   hour: integer("hour").notNull(),
+});
+
+/** What hosts of an account have free, as its Fleet object has last reported. */
+export const fleetStock = sqliteTable("fleet_stock", {
+  accountId: accountId().primaryKey(),
+  /** By the clock of the object. */
+  at: integer("at").notNull(),
+  hosts: text("hosts", { mode: "json" }).$type<readonly HostStock[]>().notNull(),
 });
 
 /** What logs of an account may have added to R2 on a day (UTC): what isolates took of it, stored or not. */

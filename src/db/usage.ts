@@ -5,7 +5,7 @@
  *     older one after a newer one, changes nothing.
  * U2  Writes of workers leave jobs unchanged, and the reverse.
  */
-import { and, asc, eq, getTableColumns, gte, inArray, lt, min, sql, type SQL } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, gte, inArray, lt, min, sql, type SQL } from "drizzle-orm";
 import type { GpuTime } from "../domain/metrics/worker-usage.ts";
 import type { Database } from "./database.ts";
 import { pod, usageHour, usageProgress } from "./schema.ts";
@@ -120,18 +120,28 @@ export async function listOpenUsage(db: Database, since: number, limit: number):
   return rows.map((row) => ({ ...row, since: row.since ?? since }));
 }
 
+/** Where the progress of all accounts was, when they had one Fleet object. */
 const WORKERS = "workers";
 
-/** The first hour of which the usage of workers may not be complete; null before the first collection. */
-export async function findUsageProgress(db: Database): Promise<number | null> {
-  const row = await db.select().from(usageProgress).where(eq(usageProgress.source, WORKERS)).get();
+function workersOf(accountId: string): string {
+  return `${WORKERS}:${accountId}`;
+}
+
+/** The first hour of which the usage of the account's workers may not be complete; null before the first collection. */
+export async function findUsageProgress(db: Database, accountId: string): Promise<number | null> {
+  const row = await db
+    .select()
+    .from(usageProgress)
+    .where(inArray(usageProgress.source, [workersOf(accountId), WORKERS]))
+    .orderBy(desc(usageProgress.source))
+    .get();
   return row?.hour ?? null;
 }
 
-export async function saveUsageProgress(db: Database, hour: number): Promise<void> {
+export async function saveUsageProgress(db: Database, accountId: string, hour: number): Promise<void> {
   await db
     .insert(usageProgress)
-    .values({ source: WORKERS, hour })
+    .values({ source: workersOf(accountId), hour })
     .onConflictDoUpdate({
       target: usageProgress.source,
       set: { hour: sql`max(${usageProgress.hour}, excluded.hour)` },

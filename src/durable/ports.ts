@@ -18,15 +18,24 @@ export interface FleetPort extends Rpc.DurableObjectBranded {
   setDesiredWorkers(update: DesiredWorkersUpdate): Promise<void>;
   /** The present report for an endpoint, with a revision above `lastRevision`. */
   reportOf(endpointId: string, lastRevision: number): Promise<FleetReport>;
+  /** What an object that had the rows of all accounts has of another one. */
+  rowsOfAccount(accountId: string): Promise<MovedRow[]>;
+  /** The object of the account has these rows. */
+  forgetRowsOfAccount(accountId: string): Promise<void>;
 }
+
+/** A row of one of the tables of Fleet, as JSON. */
+export type MovedRow = { readonly table: string; readonly row: string };
 
 export interface EndpointPort extends Rpc.DurableObjectBranded {
   /** Returns the revision in effect, or that the endpoint was deleted. */
   fleetReport(report: FleetReport): Promise<number | "removed">;
 }
 
-/** Hosts of all locations are in one fleet. */
-export const FLEET_NAME = "default";
+/** Name of the object of the hosts of an account. */
+export function fleetObjectName(accountId: string): string {
+  return accountId;
+}
 
 /** Name of the object of an endpoint. The suffix is part of the names of all stored objects. */
 export function endpointObjectName(endpointId: string): string {

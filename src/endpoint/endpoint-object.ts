@@ -7,7 +7,7 @@ import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
 import { payloadPrefix } from "../durable/stored-payload.ts";
 import type { FleetReport } from "../domain/jobs/queue-reason.ts";
-import { FLEET_NAME, type FleetPort } from "../durable/ports.ts";
+import { fleetObjectName, type FleetPort } from "../durable/ports.ts";
 import type { ResetReason } from "../link/link-messages.ts";
 import type { BatchCall, BatchRequestsCall } from "./batches/messages.ts";
 import { openEndpoint, type Endpoint, type EndpointEnv, type Vitals } from "./composition.ts";
@@ -34,7 +34,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
   constructor(context: DurableObjectState, env: EndpointObjectEnv) {
     super(context, env);
     this.#endpoint = openEndpoint(context, env, {
-      setDesiredWorkers: (desired) => this.#fleet().setDesiredWorkers(desired),
+      setDesiredWorkers: (desired) => this.#fleet(desired.config).setDesiredWorkers(desired),
       updateReport: () => this.#updateReport(),
     });
     void context.blockConcurrencyWhile(() => this.#wake());
@@ -82,7 +82,7 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     const { facts, resetTables } = this.#endpoint;
     const { config } = facts;
     if (!config) return;
-    await this.#fleet().setDesiredWorkers({ config, desired: 0, isRemoved: true });
+    await this.#fleet(config).setDesiredWorkers({ config, desired: 0, isRemoved: true });
     await removePayloads(this.env.PAYLOADS, config.endpointId);
     facts.forgetConfig();
     await this.ctx.storage.deleteAll();
@@ -217,7 +217,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
 
   async #updateReport(): Promise<void> {
     const { config, report } = this.#endpoint.facts;
-    if (config) await this.fleetReport(await this.#fleet().reportOf(config.endpointId, report.revision));
+    if (config)
+      await this.fleetReport(await this.#fleet(config).reportOf(config.endpointId, report.revision));
   }
 
   // Requests of load-balanced endpoints
@@ -275,8 +276,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     await batches.continueWork();
   }
 
-  #fleet(): DurableObjectStub<FleetPort> {
-    return this.env.FLEET.getByName(FLEET_NAME);
+  #fleet({ accountId }: EndpointConfig): DurableObjectStub<FleetPort> {
+    return this.env.FLEET.getByName(fleetObjectName(accountId));
   }
 
   /** What the object did since it woke, in the units that cost, and what waits in it now. */

@@ -1,13 +1,12 @@
-/** The Fleet object: the hosts, and which worker runs on which of them. */
+/** The Fleet object of an account: its hosts, and which worker runs on which of them. */
 import { DurableObject } from "cloudflare:workers";
-import { endpointObjectName } from "../durable/ports.ts";
+import { endpointObjectName, fleetObjectName } from "../durable/ports.ts";
 import { clusterRangeOf } from "../domain/pods/cluster-addresses.ts";
 import { limitsOf } from "../domain/placement/host-capacity.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
 import { WakeUpChannels } from "../durable/waiters.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
-import type { HostStock } from "../domain/placement/stock.ts";
-import type { EndpointPort, DesiredWorkersUpdate } from "../durable/ports.ts";
+import type { DesiredWorkersUpdate, EndpointPort, FleetPort, MovedRow } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
 import type { PodConfig } from "../contract/pod.ts";
 import type { FleetReport } from "../domain/jobs/queue-reason.ts";
@@ -15,8 +14,10 @@ import { takeFleetSnapshot, type FleetSnapshot } from "./fleet-snapshot.ts";
 import { reportedWorkers, viewWorkers } from "./worker-view.ts";
 import { fleetParts, type FleetParts } from "./composition.ts";
 import type { FleetStore } from "./fleet-store.ts";
+import { Handover, SHARED_FLEET_NAME } from "./handover.ts";
 import type { Heard } from "./hosts/host-presence.ts";
 import { HostRegistry } from "./hosts/host-registry.ts";
+import { StockReports } from "./hosts/stock-reports.ts";
 import type {
   AssignmentsReply,
   FleetSyncReply,
@@ -24,12 +25,12 @@ import type {
   HostView,
   PodChangeCall,
   PodOutcome,
-  PodRef,
   PodView,
   WorkerView,
   SyncCall,
   UsageCall,
   WorkerOfEndpoint,
+  WithStock,
   WorkerPlace,
 } from "./messages.ts";
 import { FLEET_MIGRATIONS } from "./schema.ts";
@@ -43,6 +44,7 @@ const REPORT_AGAIN_MS = 2_000;
 
 export type FleetObjectEnv = {
   readonly ENDPOINT: DurableObjectNamespace<EndpointPort>;
+  readonly FLEET: DurableObjectNamespace<FleetPort>;
   /** Private addresses of pods of clusters, as an IPv4 network; see docs/reference/pods.md. */
   readonly CLUSTER_NETWORK?: string;
 };
@@ -53,6 +55,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   readonly #registry: HostRegistry;
   readonly #commit: GroupCommit;
   readonly #alarm: AlarmClock;
+  readonly #handover: Handover;
+  readonly #stock: StockReports;
   /** Waiting hosts; after a hibernation their sockets show that they are present. */
   readonly #channels: WakeUpChannels<Heard>;
   /** Last report that each endpoint has received, as JSON. */
@@ -67,13 +71,21 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     this.#parts = fleetParts(database, clusterRangeOf(env.CLUSTER_NETWORK));
     this.#store = this.#parts.store;
     this.#registry = new HostRegistry(this.#parts);
+    this.#stock = new StockReports((now) => this.#registry.stock(now));
     this.#alarm = new AlarmClock(context.storage);
+    this.#handover = new Handover(context.storage.sql);
     this.#channels = new WakeUpChannels(context);
     this.#commit = new GroupCommit(context, () => this.#finishTurn());
     void context.blockConcurrencyWhile(() => this.#wake());
   }
 
+  get #isShared(): boolean {
+    return this.ctx.id.name === SHARED_FLEET_NAME;
+  }
+
   async #wake(): Promise<void> {
+    if (this.#isShared) this.ctx.storage.transactionSync(() => this.#handover.setAside(SHARED_FLEET_NAME));
+    else if (!this.#handover.isTaken) await this.#takeOver(this.ctx.id.name ?? "");
     this.#store.load();
     this.#parts.podStore.load();
     this.#registry.recover(Date.now(), (hostId) => this.#channels.find(hostTag(hostId))[0]?.waiter);
@@ -82,10 +94,38 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     await this.#alarm.load();
   }
 
+  /** Takes over what the object that all accounts shared has of this one. */
+  async #takeOver(accountId: string): Promise<void> {
+    const shared = this.env.FLEET.getByName(fleetObjectName(SHARED_FLEET_NAME));
+    const rows = await shared.rowsOfAccount(accountId);
+    this.ctx.storage.transactionSync(() => this.#handover.take(rows));
+    if (rows.length === 0) return;
+    await this.ctx.storage.sync();
+    // Where this call fails, rows stay there that nobody looks at.
+    await shared.forgetRowsOfAccount(accountId).catch(() => {});
+  }
+
+  /** What this object has of another account from the time when all accounts shared it. */
+  async rowsOfAccount(accountId: string): Promise<MovedRow[]> {
+    return this.#handover.rowsOf(accountId);
+  }
+
+  /** The account's own object has taken over its rows. */
+  async forgetRowsOfAccount(accountId: string): Promise<void> {
+    await this.#commit.run(() => this.#handover.forget(accountId));
+  }
+
+  /** A script of an earlier version calls the object that all accounts shared. */
+  #refuseOthers(accountId: string): void {
+    if (this.#isShared && accountId !== SHARED_FLEET_NAME)
+      throw new Error(`The account ${accountId} has a fleet object of its own.`);
+  }
+
   // Endpoints
 
   /** Sets how many workers an endpoint should have, of which kind, and which of its workers may be removed. */
   async setDesiredWorkers(update: DesiredWorkersUpdate): Promise<void> {
+    this.#refuseOthers(update.config.accountId);
     await this.#commit.run(() => {
       if (update.isRemoved) this.#parts.placer.removeDesiredWorkers(update.config.endpointId);
       else this.#store.saveDesiredWorkers({ desired: update.desired, config: update.config });
@@ -113,6 +153,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
    * `clusterSize`: how many pods its cluster will have.
    */
   async createPod(config: PodConfig, clusterSize = 1): Promise<PodOutcome> {
+    this.#refuseOthers(config.accountId);
     return this.#commit.run(() => {
       this.#plan(); // those that wait come first
       return this.#parts.pods.create(config, Date.now(), clusterSize);
@@ -132,17 +173,12 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     return this.#parts.pods.viewsOf(accountId, podIds, Date.now());
   }
 
-  /** A page of the pods of all accounts, in the order of their ids; `after` is the last id of the page before. */
-  async podIds(after: string, limit: number): Promise<PodRef[]> {
+  /** A page of the ids of pods, in their order; `after` is the last id of the page before. */
+  async podIds(after: string, limit: number): Promise<string[]> {
     return this.#parts.podStore.page(after, limit);
   }
 
   // Read API
-
-  /** What the hosts of all accounts have and how much of it is free, without their owners. */
-  async stock(): Promise<HostStock[]> {
-    return this.#registry.stock(Date.now());
-  }
 
   /** The hosts of an account. */
   async hostsOf(accountId: string): Promise<HostView[]> {
@@ -184,35 +220,52 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   // Hosts
 
   /** Takes the state of a host and returns its assignments. */
-  async sync(call: SyncCall): Promise<FleetSyncReply> {
+  async sync(call: SyncCall): Promise<FleetSyncReply & WithStock> {
+    this.#refuseOthers(call.accountId);
     return this.#commit.run(() => {
       this.#registry.applySync(call, Date.now());
       this.#channels.notifyAll(hostTag(call.hostId)); // an older sync of this host ends
       this.#plan();
-      const { revision = 0, removedAt = null } = this.#store.hosts.get(call.hostId) ?? {};
-      if (removedAt !== null) return { kind: "removed" };
-      if (call.holdMs > 0 && revision === call.appliedRevision) return { kind: "quiet" };
-      return this.#assignmentsOf(call.hostId);
+      return { ...this.#replyTo(call), ...this.#withStock() };
     });
   }
 
+  #replyTo({ hostId, holdMs, appliedRevision }: SyncCall): FleetSyncReply {
+    const { revision = 0, removedAt = null } = this.#store.hosts.get(hostId) ?? {};
+    if (removedAt !== null) return { kind: "removed" };
+    if (holdMs > 0 && revision === appliedRevision) return { kind: "quiet" };
+    return this.#assignmentsOf(hostId);
+  }
+
+  #withStock(isUrgent = false): WithStock {
+    const stock = this.#stock.next(Date.now(), isUrgent);
+    return stock ? { stock } : {};
+  }
+
   /** The presence of a host was last heard at `at`; unless the host calls, it is lost soon after. */
-  async hostSilent(hostId: string, presence: string, at: number): Promise<void> {
-    await this.#commit.run(() => {
-      if (!this.#parts.presence.silent(hostId, presence, at)) return;
+  async hostSilent(hostId: string, presence: string, at: number): Promise<WithStock> {
+    return await this.#commit.run(() => {
+      if (!this.#parts.presence.silent(hostId, presence, at)) return {};
       this.#channels.notifyAll(hostTag(hostId)); // or its hold would count again after a loss of memory
       this.#registry.removeLost(Date.now()); // the message may be older than the grace time of a host
+      this.#plan();
+      return this.#withStock(true);
     });
   }
 
   /** Cordons or drains a host. */
   async changeHost(change: HostChange): Promise<void> {
+    this.#refuseOthers(change.accountId);
     await this.#commit.run(() => this.#registry.change(change));
   }
 
   /** The token of a host is revoked: its workers are placed elsewhere. */
-  async removeHost(hostId: string): Promise<void> {
-    await this.#commit.run(() => this.#registry.remove(hostId, Date.now()));
+  async removeHost(hostId: string): Promise<WithStock> {
+    return await this.#commit.run(() => {
+      this.#registry.remove(hostId, Date.now());
+      this.#plan();
+      return this.#withStock(true);
+    });
   }
 
   /** The assignments of a host, without a report of its agent. */

@@ -9,7 +9,7 @@ import type {
 import type { HostTelemetry } from "../contract/agent/telemetry.ts";
 import type { PodConfig } from "../contract/pod.ts";
 import type { PlacementFailure } from "../domain/placement/host-pool.ts";
-import type { GpuStock } from "../domain/placement/stock.ts";
+import type { GpuStock, HostStock } from "../domain/placement/stock.ts";
 import type { StopReason } from "../domain/pods/pod-life.ts";
 import type { WorkerLimits } from "../domain/placement/host-capacity.ts";
 import type { WorkerStart } from "../domain/jobs/timeline.ts";
@@ -62,6 +62,12 @@ export type FleetSyncReply =
   | { readonly kind: "quiet" }
   /** The host was removed. */
   | { readonly kind: "removed" };
+
+/** What the present hosts have free at a time of the object, without their owner. */
+export type StockReport = { readonly at: number; readonly hosts: readonly HostStock[] };
+
+/** What a call of a host has changed for the catalog; absent when it knows it. */
+export type WithStock = { readonly stock?: StockReport };
 
 // Pods
 
@@ -123,8 +129,6 @@ export type PodChangeCall = {
   readonly accountId: string;
   readonly change: PodChange;
 };
-
-export type PodRef = { readonly podId: string; readonly accountId: string };
 
 export type PodOutcome =
   | { readonly kind: "done"; readonly pod: PodView }

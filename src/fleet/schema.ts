@@ -93,4 +93,14 @@ export const FLEET_MIGRATIONS = [
    ALTER TABLE pod ADD COLUMN cluster_address TEXT;`,
   `-- How many volumes of a pod there were before its present one.
    ALTER TABLE pod ADD COLUMN volume_number INTEGER NOT NULL DEFAULT 0;`,
+  `-- Rows of other accounts, which their own objects take over, as JSON; see handover.ts.
+   CREATE TABLE handover (
+     account_id TEXT NOT NULL,
+     -- Of the table.
+     name       TEXT NOT NULL,
+     row        TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX handover_account ON handover (account_id);
+   -- Steps of the handover that this object has taken.
+   CREATE TABLE step (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;`,
 ] as const;

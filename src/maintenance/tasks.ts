@@ -21,6 +21,7 @@ import { removeEndedUploads, removeSurplusBuilds } from "../management/flash/art
 import { endLapsedSessions } from "../management/flash/sessions.ts";
 import { logRetentionDays, removeOldLogs } from "../management/logs/log-retention.ts";
 import { announceRemoval } from "../management/endpoints/endpoint-announcement.ts";
+import { recordStock } from "../management/catalog/present-stock.ts";
 import { fleetObject } from "../management/objects.ts";
 import { settlePodRows, terminateUnknownPods } from "../management/pods/pod-maintenance.ts";
 import { collectUsage } from "../management/accounts/usage-collection.ts";
@@ -96,7 +97,8 @@ export const MAINTENANCE_TASKS: readonly MaintenanceTask[] = [
 async function removeExpiredHosts({ env, db, now }: MaintenanceContext): Promise<number> {
   const expired = await listExpiredHosts(db, now, MAINTENANCE_CALLS_MAX);
   for (const host of expired) {
-    await fleetObject(env).removeHost(host.id);
+    const { stock } = await fleetObject(env, host.accountId).removeHost(host.id);
+    await recordStock(env, host.accountId, stock);
     await revokeHost(db, { accountId: host.accountId, apiKeyId: "", operation: "expiry", now }, host);
   }
   return expired.length;

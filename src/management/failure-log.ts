@@ -16,6 +16,8 @@ export function logFailure(
     | "environment_key_missing"
     | "hosts_not_notified"
     | "logs_not_removed"
+    | "stock_not_read"
+    | "stock_not_stored"
     | "session_not_ended",
   subject: Record<string, string>,
   cause: unknown,

@@ -1,5 +1,5 @@
 /** The Durable Objects of the edge, with the types that their classes declare. */
-import { FLEET_NAME, endpointObjectName, hostObjectName, podObjectName } from "../durable/ports.ts";
+import { endpointObjectName, fleetObjectName, hostObjectName, podObjectName } from "../durable/ports.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { Env } from "../env.ts";
 import { logFailure } from "./failure-log.ts";
@@ -31,8 +31,9 @@ export function hostObject({ HOST }: Pick<Env, "HOST">, hostId: string): HostStu
   return HOST.getByName(hostObjectName(hostId)) as unknown as HostStub;
 }
 
-export function fleetObject({ FLEET }: Pick<Env, "FLEET">): FleetStub {
-  return FLEET.getByName(FLEET_NAME) as unknown as FleetStub;
+/** That of the hosts, workers and pods of an account. */
+export function fleetObject({ FLEET }: Pick<Env, "FLEET">, accountId: string): FleetStub {
+  return FLEET.getByName(fleetObjectName(accountId)) as unknown as FleetStub;
 }
 
 /**
@@ -41,7 +42,7 @@ export function fleetObject({ FLEET }: Pick<Env, "FLEET">): FleetStub {
  */
 export async function renewAssignments({ env, principal }: RequestContext): Promise<void> {
   try {
-    await fleetObject(env).renewAssignments(principal.accountId);
+    await fleetObject(env, principal.accountId).renewAssignments(principal.accountId);
   } catch (cause) {
     logFailure("hosts_not_notified", { accountId: principal.accountId }, cause);
   }

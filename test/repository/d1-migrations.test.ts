@@ -404,6 +404,7 @@ async function readAll(database: TestDatabase) {
     auditEntry: await db.select().from(schema.auditEntry),
     usageHour: await db.select().from(schema.usageHour),
     usageProgress: await db.select().from(schema.usageProgress),
+    fleetStock: await db.select().from(schema.fleetStock),
     flashApp: await db.select().from(schema.flashApp),
     flashBuild: await db.select().from(schema.flashBuild),
     flashEnvironment: await db.select().from(schema.flashEnvironment),

@@ -5,7 +5,8 @@ import { EdgeClient } from "./edge-client.ts";
 import { fleetObject } from "./object.ts";
 import { notYet, until } from "./support/until.ts";
 
-const { call, createEndpoint, signInAsNewAccount } = new EdgeClient();
+const client = new EdgeClient();
+const { call, createEndpoint, signInAsNewAccount } = client;
 
 beforeEach(signInAsNewAccount);
 
@@ -27,7 +28,7 @@ test("a call that waits while its endpoint is deleted is answered, and never wit
 });
 
 async function desiredConfigOf(endpointId: string): Promise<EndpointConfig | undefined> {
-  return await runInDurableObject(fleetObject(), (_, { storage }) => {
+  return await runInDurableObject(fleetObject(client.accountId), (_, { storage }) => {
     const [row] = storage.sql
       .exec<{ config: string }>("SELECT config FROM desired_workers WHERE endpoint_id = ?", endpointId)
       .toArray();
@@ -40,7 +41,7 @@ test("what an object sent before its endpoint was deleted brings no workers back
   await call("POST", `/v2/${endpointId}/run`, { input: 1 });
   const config = await until(() => desiredConfigOf(endpointId), "workers are desired");
   expect((await call("DELETE", `/v1/endpoints/${endpointId}`)).status).toBe(204);
-  await fleetObject().setDesiredWorkers({ config, desired: 1, isRemoved: false });
+  await fleetObject(client.accountId).setDesiredWorkers({ config, desired: 1, isRemoved: false });
   const look = async () => (await desiredConfigOf(endpointId)) === undefined || notYet("still desired");
   await until(look, "no workers are desired");
 });

@@ -14,18 +14,25 @@ export type ServerEvent = { readonly event: string; readonly id?: string; readon
 
 /** A user of the edge with the key of one account: the root account unless it signs in as another. */
 export class EdgeClient {
-  #key: string;
+  #account: Pick<TestAccount, "key"> & Partial<TestAccount>;
 
-  constructor(key = ROOT_API_KEY) {
-    this.#key = key;
+  constructor(account: string | TestAccount = { accountId: "default", key: ROOT_API_KEY, keyHash: "" }) {
+    this.#account = typeof account === "string" ? { key: account } : account;
   }
 
   static async ofNewAccount(): Promise<EdgeClient> {
-    return new EdgeClient((await freshAccount()).key);
+    return new EdgeClient(await freshAccount());
+  }
+
+  /** Of the account that it has signed in as last, with more than a key. */
+  get accountId(): string {
+    const { accountId } = this.#account;
+    if (accountId === undefined) throw new Error("The client has a key without an account.");
+    return accountId;
   }
 
   get key(): string {
-    return this.#key;
+    return this.#account.key;
   }
 
   /** From here on all calls are those of a new account: hosts of other tests are not its hosts. */
@@ -33,8 +40,8 @@ export class EdgeClient {
     this.signInAs(await freshAccount());
   };
 
-  readonly signInAs = ({ key }: Pick<TestAccount, "key">): void => {
-    this.#key = key;
+  readonly signInAs = (account: Pick<TestAccount, "key"> & Partial<TestAccount>): void => {
+    this.#account = account;
   };
 
   readonly call = async (
@@ -45,7 +52,7 @@ export class EdgeClient {
   ): Promise<EdgeAnswer> => {
     const response = await exports.default.fetch(`http://edge${path}`, {
       method,
-      headers: { Authorization: `Bearer ${this.#key}`, ...headers },
+      headers: { Authorization: `Bearer ${this.key}`, ...headers },
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
@@ -76,7 +83,7 @@ export class EdgeClient {
 
   /** Opens an event stream; `next` answers undefined at its end, `comment` resolves when the next comment came. */
   readonly openEvents = (path: string, lastEventId?: number | string) =>
-    openEvents(this.#key, path, lastEventId);
+    openEvents(this.key, path, lastEventId);
 }
 
 async function openEvents(key: string, path: string, lastEventId?: number | string) {

@@ -4,7 +4,7 @@ import { describe } from "vitest";
 import type { Assignment } from "../../src/contract/agent/agent.ts";
 import type { FleetReport } from "../../src/domain/jobs/queue-reason.ts";
 import { INVENTORY } from "./agent-client.ts";
-import { channelsOf, endpointObject, fleetObject, kill, passTime } from "./object.ts";
+import { channelsOf, endpointObject, kill, passTime } from "./object.ts";
 import { test, type TestEndpoint, type TestHost } from "./support/fleet-harness.ts";
 import { notYet, until } from "./support/until.ts";
 import { SCALE_DOWN_INTERVAL_MS } from "../../src/domain/scaling/scaling-plan.ts";
@@ -30,7 +30,7 @@ test("an endpoint gets its workers even when the clock of Fleet is behind after 
   const endpoint = await fleet.endpoint("workersMin: 1");
   const host = await fleet.host();
   const [workerId = ""] = await host.untilReady(endpoint, 1);
-  await evictDurableObject(fleetObject());
+  await evictDurableObject(fleet.object);
   passTime(-10_000);
   host.set(workerId, "unhealthy");
   await host.sync();
@@ -189,7 +189,7 @@ describe("workers come and go with work", () => {
     const { revision } = await host.agent.sync();
     const waiting = host.agent.sync({ appliedRevision: revision, holdMs: 30_000 });
     await host.untilSyncsWait();
-    await evictDurableObject(fleetObject());
+    await evictDurableObject(fleet.object);
     await endpoint.submit();
     expect((await waiting).assignments).toMatchObject([{ endpointId: endpoint.id }]);
   });
@@ -242,7 +242,7 @@ test("a host that was removed gets no job, though its agent still waits for one"
     waits.push(agent.exchange(endpoint.id, { ...slotOf(workers[index] ?? ""), holdMs: 20_000 }));
     await channelsOf(endpoint.id, "agent", index + 1);
   }
-  await fleetObject().removeHost(hosts[0].agent.hostId);
+  await fleet.object.removeHost(hosts[0].agent.hostId);
   await channelsOf(endpoint.id, "agent", 1);
   await endpoint.submit();
   expect(await waits[1]).toMatchObject({ jobs: [{ attempt: 1, workerId: workers[1] }] });

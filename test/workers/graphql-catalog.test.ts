@@ -1,16 +1,21 @@
 import { env } from "cloudflare:workers";
 import { graphql as run } from "graphql";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
+import { eq } from "drizzle-orm";
+import { openDatabase } from "../../src/db/database.ts";
+import { fleetStock } from "../../src/db/schema.ts";
+import type { HostStock } from "../../src/domain/placement/stock.ts";
 import type { Gpu, Inventory } from "../../src/contract/agent/agent.ts";
-import { STOCK_CACHE_MS } from "../../src/management/catalog/present-stock.ts";
+import { STOCK_CACHE_MS, STOCK_MAX_AGE_MS } from "../../src/management/catalog/present-stock.ts";
 import { managementSchema } from "../../src/graphql/schema.ts";
 import { INVENTORY, ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
 import { codeOf, freshClient } from "./graphql-client.ts";
 import { passTime } from "./object.ts";
 import { holding, issueAt } from "./message-facts.ts";
+import { STOCK_REPORT_MIN_MS } from "../../src/fleet/hosts/stock-reports.ts";
 import { HOST_GRACE_MS } from "../../src/fleet/hosts/host-presence.ts";
-import { until } from "./support/until.ts";
+import { notYet, until } from "./support/until.ts";
 
 const api = new EdgeClient();
 const { createEndpoint, graphql, signInAsNewAccount } = api;
@@ -24,7 +29,7 @@ afterEach(() => void vi.useRealTimers());
 /** Each test has a later time, in which the hosts of the tests before are silent and nothing is remembered. */
 let later = 0;
 beforeEach(() => {
-  later += HOST_GRACE_MS + STOCK_CACHE_MS;
+  later += STOCK_MAX_AGE_MS + STOCK_CACHE_MS;
   passTime(later);
 });
 
@@ -38,11 +43,27 @@ const gpu = (index: number, name: string, tier: string | null, isSimulated = fal
 const cards = (count: number, name: string, tier: string | null) =>
   Array.from({ length: count }, (_, index) => gpu(index, name, tier));
 
-/** Joins a host that has these GPUs. */
+/** Joins a host that has these GPUs; resolves once the catalog knows it. */
 async function hostWith(gpus: readonly Gpu[], more: Partial<Inventory> = {}): Promise<ScriptedAgent> {
   const agent = await ScriptedAgent.join(api);
+  const known = (await stockOf(api)).length;
+  passTime(STOCK_REPORT_MIN_MS);
   await agent.sync({ inventory: { ...INVENTORY, ...more, gpus: [...gpus] } });
+  await until(
+    async () => (await stockOf(api)).length > known || notYet("unknown"),
+    "the catalog knows the host",
+  );
   return agent;
+}
+
+/** What the object of an account has reported of its hosts. */
+async function stockOf({ accountId }: EdgeClient): Promise<readonly HostStock[]> {
+  const row = await openDatabase(env.DB)
+    .select()
+    .from(fleetStock)
+    .where(eq(fleetStock.accountId, accountId))
+    .get();
+  return row?.hosts ?? [];
 }
 
 const ask = async (query: string, variables: object = {}): Promise<Json> => {
@@ -260,11 +281,12 @@ describe("stock", () => {
     expect(await offerOf("NVIDIA RTX A4000")).toMatchObject({ stockStatus: "Medium", rentedCount: 0 });
     const endpointId = await createEndpoint("workersMin: 1, workersMax: 1");
     const inventory = { ...INVENTORY, gpus: cards(2, "NVIDIA RTX A4000", "AMPERE_16") };
-    await until(
-      async () => (await agent.sync({ inventory })).assignments.length > 0,
-      "the host has a worker",
-    );
-
+    passTime(STOCK_REPORT_MIN_MS);
+    const isTaken = async () => {
+      await agent.sync({ inventory });
+      return (await stockOf(api))[0]?.gpus[0]?.free === 1 || notYet("free");
+    };
+    await until(isTaken, "the catalog knows that it is taken");
     expect(await offerOf("NVIDIA RTX A4000")).toMatchObject({ rentedCount: 0 });
     passTime(STOCK_CACHE_MS);
     expect(await offerOf("NVIDIA RTX A4000")).toMatchObject({
@@ -333,8 +355,36 @@ describe("stock", () => {
   test("a silent host, or one without a data center, is not counted there", async ({ expect }) => {
     await hostWith(cards(1, "NVIDIA A40", "AMPERE_48"), { dataCenterId: "my cellar" });
     expect((await offerOf("NVIDIA A40")).gpuTypeDatacenters).toEqual(["EU-RO-1"]);
-    passTime(HOST_GRACE_MS + 1);
+    passTime(STOCK_MAX_AGE_MS + 1);
     expect((await offerOf("NVIDIA A40")).stockStatus).toBeNull();
+  });
+
+  test("hosts of all accounts are counted, and one that is removed or lost is not, at once", async ({
+    expect,
+  }) => {
+    const [first, second] = [
+      await hostWith(cards(1, "NVIDIA L40", "ADA_48_PRO")),
+      await EdgeClient.ofNewAccount(),
+    ];
+    const other = await ScriptedAgent.join(second);
+    const inventory = { ...INVENTORY, gpus: cards(2, "NVIDIA L40", "ADA_48_PRO") };
+    await other.sync({ inventory, presence: "p", holdMs: 0 });
+    await until(
+      async () => (await stockOf(second)).length > 0 || notYet("unknown"),
+      "the catalog knows the other",
+    );
+    const count = async () => {
+      passTime(STOCK_CACHE_MS);
+      return (await offerOf("NVIDIA L40")).totalCount;
+    };
+    expect(await count()).toBe(3);
+    await graphql(`mutation { hostRemove(input: { id: "${first.hostId}" }) }`);
+    expect(await count()).toBe(2);
+    const presence = await other.openPresence("p");
+    passTime(HOST_GRACE_MS);
+    presence.close();
+    const look = async () => (await count()) === 0 || notYet("a host that is lost counts");
+    await until(look, "the lost host is not counted");
   });
 
   test("a number out of range is refused by name", async ({ expect }) => {

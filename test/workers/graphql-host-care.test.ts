@@ -173,7 +173,7 @@ describe("a drained host", () => {
       { name: "second", workers: 1 },
     ]);
     const { evictDurableObject } = await import("cloudflare:test");
-    await evictDurableObject(fleetObject());
+    await evictDurableObject(fleetObject(api.accountId));
     expect(await hosts("name drained")).toMatchObject([{ drained: true }, { drained: false }]);
   });
 });
@@ -193,7 +193,7 @@ describe("a removed host", () => {
     expect((await other.sync()).assignments).toMatchObject([{ endpointId }]);
     await expect(gone.sync()).rejects.toThrow(/unauthorized/);
     // Elsewhere the token may be taken for good a while longer; the fleet knows better.
-    expect(await fleetObject().assignments(gone.hostId)).toEqual({ kind: "removed" });
+    expect(await fleetObject(api.accountId).assignments(gone.hostId)).toEqual({ kind: "removed" });
     expect(await hosts("name")).toEqual([{ name: "other" }]);
 
     passTime(CREDENTIAL_CACHE_MS + 1);

@@ -22,7 +22,7 @@ export type Answer = { readonly status: number; readonly text: string };
 export class Tenant {
   /** Stands in every text that this account writes, and in no other's. */
   readonly mark: string;
-  readonly #accountId: string;
+  readonly accountId: string;
   readonly #key: string;
   things: readonly Thing[] = [];
   /** What it saw when it last looked. */
@@ -30,7 +30,7 @@ export class Tenant {
 
   private constructor(mark: string, account: { accountId: string; key: string }) {
     this.mark = mark;
-    this.#accountId = account.accountId;
+    this.accountId = account.accountId;
     this.#key = account.key;
   }
 
@@ -46,7 +46,7 @@ export class Tenant {
 
   /** What must not be seen by others. */
   get traces(): readonly string[] {
-    return [this.mark, this.#accountId, this.#key, ...this.things.map(({ id }) => id)];
+    return [this.mark, this.accountId, this.#key, ...this.things.map(({ id }) => id)];
   }
 
   of(noun: Noun): readonly Thing[] {

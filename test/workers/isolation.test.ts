@@ -100,7 +100,8 @@ class Scene {
       }
     }
     passTime(BETWEEN_STEPS_MS);
-    await runDurableObjectAlarm(fleetObject()); // from now on all hosts are away, and nothing changes by itself
+    // From now on all hosts are away, and nothing changes by itself.
+    for (const { accountId } of this.#tenants) await runDurableObjectAlarm(fleetObject(accountId));
     for (const tenant of this.#tenants) await tenant.look();
   }
 

@@ -28,7 +28,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] })); // so that no hos
 afterEach(() => void vi.useRealTimers());
 
 const channelsOfHost = (hostId: string) =>
-  runInDurableObject(fleetObject(), (_, state) => state.getWebSockets(`host:${hostId}`).length);
+  runInDurableObject(fleetObject(api.accountId), (_, state) => state.getWebSockets(`host:${hostId}`).length);
 
 const frame = bytesOf(LINK_FRAME_MAX_BYTES);
 

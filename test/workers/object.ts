@@ -29,8 +29,9 @@ export async function kill(endpointId: string): Promise<void> {
   await died.catch(() => {});
 }
 
-export function fleetObject() {
-  return env.FLEET.getByName("default");
+/** That of an account. */
+export function fleetObject(accountId: string) {
+  return env.FLEET.getByName(accountId);
 }
 
 /** Resolves once no webhook is under way and all outcomes are written. */

@@ -2,7 +2,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { HOST_GRACE_MS } from "../../src/fleet/hosts/host-presence.ts";
-import { fleetObject, passTime } from "./object.ts";
+import { passTime } from "./object.ts";
 import { ACCOUNT, CARD, inventoryOf, podConfig, PodFleet } from "./pod-hosts.ts";
 import { test as fleetTest } from "./support/fleet-harness.ts";
 
@@ -414,13 +414,13 @@ fleetTest("they give way to workers of endpoints", async ({ expect, fleet }) => 
   const ids = ["cheap", "reserved"].map((name) => `${name}${accountId}`);
   for (const [index, podId] of ids.entries()) {
     const bidding = { isInterruptible: index === 0, bidPerGpu: 0.1 };
-    await fleetObject().createPod(
+    await fleet.object.createPod(
       podConfig(podId, { accountId, gpuModels: ["NVIDIA RTX A4000"], ...bidding }),
     );
   }
   const endpoint = await fleet.endpoint("workersMin: 1");
   await host.untilReady(endpoint, 1);
-  expect(await fleetObject().podsOf(accountId, ids)).toMatchObject([
+  expect(await fleet.object.podsOf(accountId, ids)).toMatchObject([
     { desired: "stopped", stopReason: "preempted" },
     { desired: "running", worker: { hostId: host.agent.hostId } },
   ]);

@@ -261,7 +261,7 @@ describe("nothing is half made", () => {
     expect([status, body.code]).toEqual([503, "no_capacity"]);
     expect(body.error).toMatch(/no longer any instances available.+please refresh.+insufficient capacity: /i);
     expect(await db.select().from(pod).where(eq(pod.accountId, send.accountId))).toEqual([]);
-    expect(await fleetObject(env).podsOf(send.accountId)).toEqual([]);
+    expect(await fleetObject(env, send.accountId).podsOf(send.accountId)).toEqual([]);
     expect(await auditedOperations(send.accountId)).toEqual([
       "POST /v1/pods (pod)",
       "POST /v1/pods: taken back (pod)",
@@ -273,10 +273,10 @@ describe("nothing is half made", () => {
   }) => {
     using _silent = vi.spyOn(console, "error").mockImplementation(() => {});
     await PodAgent.join(client);
-    const fleet = fleetObject(env);
+    const fleet = fleetObject(env, send.accountId);
     const broken = {
       createPod: async (config: Parameters<typeof fleet.createPod>[0]) => {
-        await fleetObject(env).createPod(config);
+        await fleetObject(env, send.accountId).createPod(config);
         throw new Error("the connection broke");
       },
       changePod: () => Promise.reject(new Error("and again")),
@@ -289,15 +289,16 @@ describe("nothing is half made", () => {
     expect(await fleet.podsOf(accountId)).toHaveLength(1);
 
     await terminateUnknownPods({ env, db });
-    expect(await fleetObject(env).podsOf(accountId)).toEqual([]);
+    expect(await fleetObject(env, send.accountId).podsOf(accountId)).toEqual([]);
   });
 
   describe("when the call to the fleet breaks off", () => {
     /** A fleet that does what it is told, and fails to say so as often as `failures` says. */
     const breaking = (failures: number) => ({
-      podsOf: (accountId: string, ids: readonly string[]) => fleetObject(env).podsOf(accountId, ids),
+      podsOf: (accountId: string, ids: readonly string[]) =>
+        fleetObject(env, send.accountId).podsOf(accountId, ids),
       changePod: async (call: PodChangeCall) => {
-        const outcome = await fleetObject(env).changePod(call);
+        const outcome = await fleetObject(env, send.accountId).changePod(call);
         if (failures-- > 0) throw new Error("the connection broke");
         return outcome;
       },
@@ -372,7 +373,7 @@ describe("nothing is half made", () => {
     await PodAgent.join(client);
     const { id } = await created();
     const call = { podId: id, accountId: send.accountId, change: { kind: "terminate" } } as const;
-    await fleetObject(env).changePod(call);
+    await fleetObject(env, send.accountId).changePod(call);
     expect(await send("GET", `/pods/${id}`)).toMatchObject({ status: 404 });
     expect((await send("GET", "/pods")).body).toEqual([]);
     const rows = () => db.select().from(pod).where(eq(pod.id, id));
@@ -562,7 +563,10 @@ describe("a cluster", () => {
 
   test("of which not all pods have a place is taken back, and the audit log says so", async ({ expect }) => {
     await PodAgent.join(client);
-    const creation = createCluster(contextWith(fleetObject(env)), { ...CLUSTER, podCount: 3 });
+    const creation = createCluster(contextWith(fleetObject(env, send.accountId)), {
+      ...CLUSTER,
+      podCount: 3,
+    });
     await expect(creation).rejects.toMatchObject({ code: "no_capacity" });
     expect((await clusters()).myself.pods).toEqual([]);
     const operations = await auditedOperations(send.accountId);
@@ -579,13 +583,13 @@ describe("a cluster", () => {
     await PodAgent.join(client);
     const fleet = {
       createPod: (...call: Parameters<ReturnType<typeof fleetObject>["createPod"]>) =>
-        fleetObject(env).createPod(...call),
+        fleetObject(env, send.accountId).createPod(...call),
       changePod: () => Promise.reject(new Error("the fleet is away")),
     };
     const creation = createCluster(contextWith(fleet), { ...CLUSTER, podCount: 3 });
     await expect(creation).rejects.toMatchObject({ code: "no_capacity" });
     const [left] = (await clusters()).myself.pods;
-    const context = contextWith(fleetObject(env));
+    const context = contextWith(fleetObject(env, send.accountId));
     const { pods } = await requireCluster(context, left?.clusterId ?? "");
     expect(pods).toHaveLength(2);
     await deleteCluster(context, left?.clusterId ?? "");
@@ -595,31 +599,34 @@ describe("a cluster", () => {
 
   test("that is deleted while it is made leaves no pods", async ({ expect }) => {
     await PodAgent.join(client);
-    const context = contextWith(fleetObject(env));
+    const context = contextWith(fleetObject(env, send.accountId));
     let made = 0;
     const fleet = {
-      ...{ podsOf: fleetObject(env).podsOf, changePod: fleetObject(env).changePod },
+      ...{
+        podsOf: fleetObject(env, send.accountId).podsOf,
+        changePod: fleetObject(env, send.accountId).changePod,
+      },
       createPod: async (...call: Parameters<ReturnType<typeof fleetObject>["createPod"]>) => {
         const [own] = made++ === 1 ? await listOwnClusters(context) : [];
         if (own) await deleteCluster(context, own.record.id);
-        return await fleetObject(env).createPod(...call);
+        return await fleetObject(env, send.accountId).createPod(...call);
       },
     };
     const creation = createCluster(contextWith(fleet), { ...CLUSTER, podCount: 2 });
     await expect(creation).rejects.toMatchObject({ code: "cluster_not_found" });
     expect((await clusters()).myself.pods).toEqual([]);
-    expect(await fleetObject(env).podsOf(send.accountId)).toEqual([]);
+    expect(await fleetObject(env, send.accountId).podsOf(send.accountId)).toEqual([]);
   });
 
   test("is deleted although one of its pods is terminated meanwhile", async ({ expect }) => {
     await PodAgent.join(client);
-    const context = contextWith(fleetObject(env));
+    const context = contextWith(fleetObject(env, send.accountId));
     const { record, pods } = await createCluster(context, { ...CLUSTER, podCount: 2 });
     let isFirst = true;
     const fleet = {
-      podsOf: (accountId: string) => fleetObject(env).podsOf(accountId),
+      podsOf: (accountId: string) => fleetObject(env, send.accountId).podsOf(accountId),
       changePod: async (call: PodChangeCall) => {
-        const outcome = await fleetObject(env).changePod(call);
+        const outcome = await fleetObject(env, send.accountId).changePod(call);
         if (isFirst) {
           isFirst = false;
           await terminatePod(context, pods.find(({ record: { id } }) => id !== call.podId)?.record.id ?? "");

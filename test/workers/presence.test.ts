@@ -2,12 +2,13 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe } from "vitest";
 import { PRESENCE_BEAT, PRESENCE_REPLACED } from "../../src/contract/agent/agent.ts";
 import { AGENT_HOLD_MAX_MS } from "../../src/contract/limits.ts";
-import { fleetObject, passTime } from "./object.ts";
+import { passTime } from "./object.ts";
 import { test, type FleetHarness, type TestEndpoint, type TestHost } from "./support/fleet-harness.ts";
 import { notYet, soon, until } from "./support/until.ts";
 import { HOST_GRACE_MS } from "../../src/fleet/hosts/host-presence.ts";
 
-const alarmOfFleet = () => runInDurableObject(fleetObject(), (_, { storage }) => storage.getAlarm());
+const alarmOf = ({ object }: FleetHarness) =>
+  runInDurableObject(object, (_, { storage }) => storage.getAlarm());
 
 /** A host with a job on its worker, whose sync waits for as long as may be. */
 async function busyHost(fleet: FleetHarness, presence: string) {
@@ -32,9 +33,9 @@ async function close(presence: WebSocket): Promise<void> {
 }
 
 /** What the second half of a sync hears, which waits for news. */
-async function newsFor(query: Readonly<Record<string, string>>): Promise<unknown> {
+async function newsFor({ object }: FleetHarness, query: Readonly<Record<string, string>>): Promise<unknown> {
   const url = `https://object/wake-ups?${new URLSearchParams(query).toString()}`;
-  const { webSocket } = await fleetObject().fetch(url, { headers: { Upgrade: "websocket" } });
+  const { webSocket } = await object.fetch(url, { headers: { Upgrade: "websocket" } });
   const heard = new Promise((resolve) =>
     webSocket?.addEventListener("message", ({ data }) => resolve(data), { once: true }),
   );
@@ -67,16 +68,16 @@ describe("a host's presence", () => {
     async (moment, { expect, fleet }) => {
       const { endpoint, agent, waiting } = await busyHost(fleet, "only");
       const presence = await agent.openPresence("only");
-      if (moment === "hibernates before") await evictDurableObject(fleetObject());
+      if (moment === "hibernates before") await evictDurableObject(fleet.object);
       await close(presence);
       const endedAt = Date.now();
       const isSetSoon = async () => {
-        const at = await alarmOfFleet();
+        const at = await alarmOf(fleet);
         return (at !== null && at <= endedAt + HOST_GRACE_MS) || notYet(at);
       };
       await until(isSetSoon, "the alarm of Fleet is set for the end of the grace period");
-      if (moment === "hibernates after") await evictDurableObject(fleetObject());
-      await alarmOfFleet(); // wakes it: from then on who is silent has the time to come back
+      if (moment === "hibernates after") await evictDurableObject(fleet.object);
+      await alarmOf(fleet); // wakes it: from then on who is silent has the time to come back
       const other = await fleet.host({ name: "other" });
 
       passTime(HOST_GRACE_MS - 1);
@@ -93,7 +94,7 @@ describe("a host's presence", () => {
     await other.agent.sync({ holdMs: AGENT_HOLD_MAX_MS, appliedRevision: 0 });
     const silentSince = Date.now();
     passTime(HOST_GRACE_MS + 2_000);
-    await fleetObject().hostSilent(agent.hostId, "late", silentSince);
+    await fleet.object.hostSilent(agent.hostId, "late", silentSince);
     const { assignments } = await other.agent.sync();
     expect(assignments).toMatchObject([{ endpointId: endpoint.id }]);
     expect((await waiting).assignments).toEqual([]);
@@ -122,7 +123,7 @@ describe("a host's presence", () => {
     const late = host.agent.sync({ appliedRevision: revision, holdMs: 4_000 });
     await host.untilSyncsWait();
     const query = { host: host.agent.hostId, revision: `${revision}`, presence: "here" };
-    const news = newsFor({ ...query, holdMs: `${AGENT_HOLD_MAX_MS}` });
+    const news = newsFor(fleet, { ...query, holdMs: `${AGENT_HOLD_MAX_MS}` });
     expect(await soon(news, "the newer call is answered")).toBe("look"); // then the host calls again
     await host.untilSyncsWait(1);
     await host.agent.sync();

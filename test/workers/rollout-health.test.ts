@@ -1,7 +1,7 @@
 /** What a changed endpoint or template does to its workers: they are replaced one by one, and no job is lost. */
 import { describe } from "vitest";
 import { ROLLOUT_HOLD_MS } from "../../src/endpoint/scaling/rollout.ts";
-import { channelOf, fleetObject, passTime } from "./object.ts";
+import { channelOf, passTime } from "./object.ts";
 import { test, type FleetHarness, type TestEndpoint } from "./support/fleet-harness.ts";
 import { notYet, until } from "./support/until.ts";
 
@@ -252,7 +252,7 @@ describe("a change that leaves workers as they are", () => {
       workerId,
       executionTimeoutMs: 7_000,
     });
-    expect(await fleetObject().workersOf([endpoint.id])).toMatchObject([{ workerId }]);
+    expect(await fleet.object.workersOf([endpoint.id])).toMatchObject([{ workerId }]);
   });
 
   test("makes no version: another name and readme, and values that are what they were", async ({

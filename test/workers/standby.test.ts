@@ -47,7 +47,8 @@ async function openStandby(fleet: FleetHarness, own?: TestHost) {
 
 /** The hours in which the endpoint is billed for workers. */
 async function hoursOf({ id }: TestEndpoint, since = 0) {
-  const hours = await fleetObject().usage({ since, until: Number.MAX_SAFE_INTEGER, storedUntil: 0 });
+  const { accountId } = await configOf(id);
+  const hours = await fleetObject(accountId).usage({ since, until: Number.MAX_SAFE_INTEGER, storedUntil: 0 });
   return hours.filter(({ endpointId }) => endpointId === id);
 }
 
@@ -123,7 +124,7 @@ describe("a scaled-down worker of an endpoint with FLASHBOOT", () => {
     await host.sync();
     await untilModes(host, "standby");
     passTime(1);
-    await runInDurableObject(fleetObject(), (object) => object.alarm());
+    await runInDurableObject(fleet.object, (object) => object.alarm());
     await untilModes(host);
     expect(await host.work(endpoint)).toBeTypeOf("string");
   });
@@ -163,7 +164,7 @@ describe("a scaled-down worker of an endpoint with FLASHBOOT", () => {
     await untilModes(host, "standby");
     passTime(600 * SECOND);
     expect(await usedMs(endpoint)).toBe(17 * SECOND);
-    await fleetObject().removeHost(host.agent.hostId);
+    await fleet.object.removeHost(host.agent.hostId);
     expect(await usedMs(endpoint)).toBe(17 * SECOND);
   });
 
@@ -239,7 +240,13 @@ describe("a worker on standby that a request names", () => {
     { workersMax = 2, desired = 1, resume = [] as readonly string[], leaving = [] as readonly string[] },
   ) => {
     const config = { ...(await configOf(id)), workersMax };
-    await fleetObject().setDesiredWorkers({ config, desired, leaving, resume, isRemoved: false });
+    await fleetObject(config.accountId).setDesiredWorkers({
+      config,
+      desired,
+      leaving,
+      resume,
+      isRemoved: false,
+    });
   };
   const running = async (host: TestHost) => (await untilModes(host, "run", "standby"))[0];
 

@@ -124,7 +124,7 @@ describe("usage", () => {
   }) => {
     const { endpointId, agent, workerId } = await workingEndpoint();
     passTime(5 * MINUTE);
-    await env.FLEET.getByName("default").removeHost(agent.hostId);
+    await env.FLEET.getByName(api.accountId).removeHost(agent.hostId);
     await collect();
     const before = await rowsOf(endpointId);
     expect(before).toMatchObject([{ workerMs: 5 * MINUTE }]);
@@ -253,7 +253,7 @@ describe("a collection that is cut off", () => {
         arm(failsAt);
         await collect(bindings).catch(() => {});
       }
-      await env.FLEET.getByName("default").removeHost(agent.hostId);
+      await env.FLEET.getByName(api.accountId).removeHost(agent.hostId);
       const endedAt = Date.now();
       passTime(2 * HOUR);
       for (let count = 0; count < 3; count += 1) await collect();

@@ -259,7 +259,7 @@ describe("access to logs", () => {
     await agent.ask("POST", "/agent/v1/host/drain");
     const { revision } = await agent.sync();
     await agent.sync({ appliedRevision: revision }); // it lists the worker no more
-    await evictDurableObject(fleetObject());
+    await evictDurableObject(fleetObject(api.accountId));
     expect(await send(printed(500, ["last words"]))).toEqual({ follows: [] });
     expect((await liar.sendLogs(lies)).refused).toEqual(refused);
     expect(texts(await query(endpointId))).toEqual(["true", "last words"]);

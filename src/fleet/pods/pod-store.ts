@@ -4,7 +4,6 @@ import type { PodConfig } from "../../contract/pod.ts";
 import { type PodState, type StopReason, nextTimeOf } from "../../domain/pods/pod-life.ts";
 import { volumeMbOf } from "../../domain/pods/pod-requirement.ts";
 import type { ObjectDatabase } from "../../durable/sql.ts";
-import type { PodRef } from "../messages.ts";
 import { earliest } from "../../std/earliest.ts";
 
 export type PodRecord = PodState & {
@@ -59,12 +58,12 @@ export class PodStore {
     return this.#named(this.#byCluster.get(clusterId));
   }
 
-  page(after: string, limit: number): PodRef[] {
-    const ids = [...this.#pods.keys()].filter((podId) => podId > after).toSorted();
-    return this.#named(new Set(ids.slice(0, limit))).map(({ config: { podId, accountId } }) => ({
-      podId,
-      accountId,
-    }));
+  /** Ids of pods in their order, from the one behind `after` on. */
+  page(after: string, limit: number): string[] {
+    return [...this.#pods.keys()]
+      .filter((podId) => podId > after)
+      .toSorted()
+      .slice(0, limit);
   }
 
   /** Pods whose volumes the host keeps. */

@@ -11,6 +11,7 @@ import { type ErrorCode, hasErrorCode, ServiceError } from "../../contract/error
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
 import { DAY_MS, SEQ_PER_MS, type LogOwner } from "../../domain/logs/log-key.ts";
 import { readBytes, announcedLength } from "../../durable/request-body.ts";
+import type { HostPrincipal } from "../../auth/host-principal.ts";
 import type { Env } from "../../env.ts";
 import type { WorkerOfEndpoint } from "../../fleet/messages.ts";
 import { hasMoreValues } from "../../json/raw-json.ts";
@@ -42,7 +43,7 @@ export async function receiveLogs(context: AgentContext): Promise<Response> {
   const receivedAt = Date.now();
   const request = validate(await readZipped(context.req.raw), logRequestSchema);
   const shift = clockShift(request.now, receivedAt);
-  const isOwn = await ownWorkers(context.env, context.get("host").hostId, request.workers);
+  const isOwn = await ownWorkers(context.env, context.get("host"), request.workers);
   const refused = request.workers.filter((worker) => !isOwn(worker));
   const workers = request.workers
     .filter(isOwn)
@@ -154,14 +155,14 @@ const cache = new BoundedMap<true>(CACHE_SIZE);
 /** Tells of each worker whether Fleet has placed it on the host, now or recently. A worker never changes its host. */
 export async function ownWorkers(
   env: Env,
-  hostId: string,
+  { hostId, accountId }: Pick<HostPrincipal, "hostId" | "accountId">,
   workers: readonly WorkerOfEndpoint[],
 ): Promise<(worker: WorkerOfEndpoint) => boolean> {
   const keyOf = ({ workerId, endpointId }: WorkerOfEndpoint) => `${hostId}/${endpointId}/${workerId}`;
   const unknown = workers.filter((worker) => !cache.get(keyOf(worker)));
   if (unknown.length > 0) {
     const requested = unknown.map(({ workerId, endpointId }) => ({ workerId, endpointId }));
-    for (const worker of await fleetObject(env).recentWorkersOn(hostId, requested))
+    for (const worker of await fleetObject(env, accountId).recentWorkersOn(hostId, requested))
       cache.set(keyOf(worker), true);
   }
   return (worker) => cache.get(keyOf(worker)) ?? false;

@@ -5,6 +5,7 @@ import { ServiceError } from "../../contract/errors.ts";
 import { PRESENCE_SILENCE_MS } from "../../contract/limits.ts";
 import type { Unconfigured } from "../../endpoint/messages.ts";
 import { callEndpoint, resolveEndpoint } from "../../management/endpoints/endpoint-directory.ts";
+import { recordStock } from "../../management/catalog/present-stock.ts";
 import { fleetObject, hostObject, podObject } from "../../management/objects.ts";
 import { runsPod } from "../../management/pods/pod-directory.ts";
 import type { AgentContext } from "./context.ts";
@@ -24,11 +25,13 @@ export function presence(context: AgentContext): Response {
     throw new ServiceError("invalid_input", "id: name the presence with letters, digits, _ and - only.");
   }
   const { 0: client, 1: server } = new WebSocketPair();
-  const { hostId } = context.get("host");
+  const { hostId, accountId } = context.get("host");
   server.accept();
   listen(server, (silentSince) => {
     // When this call fails, Fleet notices when the host's next sync is overdue.
-    const report = fleetObject(context.env).hostSilent(hostId, query.data.id, silentSince);
+    const report = fleetObject(context.env, accountId)
+      .hostSilent(hostId, query.data.id, silentSince)
+      .then(({ stock }) => recordStock(context.env, accountId, stock));
     context.executionCtx.waitUntil(report.catch(ignoreFailure));
   });
   return new Response(null, { status: 101, webSocket: client });

@@ -6,6 +6,7 @@ import { ServiceError } from "../../contract/errors.ts";
 import { readBody } from "../body.ts";
 import { awaitWakeUp } from "../wake-up.ts";
 import { fleetObject } from "../../management/objects.ts";
+import { recordStock } from "../../management/catalog/present-stock.ts";
 import { resolveAssignments } from "../../management/assignments/assignments.ts";
 import { holdWithin, type AgentContext } from "./context.ts";
 
@@ -19,10 +20,11 @@ export async function sync(context: AgentContext): Promise<Response> {
   const { hostId, accountId, name, expiresAt } = context.get("host");
   const holdMs = holdWithin(context, request.holdMs);
   const untilAt = Date.now() + holdMs;
-  const fleet = fleetObject(context.env);
+  const fleet = fleetObject(context.env, accountId);
 
   const workers = request.workers.map((report) => ({ ...report, start: startOf(report, receivedAt) }));
   const first = await fleet.sync({ hostId, accountId, name, ...request, holdMs, workers });
+  if (first.stock) context.executionCtx.waitUntil(recordStock(context.env, accountId, first.stock));
   if (first.kind === "quiet") {
     const { appliedRevision, presence } = request;
     const query = { host: hostId, revision: `${appliedRevision}`, holdMs: `${holdMs}` };

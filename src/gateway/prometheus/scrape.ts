@@ -52,7 +52,9 @@ async function answerFor(env: Env, principal: Principal): Promise<string> {
 }
 
 async function measure(env: Env, principal: Principal): Promise<string> {
-  const { hosts, pods, endpoints } = await fleetObject(env).snapshot(principal.accountId);
+  const { hosts, pods, endpoints } = await fleetObject(env, principal.accountId).snapshot(
+    principal.accountId,
+  );
   const readable = endpoints
     .filter(({ endpointId }) => missingEndpointAccess(principal, endpointId, "read") === undefined)
     .toSorted((a, b) => workersOf(b) - workersOf(a) || a.endpointId.localeCompare(b.endpointId));

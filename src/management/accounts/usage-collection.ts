@@ -1,5 +1,5 @@
 /**
- * Brings usage into D1: of workers from Fleet, of jobs from the objects of endpoints that had workers or waited for
+ * Brings usage into D1: of workers from the Fleet object of each account, of jobs from the objects of endpoints that had workers or waited for
  * them. Everything is a total of an hour (db/usage.ts, U1), so a run may be cut off anywhere, run twice, or be late
  * by as long as the objects remember.
  */
@@ -18,6 +18,7 @@ import {
 import type { JobHour } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
 import { logFailure } from "../failure-log.ts";
+import { ofEachFleet } from "../fleets.ts";
 import { endpointObject, fleetObject, ENDPOINT_CALLS_CONCURRENT_MAX } from "../objects.ts";
 
 /** Objects of endpoints that one maintenance run asks for their usage. */
@@ -39,22 +40,27 @@ export async function collectUsage(place: UsagePlace, now: number): Promise<numb
   return workers + (await collectJobs(place, now));
 }
 
-async function collectWorkers({ env, db }: UsagePlace, now: number): Promise<number> {
+async function collectWorkers(place: UsagePlace, now: number): Promise<number> {
+  const counts = await ofEachFleet(place.db, (accountId) => collectWorkersOf(place, accountId, now));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+async function collectWorkersOf({ env, db }: UsagePlace, accountId: string, now: number): Promise<number> {
   const present = Math.floor(now / HOUR_MS) * HOUR_MS;
   const earliest = present - Math.floor(USAGE_REACH_MS / HOUR_MS) * HOUR_MS;
   const settled = Math.floor((now - USAGE_CLOCK_TOLERANCE_MS) / HOUR_MS) * HOUR_MS;
-  const progress = await findUsageProgress(db);
+  const progress = await findUsageProgress(db, accountId);
   const since = Math.max(progress ?? present - (USAGE_HOURS_MAX - 1) * HOUR_MS, earliest);
   const until = Math.min(since + USAGE_HOURS_MAX * HOUR_MS, present + HOUR_MS);
   // An hour is remembered longer than it need be, should D1 be set back to an older state.
   const storedUntil = since - USAGE_HOURS_MAX * HOUR_MS;
-  const hours = await fleetObject(env).usage({ since, until, storedUntil });
+  const hours = await fleetObject(env, accountId).usage({ since, until, storedUntil });
   await saveWorkerTotals(
     db,
     hours.map(({ name, ...hour }) => ({ ...hour, endpointName: name })),
   );
   const next = Math.min(until, settled);
-  if (progress === null || next > progress) await saveUsageProgress(db, next);
+  if (progress === null || next > progress) await saveUsageProgress(db, accountId, next);
   return hours.length;
 }
 

@@ -28,7 +28,7 @@ export async function listWorkers(
   context: RequestContext,
   endpointIds: readonly string[],
 ): Promise<WorkerView[]> {
-  return await fleetObject(context.env).workersOf(endpointIds);
+  return await fleetObject(context.env, context.principal.accountId).workersOf(endpointIds);
 }
 
 /** Ids of the workers of an endpoint that have a job or a request; none when its object cannot be reached. */

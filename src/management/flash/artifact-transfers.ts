@@ -105,7 +105,7 @@ export async function findArtifactOfHost(
   { hostId, accountId }: { readonly hostId: string; readonly accountId: string },
   sha256: string,
 ): Promise<StoredArtifact | undefined> {
-  const assigned = await fleetObject(env).assignments(hostId);
+  const assigned = await fleetObject(env, accountId).assignments(hostId);
   const endpointIds = assigned.kind === "removed" ? [] : assigned.workers.map(({ endpointId }) => endpointId);
   const stored = await findStoredArtifact(openDatabase(env.DB), accountId, endpointIds, sha256);
   return stored && { ...stored, sha256 };

@@ -14,6 +14,7 @@ import {
   HOSTS_MAX,
 } from "../../db/hosts.ts";
 import type { Env } from "../../env.ts";
+import { recordStock } from "../catalog/present-stock.ts";
 import { fleetObject } from "../objects.ts";
 
 /** Creates a host from a join token, which is valid once. Throws unauthorized, and invalid_input above the quota. */
@@ -67,7 +68,7 @@ export async function drainOwnHost(env: Env, self: HostPrincipal, operation: str
   const database = openDatabase(env.DB);
   const host = await findOwnHost(database, accountId, hostId);
   if (host) await auditHostChange(database, authorOf(self, operation), host, ["drained"]);
-  await fleetObject(env).changeHost({ hostId, accountId, name, drained: true });
+  await fleetObject(env, accountId).changeHost({ hostId, accountId, name, drained: true });
 }
 
 /** Revokes the host's token; its workers are placed elsewhere. */
@@ -76,7 +77,8 @@ export async function removeOwnHost(env: Env, self: HostPrincipal, operation: st
   const database = openDatabase(env.DB);
   const host = await findOwnHost(database, accountId, hostId);
   if (host) await revokeHost(database, authorOf(self, operation), host);
-  await fleetObject(env).removeHost(hostId);
+  const { stock } = await fleetObject(env, accountId).removeHost(hostId);
+  await recordStock(env, accountId, stock);
 }
 
 /** A host acts for its account, without an API key. */

@@ -16,6 +16,7 @@ import {
 import { logFailure } from "../failure-log.ts";
 import type { HostView } from "../../fleet/messages.ts";
 import { authorOf, type RequestContext } from "../context.ts";
+import { recordStock } from "../catalog/present-stock.ts";
 import { fleetObject } from "../objects.ts";
 import { ServiceError } from "../../contract/errors.ts";
 import { optional, idSchema } from "../input-schemas.ts";
@@ -37,7 +38,7 @@ export async function listOwnHosts(context: RequestContext): Promise<readonly Ho
   const records = await listHosts(context.db, accountId, context.now);
   if (records.length === 0) return [];
   const seen = new Map(
-    (await fleetObject(context.env).hostsOf(accountId)).map((host) => [host.hostId, host]),
+    (await fleetObject(context.env, accountId).hostsOf(accountId)).map((host) => [host.hostId, host]),
   );
   return records.map((record) => ({ record, seen: seen.get(record.id) }));
 }
@@ -82,16 +83,17 @@ export async function removeHostsOfKey(context: RequestContext, apiKeyId: string
 async function revoke(context: RequestContext, record: HostRecord): Promise<void> {
   await revokeHost(context.db, authorOf(context), record);
   forgetHost(record.id);
-  await notifyFleet(context, record.id, (fleet) => fleet.removeHost(record.id));
+  const { stock } = await notifyFleet(context, record.id, (fleet) => fleet.removeHost(record.id));
+  await recordStock(context.env, record.accountId, stock);
 }
 
-async function notifyFleet(
+async function notifyFleet<Reply>(
   context: RequestContext,
   hostId: string,
-  call: (fleet: ReturnType<typeof fleetObject>) => Promise<void>,
-): Promise<void> {
+  call: (fleet: ReturnType<typeof fleetObject>) => Promise<Reply>,
+): Promise<Reply> {
   try {
-    await call(fleetObject(context.env));
+    return await call(fleetObject(context.env, context.principal.accountId));
   } catch (cause) {
     logFailure("fleet_not_reached", { hostId }, cause);
     throw new ServiceError(

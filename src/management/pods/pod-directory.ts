@@ -68,7 +68,7 @@ export async function explainUnreachable(
   env: Env,
   { podId, accountId }: Pick<ReachablePod, "podId" | "accountId">,
 ): Promise<Unreachable> {
-  const [view] = await fleetObject(env).podsOf(accountId, [podId]);
+  const [view] = await fleetObject(env, accountId).podsOf(accountId, [podId]);
   return { isStopped: view?.desired === "stopped", why: explain(podId, view) };
 }
 
@@ -88,6 +88,6 @@ export async function runsPod(
   { hostId, accountId }: { readonly hostId: string; readonly accountId: string },
   podId: string,
 ): Promise<boolean> {
-  const [view] = await fleetObject(env).podsOf(accountId, [podId]);
+  const [view] = await fleetObject(env, accountId).podsOf(accountId, [podId]);
   return view?.worker != null && view.host?.hostId === hostId;
 }

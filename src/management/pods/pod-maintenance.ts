@@ -11,6 +11,7 @@ import {
 } from "../../db/pods.ts";
 import type { Env } from "../../env.ts";
 import type { PodOutcome, PodView } from "../../fleet/messages.ts";
+import { ofEachFleet } from "../fleets.ts";
 import { fleetObject } from "../objects.ts";
 
 /** A row is written before the Fleet object hears of its pod, which takes no longer than this. */
@@ -59,7 +60,8 @@ async function viewsOf(env: Env, rows: readonly PodRecord[]): Promise<ReadonlyMa
   const views = new Map<string, PodView>();
   for (const [accountId, own] of Map.groupBy(rows, (row) => row.accountId)) {
     const podIds = own.map(({ id }) => id);
-    for (const view of await fleetObject(env).podsOf(accountId, podIds)) views.set(view.podId, view);
+    for (const view of await fleetObject(env, accountId).podsOf(accountId, podIds))
+      views.set(view.podId, view);
   }
   return views;
 }
@@ -83,24 +85,26 @@ async function follow({ env, db }: Place, row: PodRecord, { config }: PodView): 
 
 async function sendConfig(env: Env, row: PodRecord): Promise<PodOutcome> {
   const change = { kind: "edit", config: toPodConfig(row) } as const;
-  return await fleetObject(env).changePod({ podId: row.id, accountId: row.accountId, change });
+  return await fleetObject(env, row.accountId).changePod({ podId: row.id, accountId: row.accountId, change });
 }
 
 /** Terminates pods of which D1 knows nothing; returns how many. */
 export async function terminateUnknownPods({ env, db }: Place): Promise<number> {
+  const counts = await ofEachFleet(db, (accountId) => terminateUnknownPodsOf({ env, db }, accountId));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+async function terminateUnknownPodsOf({ env, db }: Place, accountId: string): Promise<number> {
   let terminated = 0;
   let after = "";
   for (;;) {
-    const pods = await fleetObject(env).podIds(after, PODS_AT_ONCE);
-    const known = await findKnownPodIds(
-      db,
-      pods.map(({ podId }) => podId),
-    );
-    for (const { podId, accountId } of pods.filter((pod) => !known.has(pod.podId))) {
-      await fleetObject(env).changePod({ podId, accountId, change: { kind: "terminate" } });
+    const podIds = await fleetObject(env, accountId).podIds(after, PODS_AT_ONCE);
+    const known = await findKnownPodIds(db, podIds);
+    for (const podId of podIds.filter((one) => !known.has(one))) {
+      await fleetObject(env, accountId).changePod({ podId, accountId, change: { kind: "terminate" } });
       terminated += 1;
     }
-    if (pods.length < PODS_AT_ONCE) return terminated;
-    after = pods.at(-1)?.podId ?? "";
+    if (podIds.length < PODS_AT_ONCE) return terminated;
+    after = podIds.at(-1) ?? "";
   }
 }

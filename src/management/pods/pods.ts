@@ -110,7 +110,7 @@ async function deploy(context: RequestContext, record: PodRecord, clusterSize: n
 /** The Fleet object may have placed a pod although the call failed. What it does not hear now, maintenance tells it. */
 async function forget(context: RequestContext, { id: podId, accountId }: PodRecord): Promise<void> {
   try {
-    await fleetObject(context.env).changePod({ podId, accountId, change: { kind: "terminate" } });
+    await fleetObject(context.env, accountId).changePod({ podId, accountId, change: { kind: "terminate" } });
   } catch (cause) {
     logFailure("fleet_not_reached", { podId }, cause);
   }
@@ -262,11 +262,11 @@ function viewOf({ id }: PodRecord, outcome: PodOutcome): PodView {
 type Fleet = ReturnType<typeof fleetObject>;
 
 async function callFleet<Reply>(
-  { env }: RequestContext,
+  { env, principal }: RequestContext,
   call: (fleet: Fleet) => Promise<Reply>,
 ): Promise<Reply> {
   try {
-    return await call(fleetObject(env));
+    return await call(fleetObject(env, principal.accountId));
   } catch (cause) {
     logFailure("fleet_not_reached", {}, cause);
     throw new ServiceError(

@@ -68,7 +68,10 @@ function refuseWithoutAny(
 async function findContainer({ env, db, principal, now }: RequestContext, id: string): Promise<Container> {
   const { accountId } = principal;
   refuseExhausted("unknown", accountId, now);
-  const [pod, place] = await Promise.all([findPod(db, accountId, id), fleetObject(env).placeOf(id)]);
+  const [pod, place] = await Promise.all([
+    findPod(db, accountId, id),
+    fleetObject(env, accountId).placeOf(id),
+  ]);
   const hostId = place?.hostId ?? null;
   if (pod) {
     const tcpPorts = portsOf(pod).flatMap(({ port, protocol }) => (protocol === "tcp" ? [port] : []));

@@ -98,6 +98,7 @@ async function runOutside({ name, run }: LifecycleCase, network: Network): Promi
 
 function objectOf(network: Network, name: string, objectClass: ObjectClass, env: unknown): SimulatedObject {
   return new SimulatedObject(network, name, {
+    idName: name,
     objectClass: () => objectClass,
     env: () => env,
     clockAheadMs: () => 0,

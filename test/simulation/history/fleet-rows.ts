@@ -47,6 +47,13 @@ export type WorkerRow = {
   readonly leaving: string | null;
 };
 
+type Seen = {
+  readonly life: number;
+  readonly workers: readonly WorkerRow[];
+  readonly desired: readonly DesiredRow[];
+  readonly pods: readonly PodRow[];
+};
+
 const HIDES_CALLS: readonly Fault[] = ["callsLost", "answersLost", "slowNetwork", "bodiesTorn", "d1Fails"];
 /** A host that can be reached and works has no container that Fleet does not know for longer. */
 const UNKNOWN_MAX_MS = 15_000;
@@ -70,13 +77,13 @@ export class FleetRows {
   readonly #fairness: Fairness;
   readonly #placements: Placements;
   readonly #preemptions: Preemptions;
-  /** As Fleet has them. */
+  /** As the objects of all accounts have them. */
   #desired: readonly DesiredRow[] = [];
-  /** Of the object, as it was last seen. */
-  #life = 0;
+  /** What each object had when it was last seen. */
+  readonly #seen = new Map<SimulatedObject, Seen>();
   /** Since when places have been held that are no longer used, by pod. */
   #leftSince = new Map<string, number>();
-  /** As Fleet has them. */
+  /** As the objects of all accounts have them. */
   workers: readonly WorkerRow[] = [];
   #lookAt = 0;
   /** Calls arrive, so that it takes seconds until a host hears what is not wanted. */
@@ -106,32 +113,37 @@ export class FleetRows {
     this.#checkLeft();
   }
 
-  #checkFleet({ storage, machine }: SimulatedObject): void {
-    const hasCrashed = machine.life !== this.#life;
-    this.#life = machine.life;
+  #checkFleet(object: SimulatedObject): void {
+    const { storage, machine } = object;
+    const hasCrashed = machine.life !== (this.#seen.get(object)?.life ?? 0);
     if (!storage.takeIsChanged() && !hasCrashed) return;
-    const rows = storage.rowsOf("worker") as WorkerRow[];
+    this.#seen.set(object, {
+      life: machine.life,
+      workers: tableOf<WorkerRow>(storage, "worker"),
+      desired: tableOf<DesiredRow>(storage, "desired_workers"),
+      pods: tableOf<PodRow>(storage, "pod"),
+    });
+    const all = [...this.#seen.values()];
     const before = this.#known;
-    this.#known = new Map(rows.map((row) => [row.worker_id, row]));
-    this.workers = rows;
+    this.#known = new Map(all.flatMap(({ workers }) => workers).map((row) => [row.worker_id, row]));
+    const rows = (this.workers = [...this.#known.values()]);
+    const pods = all.flatMap((one) => one.pods);
     // What it had written last may be gone, which is no change.
     if (hasCrashed) {
-      this.#checkPreemptions(storage, rows, true);
+      this.#checkPreemptions(pods, rows, true);
       return this.#fairness.forget();
     }
-    const desired = storage.rowsOf("desired_workers") as DesiredRow[];
-    this.#desired = desired;
+    const desired = (this.#desired = all.flatMap((one) => one.desired));
     this.#desiredIds = new Set(desired.map(({ endpoint_id: endpointId }) => endpointId));
     this.#checkRows(before, rows);
     this.#checkLimits(rows, desired);
     this.#placements.changed(before, rows);
-    this.#checkPreemptions(storage, rows, false);
+    this.#checkPreemptions(pods, rows, false);
     this.#fairness.changed(rows, desired);
   }
 
-  #checkPreemptions(storage: ObjectStorage, workers: readonly WorkerRow[], hasCrashed: boolean): void {
-    if (!this.#parts.plan.hasPods) return;
-    this.#preemptions.changed({ pods: storage.rowsOf("pod") as PodRow[], workers }, !hasCrashed);
+  #checkPreemptions(pods: readonly PodRow[], workers: readonly WorkerRow[], hasCrashed: boolean): void {
+    if (this.#parts.plan.hasPods) this.#preemptions.changed({ pods, workers }, !hasCrashed);
   }
 
   #checkRows(earlier: ReadonlyMap<string, WorkerRow>, rows: readonly WorkerRow[]): void {
@@ -144,10 +156,9 @@ export class FleetRows {
   /** An agent keeps what has nothing to do until Fleet does not want it. */
   idleStopped({ spec: { workerId } }: Container): void {
     if (this.#isForgetting) return;
-    const row = this.#parts.edge.fleets
-      .object("default")
-      .storage.rowsOf("worker")
-      .find(({ worker_id }) => worker_id === workerId) as WorkerRow | undefined;
+    const row = [...this.#parts.edge.fleets.objects.values()]
+      .flatMap(({ storage }) => tableOf<WorkerRow>(storage, "worker"))
+      .find(({ worker_id }) => worker_id === workerId);
     // A pod that starts again keeps its name.
     if (row?.retired_in === null && row.standby_at === null && !row.is_pod)
       this.#parts.violate(`${workerId} was ended by its agent, though Fleet wants it`);
@@ -248,6 +259,15 @@ export class FleetRows {
         this.#parts.violate(`host ${hostId} has container ${workerId}, which Fleet does not know, for long`);
     }
   }
+}
+
+/** Rows of an object, also those that it has put aside for the objects of other accounts. */
+function tableOf<Row>(storage: ObjectStorage, table: string): Row[] {
+  const aside = storage.rowsOf("handover");
+  return [
+    ...aside.flatMap(({ name, row }) => (name === table ? (JSON.parse(String(row)) as Row) : [])),
+    ...(storage.rowsOf(table) as Row[]),
+  ];
 }
 
 /** Workers that do not count. */

@@ -228,6 +228,7 @@ export class SimulatedEdge {
     return new SimulatedNamespace(
       (name) =>
         new SimulatedObject(this.#network, `${kind} ${name}`, {
+          idName: name,
           objectClass,
           env: () => this.env,
           clockAheadMs: () => this.#world.random.whole(-this.clockSkewMs, this.clockSkewMs),

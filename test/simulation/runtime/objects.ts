@@ -34,6 +34,8 @@ export type ObjectClass = new (state: unknown, env: unknown) => Instance;
 
 /** Where an object wakes. */
 export type ObjectServer = {
+  /** By which its namespace finds it. */
+  readonly idName: string;
   /** Of the version of the code that it runs next. */
   readonly objectClass: () => ObjectClass;
   readonly env: () => unknown;
@@ -164,7 +166,7 @@ export class SimulatedObject {
   #state(): unknown {
     const { life } = this.machine;
     return {
-      id: { name: this.name, toString: () => this.name },
+      id: { name: this.#server.idName, toString: () => this.name },
       storage: this.storage,
       waitUntil: (work: Promise<unknown>) => this.#inBackground(work),
       blockConcurrencyWhile: <Result>(work: () => Promise<Result>): Promise<Result> => {

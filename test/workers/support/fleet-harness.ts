@@ -55,13 +55,18 @@ export class FleetHarness {
     this.api = api;
   }
 
+  /** That of the account. */
+  get object() {
+    return fleetObject(this.api.accountId);
+  }
+
   async endpoint(settings?: string): Promise<TestEndpoint> {
     return new TestEndpoint(this.api, await this.api.createEndpoint(settings));
   }
 
   /** A host that has told the edge what it has. */
   async host(options: HostOptions = {}): Promise<TestHost> {
-    const host = new TestHost(await ScriptedAgent.join(this.api, options.name), options);
+    const host = new TestHost(this, await ScriptedAgent.join(this.api, options.name), options);
     await host.agent.sync({ inventory: host.inventory });
     return host;
   }
@@ -72,7 +77,7 @@ export class FleetHarness {
 
   /** Runs what Fleet has planned for a time that is over. */
   async fireAlarm(): Promise<boolean> {
-    return runDurableObjectAlarm(fleetObject());
+    return runDurableObjectAlarm(this.object);
   }
 }
 
@@ -162,8 +167,14 @@ export class TestHost {
   readonly #state: WorkerState;
   readonly #states = new Map<string, { readonly state: WorkerState; readonly detail?: string }>();
   readonly #endpointIds = new Map<string, string>();
+  readonly #fleet: FleetHarness;
 
-  constructor(agent: ScriptedAgent, { gpus, canFreeze = false, state = "ready" }: HostOptions) {
+  constructor(
+    fleet: FleetHarness,
+    agent: ScriptedAgent,
+    { gpus, canFreeze = false, state = "ready" }: HostOptions,
+  ) {
+    this.#fleet = fleet;
     this.agent = agent;
     this.#state = state;
     const listed = gpus?.map((tier, index) => ({ index, name: tier, tier, memoryMb: 1, isSimulated: true }));
@@ -227,7 +238,10 @@ export class TestHost {
   async untilSyncsWait(count = 1): Promise<void> {
     const look = async () => {
       const tag = `host:${this.agent.hostId}`;
-      const waiting = await runInDurableObject(fleetObject(), (_, state) => state.getWebSockets(tag).length);
+      const waiting = await runInDurableObject(
+        this.#fleet.object,
+        (_, state) => state.getWebSockets(tag).length,
+      );
       return waiting === count || notYet(waiting);
     };
     await until(look, `${count} syncs of the host wait`);

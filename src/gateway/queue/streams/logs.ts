@@ -68,7 +68,7 @@ function resumedAt(lastEventId: string): number | undefined {
 
 /** Rejects a worker that neither runs nor left logs. A search that stopped before the end says nothing of it. */
 async function requireWorker(env: Env, owner: LogOwner, workerId: string): Promise<void> {
-  const workers = await fleetObject(env).workersOf([owner.endpointId]);
+  const workers = await fleetObject(env, owner.accountId).workersOf([owner.endpointId]);
   if (workers.some((worker) => worker.workerId === workerId)) return;
   const search = { ...searchOf(env, owner, { workerId }), limit: 1, before: latest() };
   const { lines, before } = await findLines(env.LOGS, search);
