@@ -344,6 +344,7 @@ const ROWS: readonly (readonly [since: number, table: string, row: Record<string
       created_at: 1,
     },
   ],
+  [14, "fleet_stock", { account_id: "acme", at: 1, hosts: "[]" }],
 ];
 
 function endpointRow(id: string, values: Record<string, unknown>): Record<string, unknown> {
