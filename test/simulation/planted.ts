@@ -462,6 +462,10 @@ const OWN: readonly Mutant[] = [
     "a.bidPerGpu - b.bidPerGpu || a.since - b.since ||",
   ),
 
+  // When idle workers leave
+  mutant("IT1", "return idleTimeoutSeconds * 1_000;", "return 0;"),
+  mutant("IT2", "return idleTimeoutSeconds * 1_000;", "return idleTimeoutSeconds * 60_000;"),
+
   // Limits of requests that no object counts
   mutant(
     "Y4",

@@ -25,6 +25,7 @@ import { sharedGpus } from "./gpus.ts";
 import { Isolation } from "./isolation.ts";
 import { isLinearizable } from "./linearizability.ts";
 import { Logs } from "./logs.ts";
+import { IdleTimes } from "./idle-times.ts";
 import { LeastWorkers } from "./least-workers.ts";
 import { Liveness } from "./liveness.ts";
 import type { HistoryPlan } from "./plan.ts";
@@ -105,6 +106,7 @@ export class Invariants {
   readonly #hostRows: HostRows;
   readonly #promptness: Promptness;
   readonly #leastWorkers: LeastWorkers;
+  readonly #idleTimes: IdleTimes;
   readonly closedHosts: ClosedHosts;
   readonly requests: Requests;
   readonly logs: Logs;
@@ -147,6 +149,7 @@ export class Invariants {
     this.#secrets = parts.plan.hasSecrets ? new Secrets(shared) : null;
     this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
     this.#leastWorkers = new LeastWorkers({ ...shared, workers });
+    this.#idleTimes = new IdleTimes({ ...shared, workers });
     this.closedHosts = new ClosedHosts({ ...shared, workers });
     this.#requestPromptness = new RequestPromptness({ ...parts, violate, workers, requests: this.requests });
   }
@@ -196,6 +199,7 @@ export class Invariants {
     this.#liveness.checkStep();
     this.#promptness.checkStep();
     this.#leastWorkers.checkStep();
+    this.#idleTimes.checkStep();
     this.closedHosts.checkStep();
     this.#requestPromptness.checkStep();
     this.webhooks.checkStep();
@@ -261,6 +265,7 @@ export class Invariants {
         for (const fault of violationsOf(change)) this.violate(fault);
         this.#checkRescue(change);
         this.#hostRows.jobChanged(endpoint, change);
+        this.#idleTimes.jobChanged(endpoint, change);
         if (isRetry(change)) this.executions.retried(endpoint.replace(/#\d+$/, ""), change.seq);
         this.#checkOrigin(change);
         this.webhooks.jobChanged(change);

@@ -10,6 +10,7 @@ import { injectedMessage, isInjected } from "./injected.ts";
 import { breakSocket, type Network } from "./network.ts";
 import { type Answer, type ObjectClass, SimulatedObject } from "./objects.ts";
 import { SimulatedBucket } from "./r2.ts";
+import { rateLimitsOf } from "./rate-limit.ts";
 import { resetBy } from "./resets.ts";
 import { SimulatedNamespace } from "./stubs.ts";
 
@@ -83,7 +84,6 @@ export class SimulatedEdge {
     this.hosts = this.#namespace("host", () => this.#code.HostObject);
     this.d1 = new SimulatedD1(network, EMPTY_D1);
     this.payloads = new SimulatedBucket(network, "payloads");
-    const rateLimit = { limit: async () => ({ success: true }) };
     this.env = {
       ENDPOINT: this.endpoints,
       FLEET: this.fleets,
@@ -98,7 +98,7 @@ export class SimulatedEdge {
       ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString("base64")}`,
       WEBHOOK_ALLOW_PRIVATE: "true",
       WITHOUT_CLOUDFLARE: "true",
-      GENERAL_LIMIT: rateLimit,
+      ...rateLimitsOf(world),
     };
     network.serve("edge.test", (request) => this.#receive(request));
   }
