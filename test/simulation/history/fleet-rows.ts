@@ -98,6 +98,12 @@ export class FleetRows {
     this.#isCallHeard = !HIDES_CALLS.some((fault) => parts.plan.faults.has(fault));
   }
 
+  /** Some pod shall run and has no place. */
+  get isPodWaiting(): boolean {
+    const pods = [...this.#seen.values()].flatMap((one) => one.pods);
+    return pods.some(({ pod_id: podId, desired }) => desired === "running" && !this.#known.has(podId));
+  }
+
   /** There are no more faults. */
   healed(): void {
     this.#isCallHeard = true;

@@ -20,8 +20,8 @@ export type IdleTimesParts = {
 type Seen = { readonly isReady: boolean; readonly stays: boolean };
 
 const LOOK_MS = 250;
-/** The clock of an object is as exact as this; it and the history see a change at different moments. */
-const EARLY_MS = 100;
+/** A worker counts from when it was ready, which Fleet hears so much later. */
+const EARLY_MS = 1_000;
 /** One worker leaves each second; an object that woke counts from then on. */
 const LATE_MS = 20_000;
 /** With these a worker leaves because it fails, or a clock shows another time. */
@@ -59,10 +59,10 @@ export class IdleTimes {
   }
 
   /** `endpoint`: the name of its object. */
-  jobChanged(endpoint: string, { workerId }: JobChange): void {
+  jobChanged(endpoint: string, { workerId, before, after }: JobChange): void {
     const { elapsedMs } = this.#parts.world;
     this.#quietSince.set(endpoint, elapsedMs);
-    if (workerId !== null) this.#freeSince.set(workerId, elapsedMs);
+    if (workerId !== null && before !== after) this.#freeSince.set(workerId, elapsedMs);
   }
 
   checkStep(): void {

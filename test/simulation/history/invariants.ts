@@ -147,8 +147,8 @@ export class Invariants {
     const workers = () => this.workers;
     this.#isolation = new Isolation({ ...parts, violate, workers });
     this.#secrets = parts.plan.hasSecrets ? new Secrets(shared) : null;
-    this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, workers });
-    this.#leastWorkers = new LeastWorkers({ ...shared, workers });
+    this.#promptness = new Promptness({ ...parts, violate, executions: this.executions, fleet: this.#fleet });
+    this.#leastWorkers = new LeastWorkers({ ...shared, fleet: this.#fleet });
     this.#idleTimes = new IdleTimes({ ...shared, workers });
     this.closedHosts = new ClosedHosts({ ...shared, workers });
     this.#requestPromptness = new RequestPromptness({ ...parts, violate, workers, requests: this.requests });

@@ -2,17 +2,15 @@
 import type { World } from "../world/world.ts";
 import type { Account } from "./account.ts";
 import type { Calm } from "./calm.ts";
-import type { WorkerRow } from "./fleet-rows.ts";
 import type { HistoryPlan } from "./plan.ts";
-import { hostsWithPlace, stayingWorkers } from "./places.ts";
+import { type FleetView, hostsWithPlace, stayingWorkers } from "./places.ts";
 
 export type LeastWorkersParts = {
   readonly world: World;
   readonly plan: HistoryPlan;
   readonly calm: Calm;
   readonly accounts: readonly Account[];
-  /** As Fleet has them. */
-  readonly workers: () => readonly WorkerRow[];
+  readonly fleet: FleetView;
   readonly violate: (what: string) => void;
 };
 
@@ -38,17 +36,16 @@ export class LeastWorkers {
     const { world, accounts } = this.#parts;
     if (this.#least === 0 || world.elapsedMs < this.#lookAt) return;
     this.#lookAt = world.elapsedMs + LOOK_MS;
-    const workers = this.#parts.workers();
     for (const endpointId of accounts.flatMap(({ endpointIds }) => endpointIds))
-      this.#checkEndpoint(endpointId, workers);
+      this.#checkEndpoint(endpointId);
   }
 
-  #checkEndpoint(endpointId: string, workers: readonly WorkerRow[]): void {
-    const { world, accounts, calm, violate } = this.#parts;
-    const staying = stayingWorkers(endpointId, workers).length;
+  #checkEndpoint(endpointId: string): void {
+    const { world, accounts, fleet, calm, violate } = this.#parts;
+    const staying = stayingWorkers(endpointId, fleet.workers).length;
     const isLacking =
       staying < this.#least &&
-      hostsWithPlace(accounts, endpointId, workers).some((host) => calm.ofCalls(host) > LACKING_MS);
+      hostsWithPlace(accounts, endpointId, fleet).some((host) => calm.ofCalls(host) > LACKING_MS);
     if (!isLacking) return void this.#lackingSince.delete(endpointId);
     const since = this.#lackingSince.get(endpointId) ?? world.elapsedMs;
     this.#lackingSince.set(endpointId, since);

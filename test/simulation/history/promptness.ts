@@ -10,7 +10,7 @@ import type { Account } from "./account.ts";
 import { endpointOf, openJobs, type OpenJobs, type RunningJob } from "./endpoint-rows.ts";
 import type { Executions } from "./executions.ts";
 import type { WorkerRow } from "./fleet-rows.ts";
-import { hostsWithPlace, stayingWorkers } from "./places.ts";
+import { type FleetView, hostsWithPlace, stayingWorkers } from "./places.ts";
 import type { HistoryPlan } from "./plan.ts";
 import type { Fault } from "./planned-faults.ts";
 
@@ -21,8 +21,7 @@ export type PromptnessParts = {
   readonly plan: HistoryPlan;
   readonly executions: Executions;
   readonly accounts: readonly Account[];
-  /** As Fleet has them. */
-  readonly workers: () => readonly WorkerRow[];
+  readonly fleet: FleetView;
   readonly violate: (what: string) => void;
 };
 
@@ -88,7 +87,7 @@ export class Promptness {
       seen.set(what, since);
       return elapsedMs - since > limitMs + this.#slackMs;
     };
-    const workers = this.#parts.workers();
+    const { workers } = this.#parts.fleet;
     for (const { name, storage } of this.#parts.edge.endpoints.objects.values())
       this.#checkEndpoint(endpointOf(name), storage, workers, lasts);
     this.#since = seen;
@@ -163,7 +162,7 @@ export class Promptness {
 
   /** A worker is added where jobs wait for one and there is a place. */
   #checkGrowth(endpointId: string, jobs: OpenJobs, workers: readonly WorkerRow[], lasts: Lasts): void {
-    const { accounts, plan, violate } = this.#parts;
+    const { accounts, fleet, plan, violate } = this.#parts;
     const { scalerType, scalerValue, workersMax } = plan;
     const waiting = jobs.waiting.filter(({ isLow }) => !isLow).length;
     const staying = stayingWorkers(endpointId, workers).length;
@@ -173,7 +172,7 @@ export class Promptness {
       workersMax,
       scalerType === "REQUEST_COUNT" ? Math.ceil(asked / scalerValue) : asked,
     );
-    const hasPlace = hostsWithPlace(accounts, endpointId, workers).length > 0;
+    const hasPlace = hostsWithPlace(accounts, endpointId, fleet).length > 0;
     if (waiting === 0 || staying >= most || !hasPlace) return;
     const delayMs = scalerType === "REQUEST_COUNT" || staying === 0 ? 0 : 2_000 * scalerValue;
     if (lasts(`growth ${endpointId} ${staying}`, GROW_MS + delayMs))
