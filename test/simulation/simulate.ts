@@ -86,32 +86,42 @@ class Simulation {
   }
 
   async #history(seed: number): Promise<boolean> {
-    const { trace } = this.#options;
+    const { trace, isShrunk, endsWithFirst } = this.#options;
     const outcome = await runHistory(seed, this.#code, { isTraced: trace !== "none" });
+    const isRight = outcome.violations.length === 0;
     const totals = this.#totals;
     totals.histories += 1;
     totals.events += outcome.eventCount;
     totals.jobs += outcome.jobCount;
     totals.simulatedMs += outcome.simulatedMs;
     this.#coverage.add(outcome.changes);
-    if (trace === "chart") this.#log(chartOf(outcome.trace));
-    if (trace === "lines")
-      for (const { at, machine, what } of outcome.trace) this.#log(`${at}\t${machine}\t${what}`);
-    if (outcome.violations.length === 0) return true;
+    if (!isShrunk && !(isRight && endsWithFirst)) this.#show(outcome);
+    if (isRight) return true;
     totals.wrong += 1;
     this.#log(describe(outcome));
-    if (this.#options.isShrunk) await this.#shrink(outcome);
+    if (isShrunk) await this.#shrink(outcome);
     return false;
   }
 
+  /** What happened in it, if that was asked for. */
+  #show({ trace: events }: HistoryOutcome): void {
+    const { trace } = this.#options;
+    if (trace === "chart") this.#log(chartOf(events));
+    if (trace === "lines")
+      for (const { at, machine, what } of events) this.#log(`${at}\t${machine}\t${what}`);
+  }
+
   async #shrink({ seed, plan, violations: found }: HistoryOutcome): Promise<void> {
-    const run = async (smaller: HistoryPlan): Promise<readonly string[]> =>
-      (await runHistory(seed, this.#code, { plan: smaller })).violations;
+    const isTraced = this.#options.trace !== "none";
+    const run = async (smaller: HistoryPlan): Promise<HistoryOutcome> =>
+      await runHistory(seed, this.#code, { plan: smaller, isTraced });
     const kinds = new Set(found.map(kindOf));
     const goesWrong = async (smaller: HistoryPlan): Promise<boolean> =>
-      (await run(smaller)).some((violation) => kinds.has(kindOf(violation)));
+      (await run(smaller)).violations.some((violation) => kinds.has(kindOf(violation)));
     const smallest = await shrink(plan, goesWrong);
-    const violations = await run(smallest);
+    const outcome = await run(smallest);
+    const { violations } = outcome;
+    this.#show(outcome);
     this.#log([`  Shrunk: ${describePlan(smallest)}`, ...violations.map((one) => `    ${one}`)].join("\n"));
   }
 

@@ -28,22 +28,28 @@ const LEAST: Readonly<Record<Numeric, number>> = {
   scalerValue: TIME,
 };
 
-/** Smaller plans, those that take the most away first. */
-function* smallerThan(plan: HistoryPlan): Generator<HistoryPlan> {
+/** A smaller plan, and what it takes away: another one that takes away the same has the same name. */
+type Smaller = { readonly name: string; readonly plan: HistoryPlan };
+
+/** Those that take the most away come first. */
+function* smallerThan(plan: HistoryPlan): Generator<Smaller> {
   for (const fault of plan.faults.keys()) {
     const faults = new Map(plan.faults);
     faults.delete(fault);
-    yield { ...plan, faults };
+    yield { name: fault, plan: { ...plan, faults } };
   }
-  if (plan.hostGpus.length > 1) yield { ...plan, ...ALIKE, hostGpus: plan.hostGpus.slice(0, 1) };
-  if (plan.hostKinds.length > 0) yield { ...plan, ...ALIKE };
-  if (plan.endpointGpus.length > 1) yield { ...plan, endpointGpus: plan.endpointGpus.slice(0, 1) };
-  for (const [name, value] of Object.entries(plan)) if (value === true) yield { ...plan, [name]: false };
+  if (plan.hostGpus.length > 1)
+    yield { name: "hosts", plan: { ...plan, ...ALIKE, hostGpus: plan.hostGpus.slice(0, 1) } };
+  if (plan.hostKinds.length > 0) yield { name: "kinds", plan: { ...plan, ...ALIKE } };
+  if (plan.endpointGpus.length > 1)
+    yield { name: "endpoints", plan: { ...plan, endpointGpus: plan.endpointGpus.slice(0, 1) } };
+  for (const [name, value] of Object.entries(plan))
+    if (value === true) yield { name, plan: { ...plan, [name]: false } };
   for (const [name, least] of Object.entries(LEAST)) {
     const value = plan[name as Numeric];
-    if (value > least) yield { ...plan, [name]: least };
-    for (const less of [Math.floor(value / 2), value - 1])
-      if (Number.isInteger(value) && less > least) yield { ...plan, [name]: less };
+    for (const less of new Set([least, Math.floor(value / 2), value - 1]))
+      if (less === least ? value > least : Number.isInteger(value) && less > least)
+        yield { name: `${name} ${less}`, plan: { ...plan, [name]: less } };
   }
 }
 
@@ -52,10 +58,27 @@ export async function shrink(
   plan: HistoryPlan,
   goesWrong: (plan: HistoryPlan) => Promise<boolean>,
 ): Promise<HistoryPlan> {
-  for (const smaller of smallerThan(plan)) {
-    if (await goesWrong(smaller)) return await shrink(smaller, goesWrong);
+  let smallest = plan;
+  for (;;) {
+    const smaller = await shrinkOnce(smallest, goesWrong);
+    if (smaller === smallest) return smallest;
+    smallest = smaller; // what was needed before may not be needed any more
   }
-  return plan;
+}
+
+/** Takes away whatever can go, each thing tried once. */
+async function shrinkOnce(
+  plan: HistoryPlan,
+  goesWrong: (plan: HistoryPlan) => Promise<boolean>,
+): Promise<HistoryPlan> {
+  const needed = new Set<string>();
+  let smallest = plan;
+  for (;;) {
+    const next = [...smallerThan(smallest)].find(({ name }) => !needed.has(name));
+    if (!next) return smallest;
+    if (await goesWrong(next.plan)) smallest = next.plan;
+    else needed.add(next.name);
+  }
 }
 
 /** One line for a plan. */
