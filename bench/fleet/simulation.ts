@@ -1,14 +1,16 @@
 /**
- * What planning a large fleet costs: `node bench/fleet/simulation.ts [accounts]`.
+ * What planning large fleets costs: `node --expose-gc bench/fleet/simulation.ts [accounts]`.
  *
- * The parts of the Fleet object run in this process, on Node's SQLite, without network, wake-up channels and alarms:
- * 1,000 hosts with 8 GPUs each, 200 endpoints, 10,000 desired workers on average, and changes of that number.
+ * The parts of a Fleet object for each account run in this process, on Node's SQLite, without network, wake-up channels
+ * and alarms: together 1,000 hosts with 8 GPUs each, 200 endpoints, 10,000 desired workers on average, and changes of
+ * that number.
  */
 import type { Inventory } from "../../src/contract/agent/agent.ts";
 import type { EndpointConfig } from "../../src/contract/endpoint.ts";
 import { ObjectDatabase } from "../../src/durable/sql.ts";
 import { fleetParts } from "../../src/fleet/composition.ts";
 import { HostRegistry } from "../../src/fleet/hosts/host-registry.ts";
+import { StockReports } from "../../src/fleet/hosts/stock-reports.ts";
 import { FLEET_MIGRATIONS } from "../../src/fleet/schema.ts";
 import { reportedWorkers } from "../../src/fleet/worker-view.ts";
 import { openSql } from "./counted-sql.ts";
@@ -21,10 +23,6 @@ const TIERS = ["ADA_24", "AMPERE_48", "AMPERE_80", "ADA_80_PRO"] as const;
 const PLACES = ["EU-RO-1", "US-KS-2", "EU-FR-1", "EUR-NO-1"] as const;
 const ACCOUNTS = Number(process.argv[2] ?? 1);
 
-const database = new ObjectDatabase(openSql());
-database.migrate(FLEET_MIGRATIONS);
-const parts = fleetParts(database);
-const register = new HostRegistry(parts);
 let now = 1;
 let seed = 7;
 
@@ -68,56 +66,84 @@ function configOf(endpoint: number): EndpointConfig {
   };
 }
 
-// What the Fleet object does around its parts
+/** What the Fleet object of an account does around its parts. */
+class AccountFleet {
+  readonly #database = new ObjectDatabase(openSql());
+  readonly parts: ReturnType<typeof fleetParts>;
+  readonly #register: HostRegistry;
+  readonly #stock: StockReports;
+  readonly #applied = new Map<string, number>();
 
-const applied = new Map<string, number>();
-
-function turn<Value>(work: () => Value): Value {
-  now += 1;
-  const value = work();
-  register.expelSilent(now);
-  parts.placer.plan(now, (hostId) => parts.presence.isPresent(hostId, now));
-  for (const endpointId of parts.placer.takeChangedEndpoints()) parts.store.addUnsent(endpointId);
-  parts.revisions.takeChanged();
-  for (const endpointId of parts.store.unsent) {
-    JSON.stringify([reportedWorkers(parts.store, endpointId), parts.placer.placementStatus(endpointId)]);
-    parts.store.removeUnsent(endpointId);
+  constructor() {
+    this.#database.migrate(FLEET_MIGRATIONS);
+    this.parts = fleetParts(this.#database);
+    this.#register = new HostRegistry(this.parts);
+    this.#stock = new StockReports((at) => this.#register.stock(at));
   }
-  return value;
-}
 
-function sync(host: number): void {
-  const hostId = `h${host}`;
-  const workers = parts.store
-    .workersOn(hostId)
-    .filter(({ retiredIn }) => retiredIn === null)
-    .map(({ workerId, endpointId }) => {
-      return { workerId, endpointId, revision: 1, state: "ready" as const, start: null };
+  get written(): number {
+    return this.#database.rows.written;
+  }
+
+  #turn(work: () => void): void {
+    const { parts } = this;
+    now += 1;
+    work();
+    this.#register.expelSilent(now);
+    parts.placer.plan(now, (hostId) => parts.presence.isPresent(hostId, now));
+    for (const endpointId of parts.placer.takeChangedEndpoints()) parts.store.addUnsent(endpointId);
+    parts.revisions.takeChanged();
+    for (const endpointId of parts.store.unsent) {
+      JSON.stringify([reportedWorkers(parts.store, endpointId), parts.placer.placementStatus(endpointId)]);
+      parts.store.removeUnsent(endpointId);
+    }
+  }
+
+  sync(host: number): void {
+    const { store } = this.parts;
+    const hostId = `h${host}`;
+    const workers = store
+      .workersOn(hostId)
+      .filter(({ retiredIn }) => retiredIn === null)
+      .map(({ workerId, endpointId }) => {
+        return { workerId, endpointId, revision: 1, state: "ready" as const, start: null };
+      });
+    const appliedRevision = this.#applied.get(hostId) ?? 0;
+    const said = { hostId, accountId: `a${host % ACCOUNTS}`, name: hostId, agentVersion: "1" };
+    const call = { ...said, inventory: inventoryOf(host), workers, appliedRevision, holdMs: 50_000 };
+    this.#turn(() => this.#register.applySync(call, now));
+    this.#stock.next(now, false);
+    this.#applied.set(hostId, store.hosts.get(hostId)?.revision ?? 0);
+  }
+
+  setDesired(endpoint: number, desired: number): void {
+    const { store, placer } = this.parts;
+    const known = store.desiredWorkers.get(`e${endpoint}`);
+    this.#turn(() => {
+      store.saveDesiredWorkers({ desired, config: known?.config ?? configOf(endpoint) });
+      store.addUnsent(`e${endpoint}`);
+      placer.review(`e${endpoint}`);
     });
-  const appliedRevision = applied.get(hostId) ?? 0;
-  const said = { hostId, accountId: `a${host % ACCOUNTS}`, name: hostId, agentVersion: "1" };
-  turn(() =>
-    register.applySync(
-      { ...said, inventory: inventoryOf(host), workers, appliedRevision, holdMs: 50_000 },
-      now,
-    ),
-  );
-  applied.set(hostId, parts.store.hosts.get(hostId)?.revision ?? 0);
+  }
 }
 
-function setDesired(endpoint: number, desired: number): void {
-  const known = parts.store.desiredWorkers.get(`e${endpoint}`);
-  turn(() => {
-    parts.store.saveDesiredWorkers({ desired, config: known?.config ?? configOf(endpoint) });
-    parts.store.addUnsent(`e${endpoint}`);
-    parts.placer.review(`e${endpoint}`);
-  });
+const fleets = Array.from({ length: ACCOUNTS }, () => new AccountFleet());
+
+function fleetOf(number: number): AccountFleet {
+  const fleet = fleets[number % ACCOUNTS];
+  if (!fleet) throw new Error("There is no account.");
+  return fleet;
 }
+
+const sync = (host: number): void => fleetOf(host).sync(host);
+const setDesired = (endpoint: number, desired: number): void =>
+  fleetOf(endpoint).setDesired(endpoint, desired);
+const rowsWritten = (): number => fleets.reduce((sum, fleet) => sum + fleet.written, 0);
 
 // Measuring
 
 function measure(name: string, works: readonly (() => void)[]): void {
-  const rows = database.rows.written;
+  const rows = rowsWritten();
   const times: number[] = [];
   for (const work of works) {
     const { user, system } = process.cpuUsage();
@@ -132,7 +158,7 @@ function measure(name: string, works: readonly (() => void)[]): void {
   const perCall = (value: number) => (value / works.length).toFixed(2);
   console.log(
     `${name}: ${works.length} calls, CPU ${perCall(cpuUs)} µs, p50 ${at(0.5)} µs, p99 ${at(0.99)} µs, ` +
-      `max ${at(1)} µs, rows ${perCall(database.rows.written - rows)}`,
+      `max ${at(1)} µs, rows ${perCall(rowsWritten() - rows)}`,
   );
   cpuUs = 0;
 }
@@ -141,14 +167,18 @@ let cpuUs = 0;
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 const all = numbers(HOSTS).map((host) => () => sync(host));
 const state = () => {
-  const active = [...parts.store.workers.values()].filter(({ retiredIn }) => retiredIn === null).length;
-  const short = [...parts.store.desiredWorkers.keys()].filter(
-    (id) => parts.placer.placementStatus(id).missing > 0,
+  const parts = fleets.map((fleet) => fleet.parts);
+  const workers = parts.flatMap(({ store }) => [...store.workers.values()]);
+  const short = parts.flatMap(({ store, placer }) =>
+    [...store.desiredWorkers.keys()].filter((id) => placer.placementStatus(id).missing > 0),
   );
-  console.log(`  ${active} workers, ${short.length} endpoints short`);
+  const active = workers.filter(({ retiredIn }) => retiredIn === null).length;
+  globalThis.gc?.();
+  const megabytes = (process.memoryUsage().heapUsed / 1e6).toFixed(0);
+  console.log(`  ${active} workers, ${short.length} endpoints short, ${megabytes} MB of heap in all`);
 };
 
-console.log(`${HOSTS} hosts, ${ENDPOINTS} endpoints, ${ACCOUNTS} account(s)`);
+console.log(`${HOSTS} hosts, ${ENDPOINTS} endpoints, ${ACCOUNTS} account(s), a Fleet object each`);
 measure("hosts come, no workers are desired", all);
 measure(
   "first desired workers",

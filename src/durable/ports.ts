@@ -1,4 +1,5 @@
 /** What the two kinds of objects call of each other, and their names; both import this instead of one another. */
+import { type LocationHint, locationHintOf } from "../catalog/location-hints.ts";
 import type { EndpointConfig } from "../contract/endpoint.ts";
 import type { FleetReport } from "../domain/jobs/queue-reason.ts";
 
@@ -30,6 +31,12 @@ export type MovedRow = { readonly table: string; readonly row: string };
 export interface EndpointPort extends Rpc.DurableObjectBranded {
   /** Returns the revision in effect, or that the endpoint was deleted. */
   fleetReport(report: FleetReport): Promise<number | "removed">;
+}
+
+/** Where an object is created that nobody has called before. */
+export function near(locations: readonly string[]): { readonly locationHint: LocationHint } | undefined {
+  const locationHint = locationHintOf(locations);
+  return locationHint && { locationHint };
 }
 
 /** Name of the object of the hosts of an account. */

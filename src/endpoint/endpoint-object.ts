@@ -7,7 +7,7 @@ import type { LimitedOperation } from "../contract/rate-limits.ts";
 import type { WebhookSecret } from "../contract/webhook.ts";
 import { payloadPrefix } from "../durable/stored-payload.ts";
 import type { FleetReport } from "../domain/jobs/queue-reason.ts";
-import { fleetObjectName, type FleetPort } from "../durable/ports.ts";
+import { fleetObjectName, near, type FleetPort } from "../durable/ports.ts";
 import type { ResetReason } from "../link/link-messages.ts";
 import type { BatchCall, BatchRequestsCall } from "./batches/messages.ts";
 import { openEndpoint, type Endpoint, type EndpointEnv, type Vitals } from "./composition.ts";
@@ -276,8 +276,8 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
     await batches.continueWork();
   }
 
-  #fleet({ accountId }: EndpointConfig): DurableObjectStub<FleetPort> {
-    return this.env.FLEET.getByName(fleetObjectName(accountId));
+  #fleet({ accountId, locations }: EndpointConfig): DurableObjectStub<FleetPort> {
+    return this.env.FLEET.getByName(fleetObjectName(accountId), near(locations));
   }
 
   /** What the object did since it woke, in the units that cost, and what waits in it now. */

@@ -1,5 +1,11 @@
 /** The Durable Objects of the edge, with the types that their classes declare. */
-import { endpointObjectName, fleetObjectName, hostObjectName, podObjectName } from "../durable/ports.ts";
+import {
+  endpointObjectName,
+  fleetObjectName,
+  hostObjectName,
+  near,
+  podObjectName,
+} from "../durable/ports.ts";
 import type { EndpointObject } from "../endpoint/endpoint-object.ts";
 import type { Env } from "../env.ts";
 import { logFailure } from "./failure-log.ts";
@@ -23,6 +29,15 @@ export function endpointObject({ ENDPOINT }: Pick<Env, "ENDPOINT">, endpointId: 
   return ENDPOINT.getByName(endpointObjectName(endpointId)) as unknown as EndpointStub;
 }
 
+/** That of an endpoint which may be new: it is created near these places, of its hosts. */
+export function endpointObjectNear(
+  { ENDPOINT }: Pick<Env, "ENDPOINT">,
+  endpointId: string,
+  locations: readonly string[],
+): EndpointStub {
+  return ENDPOINT.getByName(endpointObjectName(endpointId), near(locations)) as unknown as EndpointStub;
+}
+
 export function podObject({ POD }: Pick<Env, "POD">, podId: string): PodStub {
   return POD.getByName(podObjectName(podId)) as unknown as PodStub;
 }
@@ -31,9 +46,13 @@ export function hostObject({ HOST }: Pick<Env, "HOST">, hostId: string): HostStu
   return HOST.getByName(hostObjectName(hostId)) as unknown as HostStub;
 }
 
-/** That of the hosts, workers and pods of an account. */
-export function fleetObject({ FLEET }: Pick<Env, "FLEET">, accountId: string): FleetStub {
-  return FLEET.getByName(fleetObjectName(accountId)) as unknown as FleetStub;
+/** That of the hosts, workers and pods of an account. `locations`: where it is created if it is new. */
+export function fleetObject(
+  { FLEET }: Pick<Env, "FLEET">,
+  accountId: string,
+  locations: readonly string[] = [],
+): FleetStub {
+  return FLEET.getByName(fleetObjectName(accountId), near(locations)) as unknown as FleetStub;
 }
 
 /**

@@ -20,7 +20,8 @@ export async function sync(context: AgentContext): Promise<Response> {
   const { hostId, accountId, name, expiresAt } = context.get("host");
   const holdMs = holdWithin(context, request.holdMs);
   const untilAt = Date.now() + holdMs;
-  const fleet = fleetObject(context.env, accountId);
+  const { dataCenterId } = request.inventory;
+  const fleet = fleetObject(context.env, accountId, dataCenterId === undefined ? [] : [dataCenterId]);
 
   const workers = request.workers.map((report) => ({ ...report, start: startOf(report, receivedAt) }));
   const first = await fleet.sync({ hostId, accountId, name, ...request, holdMs, workers });

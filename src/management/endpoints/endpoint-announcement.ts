@@ -14,7 +14,7 @@ import {
 } from "../../db/endpoints.ts";
 import { findTemplates, type TemplateRecord } from "../../db/templates.ts";
 import type { RequestContext } from "../context.ts";
-import { endpointObject, ENDPOINT_CALLS_CONCURRENT_MAX } from "../objects.ts";
+import { endpointObject, endpointObjectNear, ENDPOINT_CALLS_CONCURRENT_MAX } from "../objects.ts";
 import { logFailure } from "../failure-log.ts";
 import { logRetentionDays, removeLogsOf } from "../logs/log-retention.ts";
 import { ServiceError } from "../../contract/errors.ts";
@@ -41,11 +41,9 @@ export async function announceEndpoints(
     const secrets = await load(sent, () => webhookSecretsOf(context));
     const templates = await load(sent, () => templatesOf(context, sent));
     await fewAtOnce(sent, async (endpoint) => {
+      const config = toEndpointConfig(endpoint, templates.get(endpoint.templateId));
       await notify(endpoint.id, () =>
-        endpointObject(context.env, endpoint.id).configure(
-          toEndpointConfig(endpoint, templates.get(endpoint.templateId)),
-          secrets,
-        ),
+        endpointObjectNear(context.env, endpoint.id, config.locations).configure(config, secrets),
       );
     });
     sent = await changedMeanwhile(context, sent); // A2
