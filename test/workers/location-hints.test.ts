@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { endpointObjectNear, fleetObject } from "./objects.ts";
+import { endpointObjectNear, fleetObject } from "../../src/management/objects.ts";
 
 test("objects of endpoints and fleets are created near the places that are named", ({ expect }) => {
   const named: unknown[] = [];
