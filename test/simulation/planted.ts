@@ -462,6 +462,10 @@ const OWN: readonly Mutant[] = [
     "a.bidPerGpu - b.bidPerGpu || a.since - b.since ||",
   ),
 
+  // What an agent has left when it starts again
+  mutant("LC1", "entry.needsUpload = hasOutput;", "entry.needsUpload = false;"),
+  mutant("LC2", "entry.chunksReceived = span.first - 1;", "entry.chunksReceived = span.last;"),
+
   // When idle workers leave
   mutant("IT1", "return idleTimeoutSeconds * 1_000;", "return 0;"),
   mutant("IT2", "return idleTimeoutSeconds * 1_000;", "return idleTimeoutSeconds * 60_000;"),

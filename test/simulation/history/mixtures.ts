@@ -149,3 +149,9 @@ export function congestion(random: Random): Partial<HistoryPlan> {
     hasPolicies: true,
   };
 }
+
+/** Agents crash while results that go to R2, and chunks, are on their way. */
+export function withCrashes(plan: HistoryPlan): HistoryPlan {
+  const faults = new Map([...plan.faults, ["agentKilled", 10] as const]);
+  return { ...plan, large: 1, streaming: 0.8, handlerMs: 200, paceMs: 300, operationCount: 12, faults };
+}

@@ -5,7 +5,7 @@
  */
 import type { HostKind } from "../host/inventory.ts";
 import type { Random } from "../world/random.ts";
-import { congestion, MIXTURES } from "./mixtures.ts";
+import { congestion, MIXTURES, withCrashes } from "./mixtures.ts";
 import { chooseFaults, type Fault, RATES } from "./planned-faults.ts";
 import { CHURN, PODS_BESIDE, varietyOf } from "./varied-hosts.ts";
 
@@ -116,6 +116,7 @@ export const ALIKE = {
 const VARIED = 0.4;
 /** Of those. */
 const CONTESTED = 0.3;
+const CRASHING = 0.1;
 const SHARED = 0.15;
 const CONGESTED = 0.07;
 const MIXED = 0.25;
@@ -137,6 +138,11 @@ const SOCKETED = 0.4;
 const ASKED = 0.4;
 
 export function planHistory(random: Random): HistoryPlan {
+  const plan = choosePlan(random);
+  return random.chance(CRASHING) ? withCrashes(plan) : plan;
+}
+
+function choosePlan(random: Random): HistoryPlan {
   const chosen = chooseFaults(random);
   const hostGpus = Array.from({ length: random.whole(1, 3) }, () => random.whole(1, 3));
   const endpointGpus = Array.from({ length: random.pick([1, 1, 2, 3]) }, () =>
