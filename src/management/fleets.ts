@@ -1,6 +1,7 @@
 /** Work with the Fleet objects of all accounts. */
 import { listAccounts } from "../db/accounts.ts";
 import type { Database } from "../db/database.ts";
+import { fewAtOnce } from "../std/few-at-once.ts";
 import { logFailure } from "./failure-log.ts";
 
 /** Objects that are called at the same time. */
@@ -13,15 +14,12 @@ export async function ofEachFleet<Answer>(
 ): Promise<readonly Answer[]> {
   const accounts = await listAccounts(db);
   const answers: Answer[] = [];
-  for (let from = 0; from < accounts.length; from += FLEETS_AT_ONCE) {
-    const calls = accounts.slice(from, from + FLEETS_AT_ONCE).map(async ({ id: accountId }) => {
-      try {
-        answers.push(await work(accountId));
-      } catch (cause) {
-        logFailure("fleet_not_reached", { accountId }, cause);
-      }
-    });
-    await Promise.all(calls);
-  }
+  await fewAtOnce(accounts, FLEETS_AT_ONCE, async ({ id: accountId }) => {
+    try {
+      answers.push(await work(accountId));
+    } catch (cause) {
+      logFailure("fleet_not_reached", { accountId }, cause);
+    }
+  });
   return answers;
 }

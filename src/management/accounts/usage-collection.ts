@@ -1,6 +1,6 @@
 /**
- * Brings usage into D1: of workers from the Fleet object of each account, of jobs from the objects of endpoints that had workers or waited for
- * them. Everything is a total of an hour (db/usage.ts, U1), so a run may be cut off anywhere, run twice, or be late
+ * Brings usage into D1: of workers from the Fleet object of each account, of jobs from the objects of endpoints that
+ * had workers or waited for them. Everything is a total of an hour (db/usage.ts, U1), so a run may be cut off anywhere, run twice, or be late
  * by as long as the objects remember.
  */
 import type { Database } from "../../db/database.ts";
@@ -17,6 +17,7 @@ import {
 } from "../../db/usage.ts";
 import type { JobHour } from "../../endpoint/messages.ts";
 import type { Env } from "../../env.ts";
+import { fewAtOnce } from "../../std/few-at-once.ts";
 import { logFailure } from "../failure-log.ts";
 import { ofEachFleet } from "../fleets.ts";
 import { endpointObject, fleetObject, ENDPOINT_CALLS_CONCURRENT_MAX } from "../objects.ts";
@@ -67,16 +68,14 @@ async function collectWorkersOf({ env, db }: UsagePlace, accountId: string, now:
 async function collectJobs(place: UsagePlace, now: number): Promise<number> {
   const open = await listOpenUsage(place.db, now - USAGE_REACH_MS, USAGE_CALLS_MAX);
   let hours = 0;
-  for (let from = 0; from < open.length; from += ENDPOINT_CALLS_CONCURRENT_MAX) {
-    const calls = open.slice(from, from + ENDPOINT_CALLS_CONCURRENT_MAX).map(async (endpoint) => {
-      try {
-        hours += await collectJobsOf(place, endpoint, now);
-      } catch (cause) {
-        logFailure("usage_not_collected", { endpointId: endpoint.endpointId }, cause);
-      }
-    });
-    await Promise.all(calls);
-  }
+  await fewAtOnce(open, ENDPOINT_CALLS_CONCURRENT_MAX, async (endpoint) => {
+    try {
+      const collected = await collectJobsOf(place, endpoint, now);
+      hours += collected; // others have added theirs meanwhile
+    } catch (cause) {
+      logFailure("usage_not_collected", { endpointId: endpoint.endpointId }, cause);
+    }
+  });
   return hours;
 }
 

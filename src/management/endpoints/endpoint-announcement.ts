@@ -13,6 +13,7 @@ import {
   type EndpointRecord,
 } from "../../db/endpoints.ts";
 import { findTemplates, type TemplateRecord } from "../../db/templates.ts";
+import { fewAtOnce } from "../../std/few-at-once.ts";
 import type { RequestContext } from "../context.ts";
 import { endpointObject, endpointObjectNear, ENDPOINT_CALLS_CONCURRENT_MAX } from "../objects.ts";
 import { logFailure } from "../failure-log.ts";
@@ -40,7 +41,7 @@ export async function announceEndpoints(
   for (let round = 0; round < ROUNDS && sent.length > 0; round += 1) {
     const secrets = await load(sent, () => webhookSecretsOf(context));
     const templates = await load(sent, () => templatesOf(context, sent));
-    await fewAtOnce(sent, async (endpoint) => {
+    await fewAtOnce(sent, ENDPOINT_CALLS_CONCURRENT_MAX, async (endpoint) => {
       const config = toEndpointConfig(endpoint, templates.get(endpoint.templateId));
       await notify(endpoint.id, () =>
         endpointObjectNear(context.env, endpoint.id, config.locations).configure(config, secrets),
@@ -60,6 +61,7 @@ async function changedMeanwhile(
   const current = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
   await fewAtOnce(
     sent.filter(({ id }) => !current.has(id)),
+    ENDPOINT_CALLS_CONCURRENT_MAX,
     async (gone) => await announceRemoval(context, gone),
   );
   const rowVersions = new Map(sent.map(({ id, rowVersion }) => [id, rowVersion]));
@@ -85,7 +87,7 @@ export async function announceWebhookSecrets(
   secrets: readonly WebhookSecret[],
 ): Promise<void> {
   const endpoints = await listEndpoints(context.db, context.principal.accountId);
-  await fewAtOnce(endpoints, async ({ id }) => {
+  await fewAtOnce(endpoints, ENDPOINT_CALLS_CONCURRENT_MAX, async ({ id }) => {
     await notify(id, () => endpointObject(context.env, id).learnWebhookSecrets(secrets));
   });
 }
@@ -118,15 +120,6 @@ async function hasNoLogs(
     logFailure("endpoint_not_notified", { endpointId }, cause);
     return false;
   });
-}
-
-async function fewAtOnce(
-  endpoints: readonly EndpointRecord[],
-  work: (endpoint: EndpointRecord) => Promise<void>,
-): Promise<void> {
-  for (let from = 0; from < endpoints.length; from += ENDPOINT_CALLS_CONCURRENT_MAX) {
-    await Promise.all(endpoints.slice(from, from + ENDPOINT_CALLS_CONCURRENT_MAX).map(work));
-  }
 }
 
 async function notify(endpointId: string, call: () => Promise<void>): Promise<void> {
