@@ -121,6 +121,7 @@ export class Agent {
       cachedImages: this.#journal.cachedImages,
       assignedImages: () => this.#workers.imageNames(),
       assignedArtifacts: () => this.#workers.artifacts(),
+      assignedModels: () => this.#workers.models(),
       artifacts: this.#edge.client,
     });
     this.#ledger.onChange((ref, change) => this.#ledgerChanged(ref, change));

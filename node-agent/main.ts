@@ -1,4 +1,4 @@
-import { DISK_RESERVE_DEFAULT_GB } from "./disk/disk-space.ts";
+import { DISK_RESERVE_DEFAULT_GB, MODEL_CACHE_DEFAULT_GB } from "./disk/disk-space.ts";
 import { errorMessage } from "../src/std/errors.ts";
 import { isIP, isIPv4 } from "node:net";
 import { hostname } from "node:os";
@@ -61,6 +61,15 @@ program
       "free disk below which pulled images that no container uses are removed",
     )
       .default(DISK_RESERVE_DEFAULT_GB)
+      .argParser(readGigabytes),
+  )
+  .addOption(
+    new Option(
+      "--model-cache-gb <gigabytes>",
+      "disk that models may take: above it those that no worker uses are removed",
+    )
+      .env("EDGERUN_MODEL_CACHE_GB")
+      .default(MODEL_CACHE_DEFAULT_GB)
       .argParser(readGigabytes),
   )
   .option("--ephemeral", "remove all workers when the agent or its parent ends", false)

@@ -50,6 +50,7 @@ export type RunSettings = {
   readonly dataCenter?: string;
   readonly ephemeral: boolean;
   readonly diskReserveGb: number;
+  readonly modelCacheGb: number;
   /** Name of the workers' Docker network. */
   readonly network?: string;
   readonly allowNetwork: readonly string[];
@@ -119,6 +120,7 @@ export async function runAgent(settings: RunSettings): Promise<number> {
     volumes,
     log,
     diskReserveBytes: settings.diskReserveGb * GIGABYTE,
+    modelCacheBytes: settings.modelCacheGb * GIGABYTE,
     isStateBesideImages: await areOnOneDisk(diskDirectory, settings.state),
     desktop: isDesktop ? new Desktop(desktopGpus) : undefined,
     ...(settings.network !== undefined && { networkName: settings.network }),

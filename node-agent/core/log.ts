@@ -59,6 +59,8 @@ export type AgentEvent =
   | "image_noted"
   | "artifact_stored"
   | "artifact_removed"
+  | "model_stored"
+  | "model_removed"
   | "worker_image"
   | "job_received"
   | "job_declined"

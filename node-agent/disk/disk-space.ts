@@ -8,6 +8,9 @@ import { stat, statfs } from "node:fs/promises";
 /** Free disk in GB below which unused images are removed, unless the owner of the host sets another value. */
 export const DISK_RESERVE_DEFAULT_GB = 10;
 
+/** GB of its disk that models may take, unless the owner of the host sets another value. */
+export const MODEL_CACHE_DEFAULT_GB = 500;
+
 /** One cached thing that may be removed. */
 export type Removable = {
   readonly sizeBytes: number;

@@ -9,7 +9,7 @@ import type { Runtime, RuntimeKind } from "./interface/runtime.ts";
 import { isConflict, isForbidden } from "./daemon/docker-errors.ts";
 
 const PING_LIMIT_MS = 3_000;
-/** Time between two checks of a disk that stores files of apps only. */
+/** Time between two checks of a disk that stores files of apps and models only. */
 const CHECK_INTERVAL_MS = 60_000;
 
 /** Docker when a daemon answers, else plain processes, with the reason. Throws when a requested Docker is missing. */
@@ -46,8 +46,10 @@ export type RuntimeSettings = Pick<
   readonly pythonPackage: string | undefined;
   readonly volumes: Volumes;
   readonly log: AgentLog;
-  /** Free disk below which unused images and files of apps are removed. */
+  /** Free disk below which unused images, files of apps and models are removed. */
   readonly diskReserveBytes: number;
+  /** What models may take of the disk that the state directory is on. */
+  readonly modelCacheBytes: number;
   /** The state directory is on the disk that images are on. */
   readonly isStateBesideImages: boolean;
 };
@@ -58,19 +60,30 @@ export function createRuntime(kind: RuntimeKind, settings: RuntimeSettings): Run
     diskReserveBytes: reserveBytes,
     isStateBesideImages,
     pythonPackage,
+    modelCacheBytes: maxBytes,
     ...docker
   } = settings;
+  const models = { maxBytes };
   if (kind === "docker") {
     const disk = isStateBesideImages ? undefined : diskSpaceOf(stateDir, reserveBytes);
     return new DockerRuntime({
       ...docker,
       images: { reserveBytes },
       artifacts: { stateDirectory: stateDir, ...(disk && { disk }) },
+      models,
     });
   }
   const { hasRealGpus, volumes, log } = settings;
   const disk = diskSpaceOf(stateDir, reserveBytes);
-  return new ProcessRuntime({ stateDirectory: stateDir, hasRealGpus, pythonPackage, volumes, log, disk });
+  return new ProcessRuntime({
+    stateDirectory: stateDir,
+    hasRealGpus,
+    pythonPackage,
+    volumes,
+    log,
+    disk,
+    models,
+  });
 }
 
 function diskSpaceOf(directory: string, reserveBytes: number): DiskSpace {

@@ -1,4 +1,5 @@
 import { ignoreFailure } from "../../src/std/errors.ts";
+import { modelIdsOf } from "../../src/contract/model.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type {
   Assignment,
@@ -71,6 +72,11 @@ export class Workers implements AdmissionControl {
   /** SHA-256s of the files of apps of the assigned workers. */
   artifacts(): Set<string> {
     return new Set(this.#assignments.flatMap(({ artifact }) => artifact?.sha256 ?? []));
+  }
+
+  /** Ids of the models of the assigned workers. */
+  models(): Set<string> {
+    return new Set(this.#assignments.flatMap(({ models }) => modelIdsOf(models)));
   }
 
   /** Of all workers here, and of those that have ended while the edge lacks the end of one of their jobs. */

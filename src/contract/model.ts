@@ -7,6 +7,9 @@ const REFERENCE_MAX_CHARACTERS = 256;
 /** Of an organization, and of a model. */
 const NAME_MAX_CHARACTERS = 96;
 
+/** What a reference without a revision means. */
+const BRANCH_DEFAULT = "main";
+
 const PART = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 
 /** `org/name`, or `org/name@revision` with a branch, a tag or a commit. */
@@ -38,6 +41,19 @@ function isPart(part: string): boolean {
   return PART.test(part) && !part.includes("..");
 }
 
+export type Model = {
+  /** `org/name` */
+  readonly id: string;
+  /** A branch, a tag or a commit. */
+  readonly revision: string;
+};
+
+/** Reads what the schema has accepted. */
+export function readModelReference(reference: string): Model {
+  const [id = "", revision = BRANCH_DEFAULT] = reference.split("@");
+  return { id, revision };
+}
+
 /** What a worker needs of models. */
 export const assignedModelsSchema = z.object({
   /** Address of the hub, without a slash at its end. */
@@ -47,3 +63,8 @@ export const assignedModelsSchema = z.object({
   token: z.string().optional(),
 });
 export type AssignedModels = z.infer<typeof assignedModelsSchema>;
+
+/** Ids of the models that a worker has. */
+export function modelIdsOf(models: AssignedModels | undefined): readonly string[] {
+  return [...new Set((models?.references ?? []).map((reference) => readModelReference(reference).id))];
+}

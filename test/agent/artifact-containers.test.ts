@@ -83,6 +83,7 @@ describe.runIf(hasDocker)("files of an app in containers", () => {
       cachedImages: new MemoryImageStore(),
       assignedImages: () => new Set(),
       assignedArtifacts: () => assigned,
+      assignedModels: () => new Set(),
       artifacts: new EdgeClient(edge.url, HOST_TOKEN),
     });
   });

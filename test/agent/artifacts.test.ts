@@ -263,6 +263,7 @@ describe("the files that a host keeps", () => {
       cachedImages: new MemoryImageStore(),
       assignedImages: nothing,
       assignedArtifacts: nothing,
+      assignedModels: () => new Set(),
       artifacts,
     });
     const env = { PATH: `${bin}:/usr/bin:/bin`, PYTHONPATH: "/own", ...wanted };

@@ -47,6 +47,7 @@ class ImageHost {
       cachedImages: this.store,
       assignedImages: () => this.assigned,
       assignedArtifacts: () => new Set(),
+      assignedModels: () => new Set(),
       artifacts: new EdgeClient("http://127.0.0.1:9", null),
     });
   }

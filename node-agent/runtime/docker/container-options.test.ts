@@ -1,6 +1,7 @@
 import { describe, test } from "vitest";
 import {
   artifactsOfContainers,
+  modelsOfContainers,
   containerOptions as optionsOf,
   type ContainerSettings,
   type HostShare,
@@ -29,7 +30,13 @@ const settings: ContainerSettings = {
   cpuCount: 8,
   clearsPreloads: false,
 };
-const nothing = { volumePath: null, artifact: null, hasDiskQuota: false, allowedVolumeBytes: 0 };
+const nothing = {
+  volumePath: null,
+  artifact: null,
+  models: [],
+  hasDiskQuota: false,
+  allowedVolumeBytes: 0,
+};
 const containerOptions = (worker: WorkerSpec, how: ContainerSettings, share: HostShare = nothing) =>
   optionsOf(worker, how, share);
 
@@ -187,6 +194,28 @@ describe("containerOptions", () => {
     expect(artifactsOfContainers([{ Labels: options.Labels ?? {} }, { Labels: {} }])).toEqual(
       new Set([sha256]),
     );
+  });
+
+  test("models are mounted read-only, each alone, and variables name their place", ({ expect }) => {
+    const models = ["org/one", "org/two"].map((id) => ({ id, path: `/s/${id}` }));
+    const references = ["org/one", "org/two@v1"];
+    const worker = { ...spec, models: { source: "http://hub", references, token: "hf_secret" } };
+    const options = containerOptions(worker, settings, { ...nothing, models });
+    const hub = "/runpod-volume/huggingface-cache/hub";
+    expect(options.HostConfig?.Mounts).toMatchObject([
+      { Source: "/s/org/one", Target: `${hub}/models--org--one`, ReadOnly: true },
+      { Source: "/s/org/two", Target: `${hub}/models--org--two`, ReadOnly: true },
+    ]);
+    expect(options.Env).toEqual(expect.arrayContaining([`HF_HUB_CACHE=${hub}`, "HF_HUB_OFFLINE=1"]));
+    expect(JSON.stringify(options)).not.toContain("hf_secret");
+    expect(modelsOfContainers([{ Labels: options.Labels ?? {} }, { Labels: {} }])).toEqual(
+      new Set(["org/one", "org/two"]),
+    );
+    const own = containerOptions({ ...worker, env: { HF_HUB_OFFLINE: "0" } }, settings, {
+      ...nothing,
+      models,
+    });
+    expect(own.Env).toContain("HF_HUB_OFFLINE=0");
   });
 
   test("only a network volume is mounted, and a variable names its path", ({ expect }) => {

@@ -4,7 +4,7 @@
  * C1  The few capabilities that root needs inside its own files and processes, and in a pod for a login; no new
  *     privileges, bounded processes and memory; never privileged. Nothing of a template or image can change that.
  * C2  Nothing of the host is mounted but the worker's own network volume, the pod's own local volume, and the files
- *     of its app, which it may read only; least of all the Docker socket.
+ *     of its app and its models, which it may read only; least of all the Docker socket.
  * C3  A container sees the GPUs that are its own and no others, whatever its image or template asks for.
  * C4  Docker never restarts a container: whether a worker runs again is the edge's decision.
  */
@@ -13,6 +13,8 @@ import type Dockerode from "dockerode";
 import { APP_DIRECTORY, PACKED_ARTIFACT_PATH } from "../../../src/contract/agent/artifact.ts";
 import { artifactEnvironment } from "../../artifacts/artifact-environment.ts";
 import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
+import { folderOf } from "../../models/model-directory.ts";
+import { modelEnvironment } from "../../models/model-environment.ts";
 import { readStartCommand } from "../interface/start-command.ts";
 import type { PodShare, WorkerSpec } from "../interface/runtime.ts";
 
@@ -22,6 +24,8 @@ const WORKER_LABEL = "edgerun.worker";
 const ENDPOINT_LABEL = "edgerun.endpoint";
 const REVISION_LABEL = "edgerun.revision";
 const ARTIFACT_LABEL = "edgerun.artifact";
+/** Ids with commas between them, which no id has. */
+const MODELS_LABEL = "edgerun.models";
 const DISK_LABEL = "edgerun.disk-bytes";
 const VOLUME_LABEL = "edgerun.volume-bytes";
 const ALLOWED_VOLUME_LABEL = "edgerun.allowed-volume-bytes";
@@ -42,6 +46,9 @@ const OUT_OF_MEMORY_SCORE = 500;
 
 /** Where workers expect their network volume. */
 export const VOLUME_MOUNT = "/runpod-volume";
+
+/** Where workers expect models, each in its folder. */
+export const HUB_MOUNT = `${VOLUME_MOUNT}/huggingface-cache/hub`;
 
 /** Docker's measure of a whole CPU, and the largest that it takes. */
 const SHARES_PER_CPU = 1_024;
@@ -69,6 +76,8 @@ export type HostShare = {
   readonly allowedVolumeBytes: number;
   /** Files of its app; null for none. */
   readonly artifact: (ArtifactPlace & { readonly imagePythonPath: string }) | null;
+  /** Its models, and where they are on this host. */
+  readonly models: readonly { readonly id: string; readonly path: string }[];
   /** Docker itself limits the worker's disk. */
   readonly hasDiskQuota: boolean;
 };
@@ -95,6 +104,13 @@ export function artifactsOfContainers(
   containers: readonly Pick<Dockerode.ContainerInfo, "Labels">[],
 ): ReadonlySet<string> {
   return new Set(containers.flatMap(({ Labels }) => Labels[ARTIFACT_LABEL] ?? []));
+}
+
+/** Ids of the models that containers have mounted, in any state. */
+export function modelsOfContainers(
+  containers: readonly Pick<Dockerode.ContainerInfo, "Labels">[],
+): ReadonlySet<string> {
+  return new Set(containers.flatMap(({ Labels }) => Labels[MODELS_LABEL]?.split(",") ?? []));
 }
 
 /** The create request for a worker's container. */
@@ -125,6 +141,7 @@ export function containerOptions(
       ...(spec.pod?.volumePath && !share.volumePath && { [VOLUME_LABEL]: String(spec.pod.volumeInGb * 1e9) }),
       ...(share.allowedVolumeBytes > 0 && { [ALLOWED_VOLUME_LABEL]: String(share.allowedVolumeBytes) }),
       ...(share.artifact && spec.artifact && { [ARTIFACT_LABEL]: spec.artifact.sha256 }),
+      ...(share.models.length > 0 && { [MODELS_LABEL]: share.models.map(({ id }) => id).join(",") }),
     },
     HostConfig: hostConfig(spec, settings, share),
     ...ownAddress(spec, settings),
@@ -225,7 +242,10 @@ function publishedPorts({ pod }: WorkerSpec): Pick<Dockerode.HostConfig, "PortBi
 }
 
 /** A network volume is where a local one would be: a pod has one of the two. */
-function mounts(spec: WorkerSpec, { volumePath, artifact }: HostShare): Pick<Dockerode.HostConfig, "Mounts"> {
+function mounts(
+  spec: WorkerSpec,
+  { volumePath, artifact, models }: HostShare,
+): Pick<Dockerode.HostConfig, "Mounts"> {
   const volume = volumePath ?? spec.pod?.volumePath ?? null;
   const found = [
     ...(volume === null ? [] : [bindMount(volume, volumeMountOf(spec))]),
@@ -235,6 +255,7 @@ function mounts(spec: WorkerSpec, { volumePath, artifact }: HostShare): Pick<Doc
           readOnlyMount(artifact.appPath, APP_DIRECTORY),
           readOnlyMount(artifact.archivePath, PACKED_ARTIFACT_PATH),
         ]),
+    ...models.map(({ id, path }) => readOnlyMount(path, `${HUB_MOUNT}/${folderOf(id)}`)),
   ];
   return found.length > 0 ? { Mounts: found } : {};
 }
@@ -251,7 +272,8 @@ function bindMount(path: string, target: string): Dockerode.MountSettings {
   return { Type: "bind", Source: path, Target: target, BindOptions: { Propagation: "rprivate" } };
 }
 
-function ownEnvironment({ env }: WorkerSpec, { artifact }: HostShare): Readonly<Record<string, string>> {
+function ownEnvironment(spec: WorkerSpec, { artifact, models }: HostShare): Readonly<Record<string, string>> {
+  const env = models.length > 0 ? modelEnvironment(spec.env, HUB_MOUNT) : spec.env;
   if (artifact === null) return env;
   const view = { appDirectory: APP_DIRECTORY, archivePath: PACKED_ARTIFACT_PATH };
   return artifactEnvironment(env, view, artifact.imagePythonPath);

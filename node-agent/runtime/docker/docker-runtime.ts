@@ -3,6 +3,8 @@ import type { Socket } from "node:net";
 import { availableParallelism } from "node:os";
 import { ArtifactStore, type ArtifactStoreOptions } from "../../artifacts/artifact-store.ts";
 import type { AgentLog } from "../../core/log.ts";
+import { modelIdsOf } from "../../../src/contract/model.ts";
+import { ModelStore, type ModelStoreOptions } from "../../models/model-store.ts";
 import type { Volumes } from "../../disk/volumes.ts";
 import { ContainerExits } from "./container-exits.ts";
 import {
@@ -10,6 +12,7 @@ import {
   containerOptions,
   type ContainerSettings,
   type HostShare,
+  modelsOfContainers,
   overriddenVariables,
 } from "./container-options.ts";
 import type { Desktop } from "./desktop.ts";
@@ -81,6 +84,8 @@ export type DockerRuntimeOptions = {
   readonly images?: Partial<ImageOptions>;
   /** Where files of apps are stored; absent when no worker has any. */
   readonly artifacts?: ArtifactOptions;
+  /** What models may take, and how they are downloaded; they are stored beside the files of apps. */
+  readonly models?: Pick<ModelStoreOptions, "maxBytes" | "stallMs" | "progressMs" | "retry">;
   /** Time for the daemon to answer a call that is no stream. */
   readonly callLimitMs?: number;
 };
@@ -111,6 +116,7 @@ export class DockerRuntime implements Runtime {
   readonly #watches = new Set<ContainerExits>();
   readonly #images: DockerImages;
   readonly #artifacts: ArtifactStore | undefined;
+  readonly #models: ModelStore | undefined;
   readonly #log: AgentLog | undefined;
 
   constructor(options: DockerRuntimeOptions) {
@@ -157,6 +163,7 @@ export class DockerRuntime implements Runtime {
       images,
     );
     this.#artifacts = options.artifacts && this.#createArtifactStore(options.artifacts, log);
+    this.#models = options.artifacts && this.#createModelStore(options.artifacts, options.models, log);
   }
 
   async agentAddress(): Promise<string> {
@@ -229,32 +236,55 @@ export class DockerRuntime implements Runtime {
     return this.#containers.use(workerId);
   }
 
-  // Images, and files of apps
+  // Images, files of apps, and models
 
   prepare(
     spec: WorkerSpec,
     onProgress: (progress: PrepareProgress) => void,
     signal?: AbortSignal,
   ): Promise<PrepareOutcome> {
-    const { artifact } = spec;
+    const { artifact, models } = spec;
     const image = {
       what: "image",
       run: (onDetail) =>
         this.#images.prepare({ ...spec, platform: this.#desktop?.platformOf(spec) }, onDetail, signal),
     } satisfies Preparing;
-    if (!artifact) return prepareAll([image], onProgress);
-    const run: Preparing["run"] = (onDetail) => this.#requireArtifacts().prepare(artifact, onDetail, signal);
-    return prepareAll([image, { what: "files", run }], onProgress);
+    const preparations: Preparing[] = [image];
+    if (artifact) {
+      const run: Preparing["run"] = (onDetail) =>
+        this.#requireArtifacts().prepare(artifact, onDetail, signal);
+      preparations.push({ what: "files", run });
+    }
+    if (models) {
+      const run: Preparing["run"] = (onDetail) => this.#requireModels().prepare(models, onDetail, signal);
+      preparations.push({ what: "models", run });
+    }
+    return prepareAll(preparations, onProgress);
   }
 
   configureCache(options: CacheOptions): void {
     this.#images.configureCache(options);
     this.#artifacts?.configureCache(options);
+    this.#models?.configureCache(options);
   }
 
   #createArtifactStore(options: ArtifactOptions, log: AgentLog | undefined): ArtifactStore {
     const usedByWorkers = async () => artifactsOfContainers(await this.#containers.all());
     return new ArtifactStore({ disk: this.#images.disk, ...options, log, usedByWorkers });
+  }
+
+  #createModelStore(
+    { stateDirectory, disk = this.#images.disk }: ArtifactOptions,
+    options: DockerRuntimeOptions["models"],
+    log: AgentLog | undefined,
+  ): ModelStore {
+    const usedByWorkers = async () => modelsOfContainers(await this.#containers.all());
+    return new ModelStore({ stateDirectory, disk, ...options, log, usedByWorkers });
+  }
+
+  #requireModels(): ModelStore {
+    if (!this.#models) throw new Error("This runtime was created without a directory for models.");
+    return this.#models;
   }
 
   #requireArtifacts(): ArtifactStore {
@@ -301,6 +331,7 @@ export class DockerRuntime implements Runtime {
       volumePath,
       allowedVolumeBytes: await this.#allowedVolumeBytes(spec),
       artifact: await this.#artifactShare(spec),
+      models: this.#modelShare(spec),
       hasDiskQuota: this.#hasDiskQuota && spec.containerDiskInGb > 0,
     };
     const overridden = overriddenVariables(spec, this.#settings);
@@ -327,6 +358,10 @@ export class DockerRuntime implements Runtime {
     return place
       ? { ...place, imagePythonPath: await this.#images.variableOf(imageName, "PYTHONPATH") }
       : null;
+  }
+
+  #modelShare({ models }: WorkerSpec): HostShare["models"] {
+    return modelIdsOf(models).map((id) => ({ id, path: this.#requireModels().folder(id) }));
   }
 
   // Freezing
@@ -384,6 +419,7 @@ export class DockerRuntime implements Runtime {
   async close(): Promise<void> {
     this.#images.close();
     this.#artifacts?.close();
+    this.#models?.close();
     for (const watch of this.#watches) watch.stop();
     this.#watches.clear();
     this.#disk.stop();

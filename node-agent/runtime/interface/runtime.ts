@@ -10,7 +10,9 @@
 
 import type { ClusterNetwork, PublishedPort } from "../../../src/contract/agent/agent.ts";
 import type { Artifact } from "../../../src/contract/agent/artifact.ts";
+import type { AssignedModels } from "../../../src/contract/model.ts";
 import type { ArtifactSourceOptions } from "../../artifacts/artifact-download.ts";
+import type { ModelNeedsOptions } from "../../models/model-store.ts";
 import type { CachedImageStore } from "../../disk/cached-images.ts";
 import type { Socket } from "node:net";
 import type { CommandRequest, RunningCommand } from "./command.ts";
@@ -31,6 +33,8 @@ export type WorkerSpec = {
   readonly limits?: WorkerLimits | undefined;
   /** Files of an app, which the worker finds unpacked at APP_DIRECTORY and may not change. */
   readonly artifact?: Artifact | undefined;
+  /** Models that it finds in HF_HUB_CACHE and may not change. */
+  readonly models?: AssignedModels | undefined;
   /** It is given one of these, the first that this host has. */
   readonly networkVolumeIds?: readonly string[] | undefined;
   /** Where its own server listens; absent for a worker without one. */
@@ -101,20 +105,21 @@ export type WorkerExit = {
   readonly reason: string;
 };
 
-/** The progress of the image or of the files, as text. */
-export type PrepareProgress = { readonly what: "image" | "files"; readonly detail: string };
+/** The progress of the image, the files or the models, as text. */
+export type PrepareProgress = { readonly what: "image" | "files" | "models"; readonly detail: string };
 
 export type PrepareOutcome =
   /** `warning`: what users should know although the start continues. */
   | { readonly kind: "prepared"; readonly warning?: string }
   | { readonly kind: "failed"; readonly detail: string };
 
-/** What a runtime needs to cache images and files of apps, and to remove them again. */
-export type CacheOptions = ArtifactSourceOptions & {
-  readonly cachedImages: CachedImageStore;
-  /** Names of the images of the assigned workers. */
-  readonly assignedImages: () => ReadonlySet<string>;
-};
+/** What a runtime needs to cache images, files of apps and models, and to remove them again. */
+export type CacheOptions = ArtifactSourceOptions &
+  ModelNeedsOptions & {
+    readonly cachedImages: CachedImageStore;
+    /** Names of the images of the assigned workers. */
+    readonly assignedImages: () => ReadonlySet<string>;
+  };
 
 export type RuntimeKind = "docker" | "process";
 
@@ -145,7 +150,7 @@ export interface Runtime {
   /** What the worker uses; null where that is unknown, and while it does not run. */
   use(workerId: string): Promise<ContainerUse | null>;
   /**
-   * Gets the image, and the files of the app where there are any, onto this host. Reports the progress as text; never
+   * Gets the image, and the files of the app and the models where there are any, onto this host. Reports the progress as text; never
    * throws for what is missing.
    */
   prepare(

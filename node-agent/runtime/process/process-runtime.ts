@@ -15,6 +15,9 @@ import { setInterval as every } from "node:timers/promises";
 import { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
 import type { AgentLog } from "../../core/log.ts";
+import { modelEnvironment } from "../../models/model-environment.ts";
+import { modelIdsOf } from "../../../src/contract/model.ts";
+import { ModelStore, type ModelStoreOptions } from "../../models/model-store.ts";
 import type { Volumes } from "../../disk/volumes.ts";
 import { DiskSpace } from "../../disk/disk-space.ts";
 import { type Ending, exitReason } from "../interface/exit-reason.ts";
@@ -36,16 +39,18 @@ import {
   workerIdsOnDisk,
 } from "./worker-directory.ts";
 import { readProcess } from "../../host/process-table.ts";
-import type {
-  CacheOptions,
-  FoundWorker,
-  ListeningSocket,
-  PrepareOutcome,
-  PrepareProgress,
-  Runtime,
-  ServerPorts,
-  WorkerExit,
-  WorkerSpec,
+import {
+  type CacheOptions,
+  type FoundWorker,
+  type ListeningSocket,
+  prepareAll,
+  type PrepareOutcome,
+  type PrepareProgress,
+  type Preparing,
+  type Runtime,
+  type ServerPorts,
+  type WorkerExit,
+  type WorkerSpec,
 } from "../interface/runtime.ts";
 import { KeyedMutex } from "../../../src/std/keyed-mutex.ts";
 import { spawnWorker } from "./worker-process.ts";
@@ -63,6 +68,8 @@ export type ProcessRuntimeOptions = {
   readonly volumes?: Volumes;
   /** The disk that the state directory is on; files of apps are never removed where it is not set. */
   readonly disk?: DiskSpace;
+  /** What models may take of it, and how they are downloaded. */
+  readonly models?: Pick<ModelStoreOptions, "maxBytes" | "stallMs" | "progressMs" | "retry">;
   readonly log?: AgentLog;
 };
 
@@ -88,6 +95,7 @@ export class ProcessRuntime implements Runtime {
   readonly #watches = new Set<(worker: TrackedWorker) => void>();
   readonly #closing = new AbortController();
   readonly #artifacts: ArtifactStore;
+  readonly #models: ModelStore;
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
@@ -97,6 +105,13 @@ export class ProcessRuntime implements Runtime {
       disk,
       log,
       usedByWorkers: () => this.#usedArtifacts(),
+    });
+    this.#models = new ModelStore({
+      stateDirectory,
+      disk,
+      ...options.models,
+      log,
+      usedByWorkers: () => this.#usedModels(),
     });
     void this.#checkLoop();
   }
@@ -157,21 +172,33 @@ export class ProcessRuntime implements Runtime {
     return null;
   }
 
-  // Files of apps
+  // Files of apps, and models
 
-  /** Processes use no images, so nothing is cached. */
+  /** Processes use no images. */
   async prepare(
-    { artifact }: WorkerSpec,
+    { artifact, models }: WorkerSpec,
     onProgress: (progress: PrepareProgress) => void,
     signal?: AbortSignal,
   ): Promise<PrepareOutcome> {
-    if (!artifact) return { kind: "prepared" };
-    const onDetail = (detail: string): void => onProgress({ what: "files", detail });
-    return this.#artifacts.prepare(artifact, onDetail, signal);
+    const preparations: Preparing[] = [];
+    if (artifact) {
+      preparations.push({
+        what: "files",
+        run: (onDetail) => this.#artifacts.prepare(artifact, onDetail, signal),
+      });
+    }
+    if (models) {
+      preparations.push({
+        what: "models",
+        run: (onDetail) => this.#models.prepare(models, onDetail, signal),
+      });
+    }
+    return prepareAll(preparations, onProgress);
   }
 
   configureCache(options: CacheOptions): void {
     this.#artifacts.configureCache(options);
+    this.#models.configureCache(options);
   }
 
   async freeableBytes(): Promise<number> {
@@ -181,6 +208,11 @@ export class ProcessRuntime implements Runtime {
   async #usedArtifacts(): Promise<ReadonlySet<string>> {
     await this.#adoptAll();
     return new Set([...this.#workers.values()].flatMap(({ record }) => record.artifact ?? []));
+  }
+
+  async #usedModels(): Promise<ReadonlySet<string>> {
+    await this.#adoptAll();
+    return new Set([...this.#workers.values()].flatMap(({ record }) => record.models ?? []));
   }
 
   /** Throws where the files are no longer on this host, so that they are prepared again. */
@@ -210,11 +242,11 @@ export class ProcessRuntime implements Runtime {
       const place = await this.#placeOf(spec);
       const hostEnvironment = { ...this.#gpuEnvironment(spec), ...(await this.#volumeEnvironment(spec)) };
       const share = { place, pythonPackage: this.#options.pythonPackage, hostEnvironment };
-      const spawned = await spawnWorker(spec, directory, share);
+      const spawned = await spawnWorker(this.#withModels(spec), directory, share);
       const { workerId, endpointId, revision } = spec;
       const { pid, start } = spawned;
-      const artifact = spec.artifact?.sha256;
-      const record = { workerId, endpointId, revision, artifact, pid, start, isFrozen: false, exit: null };
+      const files = { artifact: spec.artifact?.sha256, models: [...modelIdsOf(spec.models)] };
+      const record = { workerId, endpointId, revision, ...files, pid, start, isFrozen: false, exit: null };
       const worker = this.#track(record, directory, false);
       // Settling writes the record, too: it must not be overtaken by this first write.
       await writeRecord(directory.path, record).finally(() => {
@@ -224,6 +256,11 @@ export class ProcessRuntime implements Runtime {
       await this.#removeNow(spec.workerId);
       throw error;
     }
+  }
+
+  /** Nothing can be mounted for a process: it sees all models of this host. */
+  #withModels(spec: WorkerSpec): WorkerSpec {
+    return spec.models ? { ...spec, env: modelEnvironment(spec.env, this.#models.hubPath) } : spec;
   }
 
   #gpuEnvironment(spec: WorkerSpec): Readonly<Record<string, string>> {
@@ -337,6 +374,7 @@ export class ProcessRuntime implements Runtime {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#artifacts.close();
+    this.#models.close();
     this.#watches.clear();
   }
 

@@ -61,6 +61,8 @@ const processRecordSchema = z.object({
   revision: z.number(),
   /** SHA-256 of the files of its app. */
   artifact: z.string().optional(),
+  /** Ids of its models. */
+  models: z.array(z.string()).optional(),
   /** Also the id of the process group. */
   pid: z.number(),
   /** Start of the process as process-table.ts gives it. */

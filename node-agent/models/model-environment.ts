@@ -1,0 +1,7 @@
+/** What a worker with models learns about them. Its own variables win. */
+export function modelEnvironment(
+  env: Readonly<Record<string, string>>,
+  hubPath: string,
+): Readonly<Record<string, string>> {
+  return { HF_HUB_CACHE: hubPath, HF_HUB_OFFLINE: "1", ...env };
+}
