@@ -64,7 +64,11 @@ function templateOf(resource: ManifestResource, fingerprint: string | undefined)
   if (fingerprint !== undefined && !resource.client_mode) variables.set(FINGERPRINT_VARIABLE, fingerprint);
   return {
     imageName: resource.imageName ?? "",
-    ...settingsOf(containerSettings, { ...template, ports: withoutBlanks(template.ports ?? "") }),
+    ...settingsOf(containerSettings, {
+      ...template,
+      ports: withoutBlanks(template.ports ?? ""),
+      models: [...new Set(template.models)].toSorted(), // as the service stores them
+    }),
     env: [...variables].map(([key, value]) => ({ key, value })),
   };
 }

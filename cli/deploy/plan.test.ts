@@ -31,7 +31,12 @@ function present(input: EndpointInput, changes: Partial<PresentEndpoint> = {}): 
     networkVolumeId: null,
     networkVolumeIds: networkVolumeIds.map((networkVolumeId) => ({ networkVolumeId })),
     activeBuildid: "build-1",
-    template: { ...template, containerRegistryAuthId: null, env: [...template.env].toReversed() },
+    template: {
+      ...template,
+      containerRegistryAuthId: null,
+      modelTokenSecret: null,
+      env: [...template.env].toReversed(),
+    },
     ...changes,
   };
 }
@@ -54,6 +59,20 @@ describe("a deployment", () => {
   plainTest("changes nothing without a difference", () => {
     const plan = planDeployment([{ input: gpuWorker, buildId: "build-1" }], [present(gpuWorker)]);
     expect(actions(plan)).toEqual([["gpu_worker", "unchanged"]]);
+  });
+
+  plainTest("compares models in the order in which the service stores them", () => {
+    const template = { models: ["b/b", "a/a@v1"], modelTokenSecret: "HF_TOKEN" };
+    const resource = { is_load_balanced: false, functions: [], template };
+    const input = toEndpointInput("gpu_worker", resource, { volumeIds: [] });
+    expect(input.template).toMatchObject({ models: ["a/a@v1", "b/b"], modelTokenSecret: "HF_TOKEN" });
+    const without = toEndpointInput(
+      "gpu_worker",
+      { is_load_balanced: false, functions: [] },
+      { volumeIds: [] },
+    );
+    const plan = planDeployment([{ input, buildId: "build-1" }], [present(without)]);
+    expect(actions(plan)).toEqual([["gpu_worker", "update", "models", "modelTokenSecret"]]);
   });
 
   plainTest("treats another build of the same sources as other code", () => {

@@ -3,7 +3,7 @@ import * as z from "zod";
 
 /** Models of one template. */
 export const MODELS_MAX = 16;
-const REFERENCE_MAX_CHARACTERS = 256;
+export const REFERENCE_MAX_CHARACTERS = 256;
 /** Of an organization, and of a model. */
 const NAME_MAX_CHARACTERS = 96;
 
@@ -53,6 +53,22 @@ export function readModelReference(reference: string): Model {
   const [id = "", revision = BRANCH_DEFAULT] = reference.split("@");
   return { id, revision };
 }
+
+/** A commit by the hash of its content. */
+export const commitSchema = z
+  .string()
+  .regex(/^[0-9a-f]{40}$/, "must be a commit in 40 lower-case hex digits");
+
+/** Models that a host reports, the last used ones; Fleet has those of all hosts in memory. */
+export const HOST_MODELS_MAX = 64;
+
+/** What a host has of a model. */
+export const hostModelSchema = z.object({
+  id: modelReferenceSchema.refine((reference) => !reference.includes("@"), "must have no revision"),
+  commit: commitSchema,
+  sizeBytes: z.int().nonnegative(),
+});
+export type HostModel = z.infer<typeof hostModelSchema>;
 
 /** What a worker needs of models. */
 export const assignedModelsSchema = z.object({

@@ -9,12 +9,13 @@ import {
   EXECUTION_TIMEOUT_MIN_MS,
   NAME_MAX_CHARACTERS,
 } from "../../src/contract/limits.ts";
+import { MODELS_MAX, REFERENCE_MAX_CHARACTERS } from "../../src/contract/model.ts";
 import { JSON_DEPTH_MAX } from "../../src/json/json-carver.ts";
 import { IDLE_TIMEOUT_MAX_SECONDS, WORKERS_PER_ENDPOINT_MAX } from "../../src/contract/endpoint.ts";
 
 const SCRIPT = `
 import json
-from edgerun import CpuInstanceType, DataCenter, gpu, json_value, scaling, settings
+from edgerun import CpuInstanceType, DataCenter, gpu, json_value, model, scaling, settings
 from edgerun.data_center import country_of
 print(json.dumps({
     "tiers": {group.value: sorted(models) for group, models in gpu._MODELS.items()},
@@ -27,6 +28,8 @@ print(json.dumps({
         settings.EXECUTION_TIMEOUT_MAX_MS,
         json_value.DEPTH_MAX,
         scaling.WORKERS_MAX,
+        model.MODELS_MAX,
+        model.REFERENCE_MAX_CHARACTERS,
     ],
 }))
 `;
@@ -66,6 +69,8 @@ describe("the Python package and the service", () => {
       EXECUTION_TIMEOUT_MAX_MS,
       JSON_DEPTH_MAX,
       WORKERS_PER_ENDPOINT_MAX,
+      MODELS_MAX,
+      REFERENCE_MAX_CHARACTERS,
     ]);
   });
 });

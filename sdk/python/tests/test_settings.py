@@ -71,6 +71,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"min_cuda_version": 12}, r"min_cuda_version=12 is no known version"),
     ({"scaler_type": "FAST"}, r"scaler_type='FAST' must be ServerlessScalerType.QUEUE_DELAY or"),
     ({"scaler_value": 0}, r"scaler_value=0 is out of range: .* at least 1"),
+    ({"models": "org/name"}, r"models='org/name' must be a list"),
+    ({"models": ["org/name", "name"]}, r"models=.* holds 'name': a model is"),
+    ({"models": ["org/../name"]}, r"models=.* holds 'org/../name'"),
+    ({"models": ["org/a--b"]}, r"models=.* holds 'org/a--b'"),
+    ({"models": [7]}, r"models=\[7\] holds 7"),
+    ({"models": [f"org/m{n}" for n in range(17)]}, r"models=.* names 17 models: at most 16 are allowed"),
+    ({"model_token_secret": "a token"}, r"model_token_secret must be the name of a secret"),
     ({"gpu_count": 0}, r"gpu_count=0 is out of range: .* at least 1"),
     (
         {"execution_timeout_ms": 4_999},
@@ -176,6 +183,16 @@ def test_everything_that_was_set_is_in_the_manifest() -> None:
             "ports": "1/tcp",
         },
         "max_concurrency": 3,
+    }
+
+
+def test_models_are_in_the_template_in_one_order() -> None:
+    models = ["b/b", "a/a@refs/pr/1", "b/b"]
+    endpoint = Endpoint(name="a", models=models, model_token_secret="HF_TOKEN")
+    assert endpoint.resource()["template"] == {
+        "containerDiskInGb": 64,
+        "models": ["a/a@refs/pr/1", "b/b"],
+        "modelTokenSecret": "HF_TOKEN",
     }
 
 

@@ -7,6 +7,7 @@
 import * as z from "zod";
 import { SCALER_VALUE_DEFAULT } from "../endpoint.ts";
 import { EXECUTION_TIMEOUT_DEFAULT_MS } from "../limits.ts";
+import { modelReferencesSchema } from "../model.ts";
 
 type Setting = {
   /** In a manifest, where every setting may be absent. */
@@ -45,6 +46,9 @@ export const containerSettings = {
   startScript: { schema: string, default: "" },
   advancedStart: { schema: z.boolean(), default: false },
   containerRegistryAuthId: { schema: string, default: "" },
+  models: { schema: modelReferencesSchema, default: [] },
+  /** Empty for none. */
+  modelTokenSecret: { schema: string, default: "" },
 } as const satisfies Settings;
 
 /** Every setting of a table with its value. */

@@ -66,6 +66,8 @@ class Endpoint(NamesKeywords, DeclaredEndpoint):
         min_cuda_version: The least CUDA version of a host, such as "12.8"; on GPUs only.
         max_concurrency: Jobs that a worker runs at the same time; not with routes.
         python_version: Version of Python such as "3.12"; one for the whole app.
+        models: Models of Hugging Face that each host downloads once, such as ["Qwen/Qwen3-8B@main"].
+        model_token_secret: Name of the account's secret with the token for private models.
 
     Raises:
         ValueError: A parameter is not what it should be; the message names it, its value and what would be right.
@@ -96,6 +98,8 @@ class Endpoint(NamesKeywords, DeclaredEndpoint):
         min_cuda_version: str | CudaVersion | None = DEFAULT_CUDA_VERSION,
         max_concurrency: int = 1,
         python_version: str | None = None,
+        models: Sequence[str] | None = None,
+        model_token_secret: str | None = None,
     ) -> None:
         if id is not None and image is not None:
             raise ValueError(
@@ -124,6 +128,8 @@ class Endpoint(NamesKeywords, DeclaredEndpoint):
             min_cuda_version=min_cuda_version,
             max_concurrency=max_concurrency,
             python_version=python_version,
+            models=models,
+            model_token_secret=model_token_secret,
         )
         super().__init__(name=name, id=id, settings=settings)
         self._client = EndpointClient(self) if self.is_client else None

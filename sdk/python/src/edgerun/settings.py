@@ -11,6 +11,7 @@ from .cpu import CpuInstanceType, disk_limit_gb, read_cpus
 from .cuda import CudaVersion, read_cuda_version
 from .data_center import read_data_centers, refuse_places_without_cpus
 from .gpu import Gpu, GpuGroup, gpu_ids, read_gpus
+from .model import read_model_token_secret, read_models
 from .scaling import ServerlessScalerType, read_scaler_type, read_workers
 from .template import PodTemplate, refuse_own_name
 from .volume import NetworkVolume, read_volumes
@@ -49,6 +50,8 @@ class Settings:
     min_cuda_version: CudaVersion | None
     max_concurrency: int
     python_version: str | None
+    models: tuple[str, ...]
+    model_token_secret: str | None
 
     def __post_init__(self) -> None:
         # The template is shown with the disk that it really gets, so an excess is known here.
@@ -70,7 +73,7 @@ class Settings:
             "executionTimeoutMs": self.execution_timeout_ms,
             "scalerValue": self.scaler_value,
             "flashBootType": "FLASHBOOT" if self.flashboot else "OFF",
-            "template": self.template.resource(self.disk_limit_gb),
+            "template": {**self.template.resource(self.disk_limit_gb), **self._models()},
             **({"locations": ",".join(self.data_centers)} if self.data_centers else {}),
             **({"env": dict(self.env)} if self.env else {}),
             **self._storage(),
@@ -82,6 +85,12 @@ class Settings:
             return {"instanceIds": [cpu.value for cpu in self.cpus]}
         cuda = {} if self.min_cuda_version is None else {"minCudaVersion": self.min_cuda_version.value}
         return {"gpuIds": gpu_ids(self.gpus), "gpuCount": self.gpu_count, **cuda}
+
+    def _models(self) -> dict[str, Any]:
+        if not self.models:
+            return {}
+        secret = {} if self.model_token_secret is None else {"modelTokenSecret": self.model_token_secret}
+        return {"models": list(self.models), **secret}
 
     def _storage(self) -> dict[str, Any]:
         if not self.volumes:
@@ -116,6 +125,8 @@ def read_settings(
     min_cuda_version: object,
     max_concurrency: object,
     python_version: object,
+    models: object,
+    model_token_secret: object,
 ) -> Settings:
     """Checks the parameters of an endpoint, each one separately and against the others.
 
@@ -151,6 +162,8 @@ def read_settings(
         min_cuda_version=_read_cuda(min_cuda_version, is_gpu=not cpus),
         max_concurrency=read_whole_number("max_concurrency", max_concurrency, 1),
         python_version=_read_python_version(python_version),
+        models=read_models(models),
+        model_token_secret=read_model_token_secret(model_token_secret),
     )
 
 
