@@ -245,6 +245,7 @@ export class Agent {
       inventory: () => this.#inventory.current(),
       reports: () => this.#workers.reports(),
       telemetry: () => this.#telemetry.latest(),
+      models: () => this.#options.runtime.storedModels(),
       isBusy: () => this.#ledger.hasAny(),
       presence: () => this.#presence.id,
       apply: (assignments, { clusterNetwork }) => {

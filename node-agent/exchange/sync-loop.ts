@@ -10,6 +10,7 @@ import type {
   WorkerReport,
 } from "../../src/contract/agent/agent.ts";
 import type { HostTelemetry } from "../../src/contract/agent/telemetry.ts";
+import type { HostModel } from "../../src/contract/model.ts";
 import { AGENT_VERSION } from "../../src/contract/agent/agent-version.ts";
 import type { EdgeOutcome } from "../edge/edge-client.ts";
 import { type EdgeContext, reportFailedCall } from "../edge/edge-context.ts";
@@ -23,6 +24,8 @@ export type SyncLoopOptions = EdgeContext & {
   readonly inventory: () => Inventory;
   readonly reports: () => WorkerReport[];
   readonly telemetry?: () => HostTelemetry | undefined;
+  /** Whole models on this host. */
+  readonly models?: () => readonly HostModel[];
   readonly isBusy: () => boolean;
   /** What vouches for this host between two syncs; null while nothing does. */
   readonly presence: () => string | null;
@@ -131,7 +134,7 @@ export class SyncLoop {
   }
 
   #request(holdMs: number): SyncRequest {
-    const { inventory, reports, telemetry } = this.#options;
+    const { inventory, reports, telemetry, models } = this.#options;
     const presence = this.#options.presence();
     return {
       agentVersion: AGENT_VERSION,
@@ -141,6 +144,7 @@ export class SyncLoop {
       holdMs,
       ...(presence !== null && { presence }),
       telemetry: telemetry?.(),
+      ...(models && { models: [...models()] }),
     };
   }
 

@@ -2,7 +2,7 @@
 import { errorMessage } from "../../src/std/errors.ts";
 import { parseJson } from "../../src/std/json.ts";
 import * as z from "zod";
-import type { Model } from "../../src/contract/model.ts";
+import { commitSchema, type Model } from "../../src/contract/model.ts";
 import type { SentBytes } from "../disk/resumed-transfer.ts";
 import { ModelError } from "./model-error.ts";
 import { listingProblem, MODEL_FILES_MAX, type ModelFile, nextCursor, readListing } from "./model-listing.ts";
@@ -12,7 +12,6 @@ const ANSWER_MAX_BYTES = 16_000_000;
 /** Of one listing. */
 const PAGES_MAX = 100;
 
-export const commitSchema = z.string().regex(/^[0-9a-f]{40}$/);
 const infoSchema = z.object({ sha: commitSchema });
 
 export type HubOptions = {

@@ -25,10 +25,9 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import type { Model } from "../../src/contract/model.ts";
+import { commitSchema, type Model } from "../../src/contract/model.ts";
 import { ignoreFailure } from "../../src/std/errors.ts";
 import { sizeOf } from "../disk/resumed-transfer.ts";
-import { commitSchema } from "./hub-client.ts";
 import type { ModelFile } from "./model-listing.ts";
 
 /** What a host has of one model. */

@@ -7,9 +7,15 @@
  *     the least recently used goes first, when the disk gets full or models would take more than they may.
  * M4  Where the hub does not answer, a branch or tag is what it was when it was last asked for.
  */
-import type { AssignedModels, Model } from "../../src/contract/model.ts";
-import { readModelReference } from "../../src/contract/model.ts";
-import { errorMessage } from "../../src/std/errors.ts";
+import {
+  type AssignedModels,
+  commitSchema,
+  HOST_MODELS_MAX,
+  type HostModel,
+  type Model,
+  readModelReference,
+} from "../../src/contract/model.ts";
+import { errorMessage, ignoreFailure } from "../../src/std/errors.ts";
 import { KeyedMutex } from "../../src/std/keyed-mutex.ts";
 import { formatProgress, formatSize } from "../core/format.ts";
 import { type AgentLog, SILENT_LOG } from "../core/log.ts";
@@ -23,7 +29,7 @@ import {
 } from "../disk/disk-space.ts";
 import { downloadBlob, type RetryPolicy } from "./blob-download.ts";
 import { Gate } from "./gate.ts";
-import { commitSchema, HubClient, nameOf } from "./hub-client.ts";
+import { HubClient, nameOf } from "./hub-client.ts";
 import { ModelDirectory, type StoredModel } from "./model-directory.ts";
 import { ModelError } from "./model-error.ts";
 import { blobsOf, type ModelFile } from "./model-listing.ts";
@@ -76,6 +82,7 @@ export class ModelStore implements EvictionSource {
   readonly #downloading = new Map<string, number>();
   /** Why a stored snapshot was taken, of the latest request of each model. */
   readonly #warnings = new Map<string, string>();
+  #stored: readonly HostModel[] = [];
   #needs: ModelNeedsOptions | null = null;
   #opened: Promise<void> | null = null;
 
@@ -95,6 +102,19 @@ export class ModelStore implements EvictionSource {
   configureCache(needs: ModelNeedsOptions): void {
     this.#needs = needs;
     this.#options.disk.add(this);
+    void this.#look().catch(ignoreFailure); // the next change looks again
+  }
+
+  /** Whole models that were here after the last change, the last used first. */
+  get stored(): readonly HostModel[] {
+    return this.#stored;
+  }
+
+  /** One look after another: an earlier one never has the last word. */
+  #look(): Promise<void> {
+    return this.#mutex.run("look", async () => {
+      this.#stored = reportOf(await this.#directory.list());
+    });
   }
 
   /** Where the libraries find all models of this host. */
@@ -140,6 +160,7 @@ export class ModelStore implements EvictionSource {
       else this.#warnings.set(nameOf(model), warning);
       if (!(await this.#directory.touch(model.id, commit))) await this.#download(model, commit, hub, shared);
       await this.#directory.saveRef(model, commit);
+      await this.#look();
     } finally {
       this.#downloading.delete(model.id);
     }
@@ -300,10 +321,19 @@ export class ModelStore implements EvictionSource {
       await (commit === undefined
         ? this.#directory.removeRest(id)
         : this.#directory.removeSnapshot(id, commit));
+      await this.#look();
       this.#log.info("model_removed", { model: id, commit: commit ?? null, sizeBytes });
       return true;
     });
   }
+}
+
+function reportOf(models: readonly StoredModel[]): readonly HostModel[] {
+  const snapshots = models.flatMap(({ id, snapshots: own }) => own.map((snapshot) => ({ id, ...snapshot })));
+  return snapshots
+    .toSorted((a, b) => b.lastUsedAt - a.lastUsedAt)
+    .slice(0, HOST_MODELS_MAX)
+    .map(({ id, commit, sizeBytes }) => ({ id, commit, sizeBytes }));
 }
 
 function sizeOfAll(files: readonly ModelFile[]): number {

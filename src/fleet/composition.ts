@@ -3,6 +3,7 @@ import type { ObjectDatabase } from "../durable/sql.ts";
 import type { ClusterRange } from "../domain/pods/cluster-addresses.ts";
 import { FleetStore } from "./fleet-store.ts";
 import { HostPools, HostRevisions } from "./hosts/host-pools.ts";
+import { HostModels } from "./hosts/host-models.ts";
 import { HostPresence, TelemetryCache } from "./hosts/host-presence.ts";
 import { ClusterNetworks } from "./pods/cluster-networks.ts";
 import { PodPlacer } from "./pods/pod-placer.ts";
@@ -27,6 +28,7 @@ export function fleetParts(database: ObjectDatabase, clusterRange?: ClusterRange
   const usage = new WorkerUsage(store, podStore, new UsageStore(database));
   const standbys = new Standbys(store, pools, revisions, usage);
   const telemetry = new TelemetryCache();
+  const models = new HostModels();
   const presence = new HostPresence();
   const clusters = new ClusterNetworks({ store, podStore, pools, revisions, clusterRange });
   const base = {
@@ -39,6 +41,7 @@ export function fleetParts(database: ObjectDatabase, clusterRange?: ClusterRange
     usage,
     standbys,
     telemetry,
+    models,
     presence,
   };
   const podWorkers = new PodWorkers(base);

@@ -7,6 +7,7 @@ import type {
   WorkerState,
 } from "../contract/agent/agent.ts";
 import type { HostTelemetry } from "../contract/agent/telemetry.ts";
+import type { HostModel } from "../contract/model.ts";
 import type { PodConfig } from "../contract/pod.ts";
 import type { PlacementFailure } from "../domain/placement/host-pool.ts";
 import type { GpuStock, HostStock } from "../domain/placement/stock.ts";
@@ -27,6 +28,7 @@ export type SyncCall = {
   /** The open presence of the host. */
   readonly presence?: string | undefined;
   readonly telemetry?: HostTelemetry | undefined;
+  readonly models?: readonly HostModel[] | undefined;
 };
 
 export type AssignedWorker = {
@@ -166,6 +168,8 @@ export type HostView = {
   readonly lastSeenAt: number | null;
   /** Null until the host has reported it since the object started. */
   readonly telemetry: SeenTelemetry | null;
+  /** Models on it. Null until the host has reported them since the object started. */
+  readonly models: readonly HostModel[] | null;
 };
 
 /** A worker of an endpoint, for users. */

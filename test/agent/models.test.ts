@@ -383,6 +383,21 @@ describe("models on a host", () => {
   });
 });
 
+test("an agent reports the models of its host, also those of an earlier agent", async ({ expect }) => {
+  await using host = await AgentFixture.start();
+  const commit = hub.add(ID, FILES);
+  expect(host.edge.syncs.at(-1)?.models ?? []).toEqual([]);
+  await host.readyWorker({ models: modelsOf(ID) });
+  const stored = { id: ID, commit, sizeBytes: BYTES };
+  expect(await host.edge.until(() => host.edge.syncs.at(-1)?.models?.[0])).toEqual(stored);
+  await host.stopAgent();
+  host.edge.syncs.length = 0;
+  await host.startAgent();
+  expect(await host.edge.until(() => host.edge.syncs.find(({ models }) => models?.length)?.models)).toEqual([
+    stored,
+  ]);
+});
+
 test("a worker that is a process finds its model by HF_HUB_CACHE, and no token", async ({ expect }) => {
   await using host = await AgentFixture.start();
   const commit = hub.add(ID, FILES, "hf_secret");

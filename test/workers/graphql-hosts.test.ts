@@ -108,3 +108,30 @@ describe("telemetry of a host", () => {
     expect(await graphql(DOCUMENT)).toMatchObject({ myself: { hosts: [{ telemetry: null }] } });
   });
 });
+
+describe("models of a host", () => {
+  const DOCUMENT = "{ myself { hosts { models { id commit sizeBytes } } } }";
+  const model = { id: "org/name", commit: "a".repeat(40), sizeBytes: 16_000_000_000 };
+
+  test("are those that its agent has reported last", async ({ expect }) => {
+    await signInAsNewAccount();
+    const agent = await ScriptedAgent.join(api);
+    await agent.sync();
+    expect(await graphql(DOCUMENT)).toMatchObject({ myself: { hosts: [{ models: null }] } });
+    await agent.sync({ models: [model, { ...model, id: "../.." }, { ...model, commit: "main" }] });
+    expect(await graphql(DOCUMENT)).toEqual({ myself: { hosts: [{ models: [model] }] } });
+    await agent.sync();
+    expect(await graphql(DOCUMENT)).toEqual({ myself: { hosts: [{ models: [model] }] } });
+    await agent.sync({ models: [] });
+    expect(await graphql(DOCUMENT)).toEqual({ myself: { hosts: [{ models: [] }] } });
+  });
+
+  test("are bounded, and too many do not fail the sync", async ({ expect }) => {
+    await signInAsNewAccount();
+    const agent = await ScriptedAgent.join(api);
+    await agent.sync({
+      models: Array.from({ length: 65 }, (_, index) => ({ ...model, id: `org/${index}` })),
+    });
+    expect(await graphql(DOCUMENT)).toEqual({ myself: { hosts: [{ models: null }] } });
+  });
+});

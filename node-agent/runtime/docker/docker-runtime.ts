@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { availableParallelism } from "node:os";
 import { ArtifactStore, type ArtifactStoreOptions } from "../../artifacts/artifact-store.ts";
 import type { AgentLog } from "../../core/log.ts";
-import { modelIdsOf } from "../../../src/contract/model.ts";
+import { type HostModel, modelIdsOf } from "../../../src/contract/model.ts";
 import { ModelStore, type ModelStoreOptions } from "../../models/model-store.ts";
 import type { Volumes } from "../../disk/volumes.ts";
 import { ContainerExits } from "./container-exits.ts";
@@ -295,6 +295,10 @@ export class DockerRuntime implements Runtime {
   /** Bytes that can be freed on the disk that images are on. */
   freeableBytes(): Promise<number> {
     return this.#images.disk.freeableBytes();
+  }
+
+  storedModels(): readonly HostModel[] {
+    return this.#models?.stored ?? [];
   }
 
   async imageDigest(workerId: string): Promise<string | null> {

@@ -10,7 +10,7 @@
 
 import type { ClusterNetwork, PublishedPort } from "../../../src/contract/agent/agent.ts";
 import type { Artifact } from "../../../src/contract/agent/artifact.ts";
-import type { AssignedModels } from "../../../src/contract/model.ts";
+import type { AssignedModels, HostModel } from "../../../src/contract/model.ts";
 import type { ArtifactSourceOptions } from "../../artifacts/artifact-download.ts";
 import type { ModelNeedsOptions } from "../../models/model-store.ts";
 import type { CachedImageStore } from "../../disk/cached-images.ts";
@@ -163,6 +163,8 @@ export interface Runtime {
   configureCache(options: CacheOptions): void;
   /** Disk space of caches that could be freed on demand, in bytes. */
   freeableBytes(): Promise<number>;
+  /** Whole models that are on this host as far as is known now, the last used first. */
+  storedModels(): readonly HostModel[];
   /** What the worker's image is by its content: the registry's digest, or an id where it came from none. */
   imageDigest(workerId: string): Promise<string | null>;
   /** Creates and starts the worker. Throws with a clear message when the runtime refuses. */

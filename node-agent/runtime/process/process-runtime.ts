@@ -16,7 +16,7 @@ import { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
 import type { AgentLog } from "../../core/log.ts";
 import { modelEnvironment } from "../../models/model-environment.ts";
-import { modelIdsOf } from "../../../src/contract/model.ts";
+import { type HostModel, modelIdsOf } from "../../../src/contract/model.ts";
 import { ModelStore, type ModelStoreOptions } from "../../models/model-store.ts";
 import type { Volumes } from "../../disk/volumes.ts";
 import { DiskSpace } from "../../disk/disk-space.ts";
@@ -220,6 +220,10 @@ export class ProcessRuntime implements Runtime {
     const place = this.#artifacts.place(artifact);
     if (place) await access(place.appPath);
     return place;
+  }
+
+  storedModels(): readonly HostModel[] {
+    return this.#models.stored;
   }
 
   async imageDigest(): Promise<null> {

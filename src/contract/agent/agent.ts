@@ -18,7 +18,7 @@
 import * as z from "zod";
 import { artifactSchema } from "./artifact.ts";
 import { lenientList, dropItem } from "../lenient-list.ts";
-import { assignedModelsSchema } from "../model.ts";
+import { assignedModelsSchema, HOST_MODELS_MAX, hostModelSchema } from "../model.ts";
 import { EACH } from "../../json/json-carver.ts";
 import { cutsAt, rawJsonSchema, jsonValueSchema } from "../../json/raw-json.ts";
 import {
@@ -221,6 +221,8 @@ export const syncRequestSchema = z.object({
   presence: idSchema.optional(),
   /** Use of the host. Absent from older agents; an invalid one does not fail the sync. */
   telemetry: hostTelemetrySchema.optional().catch(undefined),
+  /** Whole models on this host. Absent from older agents; an invalid list does not fail the sync. */
+  models: lenientList(hostModelSchema, dropItem, HOST_MODELS_MAX).optional().catch(undefined),
 });
 export type SyncRequest = z.infer<typeof syncRequestSchema>;
 

@@ -50,6 +50,7 @@ export class HostRegistry {
         this.#parts.clusters.touchPeersOf(call.hostId);
     } else store.hosts.set(call.hostId, host);
     if (call.telemetry) this.#parts.telemetry.record(call.hostId, call.telemetry, now);
+    if (call.models) this.#parts.models.record(call.hostId, call.models);
     pools.measureDisk(call.hostId, call.inventory.diskFreeMb);
     this.#heard(call.hostId, { at: now, holdMs: call.holdMs, presence: call.presence });
     this.#applyWorkerReports(call, now);
@@ -151,6 +152,7 @@ export class HostRegistry {
     pools.expel(hostId);
     presence.forget(hostId);
     this.#parts.telemetry.forget(hostId);
+    this.#parts.models.forget(hostId);
     revisions.touch(hostId);
     revisions.endStep();
   }
@@ -165,7 +167,7 @@ export class HostRegistry {
 
   /** The hosts of the account that have called, or that their owner has changed. */
   viewsOf(accountId: string, now: number): HostView[] {
-    const { store, presence, telemetry } = this.#parts;
+    const { store, presence, telemetry, models } = this.#parts;
     return [...store.hosts.values()]
       .filter((host) => host.accountId === accountId && host.removedAt === null)
       .map(({ hostId, agentVersion, inventory, isCordoned, isDrained }) => ({
@@ -179,6 +181,7 @@ export class HostRegistry {
         isDrained,
         lastSeenAt: presence.heardAt(hostId),
         telemetry: telemetry.of(hostId),
+        models: models.of(hostId),
       }));
   }
 

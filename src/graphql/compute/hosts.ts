@@ -90,6 +90,14 @@ export const hostSdl = /* GraphQL */ `
     lastSeenAt: DateTime
     "How much of the host is in use; null until it has reported this."
     telemetry: HostTelemetry
+    "Whole models on it, the last used 64; null until it has reported them."
+    models: [HostModel]
+  }
+  type HostModel {
+    "As org/name."
+    id: String
+    commit: String
+    sizeBytes: Float
   }
   "As the host last reported it; null for what it cannot determine."
   type HostTelemetry {
@@ -159,6 +167,7 @@ export const hostResolvers = {
     cordoned: ({ seen }: Host): boolean => seen?.isCordoned ?? false,
     drained: ({ seen }: Host): boolean => seen?.isDrained ?? false,
     telemetry: ({ seen }: Host) => seen?.telemetry ?? null,
+    models: ({ seen }: Host) => seen?.models ?? null,
     lastSeenAt: ({ seen }: Host): number | null => seen?.lastSeenAt ?? null,
   },
 };

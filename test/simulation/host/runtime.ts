@@ -106,6 +106,10 @@ export class SimulatedRuntime {
 
   configureCache(): void {}
 
+  storedModels(): readonly [] {
+    return [];
+  }
+
   async freeableBytes(): Promise<number> {
     return 0;
   }
