@@ -116,7 +116,7 @@ describe.runIf(hasDocker)("models in containers", () => {
     await runtime.stop(ended.workerId, 0);
     const third = workerSpec(TEST_IMAGE, shell("true"), { models: modelsOf("org/three") });
     expect(await runtime.prepare(third, () => {})).toMatchObject({ kind: "failed" });
-    expect(["one", "two", "three"].map(isStored)).toEqual([true, true, true]);
+    expect(["one", "two", "three"].map(isStored)).toEqual([true, true, false]);
 
     await runtime.remove(frozen.workerId);
     await started(expect, "org/three", "true");
