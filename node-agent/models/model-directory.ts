@@ -28,6 +28,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { commitSchema, type Model } from "../../src/contract/model.ts";
 import { ignoreFailure } from "../../src/std/errors.ts";
 import { sizeOf } from "../disk/resumed-transfer.ts";
+import { folderOf } from "./model-environment.ts";
 import type { ModelFile } from "./model-listing.ts";
 
 /** What a host has of one model. */
@@ -233,11 +234,6 @@ export class ModelDirectory {
     await rename(path, trash).catch(ignoreFailure); // gone already
     await rm(trash, { recursive: true, force: true, maxRetries: 3 });
   }
-}
-
-/** As Hugging Face's libraries name the folder of a model. */
-export function folderOf(id: string): string {
-  return `models--${id.replace("/", "--")}`;
 }
 
 function idOf(folder: string): string | undefined {

@@ -13,8 +13,7 @@ import type Dockerode from "dockerode";
 import { APP_DIRECTORY, PACKED_ARTIFACT_PATH } from "../../../src/contract/agent/artifact.ts";
 import { artifactEnvironment } from "../../artifacts/artifact-environment.ts";
 import type { ArtifactPlace } from "../../artifacts/artifact-directory.ts";
-import { folderOf } from "../../models/model-directory.ts";
-import { modelEnvironment } from "../../models/model-environment.ts";
+import { folderOf, modelEnvironment } from "../../models/model-environment.ts";
 import { readStartCommand } from "../interface/start-command.ts";
 import type { PodShare, WorkerSpec } from "../interface/runtime.ts";
 
