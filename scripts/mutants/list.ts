@@ -193,6 +193,32 @@ export const MUTANTS: readonly Mutant[] = [
     "agent-stream",
   ),
   mutant("A11", "this.#hasNews = true; // the edge should learn", "// the edge should learn", "edge-loops"),
+
+  // Models on a host
+  mutant("MC1", "if (found !== file.blob) {", "if (found === null) {", "agent/models"),
+  mutant("MC2", ', ...(etag !== undefined && { "if-range": etag })', "", "agent/models"),
+  mutant("MC3", 'part === "" || part === "." || part === ".."', 'part === ""', "model-listing"),
+  mutant(
+    "MC4",
+    "new Set([...usedByWorkers, ...this.#needs.assignedModels(), ...this.#downloading.keys()])",
+    "new Set([...this.#needs.assignedModels(), ...this.#downloading.keys()])",
+    "agent/models",
+  ),
+  mutant(
+    "MC5",
+    "new Set([...usedByWorkers, ...this.#needs.assignedModels(), ...this.#downloading.keys()])",
+    "new Set([...usedByWorkers, ...this.#downloading.keys()])",
+    "agent/models",
+  ),
+  mutant("MC6", "if (totalBytes <= this.#maxBytes) return", "if (own >= 0) return", "agent/models"),
+  mutant("MC7", "error instanceof ModelError && error.isTransient; // M4", "false;", "agent/models"),
+  mutant("MC8", "this.#failures >= FAILURES_MAX", "this.#failures >= 99", "agent/models"),
+  mutant(
+    "MC9",
+    "if (token === undefined || /^[!-~]+$/.test(token)) return token;",
+    "return token;",
+    "agent/models",
+  ),
   ...FOUND_MUTANTS,
   ...RANDOM_MUTANTS,
 ];
