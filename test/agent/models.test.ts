@@ -331,9 +331,10 @@ describe("models on a host", () => {
       usedByWorkers: async () => new Set(["a/3"]),
     });
     const directory = new ModelDirectory(stateDirectory);
+    const usedAt = [0, 2_000, 1_000];
     for (const [index, id] of ids.slice(0, 3).entries()) {
       expect(await store.prepare(modelsOf(id), () => {})).toEqual({ kind: "prepared" });
-      await directory.touch(id, commits[index] ?? "", new Date(index * 1_000));
+      await directory.touch(id, commits[index] ?? "", new Date(usedAt[index] ?? 0));
     }
     expect(await store.prepare(modelsOf("a/4"), () => {})).toEqual({ kind: "prepared" });
     expect((await stored()).toSorted()).toEqual(["a/1", "a/3", "a/4"]);
