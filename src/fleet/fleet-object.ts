@@ -1,6 +1,7 @@
 /** The Fleet object of an account: its hosts, and which worker runs on which of them. */
 import { DurableObject } from "cloudflare:workers";
 import { endpointObjectName, fleetObjectName } from "../durable/ports.ts";
+import { usableGpuPrices } from "../domain/costs/nominal-prices.ts";
 import { clusterRangeOf } from "../domain/pods/cluster-addresses.ts";
 import { limitsOf } from "../domain/placement/host-capacity.ts";
 import { AlarmClock } from "../durable/alarm-clock.ts";
@@ -47,6 +48,8 @@ export type FleetObjectEnv = {
   readonly FLEET: DurableObjectNamespace<FleetPort>;
   /** Private addresses of pods of clusters, as an IPv4 network; see docs/reference/pods.md. */
   readonly CLUSTER_NETWORK?: string;
+  /** Prices of GPUs on hosts whose owner has set none. */
+  readonly GPU_PRICES?: string;
 };
 
 export class FleetObject extends DurableObject<FleetObjectEnv> {
@@ -68,7 +71,10 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     super(context, env);
     const database = new ObjectDatabase(context.storage.sql);
     database.migrate(FLEET_MIGRATIONS);
-    this.#parts = fleetParts(database, clusterRangeOf(env.CLUSTER_NETWORK));
+    this.#parts = fleetParts(database, {
+      clusterRange: clusterRangeOf(env.CLUSTER_NETWORK),
+      gpuPrices: usableGpuPrices(env.GPU_PRICES),
+    });
     this.#store = this.#parts.store;
     this.#registry = new HostRegistry(this.#parts);
     this.#stock = new StockReports((now) => this.#registry.stock(now));
@@ -253,10 +259,10 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     });
   }
 
-  /** Cordons or drains a host. */
+  /** Cordons, drains or prices a host. */
   async changeHost(change: HostChange): Promise<void> {
     this.#refuseOthers(change.accountId);
-    await this.#commit.run(() => this.#registry.change(change));
+    await this.#commit.run(() => this.#registry.change(change, Date.now()));
   }
 
   /** The token of a host is revoked: its workers are placed elsewhere. */
