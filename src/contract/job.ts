@@ -46,6 +46,10 @@ const policySchema = optionsSchema({
   executionTimeout: milliseconds(EXECUTION_TIMEOUT_MIN_MS, EXECUTION_TIMEOUT_MAX_MS)
     .optional()
     .meta({ description: "Milliseconds that the handler may take; otherwise as the endpoint says." }),
+  cost: z
+    .boolean("must be true or false")
+    .optional()
+    .meta({ description: "The webhook says what the job cost." }),
   lowPriority: z
     .boolean("must be true or false")
     .optional()
@@ -222,10 +226,21 @@ const timelineEventSchema = z
     hostId: z.string().optional(),
     status: wireStatusSchema.optional(),
     reason: z.string().optional(),
+    perHour: z.number().optional().meta({ description: "Dollars per hour of the worker." }),
+    startingMs: z.int().optional().meta({ description: "Start of the worker that the job caused." }),
     statusCode: z.int().optional().meta({ description: "What a webhook's receiver answered." }),
   })
   .meta({ id: "TimelineEvent" });
 export type TimelineEvent = Immutable<z.infer<typeof timelineEventSchema>>;
+
+const jobCostSchema = z
+  .object({
+    total: z.number(),
+    execution: z.number().meta({ description: "Of its attempts, at the prices of their workers." }),
+    coldStart: z.number().meta({ description: "Of workers whose start it caused." }),
+  })
+  .meta({ id: "JobCost", description: "Dollars." });
+export type JobCost = Immutable<z.infer<typeof jobCostSchema>>;
 
 /** Body of `status`, `status-sync` and `runsync`: a job as it stands. */
 export const jobViewSchema = z
@@ -239,6 +254,7 @@ export const jobViewSchema = z
     retries: z.int().optional().meta({ description: "How often it was dispatched again." }),
     queue: queueViewSchema.optional().meta({ description: "While it is IN_QUEUE." }),
     timeline: z.array(timelineEventSchema).optional().meta({ description: "With `timeline=1`." }),
+    cost: jobCostSchema.optional().meta({ description: "With `cost=1`; so far, while the job runs." }),
     output: jsonValueSchema.optional().meta({
       description: "What the handler returned; its last progress while the job runs.",
     }),

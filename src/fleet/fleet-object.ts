@@ -407,7 +407,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
 
   /** The report of an endpoint's workers. */
   #describe(endpointId: string): Omit<FleetReport, "revision"> {
-    const workers = reportedWorkers(this.#store, endpointId);
+    const workers = reportedWorkers(this.#parts, endpointId);
     return { workers, ...this.#parts.placer.placementStatus(endpointId) };
   }
 }

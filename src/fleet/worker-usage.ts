@@ -47,6 +47,7 @@ export class WorkerUsage {
       if (!lifetime || lifetime.perHour === this.#priceOn(next, worker)) continue;
       this.ended(worker, now);
       this.#store.saveWorker({ ...worker, revivedAt: lifetime.to });
+      if (!worker.isPod) this.#store.addUnsent(worker.endpointId);
     }
   }
 

@@ -16,6 +16,10 @@ export type WorkerSnapshot = {
   readonly revivals?: number;
   /** Absent in older reports. */
   readonly start?: WorkerStart | null;
+  /** Dollars per hour; absent for one that costs nothing, and in older reports. */
+  readonly perHour?: number;
+  /** From its placement or revival until it was first ready; absent until then. */
+  readonly startingMs?: number;
 };
 
 /** Fleet's report for an endpoint: its workers, and why a desired one is not placed (`shortage`). */
