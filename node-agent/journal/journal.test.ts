@@ -39,10 +39,12 @@ describe("a log that a power failure has torn", () => {
     await mkdir(join(directory, "state"));
     journal = new Journal(join(directory, "state"));
     for (const [index, jobId] of ALL.entries())
-      journal.addAttempt({
-        ...{ jobId, attempt: 1, workerId: "w", endpointId: "e" },
-        ...{ receivedAt: index, executionTimeoutMs: 1 },
-      });
+      journal.addAttempts([
+        {
+          ...{ jobId, attempt: 1, workerId: "w", endpointId: "e" },
+          ...{ receivedAt: index, executionTimeoutMs: 1 },
+        },
+      ]);
     ({ length } = await readFile(join(directory, "state", "journal.db-wal")));
   });
   afterEach(() => journal.close());
