@@ -2,8 +2,9 @@
 import { afterEach, beforeEach, describe, test, vi } from "vitest";
 import { ScriptedAgent } from "./agent-client.ts";
 import { EdgeClient } from "./edge-client.ts";
-import { evict, passTime } from "./object.ts";
+import { evict, passTime, untilWebhooksRest } from "./object.ts";
 import { notYet, until } from "./support/until.ts";
+import { webhookTarget } from "./webhook-target.ts";
 
 const api = new EdgeClient();
 const { call, createEndpoint, graphql, signInAsNewAccount } = api;
@@ -12,7 +13,7 @@ beforeEach(signInAsNewAccount);
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** One GPU of 24 costs a tenth of a cent per second. */
+/** What a GPU costs, in dollars. */
 const PER_SECOND = 0.001;
 
 async function endpointWithJobs(count: number) {
@@ -86,5 +87,26 @@ describe("the cost of jobs", () => {
     await agent.take(endpointId, workerId);
     passTime(4_000);
     expect(await costOf(jobIds[0])).toMatchObject({ execution: 0.004 });
+  });
+
+  test.for([
+    [{ cost: true }, { total: 0.002, execution: 0.002, coldStart: 0 }],
+    [{}, undefined],
+  ] as const)("is in the webhook of a job with the policy %j", async ([policy, cost], { expect }) => {
+    const { agent, endpointId } = await endpointWithJobs(0);
+    const target = webhookTarget();
+    const { body } = await call("POST", `/v2/${endpointId}/run`, {
+      input: 1,
+      webhook: target.webhook,
+      policy,
+    });
+    const workerId = await agent.bringUpWorker(endpointId);
+    const job = await agent.take(endpointId, workerId);
+    passTime(2_000);
+    await agent.complete(endpointId, job, 1);
+    await untilWebhooksRest(endpointId);
+    const [delivery] = await target.received(1);
+    const received = JSON.parse(delivery?.body ?? "{}") as { id?: unknown; cost?: unknown };
+    expect([received.id, received.cost]).toEqual([body["id"], cost]);
   });
 });
