@@ -155,6 +155,7 @@ export const QUEUE_REASONS = [
   "no_host",
   "no_matching_gpu",
   "storage_full",
+  "budget_reached",
   "workers_max_is_zero",
   "at_max_workers",
   "image_pulling",
@@ -366,6 +367,19 @@ export const healthSchema = z
     obstacle: z.string().nullable().meta({
       description: "What keeps workers of the endpoint's version from coming up; null while nothing does.",
     }),
+    budget: z
+      .object({
+        of: z.enum(["endpoint", "account"]),
+        state: z.enum(["warning", "reached"]),
+        limit: z.number().meta({ description: "Dollars." }),
+        period: z.enum(["day", "month"]),
+        until: z.iso.datetime().meta({ description: "When the period ends." }),
+      })
+      .nullable()
+      .meta({
+        description:
+          "A budget that is reached, or about to be; null while none is. One that is reached starts no job.",
+      }),
     limits: z
       .object({
         windowMs: z.int().meta({ description: "Requests are counted over this long." }),

@@ -2,6 +2,7 @@
 import type { ObjectDatabase } from "../durable/sql.ts";
 import type { GpuPrices } from "../domain/costs/nominal-prices.ts";
 import type { ClusterRange } from "../domain/pods/cluster-addresses.ts";
+import { Budgets } from "./budgets.ts";
 import { FleetStore } from "./fleet-store.ts";
 import { HostPools, HostRevisions } from "./hosts/host-pools.ts";
 import { HostPresence, TelemetryCache } from "./hosts/host-presence.ts";
@@ -31,6 +32,7 @@ export function fleetParts(database: ObjectDatabase, { clusterRange, gpuPrices =
   const pools = new HostPools(store, podStore, promised);
   const revisions = new HostRevisions(store);
   const usage = new WorkerUsage(store, podStore, new UsageStore(database, gpuPrices), gpuPrices);
+  const budgets = new Budgets(database, store, usage);
   const standbys = new Standbys(store, pools, revisions, usage);
   const telemetry = new TelemetryCache();
   const presence = new HostPresence();
@@ -43,6 +45,7 @@ export function fleetParts(database: ObjectDatabase, { clusterRange, gpuPrices =
     pools,
     revisions,
     usage,
+    budgets,
     standbys,
     telemetry,
     presence,

@@ -9,6 +9,7 @@ import { WakeUpChannels } from "../durable/waiters.ts";
 import { GroupCommit } from "../durable/group-commit.ts";
 import type { DesiredWorkersUpdate, EndpointPort, FleetPort, MovedRow } from "../durable/ports.ts";
 import { ObjectDatabase } from "../durable/sql.ts";
+import type { Budget } from "../domain/costs/budget.ts";
 import type { PodConfig } from "../contract/pod.ts";
 import type { FleetReport } from "../domain/jobs/queue-reason.ts";
 import { takeFleetSnapshot, type FleetSnapshot } from "./fleet-snapshot.ts";
@@ -21,6 +22,7 @@ import { HostRegistry } from "./hosts/host-registry.ts";
 import { StockReports } from "./hosts/stock-reports.ts";
 import type {
   AssignmentsReply,
+  BudgetView,
   FleetSyncReply,
   HostChange,
   HostView,
@@ -94,9 +96,12 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     else if (!this.#handover.isTaken) await this.#takeOver(this.ctx.id.name ?? "");
     this.#store.load();
     this.#parts.podStore.load();
+    this.#parts.usage.load();
+    this.#parts.budgets.load();
     this.#registry.recover(Date.now(), (hostId) => this.#channels.find(hostTag(hostId))[0]?.waiter);
     this.#parts.placer.reviewAll();
     this.#parts.podPlacer.reviewAll();
+    this.#reviewBudgets(Date.now());
     await this.#alarm.load();
   }
 
@@ -133,8 +138,10 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   async setDesiredWorkers(update: DesiredWorkersUpdate): Promise<void> {
     this.#refuseOthers(update.config.accountId);
     await this.#commit.run(() => {
-      if (update.isRemoved) this.#parts.placer.removeDesiredWorkers(update.config.endpointId);
-      else this.#store.saveDesiredWorkers({ desired: update.desired, config: update.config });
+      if (update.isRemoved) {
+        this.#parts.placer.removeDesiredWorkers(update.config.endpointId);
+        this.#parts.budgets.remove(update.config.endpointId);
+      } else this.#store.saveDesiredWorkers({ desired: update.desired, config: update.config });
       this.#parts.placer.scaleDown(update.config.endpointId, update.leaving ?? [], Date.now());
       this.#parts.placer.resume(update.config.endpointId, update.resume ?? []);
       this.#store.addUnsent(update.config.endpointId);
@@ -150,6 +157,30 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** A secret or registry credential of the account has changed. */
   async renewAssignments(accountId: string): Promise<void> {
     await this.#commit.run(() => this.#registry.renewAssignments(accountId));
+  }
+
+  // Budgets
+
+  /** Sets a budget of the account or of one of its endpoints, whose costs of the present period count. */
+  async saveBudget({ forgiven: _, ...limits }: Budget): Promise<void> {
+    const { budgets } = this.#parts;
+    await this.#commit.run(() =>
+      budgets.save({ ...limits, forgiven: budgets.find(limits.endpointId)?.forgiven ?? null }),
+    );
+  }
+
+  /** Returns false where there is no such budget. */
+  async removeBudget(endpointId: string | null): Promise<boolean> {
+    return this.#commit.run(() => this.#parts.budgets.remove(endpointId));
+  }
+
+  /** What was spent in the present period counts no more. Returns false where there is no such budget. */
+  async resetBudget(endpointId: string | null): Promise<boolean> {
+    return this.#commit.run(() => this.#parts.budgets.reset(endpointId, Date.now()));
+  }
+
+  async budgets(): Promise<BudgetView[]> {
+    return this.#parts.budgets.views(Date.now());
   }
 
   // Pods
@@ -212,7 +243,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** Hours of workers from `since` on; the caller has stored what is older than `storedUntil`. */
   async usage({ since, until, storedUntil }: UsageCall): Promise<EndpointHour[]> {
     return this.#commit.run(() => {
-      this.#parts.usage.forgetBefore(storedUntil);
+      this.#parts.usage.forgetBefore(storedUntil, Date.now());
       this.#store.forgetGone(Date.now() - REMOVED_WORKER_RETENTION_MS);
       return this.#parts.usage.hours(since, until, Date.now());
     });
@@ -319,6 +350,7 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
     const { nextTime } = this.#parts.podStore;
     if (nextTime !== null) this.#alarm.armBy(nextTime);
     if (hasUnsent) this.#alarm.armBy(now + REPORT_AGAIN_MS);
+    this.#alarm.armBy(this.#parts.budgets.nextAt);
     const { nextExpiryAt } = this.#parts.standbys;
     if (nextExpiryAt !== null) this.#alarm.armBy(nextExpiryAt);
     if (this.#parts.placer.hasStaleFailures) this.#alarm.armBy(now + PLACEMENT_FAILURE_CACHE_MS);
@@ -329,8 +361,16 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   #plan(): void {
     const now = Date.now();
     this.#registry.expelSilent(now);
+    this.#reviewBudgets(now);
     this.#parts.placer.plan(now, (hostId) => this.#parts.presence.isPresent(hostId, now));
     for (const endpointId of this.#parts.placer.takeChangedEndpoints()) this.#store.addUnsent(endpointId);
+  }
+
+  #reviewBudgets(now: number): void {
+    for (const endpointId of this.#parts.budgets.review(now)) {
+      this.#store.addUnsent(endpointId);
+      this.#parts.placer.review(endpointId);
+    }
   }
 
   #assignmentsOf(hostId: string): AssignmentsReply {
@@ -384,7 +424,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
         this.#lastReportRevision = Math.max(this.#lastReportRevision, acknowledged);
         return;
       }
-      this.#sentReports.set(endpointId, json);
+      // An object without a configuration takes no report; it gets this one when it asks for workers.
+      if (acknowledged === "removed" || acknowledged === revision) this.#sentReports.set(endpointId, json);
     }
     if (!this.#parts.placer.hasEndpoint(endpointId)) this.#sentReports.delete(endpointId); // endpoints come and go, Fleet stays
     // If it has changed in the meantime, it stays unsent and is sent again.
@@ -408,7 +449,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   /** The report of an endpoint's workers. */
   #describe(endpointId: string): Omit<FleetReport, "revision"> {
     const workers = reportedWorkers(this.#parts, endpointId);
-    return { workers, ...this.#parts.placer.placementStatus(endpointId) };
+    const budget = this.#parts.budgets.noticeFor(endpointId);
+    return { workers, ...this.#parts.placer.placementStatus(endpointId), ...(budget && { budget }) };
   }
 }
 

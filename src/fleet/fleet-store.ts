@@ -88,6 +88,8 @@ export class FleetStore {
   readonly #byEndpoint = new Map<string, Map<string, WorkerRecord>>();
   readonly #byHost = new Map<string, Map<string, WorkerRecord>>();
   readonly #database: ObjectDatabase;
+  /** Grows with everything that costs may depend on. */
+  changes = 0;
 
   constructor(database: ObjectDatabase) {
     this.#database = database;
@@ -125,6 +127,7 @@ export class FleetStore {
   }
 
   saveHost(host: HostRecord): void {
+    this.changes += 1;
     this.hosts.set(host.hostId, host);
     this.#database.run`
       INSERT OR REPLACE INTO host
@@ -141,6 +144,7 @@ export class FleetStore {
   }
 
   saveWorker(worker: WorkerRecord): void {
+    this.changes += 1;
     this.#remember(worker);
     const { start, size, moves, leaving } = worker;
     this.#database.run`
@@ -161,6 +165,7 @@ export class FleetStore {
   }
 
   removeWorker(workerId: string, now: number): void {
+    this.changes += 1;
     const worker = this.workers.get(workerId);
     this.workers.delete(workerId);
     this.standbys.delete(workerId);

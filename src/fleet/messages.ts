@@ -8,6 +8,7 @@ import type {
 } from "../contract/agent/agent.ts";
 import type { HostTelemetry } from "../contract/agent/telemetry.ts";
 import type { PodConfig } from "../contract/pod.ts";
+import type { Budget, BudgetState, Period } from "../domain/costs/budget.ts";
 import type { HostPrice } from "../domain/costs/host-price.ts";
 import type { PlacementFailure } from "../domain/placement/host-pool.ts";
 import type { GpuStock, HostStock } from "../domain/placement/stock.ts";
@@ -69,6 +70,9 @@ export type StockReport = { readonly at: number; readonly hosts: readonly HostSt
 
 /** What a call of a host has changed for the catalog; absent when it knows it. */
 export type WithStock = { readonly stock?: StockReport };
+
+/** A budget and what is spent of it, in dollars, in the present period. */
+export type BudgetView = Budget & Period & { readonly spent: number; readonly state: BudgetState };
 
 // Pods
 

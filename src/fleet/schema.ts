@@ -110,4 +110,13 @@ export const FLEET_MIGRATIONS = [
    ALTER TABLE ended_worker ADD COLUMN ready_at INTEGER;
    -- Dollars; null in rows from before.
    ALTER TABLE ended_worker ADD COLUMN per_hour REAL;`,
+  `-- What may be spent: of an endpoint, or of the account, whose scope is empty. As JSON.
+   CREATE TABLE budget (scope TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID;
+   -- Dollars that ended workers of an endpoint have cost on a day, beside those in ended_worker.
+   CREATE TABLE spent_day (
+     endpoint_id TEXT    NOT NULL,
+     day         INTEGER NOT NULL,
+     cost        REAL    NOT NULL,
+     PRIMARY KEY (endpoint_id, day)
+   ) STRICT, WITHOUT ROWID;`,
 ] as const;

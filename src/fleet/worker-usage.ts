@@ -1,12 +1,14 @@
 /** Usage of hosts by workers, hour by hour. A past hour never changes. */
+import type { Period } from "../domain/costs/budget.ts";
 import type { UsedGpus, WorkerHour, WorkerLifetime } from "../domain/metrics/worker-usage.ts";
-import { VCPU, workerHours } from "../domain/metrics/worker-usage.ts";
+import { costWithin, VCPU, workerHours } from "../domain/metrics/worker-usage.ts";
 import type { Inventory } from "../contract/agent/agent.ts";
 import { nominalPrice, workerPrice } from "../domain/costs/host-price.ts";
 import type { GpuPrices } from "../domain/costs/nominal-prices.ts";
 import type { FleetStore, HostRecord, WorkerRecord } from "./fleet-store.ts";
 import type { PodStore } from "./pods/pod-store.ts";
 import type { ObjectDatabase } from "../durable/sql.ts";
+import { Spending } from "./spending.ts";
 
 export type EndpointHour = WorkerHour & {
   /** Of the endpoint, or of the pod whose id is in its place; empty when Fleet no longer knows it. */
@@ -83,8 +85,31 @@ export class WorkerUsage {
   }
 
   /** Workers that ended before this time are recorded elsewhere. */
-  forgetBefore(before: number): void {
-    this.#ended.forgetBefore(before);
+  forgetBefore(before: number, now: number): void {
+    this.#ended.forgetBefore(before, now);
+  }
+
+  /** To be called once, when the store is loaded. */
+  load(): void {
+    this.#ended.load();
+  }
+
+  /** Dollars in whole days, up to now, and per hour at present; of one endpoint or of all. */
+  costsWithin(
+    period: Period,
+    endpointId: string | null,
+    now: number,
+  ): { readonly cost: number; readonly perHour: number } {
+    const workers =
+      endpointId === null ? [...this.#store.workers.values()] : this.#store.workersOf(endpointId);
+    const lives = workers.flatMap((worker) => this.#lifetimeOf(worker, now) ?? []);
+    return {
+      cost: lives.reduce(
+        (sum, life) => sum + costWithin(life, period.from, period.until),
+        this.#ended.spending.within(period, endpointId),
+      ),
+      perHour: lives.reduce((sum, { perHour }) => sum + perHour, 0),
+    };
   }
 
   #nameOf(id: string): string {
@@ -142,12 +167,18 @@ type EndedRow = Omit<WorkerLifetime, "gpus" | "perHour"> & {
 };
 
 export class UsageStore {
+  readonly spending: Spending;
   readonly #database: ObjectDatabase;
   readonly #gpuPrices: GpuPrices;
 
   constructor(database: ObjectDatabase, gpuPrices: GpuPrices) {
     this.#database = database;
     this.#gpuPrices = gpuPrices;
+    this.spending = new Spending(database);
+  }
+
+  load(): void {
+    this.spending.load(this.#endedBetween(0, Infinity));
   }
 
   add(workerId: string, life: WorkerLifetime): void {
@@ -157,21 +188,27 @@ export class UsageStore {
         (ended_at, worker_id, endpoint_id, account_id, gpus, started_at, version, ready_at, per_hour)
       VALUES (${to}, ${workerId}, ${endpointId}, ${accountId}, ${JSON.stringify(gpus)}, ${from}, ${version},
               ${readyAt}, ${perHour})`;
+    this.spending.add(life);
   }
 
   /** Workers that ended at `since` or later. */
   endedSince(since: number): WorkerLifetime[] {
+    return this.#endedBetween(since, Infinity);
+  }
+
+  #endedBetween(since: number, until: number): WorkerLifetime[] {
     const rows = this.#database.all<EndedRow>`
       SELECT endpoint_id AS endpointId, account_id AS accountId, gpus, started_at AS "from", ended_at AS "to",
              version, ready_at AS readyAt, per_hour AS perHour
-        FROM ended_worker WHERE ended_at >= ${since}`;
+        FROM ended_worker WHERE ended_at >= ${since} AND ended_at < ${Math.min(until, Number.MAX_SAFE_INTEGER)}`;
     return rows.map((row) => {
       const gpus = JSON.parse(row.gpus) as UsedGpus[];
       return { ...row, gpus, perHour: row.perHour ?? nominalPrice(gpus, this.#gpuPrices) };
     });
   }
 
-  forgetBefore(before: number): void {
+  forgetBefore(before: number, now: number): void {
+    this.spending.fold(this.#endedBetween(0, before), now);
     this.#database.run`DELETE FROM ended_worker WHERE ended_at < ${before}`;
   }
 }

@@ -55,9 +55,9 @@ describe("what workers cost", () => {
 
     const [first, second] = await hoursOf(endpoint.id);
     // By hand: 30 min at 4/2 dollars, 12 min at 5, and 600 W at 50 cents shared by two for 18 min, then 18 more.
-    const byHand = [30 * (2 / 60) + 12 * (5 / 60) + 18 * (0.15 / 60), 18 * (0.15 / 60)];
+    const expected = [30 * (2 / 60) + 12 * (5 / 60) + 18 * (0.15 / 60), 18 * (0.15 / 60)];
     expect([first, second].map((row) => row?.versions[0]?.cost)).toEqual(
-      byHand.map((cost) => expect.closeTo(cost, 9)),
+      expected.map((cost) => expect.closeTo(cost, 9)),
     );
     expect(first?.versions).toMatchObject([{ workerMs: HOUR, startingMs: 6 * MINUTE }]);
     expect(second?.versions).toMatchObject([{ workerMs: 18 * MINUTE, startingMs: 0 }]);

@@ -48,7 +48,7 @@ export class HostRegistry {
       usage.repriced(host, now);
       store.saveHost(host);
       pools.changed(call.hostId);
-      if (stored && stored.awaySince !== null) this.#return(call.hostId, now);
+      if (stored && stored.awaySince !== null) this.#return(call.hostId, Math.max(now, stored.awaySince));
       if (stored && isDraining(stored) !== isDraining(host)) this.#reviewWorkersOn(call.hostId);
       if (stored?.inventory.clusterAddress !== host.inventory.clusterAddress)
         this.#parts.clusters.touchPeersOf(call.hostId);
