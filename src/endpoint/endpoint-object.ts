@@ -207,16 +207,13 @@ export class EndpointObject extends DurableObject<EndpointObjectEnv> {
    * effect, which is another one when this report is older; or that the endpoint was deleted.
    */
   async fleetReport(report: FleetReport): Promise<number | "removed"> {
-    const { facts, commit, hooks, agents, loadBalancing } = this.#endpoint;
+    const { facts, commit, hooks, loadBalancing } = this.#endpoint;
     const { revision } = facts.report;
     if (!facts.config) return facts.isRemoved ? "removed" : revision;
     if (report.revision <= revision) return revision;
-    const hasStopped = isStopped(facts.report) !== isStopped(report);
-    await commit.run(() => {
-      hooks.learn(facts.learn(report), Date.now());
-      if (hasStopped) agents.lookAgain();
-    });
-    if (hasStopped) loadBalancing.handlers.notify();
+    const hasTurned = isStopped(facts.report) !== isStopped(report);
+    await commit.run(() => hooks.learn(facts.learn(report), Date.now()));
+    if (hasTurned) loadBalancing.handlers.notify();
     return report.revision;
   }
 

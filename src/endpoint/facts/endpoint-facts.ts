@@ -38,6 +38,8 @@ export type FleetNews = {
   readonly closed: readonly string[];
   /** Hosts of workers that take work now and did not before. */
   readonly openedOn: ReadonlySet<string>;
+  /** A budget is reached now and was not before, or the reverse. */
+  readonly hasTurned: boolean;
 };
 
 export class EndpointFacts {
@@ -172,6 +174,7 @@ export class EndpointFacts {
   learn(report: FleetReport): FleetNews {
     const { ofTakers: before } = this.#hosts();
     const known = this.#report.workers;
+    const hasTurned = isStopped(this.#report) !== isStopped(report);
     this.#report = report;
     this.#stored.report.write(report);
     const { all, ofTakers: after } = this.#hosts();
@@ -183,7 +186,7 @@ export class EndpointFacts {
     );
     if (openedOn.size > 0) this.#openedIn = report.revision;
     const closed = [...before.keys()].filter((workerId) => !after.has(workerId));
-    return { report, gone, closed, openedOn };
+    return { report, gone, closed, openedOn, hasTurned };
   }
 
   forgetConfig(): void {

@@ -15,8 +15,8 @@ export class WebhookMessage {
   constructor(bucket: R2Bucket, stored: QueueEntry, { input, optionsJson }: WorkerRequest, webhook: string) {
     const { job } = stored;
     const extras = { progress: null, queue: null, now: job.finishedAt ?? job.queuedAt };
-    const { output, ...view } = viewJob(publicId(stored), job, extras);
-    const head = JSON.stringify({ ...view, ...costIn(optionsJson, job), webhook }).slice(0, -1);
+    const { output, ...view } = { ...viewJob(publicId(stored), job, extras), ...costIn(optionsJson, job) };
+    const head = JSON.stringify({ ...view, webhook }).slice(0, -1);
     // Null is omitted, as in status: the handler returned nothing.
     const hasOutput = output !== null && !(output.kind === "inline" && output.json === "null");
     const pieces = [`${head},"input":`, input, ...(hasOutput ? [',"output":', output] : []), "}"];
