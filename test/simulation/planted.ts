@@ -337,6 +337,11 @@ const OWN: readonly Mutant[] = [
   mutant("G1", "if (isSame && this.#repeatedCount > 0) {", "if (isSame && this.#repeatedCount > 1) {"),
   mutant("G3", "if (lines.every(isOfPod)) return { owner, workers: lines };", ""),
   mutant("G4", "this.#dropped += dropped;", ""),
+  mutant(
+    "G6",
+    "return this.#isFollowed ? Math.min(this.#storedEnd, this.#liveEnd) : this.#storedEnd;",
+    "return this.#storedEnd;",
+  ),
   mutant("G5", "return this.#rate.take(bytes + LINE_BYTES, Date.now());", "return true;"),
 
   // WebSockets
