@@ -17,12 +17,7 @@ import {
   RUN_RETENTION_MS,
   RUNSYNC_RETENTION_MS,
 } from "../../domain/jobs/job-machine.ts";
-import {
-  PRIORITY_START,
-  priorityOf,
-  PRIORITIES,
-  type Priority,
-} from "../../domain/jobs/priorities.ts";
+import { PRIORITY_START, priorityOf, PRIORITIES, type Priority } from "../../domain/jobs/priorities.ts";
 import { extendTrace } from "../../domain/jobs/timeline.ts";
 import { earliest } from "../../std/earliest.ts";
 import { claimedBy, type ClaimKind, type Claims, type Lease, type Taker } from "./claims.ts";
