@@ -46,6 +46,8 @@ export type Env = RateEnv & {
   ARTIFACTS_S3_BUCKET?: string;
   ARTIFACTS_S3_ACCESS_KEY_ID?: string;
   ARTIFACTS_S3_SECRET_ACCESS_KEY?: string;
+  /** Address of the hub that hosts download models from; see management/assignments/model-needs.ts. */
+  MODEL_SOURCE?: string;
   /** What jobs of an endpoint may take, in GB; see endpoint/job-storage.ts. */
   ENDPOINT_STORAGE_GB?: string;
   /** What logs of an account may add in a day, in GB; see management/logs/log-quota.ts. */

@@ -111,8 +111,8 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "U30",
-    "this.#journal = new Journal(options.stateDir);",
-    "this.#journal = new Journal(options.stateDir); this.#session = beginSession(this.#journal, options.log);",
+    "this.#ledger = new AttemptLedger(this.#journal, options.log);",
+    "this.#ledger = new AttemptLedger(this.#journal, options.log); this.#session = beginSession(this.#journal, options.log);",
     "agent-restart",
   ),
   mutant("U31", "capMs: removeRetryCapMs };", "capMs: 60_000 };", "lifecycle/restart"),

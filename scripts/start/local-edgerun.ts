@@ -93,6 +93,7 @@ export class LocalEdgerun {
         ROOT_API_KEY: this.#apiKey,
         ENCRYPTION_KEYS: this.#state.encryptionKeys(),
         GPU_PRICES: process.env["GPU_PRICES"] ?? "",
+        MODEL_SOURCE: process.env["MODEL_SOURCE"] ?? "",
         LB_WAIT_SECONDS: process.env["LB_WAIT_SECONDS"] ?? "",
         TUNNEL_IDLE_SECONDS: process.env["TUNNEL_IDLE_SECONDS"] ?? "",
         WEBHOOK_ALLOW_PRIVATE: String(this.#options.allowsPrivateWebhooks),

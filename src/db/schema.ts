@@ -100,6 +100,10 @@ export const template = sqliteTable(
     category: text("category"),
     /** Comma list; null for any. */
     allowedCudaVersions: text("allowed_cuda_versions"),
+    /** Each `org/name` or `org/name@revision`. */
+    models: strings("models").notNull().default([]),
+    /** Name of the secret that opens private ones. */
+    modelTokenSecret: text("model_token_secret"),
     /** Came inline with an endpoint; goes with the last endpoint that uses it. */
     isBound: flag("is_bound").notNull(),
     /** Counts the writes, so that a change based on an older reading is noticed. */

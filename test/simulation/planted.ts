@@ -367,7 +367,7 @@ const OWN: readonly Mutant[] = [
   mutant("W4", "const CONNECTION_IDLE_MS = 1_000;", "const CONNECTION_IDLE_MS = 60_000;"),
 
   // The agent
-  mutant("S16", "this.#write(record, () => this.#journal.addAttempt(record));", ""),
+  mutant("S16", "this.#write(records, () => this.#journal.addAttempts(records));", ""),
   mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),
   mutant(
     "S18",

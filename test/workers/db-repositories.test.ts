@@ -52,6 +52,8 @@ const templateValues = (name: string): TemplateValues => ({
   startSsh: false,
   startJupyter: false,
   startScript: "",
+  models: [],
+  modelTokenSecret: null,
   advancedStart: false,
   config: { nested: [1, null] },
   category: null,

@@ -95,6 +95,10 @@ test("fields out of their range are refused by name, with what is allowed", asyn
     'name: " "': ["name"],
     [`name: "${"x".repeat(192)}"`]: ["name", 191],
     'imageName: ""': ["imageName"],
+    'models: ["name"]': ["models[0]", "org/name@revision"],
+    'models: ["org/ok", "org/name@../up"]': ["models[1]"],
+    [`models: [${'"org/name", '.repeat(17)}]`]: ["models", 16],
+    'modelTokenSecret: "a b"': ["modelTokenSecret"],
     "containerDiskInGb: 0": ["containerDiskInGb", 1],
     "volumeInGb: -1": ["volumeInGb", 0],
     'ports: "80/udp"': ["ports", "'80/udp'", "<port>/<protocol>", "http", "tcp"],
@@ -285,5 +289,29 @@ test("two accounts have the same template name and never see each other's", asyn
   await two.send(`mutation { deleteTemplate(templateName: "${template.name}") }`);
   expect((await one.send(`{ podTemplate(id: "${template.id}") { id } }`)).data.podTemplate).toEqual({
     id: template.id,
+  });
+});
+
+test("models are stored in one order, and a change of them makes a new version", async ({ expect }) => {
+  const client = await freshClient();
+  const { templateId, ...endpoint } = await savedEndpoint(client, "", "id version");
+  const save = async (fields: string) => {
+    const { data } = await client.send(
+      `mutation { saveTemplate(input: { id: "${templateId}", ${fields} }) { models modelTokenSecret } }`,
+    );
+    const version = await client.send(`{ myself { endpoint(id: "${endpoint.id}") { version } } }`);
+    return { ...data.saveTemplate, version: version.data.myself.endpoint.version };
+  };
+  const models = ["a/a@v1", "b/b"];
+  expect(await save('models: ["b/b", "a/a@v1", "b/b"], modelTokenSecret: "HF"')).toEqual({
+    models,
+    modelTokenSecret: "HF",
+    version: endpoint.version + 1,
+  });
+  expect(await save('models: ["a/a@v1", "b/b"]')).toMatchObject({ models, version: endpoint.version + 1 });
+  expect(await save('modelTokenSecret: ""')).toMatchObject({
+    models,
+    modelTokenSecret: null,
+    version: endpoint.version + 2,
   });
 });

@@ -22,6 +22,8 @@ test("a new template needs a name and an image; the rest has defaults", async ({
     isPublic: false,
     isRunpod: false,
     isServerless: false,
+    modelTokenSecret: null,
+    models: [],
     ports: [],
     readme: "",
     volumeInGb: 0,
@@ -58,6 +60,8 @@ test("what REST spells in its own way comes back as it was sent", async ({ expec
     category: "NVIDIA",
     containerDiskInGb: 7,
     readme: "# Hello",
+    models: ["org/name@v1"],
+    modelTokenSecret: "HF_TOKEN",
   };
   const { body } = await rest("POST", "/templates", { name: "t", imageName: "a/b:1", ...fields });
   expect(body).toMatchObject(fields);

@@ -72,6 +72,24 @@ describe("an assignment", () => {
     expect(JSON.stringify(stored)).not.toContain("hunter2");
   });
 
+  test("carries models with the token that opens them, which no variable has", async ({ expect }) => {
+    const endpointId = await endpointWith({
+      env: "[]",
+      more: 'models: ["org/name@v1"], modelTokenSecret: "HF"',
+    });
+    const agent = await ScriptedAgent.join(api);
+    const withheld = await assigned(agent, endpointId);
+    expect(withheld.problem).toMatch(/'HF'.*models of template 't-[0-9a-f]{8}'/);
+    expect(withheld.models).toBeUndefined();
+
+    await createSecret("HF", "hf_hunter2");
+    const { models, problem, ...others } = await assigned(agent, endpointId);
+    expect({ models, problem }).toEqual({
+      models: { source: "https://huggingface.co", references: ["org/name@v1"], token: "hf_hunter2" },
+    });
+    expect(JSON.stringify(others)).not.toContain("hf_hunter2");
+  });
+
   test("reports an unknown secret, and contains nothing that an older agent could start", async ({
     expect,
   }) => {

@@ -8,8 +8,9 @@
  * A position in the output is an offset in the file, with the time of its last truncation: what was truncated is
  * never read again.
  */
-import { watch } from "node:fs";
+import { readSync, watch } from "node:fs";
 import { type FileHandle, open, stat, truncate, writeFile } from "node:fs/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type OutputLine, type OutputReader, decodeLine, lastLinesOf } from "../interface/output.ts";
 import type { WorkerDirectory } from "./worker-directory.ts";
 import { LOG_LINE_MAX_BYTES } from "../../../src/contract/agent/log.ts";
@@ -30,6 +31,8 @@ export class OutputFile {
   #isInLongLine = false;
   #readAt: number;
   #reading: Promise<void>;
+  /** The last reading, while it has not begun. */
+  #nextReading: Promise<void> | undefined;
   /** Open from the first reading on, since a worker may print with each job. */
   #file: FileHandle | undefined;
   #isClosed = false;
@@ -53,14 +56,24 @@ export class OutputFile {
     }
   }
 
-  /** Passes on everything that the file has by now. */
+  /** Passes on everything that the file has by now. What was printed in one turn of the event loop is read together. */
   readOn(): Promise<void> {
-    this.#reading = this.#reading.then(() => this.#read()).catch(() => undefined); // the file was removed with its worker
-    return this.#reading;
+    if (this.#nextReading !== undefined) return this.#nextReading;
+    const reading = this.#reading
+      .then(() => nextTurn())
+      .then(() => {
+        if (this.#nextReading === reading) this.#nextReading = undefined;
+        return this.#read();
+      })
+      .catch(() => undefined); // the file was removed with its worker
+    this.#nextReading = reading;
+    this.#reading = reading;
+    return reading;
   }
 
   /** The file was emptied, after `readOn`. */
   truncated(): Promise<void> {
+    this.#nextReading = undefined; // what is printed from now on is read after it
     this.#reading = this.#reading.then(async () => {
       this.#offset = 0;
       this.#truncatedAt = await lastTruncatedAt(this.#directory);
@@ -95,10 +108,12 @@ export class OutputFile {
     const readAt = micros();
     if (this.#isClosed) return;
     this.#file ??= await open(this.#directory.logPath, "r");
-    for (let isMore = true; isMore && !this.#reader.signal.aborted;) {
-      const { bytesRead } = await this.#file.read(this.#buffer, 0, READ_BYTES, this.#offset);
+    while (!this.#reader.signal.aborted) {
+      // What was printed just now is in memory: a thread to wait for it would cost more than the reading.
+      const bytesRead = readSync(this.#file.fd, this.#buffer, 0, READ_BYTES, this.#offset);
       if (bytesRead > 0) this.#take(this.#buffer.subarray(0, bytesRead), micros());
-      isMore = bytesRead === READ_BYTES;
+      if (bytesRead < READ_BYTES) break;
+      await nextTurn();
     }
     this.#readAt = readAt;
   }

@@ -18,6 +18,7 @@
 import * as z from "zod";
 import { artifactSchema } from "./artifact.ts";
 import { lenientList, dropItem } from "../lenient-list.ts";
+import { assignedModelsSchema } from "../model.ts";
 import { EACH } from "../../json/json-carver.ts";
 import { cutsAt, rawJsonSchema, jsonValueSchema } from "../../json/raw-json.ts";
 import {
@@ -305,6 +306,8 @@ export const assignmentSchema = z.object({
   networkVolumeIds: z.array(id).max(1_000).optional(),
   /** Files of an app, which the worker finds unpacked at APP_DIRECTORY. Absent for images that bring all they need. */
   artifact: artifactSchema.optional(),
+  /** Models that the worker finds in HF_HUB_CACHE. Absent for none, and from older edges. */
+  models: assignedModelsSchema.optional(),
   /** Values of secrets, which must not appear in logs. Absent from older edges. */
   masked: z.array(z.string()).optional(),
   /** Of a worker of type POD. */

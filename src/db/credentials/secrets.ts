@@ -1,4 +1,4 @@
-import { and, asc, eq, sql } from "drizzle-orm";
+import { and, asc, eq, or, sql } from "drizzle-orm";
 import { isWithinQuota } from "../quotas.ts";
 import { type Author, type AuditSubject, writeAudited } from "../audit-log.ts";
 import { rowIf, type Database, isOwn } from "../database.ts";
@@ -98,9 +98,13 @@ export type SecretUser = {
   readonly kind: "template" | "endpoint";
   readonly name: string;
   readonly env: readonly EnvironmentVariable[];
+  readonly modelTokenSecret?: string | null;
 };
 
-/** Templates and endpoints of an account in whose variables the name of a secret stands, as a reference or as text. */
+/**
+ * Templates and endpoints of an account that name a secret for their models, or in whose variables its name stands, as
+ * a reference or as text.
+ */
 export async function listSecretUsers(
   db: Database,
   accountId: string,
@@ -108,9 +112,14 @@ export async function listSecretUsers(
 ): Promise<SecretUser[]> {
   const [templates, endpoints] = await db.batch([
     db
-      .select({ name: template.name, env: template.env })
+      .select({ name: template.name, env: template.env, modelTokenSecret: template.modelTokenSecret })
       .from(template)
-      .where(and(eq(template.accountId, accountId), sql`instr(${template.env}, ${secretName}) > 0`))
+      .where(
+        and(
+          eq(template.accountId, accountId),
+          or(eq(template.modelTokenSecret, secretName), sql`instr(${template.env}, ${secretName}) > 0`),
+        ),
+      )
       .orderBy(asc(template.createdAt), asc(template.id)),
     db
       .select({ name: endpoint.name, env: endpoint.env })

@@ -17,6 +17,7 @@ import type { AssignedWorker } from "../../fleet/messages.ts";
 import type { Env } from "../../env.ts";
 import { logFailure } from "../failure-log.ts";
 import { loadBlueprint, type Blueprint, type RawVariable } from "./blueprint.ts";
+import { assignedModels, modelTokenProblem } from "./model-needs.ts";
 import { loadPodBlueprint } from "./pod-blueprint.ts";
 import { clusterVariables } from "../../domain/pods/cluster-variables.ts";
 import { BoundedMap } from "../../domain/limits/bounded-map.ts";
@@ -34,7 +35,10 @@ const WORKER_VARIABLES_MAX_CHARACTERS = 2_000_000;
 export const ANSWER_ASSIGNMENTS_MAX_CHARACTERS = 16_000_000;
 
 export type Filled =
-  | { readonly kind: "filled"; readonly fields: Pick<Assignment, "env" | "registryAuth" | "masked"> }
+  | {
+      readonly kind: "filled";
+      readonly fields: Pick<Assignment, "env" | "registryAuth" | "masked" | "models">;
+    }
   | { readonly kind: "problem"; readonly problem: string };
 
 /**
@@ -81,8 +85,9 @@ const HOST_LIMIT_EXCEEDED: Filled = {
     `together, or refer to more than ${HOST_SECRETS_MAX} secrets. Give their templates less, or lower workersMax.`,
 };
 
-function secretsOf({ variables }: Blueprint): readonly string[] {
-  return variables.flatMap(({ value }) => referencedSecrets(value));
+function secretsOf({ variables, models }: Blueprint): readonly string[] {
+  const names = variables.flatMap(({ value }) => referencedSecrets(value));
+  return models && models.tokenSecret !== null ? [...names, models.tokenSecret] : names;
 }
 
 /** The first ones, up to so many secrets that they refer to. */
@@ -148,8 +153,9 @@ async function findBlueprint(
 /** Characters of what may be long in an assignment. */
 function lengthOf({ fixed: { dockerArgs, imageName } }: Blueprint, filled: Filled): number {
   if (filled.kind === "problem") return filled.problem.length;
-  const { env, masked = [] } = filled.fields;
-  const values = [dockerArgs, imageName, ...Object.entries(env).flat(), ...masked];
+  const { env, masked = [], models } = filled.fields;
+  const ofModels = [...(models?.references ?? []), models?.token ?? ""];
+  const values = [dockerArgs, imageName, ...Object.entries(env).flat(), ...masked, ...ofModels];
   return values.reduce((length, value) => length + value.length, 0);
 }
 
@@ -198,7 +204,8 @@ function fill(
   const problem =
     blueprint.problem ??
     variables.map((variable) => problemOf(variable, secrets)).find((message) => message !== undefined) ??
-    (registryAuthId === null ? undefined : secrets.problemOfLogin(registryAuthId, registryAuthOwner));
+    (registryAuthId === null ? undefined : secrets.problemOfLogin(registryAuthId, registryAuthOwner)) ??
+    modelTokenProblem(blueprint, secrets);
   if (problem !== undefined) return { kind: "problem", problem };
   const characters = variables.reduce(
     (sum, { key, value }) => sum + key.length + filledLength(value, (name) => secrets.value(name).length),
@@ -211,7 +218,7 @@ function fill(
   const registryAuth = registryAuthId === null ? null : secrets.login(registryAuthId);
   const names = new Set(variables.flatMap(({ value }) => referencedSecrets(value)));
   const masked = names.size === 0 ? {} : { masked: [...names].map((name) => secrets.value(name)) };
-  return { kind: "filled", fields: { env, registryAuth, ...masked } };
+  return { kind: "filled", fields: { env, registryAuth, ...masked, ...assignedModels(blueprint, secrets) } };
 }
 
 function tooLong(characters: number): string {

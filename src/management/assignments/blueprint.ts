@@ -7,6 +7,7 @@ import type { EnvironmentVariable } from "../../db/schema.ts";
 import { START_LIMIT_VARIABLE, startLimitMs } from "../../domain/scaling/start-limit.ts";
 import type { Env } from "../../env.ts";
 import { findFlashSettings } from "./flash-settings.ts";
+import { modelNeeds, type ModelNeeds } from "./model-needs.ts";
 
 /** A variable before its references are filled. */
 export type RawVariable = {
@@ -33,6 +34,8 @@ export type Blueprint = {
   readonly registryAuthId: string | null;
   /** Names the credential; for messages: "template 'x'". */
   readonly registryAuthOwner: string;
+  /** Models that its host must have. */
+  readonly models?: ModelNeeds;
   /** The blueprint is of a newer release than the requested one, whose blueprint is not kept. */
   readonly isSuperseded?: true;
   /** The pod that the worker is, whose key it gets. */
@@ -75,6 +78,7 @@ export async function loadBlueprint(env: Env, accountId: string, endpointId: str
     registryAuthOwner: `template '${template.name}'`,
     ...(callsWithin !== undefined && { callsWithin }),
     ...(isLive && { isLive }),
+    ...modelNeeds(env, template),
     ...(problem !== undefined && { problem }),
   };
   return { version: endpoint.version, blueprint };

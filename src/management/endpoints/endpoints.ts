@@ -103,7 +103,7 @@ export async function createEndpoint(context: RequestContext, patch: EndpointPat
   if (!isNew) return await changeEndpoint(context, record.id, patch);
   if (patch.flashEnvironmentId !== undefined) await endListedDeployment(context, patch.flashEnvironmentId);
   await announceEndpoint(context, record);
-  await warnOfMissingSecrets(context, variablesOf(patch));
+  await warnOfMissingSecrets(context, secretUseOf(patch));
   return record;
 }
 
@@ -145,13 +145,13 @@ export async function changeEndpoint(
   if (changed.templateId !== before.templateId) await dropOrphan(context, before.templateId);
   if (patch.flashEnvironmentId !== undefined) await endListedDeployment(context, patch.flashEnvironmentId);
   await announceEndpoint(context, changed);
-  await warnOfMissingSecrets(context, variablesOf(patch));
+  await warnOfMissingSecrets(context, secretUseOf(patch));
   return changed;
 }
 
 /** All that a patch brings, for the endpoint and for its inline template. */
-function variablesOf({ env = [], template }: EndpointPatch) {
-  return [...env, ...(template?.env ?? [])];
+function secretUseOf({ env = [], template }: EndpointPatch) {
+  return { env: [...env, ...(template?.env ?? [])], modelTokenSecret: template?.modelTokenSecret };
 }
 
 /** Rejects settings that an endpoint cannot have; returns what it newly needs. */

@@ -97,7 +97,7 @@ export async function createTemplate(context: RequestContext, patch: TemplatePat
     if (inserted === undefined) await refuseTakenName(context, values.name);
     return inserted;
   });
-  await warnOfMissingSecrets(context, patch.env);
+  await warnOfMissingSecrets(context, patch);
   return created;
 }
 
@@ -118,7 +118,7 @@ export async function changeTemplate(
   // Also when nothing changed: saving again repairs an endpoint that a change did not reach.
   const users = await listEndpointsOfTemplate(context.db, context.principal.accountId, templateId);
   await announceEndpoints(context, users);
-  await warnOfMissingSecrets(context, patch.env);
+  await warnOfMissingSecrets(context, patch);
   return changed;
 }
 

@@ -1,6 +1,7 @@
 /** What clients set of a container, whatever it runs for. */
 import * as z from "zod";
 import { CONTAINER_DISK_DEFAULT_GB } from "../../contract/endpoint.ts";
+import { modelReferencesSchema } from "../../contract/model.ts";
 import {
   blankIsAbsent,
   entriesSchema,
@@ -12,6 +13,7 @@ import { splitList, type EnvironmentVariable } from "../../db/schema.ts";
 import {
   clearable,
   environmentSchema,
+  listOf,
   optional,
   processString,
   stringSchema,
@@ -19,6 +21,7 @@ import {
 } from "../input-schemas.ts";
 import { isStartCommand } from "../endpoints/start-command.ts";
 import type { Fields } from "./field.ts";
+import { secretNameSchema } from "./secret.ts";
 
 const PORT_MAX = 65_535;
 
@@ -72,6 +75,45 @@ function toVariables(env: Readonly<Record<string, string>> | null | undefined) {
 function toMap(env: readonly EnvironmentVariable[]): Record<string, string> {
   return Object.fromEntries(env.map(({ key, value }) => [key, value]));
 }
+
+const MODELS_META = {
+  description:
+    "Models that the host downloads once and workers find in HF_HUB_CACHE: each `org/name` or `org/name@revision`.",
+  example: ["Qwen/Qwen3-8B@main"],
+};
+
+/** Order does not matter, and a model that is named twice is one model. */
+const modelsSchema = modelReferencesSchema.transform((models) => [...new Set(models)].toSorted());
+
+const modelFields = {
+  models: {
+    type: "[String]",
+    input: "Models that workers find in HF_HUB_CACHE, each org/name or org/name@revision; at most 16.",
+    output: "Models that workers find in HF_HUB_CACHE.",
+    patch: optional(listOf(modelReferencesSchema.element).pipe(modelsSchema)),
+    default: [],
+    workerTrait: true,
+    rest: {
+      input: modelReferencesSchema.nullish().meta(MODELS_META),
+      output: z.array(z.string()).meta(MODELS_META),
+    },
+    v2: {
+      name: "models",
+      input: modelReferencesSchema.optional().meta(MODELS_META),
+      output: z.array(z.string()).meta(MODELS_META),
+    },
+  },
+  modelTokenSecret: {
+    type: "String",
+    input: "Name of the secret whose value opens private models to hosts; empty or null for none.",
+    output: "Name of the secret whose value opens private models to hosts.",
+    patch: clearable(secretNameSchema),
+    default: null,
+    workerTrait: true,
+    rest: { input: stringSchema.nullish(), output: z.string().nullable() },
+    v2: { name: "modelTokenSecret", input: stringSchema.nullish(), output: z.string().nullable() },
+  },
+} satisfies Fields;
 
 export const containerFields = {
   imageName: {
@@ -162,4 +204,5 @@ export const containerFields = {
       output: z.string().nullable(),
     },
   },
+  ...modelFields,
 } satisfies Fields;

@@ -11,17 +11,16 @@ const DESCRIPTION_MAX_CHARACTERS = 1_000;
 const text = z.string("must be a string");
 const filled = text.min(1, "must not be empty");
 
+export const secretNameSchema = filled
+  .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`)
+  .regex(SECRET_NAME, "may hold letters, digits, _, - and . only, so that {{ SECRET_name }} can refer to it");
+
 const nameField = {
   name: {
     type: "String!",
     inputType: "String",
     input: "Letters, digits, _, - and ., at most 191; unique within the account.",
-    patch: filled
-      .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`)
-      .regex(
-        SECRET_NAME,
-        "may hold letters, digits, _, - and . only, so that {{ SECRET_name }} can refer to it",
-      ),
+    patch: secretNameSchema,
   },
 } satisfies Fields;
 

@@ -91,7 +91,7 @@ export async function makePod(context: RequestContext, values: PodValues, cluste
     return await insertPodIfAllowed(context.db, authorOf(context), podId, values);
   });
   const view = await deploy(context, record, clusterSize);
-  await warnOfMissingSecrets(context, values.env);
+  await warnOfMissingSecrets(context, values);
   return { record, view };
 }
 
@@ -217,7 +217,7 @@ async function write(
   });
   try {
     const view = await sendToFleet(context, record, { kind: change, config: toPodConfig(record) });
-    if (record.env !== read.env) await warnOfMissingSecrets(context, record.env);
+    if (record.env !== read.env) await warnOfMissingSecrets(context, record);
     return { record, view };
   } catch (error) {
     const mayHaveFollowed = !(error instanceof ServiceError) || error.code === "unavailable";

@@ -108,28 +108,40 @@ function notFound(id: string): ServiceError {
   return new ServiceError("secret_not_found", `id: secret '${id}' was not found`);
 }
 
-/** Warns of secrets that these variables refer to and that the account does not have. */
+/** What may name secrets in the settings of a container. */
+type SecretUse = {
+  readonly env?: readonly EnvironmentVariable[] | undefined;
+  readonly modelTokenSecret?: string | null | undefined;
+};
+
+/** Warns of secrets that these settings refer to and that the account does not have. */
 export async function warnOfMissingSecrets(
   context: RequestContext,
-  env: readonly EnvironmentVariable[] | undefined,
+  { env = [], modelTokenSecret }: SecretUse,
 ): Promise<void> {
-  const referred = [...new Set(namesIn(env ?? []))];
-  if (referred.length === 0) return;
+  const referred = new Map([
+    ...(modelTokenSecret ? [[modelTokenSecret, "modelTokenSecret"] as const] : []),
+    ...namesIn(env).map((name) => [name, "env"] as const),
+  ]);
+  if (referred.size === 0) return;
   const present = new Set(
     (await listSecrets(context.db, context.principal.accountId)).map(({ name }) => name),
   );
-  for (const name of referred.filter((one) => !present.has(one))) {
+  for (const [name, field] of referred) {
+    if (present.has(name)) continue;
     warn(context, {
       code: "SECRET_NOT_FOUND",
-      message: `env: there is no secret named '${name}'; workers start when secretCreate has made one.`,
+      message: `${field}: there is no secret named '${name}'; workers start when secretCreate has made one.`,
     });
   }
 }
 
-/** Warns of templates and endpoints whose variables refer to a secret that has been deleted. */
+/** Warns of templates and endpoints that refer to a secret that has been deleted. */
 export async function warnOfDependents(context: RequestContext, secretName: string): Promise<void> {
   const mentioning = await listSecretUsers(context.db, context.principal.accountId, secretName);
-  const users = mentioning.filter(({ env }) => namesIn(env).includes(secretName));
+  const users = mentioning.filter(
+    ({ env, modelTokenSecret }) => modelTokenSecret === secretName || namesIn(env).includes(secretName),
+  );
   if (users.length === 0) return;
   const named = users.map(({ kind, name }) => `${kind} '${name}'`).join(", ");
   warn(context, {
