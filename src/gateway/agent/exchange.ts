@@ -99,7 +99,11 @@ async function exchangeWith(stub: EndpointStub, call: ExchangeCall): Promise<Exc
   });
   const { webSocket } = response;
   if (!webSocket) return await response.json<ExchangeReply>();
-  return { kind: "waiting", at: Number(response.headers.get(EXCHANGED_AT)), webSocket };
+  const at = response.headers.get(EXCHANGED_AT);
+  if (at !== null) return { kind: "waiting", at: Number(at), webSocket };
+  webSocket.accept(); // an object of an older version, which has opened a channel without the exchange
+  webSocket.close(1000);
+  return await stub.exchange(call);
 }
 
 function channelQuery(
