@@ -47,13 +47,6 @@ const OWN: readonly Mutant[] = [
   mutant("S8", "for (const lease of this.#parts.claims.running.values()) this.#holdLease(lease, now);", ""),
   mutant("S9", "if (slots.length > 0) yield { ...offer, slots, answer: send };", ""),
   mutant("S37", "if (offer.jobs.length > 0) answer(offer.jobs);", ""),
-  mutant("S38", "for (const end of ends) this.#restore(end, now);", ""),
-  mutant(
-    "S39",
-    "void (queue.ledger.persist(now) && queue.outbox.flushAll())",
-    "void queue.ledger.persist(now)",
-  ),
-  mutant("S40", "for (const { seq, job } of found) deadlines.record(seq, goneAtOf(job));", ""),
   mutant("S10", "this.#parts.handlers.markStopPending(hostId);", ""),
   mutant("S11", "outbox.add({ seq, end: after.retries, webhook: saved.webhook, goneAt }, now);", ""),
   mutant("S12", "outputs.slice(received + 1 - from); // C3", "outputs; // C3"),
