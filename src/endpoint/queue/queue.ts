@@ -178,6 +178,7 @@ export class Queue {
     ledger.moved(seq, stored.job, job);
     this.#leaseUntil.delete(seq);
     times.forget(seq);
+    times.ended(stored.job);
     if (stored.job.output?.kind === "stored" && !job.output) orphans.add(stored.job.output.key); // by a retry
     if (mayLeaveUpload(event)) orphans.addUploadOf(stored);
     if (job.removeAt !== null) deadlines.record(seq, job.removeAt);

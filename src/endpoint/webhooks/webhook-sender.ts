@@ -106,7 +106,7 @@ export class WebhookSender {
     const request = store.requestOf(seq);
     const { url } = store.webhookOf(seq);
     if (!request || url === null) return undefined;
-    const message = new WebhookMessage(bucket, stored, request.input, url);
+    const message = new WebhookMessage(bucket, stored, request, url);
     return { url, id: webhookId(publicId(stored), end), message };
   }
 
