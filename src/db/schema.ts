@@ -17,7 +17,7 @@ import { AUTH_REQUEST_STATUSES, ENVIRONMENT_STATES } from "../contract/flash/fla
 import { CLUSTER_TYPES } from "../contract/pod.ts";
 import { QUEUE_DEPTH_MAX } from "../contract/limits.ts";
 import { FULL_PERMISSIONS, type Permissions } from "../domain/accounts/permissions.ts";
-import type { GpuTime } from "../domain/metrics/worker-usage.ts";
+import type { GpuTime, VersionTime } from "../domain/metrics/worker-usage.ts";
 import type { HostStock } from "../domain/placement/stock.ts";
 
 export type EnvironmentVariable = { readonly key: string; readonly value: string };
@@ -526,6 +526,10 @@ export const usageHour = sqliteTable(
     workerMs: integer("worker_ms").notNull().default(0),
     /** Time of GPUs by model, each GPU counted separately. */
     gpus: text("gpus", { mode: "json" }).$type<readonly GpuTime[]>().notNull().default([]),
+    /** Time and cost of workers by version; empty in hours before prices of hosts were known. */
+    versions: text("versions", { mode: "json" }).$type<readonly VersionTime[]>().notNull().default([]),
+    /** Of workers, while they had jobs or requests. */
+    busyMs: integer("busy_ms").notNull().default(0),
     /** Of a pod, whose id is that of the endpoint. */
     isPod: flag("is_pod").notNull().default(false),
     /** When it was last requested from the endpoint's object; 0 for never. */

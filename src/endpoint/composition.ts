@@ -24,9 +24,10 @@ import { MetricsHandlers } from "./metrics/metrics-handlers.ts";
 import { Claims } from "./queue/claims.ts";
 import { JobStorage, OrphanedPayloads } from "./queue/job-storage.ts";
 import { JobStore } from "./queue/job-store.ts";
-import { QueueLedger } from "./queue/queue-ledger.ts";
+import { QueueLedger, type Checkpoint } from "./queue/queue-ledger.ts";
 import { Queue } from "./queue/queue.ts";
 import { RunningTimes } from "./queue/running-times.ts";
+import { SegmentDeadlines } from "./queue/segment-deadlines.ts";
 import { Autoscaler, type DesiredState } from "./scaling/autoscaler.ts";
 import { Rollout } from "./scaling/rollout.ts";
 import { WorkerConcurrency } from "./scaling/worker-set.ts";
@@ -115,7 +116,7 @@ export function openEndpoint(context: DurableObjectState, env: EndpointEnv, flee
       loadBalancing: loadBalancing.hooks,
       scaling: scalingHooks(context, fleet, scaling.scaling, agents.exchanges, loadBalancing),
       metrics: metrics.hooks,
-      checkpoint: { commit: (_, now) => queue.ledger.persist(now) },
+      checkpoint: { commit: (_, now) => void (queue.ledger.persist(now) && queue.outbox.flushAll()) },
       webhooks: clients.webhooks.hooks,
       batches: clients.batches.hooks,
     },
@@ -165,11 +166,13 @@ function openQueue(context: DurableObjectState, env: EndpointEnv, { database, fa
   const orphans = new OrphanedPayloads(env.PAYLOADS, facts, (work) => context.waitUntil(work));
   const store = new JobStore(database);
   const claims = new Claims(store, factStore.map("claims:"));
-  const ledger = new QueueLedger(store, claims, activity, factStore.fact("checkpoint"));
+  const deadlines = new SegmentDeadlines();
+  const stored = factStore.fact<Checkpoint>("checkpoint");
+  const ledger = new QueueLedger({ store, claims, activity, deadlines, stored });
   const times = new RunningTimes();
   const { sql } = context.storage;
   const storage = new JobStorage({ sql, claims, ledger, batches, gigabytes: env.ENDPOINT_STORAGE_GB });
-  const queue = new Queue({ store, claims, ledger, times, orphans, chunks, outbox, batches });
+  const queue = new Queue({ store, claims, ledger, times, deadlines, orphans, chunks, outbox, batches });
   return { store, claims, ledger, times, storage, queue, orphans, chunks, outbox, batches, activity };
 }
 

@@ -177,6 +177,8 @@ export type JobHour = {
   readonly delayMs: number;
   readonly executionMs: number;
   readonly coldStarts: number;
+  /** Of workers, while they had jobs or requests. */
+  readonly busyMs: number;
 };
 
 export type UsageReply = Unconfigured | { readonly kind: "usage"; readonly hours: readonly JobHour[] };

@@ -1,6 +1,8 @@
 /** The parts of a Fleet object beside its wake-up channels and its alarm. */
 import type { ObjectDatabase } from "../durable/sql.ts";
+import type { GpuPrices } from "../domain/costs/nominal-prices.ts";
 import type { ClusterRange } from "../domain/pods/cluster-addresses.ts";
+import { Budgets } from "./budgets.ts";
 import { FleetStore } from "./fleet-store.ts";
 import { HostPools, HostRevisions } from "./hosts/host-pools.ts";
 import { HostPresence, TelemetryCache } from "./hosts/host-presence.ts";
@@ -17,14 +19,20 @@ import { UsageStore, WorkerUsage } from "./worker-usage.ts";
 
 export type FleetParts = ReturnType<typeof fleetParts>;
 
-/** `clusterRange`: addresses for pods of clusters; undefined for none. */
-export function fleetParts(database: ObjectDatabase, clusterRange?: ClusterRange) {
+export type FleetSettings = {
+  /** Addresses for pods of clusters; absent for none. */
+  readonly clusterRange?: ClusterRange | undefined;
+  readonly gpuPrices?: GpuPrices;
+};
+
+export function fleetParts(database: ObjectDatabase, { clusterRange, gpuPrices = {} }: FleetSettings = {}) {
   const store = new FleetStore(database);
   const podStore = new PodStore(database);
   const promised = new PromisedPlaces();
   const pools = new HostPools(store, podStore, promised);
   const revisions = new HostRevisions(store);
-  const usage = new WorkerUsage(store, podStore, new UsageStore(database));
+  const usage = new WorkerUsage(store, podStore, new UsageStore(database, gpuPrices), gpuPrices);
+  const budgets = new Budgets(database, store, usage);
   const standbys = new Standbys(store, pools, revisions, usage);
   const telemetry = new TelemetryCache();
   const presence = new HostPresence();
@@ -37,6 +45,7 @@ export function fleetParts(database: ObjectDatabase, clusterRange?: ClusterRange
     pools,
     revisions,
     usage,
+    budgets,
     standbys,
     telemetry,
     presence,

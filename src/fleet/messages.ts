@@ -8,6 +8,8 @@ import type {
 } from "../contract/agent/agent.ts";
 import type { HostTelemetry } from "../contract/agent/telemetry.ts";
 import type { PodConfig } from "../contract/pod.ts";
+import type { Budget, BudgetState, Period } from "../domain/costs/budget.ts";
+import type { HostPrice } from "../domain/costs/host-price.ts";
 import type { PlacementFailure } from "../domain/placement/host-pool.ts";
 import type { GpuStock, HostStock } from "../domain/placement/stock.ts";
 import type { StopReason } from "../domain/pods/pod-life.ts";
@@ -68,6 +70,9 @@ export type StockReport = { readonly at: number; readonly hosts: readonly HostSt
 
 /** What a call of a host has changed for the catalog; absent when it knows it. */
 export type WithStock = { readonly stock?: StockReport };
+
+/** A budget and what is spent of it, in dollars, in the present period. */
+export type BudgetView = Budget & Period & { readonly spent: number; readonly state: BudgetState };
 
 // Pods
 
@@ -150,6 +155,8 @@ export type HostChange = {
   readonly name: string;
   readonly cordoned?: boolean | undefined;
   readonly drained?: boolean | undefined;
+  /** Null: nominal prices. */
+  readonly price?: HostPrice | null | undefined;
 };
 
 /** A host, for its owner. */
@@ -162,6 +169,8 @@ export type HostView = {
   readonly workers: number;
   readonly isCordoned: boolean;
   readonly isDrained: boolean;
+  /** Null for nominal prices. */
+  readonly price: HostPrice | null;
   /** Null when the host has not called since the object started. */
   readonly lastSeenAt: number | null;
   /** Null until the host has reported it since the object started. */

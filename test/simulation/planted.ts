@@ -337,6 +337,11 @@ const OWN: readonly Mutant[] = [
   mutant("G1", "if (isSame && this.#repeatedCount > 0) {", "if (isSame && this.#repeatedCount > 1) {"),
   mutant("G3", "if (lines.every(isOfPod)) return { owner, workers: lines };", ""),
   mutant("G4", "this.#dropped += dropped;", ""),
+  mutant(
+    "G6",
+    "return this.#isFollowed ? Math.min(this.#storedEnd, this.#liveEnd) : this.#storedEnd;",
+    "return this.#storedEnd;",
+  ),
   mutant("G5", "return this.#rate.take(bytes + LINE_BYTES, Date.now());", "return true;"),
 
   // WebSockets
@@ -466,6 +471,40 @@ const OWN: readonly Mutant[] = [
   // What an agent has left when it starts again
   mutant("LC1", "entry.needsUpload = hasOutput;", "entry.needsUpload = false;"),
   mutant("LC2", "entry.chunksReceived = span.first - 1;", "entry.chunksReceived = span.last;"),
+
+  // When workers come
+  mutant(
+    "GR1",
+    "const dueAt = Math.max(load.oldestQueuedAt, grownAt) + delayMs;",
+    "const dueAt = load.oldestQueuedAt + delayMs;",
+  ),
+  mutant(
+    "GR2",
+    "const dueAt = Math.max(load.oldestQueuedAt, grownAt) + delayMs;",
+    "const dueAt = Math.max(load.oldestQueuedAt, grownAt) + delayMs / 2;",
+  ),
+  mutant(
+    "GR3",
+    "const running = load.normalQueued > 0 ? load.running : load.normalRunning;",
+    "const running = load.running;",
+  ),
+  mutant(
+    "GR4",
+    "return Math.ceil((load.normalQueued + running) / Math.max(1, perWorker));",
+    "return Math.ceil((load.normalQueued + running) / Math.max(1, perWorker)) + 1;",
+  ),
+
+  // Outputs
+  mutant(
+    "OU1",
+    "return `${payloadPrefix(endpointId)}${jobId}/${attempt}`;",
+    "return `${payloadPrefix(endpointId)}${jobId}/${Math.min(1, attempt)}`;",
+  ),
+  mutant(
+    "OU2",
+    "{ range: { offset: 0, length: sizeBytes } }",
+    "{ range: { offset: 0, length: sizeBytes - 1 } }",
+  ),
 
   // When idle workers leave
   mutant("IT1", "return idleTimeoutSeconds * 1_000;", "return 0;"),

@@ -97,6 +97,27 @@ const situations: Record<
       },
     ],
   ],
+  budget_reached: [
+    [
+      "the budget of its endpoint is spent",
+      async (fleet) => {
+        const endpoint = await fleet.endpoint();
+        await hostWith(fleet, []);
+        const input = `{ endpointId: "${endpoint.id}", limit: 0 }`;
+        await fleet.api.graphql(`mutation { budgetSave(input: ${input}) { state } }`);
+        return waiting(endpoint);
+      },
+    ],
+    [
+      "the budget of the account is spent, and a worker is free",
+      async (fleet) => {
+        const endpoint = await fleet.endpoint("workersMin: 1");
+        await hostWith(fleet, [["ready"]]);
+        await fleet.api.graphql("mutation { budgetSave(input: { limit: 0 }) { state } }");
+        return waiting(endpoint);
+      },
+    ],
+  ],
   image_pulling: [
     [
       "the image comes, layer by layer",

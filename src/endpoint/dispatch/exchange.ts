@@ -169,12 +169,13 @@ export class AgentExchanges {
     this.#parts.followers.recount();
   }
 
-  learn({ report, gone, closed, openedOn }: FleetNews, now: number): void {
+  learn({ report, gone, closed, openedOn, hasTurned }: FleetNews, now: number): void {
     const { dispatch, facts, notifier, handlers } = this.#parts;
     dispatch.withdraw(closed);
     for (const { hostId } of gone) if (!facts.hasWorkerOn(hostId)) notifier.closeWaitersOf(hostId);
     // Their agents may have offered slots before it was known whose these are.
-    for (const hostId of openedOn) this.#wake(hostId);
+    if (hasTurned) this.lookAgain();
+    else for (const hostId of openedOn) this.#wake(hostId);
     handlers.rescueFromLostWorkers(new Set(report.workers.map(({ workerId }) => workerId)), now);
   }
 

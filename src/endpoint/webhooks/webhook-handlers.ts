@@ -6,6 +6,7 @@ import type { GroupCommit } from "../../durable/group-commit.ts";
 import { publicId, type JobStore, type QueueEntry } from "../queue/job-store.ts";
 import type { Limited, RedeliverOutcome, WebhookLogOutcome } from "../messages.ts";
 import type { Queue } from "../queue/queue.ts";
+import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { RequestLimits } from "../limits/request-limits.ts";
 import type { FeatureHooks } from "../commit-hooks.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
@@ -15,6 +16,7 @@ export type WebhookHandlersParts = {
   readonly queue: Queue;
   readonly store: Pick<JobStore, "webhookOf">;
   readonly outbox: WebhookOutbox;
+  readonly ledger: Pick<QueueLedger, "demandCheckpoint">;
   readonly limits: RequestLimits;
   readonly commit: GroupCommit;
   readonly sender: WebhookSender;
@@ -28,14 +30,15 @@ export class WebhookHandlers {
   }
 
   get hooks(): FeatureHooks {
-    const { outbox, sender } = this.#parts;
+    const { outbox, sender, ledger } = this.#parts;
     return {
-      recover: (now) => outbox.recover(now),
       isInterrupted: () => outbox.isReady,
       commit: () => outbox.save(),
       send: () => sender.start(),
       nextAt: (now) => outbox.nextAt(now),
-      sweep: (now) => outbox.sweep(now),
+      sweep: (now) => {
+        if (outbox.sweep(now)) ledger.demandCheckpoint();
+      },
     };
   }
 

@@ -19,6 +19,7 @@ import {
   type DesiredWorkersRecord,
   type WorkerRecord,
 } from "../fleet-store.ts";
+import type { Budgets } from "../budgets.ts";
 import type { HostPools, HostRevisions } from "../hosts/host-pools.ts";
 import type { PodPlacer } from "../pods/pod-placer.ts";
 import type { Preemptor } from "../pods/preemptor.ts";
@@ -64,6 +65,7 @@ type PlacerParts = {
   readonly promised: PromisedPlaces;
   readonly podPlacer: PodPlacer;
   readonly preemptor: Preemptor;
+  readonly budgets: Pick<Budgets, "allows">;
 };
 
 export class Placer {
@@ -74,6 +76,7 @@ export class Placer {
   readonly #promised: PromisedPlaces;
   readonly #podPlacer: PodPlacer;
   readonly #preemptor: Preemptor;
+  readonly #budgets: PlacerParts["budgets"];
   readonly #shortfalls = new Map<string, Shortfall>();
   /** Endpoints whose placement failure may have other reasons by now. */
   readonly #staleFailures = new Set<string>();
@@ -90,6 +93,7 @@ export class Placer {
     this.#promised = parts.promised;
     this.#podPlacer = parts.podPlacer;
     this.#preemptor = parts.preemptor;
+    this.#budgets = parts.budgets;
   }
 
   /** The desired workers of the endpoint, or one of its workers, have changed. */
@@ -212,7 +216,7 @@ export class Placer {
     );
     const retired = new Set(plan.retire);
     for (const worker of workers) if (retired.has(worker.workerId)) this.#retire(worker);
-    if (!record || plan.add === 0) {
+    if (!record || plan.add === 0 || !this.#budgets.allows(endpointId)) {
       this.#clearShortfall(endpointId);
       return undefined;
     }
@@ -226,7 +230,8 @@ export class Placer {
   #resume(endpointId: string, now: number): void {
     const config = this.#store.desiredWorkers.get(endpointId)?.config;
     const epochs = this.#resuming.get(endpointId) ?? [];
-    const most = (config?.workersMax ?? 0) - this.#stayingOf(endpointId).length;
+    const allowed = this.#budgets.allows(endpointId) ? (config?.workersMax ?? 0) : 0;
+    const most = allowed - this.#stayingOf(endpointId).length;
     const pool = config && this.#pools.of(config.accountId);
     if (pool && this.#standbys.resume(endpointId, epochs, { pool, most, now })) this.#changed.add(endpointId);
     this.resume(endpointId, epochs); // less those that run now
@@ -328,7 +333,7 @@ export class Placer {
   /** A worker that keeps failing is tried on another host, if one has capacity. */
   #moveFailing(endpointId: string, now: number): void {
     const record = this.#store.desiredWorkers.get(endpointId);
-    if (!record || record.desired === 0) return;
+    if (!record || record.desired === 0 || !this.#budgets.allows(endpointId)) return;
     for (const worker of this.#store.workersOf(endpointId)) {
       const isCurrent = isActive(worker) && worker.version === record.config.version;
       if (!isCurrent || !shouldMove(worker, now)) continue;

@@ -5,6 +5,7 @@ import { restErrorSchema } from "../../contract/rest/rest.ts";
 import { renderRestError } from "../errors.ts";
 import { mount, type Api, type Route } from "../route.ts";
 import { billingRoutes } from "./billing.ts";
+import { budgetRoutes } from "./budgets.ts";
 import { withAccess, type RestApi } from "./context.ts";
 import { endpointRoutes } from "./endpoints.ts";
 import { hostRoutes } from "./hosts.ts";
@@ -22,6 +23,7 @@ const ROUTES: readonly (readonly [tag: string, routes: readonly Route<RestApi>[]
   ["Hosts", hostRoutes],
   ["Pods", podRoutes],
   ["Billing", billingRoutes],
+  ["Budgets", budgetRoutes],
 ];
 
 /** For the OpenAPI document. */
