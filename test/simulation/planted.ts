@@ -369,6 +369,7 @@ const OWN: readonly Mutant[] = [
 
   // The agent
   mutant("S16", "this.#write(records, () => this.#journal.addAttempts(records));", ""),
+  mutant("S37", "for (const write of this.#writes.values()) write();", ""),
   mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),
   mutant(
     "S18",
