@@ -42,6 +42,9 @@ type ResultRef = { readonly endpointId: string; readonly jobId: string; readonly
 /** Bytes of an artifact: from the requested offset, or from 0 where the edge sends all of them. */
 export type ArtifactBytes = { readonly from: number; readonly bytes: AsyncIterable<Uint8Array> };
 
+/** What stands before an edge may turn away who does not say what it is. */
+const PLAIN_HEADERS = { "content-type": "application/json", accept: "*/*", "user-agent": "node" };
+
 const DETAIL_MAX_LENGTH = 300;
 const errorAnswer = z.object({ error: z.string(), code: z.string().optional() });
 const nothing = z.object({});
@@ -55,8 +58,8 @@ export class EdgeClient {
   constructor(edgeUrl: string, hostToken: string | null) {
     this.#edgeUrl = trimEndOf(edgeUrl, "/");
     this.#calls = new EdgeCalls(this.#edgeUrl);
-    const content = { "content-type": "application/json" };
-    this.#headers = hostToken === null ? content : { ...content, authorization: `Bearer ${hostToken}` };
+    const authorization = hostToken === null ? {} : { authorization: `Bearer ${hostToken}` };
+    this.#headers = { ...PLAIN_HEADERS, ...authorization };
   }
 
   /**

@@ -110,6 +110,8 @@ export class ExchangeLoop {
   #newestReplyAt: number | undefined;
   #hasNews = false;
   #quickHolds = 0;
+  /** Slots have changed, and have not been looked at. */
+  #isLooking = false;
   #lastJobAt = Number.NEGATIVE_INFINITY;
   /** Since the last failure, or since this process began, the edge has answered nothing. */
   #isUnanswered: boolean;
@@ -132,6 +134,16 @@ export class ExchangeLoop {
   // What happens on the host
 
   slotsChanged(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    // A job that comes or ends changes its worker several times in one step: what follows is decided once.
+    queueMicrotask(() => {
+      this.#isLooking = false;
+      if (!this.#options.signal.aborted) this.#lookAtSlots();
+    });
+  }
+
+  #lookAtSlots(): void {
     const longPoll = this.#longPoll();
     const offered = new Map(longPoll?.slots.map((slot) => [slot.workerId, slot.free]));
     const hasMore = this.#slotsToHold().some((slot) => slot.free > (offered.get(slot.workerId) ?? 0));

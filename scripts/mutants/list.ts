@@ -182,6 +182,13 @@ export const MUTANTS: readonly Mutant[] = [
     "journal",
     "agent-restart",
   ),
+  mutant("A13", "if (attempt > 1) this.#writeDeferred();", "", "journal/journal"),
+  mutant(
+    "A14",
+    "this.#deferred.write();\n      write();",
+    "write();\n      this.#deferred.write();",
+    "journal/journal",
+  ),
   mutant("A6", "body !== null && !delivered.stop", "body !== null", "worker-jobs"),
   mutant("A7", "this.#waiting = waiting;", "", "worker-jobs"),
   mutant("A8", "if (this.#isNews(sync, reply)) {", "{", "edge-loops"),

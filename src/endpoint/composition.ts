@@ -238,12 +238,13 @@ function openAgents(
   queue: JobQueue,
   { concurrency, scaling }: Scaling,
 ) {
-  const dispatch = new Dispatch();
+  const dispatch = new Dispatch(() => exchanges.onChannels());
   const notifier = new EndpointNotifier(context, base.limits);
   const followers = new Followers(context);
   const handlers = new AgentHandlers({ ...queue, dispatch, concurrency });
   const parts = { ...base, ...queue, scaling, dispatch, handlers, notifier, followers };
-  return { dispatch, notifier, handlers, exchanges: new AgentExchanges(parts) };
+  const exchanges = new AgentExchanges(parts);
+  return { dispatch, notifier, handlers, exchanges };
 }
 
 type Agents = ReturnType<typeof openAgents>;

@@ -270,8 +270,8 @@ export class FleetObject extends DurableObject<FleetObjectEnv> {
   #replyTo({ hostId, holdMs, appliedRevision }: SyncCall): FleetSyncReply {
     const { revision = 0, removedAt = null } = this.#store.hosts.get(hostId) ?? {};
     if (removedAt !== null) return { kind: "removed" };
-    if (holdMs > 0 && revision === appliedRevision) return { kind: "quiet" };
-    return this.#assignmentsOf(hostId);
+    const assigned = this.#assignmentsOf(hostId);
+    return holdMs > 0 && revision === appliedRevision ? { kind: "quiet", assigned } : assigned;
   }
 
   #withStock(isUrgent = false): WithStock {

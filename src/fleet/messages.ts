@@ -60,8 +60,8 @@ export type AssignmentsReply = {
 
 export type FleetSyncReply =
   | AssignmentsReply
-  /** No change: wait on a wake-up channel, then call again. */
-  | { readonly kind: "quiet" }
+  /** No change: wait on a wake-up channel, and call again if there is news. Objects of older versions leave out `assigned`. */
+  | { readonly kind: "quiet"; readonly assigned?: AssignmentsReply }
   /** The host was removed. */
   | { readonly kind: "removed" };
 

@@ -45,7 +45,8 @@ const OWN: readonly Mutant[] = [
   mutant("S6", "if (isExpired(next.job, now)) {", "if (next.seq < 0) {"),
   mutant("S7", "Math.min(lease.expiresAt, lease.timeoutAt, ", "Math.min(lease.expiresAt, "),
   mutant("S8", "for (const lease of this.#parts.claims.running.values()) this.#holdLease(lease, now);", ""),
-  mutant("S9", "notifier.notifyAgentsOfJobs(storage.claimable);", ""),
+  mutant("S9", "if (slots.length > 0) yield { ...offer, slots, answer: send };", ""),
+  mutant("S37", "if (offer.jobs.length > 0) answer(offer.jobs);", ""),
   mutant("S10", "this.#parts.handlers.markStopPending(hostId);", ""),
   mutant("S11", "outbox.add({ seq, end: after.retries, webhook: saved.webhook, goneAt }, now);", ""),
   mutant("S12", "outputs.slice(received + 1 - from); // C3", "outputs; // C3"),
@@ -368,6 +369,7 @@ const OWN: readonly Mutant[] = [
 
   // The agent
   mutant("S16", "this.#write(records, () => this.#journal.addAttempts(records));", ""),
+  mutant("S37", "for (const write of this.#writes.values()) write();", ""),
   mutant("S17", "await this.#loseOrphanedAttempts([...attempts.values()].flat());", ""),
   mutant(
     "S18",

@@ -31,8 +31,7 @@ export class OutputFile {
   #isInLongLine = false;
   #readAt: number;
   #reading: Promise<void>;
-  /** The last reading, while it has not begun. */
-  #nextReading: Promise<void> | undefined;
+  #isToRead = false;
   /** Open from the first reading on, since a worker may print with each job. */
   #file: FileHandle | undefined;
   #isClosed = false;
@@ -49,31 +48,31 @@ export class OutputFile {
   watch(): void {
     const { signal } = this.#reader;
     try {
-      const watcher = watch(this.#directory.logPath, { persistent: false, signal }, () => void this.readOn());
+      const watcher = watch(this.#directory.logPath, { persistent: false, signal }, () => this.#readSoon());
       watcher.on("error", () => {}); // the regular check of the file reads it as well
     } catch {
       // The file was removed.
     }
   }
 
-  /** Passes on everything that the file has by now. What was printed in one turn of the event loop is read together. */
+  /** Passes on everything that the file has by now. */
   readOn(): Promise<void> {
-    if (this.#nextReading !== undefined) return this.#nextReading;
-    const reading = this.#reading
-      .then(() => nextTurn())
-      .then(() => {
-        if (this.#nextReading === reading) this.#nextReading = undefined;
-        return this.#read();
-      })
-      .catch(() => undefined); // the file was removed with its worker
-    this.#nextReading = reading;
-    this.#reading = reading;
-    return reading;
+    this.#reading = this.#reading.then(() => this.#read()).catch(() => undefined); // the file was removed with its worker
+    return this.#reading;
+  }
+
+  /** What was printed within one turn of the event loop is read together. */
+  #readSoon(): void {
+    if (this.#isToRead) return;
+    this.#isToRead = true;
+    setImmediate(() => {
+      this.#isToRead = false;
+      void this.readOn();
+    });
   }
 
   /** The file was emptied, after `readOn`. */
   truncated(): Promise<void> {
-    this.#nextReading = undefined; // what is printed from now on is read after it
     this.#reading = this.#reading.then(async () => {
       this.#offset = 0;
       this.#truncatedAt = await lastTruncatedAt(this.#directory);

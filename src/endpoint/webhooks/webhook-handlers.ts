@@ -3,13 +3,14 @@ import { isFinal } from "../../domain/jobs/job-machine.ts";
 import type { WebhookLogBody } from "../../contract/webhook.ts";
 import { stateOfDelivery, type Delivery } from "../../domain/webhooks/webhook-delivery.ts";
 import type { GroupCommit } from "../../durable/group-commit.ts";
+import { earliest } from "../../std/earliest.ts";
 import { publicId, type JobStore, type QueueEntry } from "../queue/job-store.ts";
 import type { Limited, RedeliverOutcome, WebhookLogOutcome } from "../messages.ts";
 import type { Queue } from "../queue/queue.ts";
 import type { QueueLedger } from "../queue/queue-ledger.ts";
 import type { RequestLimits } from "../limits/request-limits.ts";
 import type { FeatureHooks } from "../commit-hooks.ts";
-import type { WebhookOutbox } from "./webhook-outbox.ts";
+import { WEBHOOK_RECHECK_MS, type WebhookOutbox } from "./webhook-outbox.ts";
 import type { WebhookSender } from "./webhook-sender.ts";
 
 export type WebhookHandlersParts = {
@@ -35,7 +36,11 @@ export class WebhookHandlers {
       isInterrupted: () => outbox.isReady,
       commit: () => outbox.save(),
       send: () => sender.start(),
-      nextAt: (now) => outbox.nextAt(now),
+      // While webhooks come, the alarm stays at a minute: to move it back after each of them would be a row.
+      nextAt: (now) =>
+        outbox.addedSince(now - WEBHOOK_RECHECK_MS)
+          ? earliest([outbox.nextAt(now), now + WEBHOOK_RECHECK_MS])
+          : outbox.nextAt(now),
       sweep: (now) => {
         if (outbox.sweep(now)) ledger.demandCheckpoint();
       },

@@ -65,6 +65,7 @@ export class WebhookOutbox {
   /** Pages with deliveries that only the rows of their jobs note (O1). */
   readonly #noted = new Set<Page>();
   #filling: Page | null = null;
+  #addedAt = Number.NEGATIVE_INFINITY;
   #lastNumber = 0;
 
   constructor(store: WebhookStore, pendingMax = WEBHOOK_PENDING_MAX) {
@@ -117,6 +118,7 @@ export class WebhookOutbox {
 
   /** Adds the delivery for the end of a job. */
   add(end: JobEnd, now: number): void {
+    this.#addedAt = now;
     this.withdraw(end.seq); // a pending one of an earlier end
     const page = this.#pageToFill(now);
     const delivery = this.#note(page, end, now);
@@ -204,6 +206,11 @@ export class WebhookOutbox {
   /** Whether a delivery is due, or its receiver is being called. */
   get isUnderway(): boolean {
     return this.#ready.size + this.#sending.size > 0;
+  }
+
+  /** Whether a job has ended with a webhook after `at`. */
+  addedSince(at: number): boolean {
+    return this.#addedAt > at;
   }
 
   /** Whether something could be sent at once. */
